@@ -1,0 +1,155 @@
+//! What all measurements share: where things are, and a docent server with a token.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::client;
+use crate::load::{Client, Source};
+use crate::process::{CpuReading, Server};
+
+/// Of reads.
+pub(crate) const CONNECTIONS: usize = 16;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Bench {
+    /// The binary that is measured.
+    pub(crate) docent: PathBuf,
+    /// The directory of all stores, on the disk that is measured.
+    pub(crate) work: PathBuf,
+    /// Everything in a minute, with less to say.
+    pub(crate) quick: bool,
+}
+
+impl Bench {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.work.join(name)
+    }
+
+    /// Makes an empty store and a token for it.
+    pub(crate) fn create_store(&self, name: &str) -> Result<Store> {
+        let path = self.path(name);
+        let made = Command::new(&self.docent)
+            .args(["token", "create", "--user", "datahub", "--name", "bench", "--store"])
+            .arg(store_url(&path))
+            .output()
+            .with_context(|| format!("cannot start {}", self.docent.display()))?;
+        let message = String::from_utf8_lossy(&made.stderr);
+        ensure!(made.status.success(), "no token could be made: {message}");
+        let token = String::from_utf8(made.stdout)?.trim().to_owned();
+        Ok(Store { path, token })
+    }
+
+    /// Starts docent on a store, with a library loaded into it if one is given.
+    pub(crate) fn serve(&self, store: &Store, preload: Option<&Path>) -> Result<Docent> {
+        // The server goes with the harness even if that is killed.
+        let mut command = Command::new("setpriv");
+        command
+            .args(["--pdeathsig", "TERM"])
+            .arg(&self.docent)
+            .args(["serve", "--listen", "127.0.0.1:0", "--auth", "on", "--store"])
+            .arg(store_url(&store.path));
+        if let Some(library) = preload {
+            command.env("LD_PRELOAD", library);
+        }
+        Ok(Docent {
+            server: Server::start(command, &self.path("docent.log"))?,
+            token: store.token.clone(),
+        })
+    }
+
+    /// Starts the canned server with this body.
+    pub(crate) fn serve_canned(&self, body: &[u8]) -> Result<Server> {
+        let file = self.path("canned-body");
+        std::fs::write(&file, body)?;
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("canned").arg(&file);
+        Server::start(command, &self.path("canned.log"))
+    }
+}
+
+fn store_url(path: &Path) -> String {
+    format!("sqlite:{}", path.display())
+}
+
+/// A store on disk and a token that its servers accept.
+#[derive(Debug, Clone)]
+pub(crate) struct Store {
+    pub(crate) path: PathBuf,
+    pub(crate) token: String,
+}
+
+impl Store {
+    /// A copy under another name; no server may use the original at the moment.
+    pub(crate) fn copy(&self, path: PathBuf) -> Result<Self> {
+        crate::store::copy(&self.path, &path)?;
+        Ok(Self {
+            path,
+            token: self.token.clone(),
+        })
+    }
+
+    /// Takes the files away when they are needed no more; the large ones would fill a disk.
+    pub(crate) fn remove(self) -> Result<()> {
+        Ok(std::fs::remove_file(&self.path)?)
+    }
+}
+
+/// A running docent.
+#[derive(Debug)]
+pub(crate) struct Docent {
+    pub(crate) server: Server,
+    token: String,
+}
+
+impl Docent {
+    pub(crate) fn graphql(&self, body: &str) -> Vec<u8> {
+        client::post("/api/graphql", &self.token, body)
+    }
+
+    pub(crate) fn batch(&self, body: &str) -> Vec<u8> {
+        client::post("/aspects?action=ingestProposalBatch", &self.token, body)
+    }
+
+    pub(crate) async fn client(&self, connections: usize) -> Result<Client> {
+        Client::open(self.server.address(), connections).await
+    }
+}
+
+/// Prepared requests whose replies all have the same length.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) requests: Vec<Vec<u8>>,
+    pub(crate) reply_length: usize,
+}
+
+impl Source for Prepared {
+    fn request(&self, connection: usize, turn: u64, request: &mut Vec<u8>) -> bool {
+        // A prime larger than any number of requests in a slice apart, so neighbours in time are none in the store.
+        let index = (turn as usize * CONNECTIONS + connection) * 7919 % self.requests.len();
+        request.extend_from_slice(&self.requests[index]);
+        true
+    }
+
+    fn is_right(&self, reply: &[u8]) -> bool {
+        reply.len() == self.reply_length
+    }
+}
+
+/// CPU time of a server per request, in microseconds.
+pub(crate) fn per_request(before: &CpuReading, after: &CpuReading, requests: u64) -> f64 {
+    micros(after.since(before)) / requests.max(1) as f64
+}
+
+pub(crate) fn micros(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e6
+}
+
+/// The middle one of some numbers, 0 of none.
+pub(crate) fn median(numbers: &[f64]) -> f64 {
+    let mut sorted = numbers.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(0.0)
+}

@@ -1,0 +1,182 @@
+//! Reads against a server that answers a canned body of the same bytes.
+//!
+//! Both servers are alive all the time and are asked in turn, in short slices, so that both meet the same neighbours on
+//! the machine. What counts is the CPU time that a server takes for a request: near the ceiling the
+//! load generator is full first, and requests per second would measure that.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use serde_json::Value;
+
+use crate::bench::{Bench, CONNECTIONS, Docent, Prepared, Store, median, per_request};
+use crate::data::{BLOCK, Read};
+use crate::load::{Client, Done, Until};
+use crate::process::Server;
+use crate::report::{Report, Target};
+
+/// Efficiencies that the project asks for.
+fn target(read: Read) -> f64 {
+    match read {
+        Read::Description => 0.55,
+        Read::Columns => 0.45,
+        Read::Domain => 0.40,
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rounds {
+    pub(crate) count: usize,
+    pub(crate) slice: Duration,
+}
+
+impl Rounds {
+    pub(crate) fn of(bench: &Bench) -> Self {
+        let (count, milliseconds) = if bench.quick { (3, 250) } else { (9, 500) };
+        Self {
+            count,
+            slice: Duration::from_millis(milliseconds),
+        }
+    }
+}
+
+pub(crate) async fn measure(bench: &Bench, store: &Store, report: &mut Report) -> Result<()> {
+    let docent = bench.serve(store, None)?;
+    for read in Read::ALL {
+        let by_variable = requests(&docent, read, Read::with_variable, BLOCK);
+        let by_literal = requests(&docent, read, Read::with_literal, BLOCK);
+        for (form, prepared) in [("variable", by_variable), ("literal", by_literal)] {
+            let name = format!("read {}, URN as {form}", read.name());
+            report.progress(&name);
+            let body = check(&docent, read, &prepared, BLOCK).await?;
+            let canned = bench.serve_canned(&body)?;
+            let [ours, theirs] = alternate(
+                [&docent.server, &canned],
+                &Arc::new(prepared),
+                Rounds::of(bench),
+            )
+            .await?;
+            canned.stop()?;
+            let efficiency: Vec<f64> = theirs
+                .costs
+                .iter()
+                .zip(&ours.costs)
+                .map(|(theirs, ours)| theirs / ours)
+                .collect();
+            report.line(
+                name,
+                format!("{:.1} µs CPU ({:.0}/s)", median(&ours.costs), median(&ours.rates)),
+                format!(
+                    "canned {:.1} µs ({:.0}/s)",
+                    median(&theirs.costs),
+                    median(&theirs.rates)
+                ),
+                median(&efficiency),
+                // The form with variables is the one that clients send; the other is there for comparison.
+                if form == "variable" {
+                    Target::AtLeast(target(read))
+                } else {
+                    Target::None
+                },
+            );
+        }
+    }
+    docent.server.stop()
+}
+
+/// Requests for `count` datasets of the store, spread over the first million.
+fn requests(
+    docent: &Docent,
+    read: Read,
+    body: impl Fn(Read, usize) -> String,
+    count: usize,
+) -> Prepared {
+    Prepared {
+        requests: (0..count).map(|number| docent.graphql(&body(read, number))).collect(),
+        reply_length: read.reply(0).to_string().len(),
+    }
+}
+
+/// Asks for some datasets and compares every byte of meaning; gives the body of one reply.
+async fn check(docent: &Docent, read: Read, prepared: &Prepared, datasets: usize) -> Result<Vec<u8>> {
+    let mut client = docent.client(1).await?;
+    let mut body = Vec::new();
+    for number in (0..prepared.requests.len()).step_by(prepared.requests.len().div_ceil(50)) {
+        body = client.ask(&prepared.requests[number]).await?;
+        let reply: Value = serde_json::from_slice(&body)?;
+        let dataset = number * (datasets / prepared.requests.len());
+        ensure!(
+            reply == read.reply(dataset),
+            "the {} of dataset {dataset} reads {reply}",
+            read.name()
+        );
+    }
+    Ok(body)
+}
+
+/// What a server came to in each of its slices.
+#[derive(Debug, Default)]
+pub(crate) struct Slices {
+    /// Microseconds of CPU per request.
+    pub(crate) costs: Vec<f64>,
+    /// Requests per second.
+    pub(crate) rates: Vec<f64>,
+}
+
+/// Asks two servers in turn. The first round only warms up.
+pub(crate) async fn alternate(
+    servers: [&Server; 2],
+    source: &Arc<Prepared>,
+    rounds: Rounds,
+) -> Result<[Slices; 2]> {
+    alternate_with(servers, [source, source], rounds).await
+}
+
+pub(crate) async fn alternate_with(
+    servers: [&Server; 2],
+    sources: [&Arc<Prepared>; 2],
+    rounds: Rounds,
+) -> Result<[Slices; 2]> {
+    let mut clients = [
+        Client::open(servers[0].address(), CONNECTIONS).await?,
+        Client::open(servers[1].address(), CONNECTIONS).await?,
+    ];
+    let mut slices = [Slices::default(), Slices::default()];
+    for round in 0..=rounds.count {
+        for (index, client) in clients.iter_mut().enumerate() {
+            let (cost, done) = slice(servers[index], client, sources[index], rounds.slice).await?;
+            if round > 0 {
+                slices[index].costs.push(cost);
+                slices[index].rates.push(done.per_second());
+            }
+        }
+    }
+    Ok(slices)
+}
+
+async fn slice(
+    server: &Server,
+    client: &mut Client,
+    source: &Arc<Prepared>,
+    duration: Duration,
+) -> Result<(f64, Done)> {
+    let before = server.cpu()?;
+    let done = client.drive(source, Until::Elapsed(duration)).await?;
+    let after = server.cpu()?;
+    Ok((per_request(&before, &after, done.requests), done))
+}
+
+/// Requests for datasets at even distances in a store of `datasets`, checked on a sample.
+pub(crate) async fn spread(docent: &Docent, read: Read, datasets: usize) -> Result<Arc<Prepared>> {
+    let step = (datasets / BLOCK).max(1);
+    let numbers = (0..datasets).step_by(step);
+    let prepared = Prepared {
+        requests: numbers
+            .map(|number| docent.graphql(&read.with_variable(number)))
+            .collect(),
+        reply_length: read.reply(0).to_string().len(),
+    };
+    check(docent, read, &prepared, datasets).await?;
+    Ok(Arc::new(prepared))
+}

@@ -1,0 +1,45 @@
+//! How long it takes from starting the binary to its first answer, and what an idle server needs.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use serde_json::Value;
+
+use crate::bench::{Bench, Store, median};
+use crate::data::Read;
+use crate::report::{Report, Target};
+
+const IDLE: Duration = Duration::from_secs(1);
+
+pub(crate) async fn measure(bench: &Bench, store: &Store, report: &mut Report) -> Result<()> {
+    report.progress("start to first answer");
+    let mut milliseconds = Vec::new();
+    let mut idle_mib = Vec::new();
+    for _ in 0..if bench.quick { 3 } else { 7 } {
+        let started = Instant::now();
+        let docent = bench.serve(store, None)?;
+        let mut client = docent.client(1).await?;
+        let request = docent.graphql(&Read::Description.with_variable(7));
+        let reply: Value = serde_json::from_slice(&client.ask(&request).await?)?;
+        milliseconds.push(started.elapsed().as_secs_f64() * 1e3);
+        ensure!(reply == Read::Description.reply(7), "the first answer is {reply}");
+        tokio::time::sleep(IDLE).await;
+        idle_mib.push(docent.server.memory_kib("VmRSS")? as f64 / 1024.0);
+        docent.server.stop()?;
+    }
+    report.line(
+        "start to first answer, existing store",
+        format!("{:.0} ms", median(&milliseconds)),
+        "",
+        median(&milliseconds),
+        Target::Below(100.0),
+    );
+    report.line(
+        "resident memory, idle",
+        format!("{:.1} MiB", median(&idle_mib)),
+        "",
+        median(&idle_mib),
+        Target::Below(40.0),
+    );
+    Ok(())
+}

@@ -1,0 +1,163 @@
+//! Durable writes of column descriptions by many writers, against bare rusqlite that commits the same rows one by one;
+//! and how much many writers gain over one when the disk is slow.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::bench::{Bench, Docent, Store, median};
+use crate::client;
+use crate::data::{self, BLOCK, COLUMNS};
+use crate::load::{Client, Source, Until};
+use crate::report::{Report, Target};
+use crate::store;
+
+const WRITERS: usize = 64;
+
+/// Writes of each writer per slice. Versions stay far below the number at which the server lets old ones go.
+const TURNS: u64 = 64;
+
+/// Each writer goes through datasets of its own; every write has another text.
+#[derive(Debug)]
+struct ColumnWrites {
+    token: String,
+    serial: AtomicU64,
+    datasets: usize,
+    reply: Vec<u8>,
+}
+
+impl ColumnWrites {
+    fn new(store: &Store, datasets: usize, first_serial: u64) -> Self {
+        Self {
+            token: store.token.clone(),
+            serial: AtomicU64::new(first_serial),
+            datasets,
+            reply: data::column_write_reply().to_string().into_bytes(),
+        }
+    }
+}
+
+impl Source for ColumnWrites {
+    fn request(&self, connection: usize, turn: u64, request: &mut Vec<u8>) -> bool {
+        let serial = self.serial.fetch_add(1, Ordering::Relaxed);
+        let dataset = (turn as usize * WRITERS + connection) % self.datasets;
+        let body = data::column_write(dataset, turn as usize % COLUMNS, serial);
+        request.extend(client::post("/api/graphql", &self.token, &body));
+        true
+    }
+
+    fn is_right(&self, reply: &[u8]) -> bool {
+        reply == self.reply
+    }
+}
+
+pub(crate) async fn measure(bench: &Bench, store: &Store, report: &mut Report) -> Result<()> {
+    let store = store.copy(bench.path("writes.db"))?;
+    let datasets = if bench.quick { 2_048 } else { BLOCK };
+    let source = Arc::new(ColumnWrites::new(&store, datasets, 0));
+    report.progress("64 writers: every dataset gets its first edit");
+    let docent = bench.serve(&store, None)?;
+    let mut client = docent.client(WRITERS).await?;
+    let first_edits = datasets.div_ceil(WRITERS) as u64;
+    client.drive(&source, Until::Turns(first_edits)).await?;
+    docent.server.stop()?;
+    let peer = store.copy(bench.path("writes-peer.db"))?;
+
+    let docent = bench.serve(&store, None)?;
+    against_rusqlite(bench, &docent, &store, &peer, &source, report).await?;
+    docent.server.stop()?;
+    peer.remove()?;
+
+    report.progress("64 writers and one on a slow disk");
+    with_slow_disk(bench, &store, &source, report).await?;
+    store.remove()
+}
+
+async fn against_rusqlite(
+    bench: &Bench,
+    docent: &Docent,
+    store: &Store,
+    peer: &Store,
+    source: &Arc<ColumnWrites>,
+    report: &mut Report,
+) -> Result<()> {
+    let reader = store::open_reader(&store.path)?;
+    store::check_tables(&reader)?;
+    let mut client = docent.client(WRITERS).await?;
+    let (mut ours, mut theirs, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    for slice in 0..if bench.quick { 2 } else { 7 } {
+        report.progress(&format!("64 writers against bare rusqlite, slice {}", slice + 1));
+        let position = store::last_position(&reader)?;
+        let done = client.drive(source, Until::Turns(TURNS)).await?;
+        let written = store::written_after(&reader, position)?;
+        ensure!(
+            written.len() as u64 == done.requests,
+            "{} writes were acknowledged and {} changes are logged",
+            done.requests,
+            written.len()
+        );
+        let elapsed = store::write_again(&peer.path, written, 1)?;
+        let peer_rate = done.requests as f64 / elapsed.as_secs_f64();
+        ours.push(done.per_second());
+        theirs.push(peer_rate);
+        ratios.push(done.per_second() / peer_rate);
+    }
+    report.line(
+        "column descriptions, 64 writers",
+        format!("{:.0} writes/s", median(&ours)),
+        format!("bare rusqlite {:.0} commits/s", median(&theirs)),
+        median(&ratios),
+        Target::AtLeast(0.4),
+    );
+    Ok(())
+}
+
+async fn with_slow_disk(
+    bench: &Bench,
+    store: &Store,
+    source: &Arc<ColumnWrites>,
+    report: &mut Report,
+) -> Result<()> {
+    let library = slow_fsync(&bench.work)?;
+    let docent = bench.serve(store, Some(&library))?;
+    let duration = Duration::from_millis(if bench.quick { 1_000 } else { 3_000 });
+    let mut rates = Vec::new();
+    for writers in [1, WRITERS] {
+        let mut client = Client::open(docent.server.address(), writers).await?;
+        client.drive(source, Until::Turns(4)).await?;
+        let done = client.drive(source, Until::Elapsed(duration)).await?;
+        rates.push(done.per_second());
+    }
+    docent.server.stop()?;
+    ensure!(
+        rates[0] < 500.0,
+        "one writer made {:.0} durable writes per second although each sync takes 2 ms: the shim has no effect",
+        rates[0]
+    );
+    report.line(
+        "the same, each fsync 2 ms slower",
+        format!("{:.0} writes/s", rates[1]),
+        format!("one writer {:.0} writes/s", rates[0]),
+        rates[1] / rates[0],
+        Target::AtLeast(15.0),
+    );
+    Ok(())
+}
+
+/// Compiles the library that slows down fsync.
+fn slow_fsync(work: &Path) -> Result<PathBuf> {
+    let (source, library) = (work.join("slow_fsync.c"), work.join("slow_fsync.so"));
+    std::fs::write(&source, include_str!("../../slow_fsync.c"))?;
+    let status = Command::new("cc")
+        .args(["-shared", "-fPIC", "-O2", "-o"])
+        .args([&library, &source])
+        .arg("-ldl")
+        .status()
+        .context("cannot start the C compiler")?;
+    ensure!(status.success(), "slow_fsync.c does not compile");
+    Ok(library)
+}

@@ -1,0 +1,158 @@
+//! Child processes on a core of their own: starting, watching and always stopping them.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+/// Where whatever is measured runs.
+pub(crate) const SERVER_CORE: usize = 0;
+/// Where the load generator runs.
+pub(crate) const CLIENT_CORE: usize = 1;
+
+const STOP_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// Puts the calling thread, and what it starts from now on, on one core.
+pub(crate) fn pin(core: usize) -> Result<()> {
+    let mut cores = CpuSet::new();
+    cores.set(core);
+    sched_setaffinity(None, &cores).with_context(|| format!("cannot run on core {core}"))
+}
+
+/// Fails where there are no two cores to put things on.
+pub(crate) fn check_cores() -> Result<()> {
+    let cores = sched_getaffinity(None)?;
+    ensure!(
+        cores.is_set(SERVER_CORE) && cores.is_set(CLIENT_CORE),
+        "two cores are needed, one for the server and one for the load generator"
+    );
+    Ok(())
+}
+
+/// A server that prints its address as the end of its first line.
+#[derive(Debug)]
+pub(crate) struct Server {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Server {
+    /// Starts `command` on the server's core. Its log goes to `log`.
+    pub(crate) fn start(mut command: Command, log: &Path) -> Result<Self> {
+        let log = File::options().create(true).append(true).open(log)?;
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(log);
+        let mut child = start_on_server_core(&mut command)?;
+        let first_line = child.stdout.take().context("no output").and_then(|output| {
+            let mut line = String::new();
+            BufReader::new(output).read_line(&mut line)?;
+            Ok(line)
+        });
+        // From here on the child is stopped whatever happens.
+        let mut server = Self {
+            child,
+            address: SocketAddr::from(([127, 0, 0, 1], 0)),
+        };
+        let line = first_line?;
+        server.address = line
+            .trim_end()
+            .rsplit_once("http://")
+            .and_then(|(_, address)| address.parse().ok())
+            .with_context(|| format!("{command:?} did not say where it listens: '{line}'"))?;
+        Ok(server)
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The time that each thread of the process has spent on a core so far.
+    pub(crate) fn cpu(&self) -> Result<CpuReading> {
+        let mut threads = HashMap::new();
+        for entry in fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
+            let path = entry?.path();
+            // A thread may have ended since it was listed.
+            let Ok(text) = fs::read_to_string(path.join("schedstat")) else {
+                continue;
+            };
+            let nanoseconds = text
+                .split_ascii_whitespace()
+                .next()
+                .and_then(|field| field.parse().ok())
+                .context("schedstat has no time: this kernel keeps no scheduler statistics")?;
+            threads.insert(path, nanoseconds);
+        }
+        Ok(CpuReading(threads))
+    }
+
+    /// A memory field of the process in KiB, such as `VmRSS`.
+    pub(crate) fn memory_kib(&self, field: &str) -> Result<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        status
+            .lines()
+            .find_map(|line| line.strip_prefix(field)?.strip_prefix(':'))
+            .and_then(|rest| rest.trim().strip_suffix(" kB")?.parse().ok())
+            .with_context(|| format!("the process has no {field}"))
+    }
+
+    /// Asks the server to stop and waits until it has; it must end without an error.
+    pub(crate) fn stop(mut self) -> Result<()> {
+        kill_process(self.pid()?, Signal::TERM)?;
+        // A canned server ends with its input.
+        drop(self.child.stdin.take());
+        let started = Instant::now();
+        while started.elapsed() < STOP_TIMEOUT {
+            if let Some(status) = self.child.try_wait()? {
+                ensure!(status.success(), "a server ended with {status}");
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        bail!("a server did not stop within {} s", STOP_TIMEOUT.as_secs())
+    }
+
+    fn pid(&self) -> Result<Pid> {
+        Pid::from_raw(self.child.id().cast_signed()).context("a process without an id")
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Fails only if it has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A child inherits the core of the thread that starts it.
+fn start_on_server_core(command: &mut Command) -> Result<Child> {
+    pin(SERVER_CORE)?;
+    let child = command
+        .spawn()
+        .with_context(|| format!("cannot start {}", command.get_program().display()));
+    pin(CLIENT_CORE)?;
+    child
+}
+
+/// Times of the threads of a process at one moment.
+#[derive(Debug)]
+pub(crate) struct CpuReading(HashMap<std::path::PathBuf, u64>);
+
+impl CpuReading {
+    /// What was spent between two readings. A thread that ended in between counts up to the first one.
+    pub(crate) fn since(&self, earlier: &Self) -> Duration {
+        let spent = self.0.iter().map(|(thread, after)| {
+            after.saturating_sub(earlier.0.get(thread).copied().unwrap_or(0))
+        });
+        Duration::from_nanos(spent.sum())
+    }
+}

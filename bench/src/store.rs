@@ -1,0 +1,307 @@
+//! The store's tables as bare rusqlite sees them: the peer of writes.
+//!
+//! The peer writes exactly what the server wrote: its rows are read back from the server's own store, in the order of
+//! the change log, and written again to a copy of the store as it was before. So the peer has the same tables, the
+//! same rows and the same settings, and none of the server's other work.
+//!
+//! A new table that the server fills must be added to [`Written`] as well; [`check_tables`] notices it.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Row, params};
+
+use crate::process;
+
+/// The settings of the server's own writer.
+const WRITER_SETTINGS: &str = "
+    PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = FULL;
+    PRAGMA cache_size = -8192;
+    PRAGMA wal_autocheckpoint = 4000;
+    PRAGMA journal_size_limit = 67108864;";
+
+/// Tables that [`Written`] covers, and those that hold nothing here or nothing per write.
+const KNOWN_TABLES: [&str; 6] = [
+    "change_log",
+    "docent_migration",
+    "edge",
+    "metadata_aspect_v2",
+    "placement",
+    "timeseries",
+];
+
+/// What the bare writer may take for what the server wrote in one go.
+const LONGEST: Duration = Duration::from_mins(2);
+
+/// One write of one aspect: its entry in the change log and the rows that came with it.
+#[derive(Debug)]
+pub(crate) struct Written {
+    position: i64,
+    urn: String,
+    aspect: String,
+    logical_version: i64,
+    time_ms: i64,
+    actor: String,
+    row: Version,
+    /// The row that was the latest before.
+    former: Option<Version>,
+    /// Set only by the first write of an aspect.
+    edges: Vec<(String, String)>,
+    placement: Option<(String, String, String, i64)>,
+}
+
+#[derive(Debug)]
+struct Version {
+    metadata: String,
+    system_metadata: Option<String>,
+    created_on: i64,
+    created_by: String,
+    created_for: Option<String>,
+}
+
+/// A connection that reads the store of a running server.
+pub(crate) fn open_reader(path: &Path) -> Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    Connection::open_with_flags(path, flags)
+        .with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// A connection that writes to a store which no server uses.
+pub(crate) fn open_writer(path: &Path) -> Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)
+        .with_context(|| format!("cannot open {}", path.display()))?;
+    connection.set_prepared_statement_cache_capacity(32);
+    connection.execute_batch(WRITER_SETTINGS)?;
+    Ok(connection)
+}
+
+/// Copies the file of a stopped server.
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
+    let log = from.with_extension("db-wal");
+    ensure!(
+        !log.exists(),
+        "{} is still in use, or was not closed",
+        from.display()
+    );
+    std::fs::copy(from, to).with_context(|| format!("cannot copy to {}", to.display()))?;
+    Ok(())
+}
+
+/// Fails when the store has a table that the peer would not write.
+pub(crate) fn check_tables(connection: &Connection) -> Result<()> {
+    let mut statement = connection.prepare(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+    )?;
+    let names = statement.query_map([], |row| row.get::<_, String>(0))?;
+    for name in names {
+        let name = name?;
+        ensure!(
+            KNOWN_TABLES.contains(&name.as_str()),
+            "the store has a table '{name}' that the bare writer does not know: add it to bench/src/store.rs"
+        );
+    }
+    Ok(())
+}
+
+/// The last position of the change log.
+pub(crate) fn last_position(connection: &Connection) -> Result<i64> {
+    let sql = "SELECT coalesce(max(position), 0) FROM change_log";
+    Ok(connection.query_row(sql, [], |row| row.get(0))?)
+}
+
+pub(crate) fn aspect_rows(connection: &Connection) -> Result<u64> {
+    let sql = "SELECT count(*) FROM metadata_aspect_v2";
+    Ok(connection.query_row(sql, [], |row| row.get::<_, i64>(0))? as u64)
+}
+
+/// All that was written after a position of the change log.
+pub(crate) fn written_after(connection: &Connection, position: i64) -> Result<Vec<Written>> {
+    let mut statement = connection.prepare(
+        "SELECT position, urn, aspect, logical_version, time_ms, actor FROM change_log \
+         WHERE position > ?1 AND kind = 'put' ORDER BY position",
+    )?;
+    let mut rows = statement.query([position])?;
+    let mut written = Vec::new();
+    while let Some(row) = rows.next()? {
+        written.push(written_at(connection, row)?);
+    }
+    Ok(written)
+}
+
+fn written_at(connection: &Connection, change: &Row<'_>) -> Result<Written> {
+    let (urn, aspect): (String, String) = (change.get(1)?, change.get(2)?);
+    let logical_version: i64 = change.get(3)?;
+    let lost = || format!("version {logical_version} of {urn} {aspect} is not kept any more");
+    let row = version(connection, &urn, &aspect, logical_version)?
+        .or(version(connection, &urn, &aspect, 0)?)
+        .with_context(lost)?;
+    let former = match logical_version {
+        1 => None,
+        later => Some(version(connection, &urn, &aspect, later - 1)?.with_context(lost)?),
+    };
+    let mut edges = Vec::new();
+    let mut placement = None;
+    if former.is_none() {
+        let mut statement = connection.prepare_cached(
+            "SELECT relationship, destination FROM edge WHERE source = ?1 AND aspect = ?2",
+        )?;
+        let found = statement.query_map((&urn, &aspect), |row| Ok((row.get(0)?, row.get(1)?)))?;
+        edges = found.collect::<Result<_, _>>()?;
+        placement = connection
+            .prepare_cached(
+                "SELECT kind, parent, name, created_ms FROM placement WHERE urn = ?1 AND aspect = ?2",
+            )?
+            .query_row((&urn, &aspect), |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+            })
+            .optional()?;
+    }
+    Ok(Written {
+        position: change.get(0)?,
+        logical_version,
+        time_ms: change.get(4)?,
+        actor: change.get(5)?,
+        row,
+        former,
+        edges,
+        placement,
+        urn,
+        aspect,
+    })
+}
+
+fn version(
+    connection: &Connection,
+    urn: &str,
+    aspect: &str,
+    version: i64,
+) -> Result<Option<Version>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT metadata, systemmetadata, createdon, createdby, createdfor \
+         FROM metadata_aspect_v2 WHERE urn = ?1 AND aspect = ?2 AND version = ?3",
+    )?;
+    let found = statement.query_row((urn, aspect, version), |row| {
+        Ok(Version {
+            metadata: row.get(0)?,
+            system_metadata: row.get(1)?,
+            created_on: row.get(2)?,
+            created_by: row.get(3)?,
+            created_for: row.get(4)?,
+        })
+    });
+    Ok(found.optional()?)
+}
+
+/// Writes what the server wrote, so many writes per transaction, on the server's core. Says how long it took.
+pub(crate) fn write_again(
+    path: &Path,
+    written: Vec<Written>,
+    per_transaction: usize,
+) -> Result<Duration> {
+    let path = path.to_owned();
+    let writer = std::thread::spawn(move || -> Result<Duration> {
+        process::pin(process::SERVER_CORE)?;
+        let connection = open_writer(&path)?;
+        let started = Instant::now();
+        for transaction in written.chunks(per_transaction) {
+            connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+            for write in transaction {
+                write_one(&connection, write)?;
+            }
+            connection.prepare_cached("COMMIT")?.execute([])?;
+            ensure!(
+                started.elapsed() < LONGEST,
+                "the disk is too slow for this measurement: {} s were not enough for the bare writer",
+                LONGEST.as_secs()
+            );
+        }
+        Ok(started.elapsed())
+    });
+    match writer.join() {
+        Ok(result) => result,
+        Err(_) => anyhow::bail!("the bare writer panicked"),
+    }
+}
+
+fn write_one(connection: &Connection, write: &Written) -> Result<()> {
+    let (urn, aspect) = (write.urn.as_str(), write.aspect.as_str());
+    match &write.former {
+        None => insert(connection, urn, aspect, 0, &write.row)?,
+        Some(former) => {
+            insert(connection, urn, aspect, write.logical_version - 1, former)?;
+            let row = &write.row;
+            let changed = connection
+                .prepare_cached(
+                    "UPDATE metadata_aspect_v2 SET metadata = ?3, systemmetadata = ?4, createdon = ?5, \
+                     createdby = ?6, createdfor = ?7 WHERE urn = ?1 AND aspect = ?2 AND version = 0",
+                )?
+                .execute(params![
+                    urn,
+                    aspect,
+                    row.metadata,
+                    row.system_metadata,
+                    row.created_on,
+                    row.created_by,
+                    row.created_for
+                ])?;
+            ensure!(changed == 1, "{urn} {aspect} is not in the copy of the store");
+        }
+    }
+    for (relationship, destination) in &write.edges {
+        connection
+            .prepare_cached(
+                "INSERT INTO edge (source, aspect, relationship, destination) VALUES (?1, ?2, ?3, ?4)",
+            )?
+            .execute((urn, aspect, relationship, destination))?;
+    }
+    if let Some((kind, parent, name, created_ms)) = &write.placement {
+        connection
+            .prepare_cached(
+                "INSERT INTO placement (urn, aspect, kind, parent, name, created_ms) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            )?
+            .execute((urn, aspect, kind, parent, name, created_ms))?;
+    }
+    connection
+        .prepare_cached(
+            "INSERT INTO change_log (position, urn, aspect, kind, logical_version, time_ms, actor) \
+             VALUES (?1, ?2, ?3, 'put', ?4, ?5, ?6)",
+        )?
+        .execute((
+            write.position,
+            urn,
+            aspect,
+            write.logical_version,
+            write.time_ms,
+            &write.actor,
+        ))?;
+    Ok(())
+}
+
+fn insert(
+    connection: &Connection,
+    urn: &str,
+    aspect: &str,
+    version: i64,
+    row: &Version,
+) -> Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO metadata_aspect_v2 (urn, aspect, version, metadata, systemmetadata, createdon, \
+             createdby, createdfor) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        )?
+        .execute(params![
+            urn,
+            aspect,
+            version,
+            row.metadata,
+            row.system_metadata,
+            row.created_on,
+            row.created_by,
+            row.created_for
+        ])?;
+    Ok(())
+}

@@ -1,0 +1,51 @@
+//! The one write path.
+//!
+//! [`Catalog::apply`] checks each proposal by itself first ([`prepare`]), outside of any transaction. Then, in
+//! one transaction, it reads what the list touches in one go, works through the list in order against that
+//! state and what the list has changed so far ([`batch`]), and hands all writes to the store at once. An error
+//! anywhere leaves nothing behind.
+
+mod batch;
+mod prepare;
+
+use std::sync::Arc;
+
+use docent_model::aspects::AuditStamp;
+use docent_store::transact;
+
+use crate::proposal::Proposal;
+use crate::{Caller, Catalog, Error};
+use batch::Batch;
+use prepare::Prepared;
+
+/// What a list of proposals did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Applied {
+    /// Rows of deleted entities and aspects, history included.
+    pub deleted_rows: u64,
+    /// Points of deleted time series.
+    pub deleted_timeseries_rows: u64,
+}
+
+impl Catalog {
+    /// Carries out all proposals, in order, or none of them. When it returns, the changes are durable and
+    /// every read sees them.
+    pub async fn apply(&self, caller: &Caller, proposals: Vec<Proposal>) -> Result<Applied, Error> {
+        if proposals.is_empty() {
+            return Ok(Applied::default());
+        }
+        let many = proposals.len() > 1;
+        let prepared: Arc<[Prepared]> = proposals
+            .into_iter()
+            .enumerate()
+            .map(|(position, proposal)| Prepared::check(proposal, many.then_some(position)))
+            .collect::<Result<_, _>>()?;
+        let stamp = AuditStamp::new(caller.actor(), self.now_ms());
+        transact(self.store(), move |tx| {
+            let prepared = Arc::clone(&prepared);
+            let stamp = stamp.clone();
+            Box::pin(async move { Batch::run(tx, &prepared, stamp).await })
+        })
+        .await
+    }
+}

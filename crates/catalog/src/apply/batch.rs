@@ -1,0 +1,508 @@
+//! A list of proposals inside its transaction.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use docent_model::aspects::{AuditStamp, DomainProperties, Domains};
+use docent_model::{AspectName, EntitySpec, Registry, SystemMetadata, Urn, defaults, derive};
+use docent_store::version::{self, NewAspect};
+use docent_store::{AspectKey, AspectWrite, Effect, StoredAspect, TimeseriesRow, Transaction};
+use serde_json::Value;
+
+use super::Applied;
+use super::prepare::{Payload, Prepared};
+use crate::domains::MAX_DEPTH;
+use crate::proposal::{Change, Edit, Proposal, Requirement};
+use crate::{Error, hooks};
+
+pub(super) struct Batch<'t> {
+    tx: &'t mut dyn Transaction,
+    /// Aspects as the list leaves them so far; read from the store on first sight.
+    known: HashMap<AspectKey, Option<Arc<StoredAspect>>>,
+    /// Aspects that the list itself writes: no defaults are made for them.
+    proposed: HashSet<AspectKey>,
+    /// Entities that did not exist before the list.
+    created: HashSet<Urn>,
+    writes: Vec<AspectWrite>,
+    stamp: AuditStamp,
+    applied: Applied,
+}
+
+impl<'t> Batch<'t> {
+    pub(super) async fn run(
+        tx: &'t mut dyn Transaction,
+        prepared: &[Prepared],
+        stamp: AuditStamp,
+    ) -> Result<Applied, Error> {
+        let mut batch = Self {
+            tx,
+            known: HashMap::with_capacity(prepared.len() * 2),
+            proposed: prepared
+                .iter()
+                .filter_map(|item| {
+                    let aspect = item.proposal.change.aspect()?;
+                    Some(AspectKey::new(&item.proposal.urn, aspect))
+                })
+                .collect(),
+            created: HashSet::new(),
+            writes: Vec::with_capacity(prepared.len() * 2),
+            stamp,
+            applied: Applied::default(),
+        };
+        batch.load(prepared.iter().flat_map(touched_keys)).await?;
+        for item in prepared {
+            batch
+                .item(item)
+                .await
+                .map_err(|error| item.name_item(error))?;
+        }
+        batch.tx.write(&batch.writes).await?;
+        Ok(batch.applied)
+    }
+
+    async fn item(&mut self, item: &Prepared) -> Result<(), Error> {
+        let Proposal {
+            urn,
+            change,
+            system_metadata,
+            requirements,
+        } = &item.proposal;
+        for requirement in requirements {
+            self.require(urn, requirement).await?;
+        }
+        match change {
+            Change::Upsert { aspect, .. } => self.put(item, *aspect).await,
+            Change::Create { aspect, .. } => {
+                if *aspect != item.entity.key_aspect && self.get(urn, *aspect).await?.is_some() {
+                    return Err(Error::Conflict(format!(
+                        "Cannot perform CREATE since the aspect already exists. ({urn} {aspect})"
+                    )));
+                }
+                self.put(item, *aspect).await
+            }
+            Change::CreateEntity { aspect, .. } => {
+                if self.exists(urn, item.entity).await? && !self.created.contains(urn) {
+                    return Err(Error::Conflict(format!(
+                        "Cannot perform CREATE_ENTITY if not exists since the entity key already exists. ({urn})"
+                    )));
+                }
+                self.put(item, *aspect).await
+            }
+            Change::Edit { aspect, edit } => {
+                self.edit(&item.proposal, item.entity, *aspect, edit).await
+            }
+            Change::DeleteAspect { aspect } if *aspect == item.entity.key_aspect => {
+                self.delete_entity(urn).await
+            }
+            Change::DeleteAspect { aspect } => {
+                if self.get(urn, *aspect).await?.is_some() || Registry::get().is_timeseries(*aspect)
+                {
+                    self.delete_aspect(urn, *aspect);
+                }
+                Ok(())
+            }
+            Change::DeleteEntity => {
+                debug_assert!(system_metadata.is_none(), "a deletion has no value to note");
+                self.delete_entity(urn).await
+            }
+        }
+    }
+
+    async fn require(&mut self, urn: &Urn, requirement: &Requirement) -> Result<(), Error> {
+        match requirement {
+            Requirement::Exists { urn, otherwise } => {
+                let entity = Registry::get().check_urn(urn)?;
+                if !self.exists(urn, entity).await? {
+                    return Err(Error::Invalid(otherwise.clone()));
+                }
+            }
+            Requirement::IsNew { otherwise } => {
+                let entity = Registry::get().check_urn(urn)?;
+                if self.exists(urn, entity).await? {
+                    return Err(Error::Conflict(otherwise.clone()));
+                }
+            }
+            Requirement::HasColumn { field_path } => {
+                let schema = self.get(urn, AspectName::SCHEMA_METADATA).await?;
+                let failed = format!("Failed to update {urn} & field {field_path}.");
+                let Some(schema) = schema else {
+                    return Err(Error::Invalid(format!("{failed} {urn} has no schema.")));
+                };
+                if !has_column(&schema.metadata, field_path) {
+                    return Err(Error::Invalid(format!(
+                        "{failed} Field {field_path} does not exist in the datasets schema."
+                    )));
+                }
+            }
+            // Looked at when the new value is known.
+            Requirement::UniqueSiblingName { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// A whole aspect, sent directly.
+    async fn put(&mut self, item: &Prepared, aspect: AspectName) -> Result<(), Error> {
+        let Some(payload) = &item.payload else {
+            return Ok(());
+        };
+        let urn = &item.proposal.urn;
+        let noted = item.proposal.system_metadata.as_ref();
+        self.ensure_entity(urn, item.entity, noted).await?;
+        if aspect == item.entity.key_aspect {
+            return Ok(());
+        }
+        if Registry::get().is_timeseries(aspect) {
+            self.writes.push(AspectWrite {
+                key: AspectKey::new(urn, aspect),
+                effect: Effect::Timeseries(timeseries_row(payload, noted)),
+            });
+            return Ok(());
+        }
+        self.store(&item.proposal, aspect, payload.clone(), true)
+            .await
+    }
+
+    async fn edit(
+        &mut self,
+        proposal: &Proposal,
+        entity: &'static EntitySpec,
+        aspect: AspectName,
+        edit: &Edit,
+    ) -> Result<(), Error> {
+        let current = self.get(&proposal.urn, aspect).await?;
+        let current = current.as_ref().map(|row| row.metadata.as_str());
+        let text = edit.run(current, &self.stamp)?;
+        let payload = Payload::parse(proposal, entity, aspect, &text)?;
+        self.ensure_entity(&proposal.urn, entity, proposal.system_metadata.as_ref())
+            .await?;
+        self.store(proposal, aspect, payload, false).await
+    }
+
+    /// The last steps of every value: hooks, checks on the result, versions.
+    async fn store(
+        &mut self,
+        proposal: &Proposal,
+        aspect: AspectName,
+        mut payload: Payload,
+        direct: bool,
+    ) -> Result<(), Error> {
+        let urn = &proposal.urn;
+        let current = self.get(urn, aspect).await?;
+        let stored = current.as_ref().map(|row| row.metadata.as_str());
+        if let Some(value) = hooks::normalise(urn, aspect, direct, stored, &payload.value)? {
+            payload = Payload {
+                text: value.to_string(),
+                derived: derive(urn, aspect, &value),
+                value,
+            };
+        }
+        if aspect == AspectName::DOMAIN_PROPERTIES {
+            self.check_domain(proposal, stored, &payload.value).await?;
+        }
+        self.write(urn, aspect, payload, proposal.system_metadata.clone())
+            .await
+    }
+
+    async fn write(
+        &mut self,
+        urn: &Urn,
+        aspect: AspectName,
+        payload: Payload,
+        system_metadata: Option<SystemMetadata>,
+    ) -> Result<(), Error> {
+        let current = self.get(urn, aspect).await?;
+        let key = AspectKey::new(urn, aspect);
+        let new = NewAspect {
+            metadata: payload.text,
+            system_metadata,
+            stamp: self.stamp.clone(),
+            derived: payload.derived,
+        };
+        if let Some(write) = version::put(key.clone(), current.as_deref(), new) {
+            if let Some(row) = row_after(current.as_deref(), &write.effect) {
+                self.known.insert(key, Some(Arc::new(row)));
+            }
+            self.writes.push(write);
+        }
+        Ok(())
+    }
+
+    /// Makes the key aspect and the default aspects of an entity that is not there yet.
+    async fn ensure_entity(
+        &mut self,
+        urn: &Urn,
+        entity: &'static EntitySpec,
+        noted: Option<&SystemMetadata>,
+    ) -> Result<(), Error> {
+        if self.exists(urn, entity).await? {
+            return Ok(());
+        }
+        self.created.insert(urn.clone());
+        let key_value = Registry::get().key_aspect_value(urn);
+        let delimiter = self.name_delimiter(urn).await?;
+        let defaults = defaults::default_aspects(urn, entity, delimiter.as_deref());
+        let key_aspect = key_value.map(|value| (entity.key_aspect, value));
+        for (aspect, value) in key_aspect.into_iter().chain(defaults) {
+            let key = AspectKey::new(urn, aspect);
+            if aspect != entity.key_aspect && self.proposed.contains(&key) {
+                continue;
+            }
+            let payload = Payload {
+                text: value.to_string(),
+                derived: derive(urn, aspect, &value),
+                value,
+            };
+            // A new entity has no other aspects; saying so saves a look for each default.
+            self.known.insert(key, None);
+            self.write(urn, aspect, payload, noted.cloned()).await?;
+        }
+        Ok(())
+    }
+
+    /// What separates the parts of a dataset's name on its platform.
+    async fn name_delimiter(&mut self, urn: &Urn) -> Result<Option<String>, Error> {
+        if urn.entity_type() != "dataset" {
+            return Ok(None);
+        }
+        let Some(Ok(platform)) = urn.key_parts().first().map(|part| Urn::parse(part)) else {
+            return Ok(None);
+        };
+        let info = self.get(&platform, AspectName::DATA_PLATFORM_INFO).await?;
+        let delimiter = info
+            .and_then(|row| serde_json::from_str::<Value>(&row.metadata).ok())
+            .and_then(|info| Some(info.get("datasetNameDelimiter")?.as_str()?.to_owned()));
+        Ok(delimiter)
+    }
+
+    /// A domain must not end up below itself, and where its creator asked for it, its name must be free.
+    async fn check_domain(
+        &mut self,
+        proposal: &Proposal,
+        stored: Option<&str>,
+        value: &Value,
+    ) -> Result<(), Error> {
+        use serde::Deserialize;
+        let new = DomainProperties::deserialize(value)
+            .map_err(|error| Error::InvalidAspect(error.to_string()))?;
+        let old = stored.and_then(|text| serde_json::from_str::<DomainProperties>(text).ok());
+        let moved = old
+            .as_ref()
+            .is_none_or(|old| old.parent_domain != new.parent_domain);
+        if let Some(parent) = new.parent_domain.as_ref().filter(|_| moved) {
+            self.check_above(&proposal.urn, parent).await?;
+        }
+        let renamed = old.as_ref().is_none_or(|old| old.name != new.name);
+        for requirement in &proposal.requirements {
+            if let Requirement::UniqueSiblingName { otherwise } = requirement
+                && (moved || renamed)
+            {
+                let parent = new.parent_domain.as_ref();
+                let namesakes = self
+                    .tx
+                    .placements_named("domain", parent, &new.name)
+                    .await?;
+                if namesakes.iter().any(|other| *other != proposal.urn) {
+                    return Err(Error::Conflict(otherwise(&new.name)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Walks up from `parent`; meeting `urn` there would close a circle.
+    async fn check_above(&mut self, urn: &Urn, parent: &Urn) -> Result<(), Error> {
+        let mut next = Some(parent.clone());
+        for _ in 0..MAX_DEPTH {
+            let Some(current) = next else {
+                return Ok(());
+            };
+            if current == *urn {
+                return Err(Error::Invalid(
+                    "Cannot move a domain under one of its own descendants.".to_owned(),
+                ));
+            }
+            let key = AspectKey::new(&current, AspectName::DOMAIN_PROPERTIES);
+            next = match self.known.get(&key) {
+                Some(Some(row)) => serde_json::from_str::<DomainProperties>(&row.metadata)
+                    .ok()
+                    .and_then(|properties| properties.parent_domain),
+                Some(None) => None,
+                None => self.tx.placement_parent(&current).await?.flatten(),
+            };
+        }
+        Err(Error::Invalid(format!(
+            "domains can be nested {MAX_DEPTH} deep at most: choose a parent nearer to the root"
+        )))
+    }
+
+    fn delete_aspect(&mut self, urn: &Urn, aspect: AspectName) {
+        let key = AspectKey::new(urn, aspect);
+        self.writes.push(AspectWrite {
+            key: key.clone(),
+            effect: Effect::Delete {
+                time_ms: self.stamp.time,
+                actor: self.stamp.actor.to_string(),
+            },
+        });
+        self.known.insert(key, None);
+    }
+
+    async fn delete_entity(&mut self, urn: &Urn) -> Result<(), Error> {
+        if urn.entity_type() == "domain" {
+            self.release_domain(urn).await?;
+        }
+        let (rows, timeseries_rows) = self.tx.rows_count(urn).await?;
+        self.applied.deleted_rows += rows;
+        self.applied.deleted_timeseries_rows += timeseries_rows;
+        let mut names: HashSet<AspectName> = self.tx.aspect_names(urn).await?.into_iter().collect();
+        // What earlier items of this list wrote is not in the store yet.
+        names.extend(
+            self.known
+                .iter()
+                .filter(|(key, row)| key.urn == *urn && row.is_some())
+                .map(|(key, _)| key.aspect),
+        );
+        let mut names: Vec<AspectName> = names.into_iter().collect();
+        names.sort_unstable();
+        for aspect in names {
+            self.delete_aspect(urn, aspect);
+        }
+        self.created.remove(urn);
+        Ok(())
+    }
+
+    /// Nothing may dangle: a domain with children stays, and members of a deleted one belong to none.
+    async fn release_domain(&mut self, domain: &Urn) -> Result<(), Error> {
+        if let Some(child) = self.tx.placement_any_child("domain", domain).await? {
+            return Err(Error::Conflict(format!(
+                "Cannot delete domain {domain} which has child domains, {child} for one: \
+                 move or delete them first"
+            )));
+        }
+        let members = self.tx.edges_into(domain, AspectName::DOMAINS).await?;
+        self.load(
+            members
+                .iter()
+                .map(|member| AspectKey::new(&member.urn, AspectName::DOMAINS)),
+        )
+        .await?;
+        for member in members {
+            let domain = domain.clone();
+            let proposal =
+                Proposal::edit::<Domains, _>(member.urn, AspectName::DOMAINS, move |current, _| {
+                    Ok(crate::domains::without(
+                        current.unwrap_or_default(),
+                        &domain,
+                    ))
+                });
+            let Change::Edit { aspect, edit } = &proposal.change else {
+                continue;
+            };
+            let entity = Registry::get().check_urn(&proposal.urn)?;
+            self.edit(&proposal, entity, *aspect, edit).await?;
+        }
+        Ok(())
+    }
+
+    async fn exists(&mut self, urn: &Urn, entity: &EntitySpec) -> Result<bool, Error> {
+        Ok(self.get(urn, entity.key_aspect).await?.is_some())
+    }
+
+    async fn get(
+        &mut self,
+        urn: &Urn,
+        aspect: AspectName,
+    ) -> Result<Option<Arc<StoredAspect>>, Error> {
+        let key = AspectKey::new(urn, aspect);
+        if let Some(row) = self.known.get(&key) {
+            return Ok(row.clone());
+        }
+        self.load(std::iter::once(key.clone())).await?;
+        Ok(self.known.get(&key).cloned().flatten())
+    }
+
+    /// Reads what is not known yet, in one call.
+    async fn load(&mut self, keys: impl Iterator<Item = AspectKey>) -> Result<(), Error> {
+        let mut wanted: Vec<AspectKey> = keys.filter(|key| !self.known.contains_key(key)).collect();
+        // One order for all writers, so that two lists never wait for each other's rows.
+        wanted.sort_unstable();
+        wanted.dedup();
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let rows = self.tx.aspects_get(&wanted).await?;
+        for (key, row) in wanted.into_iter().zip(rows) {
+            self.known.insert(key, row.map(Arc::new));
+        }
+        Ok(())
+    }
+}
+
+/// What a proposal looks at, as far as it is known before.
+fn touched_keys(item: &Prepared) -> Vec<AspectKey> {
+    let urn = &item.proposal.urn;
+    let mut keys = vec![AspectKey::new(urn, item.entity.key_aspect)];
+    let versioned = |aspect: &AspectName| !Registry::get().is_timeseries(*aspect);
+    if let Some(aspect) = item.proposal.change.aspect().filter(versioned) {
+        keys.push(AspectKey::new(urn, aspect));
+    }
+    for requirement in &item.proposal.requirements {
+        match requirement {
+            Requirement::Exists { urn, .. } => {
+                if let Some(entity) = Registry::get().entity(urn.entity_type()) {
+                    keys.push(AspectKey::new(urn, entity.key_aspect));
+                }
+            }
+            Requirement::HasColumn { .. } => {
+                keys.push(AspectKey::new(urn, AspectName::SCHEMA_METADATA));
+            }
+            Requirement::IsNew { .. } | Requirement::UniqueSiblingName { .. } => {}
+        }
+    }
+    keys
+}
+
+/// Row 0 as a write leaves it.
+fn row_after(current: Option<&StoredAspect>, effect: &Effect) -> Option<StoredAspect> {
+    match effect {
+        Effect::Put { row, .. } => Some(row.clone()),
+        Effect::Touch { system_metadata } => Some(StoredAspect {
+            system_metadata: Some(system_metadata.clone()),
+            ..current?.clone()
+        }),
+        Effect::Delete { .. } | Effect::Timeseries(_) => None,
+    }
+}
+
+fn timeseries_row(payload: &Payload, noted: Option<&SystemMetadata>) -> TimeseriesRow {
+    let member = |name: &str| payload.value.get(name);
+    let partition = payload.value.pointer("/partitionSpec/partition");
+    let id = member("messageId")
+        .and_then(Value::as_str)
+        .or(partition.and_then(Value::as_str))
+        .unwrap_or_default();
+    TimeseriesRow {
+        time_ms: member("timestampMillis")
+            .and_then(Value::as_i64)
+            .unwrap_or_default(),
+        id: id.to_owned(),
+        metadata: payload.text.clone(),
+        system_metadata: noted.and_then(|noted| serde_json::to_string(noted).ok()),
+    }
+}
+
+/// Whether a schema has the column, by its exact path.
+fn has_column(schema: &str, field_path: &str) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Schema<'a> {
+        #[serde(borrow, default)]
+        fields: Vec<Field<'a>>,
+    }
+    #[derive(serde::Deserialize)]
+    struct Field<'a> {
+        #[serde(borrow, rename = "fieldPath", default)]
+        path: std::borrow::Cow<'a, str>,
+    }
+    serde_json::from_str::<Schema<'_>>(schema)
+        .is_ok_and(|schema| schema.fields.iter().any(|field| field.path == field_path))
+}

@@ -1,0 +1,120 @@
+//! What can be said about a proposal by looking at it alone.
+
+use docent_model::{AspectName, Derived, EntitySpec, Registry, derive};
+use serde_json::Value;
+
+use crate::Error;
+use crate::proposal::{Change, Proposal};
+
+/// A proposal whose URN, aspect and payload are right in themselves.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    pub(super) proposal: Proposal,
+    pub(super) entity: &'static EntitySpec,
+    /// The payload of a direct write.
+    pub(super) payload: Option<Payload>,
+    /// Where it stands in the caller's list, if that has several: for error messages.
+    position: Option<usize>,
+}
+
+/// A valid value of an aspect, with what follows from it.
+#[derive(Debug, Clone)]
+pub(super) struct Payload {
+    pub(super) text: String,
+    pub(super) value: Value,
+    pub(super) derived: Derived,
+}
+
+impl Payload {
+    /// Checks a JSON text against the registry. The text is kept as it is unless members that the registry
+    /// does not know had to be removed.
+    pub(super) fn parse(
+        proposal: &Proposal,
+        entity: &EntitySpec,
+        aspect: AspectName,
+        text: &str,
+    ) -> Result<Self, Error> {
+        let mut value = serde_json::from_str::<Value>(text).map_err(|error| {
+            Error::InvalidAspect(format!("the value of {aspect} is not JSON: {error}"))
+        })?;
+        let trimmed = Registry::get().validate(entity, aspect, &mut value)?;
+        let text = if trimmed {
+            value.to_string()
+        } else {
+            text.to_owned()
+        };
+        Ok(Self {
+            derived: derive(&proposal.urn, aspect, &value),
+            text,
+            value,
+        })
+    }
+}
+
+impl Prepared {
+    pub(super) fn check(proposal: Proposal, position: Option<usize>) -> Result<Self, Error> {
+        let checked = Self::parts(&proposal);
+        let named = |error| name_item(error, &proposal, position);
+        let (entity, payload) = checked.map_err(named)?;
+        Ok(Self {
+            proposal,
+            entity,
+            payload,
+            position,
+        })
+    }
+
+    fn parts(proposal: &Proposal) -> Result<(&'static EntitySpec, Option<Payload>), Error> {
+        let registry = Registry::get();
+        let entity = registry.check_urn(&proposal.urn)?;
+        if let Some(aspect) = proposal.change.aspect()
+            && !entity.has_aspect(aspect)
+        {
+            return Err(Error::InvalidAspect(format!(
+                "Unknown aspect {aspect} for entity {}",
+                entity.name
+            )));
+        }
+        let payload = match &proposal.change {
+            Change::Upsert { aspect, text }
+            | Change::Create { aspect, text }
+            | Change::CreateEntity { aspect, text } => {
+                let payload = Payload::parse(proposal, entity, *aspect, text)?;
+                if *aspect == entity.key_aspect
+                    && registry.key_aspect_value(&proposal.urn).as_ref() != Some(&payload.value)
+                {
+                    return Err(Error::InvalidAspect(format!(
+                        "the {aspect} aspect does not say the same as the URN {}",
+                        proposal.urn
+                    )));
+                }
+                Some(payload)
+            }
+            Change::Edit { .. } | Change::DeleteAspect { .. } | Change::DeleteEntity => None,
+        };
+        Ok((entity, payload))
+    }
+
+    /// Says which item of the list an error is about.
+    pub(super) fn name_item(&self, error: Error) -> Error {
+        name_item(error, &self.proposal, self.position)
+    }
+}
+
+/// Only direct writes are named: the texts of our own edits stand for themselves.
+fn name_item(error: Error, proposal: &Proposal, position: Option<usize>) -> Error {
+    let Some(position) = position else {
+        return error;
+    };
+    if matches!(proposal.change, Change::Edit { .. }) {
+        return error;
+    }
+    let aspect = proposal.change.aspect().map_or("", AspectName::as_str);
+    let named = |message: String| format!("item {position} ({} {aspect}): {message}", proposal.urn);
+    match error {
+        Error::Invalid(message) => Error::Invalid(named(message)),
+        Error::InvalidAspect(message) => Error::InvalidAspect(named(message)),
+        Error::Conflict(message) => Error::Conflict(named(message)),
+        other => other,
+    }
+}

@@ -1,0 +1,263 @@
+//! Updating several parts of a dataset at once. It attaches: what an update does not name stays as it is.
+
+use docent_model::aspects::{
+    AuditStamp, EditableDatasetProperties, EditableSchemaMetadata, InstitutionalMemory, Link, Other,
+};
+use docent_model::{AspectName, EpochMillis, Registry, Urn};
+use serde_json::{Value, json};
+
+use crate::domains::{NewOwner, check_owner};
+use crate::proposal::{Proposal, Requirement};
+use crate::{Caller, Catalog, Error};
+
+/// The parts of a dataset to change.
+#[derive(Debug, Clone, Default)]
+pub struct DatasetUpdate {
+    pub properties: Option<PropertiesUpdate>,
+    pub links: Vec<LinkUpdate>,
+    pub columns: Vec<ColumnUpdate>,
+    /// Replaces all owners.
+    pub owners: Option<Vec<NewOwner>>,
+    pub deprecation: Option<DeprecationUpdate>,
+    /// Replaces all tags.
+    pub tags: Option<Vec<Urn>>,
+}
+
+#[derive(Debug, Clone)]
+pub struct PropertiesUpdate {
+    pub description: String,
+    pub name: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+pub struct LinkUpdate {
+    pub url: String,
+    pub description: Option<String>,
+    pub author: Urn,
+    pub created_at: Option<EpochMillis>,
+}
+
+#[derive(Debug, Clone)]
+pub struct ColumnUpdate {
+    pub field_path: String,
+    pub description: Option<String>,
+    pub tags: Option<Vec<Urn>>,
+}
+
+#[derive(Debug, Clone)]
+pub struct DeprecationUpdate {
+    pub deprecated: bool,
+    pub decommission_time: Option<EpochMillis>,
+    pub note: String,
+}
+
+impl Catalog {
+    /// Updates datasets that must exist; all of them or none.
+    pub async fn update_datasets(
+        &self,
+        caller: &Caller,
+        updates: Vec<(Urn, DatasetUpdate)>,
+    ) -> Result<(), Error> {
+        let mut proposals = Vec::new();
+        for (urn, update) in updates {
+            urn.expect_type("dataset")?;
+            Registry::get().check_urn(&urn)?;
+            let missing = format!("Failed to update {urn}. {urn} does not exist.");
+            let parts = update_proposals(&urn, update)?;
+            if parts.is_empty() && !self.exists(caller, std::slice::from_ref(&urn)).await?[0] {
+                return Err(Error::Invalid(missing));
+            }
+            proposals.extend(parts.into_iter().map(|mut proposal| {
+                let exists = Requirement::Exists {
+                    urn: urn.clone(),
+                    otherwise: missing.clone(),
+                };
+                proposal.requirements.insert(0, exists);
+                proposal
+            }));
+        }
+        self.apply(caller, proposals).await?;
+        Ok(())
+    }
+}
+
+fn update_proposals(urn: &Urn, update: DatasetUpdate) -> Result<Vec<Proposal>, Error> {
+    let mut proposals = Vec::new();
+    if let Some(properties) = update.properties {
+        proposals.push(properties_proposal(urn, properties));
+    }
+    if !update.links.is_empty() {
+        proposals.push(links_proposal(urn, update.links)?);
+    }
+    if !update.columns.is_empty() {
+        proposals.push(columns_proposal(urn, update.columns)?);
+    }
+    if let Some(owners) = update.owners {
+        proposals.push(owners_proposal(urn, owners)?);
+    }
+    if let Some(deprecation) = update.deprecation {
+        proposals.push(replace(
+            urn,
+            AspectName::DATASET_DEPRECATION,
+            move |stamp| {
+                let mut value = json!({
+                    "deprecated": deprecation.deprecated,
+                    "note": deprecation.note,
+                    "actor": stamp.actor,
+                });
+                if let Some(time) = deprecation.decommission_time {
+                    value["decommissionTime"] = json!(time);
+                }
+                value
+            },
+        ));
+    }
+    if let Some(tags) = update.tags {
+        let tags = tag_list(&tags)?;
+        proposals.push(replace(urn, AspectName::GLOBAL_TAGS, move |_| tags.clone()));
+    }
+    Ok(proposals)
+}
+
+fn properties_proposal(urn: &Urn, update: PropertiesUpdate) -> Proposal {
+    Proposal::edit::<EditableDatasetProperties, _>(
+        urn.clone(),
+        AspectName::EDITABLE_DATASET_PROPERTIES,
+        move |current, stamp| {
+            let mut properties = current.unwrap_or_default();
+            properties.created.get_or_insert_with(|| stamp.clone());
+            properties.last_modified = Some(stamp.clone());
+            properties.description = Some(update.description.clone());
+            if update.name.is_some() {
+                properties.name.clone_from(&update.name);
+            }
+            Ok(properties)
+        },
+    )
+}
+
+/// A url that is there already takes the new text; others are added behind.
+fn links_proposal(urn: &Urn, updates: Vec<LinkUpdate>) -> Result<Proposal, Error> {
+    for update in &updates {
+        crate::links::check_url(urn, &update.url)?;
+        update.author.expect_type("corpuser")?;
+    }
+    Ok(Proposal::edit::<InstitutionalMemory, _>(
+        urn.clone(),
+        AspectName::INSTITUTIONAL_MEMORY,
+        move |current, stamp| {
+            let mut links = current.unwrap_or_default();
+            for update in &updates {
+                let mut same_url = links
+                    .elements
+                    .iter_mut()
+                    .filter(|link| link.url == update.url);
+                if let Some(link) = same_url.next() {
+                    if let Some(description) = &update.description
+                        && link.description != *description
+                    {
+                        link.description.clone_from(description);
+                        link.update_stamp = Some(AuditStamp::new(&update.author, stamp.time));
+                    }
+                    continue;
+                }
+                links.elements.push(Link {
+                    url: update.url.clone(),
+                    // A link without a text of its own is shown by its address.
+                    description: update
+                        .description
+                        .clone()
+                        .unwrap_or_else(|| update.url.clone()),
+                    create_stamp: AuditStamp::new(
+                        &update.author,
+                        update.created_at.unwrap_or(stamp.time),
+                    ),
+                    update_stamp: None,
+                    settings: None,
+                    other: Other::new(),
+                });
+            }
+            Ok(links)
+        },
+    ))
+}
+
+fn columns_proposal(urn: &Urn, updates: Vec<ColumnUpdate>) -> Result<Proposal, Error> {
+    let requirements: Vec<Requirement> = updates
+        .iter()
+        .map(|update| Requirement::HasColumn {
+            field_path: update.field_path.clone(),
+        })
+        .collect();
+    let updates = updates
+        .into_iter()
+        .map(|update| {
+            let tags = update.tags.as_deref().map(tag_list).transpose()?;
+            Ok((update.field_path, update.description, tags))
+        })
+        .collect::<Result<Vec<_>, Error>>()?;
+    let mut proposal = Proposal::edit::<EditableSchemaMetadata, _>(
+        urn.clone(),
+        AspectName::EDITABLE_SCHEMA_METADATA,
+        move |current, stamp| {
+            let mut columns = current.unwrap_or_default();
+            columns.created.get_or_insert_with(|| stamp.clone());
+            columns.last_modified = Some(stamp.clone());
+            for (field_path, description, tags) in &updates {
+                let column = columns.field_mut(field_path);
+                if description.is_some() {
+                    column.description.clone_from(description);
+                }
+                if let Some(tags) = tags {
+                    column.other.insert("globalTags".to_owned(), tags.clone());
+                }
+            }
+            Ok(columns)
+        },
+    );
+    proposal.requirements = requirements;
+    Ok(proposal)
+}
+
+fn owners_proposal(urn: &Urn, owners: Vec<NewOwner>) -> Result<Proposal, Error> {
+    let owners = owners
+        .into_iter()
+        .map(|new| {
+            check_owner(&new.owner)?;
+            let mut element = json!({
+                "owner": new.owner,
+                "type": new.kind.as_deref().unwrap_or("CUSTOM"),
+                "source": {"type": "SERVICE"},
+            });
+            if let Some(kind) = &new.kind_urn {
+                kind.expect_type("ownershipType")?;
+                element["type"] = json!("CUSTOM");
+                element["typeUrn"] = json!(kind);
+            }
+            Ok(element)
+        })
+        .collect::<Result<Vec<_>, Error>>()?;
+    Ok(replace(
+        urn,
+        AspectName::OWNERSHIP,
+        move |stamp| json!({"owners": owners, "lastModified": stamp}),
+    ))
+}
+
+fn tag_list(tags: &[Urn]) -> Result<Value, Error> {
+    let tags = tags
+        .iter()
+        .map(|tag| {
+            tag.expect_type("tag")?;
+            Ok(json!({"tag": tag}))
+        })
+        .collect::<Result<Vec<_>, Error>>()?;
+    Ok(json!({"tags": tags}))
+}
+
+fn replace<F>(urn: &Urn, aspect: AspectName, value: F) -> Proposal
+where
+    F: Fn(&AuditStamp) -> Value + Send + Sync + 'static,
+{
+    Proposal::edit::<Value, _>(urn.clone(), aspect, move |_, stamp| Ok(value(stamp)))
+}

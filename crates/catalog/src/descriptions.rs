@@ -1,0 +1,213 @@
+//! Descriptions that people write: of datasets, their columns, containers, domains and more.
+
+use docent_model::aspects::{EditableDatasetProperties, EditableSchemaMetadata};
+use docent_model::{AspectName, Registry, Urn};
+use serde_json::{Map, Value};
+
+use crate::domains::edit_properties;
+use crate::proposal::{Proposal, Requirement};
+use crate::{AspectKey, Caller, Catalog, Error};
+
+impl Catalog {
+    /// Sets the description of an entity, or of a column of a dataset. The text is stored as it is.
+    pub async fn update_description(
+        &self,
+        caller: &Caller,
+        target: &Urn,
+        column: Option<&str>,
+        description: &str,
+    ) -> Result<(), Error> {
+        let Some(column) = column else {
+            let proposal = entity_description(target, description)?;
+            self.apply(caller, vec![existing(proposal)]).await?;
+            return Ok(());
+        };
+        let proposal = column_description(target, column, description)?;
+        let Err(error) = self.apply(caller, vec![existing(proposal)]).await else {
+            return Ok(());
+        };
+        // A column may be known under a sibling only, such as the model that builds the table.
+        for sibling in self.siblings(caller, target).await? {
+            let proposal = column_description(&sibling, column, description)?;
+            if self.apply(caller, vec![existing(proposal)]).await.is_ok() {
+                return Ok(());
+            }
+        }
+        Err(error)
+    }
+
+    /// Datasets that stand for the same thing on another platform.
+    async fn siblings(&self, caller: &Caller, dataset: &Urn) -> Result<Vec<Urn>, Error> {
+        #[derive(serde::Deserialize)]
+        struct Siblings {
+            siblings: Vec<Urn>,
+        }
+        let key = AspectKey::new(dataset, AspectName::SIBLINGS);
+        let row = self.read(caller, &[key]).await?.pop().flatten();
+        let siblings = row.and_then(|row| serde_json::from_str::<Siblings>(&row.metadata).ok());
+        Ok(siblings
+            .map(|found| found.siblings)
+            .unwrap_or_default()
+            .into_iter()
+            .filter(|sibling| sibling.entity_type() == "dataset" && sibling != dataset)
+            .collect())
+    }
+}
+
+/// Whether the target is there at all comes before every other requirement.
+fn existing(mut proposal: Proposal) -> Proposal {
+    let urn = proposal.urn.clone();
+    let otherwise = format!("Failed to update {urn}. {urn} does not exist.");
+    proposal
+        .requirements
+        .insert(0, Requirement::Exists { urn, otherwise });
+    proposal
+}
+
+fn column_description(target: &Urn, column: &str, description: &str) -> Result<Proposal, Error> {
+    if target.entity_type() != "dataset" {
+        return Err(Error::Invalid(format!(
+            "{target} has no columns: subResourceType DATASET_FIELD needs the URN of a dataset"
+        )));
+    }
+    let (field_path, description) = (column.to_owned(), description.to_owned());
+    Ok(Proposal::edit::<EditableSchemaMetadata, _>(
+        target.clone(),
+        AspectName::EDITABLE_SCHEMA_METADATA,
+        move |current, stamp| {
+            let mut columns = current.unwrap_or_default();
+            columns.created.get_or_insert_with(|| stamp.clone());
+            columns.last_modified = Some(stamp.clone());
+            columns.field_mut(&field_path).description = Some(description.clone());
+            Ok(columns)
+        },
+    )
+    .requires(Requirement::HasColumn {
+        field_path: column.to_owned(),
+    }))
+}
+
+fn entity_description(target: &Urn, description: &str) -> Result<Proposal, Error> {
+    let text = description.to_owned();
+    match target.entity_type() {
+        "dataset" => Ok(Proposal::edit::<EditableDatasetProperties, _>(
+            target.clone(),
+            AspectName::EDITABLE_DATASET_PROPERTIES,
+            move |current, stamp| {
+                let mut properties = current.unwrap_or_default();
+                properties.created.get_or_insert_with(|| stamp.clone());
+                properties.last_modified = Some(stamp.clone());
+                properties.description = Some(text.clone());
+                Ok(properties)
+            },
+        )),
+        "domain" => Ok(edit_properties(
+            target,
+            "Properties for this Domain do not yet exist!",
+            move |properties, _| properties.description = Some(text.clone()),
+        )),
+        entity_type => match described_in(entity_type) {
+            Some(place) => place.proposal(target, text),
+            None => Err(Error::Invalid(format!(
+                "Failed to update description. Unsupported resource type {target} provided."
+            ))),
+        },
+    }
+}
+
+/// Where the description of an entity type is kept, when nothing but one member of one aspect changes.
+struct DescribedIn {
+    aspect: &'static str,
+    /// The member, dots leading into nested objects.
+    member: &'static str,
+    /// Whether the aspect may be made for the description alone; others need what ingestion said first.
+    may_be_new: bool,
+}
+
+fn described_in(entity_type: &str) -> Option<DescribedIn> {
+    let place = |aspect, member, may_be_new| {
+        Some(DescribedIn {
+            aspect,
+            member,
+            may_be_new,
+        })
+    };
+    match entity_type {
+        "container" => place("editableContainerProperties", "description", true),
+        "glossaryTerm" => place("glossaryTermInfo", "definition", false),
+        "glossaryNode" => place("glossaryNodeInfo", "definition", false),
+        "tag" => place("tagProperties", "description", false),
+        "corpGroup" => place("corpGroupEditableInfo", "description", true),
+        "notebook" => place("editableNotebookProperties", "description", true),
+        "mlModel" => place("editableMlModelProperties", "description", true),
+        "mlModelGroup" => place("editableMlModelGroupProperties", "description", true),
+        "mlFeatureTable" => place("editableMlFeatureTableProperties", "description", true),
+        "mlFeature" => place("editableMlFeatureProperties", "description", true),
+        "mlPrimaryKey" => place("editableMlPrimaryKeyProperties", "description", true),
+        "dataProduct" => place("dataProductProperties", "description", false),
+        "businessAttribute" => place("businessAttributeInfo", "description", false),
+        "application" => place("applicationProperties", "description", false),
+        "document" => place("documentInfo", "contents.text", false),
+        _ => None,
+    }
+}
+
+impl DescribedIn {
+    fn proposal(self, target: &Urn, text: String) -> Result<Proposal, Error> {
+        let aspect = Registry::get().aspect(self.aspect).ok_or_else(|| {
+            Error::Invalid(format!("{target} has no description that can be edited"))
+        })?;
+        let missing =
+            format!("Failed to update {target}. It has no {aspect} aspect yet: ingest that first.");
+        Ok(Proposal::edit::<Map<String, Value>, _>(
+            target.clone(),
+            aspect,
+            move |current, _| {
+                let mut aspect = match current {
+                    Some(aspect) => aspect,
+                    None if self.may_be_new => Map::new(),
+                    None => return Err(Error::Invalid(missing.clone())),
+                };
+                set_member(&mut aspect, self.member, &text);
+                Ok(aspect)
+            },
+        ))
+    }
+}
+
+fn set_member(object: &mut Map<String, Value>, path: &str, text: &str) {
+    let Some((outer, inner)) = path.split_once('.') else {
+        object.insert(path.to_owned(), Value::from(text));
+        return;
+    };
+    let nested = object
+        .entry(outer)
+        .or_insert_with(|| Value::Object(Map::new()));
+    if let Value::Object(nested) = nested {
+        set_member(nested, inner, text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_described_aspect_is_in_the_registry_for_its_entity() {
+        let described = Registry::get()
+            .entities()
+            .filter_map(|entity| Some((entity, described_in(entity.name)?)));
+        let mut count = 0;
+        for (entity, place) in described {
+            count += 1;
+            let aspect = Registry::get().aspect(place.aspect);
+            assert!(
+                aspect.is_some_and(|aspect| entity.has_aspect(aspect)),
+                "{} {}",
+                entity.name,
+                place.aspect
+            );
+        }
+        assert_eq!(count, 15);
+    }
+}

@@ -1,0 +1,371 @@
+//! Domains: creating, nesting, renaming and removing them, and who belongs to them.
+
+use docent_model::aspects::{AuditStamp, DomainProperties, Domains, Other};
+use docent_model::{AspectName, EntitySpec, Registry, Urn};
+use docent_store::{Page, PlacedEntity};
+use serde_json::{Map, Value, json};
+
+use crate::proposal::{Proposal, Requirement};
+use crate::{Caller, Catalog, Change, Error};
+
+/// How deep domains may be nested.
+pub const MAX_DEPTH: usize = 50;
+
+/// How many domains below one parent are looked through for a name.
+const MAX_SIBLINGS: usize = 10_000;
+
+/// A domain to be created.
+#[derive(Debug, Clone, Default)]
+pub struct NewDomain {
+    /// A chosen id; without one a random id is made.
+    pub id: Option<String>,
+    pub name: String,
+    pub description: Option<String>,
+    pub parent: Option<Urn>,
+    pub owners: Vec<NewOwner>,
+}
+
+/// An owner to be set.
+#[derive(Debug, Clone)]
+pub struct NewOwner {
+    pub owner: Urn,
+    /// The kind of ownership by its name, such as `TECHNICAL_OWNER`, …
+    pub kind: Option<String>,
+    /// … or by the URN of an ownership type.
+    pub kind_urn: Option<Urn>,
+}
+
+/// Display settings of a domain; what is `None` stays as it is.
+#[derive(Debug, Clone, Default)]
+pub struct DisplayUpdate {
+    pub color_hex: Option<String>,
+    pub icon: Map<String, Value>,
+}
+
+impl Catalog {
+    /// Creates a domain, with its owners, and returns its URN.
+    pub async fn create_domain(&self, caller: &Caller, new: NewDomain) -> Result<Urn, Error> {
+        let id = new.id.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
+        let urn = Urn::new("domain", &id)?;
+        Registry::get().check_urn(&urn)?;
+        if new.name.trim().is_empty() {
+            return Err(Error::invalid("a domain needs a name: input.name is empty"));
+        }
+        let (name, description, parent) = (new.name, new.description, new.parent);
+        let mut domain =
+            Proposal::edit::<DomainProperties, _>(urn.clone(), AspectName::DOMAIN_PROPERTIES, {
+                let parent = parent.clone();
+                move |_, stamp| {
+                    Ok(DomainProperties {
+                        name: name.clone(),
+                        description: description.clone(),
+                        created: Some(stamp.clone()),
+                        parent_domain: parent.clone(),
+                        other: Other::new(),
+                    })
+                }
+            })
+            .requires(Requirement::IsNew {
+                otherwise: "This Domain already exists!".to_owned(),
+            })
+            .requires(Requirement::UniqueSiblingName {
+                otherwise: |name| {
+                    format!("\"{name}\" already exists in this domain. Please pick a unique name.")
+                },
+            });
+        if let Some(parent) = &parent {
+            parent.expect_type("domain")?;
+            domain = domain.requires_existing(parent, "Parent Domain does not exist!");
+        }
+        let mut proposals = vec![domain];
+        if !new.owners.is_empty() {
+            proposals.push(ownership(&urn, new.owners)?);
+        }
+        self.apply(caller, proposals).await?;
+        Ok(urn)
+    }
+
+    /// Makes the entity a member of the domain, and of no other.
+    pub async fn set_domain(
+        &self,
+        caller: &Caller,
+        entity: &Urn,
+        domain: &Urn,
+    ) -> Result<(), Error> {
+        domain.expect_type("domain")?;
+        let failed = format!("Failed to add Entity {entity} to Domain {domain}.");
+        let proposal = assignment(entity, Some(domain))?
+            .requires_existing(domain, format!("{failed} Domain does not exist."))
+            .requires_existing(entity, format!("{failed} Entity does not exist."));
+        self.apply(caller, vec![proposal]).await?;
+        Ok(())
+    }
+
+    /// Takes the entity out of its domain, if it is in one.
+    pub async fn unset_domain(&self, caller: &Caller, entity: &Urn) -> Result<(), Error> {
+        let proposal = assignment(entity, None)?.requires_existing(
+            entity,
+            format!("Failed to remove the domain of {entity}. Entity does not exist."),
+        );
+        self.apply(caller, vec![proposal]).await?;
+        Ok(())
+    }
+
+    /// Sets or unsets the domain of many entities at once. A column, where one is named, must exist; the
+    /// domain is set on its dataset.
+    pub async fn batch_set_domain(
+        &self,
+        caller: &Caller,
+        domain: Option<&Urn>,
+        entities: &[(Urn, Option<String>)],
+    ) -> Result<(), Error> {
+        if let Some(domain) = domain {
+            domain.expect_type("domain")?;
+        }
+        let proposals = entities
+            .iter()
+            .map(|(entity, column)| {
+                let mut proposal = assignment(entity, domain)?;
+                if let Some(domain) = domain {
+                    let missing =
+                        format!("Failed to validate Domain with urn {domain}. Urn does not exist.");
+                    proposal = proposal.requires_existing(domain, missing);
+                }
+                let missing =
+                    format!("Failed to update resource with urn {entity}. Entity does not exist.");
+                proposal = proposal.requires_existing(entity, missing);
+                if let Some(column) = column {
+                    proposal = proposal.requires(Requirement::HasColumn {
+                        field_path: column.clone(),
+                    });
+                }
+                Ok(proposal)
+            })
+            .collect::<Result<Vec<_>, Error>>()?;
+        self.apply(caller, proposals).await?;
+        Ok(())
+    }
+
+    /// Puts a domain below another parent, or at the root.
+    pub async fn move_domain(
+        &self,
+        caller: &Caller,
+        domain: &Urn,
+        parent: Option<&Urn>,
+    ) -> Result<(), Error> {
+        if domain.entity_type() != "domain" {
+            return Err(Error::invalid("Resource is not a domain."));
+        }
+        let new_parent = parent.cloned();
+        let mut proposal = edit_properties(domain, "Domain properties do not exist.", {
+            move |properties, _| properties.parent_domain.clone_from(&new_parent)
+        })
+        .requires(Requirement::UniqueSiblingName {
+            otherwise: |name| {
+                format!(
+                    "\"{name}\" already exists in the destination domain. Please pick a unique name."
+                )
+            },
+        });
+        if let Some(parent) = parent {
+            if parent.entity_type() != "domain" {
+                return Err(Error::invalid("Parent entity is not a domain."));
+            }
+            proposal = proposal.requires_existing(parent, "Parent entity does not exist.");
+        }
+        self.apply(caller, vec![proposal]).await?;
+        Ok(())
+    }
+
+    /// Deletes a domain that has no children; its members belong to no domain then.
+    pub async fn delete_domain(&self, caller: &Caller, domain: &Urn) -> Result<(), Error> {
+        domain.expect_type("domain")?;
+        let proposal = Proposal::new(domain.clone(), Change::DeleteEntity).requires_existing(
+            domain,
+            format!("Failed to delete domain {domain}. {domain} does not exist."),
+        );
+        self.apply(caller, vec![proposal]).await?;
+        Ok(())
+    }
+
+    /// Merges display settings into those of an entity.
+    pub async fn update_display_properties(
+        &self,
+        caller: &Caller,
+        urn: &Urn,
+        update: DisplayUpdate,
+    ) -> Result<(), Error> {
+        let proposal = Proposal::edit::<Map<String, Value>, _>(
+            urn.clone(),
+            AspectName::DISPLAY_PROPERTIES,
+            move |current, _| {
+                let mut display = current.unwrap_or_default();
+                if let Some(color) = &update.color_hex {
+                    display.insert("colorHex".to_owned(), Value::from(color.as_str()));
+                }
+                if !update.icon.is_empty() {
+                    let icon = display.entry("icon").or_insert_with(|| json!({}));
+                    if let Value::Object(icon) = icon {
+                        icon.extend(update.icon.clone());
+                    }
+                }
+                Ok(display)
+            },
+        )
+        .requires_existing(
+            urn,
+            format!("Failed to update {urn}. {urn} does not exist."),
+        );
+        self.apply(caller, vec![proposal]).await?;
+        Ok(())
+    }
+
+    /// The domains directly below `parent`, or at the root, newest first. With a query: those whose name
+    /// contains it, in any case.
+    pub async fn list_domains(
+        &self,
+        _caller: &Caller,
+        parent: Option<&Urn>,
+        query: Option<&str>,
+        start: usize,
+        count: usize,
+    ) -> Result<Page<PlacedEntity>, Error> {
+        let query = query
+            .map(str::trim)
+            .filter(|query| !matches!(*query, "" | "*"));
+        let Some(query) = query.map(str::to_lowercase) else {
+            return Ok(self
+                .store()
+                .placements_list("domain", parent, start, count)
+                .await?);
+        };
+        let all = self
+            .store()
+            .placements_list("domain", parent, 0, MAX_SIBLINGS)
+            .await?;
+        let mut matching = all.items;
+        matching.retain(|domain| domain.name.to_lowercase().contains(&query));
+        Ok(Page {
+            total: matching.len(),
+            items: matching.into_iter().skip(start).take(count).collect(),
+        })
+    }
+
+    /// For each domain its parents, nearest first.
+    pub async fn domain_ancestors(
+        &self,
+        _caller: &Caller,
+        domains: &[Urn],
+    ) -> Result<Vec<Vec<Urn>>, Error> {
+        Ok(self.store().placement_ancestors(domains, MAX_DEPTH).await?)
+    }
+}
+
+/// An edit of the properties that a domain must have already.
+pub(crate) fn edit_properties<F>(domain: &Urn, missing: &'static str, edit: F) -> Proposal
+where
+    F: Fn(&mut DomainProperties, &AuditStamp) + Send + Sync + 'static,
+{
+    Proposal::edit::<DomainProperties, _>(
+        domain.clone(),
+        AspectName::DOMAIN_PROPERTIES,
+        move |current, stamp| {
+            let mut properties = current.ok_or_else(|| Error::invalid(missing))?;
+            edit(&mut properties, stamp);
+            Ok(properties)
+        },
+    )
+}
+
+/// The aspect without one domain.
+pub(crate) fn without(mut domains: Domains, domain: &Urn) -> Domains {
+    domains.domains.retain(|other| other != domain);
+    if let Some(associations) = &mut domains.domain_associations {
+        associations.retain(|association| association.domain != *domain);
+    }
+    domains
+}
+
+/// Membership in exactly this domain, or in none.
+fn assignment(entity: &Urn, domain: Option<&Urn>) -> Result<Proposal, Error> {
+    let spec = Registry::get().check_urn(entity)?;
+    if !spec.has_aspect(AspectName::DOMAINS) {
+        return Err(Error::Invalid(format!(
+            "{entity} cannot be in a domain: entities of type {} have no domains",
+            spec.name
+        )));
+    }
+    let wanted: Vec<Urn> = domain.cloned().into_iter().collect();
+    Ok(Proposal::edit::<Domains, _>(
+        entity.clone(),
+        AspectName::DOMAINS,
+        move |current, _| {
+            let current = current.unwrap_or_default();
+            let kept = current.domain_associations.unwrap_or_default();
+            Ok(Domains {
+                domains: wanted.clone(),
+                domain_associations: Some(
+                    kept.into_iter()
+                        .filter(|association| wanted.contains(&association.domain))
+                        .collect(),
+                )
+                .filter(|kept: &Vec<_>| kept.len() == wanted.len()),
+                other: current.other,
+            })
+        },
+    ))
+}
+
+/// The owners of a new domain. They must exist, and each must say what kind of owner it is.
+fn ownership(domain: &Urn, owners: Vec<NewOwner>) -> Result<Proposal, Error> {
+    let mut requirements = Vec::new();
+    let owners = owners
+        .into_iter()
+        .map(|new| {
+            let NewOwner {
+                owner,
+                kind,
+                kind_urn,
+            } = new;
+            check_owner(&owner)?;
+            let mut element = json!({"owner": owner, "source": {"type": "MANUAL"}});
+            match (&kind_urn, kind) {
+                (Some(kind_urn), _) => {
+                    kind_urn.expect_type("ownershipType")?;
+                    element["type"] = json!("CUSTOM");
+                    element["typeUrn"] = json!(kind_urn);
+                    requirements.push((kind_urn.clone(), "Ownership type"));
+                }
+                (None, Some(kind)) => element["type"] = json!(kind),
+                (None, None) => {
+                    return Err(Error::Invalid(format!(
+                        "the owner {owner} needs a type or an ownershipTypeUrn"
+                    )));
+                }
+            }
+            requirements.push((owner, "Owner"));
+            Ok(element)
+        })
+        .collect::<Result<Vec<_>, Error>>()?;
+    let proposal =
+        Proposal::edit::<Value, _>(domain.clone(), AspectName::OWNERSHIP, move |_, stamp| {
+            Ok(json!({"owners": owners, "lastModified": stamp}))
+        });
+    Ok(requirements
+        .into_iter()
+        .fold(proposal, |proposal, (urn, what)| {
+            let missing = format!("{what} with urn {urn} does not exist.");
+            proposal.requires_existing(&urn, missing)
+        }))
+}
+
+/// Owners are users or groups.
+pub(crate) fn check_owner(owner: &Urn) -> Result<&'static EntitySpec, Error> {
+    let spec = Registry::get().check_urn(owner)?;
+    if matches!(spec.name, "corpuser" | "corpGroup") {
+        return Ok(spec);
+    }
+    Err(Error::Invalid(format!(
+        "{owner} cannot be an owner: owners are users (urn:li:corpuser:…) or groups (urn:li:corpGroup:…)"
+    )))
+}

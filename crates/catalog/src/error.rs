@@ -1,0 +1,83 @@
+//! The one error type of the catalog's border.
+
+use docent_model::{UrnError, ValidationError};
+use docent_store::StoreError;
+
+/// Each case is something that a caller treats differently; the text is for the person who sent the request.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("{0}")]
+    NotFound(String),
+    /// The request itself is wrong.
+    #[error("{0}")]
+    Invalid(String),
+    /// An aspect's payload is wrong. A case of its own because REST clients expect 422 for it.
+    #[error("{0}")]
+    InvalidAspect(String),
+    #[error("{0}")]
+    Forbidden(String),
+    /// The request is right but contradicts what is stored.
+    #[error("{0}")]
+    Conflict(String),
+    /// A condition that the caller attached to the write does not hold.
+    #[error("{0}")]
+    Precondition(String),
+    /// Trying again later helps.
+    #[error("{0}")]
+    Unavailable(String),
+    /// A defect of ours; the source is logged and never shown.
+    #[error("an internal error occurred; the server's log has the details")]
+    Internal(#[source] StoreError),
+}
+
+/// What a case is called on the wire. The one table of codes: GraphQL and REST both read it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Code {
+    /// `extensions.code` in GraphQL, the status over REST.
+    pub number: u16,
+    /// `extensions.type` in GraphQL.
+    pub name: &'static str,
+}
+
+impl Error {
+    pub fn code(&self) -> Code {
+        let (number, name) = match self {
+            Self::Invalid(_) | Self::InvalidAspect(_) => (400, "BAD_REQUEST"),
+            Self::Forbidden(_) => (403, "UNAUTHORIZED"),
+            Self::NotFound(_) => (404, "NOT_FOUND"),
+            Self::Conflict(_) => (409, "CONFLICT"),
+            Self::Precondition(_) => (412, "PRECONDITION_FAILED"),
+            Self::Internal(_) => (500, "SERVER_ERROR"),
+            Self::Unavailable(_) => (503, "SERVICE_UNAVAILABLE"),
+        };
+        Code { number, name }
+    }
+
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self::Invalid(message.into())
+    }
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Busy => Self::Unavailable(
+                "the store is busy: too many writes are waiting; try again in a moment".to_owned(),
+            ),
+            StoreError::Unavailable { .. } => Self::Unavailable(error.to_string()),
+            StoreError::Corrupt { .. } | StoreError::Other(_) => Self::Internal(error),
+        }
+    }
+}
+
+impl From<UrnError> for Error {
+    fn from(error: UrnError) -> Self {
+        Self::Invalid(error.to_string())
+    }
+}
+
+impl From<ValidationError> for Error {
+    fn from(error: ValidationError) -> Self {
+        Self::InvalidAspect(error.to_string())
+    }
+}

@@ -1,0 +1,245 @@
+//! What the write path does to some aspects on their way in.
+//!
+//! A hook is a pure function from the stored and the proposed value to the value that is stored. To add one:
+//! a function here and a line in [`normalise`].
+
+use std::collections::HashSet;
+
+use docent_model::aspects::{DomainAssociation, Domains, InstitutionalMemory};
+use docent_model::{AspectName, Urn};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::Error;
+
+/// Brings a proposed value into the form that is stored; `None` if it is in that form already. `direct` tells
+/// a whole aspect sent by a client from an edit of ours, which has its own rules.
+pub(crate) fn normalise(
+    urn: &Urn,
+    aspect: AspectName,
+    direct: bool,
+    stored: Option<&str>,
+    proposed: &Value,
+) -> Result<Option<Value>, Error> {
+    match aspect {
+        AspectName::INSTITUTIONAL_MEMORY if direct => {
+            let links = parse::<InstitutionalMemory>(proposed)?;
+            changed(links.clone(), each_url_once(links))
+        }
+        AspectName::DOMAINS => {
+            let domains = parse::<Domains>(proposed)?;
+            let stored = stored.and_then(|text| serde_json::from_str(text).ok());
+            let in_step = keep_domains_in_step(domains.clone(), stored.unwrap_or_default())?;
+            if urn.entity_type() == "dataset" && in_step.domains.len() > 1 {
+                return Err(Error::InvalidAspect(format!(
+                    "{urn} can be in one domain at most, but {} are given: send only one",
+                    in_step.domains.len()
+                )));
+            }
+            changed(domains, in_step)
+        }
+        _ => Ok(None),
+    }
+}
+
+fn parse<T: DeserializeOwned>(proposed: &Value) -> Result<T, Error> {
+    T::deserialize(proposed).map_err(|error| Error::InvalidAspect(error.to_string()))
+}
+
+fn changed<T: PartialEq + serde::Serialize>(before: T, after: T) -> Result<Option<Value>, Error> {
+    if before == after {
+        return Ok(None);
+    }
+    serde_json::to_value(after)
+        .map(Some)
+        .map_err(|error| Error::InvalidAspect(error.to_string()))
+}
+
+/// A link's url stands once: the first occurrence is kept.
+fn each_url_once(mut links: InstitutionalMemory) -> InstitutionalMemory {
+    let mut seen = HashSet::new();
+    links.elements.retain(|link| seen.insert(link.url.clone()));
+    links
+}
+
+/// `domains` and `domainAssociations` say the same thing twice. Clients send one of them or both; whichever
+/// they changed decides.
+fn keep_domains_in_step(proposed: Domains, stored: Domains) -> Result<Domains, Error> {
+    let stored_associations = stored.domain_associations.unwrap_or_default();
+    let Domains {
+        domains,
+        domain_associations,
+        other,
+    } = proposed;
+    let mut associations = match domain_associations {
+        None => associations_for(&domains, &stored_associations),
+        Some(associations) => {
+            let domains_differ = domains != stored.domains;
+            let associations_differ = associations != stored_associations;
+            if domains_differ && !associations_differ {
+                associations_for(&domains, &associations)
+            } else if domains_differ && !domains.is_empty() && !same_set(&domains, &associations) {
+                return Err(Error::InvalidAspect(
+                    "Cannot update both 'domains' and 'domainAssociations' in the same write. \
+                     Send one of them, or the same domains in both."
+                        .to_owned(),
+                ));
+            } else {
+                associations
+            }
+        }
+    };
+    // What people assigned stands before what was propagated; the sort is stable.
+    associations.sort_by_key(is_propagated);
+    let mut seen = HashSet::new();
+    let domains = associations
+        .iter()
+        .map(|association| association.domain.clone())
+        .filter(|domain| seen.insert(domain.clone()))
+        .collect();
+    Ok(Domains {
+        domains,
+        domain_associations: Some(associations),
+        other,
+    })
+}
+
+/// An association for each domain: the stored one where there is one.
+fn associations_for(domains: &[Urn], known: &[DomainAssociation]) -> Vec<DomainAssociation> {
+    let mut seen = HashSet::new();
+    domains
+        .iter()
+        .filter(|domain| seen.insert(*domain))
+        .map(|domain| {
+            known
+                .iter()
+                .find(|association| association.domain == *domain)
+                .cloned()
+                .unwrap_or_else(|| DomainAssociation {
+                    domain: domain.clone(),
+                    other: serde_json::Map::new(),
+                })
+        })
+        .collect()
+}
+
+fn same_set(domains: &[Urn], associations: &[DomainAssociation]) -> bool {
+    let left: HashSet<&Urn> = domains.iter().collect();
+    let right: HashSet<&Urn> = associations.iter().map(|found| &found.domain).collect();
+    left == right
+}
+
+fn is_propagated(association: &DomainAssociation) -> bool {
+    association
+        .other
+        .get("attribution")
+        .and_then(|attribution| attribution.pointer("/sourceDetail/propagated"))
+        .and_then(Value::as_str)
+        .is_some_and(|propagated| propagated.eq_ignore_ascii_case("true"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn in_step(proposed: &Value, stored: Option<&str>) -> Result<Value, Error> {
+        let container = Urn::parse("urn:li:container:c").unwrap();
+        normalise(&container, AspectName::DOMAINS, true, stored, proposed)
+            .map(|changed| changed.unwrap_or_else(|| proposed.clone()))
+    }
+
+    #[test]
+    fn associations_follow_from_domains_and_keep_what_was_known() {
+        let stored = r#"{"domains":["urn:li:domain:a"],"domainAssociations":[{"domain":"urn:li:domain:a","context":"x"}]}"#;
+        assert_eq!(
+            in_step(
+                &json!({"domains": ["urn:li:domain:b", "urn:li:domain:a"]}),
+                Some(stored)
+            )
+            .unwrap(),
+            json!({
+                "domains": ["urn:li:domain:b", "urn:li:domain:a"],
+                "domainAssociations": [
+                    {"domain": "urn:li:domain:b"},
+                    {"domain": "urn:li:domain:a", "context": "x"},
+                ]
+            })
+        );
+    }
+
+    #[test]
+    fn domains_follow_from_associations_when_only_those_changed() {
+        let stored = r#"{"domains":[],"domainAssociations":[]}"#;
+        assert_eq!(
+            in_step(
+                &json!({"domains": [], "domainAssociations": [{"domain": "urn:li:domain:a"}]}),
+                Some(stored)
+            )
+            .unwrap(),
+            json!({
+                "domains": ["urn:li:domain:a"],
+                "domainAssociations": [{"domain": "urn:li:domain:a"}]
+            })
+        );
+    }
+
+    #[test]
+    fn two_different_lists_in_one_write_are_refused() {
+        let error = in_step(
+            &json!({"domains": ["urn:li:domain:a"], "domainAssociations": [{"domain": "urn:li:domain:b"}]}),
+            None,
+        )
+        .unwrap_err();
+        assert!(
+            error.to_string().starts_with(
+                "Cannot update both 'domains' and 'domainAssociations' in the same write."
+            ),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn what_was_propagated_stands_behind_what_people_assigned() {
+        let sorted = in_step(
+            &json!({"domains": [], "domainAssociations": [
+                {"domain": "urn:li:domain:p", "attribution": {"sourceDetail": {"propagated": "TRUE"}}},
+                {"domain": "urn:li:domain:a"},
+            ]}),
+            None,
+        )
+        .unwrap();
+        assert_eq!(
+            sorted["domains"],
+            json!(["urn:li:domain:a", "urn:li:domain:p"])
+        );
+    }
+
+    #[test]
+    fn a_dataset_has_one_domain_at_most() {
+        let dataset = Urn::parse("urn:li:dataset:(urn:li:dataPlatform:hive,t,PROD)").unwrap();
+        let two = json!({"domains": ["urn:li:domain:a", "urn:li:domain:b"]});
+        let error = normalise(&dataset, AspectName::DOMAINS, true, None, &two).unwrap_err();
+        assert!(error.to_string().contains("one domain at most"), "{error}");
+    }
+
+    #[test]
+    fn a_url_stands_once_in_a_directly_written_list_of_links() {
+        let stamp = json!({"time": 1, "actor": "urn:li:corpuser:a"});
+        let link =
+            |url: &str, text: &str| json!({"url": url, "description": text, "createStamp": stamp});
+        let proposed =
+            json!({"elements": [link("u", "first"), link("v", "other"), link("u", "second")]});
+        let dataset = Urn::parse("urn:li:dataset:(urn:li:dataPlatform:hive,t,PROD)").unwrap();
+        let memory = AspectName::INSTITUTIONAL_MEMORY;
+        let stored = normalise(&dataset, memory, true, None, &proposed).unwrap();
+        assert_eq!(
+            stored,
+            Some(json!({"elements": [link("u", "first"), link("v", "other")]}))
+        );
+        assert_eq!(
+            normalise(&dataset, memory, false, None, &proposed).unwrap(),
+            None
+        );
+    }
+}

@@ -1,0 +1,69 @@
+//! The use cases of Docent: everything that people and programs can do, without the way they ask for it.
+//!
+//! Reads go to the store as they are ([`read`]). Every change, whatever door it came through, becomes a list
+//! of [`Proposal`]s for [`Catalog::apply`], the only function that writes. The other modules turn the input of
+//! one use case into proposals: [`descriptions`], [`datasets`], [`domains`], [`links`], [`names`], [`tokens`].
+//!
+//! Every function takes the [`Caller`]. Today every authenticated caller may do everything.
+//!
+//! This crate must not know SQL, HTTP or GraphQL.
+//!
+//! To add a use case: a module (or a function in the module of its noun) with an `impl Catalog` block that
+//! builds proposals and calls [`Catalog::apply`]. See docs/adding-a-mutation.md.
+
+mod apply;
+mod caller;
+pub mod datasets;
+pub mod descriptions;
+pub mod domains;
+mod error;
+mod hooks;
+pub mod links;
+pub mod names;
+mod proposal;
+pub mod read;
+pub mod tokens;
+
+use std::sync::Arc;
+
+use docent_model::{Clock, EpochMillis};
+use docent_store::Store;
+
+pub use apply::Applied;
+pub use caller::{Caller, SYSTEM_ACTOR};
+pub use docent_store::{AspectKey, Page, StoredAspect};
+pub use error::{Code, Error};
+pub use proposal::{Change, Proposal, Requirement};
+
+/// The catalog over one store. Cloning it is cheap and gives the same catalog.
+#[derive(Debug, Clone)]
+pub struct Catalog {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    known_tokens: tokens::KnownTokens,
+}
+
+impl Catalog {
+    pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                store,
+                clock,
+                known_tokens: tokens::KnownTokens::default(),
+            }),
+        }
+    }
+
+    pub(crate) fn store(&self) -> &dyn Store {
+        &*self.inner.store
+    }
+
+    pub(crate) fn now_ms(&self) -> EpochMillis {
+        self.inner.clock.now_ms()
+    }
+}

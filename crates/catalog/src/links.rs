@@ -1,0 +1,197 @@
+//! Reference links of an entity. A link is known by its url and label together.
+
+use docent_model::aspects::{AuditStamp, InstitutionalMemory, Link, LinkSettings, Other};
+use docent_model::{AspectName, Registry, Urn};
+
+use crate::proposal::Proposal;
+use crate::{Caller, Catalog, Error};
+
+/// What a link says.
+#[derive(Debug, Clone)]
+pub struct LinkText {
+    pub url: String,
+    pub label: String,
+    pub show_in_asset_preview: Option<bool>,
+}
+
+impl LinkText {
+    fn is(&self, link: &Link) -> bool {
+        link.url == self.url && link.description == self.label
+    }
+
+    fn settings(&self) -> Option<LinkSettings> {
+        self.show_in_asset_preview.map(|shown| LinkSettings {
+            show_in_asset_preview: shown,
+            other: Other::new(),
+        })
+    }
+
+    fn add_to(&self, links: &mut InstitutionalMemory, stamp: &AuditStamp) {
+        links.elements.push(Link {
+            url: self.url.clone(),
+            description: self.label.clone(),
+            create_stamp: stamp.clone(),
+            update_stamp: None,
+            settings: self.settings(),
+            other: Other::new(),
+        });
+    }
+
+    /// Takes the place of a link: who made it, and when, stays.
+    fn replace(&self, link: &mut Link, stamp: &AuditStamp) {
+        link.url.clone_from(&self.url);
+        link.description.clone_from(&self.label);
+        link.update_stamp = Some(stamp.clone());
+        link.settings = self.settings();
+    }
+
+    fn taken(&self) -> Error {
+        let Self { url, label, .. } = self;
+        Error::Invalid(format!(
+            "The link '{url}' with label '{label}' already exists"
+        ))
+    }
+}
+
+impl Catalog {
+    /// Adds a link that is not there yet.
+    pub async fn add_link(&self, caller: &Caller, urn: &Urn, new: LinkText) -> Result<(), Error> {
+        check_url(urn, &new.url)?;
+        self.edit_links(caller, urn, move |links, stamp| {
+            if links.elements.iter().any(|link| new.is(link)) {
+                return Err(new.taken());
+            }
+            new.add_to(links, stamp);
+            Ok(())
+        })
+        .await
+    }
+
+    /// Changes a link where it stands.
+    pub async fn update_link(
+        &self,
+        caller: &Caller,
+        urn: &Urn,
+        current_url: String,
+        current_label: String,
+        new: LinkText,
+    ) -> Result<(), Error> {
+        check_url(urn, &new.url)?;
+        let current = LinkText {
+            url: current_url,
+            label: current_label,
+            show_in_asset_preview: None,
+        };
+        self.edit_links(caller, urn, move |links, stamp| {
+            let Some(at) = links.elements.iter().position(|link| current.is(link)) else {
+                let LinkText { url, label, .. } = &current;
+                return Err(Error::Invalid(format!(
+                    "Failed to update the link '{url}' with label '{label}'. The link does not exist"
+                )));
+            };
+            let taken = |(other, link): (usize, &Link)| other != at && new.is(link);
+            if links.elements.iter().enumerate().any(taken) {
+                return Err(new.taken());
+            }
+            new.replace(&mut links.elements[at], stamp);
+            Ok(())
+        })
+        .await
+    }
+
+    /// Adds a link, or updates the one that has the same url and label.
+    pub async fn upsert_link(
+        &self,
+        caller: &Caller,
+        urn: &Urn,
+        new: LinkText,
+    ) -> Result<(), Error> {
+        check_url(urn, &new.url)?;
+        self.edit_links(caller, urn, move |links, stamp| {
+            match links.elements.iter_mut().find(|link| new.is(link)) {
+                Some(link) => new.replace(link, stamp),
+                None => new.add_to(links, stamp),
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// Removes the links with this url, or only those that have this label too. The url is not checked: a
+    /// link that should never have been stored must be removable.
+    pub async fn remove_link(
+        &self,
+        caller: &Caller,
+        urn: &Urn,
+        url: String,
+        label: Option<String>,
+    ) -> Result<(), Error> {
+        self.edit_links(caller, urn, move |links, _| {
+            let same_label = |link: &Link| {
+                label
+                    .as_ref()
+                    .is_none_or(|label| link.description == *label)
+            };
+            links
+                .elements
+                .retain(|link| link.url != url || !same_label(link));
+            Ok(())
+        })
+        .await
+    }
+
+    async fn edit_links<F>(&self, caller: &Caller, urn: &Urn, edit: F) -> Result<(), Error>
+    where
+        F: Fn(&mut InstitutionalMemory, &AuditStamp) -> Result<(), Error> + Send + Sync + 'static,
+    {
+        let entity = Registry::get().check_urn(urn)?;
+        if !entity.has_aspect(AspectName::INSTITUTIONAL_MEMORY) {
+            return Err(Error::Invalid(format!(
+                "{urn} cannot have links: entities of type {} have none",
+                entity.name
+            )));
+        }
+        let proposal = Proposal::edit::<InstitutionalMemory, _>(
+            urn.clone(),
+            AspectName::INSTITUTIONAL_MEMORY,
+            move |current, stamp| {
+                let mut links = current.unwrap_or_default();
+                edit(&mut links, stamp)?;
+                Ok(links)
+            },
+        )
+        .requires_existing(
+            urn,
+            format!(
+                "Failed to change institutional memory for resource {urn}. Resource does not exist."
+            ),
+        );
+        self.apply(caller, vec![proposal]).await?;
+        Ok(())
+    }
+}
+
+/// Links must lead somewhere that a browser may go: nothing that runs.
+pub(crate) fn check_url(urn: &Urn, url: &str) -> Result<(), Error> {
+    const ALLOWED: [&str; 4] = ["http", "https", "ftp", "mailto"];
+    let scheme = url.split_once(':').map(|(scheme, _)| scheme);
+    let allowed = |scheme: &str| {
+        ALLOWED
+            .iter()
+            .any(|known| known.eq_ignore_ascii_case(scheme))
+    };
+    if scheme.is_some_and(allowed) && !url.chars().any(|c| c.is_whitespace() || c.is_control()) {
+        return Ok(());
+    }
+    let failed = format!("Failed to change institutional memory for resource {urn}.");
+    if scheme.is_some_and(allowed) {
+        return Err(Error::Invalid(format!(
+            "{failed} '{url}' is not a URL: white space must be written as %20."
+        )));
+    }
+    Err(Error::Invalid(format!(
+        "{failed} URL scheme '{}' is not allowed. Use one of {}.",
+        scheme.unwrap_or("null"),
+        ALLOWED.join(", ")
+    )))
+}

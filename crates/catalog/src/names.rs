@@ -1,0 +1,98 @@
+//! Display names that people give.
+
+use docent_model::aspects::EditableDatasetProperties;
+use docent_model::{AspectName, Registry, Urn};
+use serde_json::{Map, Value};
+
+use crate::domains::edit_properties;
+use crate::proposal::{Proposal, Requirement};
+use crate::{Caller, Catalog, Error};
+
+impl Catalog {
+    /// Renames an entity. A dataset keeps the name that ingestion gave it beside the new one.
+    pub async fn update_name(&self, caller: &Caller, urn: &Urn, name: &str) -> Result<(), Error> {
+        if name.trim().is_empty() {
+            return Err(Error::invalid(
+                "the new name is empty: send one with letters in it",
+            ));
+        }
+        let missing = format!("Failed to update {urn}. {urn} does not exist.");
+        let proposal = rename(urn, name.to_owned())?.requires_existing(urn, missing);
+        self.apply(caller, vec![proposal]).await?;
+        Ok(())
+    }
+}
+
+fn rename(urn: &Urn, name: String) -> Result<Proposal, Error> {
+    match urn.entity_type() {
+        "domain" => Ok(
+            edit_properties(urn, "Domain does not exist", move |properties, _| {
+                properties.name.clone_from(&name);
+            })
+            .requires(Requirement::UniqueSiblingName {
+                otherwise: |name| {
+                    format!("\"{name}\" already exists in this domain. Please pick a unique name.")
+                },
+            }),
+        ),
+        "dataset" => Ok(Proposal::edit::<EditableDatasetProperties, _>(
+            urn.clone(),
+            AspectName::EDITABLE_DATASET_PROPERTIES,
+            move |current, stamp| {
+                let mut properties = current.unwrap_or_default();
+                properties.created.get_or_insert_with(|| stamp.clone());
+                properties.last_modified = Some(stamp.clone());
+                properties.name = Some(name.clone());
+                Ok(properties)
+            },
+        )),
+        entity_type => named_in(entity_type)
+            .and_then(|(aspect, member)| Some((Registry::get().aspect(aspect)?, member)))
+            .map(|(aspect, member)| rename_member(urn, aspect, member, name))
+            .ok_or_else(|| {
+                Error::Invalid(format!(
+                    "Failed to update name. Unsupported resource type {urn} provided."
+                ))
+            }),
+    }
+}
+
+/// The member of the one aspect that holds the name of other entity types.
+fn named_in(entity_type: &str) -> Option<(&'static str, &'static str)> {
+    match entity_type {
+        "glossaryTerm" => Some(("glossaryTermInfo", "name")),
+        "glossaryNode" => Some(("glossaryNodeInfo", "name")),
+        "corpGroup" => Some(("corpGroupInfo", "displayName")),
+        "dataProduct" => Some(("dataProductProperties", "name")),
+        "businessAttribute" => Some(("businessAttributeInfo", "name")),
+        _ => None,
+    }
+}
+
+fn rename_member(urn: &Urn, aspect: AspectName, member: &'static str, name: String) -> Proposal {
+    let missing =
+        format!("Failed to update {urn}. It has no {aspect} aspect yet: ingest that first.");
+    Proposal::edit::<Map<String, Value>, _>(urn.clone(), aspect, move |current, _| {
+        let mut value = current.ok_or_else(|| Error::Invalid(missing.clone()))?;
+        value.insert(member.to_owned(), Value::from(name.as_str()));
+        Ok(value)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_named_aspect_is_in_the_registry_for_its_entity() {
+        let mut count = 0;
+        for entity in Registry::get().entities() {
+            if let Some((aspect, _)) = named_in(entity.name) {
+                count += 1;
+                let aspect = Registry::get().aspect(aspect).unwrap();
+                assert!(entity.has_aspect(aspect), "{} {aspect}", entity.name);
+            }
+        }
+        assert_eq!(count, 5);
+    }
+}

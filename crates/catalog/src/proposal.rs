@@ -1,0 +1,152 @@
+//! Changes on their way to [`crate::Catalog::apply`].
+
+use std::fmt;
+use std::sync::Arc;
+
+use docent_model::aspects::AuditStamp;
+use docent_model::{AspectName, SystemMetadata, Urn};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::Error;
+
+/// One wanted change to one entity. A list of them is carried out whole or not at all.
+#[derive(Debug, Clone)]
+pub struct Proposal {
+    pub urn: Urn,
+    pub change: Change,
+    /// What the ingestion client says about the write; `None` for edits through our own API.
+    pub system_metadata: Option<SystemMetadata>,
+    /// What must hold for this change to be made.
+    pub requirements: Vec<Requirement>,
+}
+
+#[derive(Debug, Clone)]
+pub enum Change {
+    /// The aspect becomes this JSON text, whatever it was. Creates the entity if it is new.
+    Upsert { aspect: AspectName, text: String },
+    /// Like an upsert, but only where the aspect is not there yet.
+    Create { aspect: AspectName, text: String },
+    /// Like an upsert, but only where the entity is not there yet.
+    CreateEntity { aspect: AspectName, text: String },
+    /// The aspect becomes what a function makes of it, inside the transaction.
+    Edit { aspect: AspectName, edit: Edit },
+    /// The aspect goes, with its history; its key aspect stands for the whole entity.
+    DeleteAspect { aspect: AspectName },
+    /// The entity goes, with everything about it; what pointed at it is mended where we know how.
+    DeleteEntity,
+}
+
+impl Change {
+    pub(crate) fn aspect(&self) -> Option<AspectName> {
+        match self {
+            Self::Upsert { aspect, .. }
+            | Self::Create { aspect, .. }
+            | Self::CreateEntity { aspect, .. }
+            | Self::Edit { aspect, .. }
+            | Self::DeleteAspect { aspect } => Some(*aspect),
+            Self::DeleteEntity => None,
+        }
+    }
+}
+
+/// From the current JSON text of an aspect, if there is one, to the next. It may be called again when the
+/// engine retries, so it must not have effects of its own.
+#[derive(Clone)]
+pub struct Edit(Arc<EditFn>);
+
+type EditFn = dyn Fn(Option<&str>, &AuditStamp) -> Result<String, Error> + Send + Sync;
+
+impl Edit {
+    pub(crate) fn run(&self, current: Option<&str>, stamp: &AuditStamp) -> Result<String, Error> {
+        (self.0)(current, stamp)
+    }
+}
+
+impl fmt::Debug for Edit {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Edit")
+    }
+}
+
+/// A condition on the stored state. All but the last are looked at before the change, in order.
+#[derive(Debug, Clone)]
+pub enum Requirement {
+    /// The entity exists; `otherwise` is said if not.
+    Exists { urn: Urn, otherwise: String },
+    /// The entity does not exist yet; `otherwise` is said if it does.
+    IsNew { otherwise: String },
+    /// The dataset has a schema with this column.
+    HasColumn { field_path: String },
+    /// The new name of a placed entity is not taken by another one below the same parent. Looked at after the
+    /// change, and only if name or parent have changed.
+    UniqueSiblingName { otherwise: fn(&str) -> String },
+}
+
+impl Proposal {
+    pub fn new(urn: Urn, change: Change) -> Self {
+        Self {
+            urn,
+            change,
+            system_metadata: None,
+            requirements: Vec::new(),
+        }
+    }
+
+    pub fn upsert(urn: Urn, aspect: AspectName, text: String) -> Self {
+        Self::new(urn, Change::Upsert { aspect, text })
+    }
+
+    /// An edit in terms of the aspect's struct. `edit` is given the current value, or `None` if the entity
+    /// does not have the aspect, and the stamp of this write.
+    pub fn edit<T, F>(urn: Urn, aspect: AspectName, edit: F) -> Self
+    where
+        T: Serialize + DeserializeOwned,
+        F: Fn(Option<T>, &AuditStamp) -> Result<T, Error> + Send + Sync + 'static,
+    {
+        let on_text = move |current: Option<&str>, stamp: &AuditStamp| {
+            let current = current
+                .map(serde_json::from_str::<T>)
+                .transpose()
+                .map_err(|error| unreadable(aspect, &error))?;
+            let next = edit(current, stamp)?;
+            serde_json::to_string(&next).map_err(|error| unreadable(aspect, &error))
+        };
+        Self::new(
+            urn,
+            Change::Edit {
+                aspect,
+                edit: Edit(Arc::new(on_text)),
+            },
+        )
+    }
+
+    #[must_use]
+    pub fn requires(mut self, requirement: Requirement) -> Self {
+        self.requirements.push(requirement);
+        self
+    }
+
+    /// Requires that `urn` exists, and says `otherwise` if it does not.
+    #[must_use]
+    pub fn requires_existing(self, urn: &Urn, otherwise: impl Into<String>) -> Self {
+        self.requires(Requirement::Exists {
+            urn: urn.clone(),
+            otherwise: otherwise.into(),
+        })
+    }
+
+    #[must_use]
+    pub fn with_system_metadata(mut self, system_metadata: Option<SystemMetadata>) -> Self {
+        self.system_metadata = system_metadata;
+        self
+    }
+}
+
+/// The stored aspect is not of the shape that the registry promises: written by another program, or damaged.
+fn unreadable(aspect: AspectName, error: &serde_json::Error) -> Error {
+    Error::Conflict(format!(
+        "the stored {aspect} aspect cannot be edited, because it is not of the expected shape ({error}); \
+         write the whole aspect to replace it"
+    ))
+}

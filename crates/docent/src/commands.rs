@@ -1,0 +1,88 @@
+//! The command line.
+
+mod maintenance;
+mod serve;
+mod token;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::{Parser, Subcommand};
+use docent_catalog::{Caller, Catalog, SYSTEM_ACTOR};
+use docent_model::{SystemClock, Urn};
+use std::sync::Arc;
+
+use crate::engine::{self, Use};
+use crate::settings::{ServeFlags, StoreFlags};
+
+/// A catalog of datasets in one binary. It speaks DataHub's API.
+#[derive(Debug, Parser)]
+#[command(version, propagate_version = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    store: StoreFlags,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve the catalog over HTTP
+    Serve(ServeFlags),
+    /// Make, list and revoke access tokens
+    #[command(subcommand)]
+    Token(token::TokenCommand),
+    /// Recompute everything that is derived from the stored aspects
+    Rebuild,
+    /// Look for damage in the store
+    Check,
+    /// Copy the store to a new file, while it is in use
+    Backup {
+        /// The file to write; it must not exist
+        file: PathBuf,
+    },
+    /// Make the store from a backup
+    Restore {
+        /// The backup to read
+        file: PathBuf,
+        /// Replace the store if there is one
+        #[arg(long)]
+        replace: bool,
+    },
+}
+
+pub(crate) fn run(cli: Cli) -> Result<()> {
+    match cli.command {
+        Command::Serve(flags) => serve::serve(&cli.store, flags),
+        Command::Token(command) => token::run(&cli.store, command),
+        Command::Rebuild => maintenance::rebuild(&cli.store),
+        Command::Check => maintenance::check(&cli.store),
+        Command::Backup { file } => maintenance::backup(&cli.store, &file),
+        Command::Restore { file, replace } => maintenance::restore(&cli.store, &file, replace),
+    }
+}
+
+/// The catalog over a store, for commands that use it without a server.
+fn catalog(flags: &StoreFlags, purpose: Use) -> Result<Catalog> {
+    let store = engine::open(&flags.url()?, purpose)?;
+    Ok(Catalog::new(store, Arc::new(SystemClock)))
+}
+
+/// Whoever may run commands on the store is the system itself.
+fn operator() -> Result<Caller> {
+    Ok(Caller::new(Urn::parse(SYSTEM_ACTOR)?))
+}
+
+/// A runtime for commands, which do one thing after another.
+fn runtime() -> Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("the runtime could not be started")
+}
+
+/// Writes a line to standard output. A reader that has gone away is no failure of ours.
+fn say(line: impl std::fmt::Display) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stdout(), "{line}");
+}

@@ -1,0 +1,71 @@
+//! `docent rebuild`, `check`, `backup` and `restore`.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::{runtime, say};
+use crate::engine::{self, Use};
+use crate::settings::{StoreFlags, StoreUrl};
+
+pub(super) fn rebuild(store: &StoreFlags) -> Result<()> {
+    let store = engine::open(&store.url()?, Use::Existing)?;
+    let report = runtime()?.block_on(store.rebuild(progress("rebuilding")))?;
+    say(format!("{} aspects read", report.aspects));
+    if report.mended == 0 && report.orphans == 0 {
+        say("everything derived from them was right");
+    } else {
+        say(format!(
+            "mended: the derived rows of {} aspects differed, {} rows belonged to no aspect",
+            report.mended, report.orphans
+        ));
+    }
+    Ok(())
+}
+
+pub(super) fn check(store: &StoreFlags) -> Result<()> {
+    let store = engine::open(&store.url()?, Use::Existing)?;
+    let findings = runtime()?.block_on(store.check())?;
+    if findings.is_empty() {
+        say("the store is healthy");
+        return Ok(());
+    }
+    for finding in &findings {
+        say(finding);
+    }
+    bail!("{} things are wrong with the store", findings.len());
+}
+
+pub(super) fn backup(store: &StoreFlags, file: &Path) -> Result<()> {
+    let store = engine::open(&store.url()?, Use::Existing)?;
+    runtime()?.block_on(store.backup(file, progress("copying")))?;
+    say(format!("backed up to {}", file.display()));
+    Ok(())
+}
+
+pub(super) fn restore(store: &StoreFlags, file: &Path, replace: bool) -> Result<()> {
+    let url = store.url()?;
+    match &url {
+        StoreUrl::Sqlite(path) => {
+            docent_store_sqlite::restore(file, path, replace, &mut *progress("restoring"))?;
+        }
+    }
+    say(format!("restored {} from {}", url, file.display()));
+    Ok(())
+}
+
+/// A bar on a terminal; nothing where there is none.
+fn progress(what: &'static str) -> Box<dyn FnMut(u64, u64) + Send> {
+    let bar = ProgressBar::new(0).with_message(what);
+    if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {percent}% {eta}") {
+        bar.set_style(style);
+    }
+    Box::new(move |done, total| {
+        bar.set_length(total);
+        bar.set_position(done);
+        if done >= total {
+            bar.finish_and_clear();
+        }
+    })
+}

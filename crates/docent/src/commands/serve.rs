@@ -1,0 +1,88 @@
+//! `docent serve`.
+
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use docent_catalog::Catalog;
+use docent_graphql::Engine;
+use docent_http::{AppState, AuthMode};
+use docent_model::SystemClock;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::EnvFilter;
+
+use super::say;
+use crate::demo;
+use crate::engine::{self, Use};
+use crate::settings::{LogFormat, ServeFlags, Settings, StoreFlags, Switch};
+
+pub(super) fn serve(store: &StoreFlags, flags: ServeFlags) -> Result<()> {
+    let settings = Settings::resolve(store, flags)?;
+    start_log(&settings)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("the runtime could not be started")?;
+    runtime.block_on(run(settings))
+}
+
+async fn run(settings: Settings) -> Result<()> {
+    // The handlers stand before anything else: a signal during the start is a wish to stop, too.
+    let stop = stop_signal()?;
+    let store = engine::open(&settings.store, Use::Server)?;
+    let catalog = Catalog::new(store, Arc::new(SystemClock));
+    let engine = Engine::docent().context("the built-in GraphQL schema is not right")?;
+    let token = if settings.demo {
+        Some(demo::prepare(&catalog).await?)
+    } else {
+        None
+    };
+    let listener = TcpListener::bind(settings.listen)
+        .await
+        .with_context(|| format!("cannot listen on {}", settings.listen))?;
+    let address = listener.local_addr().context("no local address")?;
+    let auth = match settings.auth {
+        Switch::On => AuthMode::On,
+        Switch::Off => AuthMode::Off,
+    };
+    let router = docent_http::router(AppState::new(catalog, engine, auth));
+    let version = env!("CARGO_PKG_VERSION");
+    say(format!("Docent {version} is listening on http://{address}"));
+    if let Some(token) = token {
+        say(format!("token: {token}"));
+    }
+    tracing::info!(
+        store = %settings.store,
+        auth = ?settings.auth,
+        "serving {} on {address}",
+        settings.store
+    );
+    docent_http::server::serve(listener, router, stop).await?;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// Resolves at Ctrl-C and at SIGTERM.
+fn stop_signal() -> Result<impl Future<Output = ()>> {
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot wait for Ctrl-C")?;
+    let mut terminate = signal(SignalKind::terminate()).context("cannot wait for SIGTERM")?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
+}
+
+fn start_log(settings: &Settings) -> Result<()> {
+    let filter = EnvFilter::try_new(&settings.log)
+        .with_context(|| format!("'{}' is not a log filter", settings.log))?;
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
+    match settings.log_format {
+        LogFormat::Text => log.init(),
+        LogFormat::Json => log.json().init(),
+    }
+    Ok(())
+}

@@ -1,0 +1,65 @@
+//! The sample catalog of `docent serve --demo`.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+use docent_catalog::tokens::NewToken;
+use docent_catalog::{Caller, Catalog, Proposal, SYSTEM_ACTOR};
+use docent_model::{Registry, SystemMetadata, Urn};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Entities with their aspects, as one would ingest them.
+const CATALOG: &str = include_str!("../demo/catalog.json");
+
+/// The user that the printed token speaks for.
+const USER: &str = "urn:li:corpuser:datahub";
+const TOKEN_TTL_MS: i64 = 7 * 24 * 60 * 60 * 1000;
+
+#[derive(Deserialize)]
+struct Entity {
+    urn: String,
+    aspects: BTreeMap<String, Value>,
+}
+
+/// Fills an empty store, and makes a token to use it with.
+pub(crate) async fn prepare(catalog: &Catalog) -> Result<String> {
+    let system = Caller::new(Urn::parse(SYSTEM_ACTOR)?);
+    if catalog.has_none(&system, "dataset").await? {
+        catalog
+            .apply(&system, proposals()?)
+            .await
+            .context("the sample catalog could not be stored")?;
+    } else {
+        tracing::info!("the store is not empty: the sample catalog is left out");
+    }
+    let token = NewToken {
+        name: "demo".to_owned(),
+        description: Some("made by docent serve --demo".to_owned()),
+        actor: Urn::parse(USER)?,
+        ttl_ms: Some(TOKEN_TTL_MS),
+    };
+    Ok(catalog.create_token(&system, token).await?.secret)
+}
+
+fn proposals() -> Result<Vec<Proposal>> {
+    let entities: Vec<Entity> =
+        serde_json::from_str(CATALOG).context("the sample catalog is not JSON")?;
+    let noted = SystemMetadata {
+        run_id: "docent-demo".to_owned(),
+        ..SystemMetadata::default()
+    };
+    let mut proposals = Vec::new();
+    for Entity { urn, aspects } in entities {
+        let urn = Registry::get().parse_urn(&urn)?;
+        for (name, value) in aspects {
+            let aspect = Registry::get()
+                .aspect(&name)
+                .with_context(|| format!("{urn} has an unknown aspect {name}"))?;
+            let proposal = Proposal::upsert(urn.clone(), aspect, value.to_string())
+                .with_system_metadata(Some(noted.clone()));
+            proposals.push(proposal);
+        }
+    }
+    Ok(proposals)
+}

@@ -1,0 +1,214 @@
+//! Settings: from a TOML file, from `DOCENT_…` variables, from flags; the later wins.
+//!
+//! To add one: a member of [`Flags`] and of [`File`], and a line in [`Settings::resolve`] and in README's table.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, ValueEnum};
+use serde::Deserialize;
+
+const DEFAULT_STORE: &str = "sqlite:docent.db";
+const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
+
+/// Where everything is kept; every command has these.
+#[derive(Debug, Args, Clone, Default)]
+pub(crate) struct StoreFlags {
+    /// The store: sqlite:PATH [default: sqlite:docent.db]
+    #[arg(long, env = "DOCENT_STORE", value_name = "URL", global = true)]
+    pub(crate) store: Option<String>,
+    /// A TOML file with settings; flags and DOCENT_… variables win over it
+    #[arg(long, env = "DOCENT_CONFIG", value_name = "FILE", global = true)]
+    pub(crate) config: Option<PathBuf>,
+}
+
+#[derive(Debug, Args, Clone, Default)]
+pub(crate) struct ServeFlags {
+    /// The address to listen on [default: 127.0.0.1:8080]
+    #[arg(long, env = "DOCENT_LISTEN", value_name = "ADDR")]
+    listen: Option<String>,
+    /// Whether callers must show a token [default: on]
+    #[arg(long, env = "DOCENT_AUTH", value_name = "on|off")]
+    auth: Option<Switch>,
+    /// Fill an empty store with a sample catalog, and print a token
+    #[arg(long, env = "DOCENT_DEMO", num_args = 0..=1, default_missing_value = "true", value_name = "true|false")]
+    demo: Option<bool>,
+    /// What to log, for example info or docent=debug [default: info]
+    #[arg(long, env = "DOCENT_LOG", value_name = "FILTER")]
+    log: Option<String>,
+    /// How to write the log [default: text]
+    #[arg(long, env = "DOCENT_LOG_FORMAT", value_name = "text|json")]
+    log_format: Option<LogFormat>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Switch {
+    On,
+    Off,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum LogFormat {
+    Text,
+    Json,
+}
+
+/// The TOML file. A key that we do not know is a mistake, not a wish.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct File {
+    store: Option<String>,
+    listen: Option<String>,
+    auth: Option<Switch>,
+    demo: Option<bool>,
+    log: Option<String>,
+    log_format: Option<LogFormat>,
+}
+
+/// What `docent serve` runs with.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) store: StoreUrl,
+    pub(crate) listen: SocketAddr,
+    pub(crate) auth: Switch,
+    pub(crate) demo: bool,
+    pub(crate) log: String,
+    pub(crate) log_format: LogFormat,
+}
+
+impl Settings {
+    pub(crate) fn resolve(store: &StoreFlags, serve: ServeFlags) -> Result<Self> {
+        let file = File::read(store.config.as_deref())?;
+        let listen = serve.listen.or(file.listen);
+        let listen = listen.as_deref().unwrap_or(DEFAULT_LISTEN);
+        Ok(Self {
+            store: StoreUrl::parse(store.store.as_deref().or(file.store.as_deref()))?,
+            listen: parse_address(listen)?,
+            auth: serve.auth.or(file.auth).unwrap_or(Switch::On),
+            demo: serve.demo.or(file.demo).unwrap_or(false),
+            log: serve.log.or(file.log).unwrap_or_else(|| "info".to_owned()),
+            log_format: serve
+                .log_format
+                .or(file.log_format)
+                .unwrap_or(LogFormat::Text),
+        })
+    }
+}
+
+impl StoreFlags {
+    /// The store alone, for commands that need nothing else.
+    pub(crate) fn url(&self) -> Result<StoreUrl> {
+        let file = File::read(self.config.as_deref())?;
+        StoreUrl::parse(self.store.as_deref().or(file.store.as_deref()))
+    }
+}
+
+impl File {
+    fn read(path: Option<&Path>) -> Result<Self> {
+        let Some(path) = path else {
+            return Ok(Self::default());
+        };
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("the settings file {} cannot be read", path.display()))?;
+        toml::from_str(&text)
+            .with_context(|| format!("the settings file {} is not right", path.display()))
+    }
+}
+
+/// `localhost:8080` and `[::1]:8080` are taken beside plain addresses.
+fn parse_address(text: &str) -> Result<SocketAddr> {
+    use std::net::ToSocketAddrs;
+    text.to_socket_addrs()
+        .ok()
+        .and_then(|mut addresses| addresses.next())
+        .with_context(|| {
+            format!("'{text}' is not an address to listen on: write it like 127.0.0.1:8080")
+        })
+}
+
+/// Which engine, and where its data is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum StoreUrl {
+    Sqlite(PathBuf),
+}
+
+impl StoreUrl {
+    fn parse(url: Option<&str>) -> Result<Self> {
+        let url = url.unwrap_or(DEFAULT_STORE);
+        if let Some(path) = url.strip_prefix("sqlite:") {
+            // sqlite:path and sqlite:///absolute/path are both in use.
+            let path = path.strip_prefix("//").unwrap_or(path);
+            if path.is_empty() {
+                bail!("the store URL '{url}' names no file: write it like sqlite:docent.db");
+            }
+            return Ok(Self::Sqlite(PathBuf::from(path)));
+        }
+        if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+            bail!("this version has no PostgreSQL engine yet: use --store sqlite:PATH");
+        }
+        bail!("the store URL '{url}' is not understood: write it like sqlite:docent.db");
+    }
+}
+
+impl std::fmt::Display for StoreUrl {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Sqlite(path) => write!(formatter, "sqlite:{}", path.display()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(text: &str) -> (tempfile::TempDir, StoreFlags) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("docent.toml");
+        std::fs::write(&path, text).unwrap();
+        let flags = StoreFlags {
+            store: None,
+            config: Some(path),
+        };
+        (directory, flags)
+    }
+
+    #[test]
+    fn a_flag_wins_over_the_file_and_the_file_over_the_default() {
+        let (_directory, mut store) = file("listen = '127.0.0.1:9000'\nstore = 'sqlite:a.db'\n");
+        let settings = Settings::resolve(&store, ServeFlags::default()).unwrap();
+        assert_eq!(settings.listen.port(), 9000);
+        assert_eq!(settings.store.to_string(), "sqlite:a.db");
+        assert_eq!(settings.auth, Switch::On);
+        store.store = Some("sqlite:b.db".to_owned());
+        let flags = ServeFlags {
+            auth: Some(Switch::Off),
+            ..ServeFlags::default()
+        };
+        let settings = Settings::resolve(&store, flags).unwrap();
+        assert_eq!(settings.store.to_string(), "sqlite:b.db");
+        assert_eq!(settings.auth, Switch::Off);
+    }
+
+    #[test]
+    fn a_key_that_is_not_a_setting_is_an_error_that_names_it() {
+        let (_directory, store) = file("lissten = '127.0.0.1:9000'\n");
+        let error = Settings::resolve(&store, ServeFlags::default()).unwrap_err();
+        assert!(format!("{error:#}").contains("lissten"), "{error:#}");
+    }
+
+    #[test]
+    fn store_urls_that_make_no_sense_say_how_to_write_them() {
+        for url in ["docent.db", "sqlite:", "mysql://x", "postgres://x/y"] {
+            let error = StoreUrl::parse(Some(url)).unwrap_err().to_string();
+            assert!(error.contains("sqlite:"), "{url}: {error}");
+        }
+        assert_eq!(
+            StoreUrl::parse(Some("sqlite:///tmp/x.db")).unwrap(),
+            StoreUrl::Sqlite(PathBuf::from("/tmp/x.db"))
+        );
+    }
+}

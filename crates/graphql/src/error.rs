@@ -1,0 +1,187 @@
+//! The errors of a reply, in the form that clients of DataHub's API know.
+
+use docent_catalog::{Code, Error};
+use serde::Serialize;
+
+use crate::document::Document;
+
+/// What a client calls the kind of an error (`extensions.classification`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(crate) enum Classification {
+    InvalidSyntax,
+    ValidationError,
+    ExecutionAborted,
+    DataFetchingException,
+    NullValueInNonNullableField,
+}
+
+/// Where in the document: lines and columns count from one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(crate) struct Position {
+    pub(crate) line: usize,
+    pub(crate) column: usize,
+}
+
+/// An error of the request as a whole: nothing is executed.
+#[derive(Debug)]
+pub(crate) struct RequestError {
+    pub(crate) message: String,
+    pub(crate) positions: Vec<Position>,
+    pub(crate) classification: Classification,
+}
+
+impl RequestError {
+    pub(crate) fn new(classification: Classification, message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            positions: Vec::new(),
+            classification,
+        }
+    }
+}
+
+/// An error of one field.
+#[derive(Debug)]
+pub(crate) struct FieldError {
+    pub(crate) failure: Failure,
+    /// Where the field is selected in the document.
+    pub(crate) offset: usize,
+    /// The field in the reply, as a JSON list.
+    pub(crate) path: String,
+}
+
+/// Why a field has no value.
+#[derive(Debug, Clone)]
+pub(crate) struct Failure {
+    pub(crate) message: String,
+    pub(crate) classification: Classification,
+    pub(crate) code: Option<Code>,
+}
+
+impl Failure {
+    /// An error of the catalog. What is our own fault goes to the log, because its reason is not shown.
+    pub(crate) fn of(error: &Error) -> Self {
+        if let Error::Internal(source) = error {
+            tracing::error!(error = %chain(source), "a field could not be resolved");
+        }
+        Self {
+            message: error.to_string(),
+            classification: Classification::DataFetchingException,
+            code: Some(error.code()),
+        }
+    }
+
+    pub(crate) fn server(message: String) -> Self {
+        Self {
+            message,
+            classification: Classification::DataFetchingException,
+            code: Some(Code {
+                number: 500,
+                name: "SERVER_ERROR",
+            }),
+        }
+    }
+}
+
+/// An error with everything that caused it.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}
+
+#[derive(Serialize)]
+struct Extensions {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<u16>,
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    name: Option<&'static str>,
+    classification: Classification,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    message: &'a str,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    locations: &'a [Position],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<&'a serde_json::value::RawValue>,
+    extensions: Extensions,
+}
+
+/// The whole reply to a request that is not executed.
+pub(crate) fn refuse(errors: &[RequestError]) -> Vec<u8> {
+    let bodies = errors.iter().map(|error| Body {
+        message: &error.message,
+        locations: &error.positions,
+        path: None,
+        extensions: Extensions {
+            code: None,
+            name: None,
+            classification: error.classification,
+        },
+    });
+    reply(b"null", bodies)
+}
+
+/// The reply of an execution in which fields failed. `data` is what could be read.
+pub(crate) fn reply_with(document: &Document, errors: &[FieldError], data: &[u8]) -> Vec<u8> {
+    let parts: Vec<_> = errors
+        .iter()
+        .map(|error| {
+            let path = serde_json::value::RawValue::from_string(error.path.clone()).ok();
+            ([document.position(error.offset)], path)
+        })
+        .collect();
+    let bodies = errors
+        .iter()
+        .zip(&parts)
+        .map(|(error, (locations, path))| Body {
+            message: &error.failure.message,
+            locations,
+            path: path.as_deref(),
+            extensions: Extensions {
+                code: error.failure.code.map(|code| code.number),
+                name: error.failure.code.map(|code| code.name),
+                classification: error.failure.classification,
+            },
+        });
+    reply(data, bodies)
+}
+
+fn reply<'a>(data: &[u8], errors: impl Iterator<Item = Body<'a>>) -> Vec<u8> {
+    let mut out = Vec::with_capacity(data.len() + 256);
+    out.extend_from_slice(b"{\"errors\":[");
+    for (index, error) in errors.enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        if let Ok(text) = serde_json::to_vec(&error) {
+            out.extend_from_slice(&text);
+        }
+    }
+    out.extend_from_slice(b"],\"data\":");
+    out.extend_from_slice(data);
+    out.extend_from_slice(b",\"extensions\":{}}");
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_has_errors_then_null_data_then_empty_extensions() {
+        let mut error = RequestError::new(Classification::InvalidSyntax, "Invalid syntax \"x\"");
+        error.positions.push(Position { line: 1, column: 2 });
+        assert_eq!(
+            String::from_utf8(refuse(&[error])).unwrap(),
+            r#"{"errors":[{"message":"Invalid syntax \"x\"","locations":[{"line":1,"column":2}],"extensions":{"classification":"InvalidSyntax"}}],"data":null,"extensions":{}}"#
+        );
+    }
+}

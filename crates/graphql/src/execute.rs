@@ -1,0 +1,159 @@
+//! Executing a plan.
+//!
+//! A query is executed level by level: the root resolvers say which entities come first; everything that those
+//! need is read in one call of the store; what is found in it says which entities come next. So the number of
+//! store calls is the number of levels, whatever the number of entities. When everything is there, the reply is
+//! written depth first, in the order of the selection.
+
+mod levels;
+mod loaded;
+mod scalar;
+mod value;
+mod write;
+
+use apollo_compiler::ast::OperationType;
+use docent_catalog::Error;
+use docent_model::{Registry, Urn};
+use serde_json::Value;
+
+use crate::document::Document;
+use crate::error::{self, Failure, FieldError};
+use crate::input::VariableValues;
+use crate::introspect::Answer;
+use crate::plan::{Compiler, FieldKind, FieldPlan, ObjectPlan, Selection, ValuePlan};
+use crate::resolve::{Context, RootResolver};
+use crate::schema::source::Source;
+use levels::Levels;
+use write::{Nothing, Writer};
+
+/// Everything that stays the same while a request is executed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scope<'r> {
+    pub(crate) context: &'r Context,
+    pub(crate) document: &'r Document,
+    pub(crate) compiler: &'r Compiler<'r>,
+    pub(crate) values: &'r VariableValues,
+    pub(crate) answer: &'r Answer,
+}
+
+/// What a root resolver gave.
+#[derive(Debug)]
+enum RootValue {
+    Json(Value),
+    Entity(Urn),
+    Failed(Failure),
+    /// A field without a resolver: `__typename` and introspection.
+    None,
+}
+
+/// Executes a plan and returns the whole reply.
+pub(crate) async fn execute<'r>(scope: Scope<'r>, root: &'r ObjectPlan) -> Vec<u8> {
+    // The common reply has no errors, so it is written as one; only an error makes us put it together anew.
+    const HEAD: &[u8] = b"{\"data\":";
+    let mut out = Vec::with_capacity(1024);
+    out.extend_from_slice(HEAD);
+    let mut errors = Vec::new();
+    let written = if scope.compiler.operation.kind() == OperationType::Mutation {
+        mutate(scope, root, &mut out, &mut errors).await
+    } else {
+        query(scope, root, &mut out, &mut errors).await
+    };
+    if written.is_err() {
+        out.truncate(HEAD.len());
+        out.extend_from_slice(b"null");
+    }
+    if errors.is_empty() {
+        out.extend_from_slice(b",\"extensions\":{}}");
+        return out;
+    }
+    error::reply_with(scope.document, &errors, &out[HEAD.len()..])
+}
+
+/// The fields of a query may be resolved in any order, so their levels are loaded together.
+async fn query<'r>(
+    scope: Scope<'r>,
+    root: &'r ObjectPlan,
+    out: &mut Vec<u8>,
+    errors: &mut Vec<FieldError>,
+) -> Result<(), Nothing> {
+    let mut values = Vec::with_capacity(root.fields.len());
+    for field in &root.fields {
+        values.push(resolve(scope, field).await);
+    }
+    let mut levels = Levels::new(scope);
+    for (field, value) in root.fields.iter().zip(&values) {
+        levels.start(field, value);
+    }
+    levels.load().await;
+    let loaded = levels.into_loaded();
+    out.push(b'{');
+    for (index, (field, value)) in root.fields.iter().zip(&values).enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        let mut writer = Writer::new(scope, &loaded, out, errors);
+        writer.root_field(&root.ty, field, value)?;
+    }
+    out.push(b'}');
+    Ok(())
+}
+
+/// The fields of a mutation are executed one after another, each with everything below it: what the second
+/// reads is what the first has written.
+async fn mutate<'r>(
+    scope: Scope<'r>,
+    root: &'r ObjectPlan,
+    out: &mut Vec<u8>,
+    errors: &mut Vec<FieldError>,
+) -> Result<(), Nothing> {
+    out.push(b'{');
+    for (index, field) in root.fields.iter().enumerate() {
+        let value = resolve(scope, field).await;
+        let mut levels = Levels::new(scope);
+        levels.start(field, &value);
+        levels.load().await;
+        let loaded = levels.into_loaded();
+        if index > 0 {
+            out.push(b',');
+        }
+        let mut writer = Writer::new(scope, &loaded, out, errors);
+        writer.root_field(&root.ty, field, &value)?;
+    }
+    out.push(b'}');
+    Ok(())
+}
+
+async fn resolve(scope: Scope<'_>, field: &FieldPlan) -> RootValue {
+    let FieldKind::Value(plan) = &field.kind else {
+        return RootValue::None;
+    };
+    let Source::Root(resolver) = &plan.field.source else {
+        return RootValue::None;
+    };
+    let arguments = match scope.compiler.evaluate(plan, scope.values) {
+        Ok(arguments) => arguments,
+        Err(message) => return RootValue::Failed(Failure::of(&Error::Invalid(message))),
+    };
+    let resolved = match resolver {
+        RootResolver::Function(function) => function
+            .resolve(scope.context, arguments)
+            .await
+            .map(RootValue::Json),
+        RootResolver::ByUrn => arguments
+            .text("urn")
+            .and_then(|text| named_entity(plan, text))
+            .map(RootValue::Entity),
+    };
+    resolved.unwrap_or_else(|error| RootValue::Failed(Failure::of(&error)))
+}
+
+/// The entity that a URN names, which must be of the type that the field has.
+fn named_entity(plan: &ValuePlan, text: &str) -> Result<Urn, Error> {
+    let urn = Registry::get().parse_urn(text)?;
+    if let Selection::Object(object) = &plan.selection
+        && let Some(spec) = object.ty.entity()
+    {
+        urn.expect_type(spec.name)?;
+    }
+    Ok(urn)
+}

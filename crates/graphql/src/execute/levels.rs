@@ -1,0 +1,424 @@
+//! Loading level by level.
+
+use std::collections::HashMap;
+
+use docent_catalog::{AspectKey, Error};
+use docent_model::{AspectName, Urn};
+use serde_json::Value;
+
+use super::loaded::{CallKey, Cell, Content, Loaded, Outcome};
+use super::value::{self, Found, Place, Target, Unavailable};
+use super::{RootValue, Scope};
+use crate::error::Failure;
+use crate::json::View;
+use crate::plan::{FieldPlan, ObjectPlan, Selection, ValuePlan};
+use crate::resolve::{BatchResult, BatchResolver, EntityView};
+use crate::schema::source::Origin;
+
+pub(crate) struct Levels<'p> {
+    scope: Scope<'p>,
+    loaded: Loaded<'p>,
+    next: Discovery<'p>,
+}
+
+/// What a walk through loaded values found to do next.
+#[derive(Default)]
+struct Discovery<'p> {
+    entities: Vec<(&'p ObjectPlan, Urn)>,
+    calls: Vec<PlainCall<'p>>,
+}
+
+/// A resolver to be called for an object that is part of an entity's JSON.
+struct PlainCall<'p> {
+    plan: &'p ValuePlan,
+    owner: usize,
+    key: CallKey,
+    value: Value,
+}
+
+impl<'p> Levels<'p> {
+    pub(crate) fn new(scope: Scope<'p>) -> Self {
+        Self {
+            scope,
+            loaded: Loaded::default(),
+            next: Discovery::default(),
+        }
+    }
+
+    /// Takes the value of a root field: the entities in it are the first level.
+    pub(crate) fn start(&mut self, field: &'p FieldPlan, value: &RootValue) {
+        let Some(plan) = field.value() else {
+            return;
+        };
+        if let (RootValue::Entity(urn), Selection::Object(object)) = (value, &plan.selection) {
+            self.next.entities.push((object, urn.clone()));
+            return;
+        }
+        let view = match value {
+            RootValue::Entity(urn) => View::Text(urn.as_str()),
+            RootValue::Json(value) => View::Value(value),
+            RootValue::Failed(_) | RootValue::None => return,
+        };
+        if plan.reaches {
+            Walk {
+                scope: self.scope,
+                loaded: &self.loaded,
+                found: &mut self.next,
+            }
+            .value(plan, view, None);
+        }
+    }
+
+    pub(crate) fn into_loaded(self) -> Loaded<'p> {
+        self.loaded
+    }
+
+    /// Loads until nothing new is found. Every level is one deeper in the query, so there is an end.
+    pub(crate) async fn load(&mut self) {
+        loop {
+            let first = self.loaded.slots.len();
+            for (plan, urn) in std::mem::take(&mut self.next.entities) {
+                self.loaded.add(plan, urn);
+            }
+            let calls = std::mem::take(&mut self.next.calls);
+            if first == self.loaded.slots.len() && calls.is_empty() {
+                return;
+            }
+            if first < self.loaded.slots.len() {
+                self.read(first).await;
+                self.call(first).await;
+            }
+            let mut found = Discovery::default();
+            for slot in first..self.loaded.slots.len() {
+                self.walk(&mut found).entity(slot);
+            }
+            if !calls.is_empty() {
+                self.call_plain(&calls).await;
+                for call in &calls {
+                    if let Some(Ok(value)) = self.loaded.plain_outcomes.get(&call.key) {
+                        self.walk(&mut found)
+                            .value(call.plan, View::Value(value), Some(call.owner));
+                    }
+                }
+            }
+            self.next = found;
+        }
+    }
+
+    fn walk<'w>(&'w self, found: &'w mut Discovery<'p>) -> Walk<'w, 'p> {
+        Walk {
+            scope: self.scope,
+            loaded: &self.loaded,
+            found,
+        }
+    }
+
+    /// Reads all that the new slots need: one call of the store, and one more if whole entities are needed.
+    async fn read(&mut self, first: usize) {
+        self.place_cells(first);
+        let mut keys = Vec::new();
+        // Which cell takes which key's row.
+        let mut takers: Vec<(usize, usize)> = Vec::new();
+        let mut known: HashMap<(&str, AspectName), usize> = HashMap::new();
+        let mut whole = Vec::new();
+        let slots = &self.loaded.slots[first..];
+        // Within one plan every slot is another entity; only different plans can want the same row.
+        let one_plan = slots.iter().all(|slot| std::ptr::eq(slot.plan, slots[0].plan));
+        if one_plan {
+            keys.reserve_exact(slots.len() * slots[0].plan.needs.len());
+            takers.reserve_exact(slots.len() * slots[0].plan.needs.len());
+        }
+        for (index, slot) in slots.iter().enumerate() {
+            if slot.plan.needs_all {
+                whole.push(first + index);
+                continue;
+            }
+            for (number, need) in slot.plan.needs.iter().enumerate() {
+                let cell = slot.first_cell + number;
+                let mut at = keys.len();
+                if !one_plan {
+                    at = *known.entry((slot.urn.as_str(), need.aspect)).or_insert(at);
+                }
+                if at == keys.len() {
+                    keys.push(AspectKey::new(&slot.urn, need.aspect));
+                }
+                takers.push((at, cell));
+            }
+        }
+        if !keys.is_empty() {
+            let scope = self.scope;
+            match scope.context.catalog.read(&scope.context.caller, &keys).await {
+                Ok(rows) => {
+                    let numbers: Vec<_> = rows
+                        .into_iter()
+                        .map(|row| {
+                            self.loaded.rows.push(row?);
+                            Some(self.loaded.rows.len() - 1)
+                        })
+                        .collect();
+                    for (key, cell) in takers {
+                        self.loaded.cells[cell].row = numbers.get(key).copied().flatten();
+                    }
+                }
+                Err(error) => self.fail(first, &error),
+            }
+        }
+        if !whole.is_empty() {
+            self.read_whole(first, &whole).await;
+        }
+        self.parse(first);
+    }
+
+    fn place_cells(&mut self, first: usize) {
+        let mut cells = self.loaded.cells.len();
+        for slot in &mut self.loaded.slots[first..] {
+            slot.first_cell = cells;
+            cells += slot.plan.needs.len();
+        }
+        self.loaded.cells.resize_with(cells, Cell::default);
+    }
+
+    async fn read_whole(&mut self, first: usize, whole: &[usize]) {
+        let urns: Vec<_> = whole
+            .iter()
+            .map(|slot| self.loaded.slots[*slot].urn.clone())
+            .collect();
+        let context = self.scope.context;
+        match context.catalog.read_entities(&context.caller, &urns).await {
+            Ok(entities) => {
+                for (index, rows) in whole.iter().zip(entities) {
+                    for (aspect, row) in rows {
+                        let number = self.loaded.rows.len();
+                        self.loaded.rows.push(row);
+                        let slot = &mut self.loaded.slots[*index];
+                        slot.all_rows.push((aspect, number));
+                        let need = slot.plan.needs.iter().position(|need| need.aspect == aspect);
+                        if let Some(need) = need {
+                            self.loaded.cells[slot.first_cell + need].row = Some(number);
+                        }
+                    }
+                }
+            }
+            Err(error) => self.fail(first, &error),
+        }
+    }
+
+    /// Nothing of this level is known, so all of its entities fail.
+    fn fail(&mut self, first: usize, error: &Error) {
+        let failure = Failure::of(error);
+        for slot in &mut self.loaded.slots[first..] {
+            slot.failure = Some(failure.clone());
+        }
+    }
+
+    fn parse(&mut self, first: usize) {
+        for slot in &self.loaded.slots[first..] {
+            let cells = &mut self.loaded.cells[slot.first_cell..];
+            for (need, cell) in slot.plan.needs.iter().zip(cells) {
+                if let (Some(row), Some(shape)) = (cell.row, &need.shape) {
+                    cell.content = match shape.parse(&self.loaded.rows[row].metadata) {
+                        Ok(node) => Content::Parsed(node),
+                        Err(error) => {
+                            tracing::error!(urn = %slot.urn, aspect = %need.aspect, %error, "a stored aspect is not JSON");
+                            Content::Damaged
+                        }
+                    };
+                }
+            }
+        }
+    }
+
+    /// Calls the resolvers of the new slots, each once per plan.
+    async fn call(&mut self, first: usize) {
+        let mut plans: Vec<&'p ObjectPlan> = Vec::new();
+        for slot in &self.loaded.slots[first..] {
+            if !slot.plan.calls.is_empty() && !plans.iter().any(|plan| std::ptr::eq(*plan, slot.plan)) {
+                plans.push(slot.plan);
+            }
+        }
+        for plan in plans {
+            let members: Vec<_> = (first..self.loaded.slots.len())
+                .filter(|slot| std::ptr::eq(self.loaded.slots[*slot].plan, plan))
+                .collect();
+            let mut outcomes: Vec<std::vec::IntoIter<Outcome>> = Vec::new();
+            for field in &plan.calls {
+                let Some(value) = plan.fields[*field].value() else {
+                    continue;
+                };
+                let subjects: Vec<_> = members
+                    .iter()
+                    .map(|slot| (*slot, &Value::Null))
+                    .collect();
+                outcomes.push(self.batch(value, &subjects).await.into_iter());
+            }
+            for slot in members {
+                self.loaded.slots[slot].first_outcome = self.loaded.outcomes.len();
+                let row: Vec<_> = outcomes.iter_mut().filter_map(Iterator::next).collect();
+                self.loaded.outcomes.extend(row);
+            }
+        }
+    }
+
+    /// Calls resolvers for plain objects, each once per field of the plan.
+    async fn call_plain(&mut self, calls: &[PlainCall<'p>]) {
+        let mut rest: Vec<&PlainCall<'p>> = calls.iter().collect();
+        while let Some(plan) = rest.first().map(|call| call.plan) {
+            let (same, others): (Vec<_>, Vec<_>) = rest
+                .into_iter()
+                .partition(|call| std::ptr::eq(call.plan, plan));
+            rest = others;
+            let subjects: Vec<_> = same.iter().map(|call| (call.owner, &call.value)).collect();
+            let outcomes = self.batch(plan, &subjects).await;
+            for (call, outcome) in same.into_iter().zip(outcomes) {
+                self.loaded.plain_outcomes.insert(call.key, outcome);
+            }
+        }
+    }
+
+    /// Calls one resolver; gives as many outcomes as there are subjects.
+    async fn batch(&self, plan: &ValuePlan, subjects: &[(usize, &Value)]) -> Vec<Outcome> {
+        let result = match resolver(plan) {
+            Some(resolver) => match self.scope.compiler.evaluate(plan, self.scope.values) {
+                Ok(arguments) => {
+                    let rows: Vec<_> = subjects
+                        .iter()
+                        .map(|(slot, _)| self.loaded.rows_of(*slot))
+                        .collect();
+                    let entities: Vec<_> = subjects
+                        .iter()
+                        .zip(&rows)
+                        .map(|((slot, value), rows)| {
+                            EntityView::new(&self.loaded.slots[*slot].urn, value, rows)
+                        })
+                        .collect();
+                    let context = self.scope.context;
+                    resolver.0.resolve(context, &entities, arguments).await
+                }
+                Err(message) => Err(Error::Invalid(message)),
+            },
+            None => Ok(Vec::new()),
+        };
+        outcomes(plan, result, subjects.len())
+    }
+}
+
+fn resolver(plan: &ValuePlan) -> Option<&BatchResolver> {
+    plan.origins().iter().find_map(|origin| match origin {
+        Origin::Resolve { resolver, .. } => Some(&**resolver),
+        _ => None,
+    })
+}
+
+fn outcomes(plan: &ValuePlan, result: BatchResult, count: usize) -> Vec<Outcome> {
+    let results = match result {
+        Ok(results) => results,
+        Err(error) => {
+            let failure = Failure::of(&error);
+            return (0..count).map(|_| Err(failure.clone())).collect();
+        }
+    };
+    if results.len() != count {
+        tracing::error!(
+            field = %plan.field.name,
+            expected = count,
+            actual = results.len(),
+            "a resolver gave another number of results than it was asked for"
+        );
+        let failure = Failure::server("an internal error occurred; the server's log has the details".to_owned());
+        return (0..count).map(|_| Err(failure.clone())).collect();
+    }
+    results
+        .into_iter()
+        .map(|result| match result {
+            Ok(value) => Ok(Box::new(value)),
+            Err(error) => Err(Failure::of(&error)),
+        })
+        .collect()
+}
+
+/// Looks for entities, and for resolvers to call, in what is loaded.
+struct Walk<'w, 'p> {
+    scope: Scope<'p>,
+    loaded: &'w Loaded<'p>,
+    found: &'w mut Discovery<'p>,
+}
+
+impl<'p> Walk<'_, 'p> {
+    fn entity(&mut self, slot: usize) {
+        let plan = self.loaded.slots[slot].plan;
+        if self.loaded.slots[slot].failure.is_some() {
+            return;
+        }
+        self.object(
+            plan,
+            Place {
+                owner: Some(slot),
+                current: View::Missing,
+            },
+        );
+    }
+
+    fn object(&mut self, plan: &'p ObjectPlan, place: Place<'_>) {
+        for field in plan.fields.iter().filter_map(FieldPlan::value) {
+            let is_plain_call = field.call.is_some() && !matches!(place.current, View::Missing);
+            if !field.reaches && !is_plain_call {
+                continue;
+            }
+            match value::read(self.loaded, self.scope.compiler, place, field) {
+                Ok(Found::View(view)) => self.value(field, view, place.owner),
+                Ok(Found::Text(text)) => self.value(field, View::Text(&text), place.owner),
+                Err(Unavailable::Failed(_)) => {}
+                Err(Unavailable::NotYet(key)) => {
+                    if let Some(owner) = place.owner {
+                        self.found.calls.push(PlainCall {
+                            plan: field,
+                            owner,
+                            key,
+                            value: place.current.to_value(),
+                        });
+                    }
+                }
+            }
+        }
+    }
+
+    fn value(&mut self, plan: &'p ValuePlan, view: View<'_>, owner: Option<usize>) {
+        if !plan.reaches || view.is_null() {
+            return;
+        }
+        if plan.entries() {
+            for (name, value) in view.entries().unwrap_or_default() {
+                let entry = View::Entry {
+                    name: &name,
+                    value: &value,
+                };
+                self.single(plan, entry, owner);
+            }
+            return;
+        }
+        match view.elements() {
+            Some(elements) => {
+                for element in elements {
+                    self.value(plan, element, owner);
+                }
+            }
+            None => self.single(plan, view, owner),
+        }
+    }
+
+    fn single(&mut self, plan: &'p ValuePlan, view: View<'_>, owner: Option<usize>) {
+        match value::target(&plan.selection, view, self.scope.compiler) {
+            Some(Target::Entity(object, text)) => {
+                if self.loaded.find(object, &text).is_none()
+                    && let Ok(urn) = Urn::parse(&text)
+                {
+                    self.found.entities.push((object, urn));
+                }
+            }
+            Some(Target::Plain(object, current)) => {
+                self.object(object, Place { owner, current });
+            }
+            None => {}
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! One way to look at JSON, whatever it is made of.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::{Node, Shape, raw};
+use crate::path::{Path, Step};
+
+/// A JSON value that somebody else owns. Looking for what is not there gives [`View::Missing`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum View<'a> {
+    Missing,
+    /// Part of a stored aspect.
+    Node {
+        node: &'a Node,
+        shape: &'a Shape,
+        text: &'a str,
+    },
+    /// JSON text.
+    Raw(&'a str),
+    /// What a resolver returned, or a constant of the schema.
+    Value(&'a Value),
+    /// A text that was computed; not JSON, not escaped.
+    Text(&'a str),
+    Flag(bool),
+    /// A member of an object that is read as a list.
+    Entry {
+        name: &'a str,
+        value: &'a View<'a>,
+    },
+}
+
+impl<'a> View<'a> {
+    /// A parsed node; a slice of the text becomes that text.
+    pub(crate) fn node(node: &'a Node, shape: &'a Shape, text: &'a str) -> Self {
+        match node {
+            Node::Slice { start, end } => text
+                .get(*start as usize..*end as usize)
+                .map_or(Self::Missing, Self::Raw),
+            Node::Scalar(value) => Self::Value(value),
+            Node::Object(_) | Node::Array(_) => Self::Node { node, shape, text },
+        }
+    }
+
+    pub(crate) fn is_null(&self) -> bool {
+        matches!(
+            self,
+            Self::Missing | Self::Raw("null") | Self::Value(Value::Null)
+        )
+    }
+
+    pub(crate) fn at(self, path: &Path) -> Self {
+        let mut view = self;
+        for step in &path.steps {
+            view = match step {
+                Step::Member(name) => view.member(name),
+                Step::Element(index) => view.element(*index),
+            };
+        }
+        view
+    }
+
+    pub(crate) fn member(self, name: &str) -> Self {
+        match self {
+            Self::Node { node, shape, text } => {
+                let (Node::Object(members), Some(wanted)) = (node, shape.find(name)) else {
+                    return Self::Missing;
+                };
+                members
+                    .iter()
+                    .rev()
+                    .find(|(index, _)| usize::from(*index) == wanted)
+                    .map_or(Self::Missing, |(_, node)| {
+                        Self::node(node, &shape.members[wanted].1, text)
+                    })
+            }
+            Self::Raw(text) => raw::member(text, name).map_or(Self::Missing, Self::Raw),
+            Self::Value(Value::Object(members)) => {
+                members.get(name).map_or(Self::Missing, Self::Value)
+            }
+            Self::Entry { name: key, value } => match name {
+                "key" => Self::Text(key),
+                "value" => *value,
+                _ => Self::Missing,
+            },
+            Self::Value(_) | Self::Missing | Self::Text(_) | Self::Flag(_) => Self::Missing,
+        }
+    }
+
+    fn element(self, index: usize) -> Self {
+        match self {
+            Self::Node {
+                node: Node::Array(elements),
+                shape,
+                text,
+            } => elements
+                .get(index)
+                .map_or(Self::Missing, |node| Self::node(node, shape, text)),
+            Self::Raw(text) => raw::elements(text)
+                .and_then(|elements| elements.get(index).copied())
+                .map_or(Self::Missing, Self::Raw),
+            Self::Value(Value::Array(elements)) => {
+                elements.get(index).map_or(Self::Missing, Self::Value)
+            }
+            _ => Self::Missing,
+        }
+    }
+
+    /// The elements of a list; `None` if this is none.
+    pub(crate) fn elements(self) -> Option<Elements<'a>> {
+        match self {
+            Self::Node {
+                node: Node::Array(elements),
+                shape,
+                text,
+            } => Some(Elements::Nodes(elements.iter(), shape, text)),
+            Self::Raw(text) => raw::elements(text).map(|it| Elements::Raws(it.into_iter())),
+            Self::Value(Value::Array(elements)) => Some(Elements::Values(elements.iter())),
+            _ => None,
+        }
+    }
+
+    /// The members of an object, to be read as a list; `None` if this is no object.
+    pub(crate) fn entries(self) -> Option<Vec<(Cow<'a, str>, View<'a>)>> {
+        match self {
+            Self::Raw(text) => Some(
+                raw::members(text)?
+                    .into_iter()
+                    .map(|(name, value)| (name, View::Raw(value)))
+                    .collect(),
+            ),
+            Self::Value(Value::Object(members)) => Some(
+                members
+                    .iter()
+                    .map(|(name, value)| (Cow::Borrowed(&**name), View::Value(value)))
+                    .collect(),
+            ),
+            _ => None,
+        }
+    }
+
+    /// The name of the first member of an object: which member of a union it is.
+    pub(crate) fn first_name(self) -> Option<Cow<'a, str>> {
+        match self {
+            Self::Raw(text) if text.starts_with('{') => {
+                raw::members(text)?.into_iter().next().map(|(name, _)| name)
+            }
+            Self::Value(Value::Object(members)) => {
+                members.keys().next().map(|name| Cow::Borrowed(&**name))
+            }
+            _ => None,
+        }
+    }
+
+    /// The text of a JSON string.
+    pub(crate) fn text(self) -> Option<Cow<'a, str>> {
+        match self {
+            Self::Text(text) => Some(Cow::Borrowed(text)),
+            Self::Value(Value::String(text)) => Some(Cow::Borrowed(text)),
+            Self::Raw(raw) => {
+                let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
+                if inner.contains('\\') {
+                    serde_json::from_str(raw).ok().map(Cow::Owned)
+                } else {
+                    Some(Cow::Borrowed(inner))
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// JSON text of a stored value.
+    #[cfg(test)]
+    pub(crate) fn raw(self) -> Option<&'a str> {
+        match self {
+            Self::Raw(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The value built, for resolvers.
+    pub(crate) fn to_value(self) -> Value {
+        match self {
+            Self::Missing => Value::Null,
+            Self::Raw(text) => serde_json::from_str(text).unwrap_or_default(),
+            Self::Value(value) => value.clone(),
+            Self::Text(text) => Value::from(text),
+            Self::Flag(flag) => Value::from(flag),
+            Self::Entry { name, value } => {
+                serde_json::json!({"key": name, "value": value.to_value()})
+            }
+            Self::Node { node, shape, text } => match node {
+                Node::Object(members) => members
+                    .iter()
+                    .map(|(index, node)| {
+                        let (name, shape) = &shape.members[usize::from(*index)];
+                        (name.to_string(), View::node(node, shape, text).to_value())
+                    })
+                    .collect::<serde_json::Map<_, _>>()
+                    .into(),
+                Node::Array(elements) => elements
+                    .iter()
+                    .map(|node| View::node(node, shape, text).to_value())
+                    .collect::<Vec<_>>()
+                    .into(),
+                Node::Slice { .. } | Node::Scalar(_) => View::node(node, shape, text).to_value(),
+            },
+        }
+    }
+
+    /// Where the value is: tells it apart from every other value of the same owner.
+    pub(crate) fn address(self) -> usize {
+        match self {
+            Self::Missing | Self::Flag(_) => 0,
+            Self::Node { node, .. } => std::ptr::from_ref(node) as usize,
+            Self::Raw(text) | Self::Text(text) => text.as_ptr() as usize,
+            Self::Value(value) => std::ptr::from_ref(value) as usize,
+            Self::Entry { value, .. } => value.address(),
+        }
+    }
+}
+
+/// The elements of a list, one after another.
+#[derive(Debug)]
+pub(crate) enum Elements<'a> {
+    Nodes(std::slice::Iter<'a, Node>, &'a Shape, &'a str),
+    Raws(std::vec::IntoIter<&'a str>),
+    Values(std::slice::Iter<'a, Value>),
+}
+
+impl<'a> Iterator for Elements<'a> {
+    type Item = View<'a>;
+
+    fn next(&mut self) -> Option<View<'a>> {
+        match self {
+            Self::Nodes(nodes, shape, text) => {
+                nodes.next().map(|node| View::node(node, shape, text))
+            }
+            Self::Raws(texts) => texts.next().map(View::Raw),
+            Self::Values(values) => values.next().map(View::Value),
+        }
+    }
+}

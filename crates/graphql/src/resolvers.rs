@@ -1,0 +1,43 @@
+//! The fields of `Query` and the computed fields of entities.
+//!
+//! Most fields need nothing here: the schema says which aspect they come from. To add a resolver: an
+//! `async fn` in the module of its noun and a line in [`register`]; the schema names it by `@resolve(by: …)`,
+//! or by the name of the root field. See docs/adding-a-field.md.
+
+mod entities;
+mod hierarchy;
+mod metadata;
+mod ownership;
+mod queries;
+mod relationships;
+
+use crate::Resolvers;
+
+pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
+    resolvers
+        .query_by_urn("dataset")
+        .query_by_urn("domain")
+        .query_by_urn("container")
+        .query_by_urn("corpUser")
+        .query_by_urn("dataPlatform")
+        .query_by_urn("entity")
+        .query("entities", queries::entities)
+        .query("entityExists", queries::entity_exists)
+        .query("listDomains", queries::list_domains)
+        .query("me", queries::me)
+        .query("listAccessTokens", queries::list_access_tokens)
+        .query("getAccessTokenMetadata", queries::get_access_token_metadata)
+        .entity_field("browsePaths", entities::browse_paths)
+        .entity_field("entityPrivileges", entities::entity_privileges)
+        .entity_field("isNativeUser", entities::is_native_user)
+        .entity_field("schemaFieldPath", entities::schema_field_path)
+        .entity_field("valueEntities", entities::value_entities)
+        .entity_field("parentContainers", hierarchy::parent_containers)
+        .entity_field("parentDomains", hierarchy::parent_domains)
+        .entity_field("parentNodes", hierarchy::parent_nodes)
+        .entity_field("createdOn", metadata::created_on)
+        .entity_field("lastIngested", metadata::last_ingested)
+        .entity_field("rawAspects", metadata::raw_aspects)
+        .entity_field("ownershipType", ownership::ownership_type)
+        .entity_field("relationships", relationships::relationships)
+}

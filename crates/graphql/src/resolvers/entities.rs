@@ -1,0 +1,140 @@
+//! Small computed fields.
+
+use docent_model::{Registry, Urn};
+use serde_json::{Map, Value, json};
+
+use crate::{Args, BatchResult, Context, EntityView};
+
+/// What the caller may do with an entity: today everything, as far as its kind has the part at all.
+pub(super) async fn entity_privileges(
+    _: &Context,
+    entities: &[EntityView<'_>],
+    _: Args<'_>,
+) -> BatchResult {
+    Ok(entities
+        .iter()
+        .map(|entity| Ok(privileges(entity.urn())))
+        .collect())
+}
+
+/// Privileges that need an aspect; those without one are everybody's on every kind.
+const PRIVILEGES: [(&str, Option<&str>); 24] = [
+    ("canManageChildren", None),
+    ("canManageEntity", None),
+    ("canEditProperties", None),
+    ("canEditDescription", None),
+    ("canManageAssetSummary", None),
+    ("canEditLineage", Some("upstreamLineage")),
+    ("canEditEmbed", Some("embed")),
+    ("canEditQueries", Some("schemaMetadata")),
+    ("canEditTags", Some("globalTags")),
+    ("canEditGlossaryTerms", Some("glossaryTerms")),
+    ("canEditLinks", Some("institutionalMemory")),
+    ("canEditDomains", Some("domains")),
+    ("canEditDataProducts", Some("dataProducts")),
+    ("canEditOwners", Some("ownership")),
+    ("canEditIncidents", Some("incidentsSummary")),
+    ("canEditAssertions", Some("schemaMetadata")),
+    ("canEditAssertionOwners", Some("schemaMetadata")),
+    ("canEditDeprecation", Some("deprecation")),
+    ("canEditSchemaFieldTags", Some("editableSchemaMetadata")),
+    ("canEditSchemaFieldGlossaryTerms", Some("editableSchemaMetadata")),
+    ("canEditSchemaFieldDescription", Some("editableSchemaMetadata")),
+    ("canViewDatasetUsage", Some("datasetUsageStatistics")),
+    ("canViewDatasetProfile", Some("datasetProfile")),
+    ("canViewDatasetOperations", Some("operation")),
+];
+
+fn privileges(urn: &Urn) -> Value {
+    let registry = Registry::get();
+    let entity = registry.entity(urn.entity_type());
+    let has = |aspect: &str| {
+        entity
+            .zip(registry.aspect(aspect))
+            .is_some_and(|(entity, aspect)| entity.has_aspect(aspect))
+    };
+    let granted: Map<String, Value> = PRIVILEGES
+        .iter()
+        .filter(|(_, aspect)| aspect.is_none_or(has))
+        .map(|(name, _)| ((*name).to_owned(), Value::Bool(true)))
+        .collect();
+    Value::Object(granted)
+}
+
+/// The stored texts `/prod/hive/x` as lists of their parts.
+pub(super) async fn browse_paths(
+    _: &Context,
+    entities: &[EntityView<'_>],
+    _: Args<'_>,
+) -> BatchResult {
+    Ok(entities
+        .iter()
+        .map(|entity| {
+            let Some((_, row)) = entity.aspects().first() else {
+                return Ok(Value::Null);
+            };
+            let stored: Value = serde_json::from_str(&row.metadata).unwrap_or_default();
+            let paths: Vec<Value> = stored["paths"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str)
+                .map(|path| {
+                    let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
+                    json!({"path": parts})
+                })
+                .collect();
+            Ok(json!(paths))
+        })
+        .collect())
+}
+
+/// Whether the user signs in with a password kept here.
+pub(super) async fn is_native_user(
+    _: &Context,
+    entities: &[EntityView<'_>],
+    _: Args<'_>,
+) -> BatchResult {
+    Ok(entities
+        .iter()
+        .map(|entity| Ok(json!(!entity.aspects().is_empty())))
+        .collect())
+}
+
+/// The column that a URN names.
+pub(super) async fn schema_field_path(
+    _: &Context,
+    entities: &[EntityView<'_>],
+    _: Args<'_>,
+) -> BatchResult {
+    Ok(entities
+        .iter()
+        .map(|entity| {
+            let urn = entity.value().as_str().and_then(|text| Urn::parse(text).ok());
+            let last = urn.as_ref().and_then(|urn| urn.key_parts().last().copied().map(str::to_owned));
+            Ok(json!(last))
+        })
+        .collect())
+}
+
+/// The values of a structured property that name entities.
+pub(super) async fn value_entities(
+    _: &Context,
+    entities: &[EntityView<'_>],
+    _: Args<'_>,
+) -> BatchResult {
+    Ok(entities
+        .iter()
+        .map(|entity| {
+            let values = entity.value()["values"].as_array().into_iter().flatten();
+            // A union stores its texts as {"string": …}.
+            let texts = values.filter_map(|value| value.as_str().or(value["string"].as_str()));
+            let urns: Vec<&str> = texts.filter(|text| Urn::parse(text).is_ok()).collect();
+            Ok(if urns.is_empty() {
+                Value::Null
+            } else {
+                json!(urns)
+            })
+        })
+        .collect())
+}

@@ -1,0 +1,98 @@
+//! Chains of parents: of domains, containers and glossary nodes.
+
+use docent_catalog::{AspectKey, Error};
+use docent_model::{AspectName, Registry, Urn};
+use serde_json::{Value, json};
+
+use crate::{Args, BatchResult, Context, EntityView};
+
+/// Longer chains are cut off; no real hierarchy is as deep.
+const MAX_DEPTH: usize = 50;
+
+pub(super) async fn parent_domains(
+    context: &Context,
+    entities: &[EntityView<'_>],
+    _: Args<'_>,
+) -> BatchResult {
+    let urns: Vec<Urn> = entities.iter().map(|entity| entity.urn().clone()).collect();
+    let chains = context
+        .catalog
+        .domain_ancestors(&context.caller, &urns)
+        .await?;
+    Ok(chains
+        .into_iter()
+        .map(|chain| Ok(json!({"count": chain.len(), "domains": chain})))
+        .collect())
+}
+
+pub(super) async fn parent_containers(
+    context: &Context,
+    entities: &[EntityView<'_>],
+    _: Args<'_>,
+) -> BatchResult {
+    let step = |_: &Urn| Some((AspectName::CONTAINER, "container"));
+    let chains = climb(context, entities, step).await?;
+    Ok(chains
+        .into_iter()
+        .map(|chain| Ok(json!({"count": chain.len(), "containers": chain})))
+        .collect())
+}
+
+pub(super) async fn parent_nodes(
+    context: &Context,
+    entities: &[EntityView<'_>],
+    _: Args<'_>,
+) -> BatchResult {
+    let step = |urn: &Urn| {
+        let aspect = match urn.entity_type() {
+            "glossaryTerm" => "glossaryTermInfo",
+            _ => "glossaryNodeInfo",
+        };
+        Some((Registry::get().aspect(aspect)?, "parentNode"))
+    };
+    let chains = climb(context, entities, step).await?;
+    Ok(chains
+        .into_iter()
+        .map(|chain| Ok(json!({"count": chain.len(), "nodes": chain})))
+        .collect())
+}
+
+/// Follows one member of one aspect upwards, for all entities at once: one read per step, not per entity.
+async fn climb(
+    context: &Context,
+    entities: &[EntityView<'_>],
+    step: impl Fn(&Urn) -> Option<(AspectName, &'static str)>,
+) -> Result<Vec<Vec<Urn>>, Error> {
+    let mut chains: Vec<Vec<Urn>> = vec![Vec::new(); entities.len()];
+    let mut climbing: Vec<(usize, Urn)> = entities
+        .iter()
+        .enumerate()
+        .map(|(at, entity)| (at, entity.urn().clone()))
+        .collect();
+    for _ in 0..MAX_DEPTH {
+        climbing.retain(|(_, urn)| step(urn).is_some());
+        let keys: Vec<AspectKey> = climbing
+            .iter()
+            .filter_map(|(_, urn)| Some(AspectKey::new(urn, step(urn)?.0)))
+            .collect();
+        if keys.is_empty() {
+            break;
+        }
+        let rows = context.catalog.read(&context.caller, &keys).await?;
+        climbing = climbing
+            .into_iter()
+            .zip(rows)
+            .filter_map(|((at, urn), row)| {
+                let value: Value = serde_json::from_str(&row?.metadata).ok()?;
+                let parent = Urn::parse(value.get(step(&urn)?.1)?.as_str()?).ok()?;
+                // A chain that meets itself ends there.
+                if parent == *entities[at].urn() || chains[at].contains(&parent) {
+                    return None;
+                }
+                chains[at].push(parent.clone());
+                Some((at, parent))
+            })
+            .collect();
+    }
+    Ok(chains)
+}

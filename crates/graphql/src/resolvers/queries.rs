@@ -1,0 +1,193 @@
+//! Root fields of `Query` that are more than "the entity with this URN".
+
+use docent_catalog::Error;
+use docent_catalog::tokens::TokenFilter;
+use docent_model::{Registry, Urn};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::{Args, Context};
+
+const DEFAULT_COUNT: usize = 20;
+/// The largest page that a list gives.
+const MAX_COUNT: usize = 1000;
+
+/// `start` and `count` of a list.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Window {
+    start: Option<i64>,
+    count: Option<i64>,
+}
+
+impl Window {
+    fn checked(&self) -> Result<(usize, usize), Error> {
+        let number = |name: &str, value: Option<i64>, default: usize| {
+            value.map_or(Ok(default), |value| {
+                usize::try_from(value)
+                    .map_err(|_| Error::Invalid(format!("{name} must not be negative: {value}")))
+            })
+        };
+        let start = number("start", self.start, 0)?;
+        let count = number("count", self.count, DEFAULT_COUNT)?;
+        if count > MAX_COUNT {
+            return Err(Error::Invalid(format!(
+                "count is {count}: at most {MAX_COUNT} are given at once, use start for the next page"
+            )));
+        }
+        Ok((start, count))
+    }
+}
+
+pub(super) async fn entities(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
+    let mut urns = arguments
+        .member::<Vec<String>>("urns")?
+        .iter()
+        .map(|text| Ok(Registry::get().parse_urn(text)?))
+        .collect::<Result<Vec<Urn>, Error>>()?;
+    if arguments.member::<Option<bool>>("checkForExistence")? == Some(true) {
+        let exists = context.catalog.exists(&context.caller, &urns).await?;
+        let mut exists = exists.into_iter();
+        urns.retain(|_| exists.next() == Some(true));
+    }
+    Ok(json!(urns))
+}
+
+pub(super) async fn entity_exists(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
+    let urn = arguments.urn("urn")?;
+    let exists = context.catalog.exists(&context.caller, &[urn]).await?;
+    Ok(json!(exists.first()))
+}
+
+pub(super) async fn list_domains(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Input {
+        #[serde(flatten)]
+        window: Window,
+        query: Option<String>,
+        parent_domain: Option<String>,
+    }
+    let input: Input = arguments.input()?;
+    let (start, count) = input.window.checked()?;
+    let parent = input
+        .parent_domain
+        .map(|text| Registry::get().parse_urn(&text))
+        .transpose()?;
+    let page = context
+        .catalog
+        .list_domains(
+            &context.caller,
+            parent.as_ref(),
+            input.query.as_deref(),
+            start,
+            count,
+        )
+        .await?;
+    let domains: Vec<&Urn> = page.items.iter().map(|domain| &domain.urn).collect();
+    Ok(json!({"start": start, "count": count, "total": page.total, "domains": domains}))
+}
+
+pub(super) async fn me(context: &Context, _: Args<'_>) -> Result<Value, Error> {
+    let privileges: Map<String, Value> = PLATFORM_PRIVILEGES
+        .iter()
+        .map(|name| ((*name).to_owned(), Value::Bool(true)))
+        .collect();
+    Ok(json!({
+        "corpUser": context.caller.actor(),
+        "platformPrivileges": privileges,
+    }))
+}
+
+/// Today every caller has them all.
+const PLATFORM_PRIVILEGES: [&str; 30] = [
+    "viewAnalytics",
+    "managePolicies",
+    "manageIdentities",
+    "generatePersonalAccessTokens",
+    "createDomains",
+    "createLogicalModels",
+    "manageDomains",
+    "manageIngestion",
+    "manageSecrets",
+    "manageTokens",
+    "viewTests",
+    "manageTests",
+    "manageGlossaries",
+    "manageDocuments",
+    "manageUserCredentials",
+    "createTags",
+    "manageTags",
+    "viewManageTags",
+    "manageGlobalViews",
+    "manageGlobalSettings",
+    "manageOwnershipTypes",
+    "manageGlobalAnnouncements",
+    "createBusinessAttributes",
+    "manageBusinessAttributes",
+    "manageStructuredProperties",
+    "viewStructuredPropertiesPage",
+    "manageApplications",
+    "manageFeatures",
+    "manageHomePageTemplates",
+    "manageServiceAccounts",
+];
+
+pub(super) async fn list_access_tokens(
+    context: &Context,
+    arguments: Args<'_>,
+) -> Result<Value, Error> {
+    #[derive(Deserialize)]
+    struct Input {
+        #[serde(flatten)]
+        window: Window,
+        filters: Option<Vec<Filter>>,
+    }
+    #[derive(Deserialize)]
+    struct Filter {
+        field: String,
+        values: Option<Vec<String>>,
+    }
+    let input: Input = arguments.input()?;
+    let (start, count) = input.window.checked()?;
+    let mut filter = TokenFilter::default();
+    for Filter { field, values } in input.filters.unwrap_or_default() {
+        let place = match field.as_str() {
+            "actorUrn" => &mut filter.actor,
+            "ownerUrn" => &mut filter.owner,
+            other => {
+                return Err(Error::Invalid(format!(
+                    "tokens cannot be filtered by '{other}': use actorUrn or ownerUrn"
+                )));
+            }
+        };
+        let [value] = values.as_deref().unwrap_or_default() else {
+            return Err(Error::Invalid(format!(
+                "the filter on {field} needs exactly one value"
+            )));
+        };
+        *place = Some(Registry::get().parse_urn(value)?);
+    }
+    let page = context
+        .catalog
+        .list_tokens(&context.caller, &filter, start, count)
+        .await?;
+    let tokens = page
+        .items
+        .iter()
+        .map(docent_catalog::tokens::Token::urn)
+        .collect::<Result<Vec<Urn>, Error>>()?;
+    Ok(json!({"start": start, "count": count, "total": page.total, "tokens": tokens}))
+}
+
+pub(super) async fn get_access_token_metadata(
+    context: &Context,
+    arguments: Args<'_>,
+) -> Result<Value, Error> {
+    let token = context
+        .catalog
+        .find_token(&context.caller, arguments.text("token")?)
+        .await?
+        .ok_or_else(|| Error::NotFound("there is no such token".to_owned()))?;
+    Ok(json!(token.urn()?))
+}

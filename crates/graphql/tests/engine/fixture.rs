@@ -1,0 +1,402 @@
+//! An engine over a real store, with a small schema of its own and a count of the calls of the store.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use docent_catalog::{Caller, Catalog, Error, Proposal};
+use docent_graphql::{Args, BatchResult, Context, Engine, EntityView, Request, Resolvers, Schema};
+use docent_model::{AspectName, FixedClock, Registry, Urn};
+use docent_store::{
+    AspectKey, Change, Page, PlacedEntity, RebuildReport, Related, Store, StoreError, StoredAspect,
+    TimeseriesRow, Work,
+};
+use docent_store_sqlite::{OpenOptions, SqliteStore};
+use serde_json::{Map, Value, json};
+use tempfile::TempDir;
+
+const SOURCES: &[(&str, &str)] = &[
+    (
+        "directives.graphql",
+        include_str!("../../schema/directives.graphql"),
+    ),
+    ("schema.graphql", include_str!("schema.graphql")),
+];
+
+pub(crate) struct Fixture {
+    pub(crate) engine: Engine,
+    pub(crate) context: Context,
+    pub(crate) store: Arc<CountingStore>,
+    _directory: TempDir,
+}
+
+impl Fixture {
+    pub(crate) async fn new(aspects: &[(&str, &str, Value)]) -> Self {
+        let directory = TempDir::new().unwrap();
+        let options = OpenOptions::default();
+        let inner = SqliteStore::open(&directory.path().join("test.db"), options).unwrap();
+        let store = Arc::new(CountingStore {
+            inner,
+            reads: AtomicUsize::new(0),
+            fails: AtomicUsize::new(0),
+            replaced: Mutex::default(),
+        });
+        let clock = Arc::new(FixedClock::at(1_700_000_000_000));
+        let catalog = Catalog::new(Arc::clone(&store) as Arc<dyn Store>, clock);
+        let caller = Caller::new(urn("urn:li:corpuser:tester"));
+        let proposals = aspects
+            .iter()
+            .map(|(entity, aspect, value)| {
+                let aspect = Registry::get().aspect(aspect).unwrap();
+                Proposal::upsert(urn(entity), aspect, value.to_string())
+            })
+            .collect();
+        catalog.apply(&caller, proposals).await.unwrap();
+        store.reads.store(0, Ordering::Relaxed);
+        Self {
+            engine: Engine::new(Schema::load(SOURCES, resolvers()).unwrap()),
+            context: Context::new(catalog, caller),
+            store,
+            _directory: directory,
+        }
+    }
+
+    /// The reply as text.
+    pub(crate) async fn text(&self, query: &str) -> String {
+        self.with_variables(query, json!({})).await
+    }
+
+    pub(crate) async fn with_variables(&self, query: &str, variables: Value) -> String {
+        self.operation(query, None, variables).await
+    }
+
+    pub(crate) async fn operation(
+        &self,
+        query: &str,
+        operation_name: Option<&str>,
+        variables: Value,
+    ) -> String {
+        let Value::Object(variables) = variables else {
+            panic!("variables are an object");
+        };
+        let request = Request {
+            query,
+            operation_name,
+            variables,
+        };
+        let reply = self.engine.execute(&self.context, request).await;
+        String::from_utf8(reply).unwrap()
+    }
+
+    pub(crate) async fn json(&self, query: &str) -> Value {
+        serde_json::from_str(&self.text(query).await).unwrap()
+    }
+
+    /// The data of a reply that must have no errors, as text.
+    pub(crate) async fn data(&self, query: &str) -> String {
+        data(&self.text(query).await)
+    }
+}
+
+/// The data of a reply that must have no errors.
+pub(crate) fn data(reply: &str) -> String {
+    let data = reply
+        .strip_prefix("{\"data\":")
+        .and_then(|rest| rest.strip_suffix(",\"extensions\":{}}"));
+    data.unwrap_or_else(|| panic!("{reply}")).to_owned()
+}
+
+/// The messages of a reply's errors.
+pub(crate) fn messages(reply: &Value) -> Vec<&str> {
+    reply["errors"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|error| error["message"].as_str().unwrap())
+        .collect()
+}
+
+pub(crate) fn urn(text: &str) -> Urn {
+    Urn::parse(text).unwrap()
+}
+
+pub(crate) fn dataset(name: &str) -> String {
+    format!("urn:li:dataset:(urn:li:dataPlatform:hive,{name},PROD)")
+}
+
+pub(crate) fn resolvers() -> Resolvers {
+    Resolvers::new()
+        .query_by_urn("dataset")
+        .query_by_urn("entity")
+        .query_by_urn("domain")
+        .query("datasets", urns)
+        .query("requiredDatasets", urns)
+        .query("entities", urns)
+        .query("chain", parsed)
+        .query("requiredChain", parsed)
+        .query("shapes", parsed)
+        .query("colors", parsed)
+        .query("arguments", arguments)
+        .query("failing", failing)
+        .mutation("append", append)
+        .mutation("fail", fail)
+        .mutation("rename", rename)
+        .entity_field("shout", shout)
+        .entity_field("owner", owner)
+        .entity_field("aspectNames", aspect_names)
+        .entity_field("length", length)
+}
+
+async fn urns(_: &Context, arguments: Args<'_>) -> Result<Value, Error> {
+    Ok(arguments.get("urns").cloned().unwrap_or_default())
+}
+
+async fn parsed(_: &Context, arguments: Args<'_>) -> Result<Value, Error> {
+    serde_json::from_str(arguments.text("json")?).map_err(|error| Error::invalid(error.to_string()))
+}
+
+async fn arguments(_: &Context, arguments: Args<'_>) -> Result<Value, Error> {
+    let all: Map<String, Value> = arguments.parse()?;
+    Ok(Value::Object(all).to_string().into())
+}
+
+async fn failing(_: &Context, arguments: Args<'_>) -> Result<Value, Error> {
+    let message = "this failed".to_owned();
+    Err(match arguments.member::<u16>("code")? {
+        403 => Error::Forbidden(message),
+        404 => Error::NotFound(message),
+        409 => Error::Conflict(message),
+        503 => Error::Unavailable(message),
+        500 => Error::Internal(StoreError::other("a secret of ours")),
+        _ => Error::Invalid(message),
+    })
+}
+
+static JOURNAL: Mutex<String> = Mutex::new(String::new());
+
+async fn append(_: &Context, arguments: Args<'_>) -> Result<Value, Error> {
+    let text = arguments.text("text")?;
+    if text == "null" {
+        return Ok(Value::Null);
+    }
+    let mut journal = JOURNAL.lock().unwrap();
+    if text == "clear" {
+        journal.clear();
+    } else {
+        journal.push_str(text);
+    }
+    Ok(json!({"text": *journal}))
+}
+
+async fn fail(_: &Context, _: Args<'_>) -> Result<Value, Error> {
+    Err(Error::invalid("no"))
+}
+
+async fn rename(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
+    let urn = arguments.urn("urn")?;
+    let value = json!({"name": arguments.text("name")?, "description": ""});
+    let proposal = Proposal::upsert(urn.clone(), AspectName::DOMAIN_PROPERTIES, value.to_string());
+    context.catalog.apply(&context.caller, vec![proposal]).await?;
+    Ok(json!(urn))
+}
+
+/// The description in capitals; an error where there is none.
+async fn shout(_: &Context, entities: &[EntityView<'_>], arguments: Args<'_>) -> BatchResult {
+    let properties = Registry::get().aspect("datasetProperties").unwrap();
+    let mark = arguments.text("mark")?;
+    if mark == "fail" {
+        return Err(Error::invalid("nobody shouts"));
+    }
+    Ok(entities
+        .iter()
+        .map(|entity| {
+            let value: Option<Value> = entity.parse(properties)?;
+            match value.as_ref().and_then(|value| value["description"].as_str()) {
+                Some(text) => Ok(json!(format!("{}{mark}", text.to_uppercase()))),
+                None => Err(Error::NotFound(format!("{} is silent", entity.urn()))),
+            }
+        })
+        .collect())
+}
+
+async fn owner(_: &Context, entities: &[EntityView<'_>], _: Args<'_>) -> BatchResult {
+    Ok(entities
+        .iter()
+        .map(|_| Ok(json!("urn:li:corpuser:jdoe")))
+        .collect())
+}
+
+async fn aspect_names(_: &Context, entities: &[EntityView<'_>], _: Args<'_>) -> BatchResult {
+    Ok(entities
+        .iter()
+        .map(|entity| {
+            let mut names: Vec<_> = entity
+                .aspects()
+                .iter()
+                .map(|(aspect, _)| aspect.as_str())
+                .collect();
+            names.sort_unstable();
+            Ok(json!(names))
+        })
+        .collect())
+}
+
+/// A resolver on a plain type: it sees the object, its owner and the owner's aspects.
+async fn length(_: &Context, entities: &[EntityView<'_>], _: Args<'_>) -> BatchResult {
+    let key = Registry::get().aspect("datasetKey").unwrap();
+    Ok(entities
+        .iter()
+        .map(|entity| {
+            assert!(entity.aspect(key).is_some());
+            let text = entity.value()["description"].as_str().unwrap_or_default();
+            Ok(json!(text.len() + entity.urn().as_str().len()))
+        })
+        .collect())
+}
+
+/// A store that counts reads, and gives other rows or errors where a test says so.
+#[derive(Debug)]
+pub(crate) struct CountingStore {
+    inner: SqliteStore,
+    pub(crate) reads: AtomicUsize,
+    /// So many of the next reads fail.
+    pub(crate) fails: AtomicUsize,
+    /// Rows whose JSON is replaced when they are read.
+    pub(crate) replaced: Mutex<Vec<(AspectKey, String)>>,
+}
+
+impl CountingStore {
+    pub(crate) fn take_reads(&self) -> usize {
+        self.reads.swap(0, Ordering::Relaxed)
+    }
+
+    fn count(&self) -> Result<(), StoreError> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        let failing = self
+            .fails
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        match failing {
+            Ok(_) => Err(StoreError::other("the disk is on fire")),
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+#[async_trait]
+impl Store for CountingStore {
+    async fn aspects_read(
+        &self,
+        keys: &[AspectKey],
+    ) -> Result<Vec<Option<StoredAspect>>, StoreError> {
+        self.count()?;
+        let mut distinct = keys.to_vec();
+        distinct.sort_unstable();
+        distinct.dedup();
+        assert_eq!(distinct.len(), keys.len(), "a row is asked for twice: {keys:?}");
+        let mut rows = self.inner.aspects_read(keys).await?;
+        let replaced = self.replaced.lock().unwrap();
+        for (key, row) in keys.iter().zip(&mut rows) {
+            if let (Some(row), Some((_, text))) = (row, replaced.iter().find(|(it, _)| it == key)) {
+                row.metadata.clone_from(text);
+            }
+        }
+        Ok(rows)
+    }
+
+    async fn aspect_read_version(
+        &self,
+        key: &AspectKey,
+        version: i64,
+    ) -> Result<Option<StoredAspect>, StoreError> {
+        self.inner.aspect_read_version(key, version).await
+    }
+
+    async fn entities_read(
+        &self,
+        urns: &[Urn],
+    ) -> Result<Vec<Vec<(AspectName, StoredAspect)>>, StoreError> {
+        self.count()?;
+        self.inner.entities_read(urns).await
+    }
+
+    async fn urns_list(
+        &self,
+        entity_type: &str,
+        aspect: AspectName,
+        after: Option<&Urn>,
+        limit: usize,
+    ) -> Result<Vec<Urn>, StoreError> {
+        self.inner.urns_list(entity_type, aspect, after, limit).await
+    }
+
+    async fn placements_list(
+        &self,
+        kind: &str,
+        parent: Option<&Urn>,
+        start: usize,
+        limit: usize,
+    ) -> Result<Page<PlacedEntity>, StoreError> {
+        self.inner.placements_list(kind, parent, start, limit).await
+    }
+
+    async fn placement_ancestors(
+        &self,
+        urns: &[Urn],
+        max: usize,
+    ) -> Result<Vec<Vec<Urn>>, StoreError> {
+        self.inner.placement_ancestors(urns, max).await
+    }
+
+    async fn edges_list(
+        &self,
+        urn: &Urn,
+        outgoing: bool,
+        relationships: &[&str],
+        start: usize,
+        limit: usize,
+    ) -> Result<Page<Related>, StoreError> {
+        self.inner
+            .edges_list(urn, outgoing, relationships, start, limit)
+            .await
+    }
+
+    async fn timeseries_list(
+        &self,
+        key: &AspectKey,
+        limit: usize,
+    ) -> Result<Vec<TimeseriesRow>, StoreError> {
+        self.inner.timeseries_list(key, limit).await
+    }
+
+    async fn changes_read(&self, after: i64, limit: usize) -> Result<Vec<Change>, StoreError> {
+        self.inner.changes_read(after, limit).await
+    }
+
+    fn commit_stamp(&self) -> Result<u64, StoreError> {
+        self.inner.commit_stamp()
+    }
+
+    async fn run(&self, work: Box<dyn Work>) -> Result<(), StoreError> {
+        self.inner.run(work).await
+    }
+
+    async fn rebuild(
+        &self,
+        progress: Box<dyn FnMut(u64, u64) + Send>,
+    ) -> Result<RebuildReport, StoreError> {
+        self.inner.rebuild(progress).await
+    }
+
+    async fn backup(
+        &self,
+        target: &Path,
+        progress: Box<dyn FnMut(u64, u64) + Send>,
+    ) -> Result<(), StoreError> {
+        self.inner.backup(target, progress).await
+    }
+
+    async fn check(&self) -> Result<Vec<String>, StoreError> {
+        self.inner.check().await
+    }
+}

@@ -1,0 +1,63 @@
+//! From a request to its caller.
+
+use axum::extract::FromRequestParts;
+use axum::http::header::AUTHORIZATION;
+use axum::http::request::Parts;
+use docent_catalog::{Caller, SYSTEM_ACTOR};
+use docent_model::Urn;
+
+use crate::AppState;
+use crate::error::Refusal;
+
+/// Whether callers must show a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AuthMode {
+    On,
+    /// Everybody is the system user, or the one named in `X-DataHub-Actor`.
+    Off,
+}
+
+/// A handler with this argument is reached only with a valid token.
+#[derive(Debug)]
+pub struct Authenticated(pub Caller);
+
+const ACTOR_HEADER: &str = "x-datahub-actor";
+
+impl FromRequestParts<AppState> for Authenticated {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Refusal> {
+        match state.auth() {
+            AuthMode::Off => named_caller(parts).map(Self),
+            AuthMode::On => {
+                let secret = bearer(parts).ok_or_else(Refusal::unauthenticated)?;
+                let caller = state.catalog().authenticate(secret).await?;
+                caller.map(Self).ok_or_else(Refusal::unauthenticated)
+            }
+        }
+    }
+}
+
+fn bearer(parts: &Parts) -> Option<&str> {
+    let value = parts.headers.get(AUTHORIZATION)?.to_str().ok()?;
+    let secret = value
+        .strip_prefix("Bearer ")
+        .or_else(|| value.strip_prefix("bearer "))?
+        .trim();
+    (!secret.is_empty()).then_some(secret)
+}
+
+fn named_caller(parts: &Parts) -> Result<Caller, Refusal> {
+    let named = parts
+        .headers
+        .get(ACTOR_HEADER)
+        .map(|value| value.to_str().unwrap_or_default());
+    let actor = Urn::parse(named.unwrap_or(SYSTEM_ACTOR))
+        .and_then(|actor| actor.expect_type("corpuser").map(|()| actor))
+        .map_err(|error| {
+            Refusal::bad_request(format!(
+                "the header X-DataHub-Actor must name a user: {error}"
+            ))
+        })?;
+    Ok(Caller::new(actor))
+}

@@ -1,0 +1,94 @@
+//! Replies that say no. Each is JSON with `message` for DataHub's clients and `error` for everybody else.
+
+use axum::Json;
+use axum::http::{Method, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use docent_catalog::Error;
+use serde_json::json;
+
+use crate::auth::Authenticated;
+
+/// A request that was not carried out.
+#[derive(Debug)]
+pub struct Refusal {
+    status: StatusCode,
+    message: String,
+}
+
+impl Refusal {
+    pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Self {
+        Self {
+            status,
+            message: message.into(),
+        }
+    }
+
+    pub(crate) fn bad_request(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, message)
+    }
+
+    pub(crate) fn into_message(self) -> String {
+        self.message
+    }
+
+    pub(crate) fn unauthenticated() -> Self {
+        Self::new(
+            StatusCode::UNAUTHORIZED,
+            "Unauthorized to perform this action. Send the header 'Authorization: Bearer <token>' with a \
+             token that is valid; 'docent token create' makes one.",
+        )
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        let status = match &error {
+            // The status that ingestion clients know for a payload that does not fit its aspect.
+            Error::InvalidAspect(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            other => StatusCode::from_u16(other.code().number)
+                .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
+        };
+        if let Error::Internal(source) = &error {
+            tracing::error!(error = ?source, "a request failed: {source}");
+        }
+        Self::new(status, error.to_string())
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let body = Json(json!({
+            "exceptionClass": "com.linkedin.restli.server.RestLiServiceException",
+            "error": self.status.canonical_reason().unwrap_or("Error"),
+            "message": self.message,
+            "status": self.status.as_u16(),
+        }));
+        let mut response = (self.status, body).into_response();
+        let headers = response.headers_mut();
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            headers.insert(header::RETRY_AFTER, header::HeaderValue::from_static("1"));
+        }
+        if self.status == StatusCode::UNAUTHORIZED {
+            let bearer = header::HeaderValue::from_static("Bearer");
+            headers.insert(header::WWW_AUTHENTICATE, bearer);
+        }
+        response
+    }
+}
+
+pub(crate) async fn no_such_route(_: Authenticated, uri: Uri) -> Refusal {
+    Refusal::new(
+        StatusCode::NOT_FOUND,
+        format!(
+            "No endpoint {}. GraphQL is served at /api/graphql.",
+            uri.path()
+        ),
+    )
+}
+
+pub(crate) async fn method_not_allowed(_: Authenticated, method: Method, uri: Uri) -> Refusal {
+    Refusal::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        format!("{} does not take {method} requests.", uri.path()),
+    )
+}

@@ -1,0 +1,75 @@
+//! `POST /api/graphql`.
+
+use std::borrow::Cow;
+
+use axum::extract::State;
+use axum::http::{Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use docent_graphql::{Context, Request};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::AppState;
+use crate::auth::Authenticated;
+use crate::body::WholeBody;
+use crate::error::Refusal;
+
+const CONTENT_TYPE: &str = "application/json;charset=utf-8";
+
+/// Members that we do not know are ignored, as clients expect.
+#[derive(Deserialize)]
+struct Body<'a> {
+    #[serde(borrow)]
+    query: Option<Cow<'a, str>>,
+    #[serde(borrow, rename = "operationName")]
+    operation_name: Option<Cow<'a, str>>,
+    variables: Option<Map<String, Value>>,
+}
+
+/// Executes one operation. What is wrong with the operation itself is said in the reply, with status 200; a
+/// request that is none is 400.
+pub(crate) async fn execute(
+    State(state): State<AppState>,
+    Authenticated(caller): Authenticated,
+    WholeBody(bytes): WholeBody,
+) -> Result<Response, Refusal> {
+    let body = parse(&bytes)?;
+    let query = body.query.ok_or_else(|| {
+        Refusal::bad_request(
+            "The body has no 'query'. Send {\"query\": \"…\", \"variables\": {…}}.",
+        )
+    })?;
+    let request = Request {
+        query: &query,
+        operation_name: body.operation_name.as_deref(),
+        variables: body.variables.unwrap_or_default(),
+    };
+    let context = Context::new(state.catalog().clone(), caller);
+    let reply = state.engine().execute(&context, request).await;
+    Ok(([(header::CONTENT_TYPE, CONTENT_TYPE)], reply).into_response())
+}
+
+fn parse(bytes: &[u8]) -> Result<Body<'_>, Refusal> {
+    let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+    match first {
+        None => Err(Refusal::bad_request(
+            "The body is empty. Send {\"query\": \"…\", \"variables\": {…}}.",
+        )),
+        Some(b'[') => Err(Refusal::bad_request(
+            "Several operations in one array are not supported. Send one JSON object per request.",
+        )),
+        Some(_) => serde_json::from_slice(bytes).map_err(|error| {
+            Refusal::bad_request(format!(
+                "The body is not a GraphQL request in JSON: {error}. \
+                 Send {{\"query\": \"…\", \"variables\": {{…}}}}."
+            ))
+        }),
+    }
+}
+
+pub(crate) async fn only_post(_: Authenticated, method: Method) -> Refusal {
+    Refusal::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        format!("GraphQL takes POST requests, not {method}."),
+    )
+}

@@ -1,0 +1,59 @@
+//! The REST calls that DataHub's ingestion clients make.
+
+pub(crate) mod aspects;
+pub(crate) mod entities;
+pub(crate) mod proposals;
+
+use axum::http::Uri;
+use axum::response::{IntoResponse, Response};
+use docent_model::{AspectName, Registry, Urn};
+use percent_encoding::percent_decode_str;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::error::Refusal;
+
+/// `?action=…` of a call that is a verb.
+#[derive(Debug, serde::Deserialize)]
+pub(crate) struct Action {
+    pub(crate) action: Option<String>,
+}
+
+/// The URN behind a path prefix. Clients encode it completely or not at all, so the raw path is what counts:
+/// an encoded slash belongs to the URN.
+pub(crate) fn urn_in_path(uri: &Uri, prefix: &str) -> Result<Urn, Refusal> {
+    let raw = uri.path().strip_prefix(prefix).unwrap_or_default();
+    let text = percent_decode_str(raw)
+        .decode_utf8()
+        .map_err(|_| Refusal::bad_request("the URN in the path is not UTF-8"))?;
+    parse_urn(&text)
+}
+
+pub(crate) fn parse_urn(text: &str) -> Result<Urn, Refusal> {
+    Registry::get()
+        .parse_urn(text)
+        .map_err(|error| Refusal::bad_request(error.to_string()))
+}
+
+pub(crate) fn parse_aspect(name: &str) -> Result<AspectName, Refusal> {
+    Registry::get().aspect(name).ok_or_else(|| {
+        Refusal::bad_request(format!(
+            "there is no aspect called '{name}' in the registry"
+        ))
+    })
+}
+
+/// Stored JSON text, embedded as it is.
+pub(crate) fn raw(text: &str) -> Result<Box<RawValue>, Refusal> {
+    RawValue::from_string(text.to_owned()).map_err(|error| {
+        tracing::error!(%error, "a stored aspect is not JSON: {error}");
+        Refusal::new(
+            axum::http::StatusCode::INTERNAL_SERVER_ERROR,
+            "a stored aspect is damaged; 'docent check' says which",
+        )
+    })
+}
+
+pub(crate) fn json(value: &impl Serialize) -> Response {
+    axum::Json(value).into_response()
+}

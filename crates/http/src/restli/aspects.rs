@@ -1,0 +1,58 @@
+//! `GET /aspects/{urn}?aspect=NAME&version=N`: one aspect, by its record's full name.
+
+use std::collections::BTreeMap;
+
+use axum::extract::{Query, State};
+use axum::http::{StatusCode, Uri};
+use axum::response::Response;
+use docent_catalog::AspectKey;
+use docent_model::Registry;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::{json, parse_aspect, raw, urn_in_path};
+use crate::AppState;
+use crate::auth::Authenticated;
+use crate::error::Refusal;
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Wanted {
+    aspect: Option<String>,
+    #[serde(default)]
+    version: i64,
+}
+
+#[derive(Serialize)]
+struct Reply {
+    version: i64,
+    aspect: BTreeMap<&'static str, Box<RawValue>>,
+}
+
+pub(crate) async fn read(
+    State(state): State<AppState>,
+    Authenticated(caller): Authenticated,
+    Query(wanted): Query<Wanted>,
+    uri: Uri,
+) -> Result<Response, Refusal> {
+    let urn = urn_in_path(&uri, "/aspects/")?;
+    let name = wanted.aspect.ok_or_else(|| {
+        Refusal::bad_request("say which aspect you want: ?aspect=datasetProperties&version=0")
+    })?;
+    let aspect = parse_aspect(&name)?;
+    let key = AspectKey::new(&urn, aspect);
+    let row = state
+        .catalog()
+        .read_version(&caller, &key, wanted.version)
+        .await?;
+    let Some(row) = row else {
+        return Err(Refusal::new(
+            StatusCode::NOT_FOUND,
+            format!("{urn} has no {aspect} in version {}", wanted.version),
+        ));
+    };
+    let record = Registry::get().record_name(aspect).unwrap_or_default();
+    Ok(json(&Reply {
+        version: wanted.version,
+        aspect: BTreeMap::from([(record, raw(&row.metadata)?)]),
+    }))
+}

@@ -1,0 +1,176 @@
+//! `POST /aspects?action=ingestProposal` and `ingestProposalBatch`: aspects written directly.
+
+use axum::extract::{Query, State};
+use axum::response::Response;
+use docent_catalog::{Change, Proposal};
+use docent_model::{AspectName, SystemMetadata, Urn};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value, json};
+
+use super::{Action, json as reply, parse_aspect, parse_urn};
+use crate::AppState;
+use crate::auth::Authenticated;
+use crate::body::WholeBody;
+use crate::error::Refusal;
+
+/// A change proposal as clients send it. Members that we do not know are ignored.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireProposal {
+    entity_type: Option<String>,
+    entity_urn: Option<String>,
+    change_type: Option<String>,
+    aspect_name: Option<String>,
+    aspect: Option<WireAspect>,
+    #[serde(default, deserialize_with = "object_or_text")]
+    system_metadata: Option<SystemMetadata>,
+    headers: Option<Map<String, Value>>,
+}
+
+/// The value is JSON in a string: it travels as it was written.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireAspect {
+    value: String,
+}
+
+#[derive(Deserialize)]
+struct One {
+    proposal: WireProposal,
+}
+
+#[derive(Deserialize)]
+struct Many {
+    proposals: Vec<WireProposal>,
+}
+
+/// Conditions that a write may carry; acting as if they were not there would overwrite what they protect.
+const CONDITIONS: [&str; 4] = [
+    "If-Version-Match",
+    "If-Modified-Since",
+    "If-Unmodified-Since",
+    "If-None-Match",
+];
+
+pub(crate) async fn ingest(
+    State(state): State<AppState>,
+    Authenticated(caller): Authenticated,
+    Query(Action { action }): Query<Action>,
+    WholeBody(bytes): WholeBody,
+) -> Result<Response, Refusal> {
+    let (proposals, many) = match action.as_deref() {
+        Some("ingestProposal") => (vec![parse::<One>(&bytes)?.proposal], false),
+        Some("ingestProposalBatch") => (parse::<Many>(&bytes)?.proposals, true),
+        other => {
+            return Err(Refusal::bad_request(format!(
+                "/aspects has no action '{}'; it has 'ingestProposal' and 'ingestProposalBatch'",
+                other.unwrap_or_default()
+            )));
+        }
+    };
+    let proposals = proposals
+        .into_iter()
+        .enumerate()
+        .map(|(position, proposal)| {
+            translate(proposal).map_err(|message| {
+                Refusal::bad_request(if many {
+                    format!("item {position}: {message}")
+                } else {
+                    message
+                })
+            })
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    state.catalog().apply(&caller, proposals).await?;
+    Ok(reply(&json!({"value": "success"})))
+}
+
+fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Refusal> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        Refusal::bad_request(format!("The body is not what this action takes: {error}"))
+    })
+}
+
+fn translate(wire: WireProposal) -> Result<Proposal, String> {
+    let urn = wire.entity_urn.ok_or("entityUrn is missing")?;
+    let urn = parse_urn(&unescape(&urn)).map_err(|refusal| refusal.into_message())?;
+    if let Some(entity_type) = &wire.entity_type
+        && !entity_type.eq_ignore_ascii_case(urn.entity_type())
+    {
+        return Err(format!(
+            "entityType {entity_type} does not fit the URN {urn}"
+        ));
+    }
+    if let Some(headers) = &wire.headers {
+        let condition = |header: &&String| {
+            CONDITIONS
+                .iter()
+                .any(|known| known.eq_ignore_ascii_case(header))
+        };
+        if let Some(header) = headers.keys().find(condition) {
+            return Err(format!(
+                "the condition {header} is not supported, so {urn} was left as it is: send the proposal without it"
+            ));
+        }
+    }
+    let name = wire.aspect_name.ok_or("aspectName is missing")?;
+    let aspect = parse_aspect(&name).map_err(|refusal| refusal.into_message())?;
+    let change_type = wire.change_type.as_deref().unwrap_or("UPSERT");
+    let change = change(&urn, change_type, aspect, wire.aspect)?;
+    let deletes = matches!(change, Change::DeleteAspect { .. });
+    let noted = wire.system_metadata.unwrap_or_default();
+    Ok(Proposal::new(urn, change).with_system_metadata((!deletes).then_some(noted)))
+}
+
+fn change(
+    urn: &Urn,
+    change_type: &str,
+    aspect: AspectName,
+    value: Option<WireAspect>,
+) -> Result<Change, String> {
+    let text = |value: Option<WireAspect>| {
+        value
+            .map(|aspect| aspect.value)
+            .ok_or_else(|| format!("aspect.value is missing ({urn} {aspect})"))
+    };
+    match change_type {
+        "UPSERT" | "RESTATE" | "UPDATE" => Ok(Change::Upsert {
+            aspect,
+            text: text(value)?,
+        }),
+        "CREATE" => Ok(Change::Create {
+            aspect,
+            text: text(value)?,
+        }),
+        "CREATE_ENTITY" => Ok(Change::CreateEntity {
+            aspect,
+            text: text(value)?,
+        }),
+        "DELETE" => Ok(Change::DeleteAspect { aspect }),
+        other => Err(format!(
+            "changeType {other} is not supported; use UPSERT, CREATE, CREATE_ENTITY, RESTATE or DELETE ({urn} {aspect})"
+        )),
+    }
+}
+
+/// One client sends system metadata as JSON in a string.
+fn object_or_text<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<SystemMetadata>, D::Error> {
+    let value = Option::<Value>::deserialize(deserializer)?;
+    match value {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => serde_json::from_str(&text),
+        Some(value) => serde_json::from_value(value),
+    }
+    .map_err(serde::de::Error::custom)
+}
+
+/// One client escapes letters outside of ASCII twice, so that `é` arrives as the six characters `\u00e9`.
+fn unescape(urn: &str) -> String {
+    if !urn.contains("\\u") {
+        return urn.to_owned();
+    }
+    let quoted = format!("\"{}\"", urn.replace('"', "\\\""));
+    serde_json::from_str(&quoted).unwrap_or_else(|_| urn.to_owned())
+}

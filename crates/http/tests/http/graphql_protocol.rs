@@ -1,0 +1,216 @@
+//! GraphQL over HTTP: what is a request, and what is said about one that is none.
+
+use crate::support::{App, DATASET};
+use axum::http::{Method, StatusCode};
+use serde_json::{Value, json};
+
+#[tokio::test]
+async fn a_request_that_is_none_is_400_and_says_so() {
+    let app = App::empty().await;
+    for (body, says) in [
+        ("", "empty"),
+        ("{", "JSON"),
+        ("not json", "JSON"),
+        ("{}", "query"),
+        (r#"{"query": null}"#, "query"),
+        (r#"{"query": 5}"#, "JSON"),
+        (r#"[{"query": "{ __typename }"}]"#, "array"),
+        (
+            r#"{"query": "{ __typename }", "variables": []}"#,
+            "variables",
+        ),
+    ] {
+        let request = app.request(Method::POST, "/api/graphql", body);
+        let (status, reply) = app.send(request).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{body}");
+        let message = reply["message"].as_str().unwrap_or_default();
+        assert!(
+            message.contains(says) || says == "variables",
+            "{body}: {reply}"
+        );
+    }
+    let (status, _) = app.get("/api/graphql").await;
+    assert_eq!(status, StatusCode::METHOD_NOT_ALLOWED);
+}
+
+#[tokio::test]
+async fn variables_may_be_null_and_unknown_members_are_ignored() {
+    let app = App::empty().await;
+    for path in ["/api/graphql", "/api/v2/graphql"] {
+        let body = json!({"query": "{ __typename }", "variables": null, "operationName": null, "more": [1]});
+        let (status, reply) = app.post(path, &body).await;
+        assert_eq!(status, StatusCode::OK);
+        assert_eq!(
+            reply,
+            json!({"data": {"__typename": "Query"}, "extensions": {}})
+        );
+    }
+}
+
+fn error(reply: &Value) -> (&str, &str) {
+    let error = &reply["errors"][0];
+    (
+        error["extensions"]["classification"]
+            .as_str()
+            .unwrap_or_default(),
+        error["message"].as_str().unwrap_or_default(),
+    )
+}
+
+#[tokio::test]
+async fn mistakes_in_a_document_are_named_as_clients_expect() {
+    let app = App::empty().await;
+    let reply = app.graphql("{ dataset(urn: \"x\") { foo } }").await;
+    assert_eq!(
+        error(&reply),
+        (
+            "ValidationError",
+            "Validation error (FieldUndefined@[dataset/foo]) : Field 'foo' in type 'Dataset' is undefined"
+        )
+    );
+    assert_eq!(reply["data"], Value::Null);
+    assert_eq!(reply["extensions"], json!({}));
+    assert!(reply.as_object().unwrap().contains_key("data"));
+    assert_eq!(
+        reply["errors"][0]["locations"],
+        json!([{"line": 1, "column": 24}])
+    );
+
+    let reply = app.graphql("{ dataset(").await;
+    assert_eq!(error(&reply).0, "InvalidSyntax");
+    assert!(error(&reply).1.starts_with("Invalid syntax"), "{reply}");
+
+    let reply = app
+        .graphql_with(
+            "query ($urn: String!) { dataset(urn: $urn) { urn } }",
+            json!({}),
+        )
+        .await;
+    assert_eq!(error(&reply).0, "ValidationError", "{reply}");
+
+    let reply = app.graphql("{ dataset { urn } }").await;
+    assert_eq!(error(&reply).0, "ValidationError");
+    assert!(error(&reply).1.contains("MissingFieldArgument"), "{reply}");
+}
+
+#[tokio::test]
+async fn too_deep_and_too_much_is_refused_with_the_numbers() {
+    let app = App::empty().await;
+    let mut deep = String::from("urn");
+    for _ in 0..30 {
+        deep = format!("parentDomains {{ domains {{ urn ... on Domain {{ {deep} }} }} }}");
+    }
+    let reply = app
+        .graphql(&format!(
+            r#"{{ domain(urn: "urn:li:domain:a") {{ {deep} }} }}"#
+        ))
+        .await;
+    assert_eq!(error(&reply).0, "ExecutionAborted", "{reply}");
+    assert!(error(&reply).1.contains("50"), "{reply}");
+
+    let many: Vec<String> = (0..700)
+        .map(|number| format!(r#"a{number}: dataset(urn: "{DATASET}") {{ urn name }}"#))
+        .collect();
+    let reply = app.graphql(&format!("{{ {} }}", many.join(" "))).await;
+    assert_eq!(error(&reply).0, "ExecutionAborted", "{reply}");
+    assert!(error(&reply).1.contains("2000"), "{reply}");
+    assert_eq!(reply["data"], Value::Null);
+}
+
+#[tokio::test]
+async fn a_raw_newline_inside_a_quoted_text_is_taken() {
+    let app = App::with_dataset().await;
+    let update = format!(
+        "mutation {{ updateDataset(urn: \"{DATASET}\", input: {{ editableProperties: {{ description: \"one\ntwo\" }} }}) {{ editableProperties {{ description }} }} }}"
+    );
+    let reply = app.graphql(&update).await;
+    assert_eq!(
+        reply["data"]["updateDataset"]["editableProperties"]["description"], "one\ntwo",
+        "{reply}"
+    );
+}
+
+#[tokio::test]
+async fn introspection_answers() {
+    let app = App::empty().await;
+    let reply = app
+        .graphql(r#"{ __type(name: "SubResourceType") { name kind enumValues { name } } __schema { queryType { name } mutationType { name } } }"#)
+        .await;
+    assert_eq!(
+        reply["data"],
+        json!({
+            "__type": {"name": "SubResourceType", "kind": "ENUM", "enumValues": [{"name": "DATASET_FIELD"}]},
+            "__schema": {"queryType": {"name": "Query"}, "mutationType": {"name": "Mutation"}}
+        })
+    );
+}
+
+#[tokio::test]
+async fn other_root_fields_go_on_when_one_fails() {
+    let app = App::with_dataset().await;
+    let query = format!(
+        r#"{{ here: dataset(urn: "{DATASET}") {{ name }} gone: dataset(urn: "{}") {{ name }} wrong: domain(urn: "x") {{ urn }} }}"#,
+        crate::support::MISSING
+    );
+    let reply = app.graphql(&query).await;
+    assert_eq!(
+        reply["data"],
+        json!({"here": {"name": "fct_users_deleted"}, "gone": null, "wrong": null})
+    );
+    let codes: Vec<u64> = reply["errors"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|error| error["extensions"]["code"].as_u64().unwrap())
+        .collect();
+    assert_eq!(codes.len(), 2, "{reply}");
+    assert!(codes.contains(&404) && codes.contains(&400), "{codes:?}");
+    let first = &reply["errors"][0];
+    assert_eq!(
+        first["extensions"]["classification"],
+        "DataFetchingException"
+    );
+    assert!(first["locations"][0]["line"].is_u64());
+}
+
+#[tokio::test]
+async fn several_mutations_run_in_order_and_see_each_other() {
+    let app = App::empty().await;
+    let reply = app
+        .graphql(
+            r#"mutation {
+                a: createDomain(input: { id: "a", name: "A" })
+                b: createDomain(input: { id: "b", name: "B", parentDomain: "urn:li:domain:a" })
+                again: createDomain(input: { id: "a", name: "A" })
+                c: moveDomain(input: { resourceUrn: "urn:li:domain:b" })
+            }"#,
+        )
+        .await;
+    assert_eq!(
+        reply["data"],
+        json!({"a": "urn:li:domain:a", "b": "urn:li:domain:b", "again": null, "c": true})
+    );
+    assert_eq!(reply["errors"].as_array().unwrap().len(), 1);
+    assert_eq!(reply["errors"][0]["path"], json!(["again"]));
+}
+
+#[tokio::test]
+async fn entities_of_any_kind_are_read_by_urn() {
+    let app = App::with_dataset().await;
+    app.ingest("urn:li:domain:a", "domainProperties", &json!({"name": "A"}))
+        .await;
+    let query = format!(
+        r#"{{
+            entity(urn: "{DATASET}") {{ __typename urn type ... on Dataset {{ name platform {{ name }} }} }}
+            entities(urns: ["urn:li:domain:a", "{DATASET}", "{}"], checkForExistence: true) {{ urn type }}
+        }}"#,
+        crate::support::MISSING
+    );
+    assert_eq!(
+        app.graphql(&query).await["data"],
+        json!({
+            "entity": {"__typename": "Dataset", "urn": DATASET, "type": "DATASET", "name": "fct_users_deleted", "platform": {"name": "hive"}},
+            "entities": [{"urn": "urn:li:domain:a", "type": "DOMAIN"}, {"urn": DATASET, "type": "DATASET"}]
+        })
+    );
+}

@@ -1,0 +1,243 @@
+//! A whole Docent in the test's process: the real router over a real SQLite file.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Method, Request, StatusCode, header};
+use docent_catalog::tokens::NewToken;
+use docent_catalog::{Caller, Catalog};
+use docent_graphql::Engine;
+use docent_http::{AppState, AuthMode};
+use docent_model::{FixedClock, Urn};
+use docent_store_sqlite::{OpenOptions, SqliteStore};
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
+use tower::ServiceExt;
+
+/// The time at which every test begins.
+pub(crate) const NOW_MS: i64 = 1_790_000_000_000;
+pub(crate) const USER: &str = "urn:li:corpuser:datahub";
+pub(crate) const DATASET: &str = "urn:li:dataset:(urn:li:dataPlatform:hive,fct_users_deleted,PROD)";
+pub(crate) const MISSING: &str = "urn:li:dataset:(urn:li:dataPlatform:hive,no_such_table,PROD)";
+
+pub(crate) struct App {
+    pub(crate) catalog: Catalog,
+    pub(crate) clock: Arc<FixedClock>,
+    pub(crate) token: String,
+    router: Router,
+    _directory: tempfile::TempDir,
+}
+
+impl App {
+    /// An empty catalog and a token of [`USER`].
+    pub(crate) async fn empty() -> Self {
+        Self::with_auth(AuthMode::On).await
+    }
+
+    pub(crate) async fn with_auth(auth: AuthMode) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let store =
+            SqliteStore::open(&directory.path().join("docent.db"), OpenOptions::default()).unwrap();
+        let clock = Arc::new(FixedClock::at(NOW_MS));
+        let catalog = Catalog::new(Arc::new(store), clock.clone());
+        let engine = Engine::docent().unwrap();
+        let router = docent_http::router(AppState::new(catalog.clone(), engine, auth));
+        let token = new_token(&catalog, Some(86_400_000)).await;
+        Self {
+            catalog,
+            clock,
+            token,
+            router,
+            _directory: directory,
+        }
+    }
+
+    /// A catalog with [`DATASET`]: a description and two columns, `user_name` and `timestamp`.
+    pub(crate) async fn with_dataset() -> Self {
+        let app = Self::empty().await;
+        app.add_dataset(DATASET).await;
+        app
+    }
+
+    pub(crate) async fn add_dataset(&self, urn: &str) {
+        self.ingest(
+            urn,
+            "datasetProperties",
+            &json!({"description": "table containing all the users deleted on a single day", "customProperties": {}}),
+        )
+        .await;
+        let column = |path: &str, description: &str| {
+            json!({
+                "fieldPath": path,
+                "description": description,
+                "nullable": false,
+                "type": {"type": {"com.linkedin.schema.StringType": {}}},
+                "nativeDataType": "varchar(100)",
+                "recursive": false,
+            })
+        };
+        self.ingest(
+            urn,
+            "schemaMetadata",
+            &json!({
+                "schemaName": "t",
+                "platform": "urn:li:dataPlatform:hive",
+                "version": 0,
+                "hash": "",
+                "platformSchema": {"com.linkedin.schema.MySqlDDL": {"tableSchema": "create table t"}},
+                "fields": [
+                    column("user_name", "Name of the user who was deleted"),
+                    column("timestamp", "Timestamp user was deleted at"),
+                ],
+            }),
+        )
+        .await;
+    }
+
+    /// Writes an aspect directly; it must work.
+    pub(crate) async fn ingest(&self, urn: &str, aspect: &str, value: &Value) {
+        let (status, body) = self.propose("UPSERT", urn, aspect, value).await;
+        assert_eq!(status, StatusCode::OK, "{urn} {aspect}: {body}");
+    }
+
+    /// Sends one change proposal.
+    pub(crate) async fn propose(
+        &self,
+        change_type: &str,
+        urn: &str,
+        aspect: &str,
+        value: &Value,
+    ) -> (StatusCode, Value) {
+        let proposal = proposal(change_type, urn, aspect, value);
+        self.post(
+            "/aspects?action=ingestProposal",
+            &json!({"proposal": proposal, "async": "false"}),
+        )
+        .await
+    }
+
+    /// Sends a list of change proposals.
+    pub(crate) async fn propose_all(&self, proposals: Vec<Value>) -> (StatusCode, Value) {
+        self.post(
+            "/aspects?action=ingestProposalBatch",
+            &json!({"proposals": proposals, "async": "false"}),
+        )
+        .await
+    }
+
+    /// The latest value of an aspect, or `None` if it is not stored.
+    pub(crate) async fn aspect(&self, urn: &str, aspect: &str) -> Option<Value> {
+        self.aspect_version(urn, aspect, 0).await
+    }
+
+    pub(crate) async fn aspect_version(
+        &self,
+        urn: &str,
+        aspect: &str,
+        version: i64,
+    ) -> Option<Value> {
+        let path = format!(
+            "/aspects/{}?aspect={aspect}&version={version}",
+            encoded(urn)
+        );
+        let (status, body) = self.get(&path).await;
+        match status {
+            StatusCode::NOT_FOUND => None,
+            StatusCode::OK => body["aspect"].as_object()?.values().next().cloned(),
+            other => panic!("{other}: {body}"),
+        }
+    }
+
+    /// The whole reply to a GraphQL document.
+    pub(crate) async fn graphql(&self, query: &str) -> Value {
+        self.graphql_with(query, json!({})).await
+    }
+
+    pub(crate) async fn graphql_with(&self, query: &str, variables: Value) -> Value {
+        let body = json!({"query": query, "variables": variables});
+        let (status, reply) = self.post("/api/graphql", &body).await;
+        assert_eq!(status, StatusCode::OK, "{reply}");
+        reply
+    }
+
+    /// The only error of a document that fails: (code, message).
+    pub(crate) async fn graphql_error(&self, query: &str) -> (u64, String) {
+        let reply = self.graphql(query).await;
+        let errors = reply["errors"]
+            .as_array()
+            .unwrap_or_else(|| panic!("no errors in {reply}"));
+        assert_eq!(errors.len(), 1, "{reply}");
+        let error = &errors[0];
+        (
+            error["extensions"]["code"].as_u64().unwrap_or_default(),
+            error["message"].as_str().unwrap_or_default().to_owned(),
+        )
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> (StatusCode, Value) {
+        self.send(self.request(Method::POST, path, body.to_string()))
+            .await
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> (StatusCode, Value) {
+        self.send(self.request(Method::GET, path, String::new()))
+            .await
+    }
+
+    /// A request with the app's token.
+    pub(crate) fn request(
+        &self,
+        method: Method,
+        path: &str,
+        body: impl Into<Body>,
+    ) -> Request<Body> {
+        Request::builder()
+            .method(method)
+            .uri(path)
+            .header(header::AUTHORIZATION, format!("Bearer {}", self.token))
+            .header(header::CONTENT_TYPE, "application/json")
+            .body(body.into())
+            .unwrap()
+    }
+
+    /// Status and body; a body that is not JSON comes as a string.
+    pub(crate) async fn send(&self, request: Request<Body>) -> (StatusCode, Value) {
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        let status = response.status();
+        let bytes = response.into_body().collect().await.unwrap().to_bytes();
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        (
+            status,
+            serde_json::from_str(&text).unwrap_or(Value::String(text)),
+        )
+    }
+}
+
+pub(crate) async fn new_token(catalog: &Catalog, ttl_ms: Option<i64>) -> String {
+    let user = Urn::parse(USER).unwrap();
+    let new = NewToken {
+        name: "test".to_owned(),
+        description: None,
+        actor: user.clone(),
+        ttl_ms,
+    };
+    let created = catalog.create_token(&Caller::new(user), new).await.unwrap();
+    created.secret
+}
+
+pub(crate) fn proposal(change_type: &str, urn: &str, aspect: &str, value: &Value) -> Value {
+    let entity_type = urn.split(':').nth(2).unwrap_or_default();
+    json!({
+        "entityType": entity_type,
+        "entityUrn": urn,
+        "changeType": change_type,
+        "aspectName": aspect,
+        "aspect": {"value": value.to_string(), "contentType": "application/json"},
+        "systemMetadata": {"lastObserved": NOW_MS, "runId": "no-run-id-provided"},
+    })
+}
+
+pub(crate) fn encoded(urn: &str) -> String {
+    percent_encoding::utf8_percent_encode(urn, percent_encoding::NON_ALPHANUMERIC).to_string()
+}

@@ -1,0 +1,172 @@
+//! The aspects that our own logic edits, as structs.
+//!
+//! Each keeps the members it does not know in `other`, so that an edit never loses what an ingestion client
+//! stored. All other aspects stay JSON and are described by the registry alone.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{EpochMillis, Urn};
+
+/// Members that a struct does not name; they are written back as they were.
+pub type Other = Map<String, Value>;
+
+/// Who did something, and when.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AuditStamp {
+    pub time: EpochMillis,
+    pub actor: Urn,
+    #[serde(flatten)]
+    pub other: Other,
+}
+
+impl AuditStamp {
+    pub fn new(actor: &Urn, time: EpochMillis) -> Self {
+        Self {
+            time,
+            actor: actor.clone(),
+            other: Other::new(),
+        }
+    }
+}
+
+/// What a person said about a dataset.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct EditableDatasetProperties {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created: Option<AuditStamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_modified: Option<AuditStamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    #[serde(flatten)]
+    pub other: Other,
+}
+
+/// What people said about the columns of a dataset.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct EditableSchemaMetadata {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created: Option<AuditStamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_modified: Option<AuditStamp>,
+    pub editable_schema_field_info: Vec<EditableSchemaFieldInfo>,
+    #[serde(flatten)]
+    pub other: Other,
+}
+
+/// What people said about one column.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EditableSchemaFieldInfo {
+    pub field_path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    #[serde(flatten)]
+    pub other: Other,
+}
+
+impl EditableSchemaMetadata {
+    /// The entry of a column, made if there is none yet.
+    pub fn field_mut(&mut self, field_path: &str) -> &mut EditableSchemaFieldInfo {
+        let fields = &mut self.editable_schema_field_info;
+        let at = fields
+            .iter()
+            .position(|field| field.field_path == field_path)
+            .unwrap_or_else(|| {
+                fields.push(EditableSchemaFieldInfo {
+                    field_path: field_path.to_owned(),
+                    description: None,
+                    other: Other::new(),
+                });
+                fields.len() - 1
+            });
+        &mut fields[at]
+    }
+}
+
+/// The reference links of an entity.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct InstitutionalMemory {
+    pub elements: Vec<Link>,
+    #[serde(flatten)]
+    pub other: Other,
+}
+
+/// One reference link; `description` is its label.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Link {
+    pub url: String,
+    pub description: String,
+    pub create_stamp: AuditStamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub update_stamp: Option<AuditStamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settings: Option<LinkSettings>,
+    #[serde(flatten)]
+    pub other: Other,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct LinkSettings {
+    pub show_in_asset_preview: bool,
+    #[serde(flatten)]
+    pub other: Other,
+}
+
+/// The domain of an entity. Two lists say the same; [`crate::defaults`] does not touch them, the write path
+/// keeps them in step.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Domains {
+    pub domains: Vec<Urn>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub domain_associations: Option<Vec<DomainAssociation>>,
+    #[serde(flatten)]
+    pub other: Other,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DomainAssociation {
+    pub domain: Urn,
+    #[serde(flatten)]
+    pub other: Other,
+}
+
+/// Name, description and place of a domain.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DomainProperties {
+    pub name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created: Option<AuditStamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_domain: Option<Urn>,
+    #[serde(flatten)]
+    pub other: Other,
+}
+
+/// An access token, stored under the hash of its secret; the secret itself is never stored.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AccessTokenInfo {
+    pub name: String,
+    pub actor_urn: Urn,
+    pub owner_urn: Urn,
+    pub created_at: EpochMillis,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<EpochMillis>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    #[serde(flatten)]
+    pub other: Other,
+}

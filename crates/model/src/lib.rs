@@ -1,0 +1,31 @@
+//! What Docent knows about metadata, without any input or output.
+//!
+//! - [`Urn`]: the names of entities.
+//! - [`Registry`]: which entities, aspects and records exist. It is data (`registry.json`), interpreted here:
+//!   [`Registry::validate`] checks an aspect, [`derive()`] gives the rows that follow from it,
+//!   [`defaults`] the aspects that a new entity starts with.
+//! - [`aspects`]: Rust structs for the few aspects that our own logic edits.
+//! - [`Clock`]: time as a parameter.
+//!
+//! This crate must not know about stores, HTTP or GraphQL, and has no `async`.
+//!
+//! To add an aspect: add its record and its name to `registry.json` and list it under its entities. Only if
+//! our own logic edits it, add a struct to [`aspects`].
+
+pub mod aspects;
+mod clock;
+pub mod defaults;
+mod derive;
+mod names;
+mod registry;
+mod system_metadata;
+mod urn;
+mod validate;
+
+pub use clock::{Clock, EpochMillis, FixedClock, SystemClock};
+pub use derive::{Derived, Edge, Placement, derive};
+pub use names::AspectName;
+pub use registry::{EntitySpec, Registry};
+pub use system_metadata::{NO_RUN_ID, SystemMetadata};
+pub use urn::{MAX_ENCODED_BYTES, Urn, UrnError};
+pub use validate::ValidationError;

@@ -1,0 +1,53 @@
+//! The name of an aspect, as a cheap copy.
+
+use std::fmt;
+
+/// An aspect's name. It points at static text: a constant below or a name of the registry, so it is copied
+/// freely and never allocated on a request path. Texts from outside become one by
+/// [`crate::Registry::aspect`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AspectName(&'static str);
+
+impl AspectName {
+    pub const ACCESS_TOKEN_INFO: Self = Self("dataHubAccessTokenInfo");
+    pub const ALIASES: Self = Self("aliases");
+    pub const BROWSE_PATHS_V2: Self = Self("browsePathsV2");
+    pub const CONTAINER: Self = Self("container");
+    pub const CORP_USER_INFO: Self = Self("corpUserInfo");
+    pub const DATA_PLATFORM_INFO: Self = Self("dataPlatformInfo");
+    pub const DATA_PLATFORM_INSTANCE: Self = Self("dataPlatformInstance");
+    pub const DATASET_DEPRECATION: Self = Self("datasetDeprecation");
+    pub const DISPLAY_PROPERTIES: Self = Self("displayProperties");
+    pub const DOMAIN_PROPERTIES: Self = Self("domainProperties");
+    pub const DOMAINS: Self = Self("domains");
+    pub const EDITABLE_CONTAINER_PROPERTIES: Self = Self("editableContainerProperties");
+    pub const EDITABLE_DATASET_PROPERTIES: Self = Self("editableDatasetProperties");
+    pub const EDITABLE_SCHEMA_METADATA: Self = Self("editableSchemaMetadata");
+    pub const GLOBAL_TAGS: Self = Self("globalTags");
+    pub const INSTITUTIONAL_MEMORY: Self = Self("institutionalMemory");
+    pub const OWNERSHIP: Self = Self("ownership");
+    pub const SCHEMA_METADATA: Self = Self("schemaMetadata");
+    pub const SIBLINGS: Self = Self("siblings");
+    pub const STATUS: Self = Self("status");
+
+    /// Names come from static text only: the constants above and the registry.
+    pub(crate) const fn from_static(name: &'static str) -> Self {
+        Self(name)
+    }
+
+    pub const fn as_str(self) -> &'static str {
+        self.0
+    }
+}
+
+impl fmt::Display for AspectName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.0)
+    }
+}
+
+impl fmt::Debug for AspectName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.0)
+    }
+}

@@ -1,0 +1,322 @@
+//! Connects what `registry.json` names: types to records, relationship paths to the URNs they lead to.
+//!
+//! Whatever does not fit together is an error here, with the place in the file, so that the interpreter can
+//! rely on every shape.
+
+use std::collections::{HashMap, HashSet};
+
+use super::shape::{Field, Member, Record, RecordId, Relationship, Shape, by_length};
+use super::source::{Source, SourceEntity, SourceRecord, SourceType};
+use super::{AspectSpec, EntitySpec, Registry};
+use crate::AspectName;
+
+/// What is wrong with the registry's data, in words for the person who edits it.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum LoadError {
+    #[error("the registry cannot be read: {0}")]
+    Syntax(#[from] serde_json::Error),
+    #[error("the registry's {place} {problem}")]
+    Meaning { place: String, problem: String },
+}
+
+fn meaning(place: impl Into<String>, problem: impl Into<String>) -> LoadError {
+    LoadError::Meaning {
+        place: place.into(),
+        problem: problem.into(),
+    }
+}
+
+/// Reads a registry from its text.
+pub(super) fn load(text: &'static str) -> Result<Registry, LoadError> {
+    let source: Source = serde_json::from_str(text)?;
+    let mut compiler = Compiler {
+        source: &source,
+        records: Vec::new(),
+        known: HashMap::new(),
+    };
+    let mut aspects = HashMap::with_capacity(source.aspects.len());
+    for (&name, aspect) in &source.aspects {
+        let spec = AspectSpec {
+            name: AspectName::from_static(name),
+            record_name: aspect.record,
+            record: compiler.record(aspect.record, &[])?,
+            is_timeseries: aspect.kind == Some("timeseries"),
+        };
+        aspects.insert(name, spec);
+    }
+    let mut entities = Vec::with_capacity(source.entities.len());
+    for (&name, entity) in &source.entities {
+        let spec = compiler.entity(name, entity)?;
+        entities.push(&*Box::leak(Box::new(spec)));
+    }
+    Ok(Registry {
+        entities_by_name: entities
+            .iter()
+            .map(|entity| (entity.name, *entity))
+            .collect(),
+        entities,
+        aspects,
+        records: compiler.finish()?,
+    })
+}
+
+/// A relationship that is still some steps away from its URN.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Annotation {
+    /// The steps that are left, such as `/tags/*/tag`.
+    path: &'static str,
+    target: &'static Relationship,
+}
+
+impl Annotation {
+    /// The first step, and the annotation behind it.
+    fn step(self) -> Option<(&'static str, Self)> {
+        let path = self.path.strip_prefix('/')?;
+        let (first, rest) = path.split_at(path.find('/').unwrap_or(path.len()));
+        Some((first, Self { path: rest, ..self }))
+    }
+}
+
+/// Those annotations that continue through `step`.
+fn through(annotations: &[Annotation], step: &str) -> Vec<Annotation> {
+    annotations
+        .iter()
+        .filter_map(|annotation| annotation.step())
+        .filter(|(first, _)| *first == step)
+        .map(|(_, rest)| rest)
+        .collect()
+}
+
+/// Fails if an annotation has no way to go on.
+fn no_dead_end(
+    annotations: &[Annotation],
+    place: &str,
+    is_step: impl Fn(&str) -> bool,
+) -> Result<(), LoadError> {
+    for annotation in annotations {
+        if !annotation.step().is_some_and(|(first, _)| is_step(first)) {
+            let problem = format!(
+                "has the relationship {} at '{}', where there is nothing",
+                annotation.target.name, annotation.path
+            );
+            return Err(meaning(place, problem));
+        }
+    }
+    Ok(())
+}
+
+struct Compiler<'s> {
+    source: &'s Source,
+    /// `None` while a record is being compiled.
+    records: Vec<Option<Record>>,
+    /// A record has one shape per set of annotations that reach into it from outside.
+    known: HashMap<(&'static str, Vec<Annotation>), RecordId>,
+}
+
+impl Compiler<'_> {
+    fn entity(
+        &mut self,
+        name: &'static str,
+        entity: &SourceEntity,
+    ) -> Result<EntitySpec, LoadError> {
+        let source = self.source;
+        let aspect = |aspect_name: &'static str| {
+            if source.aspects.contains_key(aspect_name) {
+                Ok(AspectName::from_static(aspect_name))
+            } else {
+                let problem = format!("names the unknown aspect {aspect_name}");
+                Err(meaning(format!("entity {name}"), problem))
+            }
+        };
+        let key_aspect = aspect(entity.key_aspect)?;
+        let aspects = entity
+            .aspects
+            .iter()
+            .map(|aspect_name| aspect(aspect_name))
+            .collect::<Result<Vec<_>, _>>()?;
+        let record_name = source.aspects[entity.key_aspect].record;
+        let Some(SourceRecord::Fields(fields)) = source.records.get(record_name) else {
+            return Err(meaning(
+                format!("entity {name}"),
+                "has a key that is no record",
+            ));
+        };
+        if fields.len() != entity.key_fields.len() {
+            let problem = "does not list exactly the fields of its key";
+            return Err(meaning(format!("entity {name}"), problem));
+        }
+        let key = self.record(record_name, &[])?;
+        for field in &entity.key_fields {
+            let is_text = fields.get(field).is_some_and(|field| match field.shape {
+                SourceType::Named("string") => true,
+                SourceType::Named(name) => {
+                    matches!(source.records.get(name), Some(SourceRecord::Symbols(_)))
+                }
+                _ => false,
+            });
+            if !is_text {
+                let problem = format!("has the key field {field}, which cannot stand in a URN");
+                return Err(meaning(format!("entity {name}"), problem));
+            }
+        }
+        Ok(EntitySpec {
+            name,
+            key_aspect,
+            key_fields: entity.key_fields.clone(),
+            members: aspects
+                .iter()
+                .copied()
+                .chain([key_aspect])
+                .collect::<HashSet<_>>(),
+            aspects,
+            key,
+        })
+    }
+
+    fn record(&mut self, name: &'static str, outer: &[Annotation]) -> Result<RecordId, LoadError> {
+        if let Some(&id) = self.known.get(&(name, outer.to_vec())) {
+            return Ok(id);
+        }
+        let source = self.source;
+        let Some(SourceRecord::Fields(source_fields)) = source.records.get(name) else {
+            return Err(meaning(format!("record {name}"), "does not exist"));
+        };
+        no_dead_end(outer, name, |step| source_fields.contains_key(step))?;
+        // The place is taken before the fields are compiled, so that a record may contain itself.
+        let id = RecordId(self.records.len());
+        self.records.push(None);
+        self.known.insert((name, outer.to_vec()), id);
+        let mut fields = Vec::with_capacity(source_fields.len());
+        for (&field_name, field) in source_fields {
+            let place = format!("{name}/{field_name}");
+            // The outermost annotation comes first and wins: it knows where the record is used.
+            let mut annotations = through(outer, field_name);
+            annotations.extend(field.relationship.0.iter().map(|own| Annotation {
+                path: own.path,
+                target: own.target,
+            }));
+            fields.push(Field {
+                name: field_name,
+                shape: self.shape(&field.shape, field.urn, &annotations, &place)?,
+                optional: field.optional,
+                required: !field.optional && !field.has_default,
+            });
+        }
+        fields.sort_unstable_by(|one, other| by_length(one.name, other.name));
+        self.records[id.0] = Some(Record {
+            required: fields.iter().filter(|field| field.required).count(),
+            fields: fields.into_boxed_slice(),
+            related: Box::default(),
+        });
+        Ok(id)
+    }
+
+    fn shape(
+        &mut self,
+        source: &SourceType,
+        is_urn: bool,
+        annotations: &[Annotation],
+        place: &str,
+    ) -> Result<Shape, LoadError> {
+        let name = match source {
+            SourceType::Named(name) => *name,
+            SourceType::Array(items) => {
+                no_dead_end(annotations, place, |step| step == "*")?;
+                let items = self.shape(items, is_urn, &through(annotations, "*"), place)?;
+                return Ok(Shape::Array(Box::new(items)));
+            }
+            SourceType::Map(values) => {
+                no_dead_end(annotations, place, |step| step == "*")?;
+                let values = self.shape(values, is_urn, &through(annotations, "*"), place)?;
+                return Ok(Shape::Map(Box::new(values)));
+            }
+            SourceType::Union(members) => return self.union(members, annotations, place),
+        };
+        if name == "string" {
+            let beyond: Vec<Annotation> = annotations
+                .iter()
+                .copied()
+                .filter(|annotation| !annotation.path.is_empty())
+                .collect();
+            no_dead_end(&beyond, place, |_| false)?;
+            return Ok(match annotations.first() {
+                Some(annotation) => Shape::Urn(Some(annotation.target)),
+                None if is_urn => Shape::Urn(None),
+                None => Shape::Text,
+            });
+        }
+        if let Some(SourceRecord::Fields(_)) = self.source.records.get(name) {
+            return Ok(Shape::Record(self.record(name, annotations)?));
+        }
+        no_dead_end(annotations, place, |_| false)?;
+        match (name, self.source.records.get(name)) {
+            (_, Some(SourceRecord::Symbols(symbols))) => Ok(Shape::Enum(symbols)),
+            ("bytes", _) => Ok(Shape::Text),
+            ("boolean", _) => Ok(Shape::Boolean),
+            ("int", _) => Ok(Shape::Int),
+            ("long", _) => Ok(Shape::Long),
+            ("float" | "double", _) => Ok(Shape::Number),
+            _ => Err(meaning(place, format!("has the unknown type {name}"))),
+        }
+    }
+
+    fn union(
+        &mut self,
+        members: &[SourceType],
+        annotations: &[Annotation],
+        place: &str,
+    ) -> Result<Shape, LoadError> {
+        no_dead_end(annotations, place, |step| {
+            members
+                .iter()
+                .any(|member| matches!(member, SourceType::Named(name) if *name == step))
+        })?;
+        let mut shapes = Vec::with_capacity(members.len());
+        for member in members {
+            let SourceType::Named(name) = member else {
+                return Err(meaning(place, "has a union member without a name"));
+            };
+            shapes.push(Member {
+                name,
+                shape: self.shape(member, false, &through(annotations, name), place)?,
+            });
+        }
+        Ok(Shape::Union(shapes.into_boxed_slice()))
+    }
+
+    /// The records, each knowing which of its fields lead to relationships.
+    fn finish(self) -> Result<Vec<Record>, LoadError> {
+        let mut records = self
+            .records
+            .into_iter()
+            .collect::<Option<Vec<_>>>()
+            .ok_or_else(|| meaning("records", "contain one that was never completed"))?;
+        // Records may contain each other in circles, so relatedness spreads until nothing changes.
+        let mut related = vec![false; records.len()];
+        loop {
+            let next: Vec<bool> = records
+                .iter()
+                .map(|record| {
+                    record
+                        .fields
+                        .iter()
+                        .any(|field| field.shape.is_related(&related))
+                })
+                .collect();
+            if next == related {
+                break;
+            }
+            related = next;
+        }
+        for record in &mut records {
+            record.related = record
+                .fields
+                .iter()
+                .enumerate()
+                .filter(|(_, field)| field.shape.is_related(&related))
+                .map(|(at, _)| at)
+                .collect();
+        }
+        Ok(records)
+    }
+}

@@ -1,0 +1,248 @@
+use serde_json::json;
+
+use super::*;
+
+fn refusal(text: &str) -> String {
+    Registry::get().parse_urn(text).unwrap_err().to_string()
+}
+
+#[test]
+fn the_embedded_registry_is_consistent_and_complete() {
+    let registry = load::load(include_str!("../../registry.json")).unwrap();
+    assert_eq!(registry.entities.len(), 72);
+    assert_eq!(registry.aspects.len(), 271);
+    assert!(registry.records.len() >= 591 - 101, "{registry:?}");
+}
+
+#[test]
+fn no_two_names_differ_in_case_only() {
+    let registry = Registry::get();
+    for entity in registry.entities() {
+        let upper = entity.name.to_ascii_uppercase();
+        assert_eq!(registry.entity(&upper).unwrap().name, entity.name);
+    }
+    for aspect in registry.aspects.values() {
+        let upper = aspect.name.as_str().to_ascii_uppercase();
+        assert_eq!(registry.aspect(&upper), Some(aspect.name));
+    }
+    assert!(registry.entity("noSuchEntity").is_none());
+    assert!(registry.aspect("noSuchAspect").is_none());
+}
+
+#[test]
+fn an_entity_has_its_aspects_and_its_key_aspect_and_no_other() {
+    let dataset = Registry::get().entity("dataset").unwrap();
+    assert_eq!(dataset.key_aspect.as_str(), "datasetKey");
+    assert_eq!(dataset.key_fields, ["platform", "name", "origin"]);
+    assert!(dataset.has_aspect(dataset.key_aspect));
+    assert!(dataset.has_aspect(AspectName::SCHEMA_METADATA));
+    assert!(!dataset.has_aspect(AspectName::DOMAIN_PROPERTIES));
+    assert!(!dataset.aspects.contains(&dataset.key_aspect));
+}
+
+#[test]
+fn the_constants_are_names_of_the_registry() {
+    for name in [
+        AspectName::ACCESS_TOKEN_INFO,
+        AspectName::ALIASES,
+        AspectName::BROWSE_PATHS_V2,
+        AspectName::CONTAINER,
+        AspectName::CORP_USER_INFO,
+        AspectName::DATA_PLATFORM_INFO,
+        AspectName::DATA_PLATFORM_INSTANCE,
+        AspectName::DATASET_DEPRECATION,
+        AspectName::DISPLAY_PROPERTIES,
+        AspectName::DOMAIN_PROPERTIES,
+        AspectName::DOMAINS,
+        AspectName::EDITABLE_CONTAINER_PROPERTIES,
+        AspectName::EDITABLE_DATASET_PROPERTIES,
+        AspectName::EDITABLE_SCHEMA_METADATA,
+        AspectName::GLOBAL_TAGS,
+        AspectName::INSTITUTIONAL_MEMORY,
+        AspectName::OWNERSHIP,
+        AspectName::SCHEMA_METADATA,
+        AspectName::SIBLINGS,
+        AspectName::STATUS,
+    ] {
+        assert_eq!(Registry::get().aspect(name.as_str()), Some(name));
+    }
+}
+
+#[test]
+fn an_aspect_knows_its_record_and_whether_it_is_a_time_series() {
+    let registry = Registry::get();
+    let properties = registry.aspect("datasetProperties").unwrap();
+    assert_eq!(
+        registry.record_name(properties),
+        Some("com.linkedin.dataset.DatasetProperties")
+    );
+    assert!(!registry.is_timeseries(properties));
+    let profile = registry.aspect("datasetProfile").unwrap();
+    assert!(registry.is_timeseries(profile));
+}
+
+#[test]
+fn a_dataset_needs_a_known_environment() {
+    let text = |env: &str| format!("urn:li:dataset:(urn:li:dataPlatform:hive,t,{env})");
+    let accepted = Registry::get().parse_urn(&text("PROD")).unwrap();
+    assert_eq!(accepted.entity_type(), "dataset");
+    for wrong in ["prod", "PRODUCTION"] {
+        let message = refusal(&text(wrong));
+        assert!(
+            message.contains("as its origin: it must be one of DEV, TEST"),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn urns_that_name_no_entity_are_refused_with_a_reason() {
+    for (text, reason) in [
+        ("urn:li:noSuchType:x", "unknown entity type 'noSuchType'"),
+        ("urn:li:corpUser:x", "unknown entity type 'corpUser'"),
+        (
+            "urn:li:dataset:(urn:li:dataPlatform:hive,t)",
+            "has 2 key parts where dataset needs 3 (platform, name, origin)",
+        ),
+        ("urn:li:dataset:x", "has 1 key parts where dataset needs 3"),
+        (
+            "urn:li:domain:(a,b)",
+            "has 2 key parts where domain needs 1",
+        ),
+        (
+            "urn:li:dataset:(urn:li:dataPlatform:hive,,PROD)",
+            "has an empty name",
+        ),
+        ("urn:li:dataset:(hive,t,PROD)", "'hive' is not a URN"),
+        (
+            "urn:li:dataset:(urn:li:noSuchType:hive,t,PROD)",
+            "unknown entity type 'noSuchType'",
+        ),
+        (
+            "urn:li:dataJob:(urn:li:corpuser:x,task)",
+            "is a corpuser where a dataFlow is needed",
+        ),
+    ] {
+        let message = refusal(text);
+        assert!(message.contains(reason), "{text}: {message}");
+    }
+}
+
+#[test]
+fn only_the_urn_of_a_column_may_be_long() {
+    let name = "é".repeat(90);
+    let dataset = format!("urn:li:dataset:(urn:li:dataPlatform:hive,{name},PROD)");
+    assert!(refusal(&dataset).contains("the URN is too long"));
+    let column = format!(
+        "urn:li:schemaField:(urn:li:dataset:(urn:li:dataPlatform:hive,t,PROD),{})",
+        "x".repeat(2000)
+    );
+    Registry::get().parse_urn(&column).unwrap();
+}
+
+#[test]
+fn the_longest_urn_is_512_bytes_when_encoded() {
+    // "urn:li:domain:" has three colons, which take three bytes each.
+    let of_length = |bytes: usize| format!("urn:li:domain:{}", "x".repeat(bytes - 20));
+    Registry::get().parse_urn(&of_length(512)).unwrap();
+    assert!(refusal(&of_length(513)).contains("513 bytes"));
+}
+
+#[test]
+fn urns_nested_without_end_are_refused() {
+    let nested = |levels: usize| {
+        let mut text = "urn:li:corpuser:x".to_owned();
+        for _ in 1..levels {
+            text = format!("urn:li:schemaField:({text},x)");
+        }
+        text
+    };
+    Registry::get().parse_urn(&nested(MAX_NESTED_URNS)).unwrap();
+    assert!(refusal(&nested(MAX_NESTED_URNS + 1)).contains("nests more URNs"));
+    assert!(refusal(&nested(2_000)).contains("nests more URNs"));
+    let parentheses = format!(
+        "urn:li:domain:{}x{}",
+        "(".repeat(200_000),
+        ")".repeat(200_000)
+    );
+    assert!(refusal(&parentheses).contains("parentheses"));
+}
+
+#[test]
+fn a_key_aspect_says_what_the_urn_says() {
+    let registry = Registry::get();
+    let key = |text: &str| registry.key_aspect_value(&Urn::parse(text).unwrap());
+    assert_eq!(
+        key("urn:li:dataset:(urn:li:dataPlatform:hive,db.t,PROD)"),
+        Some(json!({"platform": "urn:li:dataPlatform:hive", "name": "db.t", "origin": "PROD"}))
+    );
+    assert_eq!(key("urn:li:domain:(x)"), Some(json!({"id": "x"})));
+    assert_eq!(key("urn:li:dataset:x"), None);
+}
+
+/// A registry of one entity type with one aspect, whose record is given.
+fn load_with(record: &str) -> Result<Registry, String> {
+    let text = format!(
+        r#"{{"entities": {{"thing": {{"keyAspect": "thingKey", "keyFields": ["id"], "aspects": ["info"]}}}},
+            "aspects": {{"thingKey": {{"record": "ThingKey"}}, "info": {{"record": "Info"}}}},
+            "records": {{"ThingKey": {{"id": {{"type": "string"}}}}, "Info": {record}}}}}"#
+    );
+    load::load(text.leak()).map_err(|error| error.to_string())
+}
+
+#[test]
+fn inconsistent_data_is_refused_with_its_place() {
+    for (record, reason) in [
+        (
+            r#"{"a": {"type": "noSuchType"}}"#,
+            "Info/a has the unknown type noSuchType",
+        ),
+        (
+            r#"{"a": {"type": {"array": "string"}, "relationship": {"/*/b": {"name": "R", "entityTypes": ["thing"]}}}}"#,
+            "Info/a has the relationship R at '/b', where there is nothing",
+        ),
+        (
+            r#"{"a": {"type": "long", "relationship": {"name": "R", "entityTypes": ["thing"]}}}"#,
+            "Info/a has the relationship R at '', where there is nothing",
+        ),
+        (
+            r#"{"a": {"type": {"set": "string"}}}"#,
+            "unknown variant `set`",
+        ),
+        (r#"["A"]"#, "a record or an enum"),
+    ] {
+        let message = load_with(record).unwrap_err();
+        assert!(message.contains(reason), "{record}: {message}");
+    }
+}
+
+#[test]
+fn a_record_may_contain_itself_and_values_are_bounded() {
+    let registry = load_with(
+        r#"{"next": {"type": "Info", "optional": true},
+            "to": {"type": "string", "optional": true, "urn": true, "relationship": {"name": "R", "entityTypes": ["thing"]}}}"#,
+    )
+    .unwrap();
+    let nested = |depth: usize| (0..depth).fold(json!({}), |inner, _| json!({ "next": inner }));
+    let validate = |mut value: Value| {
+        let (entity, aspect) = (registry.entity("thing"), registry.aspect("info"));
+        registry.validate(entity.unwrap(), aspect.unwrap(), &mut value)
+    };
+    assert_eq!(validate(nested(100)), Ok(false));
+    let error = validate(nested(101)).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .ends_with("is nested more than 100 levels deep")
+    );
+    assert_eq!(error.path, "/next".repeat(101));
+    let id = registry
+        .aspect_record(registry.aspect("info").unwrap())
+        .unwrap();
+    let related: Vec<&str> = registry
+        .record(id)
+        .related_fields()
+        .map(|field| field.name)
+        .collect();
+    assert_eq!(related, ["to", "next"]);
+}

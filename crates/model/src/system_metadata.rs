@@ -1,0 +1,68 @@
+//! What the server and the ingestion client note about a stored aspect, beside its value.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::EpochMillis;
+use crate::aspects::AuditStamp;
+
+/// The run id of writes that belong to no ingestion run.
+pub const NO_RUN_ID: &str = "no-run-id-provided";
+
+/// Stored with each aspect as JSON. `version` is the logical version as text, because clients demand a string.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SystemMetadata {
+    pub last_observed: EpochMillis,
+    pub run_id: String,
+    pub last_run_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pipeline_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub registry_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub registry_version: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub properties: Option<Map<String, Value>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schema_version: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aspect_created: Option<AuditStamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aspect_modified: Option<AuditStamp>,
+}
+
+impl Default for SystemMetadata {
+    fn default() -> Self {
+        Self {
+            last_observed: 0,
+            run_id: NO_RUN_ID.to_owned(),
+            last_run_id: NO_RUN_ID.to_owned(),
+            pipeline_name: None,
+            registry_name: None,
+            registry_version: None,
+            properties: None,
+            version: None,
+            schema_version: None,
+            aspect_created: None,
+            aspect_modified: None,
+        }
+    }
+}
+
+impl SystemMetadata {
+    /// The logical version: 1 for the first write. Rows without one (written by old servers) count as `None`.
+    pub fn logical_version(&self) -> Option<i64> {
+        self.version.as_deref()?.parse().ok()
+    }
+
+    /// The ingestion run that wrote or last confirmed the aspect, if any did.
+    pub fn run(&self) -> Option<&str> {
+        [&self.last_run_id, &self.run_id]
+            .into_iter()
+            .map(String::as_str)
+            .find(|run| !run.is_empty() && *run != NO_RUN_ID)
+    }
+}

@@ -1,0 +1,447 @@
+//! URNs: the names of entities.
+//!
+//! `urn:<namespace>:<entity type>:<key>`, where the key is a plain string or a tuple in parentheses whose
+//! parts may be URNs themselves. This module knows the grammar; which entity types exist and how many
+//! parts their keys have is the registry's knowledge ([`crate::Registry::check_urn`]).
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// The longest URL-encoded URN that is accepted, in bytes. Databases adopted from elsewhere key on 500 to 512.
+pub const MAX_ENCODED_BYTES: usize = 512;
+
+/// A character that separates nested keys in patches and therefore never stands in a URN.
+pub(crate) const FORBIDDEN_SEPARATOR: char = '\u{241F}';
+
+/// A parsed URN. Cloning shares the text.
+#[derive(Clone)]
+pub struct Urn {
+    text: Arc<str>,
+    /// Where the entity type begins and ends, and where the key begins.
+    type_start: u16,
+    type_end: u16,
+}
+
+/// Why a text is not an acceptable URN. Every message says what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UrnError {
+    #[error("'{text}' is not a URN: expected urn:li:<entityType>:<key>")]
+    Shape { text: String },
+    #[error("'{text}' is not a URN: white space at its start or end must be removed")]
+    Whitespace { text: String },
+    #[error("'{text}' is not a URN: its parentheses do not match")]
+    Parentheses { text: String },
+    #[error("'{text}' is not a URN: it contains the reserved character U+241F")]
+    Separator { text: String },
+    #[error(
+        "the URN is too long: {bytes} bytes when URL-encoded, at most {MAX_ENCODED_BYTES} are allowed; choose a shorter id"
+    )]
+    TooLong { bytes: usize },
+    #[error("'{text}' names an unknown entity type '{entity_type}'")]
+    UnknownEntityType { text: String, entity_type: String },
+    #[error("'{text}' has {actual} key parts where {entity_type} needs {expected} ({fields})")]
+    KeyParts {
+        text: String,
+        entity_type: String,
+        actual: usize,
+        expected: usize,
+        fields: String,
+    },
+    #[error("'{text}' has '{value}' as its {field}: it must be one of {allowed}")]
+    KeyValue {
+        text: String,
+        field: String,
+        value: String,
+        allowed: String,
+    },
+    #[error("'{text}' has an empty {field}: every key part needs a value")]
+    EmptyPart { text: String, field: String },
+    #[error("'{text}' nests more URNs than any entity type needs: refer to its parts directly")]
+    Nesting { text: String },
+    #[error("'{text}' is a {actual} where a {expected} is needed")]
+    WrongEntityType {
+        text: String,
+        actual: String,
+        expected: String,
+    },
+}
+
+impl Urn {
+    /// Parses the grammar. A tuple of one part, `(x)`, is the same name as `x` and is normalised to it.
+    pub fn parse(text: &str) -> Result<Self, UrnError> {
+        let split = UrnText::split(text)?;
+        let type_start = split.prefix.len();
+        let type_end = type_start + split.entity_type.len();
+        // Only the offsets are bounded here; how long the whole may be is the registry's knowledge.
+        let (Ok(type_start), Ok(type_end)) = (u16::try_from(type_start), u16::try_from(type_end))
+        else {
+            return Err(UrnError::TooLong { bytes: text.len() });
+        };
+        let text = if split.is_unwrapped(text) {
+            Arc::from(format!(
+                "{}{}:{}",
+                split.prefix, split.entity_type, split.key
+            ))
+        } else {
+            Arc::from(text)
+        };
+        Ok(Self {
+            text,
+            type_start,
+            type_end,
+        })
+    }
+
+    /// Builds `urn:li:<entity_type>:<key>` and parses it.
+    pub fn new(entity_type: &str, key: &str) -> Result<Self, UrnError> {
+        Self::parse(&format!("urn:li:{entity_type}:{key}"))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    pub fn entity_type(&self) -> &str {
+        &self.text[usize::from(self.type_start)..usize::from(self.type_end)]
+    }
+
+    /// Everything behind the entity type, tuples with their parentheses.
+    pub fn key(&self) -> &str {
+        &self.text[usize::from(self.type_end) + 1..]
+    }
+
+    /// The parts of the key: of a tuple its members, otherwise the key itself.
+    pub fn key_parts(&self) -> Vec<&str> {
+        self.as_split().parts().collect()
+    }
+
+    /// The same URN as borrowed text.
+    pub(crate) fn as_split(&self) -> UrnText<'_> {
+        UrnText {
+            prefix: &self.text[..usize::from(self.type_start)],
+            entity_type: self.entity_type(),
+            key: self.key(),
+        }
+    }
+
+    /// Fails unless this names an entity of the given type.
+    pub fn expect_type(&self, expected: &str) -> Result<(), UrnError> {
+        if self.entity_type() == expected {
+            return Ok(());
+        }
+        Err(UrnError::WrongEntityType {
+            text: shorten(self.as_str()),
+            actual: self.entity_type().to_owned(),
+            expected: expected.to_owned(),
+        })
+    }
+
+    /// Length of the URL-encoded form in bytes: every byte outside of the unreserved set takes three.
+    pub fn encoded_bytes(&self) -> usize {
+        encoded_bytes(&self.text)
+    }
+}
+
+/// A URN that is split but not owned: enough to check a reference without allocating.
+#[derive(Clone, Copy)]
+pub(crate) struct UrnText<'a> {
+    /// `urn:<namespace>:`
+    prefix: &'a str,
+    pub(crate) entity_type: &'a str,
+    pub(crate) key: &'a str,
+}
+
+impl<'a> UrnText<'a> {
+    /// Checks the grammar and splits. The key of a tuple of one part is that part.
+    pub(crate) fn split(text: &'a str) -> Result<Self, UrnError> {
+        let shape = || UrnError::Shape {
+            text: shorten(text),
+        };
+        if text.trim() != text {
+            return Err(UrnError::Whitespace {
+                text: shorten(text),
+            });
+        }
+        let rest = text.strip_prefix("urn:").ok_or_else(shape)?;
+        let (namespace, rest) = rest.split_once(':').ok_or_else(shape)?;
+        let (entity_type, mut key) = rest.split_once(':').ok_or_else(shape)?;
+        let word = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
+        if namespace.is_empty()
+            || !namespace.bytes().all(|b| word(b) || b == b'-')
+            || !entity_type.starts_with(|c: char| c.is_ascii_lowercase())
+            || !entity_type.bytes().all(word)
+            || key.is_empty()
+        {
+            return Err(shape());
+        }
+        if key.contains(FORBIDDEN_SEPARATOR) {
+            return Err(UrnError::Separator {
+                text: shorten(text),
+            });
+        }
+        let unwrapped = unwrap_key(key).ok_or_else(|| UrnError::Parentheses {
+            text: shorten(text),
+        })?;
+        if unwrapped.len() != key.len() {
+            if unwrapped.is_empty() {
+                return Err(shape());
+            }
+            if unwrapped.trim_end() != unwrapped {
+                return Err(UrnError::Whitespace {
+                    text: shorten(text),
+                });
+            }
+            key = unwrapped;
+        }
+        Ok(Self {
+            prefix: &text[..text.len() - rest.len()],
+            entity_type,
+            key,
+        })
+    }
+
+    /// Whether the key stood in parentheses that mean nothing, so that the text is not the name.
+    fn is_unwrapped(self, text: &str) -> bool {
+        self.prefix.len() + self.entity_type.len() + 1 + self.key.len() != text.len()
+    }
+
+    /// The parts of the key: of a tuple its members, otherwise the key itself.
+    pub(crate) fn parts(self) -> KeyParts<'a> {
+        // Splitting made sure that a key that begins like a tuple is one.
+        let inner = self
+            .key
+            .strip_prefix('(')
+            .and_then(|rest| rest.strip_suffix(')'));
+        KeyParts {
+            rest: Some(inner.unwrap_or(self.key)),
+            is_tuple: inner.is_some(),
+        }
+    }
+
+    /// Fails if the URL-encoded form is longer than any store can key on.
+    pub(crate) fn check_length(self) -> Result<(), UrnError> {
+        let plain = self.prefix.len() + self.entity_type.len() + 1 + self.key.len();
+        // At worst every byte is encoded in three, so most URNs need no counting.
+        if plain * 3 <= MAX_ENCODED_BYTES {
+            return Ok(());
+        }
+        let bytes = [self.prefix, self.entity_type, ":", self.key]
+            .into_iter()
+            .map(encoded_bytes)
+            .sum();
+        if bytes > MAX_ENCODED_BYTES {
+            return Err(UrnError::TooLong { bytes });
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for UrnText<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "{}{}:{}",
+            self.prefix, self.entity_type, self.key
+        )
+    }
+}
+
+/// Iterates over the parts of a key at its top-level commas.
+pub(crate) struct KeyParts<'a> {
+    rest: Option<&'a str>,
+    is_tuple: bool,
+}
+
+impl<'a> Iterator for KeyParts<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        let rest = self.rest.take()?;
+        if self.is_tuple
+            && let Some(comma) = top_level_comma(rest)
+        {
+            self.rest = Some(&rest[comma + 1..]);
+            return Some(&rest[..comma]);
+        }
+        Some(rest)
+    }
+}
+
+/// Takes away the parentheses of tuples of one part; `None` if parentheses do not match.
+fn unwrap_key(mut key: &str) -> Option<&str> {
+    // Each round reads the key once, so the rounds are bounded: nobody writes more than one on purpose.
+    for _ in 0..8 {
+        if !key.starts_with('(') {
+            return Some(key);
+        }
+        let inner = tuple_inner(key)?;
+        if top_level_comma(inner).is_some() {
+            return Some(key);
+        }
+        key = inner;
+    }
+    None
+}
+
+/// What stands between the outer parentheses of a tuple; `None` if it is no tuple.
+fn tuple_inner(key: &str) -> Option<&str> {
+    let inner = key.strip_prefix('(')?.strip_suffix(')')?;
+    let mut depth = 0_u32;
+    for byte in inner.bytes() {
+        match byte {
+            b'(' => depth += 1,
+            b')' => depth = depth.checked_sub(1)?,
+            _ => {}
+        }
+    }
+    (depth == 0).then_some(inner)
+}
+
+/// Where the first comma stands that is not inside of parentheses.
+fn top_level_comma(inner: &str) -> Option<usize> {
+    let mut depth = 0_i32;
+    inner.bytes().position(|byte| {
+        match byte {
+            b'(' => depth += 1,
+            b')' => depth -= 1,
+            _ => {}
+        }
+        byte == b',' && depth == 0
+    })
+}
+
+fn encoded_bytes(text: &str) -> usize {
+    let unreserved = |b: u8| b.is_ascii_alphanumeric() || b"-_.*".contains(&b);
+    text.bytes()
+        .map(|b| if unreserved(b) { 1 } else { 3 })
+        .sum()
+}
+
+/// Error messages quote at most this much of what the caller sent.
+pub(crate) fn shorten(text: &str) -> String {
+    const LIMIT: usize = 200;
+    match text.char_indices().nth(LIMIT) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+impl PartialEq for Urn {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Urn {}
+
+impl Hash for Urn {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.text.hash(state);
+    }
+}
+
+impl PartialOrd for Urn {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Urn {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.text.cmp(&other.text)
+    }
+}
+
+impl fmt::Display for Urn {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.text)
+    }
+}
+
+impl fmt::Debug for Urn {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.text)
+    }
+}
+
+impl FromStr for Urn {
+    type Err = UrnError;
+
+    fn from_str(text: &str) -> Result<Self, UrnError> {
+        Self::parse(text)
+    }
+}
+
+impl Serialize for Urn {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}
+
+impl<'de> Deserialize<'de> for Urn {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        Self::parse(&text).map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dataset_urn_has_three_parts_one_of_them_a_urn() {
+        let urn = Urn::parse("urn:li:dataset:(urn:li:dataPlatform:hive,db.table,PROD)").unwrap();
+        assert_eq!(urn.entity_type(), "dataset");
+        assert_eq!(
+            urn.key_parts(),
+            ["urn:li:dataPlatform:hive", "db.table", "PROD"]
+        );
+    }
+
+    #[test]
+    fn nested_tuples_stay_whole() {
+        let text =
+            "urn:li:schemaField:(urn:li:dataset:(urn:li:dataPlatform:hive,t,PROD),[version=2.0].a)";
+        let urn = Urn::parse(text).unwrap();
+        assert_eq!(
+            urn.key_parts(),
+            [
+                "urn:li:dataset:(urn:li:dataPlatform:hive,t,PROD)",
+                "[version=2.0].a"
+            ]
+        );
+        assert_eq!(urn.to_string(), text);
+    }
+
+    #[test]
+    fn a_tuple_of_one_is_the_plain_key() {
+        assert_eq!(
+            Urn::parse("urn:li:domain:(marketing)").unwrap().as_str(),
+            "urn:li:domain:marketing"
+        );
+    }
+
+    #[test]
+    fn texts_that_are_no_urns_are_refused_with_a_reason() {
+        for (text, reason) in [
+            ("", "expected urn:li"),
+            ("marketing", "expected urn:li"),
+            ("urn:li:domain", "expected urn:li"),
+            ("urn:li:domain:", "expected urn:li"),
+            ("urn:li:Domain:x", "expected urn:li"),
+            (" urn:li:domain:x", "white space"),
+            ("urn:li:dataset:(a,b", "parentheses"),
+            ("urn:li:dataset:(a,b))", "parentheses"),
+            ("urn:li:domain:a\u{241F}b", "U+241F"),
+            ("urn:li:domain:()", "expected urn:li"),
+        ] {
+            let message = Urn::parse(text).unwrap_err().to_string();
+            assert!(message.contains(reason), "{text}: {message}");
+        }
+    }
+}

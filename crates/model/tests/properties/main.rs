@@ -1,0 +1,187 @@
+//! What must hold for every URN and for every aspect of the registry.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests fail by panicking, like the tests themselves"
+)]
+
+mod generate;
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use docent_model::{AspectName, EntitySpec, Registry, Urn, derive};
+use generate::{Choices, Notes, Spoiler};
+use proptest::prelude::*;
+use serde_json::Value;
+
+/// Enough numbers to fill the largest record; values made from fewer are smaller.
+fn choices() -> impl Strategy<Value = Vec<u32>> {
+    prop::collection::vec(any::<u32>(), 0..400)
+}
+
+/// A key part without the characters that separate parts.
+fn plain_part() -> impl Strategy<Value = String> {
+    "[^(),\u{241F}\\s:]([^(),\u{241F}]{0,12}[^(),\u{241F}\\s])?"
+}
+
+/// A tuple key, whose parts may be tuples and URNs.
+fn tuple_key() -> impl Strategy<Value = String> {
+    plain_part().prop_recursive(4, 24, 4, |part| {
+        prop_oneof![
+            prop::collection::vec(part.clone(), 2..5)
+                .prop_map(|parts| format!("({})", parts.join(","))),
+            ("[a-z][A-Za-z0-9_]{0,8}", part).prop_map(|(kind, key)| format!("urn:li:{kind}:{key}")),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn a_urn_prints_as_the_text_it_was_parsed_from(
+        entity_type in "[a-z][A-Za-z0-9_]{0,12}",
+        parts in prop::collection::vec(tuple_key(), 2..5),
+    ) {
+        let text = format!("urn:li:{entity_type}:({})", parts.join(","));
+        let urn = Urn::parse(&text).unwrap();
+        prop_assert_eq!(urn.as_str(), &text);
+        prop_assert_eq!(urn.to_string().parse::<Urn>().unwrap(), urn.clone());
+        prop_assert_eq!(urn.entity_type(), entity_type);
+        prop_assert_eq!(urn.key_parts(), parts);
+    }
+
+    #[test]
+    fn parsing_any_text_ends_and_what_it_accepts_is_stable(text in "(urn:li:[a-z]{1,3}:)?[a-z(),: \u{241F}é]{0,40}") {
+        if let Ok(urn) = Urn::parse(&text) {
+            prop_assert_eq!(&Urn::parse(urn.as_str()).unwrap(), &urn);
+            let _ = Registry::get().check_urn(&urn);
+        }
+    }
+
+    #[test]
+    fn urns_of_every_entity_type_are_accepted_and_give_their_key_aspect(numbers in choices()) {
+        let registry = Registry::get();
+        let mut choices = Choices::new(numbers);
+        for entity in registry.entities() {
+            let text = generate::urn(&mut choices, Some(&[entity.name]), 0);
+            let urn = registry.parse_urn(&text).unwrap();
+            let mut key = registry.key_aspect_value(&urn).unwrap();
+            let members: Vec<&str> = key.as_object().unwrap().values().map(|part| part.as_str().unwrap()).collect();
+            prop_assert_eq!(&members, &urn.key_parts());
+            prop_assert_eq!(registry.validate(entity, entity.key_aspect, &mut key), Ok(false));
+        }
+    }
+}
+
+proptest! {
+    // Each case runs through every aspect.
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn valid_aspects_are_accepted_unchanged_and_give_exactly_their_edges(numbers in choices()) {
+        for_every_aspect(&numbers, |kind, value, notes, _| {
+            let (accepted, kept) = validate(kind, value.clone());
+            prop_assert_eq!(accepted, Ok(false), "{}: {}", kind.aspect, value);
+            prop_assert_eq!(&kept, &value);
+            let derived = derived_edges(kind, &value);
+            prop_assert_eq!(derived, notes.edges, "{}: {}", kind.aspect, value);
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn an_aspect_with_one_wrong_member_is_refused_where_it_is_wrong(numbers in choices()) {
+        for_every_aspect(&numbers, |kind, mut value, notes, choices| {
+            let spoiler = choices.pick(&notes.spoilers).clone();
+            let place = match &spoiler {
+                Spoiler::Replace { at, by } => {
+                    *value.pointer_mut(at).unwrap() = by.clone();
+                    at.clone()
+                }
+                Spoiler::Remove { record, member } => {
+                    value.pointer_mut(record).unwrap().as_object_mut().unwrap().remove(member);
+                    format!("{record}/{member}")
+                }
+            };
+            let (refused, _) = validate(kind, value.clone());
+            let error = refused.expect_err(&format!("{} {spoiler:?}: {value}", kind.aspect));
+            prop_assert_eq!(&error.0, &place, "{}", error.1);
+            prop_assert!(error.1.starts_with(&format!("{}: ", kind.aspect)), "{}", error.1);
+            derived_edges(kind, &value);
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn unknown_members_are_trimmed_at_any_depth(numbers in choices()) {
+        for_every_aspect(&numbers, |kind, value, notes, choices| {
+            let at = choices.pick(&notes.records).clone();
+            let mut extended = value.clone();
+            let record = extended.pointer_mut(&at).unwrap().as_object_mut().unwrap();
+            record.insert("noSuchMember".to_owned(), serde_json::json!({"deep": [1]}));
+            let (trimmed, kept) = validate(kind, extended);
+            prop_assert_eq!(trimmed, Ok(true));
+            prop_assert_eq!(kept, value);
+            Ok(())
+        })?;
+    }
+}
+
+/// An aspect, and an entity type that may have it.
+#[derive(Clone, Copy)]
+struct Kind {
+    aspect: AspectName,
+    entity: &'static EntitySpec,
+}
+
+static KINDS: LazyLock<Vec<Kind>> = LazyLock::new(|| {
+    let registry = Registry::get();
+    generate::aspects_of_entities()
+        .into_iter()
+        .map(|(aspect, entity)| Kind {
+            aspect: registry.aspect(aspect).unwrap(),
+            entity: registry.entity(entity).unwrap(),
+        })
+        .collect()
+});
+
+#[test]
+fn the_properties_cover_every_aspect_that_an_entity_may_have() {
+    let covered: BTreeSet<&str> = KINDS.iter().map(|kind| kind.aspect.as_str()).collect();
+    let all: BTreeSet<&str> = generate::keys("aspects").into_iter().collect();
+    let uncovered: Vec<&str> = all.difference(&covered).copied().collect();
+    assert_eq!(uncovered, ["incidentSource", "mlHyperParam", "mlMetric"]);
+}
+
+fn for_every_aspect(
+    numbers: &[u32],
+    check: impl Fn(Kind, Value, Notes, &mut Choices) -> Result<(), TestCaseError>,
+) -> Result<(), TestCaseError> {
+    for (at, kind) in KINDS.iter().enumerate() {
+        // The same numbers, begun elsewhere, make different values of the different aspects.
+        let mut rotated = numbers.to_vec();
+        rotated.rotate_left(at % numbers.len().max(1));
+        let mut choices = Choices::new(rotated);
+        let (value, notes) = generate::aspect(&mut choices, kind.aspect.as_str());
+        check(*kind, value, notes, &mut choices)?;
+    }
+    Ok(())
+}
+
+/// The outcome (an error as its path and its sentence), and the value as it is afterwards.
+fn validate(kind: Kind, mut value: Value) -> (Result<bool, (String, String)>, Value) {
+    let outcome = Registry::get()
+        .validate(kind.entity, kind.aspect, &mut value)
+        .map_err(|error| (error.path.clone(), error.to_string()));
+    (outcome, value)
+}
+
+fn derived_edges(kind: Kind, value: &Value) -> BTreeSet<(String, String)> {
+    let urn = Urn::parse("urn:li:corpuser:anyone").unwrap();
+    let derived = derive(&urn, kind.aspect, value);
+    derived
+        .edges
+        .into_iter()
+        .map(|edge| (edge.relationship.to_owned(), edge.destination.to_string()))
+        .collect()
+}

@@ -1,0 +1,95 @@
+//! Opening connections: every setting that SQLite has per connection stands here.
+//!
+//! `synchronous=FULL` makes a commit durable before it is acknowledged. The caches are small on purpose: the
+//! operating system caches the file as well, and memory counts once per connection. Memory mapping is off for the
+//! same reason: pages touched through it count as memory of the process, once per connection.
+
+use std::path::Path;
+use std::time::Duration;
+
+use docent_store::StoreError;
+use rusqlite::{Connection, OpenFlags};
+
+use crate::error::{EngineError, opening};
+
+/// How long a connection waits for another process that holds the lock it needs.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// More statements than this crate has, so none is ever prepared twice.
+const STATEMENT_CACHE: usize = 64;
+
+const WRITER_SETTINGS: &str = "
+    PRAGMA synchronous = FULL;
+    PRAGMA cache_size = -8192;
+    PRAGMA mmap_size = 0;
+    PRAGMA wal_autocheckpoint = 4000;
+    PRAGMA journal_size_limit = 67108864;
+    PRAGMA trusted_schema = OFF;";
+
+/// What all readers of requests together may keep of the file.
+pub(crate) const READ_CACHE_KIB: usize = 32 * 1024;
+
+/// The cache of a connection that passes over the whole file once, or hardly reads at all.
+pub(crate) const SMALL_CACHE_KIB: usize = 512;
+
+const READER_SETTINGS: &str = "
+    PRAGMA query_only = ON;
+    PRAGMA mmap_size = 0;
+    PRAGMA trusted_schema = OFF;";
+
+/// A connection that may write; `create` makes the file if there is none.
+pub(crate) fn open_writer(path: &Path, create: bool) -> Result<Connection, EngineError> {
+    let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    if create {
+        flags |= OpenFlags::SQLITE_OPEN_CREATE;
+    }
+    let connection = open(path, flags)?;
+    let mode: String = connection
+        .query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))
+        .map_err(opening(path))?;
+    if mode != "wal" {
+        return Err(EngineError::Store(StoreError::Unavailable {
+            reason: format!(
+                "{}: this file system does not allow SQLite's write-ahead log; use a local disk",
+                path.display()
+            ),
+        }));
+    }
+    connection
+        .execute_batch(WRITER_SETTINGS)
+        .map_err(opening(path))?;
+    Ok(connection)
+}
+
+/// A connection that cannot write.
+pub(crate) fn open_reader(path: &Path, cache_kib: usize) -> Result<Connection, EngineError> {
+    let connection = open(
+        path,
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )?;
+    connection
+        .execute_batch(READER_SETTINGS)
+        .map_err(opening(path))?;
+    // Negative means kibibytes, not pages.
+    connection
+        .pragma_update(None, "cache_size", -(cache_kib as i64))
+        .map_err(opening(path))?;
+    Ok(connection)
+}
+
+/// A connection for a copy that nobody else uses yet: no log beside it, so that the copy is one file.
+pub(crate) fn open_copy(path: &Path) -> Result<Connection, EngineError> {
+    open(
+        path,
+        OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )
+}
+
+fn open(path: &Path, flags: OpenFlags) -> Result<Connection, EngineError> {
+    let connection = Connection::open_with_flags(path, flags).map_err(opening(path))?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
+    Ok(connection)
+}

@@ -1,0 +1,127 @@
+//! The rows that follow from an aspect, as they stand in the tables.
+//!
+//! A write, a rebuild and a check all ask the same question here: is what is stored what the aspect says?
+
+use docent_model::Derived;
+use docent_store::AspectKey;
+use rusqlite::{Connection, params};
+
+use crate::error::EngineError;
+use crate::read::parent_text;
+
+/// Makes the stored rows of an aspect those of `derived`; says whether they were not. Rows that are right already
+/// are left alone, so that a write that changes no relationship touches no page of these tables.
+pub(crate) fn replace(
+    connection: &Connection,
+    urn: &str,
+    aspect: &str,
+    derived: &Derived,
+) -> Result<bool, EngineError> {
+    let edges_differ = !edges_match(connection, urn, aspect, derived)?;
+    if edges_differ {
+        connection
+            .prepare_cached("DELETE FROM edge WHERE source=?1 AND aspect=?2")?
+            .execute((urn, aspect))?;
+        let mut insert = connection.prepare_cached(
+            "INSERT OR IGNORE INTO edge (source,aspect,relationship,destination) VALUES (?1,?2,?3,?4)",
+        )?;
+        for edge in &derived.edges {
+            insert.execute((urn, aspect, edge.relationship, edge.destination.as_str()))?;
+        }
+    }
+    let placement_differs = !placement_matches(connection, urn, aspect, derived)?;
+    if placement_differs {
+        connection
+            .prepare_cached("DELETE FROM placement WHERE urn=?1 AND aspect=?2")?
+            .execute((urn, aspect))?;
+        if let Some(placement) = &derived.placement {
+            connection
+                .prepare_cached(
+                    "INSERT INTO placement (urn,aspect,kind,parent,name,created_ms) \
+                     VALUES (?1,?2,?3,?4,?5,?6)",
+                )?
+                .execute(params![
+                    urn,
+                    aspect,
+                    placement.kind,
+                    parent_text(placement.parent.as_ref()),
+                    placement.name,
+                    placement.created_ms
+                ])?;
+        }
+    }
+    Ok(edges_differ || placement_differs)
+}
+
+/// Whether the stored rows of an aspect are those of `derived`.
+pub(crate) fn matches(
+    connection: &Connection,
+    urn: &str,
+    aspect: &str,
+    derived: &Derived,
+) -> Result<bool, EngineError> {
+    Ok(edges_match(connection, urn, aspect, derived)?
+        && placement_matches(connection, urn, aspect, derived)?)
+}
+
+fn edges_match(
+    connection: &Connection,
+    urn: &str,
+    aspect: &str,
+    derived: &Derived,
+) -> Result<bool, EngineError> {
+    // The table has each edge once and in this order.
+    let mut expected: Vec<(&str, &str)> = derived
+        .edges
+        .iter()
+        .map(|edge| (edge.relationship, edge.destination.as_str()))
+        .collect();
+    expected.sort_unstable();
+    expected.dedup();
+    let mut statement = connection.prepare_cached(
+        "SELECT relationship,destination FROM edge WHERE source=?1 AND aspect=?2 \
+         ORDER BY relationship,destination",
+    )?;
+    let mut rows = statement.query((urn, aspect))?;
+    let mut expected = expected.into_iter();
+    while let Some(row) = rows.next()? {
+        let stored = (row.get_ref(0)?, row.get_ref(1)?);
+        if expected.next().map(|(a, b)| (a.into(), b.into())) != Some(stored) {
+            return Ok(false);
+        }
+    }
+    Ok(expected.next().is_none())
+}
+
+fn placement_matches(
+    connection: &Connection,
+    urn: &str,
+    aspect: &str,
+    derived: &Derived,
+) -> Result<bool, EngineError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT kind,parent,name,created_ms FROM placement WHERE urn=?1 AND aspect=?2",
+    )?;
+    let mut rows = statement.query((urn, aspect))?;
+    Ok(match (rows.next()?, &derived.placement) {
+        (None, None) => true,
+        (Some(row), Some(placement)) => {
+            row.get_ref(0)? == placement.kind.into()
+                && row.get_ref(1)? == parent_text(placement.parent.as_ref()).into()
+                && row.get_ref(2)? == placement.name.as_str().into()
+                && row.get_ref(3)?.as_i64_or_null().ok() == Some(Some(placement.created_ms))
+        }
+        _ => false,
+    })
+}
+
+/// Removes the rows of one aspect.
+pub(crate) fn remove(connection: &Connection, key: &AspectKey) -> Result<(), EngineError> {
+    replace(
+        connection,
+        key.urn.as_str(),
+        key.aspect.as_str(),
+        &Derived::default(),
+    )
+    .map(drop)
+}

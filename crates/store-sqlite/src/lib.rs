@@ -1,0 +1,318 @@
+//! The store on one SQLite file: the default engine.
+//!
+//! One thread writes and commits in groups (`writer`), a few connections read beside it (`readers`); SQLite's
+//! write-ahead log lets both go on at once. Point reads run in place on the caller's thread, because they take a few
+//! microseconds; whatever may take longer goes to a thread that may block.
+//!
+//! This crate speaks SQL and decides nothing: what a write does to versions, history and derived rows is handed
+//! to it (`docent_store::version`, `docent_model::derive`).
+//!
+//! To add a query: its statement in `read`, its method in [`SqliteStore`], its test in the conformance suite. To
+//! change the schema: `migrations`.
+
+#![expect(clippy::doc_markdown, reason = "SQLite is a name and not code")]
+
+mod backup;
+mod check;
+mod connection;
+mod derived;
+mod error;
+mod lock;
+mod migrations;
+mod read;
+mod readers;
+mod rebuild;
+mod transaction;
+mod writer;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use docent_model::{AspectName, Urn};
+use docent_store::{
+    AspectKey, Change, Page, PlacedEntity, RebuildReport, Related, Store, StoreError, StoredAspect,
+    TimeseriesRow, Work,
+};
+use rusqlite::Connection;
+
+use crate::connection::SMALL_CACHE_KIB;
+use crate::error::EngineError;
+use crate::lock::ServerLock;
+use crate::readers::Readers;
+use crate::writer::Writer;
+
+pub use backup::restore;
+pub use writer::WriterStatistics;
+
+/// Reads of more rows than this leave the caller's thread.
+const IN_PLACE_ROWS: usize = 64;
+
+/// How to open a database.
+#[derive(Debug, Clone, Copy)]
+pub struct OpenOptions {
+    /// For a server: no other server may use the file. Commands leave it off and work beside a running server.
+    pub exclusive: bool,
+    /// Makes the file if there is none.
+    pub create: bool,
+    /// How many connections read.
+    pub readers: usize,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        Self {
+            exclusive: true,
+            create: true,
+            readers: cores.clamp(2, 8),
+        }
+    }
+}
+
+/// A SQLite file as a [`Store`]. Dropping it finishes the queued writes.
+#[derive(Debug)]
+pub struct SqliteStore {
+    // Fields are dropped from the top: the writer closes last, so that SQLite can put its log away, and then
+    // the lock goes.
+    readers: Arc<Readers>,
+    /// Never writes and reads no table; see [`Store::commit_stamp`].
+    stamp: Mutex<Connection>,
+    writer: Writer,
+    path: PathBuf,
+    _lock: Option<ServerLock>,
+}
+
+impl SqliteStore {
+    /// Opens the database and brings its schema up to date. Refuses one that a newer docent wrote.
+    pub fn open(path: &Path, options: OpenOptions) -> Result<Self, StoreError> {
+        if !options.create && !path.try_exists().unwrap_or(true) {
+            return Err(StoreError::Unavailable {
+                reason: format!("there is no database at {}", path.display()),
+            });
+        }
+        let lock = options
+            .exclusive
+            .then(|| ServerLock::take(path))
+            .transpose()?;
+        Ok(Self::open_locked(path, options, lock)?)
+    }
+
+    fn open_locked(
+        path: &Path,
+        options: OpenOptions,
+        lock: Option<ServerLock>,
+    ) -> Result<Self, EngineError> {
+        let writing = connection::open_writer(path, options.create)?;
+        migrations::migrate(&writing, path)?;
+        Ok(Self {
+            readers: Arc::new(Readers::open(path, options.readers)?),
+            stamp: Mutex::new(connection::open_reader(path, SMALL_CACHE_KIB)?),
+            writer: Writer::start(writing)?,
+            path: path.to_owned(),
+            _lock: lock,
+        })
+    }
+
+    /// How well the writer groups: pieces of work against commits.
+    pub fn writer_statistics(&self) -> WriterStatistics {
+        self.writer.statistics()
+    }
+
+    /// Runs a read in place, or on a thread that may block if it is long.
+    async fn read<T: Send + 'static>(
+        &self,
+        long: bool,
+        read: impl FnOnce(&Connection) -> Result<T, EngineError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        if !long {
+            return Ok(self.readers.snapshot(read)?);
+        }
+        let readers = Arc::clone(&self.readers);
+        blocking(move || readers.snapshot(read)).await
+    }
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn aspects_read(
+        &self,
+        keys: &[AspectKey],
+    ) -> Result<Vec<Option<StoredAspect>>, StoreError> {
+        if let [key] = keys {
+            // One statement is a snapshot by itself.
+            let row = self
+                .readers
+                .with(|connection| read::latest(connection, key))?;
+            return Ok(vec![row]);
+        }
+        if keys.len() <= IN_PLACE_ROWS {
+            let read = |connection: &Connection| latest_of(connection, keys);
+            return Ok(self.readers.snapshot(read)?);
+        }
+        let keys = keys.to_vec();
+        self.read(true, move |connection| latest_of(connection, &keys))
+            .await
+    }
+
+    async fn aspect_read_version(
+        &self,
+        key: &AspectKey,
+        version: i64,
+    ) -> Result<Option<StoredAspect>, StoreError> {
+        let read = |connection: &Connection| read::version(connection, key, version);
+        Ok(self.readers.with(read)?)
+    }
+
+    async fn entities_read(
+        &self,
+        urns: &[Urn],
+    ) -> Result<Vec<Vec<(AspectName, StoredAspect)>>, StoreError> {
+        // An entity has some ten aspects.
+        let long = urns.len() > IN_PLACE_ROWS / 10;
+        let urns = urns.to_vec();
+        self.read(long, move |connection| {
+            urns.iter()
+                .map(|urn| read::entity(connection, urn))
+                .collect()
+        })
+        .await
+    }
+
+    async fn urns_list(
+        &self,
+        entity_type: &str,
+        aspect: AspectName,
+        after: Option<&Urn>,
+        limit: usize,
+    ) -> Result<Vec<Urn>, StoreError> {
+        let (entity_type, after) = (entity_type.to_owned(), after.cloned());
+        self.read(true, move |connection| {
+            read::urns(connection, &entity_type, aspect, after.as_ref(), limit)
+        })
+        .await
+    }
+
+    async fn placements_list(
+        &self,
+        kind: &str,
+        parent: Option<&Urn>,
+        start: usize,
+        limit: usize,
+    ) -> Result<Page<PlacedEntity>, StoreError> {
+        // Counting takes as long as there are entities.
+        let (kind, parent) = (kind.to_owned(), parent.cloned());
+        self.read(true, move |connection| {
+            read::placements(connection, &kind, parent.as_ref(), start, limit)
+        })
+        .await
+    }
+
+    async fn placement_ancestors(
+        &self,
+        urns: &[Urn],
+        max: usize,
+    ) -> Result<Vec<Vec<Urn>>, StoreError> {
+        let long = urns.len() > IN_PLACE_ROWS / 4;
+        let urns = urns.to_vec();
+        self.read(long, move |connection| {
+            urns.iter()
+                .map(|urn| read::ancestors(connection, urn, max))
+                .collect()
+        })
+        .await
+    }
+
+    async fn edges_list(
+        &self,
+        urn: &Urn,
+        outgoing: bool,
+        relationships: &[&str],
+        start: usize,
+        limit: usize,
+    ) -> Result<Page<Related>, StoreError> {
+        let urn = urn.clone();
+        let relationships: Vec<String> = relationships.iter().map(ToString::to_string).collect();
+        // What an entity points at stands in one aspect or another; who points at it may be everybody.
+        self.read(!outgoing, move |connection| {
+            let relationships: Vec<&str> = relationships.iter().map(String::as_str).collect();
+            read::edges(connection, &urn, outgoing, &relationships, start, limit)
+        })
+        .await
+    }
+
+    async fn timeseries_list(
+        &self,
+        key: &AspectKey,
+        limit: usize,
+    ) -> Result<Vec<TimeseriesRow>, StoreError> {
+        let key = key.clone();
+        self.read(limit > IN_PLACE_ROWS, move |connection| {
+            read::timeseries(connection, &key, limit)
+        })
+        .await
+    }
+
+    async fn changes_read(&self, after: i64, limit: usize) -> Result<Vec<Change>, StoreError> {
+        self.read(limit > IN_PLACE_ROWS, move |connection| {
+            read::changes(connection, after, limit)
+        })
+        .await
+    }
+
+    /// SQLite's `data_version` changes with every commit of another connection, so it is asked on one that never
+    /// writes.
+    fn commit_stamp(&self) -> Result<u64, StoreError> {
+        let connection = self.stamp.lock().unwrap_or_else(PoisonError::into_inner);
+        let asked = connection
+            .prepare_cached("PRAGMA data_version")
+            .and_then(|mut statement| statement.query_row([], |row| row.get::<_, i64>(0)));
+        match asked {
+            Ok(stamp) => Ok(stamp as u64),
+            Err(error) => Err(error::store_error(&error)),
+        }
+    }
+
+    async fn run(&self, work: Box<dyn Work>) -> Result<(), StoreError> {
+        self.writer.run(work).await
+    }
+
+    async fn rebuild(
+        &self,
+        mut progress: Box<dyn FnMut(u64, u64) + Send>,
+    ) -> Result<RebuildReport, StoreError> {
+        self.writer
+            .run_alone(move |connection| rebuild::rebuild(connection, &mut *progress))
+            .await
+    }
+
+    async fn backup(
+        &self,
+        target: &Path,
+        mut progress: Box<dyn FnMut(u64, u64) + Send>,
+    ) -> Result<(), StoreError> {
+        let (source, target) = (self.path.clone(), target.to_owned());
+        blocking(move || backup::backup(&source, &target, &mut *progress)).await
+    }
+
+    async fn check(&self) -> Result<Vec<String>, StoreError> {
+        let path = self.path.clone();
+        blocking(move || check::check(&connection::open_reader(&path, SMALL_CACHE_KIB)?)).await
+    }
+}
+
+fn latest_of(
+    connection: &Connection,
+    keys: &[AspectKey],
+) -> Result<Vec<Option<StoredAspect>>, EngineError> {
+    keys.iter()
+        .map(|key| read::latest(connection, key))
+        .collect()
+}
+
+async fn blocking<T: Send + 'static>(
+    task: impl FnOnce() -> Result<T, EngineError> + Send + 'static,
+) -> Result<T, StoreError> {
+    let ended = tokio::task::spawn_blocking(task).await;
+    Ok(ended.map_err(StoreError::other)??)
+}

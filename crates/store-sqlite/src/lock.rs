@@ -1,0 +1,45 @@
+//! One server per database file.
+//!
+//! The lock is the operating system's, on a file beside the database: it goes with the process, however that ends.
+//! It cannot be on the database itself, because closing a file gives up all of SQLite's own locks on it. The
+//! lock file stays behind; removing it would let two servers lock two different files of that name.
+
+use std::ffi::OsString;
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+
+use docent_store::StoreError;
+
+use crate::error::file_error;
+
+/// Held as long as a server (or a restore) uses a database.
+#[derive(Debug)]
+pub(crate) struct ServerLock {
+    _file: File,
+}
+
+impl ServerLock {
+    pub(crate) fn take(database: &Path) -> Result<Self, StoreError> {
+        let path = beside(database, ".lock");
+        let file = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path)
+            .map_err(|error| file_error(&path, &error))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self { _file: file }),
+            Err(TryLockError::WouldBlock) => Err(StoreError::Unavailable {
+                reason: format!("another docent server already uses {}", database.display()),
+            }),
+            Err(TryLockError::Error(error)) => Err(file_error(&path, &error)),
+        }
+    }
+}
+
+/// `docent.db` and `.lock` give `docent.db.lock`.
+pub(crate) fn beside(database: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(database);
+    name.push(suffix);
+    PathBuf::from(name)
+}

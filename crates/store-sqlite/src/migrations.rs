@@ -1,0 +1,251 @@
+//! The schema, as numbered steps.
+//!
+//! Each step is a file of `migrations/`, applied once and in order; the table `docent_migration` remembers which,
+//! with a checksum. A step that has been released is never edited.
+//!
+//! To change the schema: add the next file and its line to [`MIGRATIONS`].
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use docent_store::StoreError;
+use rusqlite::{Connection, OptionalExtension as _, params};
+use sha2::{Digest as _, Sha256};
+
+use crate::error::EngineError;
+
+pub(crate) struct Migration {
+    number: i64,
+    name: &'static str,
+    sql: &'static str,
+}
+
+pub(crate) const MIGRATIONS: &[Migration] = &[Migration {
+    number: 1,
+    name: "aspects",
+    sql: include_str!("../migrations/0001_aspects.sql"),
+}];
+
+const TABLE: &str = "
+    CREATE TABLE IF NOT EXISTS docent_migration (
+        number     INTEGER PRIMARY KEY,
+        name       TEXT    NOT NULL,
+        checksum   TEXT    NOT NULL,
+        applied_ms INTEGER NOT NULL
+    )";
+
+/// What a database has of [`MIGRATIONS`].
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Nothing at all: a new file.
+    Empty,
+    /// The first so many.
+    Applied(usize),
+}
+
+/// Brings the database to the newest schema, or refuses it.
+pub(crate) fn migrate(connection: &Connection, path: &Path) -> Result<(), EngineError> {
+    migrate_with(connection, path, MIGRATIONS)
+}
+
+fn migrate_with(
+    connection: &Connection,
+    path: &Path,
+    known: &[Migration],
+) -> Result<(), EngineError> {
+    // Nearly every start ends here, without asking for the write lock.
+    if state_of(connection, path, known)? == State::Applied(known.len()) {
+        return Ok(());
+    }
+    connection.execute_batch("BEGIN IMMEDIATE")?;
+    let result = apply_missing(connection, path, known);
+    let end = if result.is_ok() { "COMMIT" } else { "ROLLBACK" };
+    let ended = connection.execute_batch(end);
+    result?;
+    Ok(ended?)
+}
+
+fn apply_missing(
+    connection: &Connection,
+    path: &Path,
+    known: &[Migration],
+) -> Result<(), EngineError> {
+    // Asked again under the lock: another process may have been faster.
+    let applied = match state_of(connection, path, known)? {
+        State::Empty => 0,
+        State::Applied(count) => count,
+    };
+    connection.execute_batch(TABLE)?;
+    for migration in &known[applied..] {
+        tracing::info!(
+            number = migration.number,
+            name = migration.name,
+            "applying a migration"
+        );
+        connection.execute_batch(migration.sql)?;
+        connection.execute(
+            "INSERT INTO docent_migration (number, name, checksum, applied_ms)
+             VALUES (?1, ?2, ?3, CAST(unixepoch('subsec') * 1000 AS INTEGER))",
+            params![migration.number, migration.name, checksum(migration.sql)],
+        )?;
+    }
+    Ok(())
+}
+
+/// Looks at a database without changing it; refuses one that is newer than we are, or somebody else's.
+pub(crate) fn state(connection: &Connection, path: &Path) -> Result<State, EngineError> {
+    state_of(connection, path, MIGRATIONS)
+}
+
+fn state_of(
+    connection: &Connection,
+    path: &Path,
+    known: &[Migration],
+) -> Result<State, EngineError> {
+    let refuse = |what: String| {
+        Err(EngineError::Store(StoreError::Unavailable {
+            reason: format!("{} {what}", path.display()),
+        }))
+    };
+    let exists = |sql: &str| {
+        connection
+            .query_row(sql, [], |_| Ok(()))
+            .optional()
+            .map_err(crate::error::opening(path))
+    };
+    if exists("SELECT 1 FROM sqlite_schema WHERE name = 'docent_migration'")?.is_none() {
+        if exists("SELECT 1 FROM sqlite_schema LIMIT 1")?.is_some() {
+            return refuse("is a database of another program, not of docent".to_owned());
+        }
+        return Ok(State::Empty);
+    }
+    let mut statement =
+        connection.prepare("SELECT number, checksum FROM docent_migration ORDER BY number")?;
+    let mut rows = statement.query([])?;
+    let mut count = 0;
+    while let Some(row) = rows.next()? {
+        let (number, stored): (i64, String) = (row.get(0)?, row.get(1)?);
+        let Some(migration) = known.get(count) else {
+            return refuse(format!(
+                "was written by a newer docent: its schema has step {number}, this one knows {count}; \
+                 use the newer docent"
+            ));
+        };
+        if migration.number != number || checksum(migration.sql) != stored {
+            return refuse(format!(
+                "has a step {number} of its schema that this docent does not know; \
+                 use the docent that wrote it"
+            ));
+        }
+        count += 1;
+    }
+    Ok(State::Applied(count))
+}
+
+fn checksum(sql: &str) -> String {
+    let mut text = String::with_capacity(64);
+    for byte in Sha256::digest(sql.as_bytes()) {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWO: &[Migration] = &[
+        Migration {
+            number: 1,
+            name: "one",
+            sql: "CREATE TABLE one (a)",
+        },
+        Migration {
+            number: 2,
+            name: "two",
+            sql: "CREATE TABLE two (a)",
+        },
+    ];
+
+    fn memory() -> Connection {
+        Connection::open_in_memory().unwrap()
+    }
+
+    fn path() -> &'static Path {
+        Path::new("some.db")
+    }
+
+    fn refusal(result: Result<(), EngineError>) -> String {
+        result.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn missing_steps_are_applied_once_and_in_order() {
+        let connection = memory();
+        migrate_with(&connection, path(), &TWO[..1]).unwrap();
+        migrate_with(&connection, path(), TWO).unwrap();
+        migrate_with(&connection, path(), TWO).unwrap();
+        let names: String = connection
+            .query_row(
+                "SELECT group_concat(name) FROM (SELECT name FROM docent_migration ORDER BY number)",
+                [],
+                |row| row.get(0),
+            )
+            .unwrap();
+        assert_eq!(names, "one,two");
+    }
+
+    #[test]
+    fn a_newer_database_is_refused_with_a_sentence() {
+        let connection = memory();
+        migrate_with(&connection, path(), TWO).unwrap();
+        let message = refusal(migrate_with(&connection, path(), &TWO[..1]));
+        assert!(
+            message.contains("some.db was written by a newer docent"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn a_step_with_another_content_is_refused() {
+        let connection = memory();
+        migrate_with(&connection, path(), &TWO[..1]).unwrap();
+        let other = [Migration {
+            number: 1,
+            name: "one",
+            sql: "CREATE TABLE one (b)",
+        }];
+        let message = refusal(migrate_with(&connection, path(), &other));
+        assert!(message.contains("does not know"), "{message}");
+    }
+
+    #[test]
+    fn a_step_that_fails_leaves_nothing() {
+        let connection = memory();
+        let broken = [
+            Migration {
+                number: 1,
+                name: "one",
+                sql: "CREATE TABLE one (a)",
+            },
+            Migration {
+                number: 2,
+                name: "two",
+                sql: "CREATE TABLE",
+            },
+        ];
+        migrate_with(&connection, path(), &broken).unwrap_err();
+        assert_eq!(state_of(&connection, path(), TWO).unwrap(), State::Empty);
+    }
+
+    #[test]
+    fn the_database_of_another_program_is_left_alone() {
+        let connection = memory();
+        connection
+            .execute_batch("CREATE TABLE bookmarks (url)")
+            .unwrap();
+        let message = refusal(migrate_with(&connection, path(), TWO));
+        assert!(message.contains("another program"), "{message}");
+    }
+}

@@ -1,0 +1,435 @@
+//! The statements that read aspects, edges, placements, the log and time series.
+//!
+//! They take a connection and nothing else, so that the readers and a transaction of the writer share them. What
+//! is committed and what is not is their caller's business.
+
+use docent_model::{AspectName, Registry, Urn};
+use docent_store::{
+    AspectKey, Change, ChangeKind, Page, PlacedEntity, Related, StoreError, StoredAspect,
+    TimeseriesRow,
+};
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Connection, Row, params, params_from_iter};
+
+use crate::error::EngineError;
+
+/// The table of the aspects, for messages about damaged rows.
+pub(crate) const ASPECTS: &str = "metadata_aspect_v2";
+
+const LATEST: &str = "SELECT version,metadata,systemmetadata,createdon,createdby,createdfor \
+     FROM metadata_aspect_v2 WHERE urn=?1 AND aspect=?2 AND version=0";
+
+const VERSION: &str = "SELECT version,metadata,systemmetadata,createdon,createdby,createdfor \
+     FROM metadata_aspect_v2 WHERE urn=?1 AND aspect=?2 AND version=?3";
+
+/// The latest version of an aspect. The hot path of the whole server.
+pub(crate) fn latest(
+    connection: &Connection,
+    key: &AspectKey,
+) -> Result<Option<StoredAspect>, EngineError> {
+    let mut statement = connection.prepare_cached(LATEST)?;
+    let mut rows = statement.query((key.urn.as_str(), key.aspect.as_str()))?;
+    match rows.next()? {
+        Some(row) => Ok(Some(stored_aspect(row, 0, key.urn.as_str())?)),
+        None => Ok(None),
+    }
+}
+
+pub(crate) fn version(
+    connection: &Connection,
+    key: &AspectKey,
+    version: i64,
+) -> Result<Option<StoredAspect>, EngineError> {
+    let mut statement = connection.prepare_cached(VERSION)?;
+    let mut rows = statement.query((key.urn.as_str(), key.aspect.as_str(), version))?;
+    match rows.next()? {
+        Some(row) => Ok(Some(stored_aspect(row, 0, key.urn.as_str())?)),
+        None => Ok(None),
+    }
+}
+
+/// All latest aspects of an entity, by name; those that the registry does not know are left out.
+pub(crate) fn entity(
+    connection: &Connection,
+    urn: &Urn,
+) -> Result<Vec<(AspectName, StoredAspect)>, EngineError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT aspect,version,metadata,systemmetadata,createdon,createdby,createdfor \
+         FROM metadata_aspect_v2 WHERE urn=?1 AND version=0 ORDER BY aspect",
+    )?;
+    let mut rows = statement.query([urn.as_str()])?;
+    let mut aspects = Vec::new();
+    while let Some(row) = rows.next()? {
+        if let Some(name) = aspect_name(row, 0, ASPECTS, urn.as_str())? {
+            aspects.push((name, stored_aspect(row, 1, urn.as_str())?));
+        }
+    }
+    Ok(aspects)
+}
+
+pub(crate) fn urns(
+    connection: &Connection,
+    entity_type: &str,
+    aspect: AspectName,
+    after: Option<&Urn>,
+    limit: usize,
+) -> Result<Vec<Urn>, EngineError> {
+    // Behind the colon that ends the entity type comes the semicolon.
+    let first = format!("urn:li:{entity_type}:");
+    let end = format!("urn:li:{entity_type};");
+    let after = after.map_or(first.as_str(), Urn::as_str).max(&first);
+    let mut statement = connection.prepare_cached(
+        "SELECT urn FROM metadata_aspect_v2 \
+         WHERE urn>?1 AND urn<?2 AND aspect=?3 AND version=0 ORDER BY urn LIMIT ?4",
+    )?;
+    let mut rows = statement.query(params![after, end, aspect.as_str(), as_limit(limit)])?;
+    let mut urns = Vec::new();
+    while let Some(row) = rows.next()? {
+        urns.push(urn_at(row, 0, ASPECTS, "urn")?);
+    }
+    Ok(urns)
+}
+
+/// The names of all aspects of an entity, time series included.
+pub(crate) fn aspect_names(
+    connection: &Connection,
+    urn: &Urn,
+) -> Result<Vec<AspectName>, EngineError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT aspect FROM metadata_aspect_v2 WHERE urn=?1 \
+         UNION SELECT aspect FROM timeseries WHERE urn=?1 ORDER BY 1",
+    )?;
+    let mut rows = statement.query([urn.as_str()])?;
+    let mut names = Vec::new();
+    while let Some(row) = rows.next()? {
+        names.extend(aspect_name(row, 0, ASPECTS, urn.as_str())?);
+    }
+    Ok(names)
+}
+
+/// How many rows an entity has: (versioned, time series).
+pub(crate) fn rows_count(connection: &Connection, urn: &Urn) -> Result<(u64, u64), EngineError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT (SELECT count(*) FROM metadata_aspect_v2 WHERE urn=?1), \
+                (SELECT count(*) FROM timeseries WHERE urn=?1)",
+    )?;
+    Ok(statement.query_row([urn.as_str()], |row| {
+        Ok((row.get::<_, i64>(0)? as u64, row.get::<_, i64>(1)? as u64))
+    })?)
+}
+
+pub(crate) fn placements(
+    connection: &Connection,
+    kind: &str,
+    parent: Option<&Urn>,
+    start: usize,
+    limit: usize,
+) -> Result<Page<PlacedEntity>, EngineError> {
+    let parent = parent_text(parent);
+    let total: i64 = connection
+        .prepare_cached("SELECT count(*) FROM placement WHERE kind=?1 AND parent=?2")?
+        .query_row((kind, parent), |row| row.get(0))?;
+    let mut statement = connection.prepare_cached(
+        "SELECT urn,name,created_ms FROM placement WHERE kind=?1 AND parent=?2 \
+         ORDER BY created_ms DESC, urn LIMIT ?3 OFFSET ?4",
+    )?;
+    let mut rows = statement.query(params![kind, parent, as_limit(limit), as_limit(start)])?;
+    let mut items = Vec::new();
+    while let Some(row) = rows.next()? {
+        let urn = urn_at(row, 0, "placement", "urn")?;
+        items.push(PlacedEntity {
+            name: text_at(row, 1, "placement", "name", urn.as_str())?.to_owned(),
+            created_ms: row.get(2)?,
+            urn,
+        });
+    }
+    Ok(Page {
+        total: total as usize,
+        items,
+    })
+}
+
+/// `None` if the entity is not placed, `Some(None)` if it stands at the root.
+#[expect(clippy::option_option, reason = "the shape that the trait asks for")]
+pub(crate) fn placement_parent(
+    connection: &Connection,
+    urn: &Urn,
+) -> Result<Option<Option<Urn>>, EngineError> {
+    let mut statement =
+        connection.prepare_cached("SELECT parent FROM placement WHERE urn=?1 LIMIT 1")?;
+    let mut rows = statement.query([urn.as_str()])?;
+    let Some(row) = rows.next()? else {
+        return Ok(None);
+    };
+    if text_at(row, 0, "placement", "parent", urn.as_str())?.is_empty() {
+        return Ok(Some(None));
+    }
+    urn_at(row, 0, "placement", "parent").map(|parent| Some(Some(parent)))
+}
+
+/// The chain of parents, nearest first; it ends before an entity that it has met already.
+pub(crate) fn ancestors(
+    connection: &Connection,
+    urn: &Urn,
+    max: usize,
+) -> Result<Vec<Urn>, EngineError> {
+    let mut chain: Vec<Urn> = Vec::new();
+    while chain.len() < max {
+        let below = chain.last().unwrap_or(urn);
+        match placement_parent(connection, below)?.flatten() {
+            Some(parent) if parent != *urn && !chain.contains(&parent) => chain.push(parent),
+            _ => break,
+        }
+    }
+    Ok(chain)
+}
+
+pub(crate) fn placements_named(
+    connection: &Connection,
+    kind: &str,
+    parent: Option<&Urn>,
+    name: &str,
+) -> Result<Vec<Urn>, EngineError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT urn FROM placement WHERE kind=?1 AND parent=?2 AND name=?3 ORDER BY urn",
+    )?;
+    let mut rows = statement.query((kind, parent_text(parent), name))?;
+    let mut urns = Vec::new();
+    while let Some(row) = rows.next()? {
+        urns.push(urn_at(row, 0, "placement", "urn")?);
+    }
+    Ok(urns)
+}
+
+pub(crate) fn placement_any_child(
+    connection: &Connection,
+    kind: &str,
+    parent: &Urn,
+) -> Result<Option<Urn>, EngineError> {
+    let mut statement = connection
+        .prepare_cached("SELECT urn FROM placement WHERE kind=?1 AND parent=?2 LIMIT 1")?;
+    let mut rows = statement.query((kind, parent.as_str()))?;
+    let row = rows.next()?;
+    row.map(|row| urn_at(row, 0, "placement", "urn"))
+        .transpose()
+}
+
+/// Who points at `destination` from the given aspect.
+pub(crate) fn edges_into(
+    connection: &Connection,
+    destination: &Urn,
+    aspect: AspectName,
+) -> Result<Vec<Related>, EngineError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT relationship,source,aspect FROM edge WHERE destination=?1 AND aspect=?2 \
+         ORDER BY relationship, source",
+    )?;
+    let mut rows = statement.query((destination.as_str(), aspect.as_str()))?;
+    let mut related = Vec::new();
+    while let Some(row) = rows.next()? {
+        related.extend(related_at(row)?);
+    }
+    Ok(related)
+}
+
+pub(crate) fn edges(
+    connection: &Connection,
+    urn: &Urn,
+    outgoing: bool,
+    relationships: &[&str],
+    start: usize,
+    limit: usize,
+) -> Result<Page<Related>, EngineError> {
+    let (near, far) = if outgoing {
+        ("source", "destination")
+    } else {
+        ("destination", "source")
+    };
+    let filter = if relationships.is_empty() {
+        String::new()
+    } else {
+        format!(
+            " AND relationship IN ({})",
+            vec!["?"; relationships.len()].join(",")
+        )
+    };
+    let condition = format!("FROM edge WHERE {near}=?{filter}");
+    let bound = || {
+        std::iter::once(urn.as_str())
+            .chain(relationships.iter().copied())
+            .map(ToSqlOutput::from)
+    };
+    let total: i64 = connection
+        .prepare_cached(&format!("SELECT count(*) {condition}"))?
+        .query_row(params_from_iter(bound()), |row| row.get(0))?;
+    let mut statement = connection.prepare_cached(&format!(
+        "SELECT relationship,{far},aspect {condition} ORDER BY relationship,{far},aspect \
+         LIMIT ? OFFSET ?"
+    ))?;
+    let page = [as_limit(limit), as_limit(start)].map(ToSqlOutput::from);
+    let mut rows = statement.query(params_from_iter(bound().chain(page)))?;
+    let mut items = Vec::new();
+    while let Some(row) = rows.next()? {
+        items.extend(related_at(row)?);
+    }
+    Ok(Page {
+        total: total as usize,
+        items,
+    })
+}
+
+pub(crate) fn timeseries(
+    connection: &Connection,
+    key: &AspectKey,
+    limit: usize,
+) -> Result<Vec<TimeseriesRow>, EngineError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT time_ms,id,metadata,systemmetadata FROM timeseries WHERE urn=?1 AND aspect=?2 \
+         ORDER BY time_ms DESC, id DESC LIMIT ?3",
+    )?;
+    let urn = key.urn.as_str();
+    let mut rows = statement.query((urn, key.aspect.as_str(), as_limit(limit)))?;
+    let mut points = Vec::new();
+    while let Some(row) = rows.next()? {
+        points.push(TimeseriesRow {
+            time_ms: row.get(0)?,
+            id: text_at(row, 1, "timeseries", "id", urn)?.to_owned(),
+            metadata: text_at(row, 2, "timeseries", "metadata", urn)?.to_owned(),
+            system_metadata: row.get(3)?,
+        });
+    }
+    Ok(points)
+}
+
+/// Changes behind a position. Aspects that the registry does not know are passed over without counting, so that
+/// an empty answer always means the end of the log.
+pub(crate) fn changes(
+    connection: &Connection,
+    after: i64,
+    limit: usize,
+) -> Result<Vec<Change>, EngineError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT aspect,position,urn,kind,logical_version,time_ms,actor FROM change_log \
+         WHERE position>?1 ORDER BY position",
+    )?;
+    let mut rows = statement.query([after])?;
+    let mut changes = Vec::new();
+    while changes.len() < limit {
+        let Some(row) = rows.next()? else { break };
+        let position: i64 = row.get(1)?;
+        let key = position.to_string();
+        let Some(aspect) = aspect_name(row, 0, "change_log", &key)? else {
+            continue;
+        };
+        let kind = match text_at(row, 3, "change_log", "kind", &key)? {
+            "put" => ChangeKind::Put,
+            "delete" => ChangeKind::Delete,
+            other => return Err(damaged("change_log", "kind", &key, &format!("'{other}'"))),
+        };
+        changes.push(Change {
+            position,
+            key: AspectKey {
+                urn: urn_at(row, 2, "change_log", "urn")?,
+                aspect,
+            },
+            kind,
+            logical_version: row.get(4)?,
+            time_ms: row.get(5)?,
+            actor: text_at(row, 6, "change_log", "actor", &key)?.to_owned(),
+        });
+    }
+    Ok(changes)
+}
+
+/// How the parent of a root stands in the table.
+pub(crate) fn parent_text(parent: Option<&Urn>) -> &str {
+    parent.map_or("", Urn::as_str)
+}
+
+/// Reads six columns, `version` first, in the order of the table.
+fn stored_aspect(row: &Row<'_>, first: usize, urn: &str) -> Result<StoredAspect, EngineError> {
+    let text = |offset: usize, column| text_at(row, first + offset, ASPECTS, column, urn);
+    Ok(StoredAspect {
+        version: row.get(first)?,
+        metadata: text(1, "metadata")?.to_owned(),
+        system_metadata: optional_text_at(row, first + 2, "systemmetadata", urn)?,
+        created_on_ms: row.get(first + 3)?,
+        created_by: text(4, "createdby")?.to_owned(),
+        created_for: optional_text_at(row, first + 5, "createdfor", urn)?,
+    })
+}
+
+fn related_at(row: &Row<'_>) -> Result<Option<Related>, EngineError> {
+    let urn = urn_at(row, 1, "edge", "urn")?;
+    let Some(aspect) = aspect_name(row, 2, "edge", urn.as_str())? else {
+        return Ok(None);
+    };
+    Ok(Some(Related {
+        relationship: text_at(row, 0, "edge", "relationship", urn.as_str())?.to_owned(),
+        urn,
+        aspect,
+    }))
+}
+
+fn aspect_name(
+    row: &Row<'_>,
+    index: usize,
+    table: &'static str,
+    key: &str,
+) -> Result<Option<AspectName>, EngineError> {
+    Ok(Registry::get().aspect(text_at(row, index, table, "aspect", key)?))
+}
+
+pub(crate) fn urn_at(
+    row: &Row<'_>,
+    index: usize,
+    table: &'static str,
+    column: &'static str,
+) -> Result<Urn, EngineError> {
+    let text = text_at(row, index, table, column, "unknown")?;
+    Urn::parse(text).map_err(|error| damaged(table, column, text, &error.to_string()))
+}
+
+pub(crate) fn text_at<'r>(
+    row: &'r Row<'_>,
+    index: usize,
+    table: &'static str,
+    column: &'static str,
+    key: &str,
+) -> Result<&'r str, EngineError> {
+    match row.get_ref(index)? {
+        ValueRef::Text(bytes) => std::str::from_utf8(bytes)
+            .map_err(|error| damaged(table, column, key, &error.to_string())),
+        other => Err(damaged(
+            table,
+            column,
+            key,
+            &format!("{} instead of text", other.data_type()),
+        )),
+    }
+}
+
+fn optional_text_at(
+    row: &Row<'_>,
+    index: usize,
+    column: &'static str,
+    key: &str,
+) -> Result<Option<String>, EngineError> {
+    if matches!(row.get_ref(index)?, ValueRef::Null) {
+        return Ok(None);
+    }
+    text_at(row, index, ASPECTS, column, key).map(|text| Some(text.to_owned()))
+}
+
+fn damaged(table: &'static str, column: &'static str, key: &str, reason: &str) -> EngineError {
+    EngineError::Store(StoreError::Corrupt {
+        table,
+        column,
+        key: key.to_owned(),
+        reason: reason.to_owned(),
+    })
+}
+
+fn as_limit(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

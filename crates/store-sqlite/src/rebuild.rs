@@ -1,0 +1,88 @@
+//! Recomputing what is derived, on the writer, in one transaction.
+
+use docent_model::{Derived, Registry, Urn, derive};
+use docent_store::RebuildReport;
+use rusqlite::Connection;
+use serde_json::Value;
+
+use crate::error::EngineError;
+use crate::{derived, read};
+
+/// The progress is told once per so many aspects.
+const PROGRESS_STEP: u64 = 1000;
+
+/// Derived rows whose aspect is not there.
+const ORPHANS: [&str; 2] = [
+    "DELETE FROM edge WHERE NOT EXISTS (SELECT 1 FROM metadata_aspect_v2 AS a \
+     WHERE a.urn=edge.source AND a.aspect=edge.aspect AND a.version=0)",
+    "DELETE FROM placement WHERE NOT EXISTS (SELECT 1 FROM metadata_aspect_v2 AS a \
+     WHERE a.urn=placement.urn AND a.aspect=placement.aspect AND a.version=0)",
+];
+
+pub(crate) fn rebuild(
+    connection: &mut Connection,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<RebuildReport, EngineError> {
+    let transaction =
+        connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    let report = mend(&transaction, progress)?;
+    transaction.commit()?;
+    Ok(report)
+}
+
+fn mend(
+    connection: &Connection,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<RebuildReport, EngineError> {
+    let total = latest_count(connection)?;
+    let mut report = RebuildReport::default();
+    let mut statement = connection.prepare(
+        "SELECT urn,aspect,metadata FROM metadata_aspect_v2 WHERE version=0 ORDER BY urn,aspect",
+    )?;
+    let mut rows = statement.query([])?;
+    progress(0, total);
+    while let Some(row) = rows.next()? {
+        let urn = read::text_at(row, 0, read::ASPECTS, "urn", "unknown")?;
+        let aspect = read::text_at(row, 1, read::ASPECTS, "aspect", urn)?;
+        let metadata = read::text_at(row, 2, read::ASPECTS, "metadata", urn)?;
+        if let Some(expected) = expected(urn, aspect, metadata) {
+            let mended = derived::replace(connection, urn, aspect, &expected)?;
+            report.mended += u64::from(mended);
+        } else {
+            tracing::warn!(
+                urn,
+                aspect,
+                "an unreadable aspect keeps its derived rows; see `docent check`"
+            );
+        }
+        report.aspects += 1;
+        if report.aspects % PROGRESS_STEP == 0 {
+            progress(report.aspects, total);
+        }
+    }
+    for sql in ORPHANS {
+        report.orphans += connection.execute(sql, [])? as u64;
+    }
+    progress(report.aspects, total);
+    Ok(report)
+}
+
+pub(crate) fn latest_count(connection: &Connection) -> Result<u64, EngineError> {
+    let count: i64 = connection.query_row(
+        "SELECT count(*) FROM metadata_aspect_v2 WHERE version=0",
+        [],
+        |row| row.get(0),
+    )?;
+    Ok(count as u64)
+}
+
+/// The rows that follow from a stored aspect; `None` if it is not readable. Nothing follows from an aspect that
+/// the registry does not know.
+fn expected(urn: &str, aspect: &str, metadata: &str) -> Option<Derived> {
+    let urn = Urn::parse(urn).ok()?;
+    let value: Value = serde_json::from_str(metadata).ok()?;
+    Some(match Registry::get().aspect(aspect) {
+        Some(aspect) => derive(&urn, aspect, &value),
+        None => Derived::default(),
+    })
+}

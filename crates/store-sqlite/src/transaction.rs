@@ -1,0 +1,220 @@
+//! A transaction as a piece of work sees it. Nothing here waits: every future is ready when it is first asked.
+
+use async_trait::async_trait;
+use docent_model::{AspectName, Urn};
+use docent_store::{
+    AspectKey, AspectWrite, Effect, Related, StoreError, StoredAspect, TimeseriesRow, Transaction,
+};
+use rusqlite::{Connection, params};
+
+use crate::error::EngineError;
+use crate::{derived, read};
+
+/// Borrows the writer's connection for one piece of work.
+pub(crate) struct SqliteTransaction<'c> {
+    connection: &'c mut Connection,
+    /// A list of writes failed half-way. Such a transaction is never kept, whatever the work makes of the error.
+    pub(crate) failed: bool,
+}
+
+impl<'c> SqliteTransaction<'c> {
+    pub(crate) fn new(connection: &'c mut Connection) -> Self {
+        Self {
+            connection,
+            failed: false,
+        }
+    }
+}
+
+#[async_trait]
+impl Transaction for SqliteTransaction<'_> {
+    async fn aspects_get(
+        &mut self,
+        keys: &[AspectKey],
+    ) -> Result<Vec<Option<StoredAspect>>, StoreError> {
+        let read = |key| read::latest(self.connection, key);
+        Ok(keys.iter().map(read).collect::<Result<_, _>>()?)
+    }
+
+    async fn aspect_names(&mut self, urn: &Urn) -> Result<Vec<AspectName>, StoreError> {
+        Ok(read::aspect_names(self.connection, urn)?)
+    }
+
+    async fn rows_count(&mut self, urn: &Urn) -> Result<(u64, u64), StoreError> {
+        Ok(read::rows_count(self.connection, urn)?)
+    }
+
+    async fn placement_parent(&mut self, urn: &Urn) -> Result<Option<Option<Urn>>, StoreError> {
+        Ok(read::placement_parent(self.connection, urn)?)
+    }
+
+    async fn placements_named(
+        &mut self,
+        kind: &str,
+        parent: Option<&Urn>,
+        name: &str,
+    ) -> Result<Vec<Urn>, StoreError> {
+        Ok(read::placements_named(self.connection, kind, parent, name)?)
+    }
+
+    async fn placement_any_child(
+        &mut self,
+        kind: &str,
+        parent: &Urn,
+    ) -> Result<Option<Urn>, StoreError> {
+        Ok(read::placement_any_child(self.connection, kind, parent)?)
+    }
+
+    async fn edges_into(
+        &mut self,
+        destination: &Urn,
+        aspect: AspectName,
+    ) -> Result<Vec<Related>, StoreError> {
+        Ok(read::edges_into(self.connection, destination, aspect)?)
+    }
+
+    async fn write(&mut self, writes: &[AspectWrite]) -> Result<(), StoreError> {
+        for write in writes {
+            if let Err(error) = carry_out(self.connection, write) {
+                self.failed = true;
+                return Err(error.into());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn carry_out(connection: &Connection, write: &AspectWrite) -> Result<(), EngineError> {
+    let key = &write.key;
+    match &write.effect {
+        Effect::Put {
+            row,
+            history,
+            prune_through,
+            derived,
+            logical_version,
+        } => {
+            if let Some(history) = history {
+                put_row(connection, key, history.version, history)?;
+            }
+            put_row(connection, key, 0, row)?;
+            if let Some(prune_through) = prune_through {
+                connection
+                    .prepare_cached(
+                        "DELETE FROM metadata_aspect_v2 \
+                         WHERE urn=?1 AND aspect=?2 AND version BETWEEN 1 AND ?3",
+                    )?
+                    .execute(params![
+                        key.urn.as_str(),
+                        key.aspect.as_str(),
+                        prune_through
+                    ])?;
+            }
+            derived::replace(connection, key.urn.as_str(), key.aspect.as_str(), derived)?;
+            log(
+                connection,
+                key,
+                "put",
+                *logical_version,
+                row.created_on_ms,
+                &row.created_by,
+            )
+        }
+        Effect::Touch { system_metadata } => {
+            connection
+                .prepare_cached(
+                    "UPDATE metadata_aspect_v2 SET systemmetadata=?3 \
+                     WHERE urn=?1 AND aspect=?2 AND version=0",
+                )?
+                .execute((key.urn.as_str(), key.aspect.as_str(), system_metadata))?;
+            Ok(())
+        }
+        Effect::Delete { time_ms, actor } => {
+            for sql in [
+                "DELETE FROM metadata_aspect_v2 WHERE urn=?1 AND aspect=?2",
+                "DELETE FROM timeseries WHERE urn=?1 AND aspect=?2",
+            ] {
+                connection
+                    .prepare_cached(sql)?
+                    .execute((key.urn.as_str(), key.aspect.as_str()))?;
+            }
+            derived::remove(connection, key)?;
+            log(connection, key, "delete", 0, *time_ms, actor)
+        }
+        Effect::Timeseries(point) => put_point(connection, key, point),
+    }
+}
+
+fn put_row(
+    connection: &Connection,
+    key: &AspectKey,
+    version: i64,
+    row: &StoredAspect,
+) -> Result<(), EngineError> {
+    connection
+        .prepare_cached(
+            "INSERT INTO metadata_aspect_v2 \
+             (urn,aspect,version,metadata,systemmetadata,createdon,createdby,createdfor) \
+             VALUES (?1,?2,?3,?4,?5,?6,?7,?8) \
+             ON CONFLICT (urn,aspect,version) DO UPDATE SET metadata=excluded.metadata, \
+             systemmetadata=excluded.systemmetadata, createdon=excluded.createdon, \
+             createdby=excluded.createdby, createdfor=excluded.createdfor",
+        )?
+        .execute(params![
+            key.urn.as_str(),
+            key.aspect.as_str(),
+            version,
+            row.metadata,
+            row.system_metadata,
+            row.created_on_ms,
+            row.created_by,
+            row.created_for
+        ])?;
+    Ok(())
+}
+
+fn put_point(
+    connection: &Connection,
+    key: &AspectKey,
+    point: &TimeseriesRow,
+) -> Result<(), EngineError> {
+    connection
+        .prepare_cached(
+            "INSERT INTO timeseries (urn,aspect,time_ms,id,metadata,systemmetadata) \
+             VALUES (?1,?2,?3,?4,?5,?6) ON CONFLICT (urn,aspect,time_ms,id) \
+             DO UPDATE SET metadata=excluded.metadata, systemmetadata=excluded.systemmetadata",
+        )?
+        .execute(params![
+            key.urn.as_str(),
+            key.aspect.as_str(),
+            point.time_ms,
+            point.id,
+            point.metadata,
+            point.system_metadata
+        ])?;
+    Ok(())
+}
+
+fn log(
+    connection: &Connection,
+    key: &AspectKey,
+    kind: &str,
+    logical_version: i64,
+    time_ms: i64,
+    actor: &str,
+) -> Result<(), EngineError> {
+    connection
+        .prepare_cached(
+            "INSERT INTO change_log (urn,aspect,kind,logical_version,time_ms,actor) \
+             VALUES (?1,?2,?3,?4,?5,?6)",
+        )?
+        .execute(params![
+            key.urn.as_str(),
+            key.aspect.as_str(),
+            kind,
+            logical_version,
+            time_ms,
+            actor
+        ])?;
+    Ok(())
+}

@@ -1,0 +1,185 @@
+//! Damage done past the engine is found by the check, and by the rebuild where it can be mended.
+
+use docent_model::{AspectName, Registry, derive};
+use docent_store::{AspectKey, RebuildReport, Store};
+use docent_store_sqlite::SqliteStore;
+use serde_json::{Value, json};
+
+use super::{Place, dataset, domain, put};
+
+async fn put_value(store: &SqliteStore, key: &AspectKey, value: &Value) {
+    let derived = derive(&key.urn, key.aspect, value);
+    put(store, key, &value.to_string(), derived).await.unwrap();
+}
+
+/// A dataset with history in a domain, with their key aspects.
+async fn healthy(place: &Place) -> SqliteStore {
+    let store = place.open();
+    for urn in [dataset("t"), domain("d")] {
+        let registry = Registry::get();
+        let aspect = registry.entity(urn.entity_type()).unwrap().key_aspect;
+        let value = registry.key_aspect_value(&urn).unwrap();
+        put_value(&store, &AspectKey::new(&urn, aspect), &value).await;
+    }
+    let properties = AspectKey::new(&domain("d"), AspectName::DOMAIN_PROPERTIES);
+    put_value(&store, &properties, &json!({"name": "D"})).await;
+    let domains = AspectKey::new(&dataset("t"), AspectName::DOMAINS);
+    for list in [json!([]), json!([domain("d")])] {
+        put_value(&store, &domains, &json!({"domains": list})).await;
+    }
+    assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
+    store
+}
+
+async fn findings_after(damage: &str) -> Vec<String> {
+    let place = Place::new();
+    let store = healthy(&place).await;
+    assert!(place.raw().execute(damage, []).unwrap() > 0, "{damage}");
+    store.check().await.unwrap()
+}
+
+#[tokio::test]
+async fn each_kind_of_damage_is_one_finding() {
+    for (damage, sentence) in [
+        ("DELETE FROM edge", "derived rows that do not follow"),
+        (
+            "UPDATE placement SET name = 'other'",
+            "derived rows that do not follow",
+        ),
+        (
+            "UPDATE placement SET created_ms = 99",
+            "derived rows that do not follow",
+        ),
+        (
+            "INSERT INTO edge VALUES ('urn:li:dataset:x', 'domains', 'AssociatedWith', 'urn:li:domain:d')",
+            "rows in table edge that follow from its aspect domains",
+        ),
+        (
+            "INSERT INTO placement VALUES ('urn:li:domain:x', 'domainProperties', 'domain', '', 'X', 0)",
+            "rows in table placement that follow from its aspect domainProperties",
+        ),
+        (
+            "UPDATE metadata_aspect_v2 SET metadata = '{' WHERE aspect = 'datasetKey'",
+            "has no JSON in version 0",
+        ),
+        (
+            "UPDATE metadata_aspect_v2 SET metadata = '{' WHERE version = 1",
+            "has no JSON in version 1",
+        ),
+        (
+            "UPDATE metadata_aspect_v2 SET systemmetadata = '[' WHERE version = 1",
+            "unreadable system metadata",
+        ),
+        (
+            "DELETE FROM metadata_aspect_v2 WHERE aspect = 'domainKey'",
+            "not its key aspect domainKey",
+        ),
+        (
+            "UPDATE metadata_aspect_v2 SET version = 2 WHERE version = 1",
+            "version 2 in its history although its latest version is 2",
+        ),
+        (
+            "UPDATE metadata_aspect_v2 SET version = -1 WHERE version = 1",
+            "has history but no latest version",
+        ),
+        (
+            "WITH RECURSIVE n (i) AS (SELECT 101 UNION ALL SELECT i + 1 FROM n WHERE i < 120) \
+             INSERT INTO metadata_aspect_v2 SELECT urn, 'status', CASE i WHEN 101 THEN 0 ELSE i END, \
+             '{}', '{\"version\":\"200\"}', 0, '', NULL FROM n, metadata_aspect_v2 \
+             WHERE aspect = 'datasetKey' \
+             UNION ALL SELECT urn, 'status', 121, '{}', NULL, 0, '', NULL \
+             FROM metadata_aspect_v2 WHERE aspect = 'datasetKey'",
+            "has 21 versions",
+        ),
+    ] {
+        let findings = findings_after(damage).await;
+        assert_eq!(findings.len(), 1, "{damage}: {findings:?}");
+        assert!(findings[0].contains(sentence), "{damage}: {findings:?}");
+    }
+}
+
+#[tokio::test]
+async fn history_without_a_latest_version_is_found() {
+    let findings =
+        findings_after("DELETE FROM metadata_aspect_v2 WHERE aspect = 'domains' AND version = 0")
+            .await;
+    assert!(
+        findings
+            .iter()
+            .any(|finding| finding.contains("no latest version")),
+        "{findings:?}"
+    );
+}
+
+#[tokio::test]
+async fn findings_are_bounded() {
+    let findings = findings_after(
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) \
+         INSERT INTO metadata_aspect_v2 SELECT 'urn:li:domain:' || i, 'status', 0, '{}', NULL, 0, '', NULL \
+         FROM n",
+    )
+    .await;
+    assert_eq!(findings.len(), 100);
+}
+
+#[tokio::test]
+async fn a_rebuild_mends_wrong_rows_and_removes_orphans() {
+    let place = Place::new();
+    let store = healthy(&place).await;
+    place
+        .raw()
+        .execute_batch(
+            "DELETE FROM edge;
+             UPDATE placement SET parent = 'urn:li:domain:elsewhere';
+             INSERT INTO edge VALUES ('urn:li:dataset:x', 'domains', 'AssociatedWith', 'urn:li:domain:d');
+             INSERT INTO edge VALUES ('urn:li:dataset:x', 'domains', 'AssociatedWith', 'urn:li:domain:e');
+             INSERT INTO placement VALUES ('urn:li:domain:x', 'domainProperties', 'domain', '', 'X', 0);",
+        )
+        .unwrap();
+    let report = store.rebuild(Box::new(|_, _| {})).await.unwrap();
+    let expected = RebuildReport {
+        aspects: 4,
+        mended: 2,
+        orphans: 3,
+    };
+    assert_eq!(report, expected);
+    assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
+    let again = store.rebuild(Box::new(|_, _| {})).await.unwrap();
+    assert_eq!((again.mended, again.orphans), (0, 0));
+}
+
+#[tokio::test]
+async fn a_damaged_row_is_an_error_that_names_it() {
+    let place = Place::new();
+    let store = healthy(&place).await;
+    place
+        .raw()
+        .execute_batch("UPDATE metadata_aspect_v2 SET metadata = x'ff' WHERE aspect = 'domains'")
+        .unwrap();
+    let key = AspectKey::new(&dataset("t"), AspectName::DOMAINS);
+    let error = store.aspects_read(&[key]).await.unwrap_err().to_string();
+    assert!(error.contains("metadata_aspect_v2"), "{error}");
+    assert!(error.contains(dataset("t").as_str()), "{error}");
+}
+
+#[tokio::test]
+async fn aspects_that_the_registry_does_not_know_are_left_out() {
+    let place = Place::new();
+    let store = healthy(&place).await;
+    place
+        .raw()
+        .execute_batch(
+            "INSERT INTO metadata_aspect_v2 SELECT urn, 'fromTheFuture', 0, '{}', NULL, 0, '', NULL
+             FROM metadata_aspect_v2 WHERE aspect = 'datasetKey';
+             INSERT INTO change_log SELECT 1000, urn, 'fromTheFuture', 'put', 1, 0, '' FROM change_log LIMIT 1;
+             INSERT INTO change_log SELECT 1001, urn, aspect, 'delete', 1, 0, '' FROM change_log LIMIT 1;",
+        )
+        .unwrap();
+    let entities = store.entities_read(&[dataset("t")]).await.unwrap();
+    let names: Vec<&str> = entities[0].iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["datasetKey", "domains"]);
+    let changes = store.changes_read(999, 1).await.unwrap();
+    assert_eq!(changes.len(), 1);
+    assert_eq!(changes[0].position, 1001);
+    assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
+}

@@ -1,0 +1,269 @@
+//! The database as files: locks, versions, reopening, backups.
+
+use docent_model::Derived;
+use docent_store::Store;
+use docent_store_sqlite::{OpenOptions, SqliteStore, restore};
+
+use super::{BESIDE, Place, put, raw, status, text};
+
+fn quiet(_done: u64, _total: u64) {}
+
+#[test]
+fn a_second_server_is_refused_and_a_command_is_not() {
+    let place = Place::new();
+    let server = place.open();
+    let refused = SqliteStore::open(&place.path, OpenOptions::default()).unwrap_err();
+    let expected = format!(
+        "another docent server already uses {}",
+        place.path.display()
+    );
+    assert!(refused.to_string().contains(&expected), "{refused}");
+    SqliteStore::open(&place.path, BESIDE).unwrap();
+    drop(server);
+    place.open();
+}
+
+#[tokio::test]
+async fn a_command_writes_beside_a_server_and_the_server_notices() {
+    let place = Place::new();
+    let server = place.open();
+    put(&server, &status("a"), "1", Derived::default())
+        .await
+        .unwrap();
+    let before = server.commit_stamp().unwrap();
+    assert_eq!(server.commit_stamp().unwrap(), before);
+
+    let command = SqliteStore::open(&place.path, BESIDE).unwrap();
+    put(&command, &status("b"), "2", Derived::default())
+        .await
+        .unwrap();
+    assert_ne!(server.commit_stamp().unwrap(), before);
+    assert_eq!(text(&server, &status("b")).await.as_deref(), Some("2"));
+
+    let before = server.commit_stamp().unwrap();
+    place
+        .raw()
+        .execute("DELETE FROM metadata_aspect_v2", [])
+        .unwrap();
+    assert_ne!(server.commit_stamp().unwrap(), before);
+    assert_eq!(text(&server, &status("b")).await, None);
+}
+
+#[test]
+fn a_database_that_is_not_there_is_made_only_on_request() {
+    let place = Place::new();
+    let refused = SqliteStore::open(&place.path, BESIDE).unwrap_err();
+    assert!(
+        refused.to_string().contains("there is no database at"),
+        "{refused}"
+    );
+    assert!(!place.path.exists());
+    let nowhere = place.directory.path().join("missing").join("docent.db");
+    let refused = SqliteStore::open(&nowhere, OpenOptions::default()).unwrap_err();
+    assert!(refused.to_string().contains("missing"), "{refused}");
+}
+
+#[test]
+fn a_database_of_a_newer_docent_is_refused_with_a_sentence() {
+    let place = Place::new();
+    drop(place.open());
+    let insert = "INSERT INTO docent_migration VALUES (9999, 'future', 'x', 0)";
+    place.raw().execute(insert, []).unwrap();
+    let refused = SqliteStore::open(&place.path, OpenOptions::default()).unwrap_err();
+    assert!(
+        refused.to_string().contains("written by a newer docent"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_file_that_is_no_database_is_refused_and_left_alone() {
+    let place = Place::new();
+    let text = "dear diary, ".repeat(1000);
+    std::fs::write(&place.path, &text).unwrap();
+    let refused = SqliteStore::open(&place.path, OpenOptions::default()).unwrap_err();
+    assert!(
+        refused.to_string().contains("is no SQLite database"),
+        "{refused}"
+    );
+    assert_eq!(std::fs::read_to_string(&place.path).unwrap(), text);
+}
+
+#[tokio::test]
+async fn what_was_written_is_there_after_reopening_and_no_log_is_left() {
+    let place = Place::new();
+    let store = place.open();
+    for content in ["1", "2"] {
+        put(&store, &status("a"), content, Derived::default())
+            .await
+            .unwrap();
+    }
+    drop(store);
+    assert!(!place.directory.path().join("docent.db-wal").exists());
+    let store = place.open();
+    assert_eq!(text(&store, &status("a")).await.as_deref(), Some("2"));
+    let former = store.aspect_read_version(&status("a"), 1).await.unwrap();
+    assert_eq!(former.unwrap().metadata, "1");
+}
+
+#[test]
+fn commits_are_durable_and_reads_do_not_share_a_counter() {
+    let place = Place::new();
+    let _store = place.open();
+    let connection = place.raw();
+    let mode: String = connection
+        .query_row("PRAGMA journal_mode", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(mode, "wal");
+    let mut statement = connection.prepare("PRAGMA compile_options").unwrap();
+    let options = statement
+        .query_map([], |row| row.get::<_, String>(0))
+        .unwrap();
+    let options: Vec<String> = options.map(Result::unwrap).collect();
+    assert!(
+        options.contains(&"DEFAULT_MEMSTATUS=0".to_owned()),
+        "{options:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_restore_replaces_only_on_request_and_never_under_a_server() {
+    let place = Place::new();
+    let backup = place.directory.path().join("backup.db");
+    let store = place.open();
+    put(&store, &status("a"), "1", Derived::default())
+        .await
+        .unwrap();
+    store.backup(&backup, Box::new(quiet)).await.unwrap();
+    put(&store, &status("a"), "2", Derived::default())
+        .await
+        .unwrap();
+
+    let refused = restore(&backup, &place.path, true, &mut quiet).unwrap_err();
+    assert!(refused.to_string().contains("already uses"), "{refused}");
+    drop(store);
+    let refused = restore(&backup, &place.path, false, &mut quiet).unwrap_err();
+    assert!(refused.to_string().contains("exists already"), "{refused}");
+    assert_eq!(
+        text(&place.open(), &status("a")).await.as_deref(),
+        Some("2")
+    );
+
+    restore(&backup, &place.path, true, &mut quiet).unwrap();
+    assert_eq!(
+        text(&place.open(), &status("a")).await.as_deref(),
+        Some("1")
+    );
+}
+
+#[tokio::test]
+async fn a_log_that_a_killed_server_left_is_not_played_into_a_restored_database() {
+    let place = Place::new();
+    let backup = place.directory.path().join("backup.db");
+    let store = place.open();
+    put(&store, &status("a"), "1", Derived::default())
+        .await
+        .unwrap();
+    store.backup(&backup, Box::new(quiet)).await.unwrap();
+    put(&store, &status("a"), "2", Derived::default())
+        .await
+        .unwrap();
+    // What the disk of a server looks like that is killed now.
+    let killed = Place::new();
+    for suffix in ["", "-wal"] {
+        let name = |place: &Place| place.directory.path().join(format!("docent.db{suffix}"));
+        std::fs::copy(name(&place), name(&killed)).unwrap();
+    }
+    restore(&backup, &killed.path, true, &mut quiet).unwrap();
+    let store = killed.open();
+    assert_eq!(text(&store, &status("a")).await.as_deref(), Some("1"));
+    assert_eq!(
+        store.check().await.unwrap().len(),
+        1,
+        "only the key aspect is missing"
+    );
+}
+
+#[tokio::test]
+async fn only_a_healthy_backup_is_restored() {
+    let place = Place::new();
+    let target = place.directory.path().join("restored.db");
+    let attempt = |name: &str| {
+        let from = place.directory.path().join(name);
+        let refused = restore(&from, &target, false, &mut quiet)
+            .unwrap_err()
+            .to_string();
+        assert!(!target.exists(), "{refused}");
+        refused
+    };
+    std::fs::write(
+        place.directory.path().join("text"),
+        "dear diary ".repeat(1000),
+    )
+    .unwrap();
+    assert!(attempt("text").contains("is no SQLite database"));
+    std::fs::write(place.directory.path().join("empty"), "").unwrap();
+    assert!(attempt("empty").contains("is empty"));
+    assert!(attempt("missing").contains("missing"));
+
+    let store = place.open();
+    for number in 0..200 {
+        put(
+            &store,
+            &status(&number.to_string()),
+            &number.to_string(),
+            Derived::default(),
+        )
+        .await
+        .unwrap();
+    }
+    let broken = place.directory.path().join("broken");
+    store.backup(&broken, Box::new(quiet)).await.unwrap();
+    let mut bytes = std::fs::read(&broken).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle..middle + 4096].fill(0xA5);
+    std::fs::write(&broken, bytes).unwrap();
+    let refused = attempt("broken");
+    assert!(refused.contains("damaged"), "{refused}");
+
+    let newer = place.directory.path().join("newer");
+    store.backup(&newer, Box::new(quiet)).await.unwrap();
+    let insert = "INSERT INTO docent_migration VALUES (9999, 'future', 'x', 0)";
+    raw(&newer).execute(insert, []).unwrap();
+    assert!(attempt("newer").contains("newer docent"));
+}
+
+#[tokio::test]
+async fn writes_during_a_backup_neither_restart_it_nor_get_into_it() {
+    let place = Place::new();
+    let store = place.open();
+    let long = format!("\"{}\"", "x".repeat(4000));
+    for number in 0..600 {
+        put(&store, &status(&number.to_string()), &long, Derived::default())
+            .await
+            .unwrap();
+    }
+    let target = place.directory.path().join("backup.db");
+    let other = place.raw();
+    let (sender, steps) = std::sync::mpsc::channel();
+    let progress = move |done, total| {
+        // Between two steps, as long as it goes on.
+        other
+            .execute("UPDATE metadata_aspect_v2 SET metadata = metadata || ' '", [])
+            .unwrap();
+        sender.send((done, total)).unwrap();
+        assert!(done <= total);
+    };
+    store.backup(&target, Box::new(progress)).await.unwrap();
+    let steps: Vec<(u64, u64)> = steps.iter().collect();
+    assert!(steps.len() > 1, "{steps:?}");
+    assert!(steps.is_sorted(), "{steps:?}");
+    let altered: i64 = raw(&target)
+        .query_row(
+            "SELECT count(*) FROM metadata_aspect_v2 WHERE metadata LIKE '% '",
+            [],
+            |row| row.get(0),
+        )
+        .unwrap();
+    assert_eq!(altered, 0);
+}

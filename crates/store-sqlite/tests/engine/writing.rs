@@ -1,0 +1,210 @@
+//! The writer: groups, failures, other processes.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use docent_model::Derived;
+use docent_store::{Aborted, AspectWrite, Effect, Store, StoreError, Transaction, Work};
+use futures_util::FutureExt as _;
+use futures_util::future::join_all;
+
+use super::{Place, put, status, text};
+
+#[tokio::test]
+async fn writes_that_wait_together_are_committed_together() {
+    let place = Place::new();
+    let store = place.open();
+    // Another process holds the write lock, so that all of them are queued before any can begin.
+    let other = place.raw();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let before = store.writer_statistics();
+    let keys: Vec<_> = (0..200).map(|number| status(&number.to_string())).collect();
+    let writes = join_all(
+        keys.iter()
+            .map(|key| put(&store, key, "1", Derived::default())),
+    );
+    let release = async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        other.execute_batch("COMMIT").unwrap();
+    };
+    let (results, ()) = futures_util::future::join(writes, release).await;
+    assert!(results.iter().all(Result::is_ok));
+    let after = store.writer_statistics();
+    assert_eq!(after.jobs - before.jobs, 200);
+    let commits = after.commits - before.commits;
+    assert!((1..=4).contains(&commits), "{commits} commits");
+    assert_eq!(store.changes_read(0, 1000).await.unwrap().len(), 200);
+}
+
+#[tokio::test]
+async fn work_that_writes_nothing_is_no_commit() {
+    let place = Place::new();
+    let store = place.open();
+    put(&store, &status("a"), "1", Derived::default())
+        .await
+        .unwrap();
+    let (before, stamp) = (store.writer_statistics(), store.commit_stamp().unwrap());
+    put(&store, &status("a"), "1", Derived::default())
+        .await
+        .unwrap();
+    let after = store.writer_statistics();
+    assert_eq!(
+        (after.jobs, after.commits),
+        (before.jobs + 1, before.commits)
+    );
+    assert_eq!(store.commit_stamp().unwrap(), stamp);
+}
+
+#[tokio::test]
+async fn another_process_that_keeps_the_lock_makes_the_store_busy() {
+    let place = Place::new();
+    let store = place.open();
+    let other = place.raw();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let refused = put(&store, &status("a"), "1", Derived::default()).await;
+    assert!(matches!(refused, Err(StoreError::Busy)), "{refused:?}");
+    other.execute_batch("COMMIT").unwrap();
+    put(&store, &status("a"), "1", Derived::default())
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn more_waiting_work_than_the_queue_holds_is_refused() {
+    let place = Place::new();
+    let store = place.open();
+    let other = place.raw();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let keys: Vec<_> = (0..1500)
+        .map(|number| status(&number.to_string()))
+        .collect();
+    let writes = join_all(
+        keys.iter()
+            .map(|key| put(&store, key, "1", Derived::default())),
+    );
+    let release = async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        other.execute_batch("COMMIT").unwrap();
+    };
+    let (results, ()) = futures_util::future::join(writes, release).await;
+    let busy = |result: &&Result<(), StoreError>| matches!(result, Err(StoreError::Busy));
+    let refused = results.iter().filter(busy).count();
+    // The queue takes 1024, and the group that was waiting for the lock up to 256 more.
+    assert!(
+        (1500 - 1024 - 256..=1500 - 1024).contains(&refused),
+        "{refused}"
+    );
+    let done = results.iter().filter(|result| result.is_ok()).count();
+    assert_eq!(done + refused, 1500);
+    assert_eq!(store.changes_read(0, 2000).await.unwrap().len(), done);
+}
+
+#[tokio::test]
+async fn work_whose_caller_went_away_before_it_began_is_not_done() {
+    let place = Place::new();
+    let store = place.open();
+    let other = place.raw();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let (first, second) = (status("first"), status("second"));
+    let mut waiting = Box::pin(put(&store, &first, "1", Derived::default()));
+    assert!((&mut waiting).now_or_never().is_none());
+    // By now the writer has taken the first piece of work and waits for the lock.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let mut cut_off = Box::pin(put(&store, &second, "1", Derived::default()));
+    assert!((&mut cut_off).now_or_never().is_none());
+    drop(cut_off);
+    other.execute_batch("COMMIT").unwrap();
+    waiting.await.unwrap();
+    put(&store, &status("third"), "1", Derived::default())
+        .await
+        .unwrap();
+    assert_eq!(text(&store, &first).await.as_deref(), Some("1"));
+    assert_eq!(text(&store, &second).await, None);
+}
+
+/// Work that misbehaves after a write.
+enum Misbehaving {
+    Panics,
+    Waits,
+    /// Goes on after a write that the database refused.
+    IgnoresFailure,
+}
+
+#[async_trait]
+impl Work for Misbehaving {
+    async fn run(&mut self, tx: &mut dyn Transaction) -> Result<(), Aborted> {
+        tx.write(&[deletion("kept")]).await?;
+        match self {
+            Self::Panics => panic!("on purpose"),
+            Self::Waits => std::future::pending().await,
+            Self::IgnoresFailure => {
+                // The table's own condition refuses this row.
+                let refused = tx.write(&[unacceptable()]).await;
+                assert!(refused.is_err());
+                Ok(())
+            }
+        }
+    }
+}
+
+fn deletion(name: &str) -> AspectWrite {
+    let effect = Effect::Delete {
+        time_ms: 7,
+        actor: "urn:li:corpuser:tester".to_owned(),
+    };
+    AspectWrite {
+        key: status(name),
+        effect,
+    }
+}
+
+fn unacceptable() -> AspectWrite {
+    deletion("refused")
+}
+
+#[tokio::test]
+async fn misbehaving_work_is_rolled_back_alone_and_the_writer_lives_on() {
+    let place = Place::new();
+    let store = place.open();
+    put(&store, &status("kept"), "1", Derived::default())
+        .await
+        .unwrap();
+    place
+        .raw()
+        .execute_batch(&format!(
+            "CREATE TRIGGER refuse BEFORE INSERT ON change_log WHEN new.urn = '{}' \
+             BEGIN SELECT RAISE(ABORT, 'refused'); END",
+            status("refused").urn
+        ))
+        .unwrap();
+    for grouped in [false, true] {
+        for (work, reason) in [
+            (Misbehaving::Panics, "on purpose"),
+            (Misbehaving::Waits, "waited"),
+            (Misbehaving::IgnoresFailure, "had failed"),
+        ] {
+            let other = place.raw();
+            if grouped {
+                other.execute_batch("BEGIN IMMEDIATE").unwrap();
+            }
+            let neighbour = status(&format!("{reason}{grouped}"));
+            let ((), failed, passed) = tokio::join!(
+                async {
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                    if grouped {
+                        other.execute_batch("COMMIT").unwrap();
+                    }
+                },
+                store.run(Box::new(work)),
+                put(&store, &neighbour, "1", Derived::default()),
+            );
+            let StoreError::Other(source) = failed.unwrap_err() else {
+                panic!("{reason}: not an error of its own kind")
+            };
+            assert!(source.to_string().contains(reason), "{source}");
+            passed.unwrap();
+            assert_eq!(text(&store, &status("kept")).await.as_deref(), Some("1"));
+            assert_eq!(text(&store, &neighbour).await.as_deref(), Some("1"));
+        }
+    }
+}

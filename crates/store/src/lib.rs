@@ -1,0 +1,139 @@
+//! The border between Docent and its databases.
+//!
+//! [`Store`] is what an engine offers: reads of aspects, of the rows derived from them and of the change log,
+//! and [`transact`], which runs a piece of [`Work`] in one transaction. Work sees the database through
+//! [`Transaction`]: it reads (and thereby locks) what it needs, decides, and hands over one list of
+//! [`AspectWrite`]s. So an engine speaks SQL and decides nothing, and the catalog decides and speaks no SQL.
+//!
+//! What a write does to versions and history is engine-independent too: [`version`].
+//!
+//! To add an engine: implement the two traits, run the conformance suite (`suite`, behind the feature of the
+//! same name) over it, and name it in the binary. To add a query: a method here, a test in the suite, and the
+//! SQL in each engine.
+
+mod error;
+mod rows;
+#[cfg(feature = "suite")]
+pub mod suite;
+mod transaction;
+pub mod version;
+
+use std::fmt::Debug;
+use std::path::Path;
+
+use async_trait::async_trait;
+use docent_model::{AspectName, Urn};
+
+pub use error::StoreError;
+pub use rows::{
+    AspectKey, AspectWrite, Change, ChangeKind, Effect, Page, PlacedEntity, Related, StoredAspect,
+    TimeseriesRow,
+};
+pub use transaction::{Aborted, Transaction, Work, transact};
+
+/// An engine. All reads see the last committed write.
+#[async_trait]
+pub trait Store: Send + Sync + Debug {
+    /// The latest version of each aspect asked for, in the order of the keys, from one consistent snapshot.
+    async fn aspects_read(
+        &self,
+        keys: &[AspectKey],
+    ) -> Result<Vec<Option<StoredAspect>>, StoreError>;
+
+    /// One row by its row version (0 is the latest).
+    async fn aspect_read_version(
+        &self,
+        key: &AspectKey,
+        version: i64,
+    ) -> Result<Option<StoredAspect>, StoreError>;
+
+    /// All latest aspects of each entity, in the order of the URNs.
+    async fn entities_read(
+        &self,
+        urns: &[Urn],
+    ) -> Result<Vec<Vec<(AspectName, StoredAspect)>>, StoreError>;
+
+    /// URNs that have the aspect, in URN order, behind `after`. Given an entity's key aspect it lists the
+    /// entities of that type.
+    async fn urns_list(
+        &self,
+        entity_type: &str,
+        aspect: AspectName,
+        after: Option<&Urn>,
+        limit: usize,
+    ) -> Result<Vec<Urn>, StoreError>;
+
+    /// The entities that stand directly below `parent` (below no parent if `None`) in the tree of their kind,
+    /// newest first; `total` counts all of them.
+    async fn placements_list(
+        &self,
+        kind: &str,
+        parent: Option<&Urn>,
+        start: usize,
+        limit: usize,
+    ) -> Result<Page<PlacedEntity>, StoreError>;
+
+    /// For each URN the chain of its parents, nearest first, at most `max` long; cycles end the chain.
+    async fn placement_ancestors(
+        &self,
+        urns: &[Urn],
+        max: usize,
+    ) -> Result<Vec<Vec<Urn>>, StoreError>;
+
+    /// The entities that `urn` points at (`outgoing`) or that point at it, by relationship and URN. An empty
+    /// list of relationships means all of them.
+    async fn edges_list(
+        &self,
+        urn: &Urn,
+        outgoing: bool,
+        relationships: &[&str],
+        start: usize,
+        limit: usize,
+    ) -> Result<Page<Related>, StoreError>;
+
+    /// Time series values of one aspect of one entity, newest first.
+    async fn timeseries_list(
+        &self,
+        key: &AspectKey,
+        limit: usize,
+    ) -> Result<Vec<TimeseriesRow>, StoreError>;
+
+    /// Committed changes behind a position of the log, in commit order.
+    async fn changes_read(&self, after: i64, limit: usize) -> Result<Vec<Change>, StoreError>;
+
+    /// A number that differs from the one before whenever anything was committed in between, by this process
+    /// or by another. Cheap enough to ask on every request.
+    fn commit_stamp(&self) -> Result<u64, StoreError>;
+
+    /// Runs the work in one transaction: all of it is committed durably, or nothing. Work that aborts by its
+    /// own decision is rolled back and is no error of the store. Use [`transact`].
+    async fn run(&self, work: Box<dyn Work>) -> Result<(), StoreError>;
+
+    /// Recomputes every derived row from the aspects; says how many differed. `progress` is told (done, total).
+    async fn rebuild(
+        &self,
+        progress: Box<dyn FnMut(u64, u64) + Send>,
+    ) -> Result<RebuildReport, StoreError>;
+
+    /// Writes a consistent copy of everything to a new file while the store stays in use.
+    async fn backup(
+        &self,
+        target: &Path,
+        progress: Box<dyn FnMut(u64, u64) + Send>,
+    ) -> Result<(), StoreError>;
+
+    /// Looks for damage: the engine's own integrity check, and invariants between the tables. Each finding is
+    /// one sentence; none means healthy.
+    async fn check(&self) -> Result<Vec<String>, StoreError>;
+}
+
+/// What [`Store::rebuild`] did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RebuildReport {
+    /// Aspects read.
+    pub aspects: u64,
+    /// Aspects whose derived rows were not what the aspect says, now mended.
+    pub mended: u64,
+    /// Derived rows without an aspect, now removed.
+    pub orphans: u64,
+}

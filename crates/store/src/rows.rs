@@ -1,0 +1,113 @@
+//! The rows that cross the border.
+
+use docent_model::{AspectName, Derived, EpochMillis, Urn};
+
+/// Which aspect of which entity.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AspectKey {
+    pub urn: Urn,
+    pub aspect: AspectName,
+}
+
+impl AspectKey {
+    pub fn new(urn: &Urn, aspect: AspectName) -> Self {
+        Self {
+            urn: urn.clone(),
+            aspect,
+        }
+    }
+}
+
+/// A row of the aspect table without its key. `metadata` is the JSON text exactly as it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredAspect {
+    pub version: i64,
+    pub metadata: String,
+    pub system_metadata: Option<String>,
+    pub created_on_ms: EpochMillis,
+    pub created_by: String,
+    pub created_for: Option<String>,
+}
+
+/// One change to one aspect, decided by [`crate::version`] or by the catalog; the engine only carries it out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AspectWrite {
+    pub key: AspectKey,
+    pub effect: Effect,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly every effect is a put; boxing it would cost an allocation per write"
+)]
+pub enum Effect {
+    /// Row 0 becomes `row`; what it was is kept as `history` under its logical version, history rows up to `prune_through` go; the rows derived
+    /// from the aspect are replaced and the change is logged.
+    Put {
+        row: StoredAspect,
+        history: Option<StoredAspect>,
+        prune_through: Option<i64>,
+        derived: Derived,
+        /// The logical version that `row` has, for the log.
+        logical_version: i64,
+    },
+    /// The value stays; only what the server notes about it changes. Not logged.
+    Touch { system_metadata: String },
+    /// All versions, all points of a time series and all derived rows go; logged with this time and actor.
+    Delete { time_ms: EpochMillis, actor: String },
+    /// A point of a time series is added, or replaces the one with the same time and id.
+    Timeseries(TimeseriesRow),
+}
+
+/// A point of a time series aspect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TimeseriesRow {
+    pub time_ms: EpochMillis,
+    /// Tells apart points of the same time: the message id or the partition, empty if there is none.
+    pub id: String,
+    pub metadata: String,
+    pub system_metadata: Option<String>,
+}
+
+/// An entry of the change log. Positions grow in commit order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    pub position: i64,
+    pub key: AspectKey,
+    pub kind: ChangeKind,
+    /// The logical version after the change, 0 for a deletion.
+    pub logical_version: i64,
+    pub time_ms: EpochMillis,
+    pub actor: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangeKind {
+    Put,
+    Delete,
+}
+
+/// Part of a longer list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page<T> {
+    pub total: usize,
+    pub items: Vec<T>,
+}
+
+/// An entity in the tree of its kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlacedEntity {
+    pub urn: Urn,
+    pub name: String,
+    pub created_ms: EpochMillis,
+}
+
+/// The other end of an edge.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Related {
+    pub relationship: String,
+    pub urn: Urn,
+    /// The aspect of the edge's source that says so.
+    pub aspect: AspectName,
+}

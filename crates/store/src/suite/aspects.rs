@@ -1,0 +1,295 @@
+//! Aspects as values: written, read, listed, deleted.
+
+use docent_model::{AspectName, Derived, Registry, Urn};
+
+use super::{ACTOR, Harness, NOON, dataset, delete, domain, key, put, read, write};
+use crate::version::noted_of;
+use crate::{AspectKey, AspectWrite, Effect, StoredAspect};
+
+pub(super) async fn an_aspect_reads_back_exactly_as_written(harness: &impl Harness) {
+    let key = key(&dataset("t"), AspectName::STATUS);
+    let row = StoredAspect {
+        version: 0,
+        metadata: "{ \"removed\" :\tfalse, \"text\": \"\u{1F980} \\u0000 ß\\n\" }".to_owned(),
+        system_metadata: Some("{\"version\":\"1\"}".to_owned()),
+        created_on_ms: NOON,
+        created_by: ACTOR.to_owned(),
+        created_for: Some("urn:li:corpuser:other".to_owned()),
+    };
+    let effect = Effect::Put {
+        row: row.clone(),
+        history: None,
+        prune_through: None,
+        derived: Derived::default(),
+        logical_version: 1,
+    };
+    write(
+        harness.store(),
+        vec![AspectWrite {
+            key: key.clone(),
+            effect,
+        }],
+    )
+    .await;
+    assert_eq!(read(harness.store(), &key).await, Some(row.clone()));
+    let by_version = harness.store().aspect_read_version(&key, 0).await.unwrap();
+    assert_eq!(by_version, Some(row));
+}
+
+pub(super) async fn what_was_never_written_is_absent(harness: &impl Harness) {
+    let store = harness.store();
+    let absent = key(&dataset("t"), AspectName::STATUS);
+    assert_eq!(read(store, &absent).await, None);
+    assert_eq!(store.aspect_read_version(&absent, 0).await.unwrap(), None);
+    assert_eq!(store.entities_read(&[dataset("t")]).await.unwrap(), [[]]);
+    assert!(store.aspects_read(&[]).await.unwrap().is_empty());
+    // Neither another aspect of the entity nor the same aspect of another is found in its place.
+    put(
+        store,
+        &key(&dataset("t"), AspectName::OWNERSHIP),
+        "{}",
+        Derived::default(),
+    )
+    .await;
+    put(
+        store,
+        &key(&dataset("t2"), AspectName::STATUS),
+        "{}",
+        Derived::default(),
+    )
+    .await;
+    assert_eq!(read(store, &absent).await, None);
+}
+
+pub(super) async fn answers_come_in_the_order_of_the_keys(harness: &impl Harness) {
+    let store = harness.store();
+    let [a, b, c] = ["a", "b", "c"].map(|name| key(&dataset(name), AspectName::STATUS));
+    put(store, &a, r#"{"n":"a"}"#, Derived::default()).await;
+    put(store, &c, r#"{"n":"c"}"#, Derived::default()).await;
+    let rows = store
+        .aspects_read(&[c.clone(), b, a.clone(), c])
+        .await
+        .unwrap();
+    let texts: Vec<_> = rows
+        .into_iter()
+        .map(|row| row.map(|row| row.metadata))
+        .collect();
+    let text = |name: &str| Some(format!(r#"{{"n":"{name}"}}"#));
+    assert_eq!(texts, [text("c"), None, text("a"), text("c")]);
+}
+
+pub(super) async fn hundreds_of_keys_are_answered_at_once(harness: &impl Harness) {
+    let store = harness.store();
+    let keys: Vec<AspectKey> = (0..300)
+        .map(|number| key(&dataset(&format!("t{number}")), AspectName::STATUS))
+        .collect();
+    for key in keys.iter().step_by(3) {
+        put(store, key, &format!("\"{}\"", key.urn), Derived::default()).await;
+    }
+    let rows = store.aspects_read(&keys).await.unwrap();
+    assert_eq!(rows.len(), 300);
+    for (number, (row, key)) in rows.iter().zip(&keys).enumerate() {
+        let expected = (number % 3 == 0).then(|| format!("\"{}\"", key.urn));
+        assert_eq!(row.as_ref().map(|row| row.metadata.clone()), expected);
+    }
+}
+
+pub(super) async fn all_aspects_of_entities_are_read_together(harness: &impl Harness) {
+    let store = harness.store();
+    let (one, other) = (dataset("one"), dataset("other"));
+    put(
+        store,
+        &key(&one, AspectName::STATUS),
+        r#"{"n":1}"#,
+        Derived::default(),
+    )
+    .await;
+    put(
+        store,
+        &key(&one, AspectName::STATUS),
+        r#"{"n":2}"#,
+        Derived::default(),
+    )
+    .await;
+    put(
+        store,
+        &key(&one, AspectName::OWNERSHIP),
+        r#"{"n":3}"#,
+        Derived::default(),
+    )
+    .await;
+    put(
+        store,
+        &key(&other, AspectName::STATUS),
+        r#"{"n":4}"#,
+        Derived::default(),
+    )
+    .await;
+    let entities = store
+        .entities_read(&[other, dataset("missing"), one])
+        .await
+        .unwrap();
+    let mut texts: Vec<Vec<(AspectName, &str)>> = entities
+        .iter()
+        .map(|aspects| {
+            let pair = |(name, row): &'_ (AspectName, StoredAspect)| (*name, row.version);
+            assert!(aspects.iter().map(pair).all(|(_, version)| version == 0));
+            aspects
+                .iter()
+                .map(|(name, row)| (*name, row.metadata.as_str()))
+                .collect()
+        })
+        .collect();
+    texts[2].sort_unstable();
+    assert_eq!(texts[0], [(AspectName::STATUS, r#"{"n":4}"#)]);
+    assert_eq!(texts[1], []);
+    assert_eq!(
+        texts[2],
+        [
+            (AspectName::OWNERSHIP, r#"{"n":3}"#),
+            (AspectName::STATUS, r#"{"n":2}"#)
+        ]
+    );
+}
+
+pub(super) async fn entities_are_listed_in_urn_order_page_by_page(harness: &impl Harness) {
+    let store = harness.store();
+    let names = ["d", "a", "e", "c", "b", "ä", "Z"];
+    for name in names {
+        put(
+            store,
+            &key(&domain(name), AspectName::STATUS),
+            "{}",
+            Derived::default(),
+        )
+        .await;
+        // History must not list an entity twice.
+        put(
+            store,
+            &key(&domain(name), AspectName::STATUS),
+            "1",
+            Derived::default(),
+        )
+        .await;
+    }
+    let mut expected: Vec<Urn> = names.iter().map(|name| domain(name)).collect();
+    expected.sort_unstable();
+    let mut listed: Vec<Urn> = Vec::new();
+    loop {
+        let page = store
+            .urns_list("domain", AspectName::STATUS, listed.last(), 3)
+            .await
+            .unwrap();
+        assert!(page.len() <= 3);
+        if page.is_empty() {
+            break;
+        }
+        listed.extend(page);
+    }
+    assert_eq!(listed, expected);
+}
+
+pub(super) async fn only_entities_of_the_type_are_listed(harness: &impl Harness) {
+    let store = harness.store();
+    // One type's name begins with the other's, and sorts on both sides of it.
+    let registry = Registry::get();
+    assert!(registry.entity("dataset").is_some());
+    for text in [
+        "urn:li:dataPlatform:hive",
+        "urn:li:dataPlatformInstance:(urn:li:dataPlatform:hive,x)",
+        "urn:li:dataset:(urn:li:dataPlatform:hive,t,PROD)",
+        "urn:li:domain:a",
+    ] {
+        put(
+            store,
+            &key(&super::urn(text), AspectName::STATUS),
+            "{}",
+            Derived::default(),
+        )
+        .await;
+    }
+    put(
+        store,
+        &key(&domain("b"), AspectName::OWNERSHIP),
+        "{}",
+        Derived::default(),
+    )
+    .await;
+    let list = async |entity_type| {
+        store
+            .urns_list(entity_type, AspectName::STATUS, None, 10)
+            .await
+            .unwrap()
+    };
+    assert_eq!(
+        list("dataPlatform").await,
+        [super::urn("urn:li:dataPlatform:hive")]
+    );
+    assert_eq!(list("dataset").await, [dataset("t")]);
+    assert_eq!(list("domain").await, [domain("a")]);
+    assert_eq!(list("data").await, []);
+}
+
+pub(super) async fn a_touch_changes_the_system_metadata_alone(harness: &impl Harness) {
+    let store = harness.store();
+    let key = key(&dataset("t"), AspectName::STATUS);
+    put(store, &key, "1", Derived::default()).await;
+    put(store, &key, "2", Derived::default()).await;
+    let before = read(store, &key).await.unwrap();
+    let former = store.aspect_read_version(&key, 1).await.unwrap();
+    let touch = Effect::Touch {
+        system_metadata: r#"{"runId":"touched","version":"2"}"#.to_owned(),
+    };
+    write(
+        store,
+        vec![AspectWrite {
+            key: key.clone(),
+            effect: touch,
+        }],
+    )
+    .await;
+    let after = read(store, &key).await.unwrap();
+    assert_eq!(noted_of(&after).run_id, "touched");
+    assert_eq!(
+        StoredAspect {
+            system_metadata: None,
+            ..after
+        },
+        StoredAspect {
+            system_metadata: None,
+            ..before
+        }
+    );
+    assert_eq!(store.aspect_read_version(&key, 1).await.unwrap(), former);
+}
+
+pub(super) async fn a_deletion_leaves_nothing_of_the_aspect_and_all_of_the_others(
+    harness: &impl Harness,
+) {
+    let store = harness.store();
+    let gone = key(&dataset("t"), AspectName::STATUS);
+    let kept = [
+        key(&dataset("t"), AspectName::OWNERSHIP),
+        key(&dataset("u"), AspectName::STATUS),
+    ];
+    for key in [&gone, &kept[0], &kept[1]] {
+        put(store, key, "1", Derived::default()).await;
+        put(store, key, "2", Derived::default()).await;
+    }
+    delete(store, &gone).await;
+    for version in [0, 1] {
+        assert_eq!(
+            store.aspect_read_version(&gone, version).await.unwrap(),
+            None
+        );
+        for key in &kept {
+            assert!(
+                store
+                    .aspect_read_version(key, version)
+                    .await
+                    .unwrap()
+                    .is_some()
+            );
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! The change log and the commit stamp.
+
+use docent_model::{AspectName, Derived};
+use futures_util::future::join_all;
+
+use super::{ACTOR, Harness, NOON, Stopped, dataset, delete, key, new_aspect, put, put_at, write};
+use crate::version;
+use crate::{AspectWrite, Change, ChangeKind, Effect, transact};
+
+pub(super) async fn changes_are_logged_in_commit_order(harness: &impl Harness) {
+    let store = harness.store();
+    let [a, b] = ["a", "b"].map(|name| key(&dataset(name), AspectName::STATUS));
+    put_at(store, &a, "1", Derived::default(), NOON).await;
+    put_at(store, &b, "1", Derived::default(), NOON + 1).await;
+    put_at(store, &a, "2", Derived::default(), NOON + 2).await;
+    delete(store, &a).await;
+    let changes = store.changes_read(0, 100).await.unwrap();
+    let facts: Vec<_> = changes
+        .iter()
+        .map(|change| {
+            (
+                &change.key,
+                change.kind,
+                change.logical_version,
+                change.time_ms,
+            )
+        })
+        .collect();
+    assert_eq!(
+        facts,
+        [
+            (&a, ChangeKind::Put, 1, NOON),
+            (&b, ChangeKind::Put, 1, NOON + 1),
+            (&a, ChangeKind::Put, 2, NOON + 2),
+            (&a, ChangeKind::Delete, 0, NOON),
+        ]
+    );
+    assert!(changes.iter().all(|change| change.actor == ACTOR));
+    assert!(changes.is_sorted_by(|one, next| one.position < next.position));
+    assert!(changes[0].position > 0);
+}
+
+pub(super) async fn the_log_is_read_on_from_a_position(harness: &impl Harness) {
+    let store = harness.store();
+    let key = key(&dataset("a"), AspectName::STATUS);
+    for number in 0..5 {
+        put(store, &key, &number.to_string(), Derived::default()).await;
+    }
+    let all = store.changes_read(0, 100).await.unwrap();
+    let mut read: Vec<Change> = Vec::new();
+    loop {
+        let after = read.last().map_or(0, |change| change.position);
+        let page = store.changes_read(after, 2).await.unwrap();
+        assert!(page.len() <= 2);
+        if page.is_empty() {
+            break;
+        }
+        read.extend(page);
+    }
+    assert_eq!(read.len(), 5);
+    assert_eq!(read, all);
+}
+
+pub(super) async fn touches_and_aborted_work_are_not_logged(harness: &impl Harness) {
+    let store = harness.store();
+    let key = key(&dataset("a"), AspectName::STATUS);
+    put(store, &key, "1", Derived::default()).await;
+    let logged = store.changes_read(0, 100).await.unwrap();
+    let touch = Effect::Touch {
+        system_metadata: "{}".to_owned(),
+    };
+    write(
+        store,
+        vec![AspectWrite {
+            key: key.clone(),
+            effect: touch,
+        }],
+    )
+    .await;
+    let new = new_aspect("2", Derived::default(), NOON);
+    transact::<(), Stopped, _>(store, move |tx| {
+        let write = version::put(key.clone(), None, new.clone());
+        Box::pin(async move {
+            tx.write(write.as_slice()).await?;
+            Err(Stopped::Decided("enough"))
+        })
+    })
+    .await
+    .unwrap_err();
+    assert_eq!(store.changes_read(0, 100).await.unwrap(), logged);
+}
+
+pub(super) async fn positions_grow_under_concurrent_writers(harness: &impl Harness) {
+    let store = harness.store();
+    let writers = (0..16).map(|number| async move {
+        let key = key(&dataset(&format!("t{number}")), AspectName::STATUS);
+        for content in 0..4 {
+            put(store, &key, &content.to_string(), Derived::default()).await;
+        }
+    });
+    join_all(writers).await;
+    let changes = store.changes_read(0, 1000).await.unwrap();
+    assert_eq!(changes.len(), 64);
+    assert!(changes.is_sorted_by(|one, next| one.position < next.position));
+    // Per aspect the log has the versions in their order.
+    for number in 0..16 {
+        let urn = dataset(&format!("t{number}"));
+        let of_one = changes.iter().filter(|change| change.key.urn == urn);
+        let versions: Vec<i64> = of_one.map(|change| change.logical_version).collect();
+        assert_eq!(versions, [1, 2, 3, 4]);
+    }
+}
+
+pub(super) async fn the_commit_stamp_changes_with_every_commit(harness: &impl Harness) {
+    let store = harness.store();
+    let key = key(&dataset("a"), AspectName::STATUS);
+    let mut stamps = vec![store.commit_stamp().unwrap()];
+    for number in 0..5 {
+        put(store, &key, &number.to_string(), Derived::default()).await;
+        stamps.push(store.commit_stamp().unwrap());
+    }
+    assert!(
+        stamps.windows(2).all(|pair| pair[0] != pair[1]),
+        "{stamps:?}"
+    );
+    super::read(store, &key).await.unwrap();
+    assert_eq!(store.commit_stamp().unwrap(), *stamps.last().unwrap());
+}

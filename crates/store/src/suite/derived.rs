@@ -1,0 +1,163 @@
+//! Placements: the trees that follow from aspects.
+
+use docent_model::{AspectName, Derived, Urn};
+
+use super::{Harness, delete, domain, key, placed, put};
+use crate::{AspectKey, Store, StoreError, transact};
+
+fn properties(name: &str) -> AspectKey {
+    key(&domain(name), AspectName::DOMAIN_PROPERTIES)
+}
+
+/// Places a domain; the value only has to differ from the one before.
+async fn place(store: &dyn Store, name: &str, parent: Option<&Urn>, created_ms: i64) {
+    let value = format!("\"{name} below {parent:?} since {created_ms}\"");
+    let derived = placed(&name.to_uppercase(), parent, created_ms);
+    put(store, &properties(name), &value, derived).await;
+}
+
+async fn children(store: &dyn Store, parent: Option<&Urn>) -> Vec<Urn> {
+    let page = store
+        .placements_list("domain", parent, 0, 100)
+        .await
+        .unwrap();
+    assert_eq!(page.total, page.items.len());
+    page.items.into_iter().map(|item| item.urn).collect()
+}
+
+pub(super) async fn placements_are_listed_newest_first_and_counted(harness: &impl Harness) {
+    let store = harness.store();
+    for (name, created_ms) in [("old", 1), ("new", 9), ("mid-b", 5), ("mid-a", 5)] {
+        place(store, name, None, created_ms).await;
+    }
+    place(store, "child", Some(&domain("old")), 7).await;
+    let roots = ["new", "mid-a", "mid-b", "old"].map(domain);
+    assert_eq!(children(store, None).await, roots);
+    assert_eq!(
+        children(store, Some(&domain("old"))).await,
+        [domain("child")]
+    );
+    let page = store.placements_list("domain", None, 1, 2).await.unwrap();
+    assert_eq!(page.total, 4);
+    assert_eq!(
+        (page.items[0].urn.clone(), page.items.len()),
+        (domain("mid-a"), 2)
+    );
+    assert_eq!(
+        (page.items[0].name.as_str(), page.items[0].created_ms),
+        ("MID-A", 5)
+    );
+    let behind = store.placements_list("domain", None, 4, 2).await.unwrap();
+    assert_eq!((behind.total, behind.items.len()), (4, 0));
+    let other = store
+        .placements_list("glossaryNode", None, 0, 10)
+        .await
+        .unwrap();
+    assert_eq!((other.total, other.items.len()), (0, 0));
+}
+
+pub(super) async fn a_moved_entity_stands_below_its_new_parent_only(harness: &impl Harness) {
+    let store = harness.store();
+    for name in ["a", "b"] {
+        place(store, name, None, 1).await;
+    }
+    place(store, "child", Some(&domain("a")), 2).await;
+    place(store, "child", Some(&domain("b")), 2).await;
+    assert_eq!(children(store, Some(&domain("a"))).await, []);
+    assert_eq!(children(store, Some(&domain("b"))).await, [domain("child")]);
+    place(store, "child", None, 2).await;
+    assert_eq!(children(store, Some(&domain("b"))).await, []);
+    assert_eq!(children(store, None).await, ["child", "a", "b"].map(domain));
+}
+
+pub(super) async fn another_aspect_does_not_disturb_a_placement(harness: &impl Harness) {
+    let store = harness.store();
+    place(store, "a", None, 1).await;
+    let other = key(&domain("a"), AspectName::OWNERSHIP);
+    put(store, &other, "{}", Derived::default()).await;
+    assert_eq!(children(store, None).await, [domain("a")]);
+    delete(store, &other).await;
+    assert_eq!(children(store, None).await, [domain("a")]);
+}
+
+pub(super) async fn a_deleted_aspect_takes_its_placement_along(harness: &impl Harness) {
+    let store = harness.store();
+    place(store, "a", None, 1).await;
+    place(store, "b", None, 2).await;
+    delete(store, &properties("a")).await;
+    assert_eq!(children(store, None).await, [domain("b")]);
+}
+
+pub(super) async fn ancestors_come_nearest_first_and_at_most_so_many(harness: &impl Harness) {
+    let store = harness.store();
+    place(store, "root", None, 1).await;
+    place(store, "mid", Some(&domain("root")), 1).await;
+    place(store, "leaf", Some(&domain("mid")), 1).await;
+    let chains = store
+        .placement_ancestors(&["leaf", "root", "missing", "mid"].map(domain), 10)
+        .await
+        .unwrap();
+    assert_eq!(
+        chains,
+        [
+            vec![domain("mid"), domain("root")],
+            vec![],
+            vec![],
+            vec![domain("root")]
+        ]
+    );
+    let short = store
+        .placement_ancestors(&[domain("leaf")], 1)
+        .await
+        .unwrap();
+    assert_eq!(short, [[domain("mid")]]);
+}
+
+pub(super) async fn a_cycle_ends_the_chain_of_ancestors(harness: &impl Harness) {
+    let store = harness.store();
+    place(store, "a", Some(&domain("b")), 1).await;
+    place(store, "b", Some(&domain("c")), 1).await;
+    place(store, "c", Some(&domain("b")), 1).await;
+    place(store, "self", Some(&domain("self")), 1).await;
+    let chains = store
+        .placement_ancestors(&["a", "b", "self"].map(domain), 100)
+        .await
+        .unwrap();
+    assert_eq!(
+        chains,
+        [vec![domain("b"), domain("c")], vec![domain("c")], vec![]]
+    );
+}
+
+pub(super) async fn work_finds_siblings_of_a_name_children_and_parents(harness: &impl Harness) {
+    let store = harness.store();
+    place(store, "root", None, 1).await;
+    place(store, "a", Some(&domain("root")), 1).await;
+    place(store, "b", Some(&domain("root")), 1).await;
+    transact::<(), StoreError, _>(store, |tx| {
+        Box::pin(async move {
+            let root = domain("root");
+            let named = tx.placements_named("domain", Some(&root), "A").await?;
+            assert_eq!(named, [domain("a")]);
+            assert_eq!(tx.placements_named("domain", None, "A").await?, []);
+            assert_eq!(tx.placements_named("domain", Some(&root), "a").await?, []);
+            let roots = tx.placements_named("domain", None, "ROOT").await?;
+            assert_eq!(roots, [domain("root")]);
+            let child = tx.placement_any_child("domain", &root).await?;
+            assert!(
+                child == Some(domain("a")) || child == Some(domain("b")),
+                "{child:?}"
+            );
+            assert_eq!(tx.placement_any_child("domain", &domain("a")).await?, None);
+            assert_eq!(
+                tx.placement_parent(&domain("a")).await?,
+                Some(Some(root.clone()))
+            );
+            assert_eq!(tx.placement_parent(&root).await?, Some(None));
+            assert_eq!(tx.placement_parent(&domain("missing")).await?, None);
+            Ok(())
+        })
+    })
+    .await
+    .unwrap();
+}

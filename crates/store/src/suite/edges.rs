@@ -1,0 +1,162 @@
+//! Edges: who points at whom.
+
+use docent_model::{AspectName, Urn};
+
+use super::{Harness, dataset, delete, domain, edges, key, put};
+use crate::{Related, Store, StoreError, transact};
+
+const OWNED_BY: &str = "OwnedBy";
+const MEMBER_OF: &str = "AssociatedWith";
+
+async fn listed(store: &dyn Store, urn: &Urn, outgoing: bool) -> Vec<(String, Urn, AspectName)> {
+    let page = store.edges_list(urn, outgoing, &[], 0, 100).await.unwrap();
+    assert_eq!(page.total, page.items.len());
+    let parts = |related: Related| (related.relationship, related.urn, related.aspect);
+    page.items.into_iter().map(parts).collect()
+}
+
+fn member(urn: &Urn) -> (String, Urn, AspectName) {
+    (MEMBER_OF.to_owned(), urn.clone(), AspectName::DOMAINS)
+}
+
+fn owned(urn: &Urn) -> (String, Urn, AspectName) {
+    (OWNED_BY.to_owned(), urn.clone(), AspectName::OWNERSHIP)
+}
+
+pub(super) async fn edges_are_seen_from_both_ends(harness: &impl Harness) {
+    let store = harness.store();
+    let (table, marketing, user) = (dataset("t"), domain("marketing"), domain("user"));
+    let derived = edges(&[(MEMBER_OF, &marketing)]);
+    put(store, &key(&table, AspectName::DOMAINS), "1", derived).await;
+    let derived = edges(&[(OWNED_BY, &user)]);
+    put(store, &key(&table, AspectName::OWNERSHIP), "1", derived).await;
+    assert_eq!(
+        listed(store, &table, true).await,
+        [member(&marketing), owned(&user)]
+    );
+    assert_eq!(listed(store, &marketing, false).await, [member(&table)]);
+    assert_eq!(listed(store, &user, false).await, [owned(&table)]);
+    assert_eq!(listed(store, &table, false).await, []);
+    assert_eq!(listed(store, &marketing, true).await, []);
+}
+
+pub(super) async fn relationships_filter_and_pages_count_all(harness: &impl Harness) {
+    let store = harness.store();
+    let marketing = domain("marketing");
+    for name in ["c", "a", "d", "b"] {
+        let derived = edges(&[(MEMBER_OF, &marketing), (OWNED_BY, &marketing)]);
+        put(
+            store,
+            &key(&dataset(name), AspectName::DOMAINS),
+            "1",
+            derived,
+        )
+        .await;
+    }
+    let page = async |relationships: &[&str], start, limit| {
+        let page = store
+            .edges_list(&marketing, false, relationships, start, limit)
+            .await
+            .unwrap();
+        let urns: Vec<Urn> = page.items.into_iter().map(|item| item.urn).collect();
+        (page.total, urns)
+    };
+    let [a, b, c, d] = ["a", "b", "c", "d"].map(dataset);
+    assert_eq!(
+        page(&[MEMBER_OF], 1, 2).await,
+        (4, vec![b.clone(), c.clone()])
+    );
+    assert_eq!(
+        page(&[OWNED_BY], 0, 10).await,
+        (4, vec![a.clone(), b, c, d.clone()])
+    );
+    assert_eq!(page(&[OWNED_BY, MEMBER_OF], 3, 2).await, (8, vec![d, a]));
+    assert_eq!(page(&[], 0, 0).await, (8, vec![]));
+    assert_eq!(page(&["Contains"], 0, 10).await, (0, vec![]));
+}
+
+pub(super) async fn a_write_replaces_the_edges_of_its_aspect_alone(harness: &impl Harness) {
+    let store = harness.store();
+    let (table, a, b, user) = (dataset("t"), domain("a"), domain("b"), domain("user"));
+    let domains = key(&table, AspectName::DOMAINS);
+    let ownership = key(&table, AspectName::OWNERSHIP);
+    put(store, &ownership, "1", edges(&[(OWNED_BY, &user)])).await;
+    put(
+        store,
+        &domains,
+        "1",
+        edges(&[(MEMBER_OF, &a), (MEMBER_OF, &user)]),
+    )
+    .await;
+    put(
+        store,
+        &domains,
+        "2",
+        edges(&[(MEMBER_OF, &user), (MEMBER_OF, &b)]),
+    )
+    .await;
+    assert_eq!(listed(store, &a, false).await, []);
+    let expected = [member(&b), member(&user), owned(&user)];
+    assert_eq!(listed(store, &table, true).await, expected);
+    put(store, &domains, "3", edges(&[])).await;
+    assert_eq!(listed(store, &table, true).await, [owned(&user)]);
+}
+
+pub(super) async fn a_deleted_aspect_takes_its_edges_along(harness: &impl Harness) {
+    let store = harness.store();
+    let (table, a) = (dataset("t"), domain("a"));
+    let domains = key(&table, AspectName::DOMAINS);
+    put(store, &domains, "1", edges(&[(MEMBER_OF, &a)])).await;
+    let ownership = key(&table, AspectName::OWNERSHIP);
+    put(store, &ownership, "1", edges(&[(OWNED_BY, &a)])).await;
+    delete(store, &domains).await;
+    assert_eq!(listed(store, &a, false).await, [owned(&table)]);
+}
+
+pub(super) async fn the_same_edge_twice_is_one(harness: &impl Harness) {
+    let store = harness.store();
+    let (table, a) = (dataset("t"), domain("a"));
+    let derived = edges(&[(MEMBER_OF, &a), (MEMBER_OF, &a)]);
+    put(store, &key(&table, AspectName::DOMAINS), "1", derived).await;
+    assert_eq!(listed(store, &table, true).await, [member(&a)]);
+}
+
+pub(super) async fn work_sees_who_points_here_from_one_aspect(harness: &impl Harness) {
+    let store = harness.store();
+    let a = domain("a");
+    for name in ["t", "s"] {
+        let derived = edges(&[(MEMBER_OF, &a)]);
+        put(
+            store,
+            &key(&dataset(name), AspectName::DOMAINS),
+            "1",
+            derived,
+        )
+        .await;
+        let derived = edges(&[(OWNED_BY, &a)]);
+        put(
+            store,
+            &key(&dataset(name), AspectName::OWNERSHIP),
+            "1",
+            derived,
+        )
+        .await;
+    }
+    transact::<(), StoreError, _>(store, |tx| {
+        Box::pin(async move {
+            let members = tx.edges_into(&domain("a"), AspectName::DOMAINS).await?;
+            let urns: Vec<&Urn> = members.iter().map(|related| &related.urn).collect();
+            assert_eq!(urns, [&dataset("s"), &dataset("t")]);
+            assert!(
+                members
+                    .iter()
+                    .all(|related| related.relationship == MEMBER_OF)
+            );
+            let none = tx.edges_into(&domain("a"), AspectName::GLOBAL_TAGS).await?;
+            assert_eq!(none, []);
+            Ok(())
+        })
+    })
+    .await
+    .unwrap();
+}

@@ -1,0 +1,179 @@
+//! Rebuild, check, backup and restore.
+
+use std::sync::{Arc, Mutex};
+
+use docent_model::{AspectName, Derived};
+use serde_json::json;
+
+use super::{
+    Harness, dataset, delete, domain, edges, key, placed, put, put_domain, put_value, read,
+};
+use crate::{RebuildReport, Store};
+
+/// A few domains and datasets, with moves, deletions and history.
+async fn fill(store: &dyn Store) {
+    put_domain(store, &domain("sales"), "Sales", None).await;
+    put_domain(store, &domain("europe"), "Europe", Some(&domain("sales"))).await;
+    put_domain(store, &domain("asia"), "Asia", Some(&domain("europe"))).await;
+    put_domain(store, &domain("asia"), "Asia", Some(&domain("sales"))).await;
+    for (name, of) in [
+        ("a", "europe"),
+        ("b", "asia"),
+        ("a", "asia"),
+        ("c", "sales"),
+    ] {
+        let value = json!({"domains": [domain(of)]});
+        put_value(store, &key(&dataset(name), AspectName::DOMAINS), &value).await;
+    }
+    delete(store, &key(&dataset("c"), AspectName::DOMAINS)).await;
+}
+
+async fn rebuild(store: &dyn Store) -> RebuildReport {
+    store.rebuild(Box::new(|_, _| {})).await.unwrap()
+}
+
+/// Rows that do not follow from the aspects they stand with.
+async fn damage(store: &dyn Store) {
+    let wrong = edges(&[("AssociatedWith", &domain("europe"))]);
+    let value = json!({"domains": [domain("sales")]}).to_string();
+    put(
+        store,
+        &key(&dataset("a"), AspectName::DOMAINS),
+        &value,
+        wrong,
+    )
+    .await;
+    let value = json!({"name": "Asia"}).to_string();
+    let wrong = placed("Atlantis", Some(&domain("europe")), 1);
+    put(
+        store,
+        &key(&domain("asia"), AspectName::DOMAIN_PROPERTIES),
+        &value,
+        wrong,
+    )
+    .await;
+}
+
+pub(super) async fn an_empty_store_is_healthy(harness: &impl Harness) {
+    let store = harness.store();
+    assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
+    assert_eq!(rebuild(store).await, RebuildReport::default());
+}
+
+pub(super) async fn a_store_in_use_is_healthy(harness: &impl Harness) {
+    let store = harness.store();
+    fill(store).await;
+    for number in 0..30 {
+        let value = json!({"removed": number % 2 == 0});
+        put_value(store, &key(&dataset("a"), AspectName::STATUS), &value).await;
+    }
+    assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
+}
+
+pub(super) async fn a_rebuild_finds_nothing_to_mend_after_proper_writes(harness: &impl Harness) {
+    let store = harness.store();
+    fill(store).await;
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let progress = {
+        let told = Arc::clone(&told);
+        move |done, total| told.lock().unwrap().push((done, total))
+    };
+    let report = store.rebuild(Box::new(progress)).await.unwrap();
+    // Three domains with two aspects each, two datasets with two, one with its key alone.
+    let expected = RebuildReport {
+        aspects: 11,
+        mended: 0,
+        orphans: 0,
+    };
+    assert_eq!(report, expected);
+    assert_eq!(told.lock().unwrap().last(), Some(&(11, 11)));
+}
+
+pub(super) async fn a_rebuild_mends_rows_that_do_not_follow_from_their_aspects(
+    harness: &impl Harness,
+) {
+    let store = harness.store();
+    fill(store).await;
+    damage(store).await;
+    assert_eq!(rebuild(store).await.mended, 2);
+    assert_eq!(rebuild(store).await.mended, 0);
+    let sales = domain("sales");
+    let members = store.edges_list(&sales, false, &["AssociatedWith"], 0, 9);
+    let members = members.await.unwrap().items;
+    assert_eq!(members.len(), 1);
+    assert_eq!(members[0].urn, dataset("a"));
+    let roots = store.placements_list("domain", None, 0, 9).await.unwrap();
+    assert!(
+        roots.items.iter().any(|item| item.name == "Asia"),
+        "{roots:?}"
+    );
+    assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
+}
+
+pub(super) async fn a_check_finds_rows_that_do_not_follow_from_their_aspects(
+    harness: &impl Harness,
+) {
+    let store = harness.store();
+    fill(store).await;
+    damage(store).await;
+    let findings = store.check().await.unwrap();
+    assert_eq!(findings.len(), 2, "{findings:?}");
+    for (urn, aspect) in [
+        (dataset("a"), "domains"),
+        (domain("asia"), "domainProperties"),
+    ] {
+        let names = |finding: &String| finding.contains(urn.as_str()) && finding.contains(aspect);
+        assert!(findings.iter().any(names), "{findings:?}");
+    }
+}
+
+pub(super) async fn a_check_finds_an_entity_without_its_key_aspect(harness: &impl Harness) {
+    let store = harness.store();
+    fill(store).await;
+    let status = key(&dataset("keyless"), AspectName::STATUS);
+    put(store, &status, r#"{"removed":false}"#, Derived::default()).await;
+    let findings = store.check().await.unwrap();
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert!(findings[0].contains("datasetKey"), "{findings:?}");
+}
+
+pub(super) async fn a_backup_restores_to_the_same_contents<H: Harness>(harness: &H) {
+    let store = harness.store();
+    fill(store).await;
+    let target = harness.scratch().join("copy.db");
+    let told = Arc::new(Mutex::new((0, 0)));
+    let progress = {
+        let told = Arc::clone(&told);
+        move |done, total| *told.lock().unwrap() = (done, total)
+    };
+    store.backup(&target, Box::new(progress)).await.unwrap();
+    let (done, total) = *told.lock().unwrap();
+    assert!(total > 0 && done == total, "{done} of {total}");
+
+    let domains = key(&dataset("a"), AspectName::DOMAINS);
+    let before = read(store, &domains).await;
+    let logged = store.changes_read(0, 1000).await.unwrap();
+    // What comes later is not in the backup.
+    delete(store, &domains).await;
+
+    let restored = H::restored(&target).await;
+    let copy = restored.store();
+    assert_eq!(read(copy, &domains).await, before);
+    assert_eq!(copy.changes_read(0, 1000).await.unwrap(), logged);
+    assert_eq!(rebuild(copy).await.mended, 0);
+    assert_eq!(copy.check().await.unwrap(), Vec::<String>::new());
+    // It is a store like any other.
+    put_domain(copy, &domain("new"), "New", None).await;
+    assert_eq!(
+        read(store, &key(&domain("new"), AspectName::DOMAIN_PROPERTIES)).await,
+        None
+    );
+}
+
+pub(super) async fn a_backup_does_not_overwrite_a_file(harness: &impl Harness) {
+    let target = harness.scratch().join("precious");
+    std::fs::write(&target, "precious").unwrap();
+    let refused = harness.store().backup(&target, Box::new(|_, _| {})).await;
+    assert!(refused.unwrap_err().to_string().contains("precious"));
+    assert_eq!(std::fs::read_to_string(&target).unwrap(), "precious");
+}

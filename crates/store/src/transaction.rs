@@ -1,0 +1,126 @@
+//! Work inside one transaction.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use docent_model::{AspectName, Urn};
+use futures_util::future::BoxFuture;
+
+use crate::{AspectKey, AspectWrite, Related, Store, StoreError, StoredAspect};
+
+/// The database as a piece of work sees it. Reads lock what they read until the end. Written rows are not
+/// visible to the reads of the same transaction until [`Transaction::write`] has been called.
+#[async_trait]
+pub trait Transaction: Send {
+    /// The latest version of each aspect, in the order of the keys.
+    async fn aspects_get(
+        &mut self,
+        keys: &[AspectKey],
+    ) -> Result<Vec<Option<StoredAspect>>, StoreError>;
+
+    /// The names of all aspects that an entity has, time series included, in the order of the names.
+    async fn aspect_names(&mut self, urn: &Urn) -> Result<Vec<AspectName>, StoreError>;
+
+    /// How many rows an entity has, history and time series included: (versioned, time series).
+    async fn rows_count(&mut self, urn: &Urn) -> Result<(u64, u64), StoreError>;
+
+    /// The parent of a placed entity: `None` if it is not placed, `Some(None)` if it stands at the root.
+    async fn placement_parent(&mut self, urn: &Urn) -> Result<Option<Option<Urn>>, StoreError>;
+
+    /// The entities of that name directly below `parent` in the tree of their kind.
+    async fn placements_named(
+        &mut self,
+        kind: &str,
+        parent: Option<&Urn>,
+        name: &str,
+    ) -> Result<Vec<Urn>, StoreError>;
+
+    /// One entity below `parent`, if there is any.
+    async fn placement_any_child(
+        &mut self,
+        kind: &str,
+        parent: &Urn,
+    ) -> Result<Option<Urn>, StoreError>;
+
+    /// Who points at `destination` from the given aspect.
+    async fn edges_into(
+        &mut self,
+        destination: &Urn,
+        aspect: AspectName,
+    ) -> Result<Vec<Related>, StoreError>;
+
+    /// Carries out the writes, with history, derived rows and log.
+    async fn write(&mut self, writes: &[AspectWrite]) -> Result<(), StoreError>;
+}
+
+/// Something to do in one transaction. It may be run again from the start when the engine has to retry.
+#[async_trait]
+pub trait Work: Send {
+    async fn run(&mut self, tx: &mut dyn Transaction) -> Result<(), Aborted>;
+}
+
+/// Why a piece of work ended without a commit.
+#[derive(Debug)]
+pub enum Aborted {
+    /// The work itself decided so; it has kept the reason.
+    ByWork,
+    /// The database failed; the engine may retry.
+    ByStore(StoreError),
+}
+
+impl From<StoreError> for Aborted {
+    fn from(error: StoreError) -> Self {
+        Self::ByStore(error)
+    }
+}
+
+/// Runs `work` in one transaction of the store and returns what it returned. An error of the work rolls
+/// everything back; so does an error of the store.
+pub async fn transact<T, E, F>(store: &dyn Store, work: F) -> Result<T, E>
+where
+    T: Send + 'static,
+    E: From<StoreError> + Send + 'static,
+    F: for<'t> FnMut(&'t mut dyn Transaction) -> BoxFuture<'t, Result<T, E>> + Send + 'static,
+{
+    let outcome = Arc::new(Mutex::new(None));
+    let adapter = Adapter {
+        work,
+        outcome: Arc::clone(&outcome),
+    };
+    let ran = store.run(Box::new(adapter)).await;
+    let outcome = outcome
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .take();
+    match (ran, outcome) {
+        // A work that failed has its own words for it, whatever the engine says about the rollback.
+        (_, Some(Err(error))) => Err(error),
+        (Ok(()), Some(Ok(value))) => Ok(value),
+        (Err(error), _) => Err(error.into()),
+        (Ok(()), None) => Err(StoreError::other("the work was committed but never ran").into()),
+    }
+}
+
+struct Adapter<T, E, F> {
+    work: F,
+    outcome: Arc<Mutex<Option<Result<T, E>>>>,
+}
+
+#[async_trait]
+impl<T, E, F> Work for Adapter<T, E, F>
+where
+    T: Send,
+    E: Send,
+    F: for<'t> FnMut(&'t mut dyn Transaction) -> BoxFuture<'t, Result<T, E>> + Send,
+{
+    async fn run(&mut self, tx: &mut dyn Transaction) -> Result<(), Aborted> {
+        let result = (self.work)(tx).await;
+        let verdict = if result.is_ok() {
+            Ok(())
+        } else {
+            Err(Aborted::ByWork)
+        };
+        *self.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+        verdict
+    }
+}

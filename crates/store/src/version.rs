@@ -1,0 +1,226 @@
+//! What a write does to the versions of an aspect: the same for every engine.
+//!
+//! Row 0 is always the latest. Its logical version stands in its system metadata: 1 for the first write, one
+//! more for each change of content. A changed write keeps the former row 0 under its logical version, so
+//! history reads 1, 2, 3 … from the oldest on. Writing the same content again changes nothing but what an
+//! ingestion client wants to have noted.
+
+use docent_model::aspects::AuditStamp;
+use docent_model::{AspectName, Derived, SystemMetadata};
+use serde_json::{Map, Value};
+
+use crate::{AspectKey, AspectWrite, Effect, StoredAspect};
+
+/// How many versions of an aspect are kept, the latest included.
+pub const RETAINED_VERSIONS: i64 = 20;
+
+/// Writes of this actor do not count as somebody's modification.
+const SYSTEM_ACTOR: &str = "urn:li:corpuser:__datahub_system";
+
+/// A value on its way into the store.
+#[derive(Debug, Clone)]
+pub struct NewAspect {
+    /// The JSON text to store.
+    pub metadata: String,
+    /// What the ingestion client said about it; `None` for edits through our own API.
+    pub system_metadata: Option<SystemMetadata>,
+    /// Who writes, and when.
+    pub stamp: AuditStamp,
+    pub derived: Derived,
+}
+
+/// The write that brings an aspect from `previous` to `new`; `None` if there is nothing to do.
+pub fn put(key: AspectKey, previous: Option<&StoredAspect>, new: NewAspect) -> Option<AspectWrite> {
+    let noted = previous.map(noted_of);
+    if let (Some(previous), Some(noted)) = (previous, &noted)
+        && same_content(&previous.metadata, &new.metadata)
+    {
+        let touched = touch(noted, new.system_metadata?);
+        return Some(AspectWrite {
+            key,
+            effect: Effect::Touch {
+                system_metadata: to_json(&touched),
+            },
+        });
+    }
+    let former_version = noted.as_ref().map(logical_version);
+    let logical_version = former_version.unwrap_or(0) + 1;
+    let mut system_metadata = new.system_metadata.unwrap_or_else(|| SystemMetadata {
+        last_observed: new.stamp.time,
+        ..SystemMetadata::default()
+    });
+    system_metadata.version = Some(logical_version.to_string());
+    if key.aspect == AspectName::DOMAINS {
+        // The shape that carries associations beside the plain list.
+        system_metadata.schema_version = Some(2);
+    }
+    if new.stamp.actor.as_str() != SYSTEM_ACTOR {
+        system_metadata.aspect_modified = Some(new.stamp.clone());
+    }
+    system_metadata.aspect_created = match &noted {
+        Some(noted) => noted.aspect_created.clone(),
+        None => system_metadata.aspect_modified.clone(),
+    };
+    let history = previous.map(|previous| StoredAspect {
+        version: former_version.unwrap_or(1),
+        ..previous.clone()
+    });
+    Some(AspectWrite {
+        key,
+        effect: Effect::Put {
+            row: StoredAspect {
+                version: 0,
+                metadata: new.metadata,
+                system_metadata: Some(to_json(&system_metadata)),
+                created_on_ms: new.stamp.time,
+                created_by: new.stamp.actor.to_string(),
+                created_for: None,
+            },
+            history,
+            prune_through: (logical_version > RETAINED_VERSIONS)
+                .then_some(logical_version - RETAINED_VERSIONS),
+            derived: new.derived,
+            logical_version,
+        },
+    })
+}
+
+/// The logical version of a stored row.
+pub fn logical_version_of(row: &StoredAspect) -> i64 {
+    logical_version(&noted_of(row))
+}
+
+/// The system metadata of a row; rows of old servers may have none or something else there.
+pub fn noted_of(row: &StoredAspect) -> SystemMetadata {
+    row.system_metadata
+        .as_deref()
+        .and_then(|text| serde_json::from_str(text).ok())
+        .unwrap_or_default()
+}
+
+fn logical_version(noted: &SystemMetadata) -> i64 {
+    noted.logical_version().unwrap_or(1).max(1)
+}
+
+fn touch(noted: &SystemMetadata, new: SystemMetadata) -> SystemMetadata {
+    let mut touched = noted.clone();
+    touched.last_run_id = std::mem::replace(&mut touched.run_id, new.run_id);
+    touched.last_observed = new.last_observed;
+    touched
+        .properties
+        .get_or_insert_with(Map::new)
+        .insert("isNoOp".to_owned(), Value::from("true"));
+    touched
+}
+
+fn same_content(stored: &str, new: &str) -> bool {
+    if stored == new {
+        return true;
+    }
+    let parse = |text| serde_json::from_str::<Value>(text).ok();
+    match (parse(stored), parse(new)) {
+        (Some(stored), Some(new)) => stored == new,
+        _ => false,
+    }
+}
+
+fn to_json(system_metadata: &SystemMetadata) -> String {
+    // Strings, numbers and maps with string keys always serialise.
+    serde_json::to_string(system_metadata).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use docent_model::Urn;
+
+    fn key() -> AspectKey {
+        AspectKey::new(
+            &Urn::parse("urn:li:domain:a").unwrap(),
+            AspectName::DOMAIN_PROPERTIES,
+        )
+    }
+
+    fn new(metadata: &str, system_metadata: Option<SystemMetadata>) -> NewAspect {
+        NewAspect {
+            metadata: metadata.to_owned(),
+            system_metadata,
+            stamp: AuditStamp::new(&Urn::parse("urn:li:corpuser:a").unwrap(), 7),
+            derived: Derived::default(),
+        }
+    }
+
+    fn row_after(previous: Option<&StoredAspect>, metadata: &str) -> StoredAspect {
+        match put(key(), previous, new(metadata, None)).unwrap().effect {
+            Effect::Put { row, .. } => row,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn each_change_of_content_is_one_version_and_keeps_the_former_row() {
+        let first = row_after(None, r#"{"name":"a"}"#);
+        assert_eq!(logical_version_of(&first), 1);
+        let write = put(key(), Some(&first), new(r#"{"name":"b"}"#, None)).unwrap();
+        let Effect::Put {
+            row,
+            history,
+            prune_through,
+            logical_version,
+            ..
+        } = write.effect
+        else {
+            panic!()
+        };
+        assert_eq!((logical_version, logical_version_of(&row)), (2, 2));
+        assert_eq!(prune_through, None);
+        let history = history.unwrap();
+        assert_eq!((history.version, history.metadata), (1, first.metadata));
+    }
+
+    #[test]
+    fn the_same_content_in_other_words_is_no_change() {
+        let first = row_after(None, r#"{"name":"a","description":"d"}"#);
+        let again = new(r#"{ "description": "d", "name": "a" }"#, None);
+        assert_eq!(put(key(), Some(&first), again), None);
+        let ingested = SystemMetadata {
+            run_id: "run-2".to_owned(),
+            last_observed: 9,
+            ..SystemMetadata::default()
+        };
+        let write = put(key(), Some(&first), new(&first.metadata, Some(ingested))).unwrap();
+        let Effect::Touch { system_metadata } = write.effect else {
+            panic!()
+        };
+        assert!(
+            system_metadata.contains(r#""runId":"run-2""#),
+            "{system_metadata}"
+        );
+        assert!(
+            system_metadata.contains(r#""isNoOp":"true""#),
+            "{system_metadata}"
+        );
+        assert!(
+            system_metadata.contains(r#""version":"1""#),
+            "{system_metadata}"
+        );
+    }
+
+    #[test]
+    fn twenty_versions_are_kept() {
+        let mut row = row_after(None, "0");
+        for number in 1..=20 {
+            let write = put(key(), Some(&row), new(&number.to_string(), None)).unwrap();
+            let Effect::Put {
+                row: next,
+                prune_through,
+                ..
+            } = write.effect
+            else {
+                panic!()
+            };
+            assert_eq!(prune_through, (number == 20).then_some(1));
+            row = next;
+        }
+    }
+}

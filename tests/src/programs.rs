@@ -1,0 +1,52 @@
+//! Where the programs are that a test starts.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+
+/// Returns the root of the repository.
+pub fn repository_root() -> PathBuf {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.parent().unwrap_or(package).to_path_buf()
+}
+
+/// Returns the directory that this profile builds into, such as `target/debug`.
+///
+/// A test runs from its `deps` directory. Cargo tells a test where a binary is only when both are in one package.
+fn profile_directory() -> anyhow::Result<PathBuf> {
+    let test = env::current_exe().context("the path of the running test is unknown")?;
+    test.ancestors()
+        .nth(2)
+        .map(Path::to_path_buf)
+        .with_context(|| format!("{} is not in a build directory", test.display()))
+}
+
+/// Returns the binary `docent` of the profile that the tests were built with.
+pub fn docent_binary() -> anyhow::Result<PathBuf> {
+    let binary = profile_directory()?.join("docent");
+    if !binary.is_file() {
+        bail!(
+            "{} does not exist: run the tests through `make test`, or run `cargo build -p docent` first",
+            binary.display()
+        );
+    }
+    Ok(binary)
+}
+
+/// Returns the Python interpreter that has the packages of `tests/requirements.txt`.
+pub fn python() -> anyhow::Result<PathBuf> {
+    let interpreter = match env::var_os("DOCENT_TEST_PYTHON") {
+        Some(path) => PathBuf::from(path),
+        None => profile_directory()?
+            .with_file_name("venv")
+            .join("bin/python"),
+    };
+    if !interpreter.is_file() {
+        bail!(
+            "{} does not exist: run the tests through `make test`, or run `scripts/set-up-python` first",
+            interpreter.display()
+        );
+    }
+    Ok(interpreter)
+}

@@ -1,0 +1,395 @@
+//! A running `docent serve`, and what a client can ask it.
+//!
+//! The server listens on a port that the system chose and says which on its first line. Its directory outlives a stop or
+//! a kill, so [`Server::restart`] shows what a crash left behind.
+
+mod output;
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use reqwest::Method;
+use reqwest::blocking::{Client, RequestBuilder};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::programs::docent_binary;
+use crate::temporary::temporary_directory;
+use output::Output;
+
+/// How long a start or a stop may take: far more than either needs, so that a busy machine fails no test.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// How a [`Server`] is started. The default is an empty SQLite store with authentication on.
+#[derive(Debug, Clone)]
+pub struct Options {
+    store: String,
+    arguments: Vec<OsString>,
+    environment: Vec<(OsString, OsString)>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            store: "sqlite:docent.db".to_owned(),
+            arguments: Vec::new(),
+            environment: Vec::new(),
+        }
+    }
+}
+
+impl Options {
+    /// Fills the store with the demo catalog.
+    #[must_use]
+    pub fn demo(self) -> Self {
+        self.argument("--demo")
+    }
+
+    /// Lets everybody in without a token.
+    #[must_use]
+    pub fn without_authentication(self) -> Self {
+        self.argument("--auth").argument("off")
+    }
+
+    /// Uses this store; a relative path starts at the server's own directory.
+    #[must_use]
+    pub fn store(mut self, url: impl Into<String>) -> Self {
+        self.store = url.into();
+        self
+    }
+
+    /// Adds one argument of `docent serve`.
+    #[must_use]
+    pub fn argument(mut self, argument: impl Into<OsString>) -> Self {
+        self.arguments.push(argument.into());
+        self
+    }
+
+    /// Sets one environment variable.
+    #[must_use]
+    pub fn variable(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.environment.push((name.into(), value.into()));
+        self
+    }
+}
+
+/// What the server answered, whatever its status.
+#[derive(Debug, Clone)]
+pub struct Reply {
+    pub status: u16,
+    pub body: String,
+}
+
+impl Reply {
+    /// Reads the body as JSON.
+    pub fn json(&self) -> anyhow::Result<Value> {
+        serde_json::from_str(&self.body)
+            .with_context(|| format!("status {}, not JSON: {}", self.status, self.body))
+    }
+}
+
+/// A server process and the directory it works in.
+#[derive(Debug)]
+pub struct Server {
+    options: Options,
+    directory: TempDir,
+    child: Child,
+    output: Output,
+    address: String,
+    client: Client,
+    default_token: OnceLock<String>,
+}
+
+impl Server {
+    /// Starts a server in a new directory and waits until it listens.
+    pub fn start(options: Options) -> anyhow::Result<Self> {
+        let directory = temporary_directory()?;
+        // A path such as `sqlite:target/demo/docent.db` needs its directory.
+        if let Some(parent) =
+            store_path(&options.store).and_then(|path| path.parent().map(Path::to_path_buf))
+        {
+            std::fs::create_dir_all(directory.path().join(parent))?;
+        }
+        let (child, output, address) = spawn(&options, directory.path())?;
+        let client = Client::builder()
+            .no_proxy()
+            .timeout(PATIENCE)
+            .build()
+            .context("could not build an HTTP client")?;
+        Ok(Self {
+            options,
+            directory,
+            child,
+            output,
+            address,
+            client,
+            default_token: OnceLock::new(),
+        })
+    }
+
+    /// Starts the server again on what the last one left; ends that one without mercy if it still runs.
+    pub fn restart(&mut self) -> anyhow::Result<()> {
+        self.kill()?;
+        (self.child, self.output, self.address) = spawn(&self.options, self.directory.path())?;
+        Ok(())
+    }
+
+    /// Returns the address, such as `http://127.0.0.1:40123`.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Returns the directory that the server works in.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Returns the store's URL as the server was given it.
+    pub fn store(&self) -> &str {
+        &self.options.store
+    }
+
+    /// Returns the process id of the running server.
+    pub fn process_id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Returns what the server has printed so far, standard output and standard error one after the other.
+    pub fn printed(&self) -> String {
+        self.output.text()
+    }
+
+    /// Prepares another `docent` command in the server's directory.
+    pub fn docent<I, A>(&self, arguments: I) -> anyhow::Result<Command>
+    where
+        I: IntoIterator<Item = A>,
+        A: AsRef<OsStr>,
+    {
+        let mut command = clean_command()?;
+        command.current_dir(self.directory.path()).args(arguments);
+        Ok(command)
+    }
+
+    /// Runs another `docent` command to its end; fails unless it succeeds. Returns its standard output.
+    pub fn run_docent<I, A>(&self, arguments: I) -> anyhow::Result<String>
+    where
+        I: IntoIterator<Item = A>,
+        A: AsRef<OsStr>,
+    {
+        let mut command = self.docent(arguments)?;
+        let output = command
+            .stdin(Stdio::null())
+            .output()
+            .context("could not start docent")?;
+        if !output.status.success() {
+            bail!(
+                "{command:?} ended with {}\n{}{}",
+                output.status,
+                String::from_utf8_lossy(&output.stdout),
+                String::from_utf8_lossy(&output.stderr)
+            );
+        }
+        String::from_utf8(output.stdout).context("docent printed something that is not UTF-8")
+    }
+
+    /// Creates a token for this user with `docent token create`.
+    pub fn token(&self, user: &str) -> anyhow::Result<String> {
+        let printed = self.run_docent([
+            "token",
+            "create",
+            "--store",
+            self.store(),
+            "--user",
+            user,
+            "--name",
+            "end-to-end",
+        ])?;
+        let token = printed.trim_end_matches('\n');
+        if token.is_empty() || token.contains(char::is_whitespace) {
+            bail!("`docent token create` must print the token alone, but printed {printed:?}");
+        }
+        Ok(token.to_owned())
+    }
+
+    /// Prepares a request without a token.
+    pub fn anonymous_request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.client
+            .request(method, format!("{}{path}", self.address))
+    }
+
+    /// Prepares a request as the user `datahub`.
+    pub fn request(&self, method: Method, path: &str) -> anyhow::Result<RequestBuilder> {
+        Ok(self
+            .anonymous_request(method, path)
+            .bearer_auth(self.default_token()?))
+    }
+
+    /// Sends a prepared request and returns the reply, whatever its status.
+    pub fn send(&self, request: RequestBuilder) -> anyhow::Result<Reply> {
+        let response = request.send().context("the server did not answer")?;
+        let status = response.status().as_u16();
+        let body = response.text().context("the reply broke off")?;
+        Ok(Reply { status, body })
+    }
+
+    /// Gets a path as the user `datahub`.
+    pub fn get(&self, path: &str) -> anyhow::Result<Reply> {
+        self.send(self.request(Method::GET, path)?)
+    }
+
+    /// Posts JSON as the user `datahub`.
+    pub fn post(&self, path: &str, body: &Value) -> anyhow::Result<Reply> {
+        self.send(self.request(Method::POST, path)?.json(body))
+    }
+
+    /// Runs a GraphQL document as the user `datahub` and returns the whole reply, errors included.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "callers write json!({…}) in place"
+    )]
+    pub fn graphql(&self, query: &str, variables: Value) -> anyhow::Result<Value> {
+        let reply = self.post(
+            "/api/graphql",
+            &json!({ "query": query, "variables": variables }),
+        )?;
+        if reply.status != 200 {
+            bail!("GraphQL answered {}: {}", reply.status, reply.body);
+        }
+        reply.json()
+    }
+
+    /// Asks the server to stop and waits for it.
+    pub fn stop(&mut self) -> anyhow::Result<ExitStatus> {
+        let process = Pid::from_child(&self.child);
+        kill_process(process, Signal::TERM).context("could not send SIGTERM")?;
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status);
+            }
+            if Instant::now() > deadline {
+                bail!(
+                    "the server did not stop after SIGTERM; it printed:\n{}",
+                    self.printed()
+                );
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Ends the server at once with SIGKILL, as a crash would. Does nothing when it has ended already.
+    pub fn kill(&mut self) -> anyhow::Result<()> {
+        self.child.kill().context("could not send SIGKILL")?;
+        self.child
+            .wait()
+            .context("could not wait for the killed server")?;
+        Ok(())
+    }
+
+    fn default_token(&self) -> anyhow::Result<&str> {
+        if let Some(token) = self.default_token.get() {
+            return Ok(token);
+        }
+        let token = self.token("datahub")?;
+        Ok(self.default_token.get_or_init(|| token))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // A server that has ended already cannot be killed; nothing is left to do then.
+        self.kill().ok();
+        if std::thread::panicking() {
+            eprintln!("the server printed:\n{}", self.printed());
+        }
+    }
+}
+
+/// Returns the path of an SQLite store's URL.
+fn store_path(url: &str) -> Option<PathBuf> {
+    url.strip_prefix("sqlite:").map(PathBuf::from)
+}
+
+/// Prepares the binary without settings of the person who runs the tests.
+fn clean_command() -> anyhow::Result<Command> {
+    let mut command = Command::new(docent_binary()?);
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("DOCENT_") {
+            command.env_remove(name);
+        }
+    }
+    Ok(command)
+}
+
+fn spawn(options: &Options, directory: &Path) -> anyhow::Result<(Child, Output, String)> {
+    let mut child = clean_command()?
+        .args([
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--store",
+            &options.store,
+        ])
+        .args(&options.arguments)
+        .envs(
+            options
+                .environment
+                .iter()
+                .map(|(name, value)| (name, value)),
+        )
+        .current_dir(directory)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .context("could not start docent")?;
+    let (output, first_line) = Output::collect(&mut child)?;
+    let Ok(line) = first_line.recv_timeout(PATIENCE) else {
+        child.kill().ok();
+        let status = child.wait()?;
+        bail!(
+            "the server never listened and ended with {status}; it printed:\n{}",
+            output.text()
+        );
+    };
+    let Some(address) = address_in(&line) else {
+        child.kill().ok();
+        child.wait()?;
+        bail!("the server's first line must say where it listens, but was {line:?}");
+    };
+    Ok((child, output, address.to_owned()))
+}
+
+/// Reads the address from `Docent 0.1.0 is listening on http://127.0.0.1:40123`.
+fn address_in(line: &str) -> Option<&str> {
+    let (version, address) = line
+        .strip_prefix("Docent ")?
+        .split_once(" is listening on ")?;
+    let port = address.strip_prefix("http://127.0.0.1:")?;
+    (!version.is_empty() && port.parse::<u16>().is_ok()).then_some(address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::address_in;
+
+    #[test]
+    fn the_address_is_read_from_the_first_line() {
+        let line = "Docent 0.1.0 is listening on http://127.0.0.1:40123";
+        assert_eq!(address_in(line), Some("http://127.0.0.1:40123"));
+    }
+
+    #[test]
+    fn a_line_that_names_no_port_is_no_address() {
+        assert_eq!(
+            address_in("Docent 0.1.0 is listening on http://127.0.0.1"),
+            None
+        );
+        assert_eq!(address_in("starting"), None);
+    }
+}

@@ -1,0 +1,76 @@
+//! What a child process prints, read as it comes so that the child never waits for a full pipe.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::Child;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use anyhow::Context as _;
+
+/// The text printed so far, kept for the message of a failing test.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Output {
+    standard_output: Arc<Mutex<String>>,
+    standard_error: Arc<Mutex<String>>,
+}
+
+impl Output {
+    /// Starts reading both streams; the receiver gets the lines of standard output, and closes when the stream does.
+    pub(super) fn collect(child: &mut Child) -> anyhow::Result<(Self, Receiver<String>)> {
+        let standard_output = child
+            .stdout
+            .take()
+            .context("standard output is not piped")?;
+        let standard_error = child.stderr.take().context("standard error is not piped")?;
+        let output = Self::default();
+        let (lines, receiver) = channel();
+        read_lines(
+            standard_output,
+            Arc::clone(&output.standard_output),
+            Some(lines),
+        );
+        read_lines(standard_error, Arc::clone(&output.standard_error), None);
+        Ok((output, receiver))
+    }
+
+    pub(super) fn text(&self) -> String {
+        let mut text = self
+            .standard_output
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        text.push_str(
+            &self
+                .standard_error
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner),
+        );
+        text
+    }
+}
+
+fn read_lines(
+    stream: impl Read + Send + 'static,
+    text: Arc<Mutex<String>>,
+    lines: Option<Sender<String>>,
+) {
+    thread::spawn(move || {
+        let mut stream = BufReader::new(stream);
+        let mut line = Vec::new();
+        while stream
+            .read_until(b'\n', &mut line)
+            .is_ok_and(|read| read > 0)
+        {
+            let decoded = String::from_utf8_lossy(&line);
+            text.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push_str(&decoded);
+            if let Some(lines) = &lines {
+                // Only the first line has a listener.
+                lines.send(decoded.trim_end_matches('\n').to_owned()).ok();
+            }
+            line.clear();
+        }
+    });
+}

@@ -1,0 +1,149 @@
+//! Runs every command that the documents show, in order, against the demo, and compares the replies.
+//!
+//! The rules for writers are in CONTRIBUTING.md, "Commands in documents". A new document in `docs/` is found by itself.
+
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail, ensure};
+use docent_e2e::markdown::{Block, Document};
+use docent_e2e::{Options, Server, Shell, docent_binary, expectation, repository_root};
+
+/// The store of `make run`, so that a command in a document can name it.
+const DEMO_STORE: &str = "sqlite:target/demo/docent.db";
+
+/// Where documents say that the server listens.
+const DOCUMENTED_ADDRESS: &str = "localhost:8080";
+
+/// What a block marked `norun` may begin with: things that belong to the reader's machine, not to the server.
+const NOT_RUN: [&str; 5] = ["apt", "apt-get", "cargo", "git", "make"];
+
+#[test]
+fn every_command_in_the_documents_prints_what_they_show() -> anyhow::Result<()> {
+    let mut failures = String::new();
+    for path in documents()? {
+        let name = path
+            .strip_prefix(repository_root())
+            .unwrap_or(&path)
+            .display()
+            .to_string();
+        let text = fs::read_to_string(&path).with_context(|| name.clone())?;
+        let blocks = runnable_blocks(&Document::parse(&text)).with_context(|| name.clone())?;
+        ensure!(
+            name != "README.md" || !blocks.is_empty(),
+            "README.md shows no command to run"
+        );
+        if !blocks.is_empty() {
+            failures.push_str(&run(&name, &blocks).with_context(|| name.clone())?);
+        }
+    }
+    ensure!(
+        failures.is_empty(),
+        "commands in the documents do not print what they show\n{failures}"
+    );
+    Ok(())
+}
+
+/// Returns README.md, CONTRIBUTING.md and everything in docs/, in a fixed order.
+fn documents() -> anyhow::Result<Vec<PathBuf>> {
+    let root = repository_root();
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(root.join("docs"))? {
+        let path = entry?.path();
+        if path.extension() == Some(OsStr::new("md")) {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    paths.insert(0, root.join("CONTRIBUTING.md"));
+    paths.insert(0, root.join("README.md"));
+    Ok(paths)
+}
+
+/// Returns the blocks to run, and refuses blocks that would show commands without running them.
+fn runnable_blocks(document: &Document) -> anyhow::Result<Vec<Block>> {
+    let mut blocks = Vec::new();
+    for block in &document.blocks {
+        match block.info.as_str() {
+            "console" => blocks.push(block.clone()),
+            "console norun" => {
+                for step in block.steps()? {
+                    let program = step.command.split_whitespace().next().unwrap_or_default();
+                    ensure!(
+                        NOT_RUN.contains(&program),
+                        "line {}: a block marked norun may begin with {NOT_RUN:?} only, not with {program:?}",
+                        step.line
+                    );
+                }
+            }
+            "sh" | "bash" | "shell" | "shell-session" => bail!(
+                "line {}: write commands in a ```console block, so that they are tested",
+                block.line
+            ),
+            _ => {}
+        }
+    }
+    Ok(blocks)
+}
+
+/// Runs the blocks of one document against a server of its own. Returns what went wrong, for a person to read.
+fn run(name: &str, blocks: &[Block]) -> anyhow::Result<String> {
+    let server = Server::start(Options::default().demo().store(DEMO_STORE))?;
+    let host = server.address().trim_start_matches("http://").to_owned();
+    let token = server.token("datahub")?;
+    let search_path = programs_in(server.directory())?;
+    let mut shell = Shell::start(
+        server.directory(),
+        [
+            ("TOKEN", OsStr::new(&token)),
+            ("PATH", OsStr::new(&search_path)),
+        ],
+    )?;
+    let mut failures = String::new();
+    for block in blocks {
+        for step in block.steps()? {
+            let command = step.command.replace(DOCUMENTED_ADDRESS, &host);
+            let outcome = shell
+                .run(&command)
+                .with_context(|| format!("line {}: {}", step.line, step.command))?;
+            let expected = step.expected.join("\n");
+            let printed = outcome.output.replace(&host, DOCUMENTED_ADDRESS);
+            if let Some(difference) = expectation::difference(&expected, &printed) {
+                write!(
+                    failures,
+                    "\n{name}:{}: {}\n{difference}",
+                    step.line, step.command
+                )?;
+            } else if outcome.status != 0 && expected.is_empty() {
+                // A failure that the document shows has a message; a silent one is a mistake.
+                write!(
+                    failures,
+                    "\n{name}:{}: {}\nended with status {}\n",
+                    step.line, step.command, outcome.status
+                )?;
+            }
+        }
+    }
+    if !failures.is_empty() {
+        write!(
+            failures,
+            "\nthe server of {name} printed:\n{}",
+            server.printed()
+        )?;
+    }
+    Ok(failures)
+}
+
+/// Puts the binary where a reader has it after `make run`, and as `docent` on the search path, which is returned.
+fn programs_in(directory: &Path) -> anyhow::Result<String> {
+    let binary = docent_binary()?;
+    for place in ["target/release", "bin"] {
+        fs::create_dir_all(directory.join(place))?;
+        symlink(&binary, directory.join(place).join("docent"))?;
+    }
+    let inherited = std::env::var("PATH").unwrap_or_default();
+    Ok(format!("{}:{inherited}", directory.join("bin").display()))
+}

@@ -1,0 +1,136 @@
+//! Rules for the files of the repository that no compiler checks.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, ensure};
+use docent_e2e::markdown::Document;
+use docent_e2e::repository_root;
+
+/// Directories that hold what is built, installed or kept by git itself.
+const NOT_OURS: [&str; 5] = [".git", ".venv", "__pycache__", "node_modules", "target"];
+
+#[test]
+fn every_relative_link_in_a_document_leads_somewhere() -> anyhow::Result<()> {
+    let mut broken = Vec::new();
+    for path in files()?.into_iter().filter(|path| is_markdown(path)) {
+        let document = Document::parse(&fs::read_to_string(&path)?);
+        for (line, target) in document.links() {
+            if target.contains("://") || target.starts_with("mailto:") {
+                continue;
+            }
+            if !leads_somewhere(&path, &document, &target)? {
+                broken.push(format!("{}:{line}: {target}", relative(&path)));
+            }
+        }
+    }
+    ensure!(
+        broken.is_empty(),
+        "links lead nowhere:\n{}",
+        broken.join("\n")
+    );
+    Ok(())
+}
+
+#[test]
+fn no_file_names_a_path_of_one_machine() -> anyhow::Result<()> {
+    // In pieces, so that this file does not name them itself.
+    let prefixes = ["work", "root", "home"].map(|name| format!("/{name}/"));
+    let mut found = Vec::new();
+    for path in files()? {
+        let text = String::from_utf8_lossy(&fs::read(&path)?).into_owned();
+        for (index, line) in text.lines().enumerate() {
+            if prefixes.iter().any(|prefix| names_path(line, prefix)) {
+                found.push(format!("{}:{}", relative(&path), index + 1));
+            }
+        }
+    }
+    ensure!(
+        found.is_empty(),
+        "these lines name a path that exists on one machine only:\n{}",
+        found.join("\n")
+    );
+    Ok(())
+}
+
+#[test]
+fn no_rust_file_is_too_long() -> anyhow::Result<()> {
+    let script = repository_root().join("scripts/file-sizes");
+    let output = Command::new(script)
+        .output()
+        .context("could not start scripts/file-sizes")?;
+    ensure!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Ok(())
+}
+
+#[test]
+fn a_path_counts_only_where_it_begins() {
+    let prefix = "/place/";
+    assert!(names_path("cd /place/x", prefix));
+    assert!(names_path("/place/x", prefix));
+    assert!(names_path("url = \"file:///place/x\"", prefix));
+    assert!(!names_path("https://example.com/place/x", prefix));
+    assert!(!names_path("docs/place/x", prefix));
+}
+
+/// Whether a line names an absolute path that begins with the prefix; `example.com/…` or `docs/…` are none.
+fn names_path(line: &str, prefix: &str) -> bool {
+    line.match_indices(prefix).any(|(position, _)| {
+        let before = line[..position].chars().next_back();
+        !before
+            .is_some_and(|character| character.is_alphanumeric() || "._-~})>*".contains(character))
+    })
+}
+
+/// Whether a link's file and, in a document, its heading exist.
+fn leads_somewhere(from: &Path, document: &Document, target: &str) -> anyhow::Result<bool> {
+    let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+    if file.is_empty() {
+        return Ok(document.anchors().iter().any(|known| known == anchor));
+    }
+    let path = from.parent().unwrap_or(from).join(file);
+    if !path.try_exists()? {
+        return Ok(false);
+    }
+    if anchor.is_empty() || !is_markdown(&path) {
+        return Ok(true);
+    }
+    let other = Document::parse(&fs::read_to_string(&path)?);
+    Ok(other.anchors().iter().any(|known| known == anchor))
+}
+
+fn is_markdown(path: &Path) -> bool {
+    path.extension() == Some(OsStr::new("md"))
+}
+
+fn relative(path: &Path) -> String {
+    path.strip_prefix(repository_root())
+        .unwrap_or(path)
+        .display()
+        .to_string()
+}
+
+/// Returns all files of the repository, in a fixed order.
+fn files() -> anyhow::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    let mut directories = vec![repository_root()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(&directory).with_context(|| directory.display().to_string())? {
+            let entry = entry?;
+            let kind = entry.file_type()?;
+            if kind.is_dir() && !NOT_OURS.iter().any(|name| entry.file_name() == *name) {
+                directories.push(entry.path());
+            } else if kind.is_file() {
+                files.push(entry.path());
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
+}
