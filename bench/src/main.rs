@@ -1,1 +1,148 @@
-fn main() {}
+//! The load harness: measures a release build of docent against its peers, and prints one table.
+//!
+//! It speaks to docent over HTTP like any client and uses none of its crates. See docs/PERFORMANCE.md for what is
+//! measured and how. To measure one more thing: a module in [`measure`] and a line in [`run_all`].
+
+mod bench;
+mod canned;
+mod client;
+mod data;
+mod load;
+mod machine;
+mod measure;
+mod process;
+mod report;
+mod store;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, ensure};
+use bench::Bench;
+use clap::{Args, Parser, Subcommand};
+use machine::Machine;
+use report::Report;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Measures docent.
+#[derive(Debug, Parser)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Measure everything, or some parts
+    All(Options),
+    /// The server with a canned body; it ends with its standard input
+    #[command(hide = true)]
+    Canned {
+        /// The file with the body
+        body: PathBuf,
+    },
+}
+
+#[derive(Debug, Args)]
+struct Options {
+    /// A minute instead of many: fewer and shorter slices, nothing with a million of something
+    #[arg(long)]
+    quick: bool,
+    /// The binary to measure [default: docent beside this one]
+    #[arg(long, value_name = "FILE")]
+    docent: Option<PathBuf>,
+    /// Where the stores are made; it should be on a real disk [default: the directory bench-work beside this one's]
+    #[arg(long, value_name = "DIRECTORY")]
+    work: Option<PathBuf>,
+    /// Write the page with the results to this file
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
+    /// Only these: start, reads, writes, memory, scale
+    #[arg(long, value_delimiter = ',', value_name = "PARTS")]
+    only: Vec<String>,
+}
+
+fn main() -> ExitCode {
+    let done = match Cli::parse().command {
+        Command::Canned { body } => canned::serve(&body).map(|()| true),
+        Command::All(options) => all(&options),
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("docent-bench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Says whether every target was met.
+fn all(options: &Options) -> Result<bool> {
+    let own = std::env::current_exe()?;
+    let directory = own.parent().context("this program is in no directory")?;
+    let docent = options.docent.clone().unwrap_or_else(|| directory.join("docent"));
+    ensure!(docent.exists(), "there is no {}: build docent first", docent.display());
+    let work = match &options.work {
+        Some(work) => work.clone(),
+        None => directory.with_file_name("bench-work"),
+    };
+    // What a run that was killed has left behind.
+    if work.exists() {
+        std::fs::remove_dir_all(&work)?;
+    }
+    std::fs::create_dir_all(&work)?;
+    process::check_cores()?;
+    let bench = Bench {
+        docent: docent.canonicalize()?,
+        work: work.canonicalize()?,
+        quick: options.quick,
+    };
+    let mut report = Report::default();
+    let ran = measure_all(&bench, options, &mut report);
+    report.print()?;
+    ran?;
+    std::fs::remove_dir_all(&work)?;
+    Ok(report.is_good())
+}
+
+fn measure_all(bench: &Bench, options: &Options, report: &mut Report) -> Result<()> {
+    let mut machine = Machine::look(&bench.work, &bench.docent)?;
+    process::pin(process::CLIENT_CORE)?;
+    // One thread for everything: it has one core, and children end with the thread that started them.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(run_all(bench, options, report))?;
+    machine.look_again()?;
+    report.progress(&format!("done\n{machine}"));
+    if let Some(page) = &options.page {
+        report.write(&machine, Path::new(page))?;
+    }
+    Ok(())
+}
+
+async fn run_all(bench: &Bench, options: &Options, report: &mut Report) -> Result<()> {
+    let wanted = |part: &str| options.only.is_empty() || options.only.iter().any(|only| only == part);
+    let store = bench.create_store("docent.db")?;
+    // Loads what the others read.
+    measure::bulk::measure(bench, &store, report).await?;
+    if wanted("start") {
+        measure::start::measure(bench, &store, report).await?;
+    }
+    if wanted("reads") {
+        measure::reads::measure(bench, &store, report).await?;
+    }
+    if wanted("writes") {
+        measure::writes::measure(bench, &store, report).await?;
+    }
+    if wanted("memory") && !bench.quick {
+        measure::memory::measure(bench, report).await?;
+    }
+    if wanted("scale") && !bench.quick {
+        measure::scale::measure(bench, &store, report).await?;
+    }
+    Ok(())
+}

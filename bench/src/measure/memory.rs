@@ -37,7 +37,7 @@ pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> Result<()> {
         format!("{resident:.1} MiB (highest {highest:.1})"),
         "",
         resident,
-        Target::Below(150.0),
+        Target::Below(150.0, "MiB"),
     );
     Ok(())
 }

@@ -44,13 +44,17 @@ impl Rounds {
 pub(crate) async fn measure(bench: &Bench, store: &Store, report: &mut Report) -> Result<()> {
     let docent = bench.serve(store, None)?;
     for read in Read::ALL {
-        let by_variable = requests(&docent, read, Read::with_variable, BLOCK);
-        let by_literal = requests(&docent, read, Read::with_literal, BLOCK);
-        for (form, prepared) in [("variable", by_variable), ("literal", by_literal)] {
+        for form in ["variable", "literal"] {
+            let body = if form == "variable" {
+                Read::with_variable
+            } else {
+                Read::with_literal
+            };
+            let prepared = requests(&docent, read, body, 0..BLOCK);
             let name = format!("read {}, URN as {form}", read.name());
             report.progress(&name);
-            let body = check(&docent, read, &prepared, BLOCK).await?;
-            let canned = bench.serve_canned(&body)?;
+            let reply = check(&docent, read, &prepared, BLOCK).await?;
+            let canned = bench.serve_canned(&reply)?;
             let [ours, theirs] = alternate(
                 [&docent.server, &canned],
                 &Arc::new(prepared),
@@ -85,15 +89,16 @@ pub(crate) async fn measure(bench: &Bench, store: &Store, report: &mut Report) -
     docent.server.stop()
 }
 
-/// Requests for `count` datasets of the store, spread over the first million.
 fn requests(
     docent: &Docent,
     read: Read,
     body: impl Fn(Read, usize) -> String,
-    count: usize,
+    numbers: impl Iterator<Item = usize>,
 ) -> Prepared {
     Prepared {
-        requests: (0..count).map(|number| docent.graphql(&body(read, number))).collect(),
+        requests: numbers
+            .map(|number| docent.graphql(&body(read, number)))
+            .collect(),
         reply_length: read.reply(0).to_string().len(),
     }
 }
@@ -167,16 +172,14 @@ async fn slice(
     Ok((per_request(&before, &after, done.requests), done))
 }
 
+/// Prepared requests take memory.
+const MOST_REQUESTS: usize = 100_000;
+
 /// Requests for datasets at even distances in a store of `datasets`, checked on a sample.
 pub(crate) async fn spread(docent: &Docent, read: Read, datasets: usize) -> Result<Arc<Prepared>> {
-    let step = (datasets / BLOCK).max(1);
+    let step = (datasets / MOST_REQUESTS).max(1);
     let numbers = (0..datasets).step_by(step);
-    let prepared = Prepared {
-        requests: numbers
-            .map(|number| docent.graphql(&read.with_variable(number)))
-            .collect(),
-        reply_length: read.reply(0).to_string().len(),
-    };
+    let prepared = requests(docent, read, Read::with_variable, numbers);
     check(docent, read, &prepared, datasets).await?;
     Ok(Arc::new(prepared))
 }

@@ -32,14 +32,14 @@ pub(crate) async fn measure(bench: &Bench, store: &Store, report: &mut Report) -
         format!("{:.0} ms", median(&milliseconds)),
         "",
         median(&milliseconds),
-        Target::Below(100.0),
+        Target::Below(100.0, "ms"),
     );
     report.line(
         "resident memory, idle",
         format!("{:.1} MiB", median(&idle_mib)),
         "",
         median(&idle_mib),
-        Target::Below(40.0),
+        Target::Below(40.0, "MiB"),
     );
     Ok(())
 }

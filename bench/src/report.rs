@@ -1,0 +1,159 @@
+//! The one table that a run ends with, on the screen and in docs/PERFORMANCE.md.
+
+use std::fmt;
+use std::io::Write as _;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use comfy_table::{Table, presets};
+
+use crate::machine::Machine;
+
+/// What the project asks of a number.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Target {
+    /// Of the ratio.
+    AtLeast(f64),
+    /// Of the ratio.
+    AtMost(f64),
+    /// Of the value itself, in this unit.
+    Below(f64, &'static str),
+    /// It is there for comparison.
+    None,
+}
+
+impl Target {
+    fn is_met(self, measured: f64) -> bool {
+        match self {
+            Self::AtLeast(least) => measured >= least,
+            Self::AtMost(most) => measured <= most,
+            Self::Below(limit, _) => measured < limit,
+            Self::None => true,
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AtLeast(least) => write!(formatter, "≥ {least}"),
+            Self::AtMost(most) => write!(formatter, "≤ {most}"),
+            Self::Below(limit, unit) => write!(formatter, "< {limit} {unit}"),
+            Self::None => Ok(()),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Line {
+    metric: String,
+    value: String,
+    peer: String,
+    /// The ratio to the peer, or the value where there is none.
+    measured: f64,
+    target: Target,
+}
+
+impl Line {
+    fn cells(&self) -> [String; 6] {
+        let ratio = match self.target {
+            Target::Below(..) => String::new(),
+            Target::AtLeast(_) | Target::AtMost(_) | Target::None => format!("{:.2}", self.measured),
+        };
+        let verdict = match self.target {
+            Target::None => "",
+            target if target.is_met(self.measured) => "ok",
+            _ => "miss",
+        };
+        [
+            self.metric.clone(),
+            self.value.clone(),
+            self.peer.clone(),
+            ratio,
+            self.target.to_string(),
+            verdict.to_owned(),
+        ]
+    }
+}
+
+const HEADER: [&str; 6] = ["metric", "value", "peer", "ratio", "target", ""];
+
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    lines: Vec<Line>,
+}
+
+impl Report {
+    /// Says on the error stream what is being measured, so that the table stands alone on the other one.
+    #[expect(clippy::unused_self, reason = "whoever measures has a report at hand")]
+    pub(crate) fn progress(&self, what: &str) {
+        let _ = writeln!(std::io::stderr(), "… {what}");
+    }
+
+    pub(crate) fn line(
+        &mut self,
+        metric: impl Into<String>,
+        value: impl Into<String>,
+        peer: impl Into<String>,
+        measured: f64,
+        target: Target,
+    ) {
+        let line = Line {
+            metric: metric.into(),
+            value: value.into(),
+            peer: peer.into(),
+            measured,
+            target,
+        };
+        self.progress(&line.cells().join(" | "));
+        self.lines.push(line);
+    }
+
+    /// Whether every target was met.
+    pub(crate) fn is_good(&self) -> bool {
+        self.lines.iter().all(|line| line.target.is_met(line.measured))
+    }
+
+    pub(crate) fn print(&self) -> Result<()> {
+        let mut table = Table::new();
+        table.load_preset(presets::UTF8_HORIZONTAL_ONLY);
+        table.set_header(HEADER);
+        table.add_rows(self.lines.iter().map(Line::cells));
+        writeln!(std::io::stdout(), "{table}").context("the table could not be printed")
+    }
+
+    /// Writes the page of docs/: the text beside this file, with the machine and the table in their places.
+    pub(crate) fn write(&self, machine: &Machine, path: &Path) -> Result<()> {
+        let page = include_str!("performance.md")
+            .replace("{machine}", machine.to_string().trim_end())
+            .replace("{table}", self.markdown().trim_end());
+        std::fs::write(path, page).with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    fn markdown(&self) -> String {
+        let row = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+        let mut text = row(&HEADER.map(str::to_owned));
+        text.push_str("| --- | --- | --- | --- | --- | --- |\n");
+        for line in &self.lines {
+            text.push_str(&row(&line.cells()));
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missed_target_is_said() {
+        let mut report = Report::default();
+        report.line("a", "1", "2", 0.5, Target::AtLeast(0.5));
+        assert!(report.is_good());
+        report.line("b", "41 MiB", "", 41.0, Target::Below(40.0, "MiB"));
+        assert!(!report.is_good());
+        let text = report.markdown();
+        assert!(text.contains("| a | 1 | 2 | 0.50 | ≥ 0.5 | ok |"), "{text}");
+        assert!(text.contains("| b | 41 MiB |  |  | < 40 MiB | miss |"), "{text}");
+    }
+}
