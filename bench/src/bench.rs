@@ -32,7 +32,9 @@ impl Bench {
     pub(crate) fn create_store(&self, name: &str) -> Result<Store> {
         let path = self.path(name);
         let made = Command::new(&self.docent)
-            .args(["token", "create", "--user", "datahub", "--name", "bench", "--store"])
+            .args([
+                "token", "create", "--user", "datahub", "--name", "bench", "--store",
+            ])
             .arg(store_url(&path))
             .output()
             .with_context(|| format!("cannot start {}", self.docent.display()))?;
@@ -49,7 +51,14 @@ impl Bench {
         command
             .args(["--pdeathsig", "TERM"])
             .arg(&self.docent)
-            .args(["serve", "--listen", "127.0.0.1:0", "--auth", "on", "--store"])
+            .args([
+                "serve",
+                "--listen",
+                "127.0.0.1:0",
+                "--auth",
+                "on",
+                "--store",
+            ])
             .arg(store_url(&store.path));
         if let Some(library) = preload {
             command.env("LD_PRELOAD", library);

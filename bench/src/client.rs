@@ -57,7 +57,9 @@ impl Connection {
         };
         self.make_room(end)?;
         if end > filled {
-            self.stream.read_exact(&mut self.buffer[filled..end]).await?;
+            self.stream
+                .read_exact(&mut self.buffer[filled..end])
+                .await?;
         }
         Ok(Reply {
             status,
@@ -119,14 +121,19 @@ mod tests {
 
     #[test]
     fn a_head_gives_the_status_and_where_the_body_is() {
-        let reply = b"HTTP/1.1 200 OK\r\ncontent-type: a\r\ncontent-length: 12\r\ndate: x\r\n\r\nhello";
+        let reply =
+            b"HTTP/1.1 200 OK\r\ncontent-type: a\r\ncontent-length: 12\r\ndate: x\r\n\r\nhello";
         let (status, start, length) = head(reply).unwrap().unwrap();
         assert_eq!((status, &reply[start..], length), (200, &b"hello"[..], 12));
     }
 
     #[test]
     fn half_a_head_is_waited_for_and_a_wrong_one_is_refused() {
-        assert!(head(b"HTTP/1.1 200 OK\r\ncontent-length: 12\r\n").unwrap().is_none());
+        assert!(
+            head(b"HTTP/1.1 200 OK\r\ncontent-length: 12\r\n")
+                .unwrap()
+                .is_none()
+        );
         assert!(head(b"HTTP/1.1 200 OK\r\n\r\n").is_err());
         assert!(head(b"SSH-2.0\r\n\r\n").is_err());
     }

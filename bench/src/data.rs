@@ -183,7 +183,10 @@ fn aspects(number: usize) -> [(&'static str, Value); ASPECTS_PER_DATASET] {
     [
         ("datasetProperties", properties),
         ("schemaMetadata", schema),
-        ("domains", json!({"domains": [domain_urn(number % DOMAINS)]})),
+        (
+            "domains",
+            json!({"domains": [domain_urn(number % DOMAINS)]}),
+        ),
         ("subTypes", json!({"typeNames": ["Table"]})),
     ]
 }
@@ -209,7 +212,12 @@ pub(crate) fn domains_batch() -> String {
                 "name": domain_name(domain),
                 "description": format!("All that department {domain:02} owns"),
             });
-            proposal("domain", &domain_urn(domain), "domainProperties", &properties)
+            proposal(
+                "domain",
+                &domain_urn(domain),
+                "domainProperties",
+                &properties,
+            )
         })
         .collect();
     json!({"proposals": proposals, "async": "false"}).to_string()

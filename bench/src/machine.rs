@@ -45,7 +45,9 @@ impl Machine {
                 .and_then(|text| text.strip_suffix(" kB")?.parse::<f64>().ok())
                 .unwrap_or_default()
                 / (1024.0 * 1024.0),
-            kernel: fs::read_to_string("/proc/sys/kernel/osrelease")?.trim().to_owned(),
+            kernel: fs::read_to_string("/proc/sys/kernel/osrelease")?
+                .trim()
+                .to_owned(),
             file_system: file_system(work)?,
             sync_us: sync_time(work)?,
             load_before: load()?,
@@ -105,7 +107,9 @@ fn file_system(directory: &Path) -> Result<String> {
         .filter_map(|line| {
             let mut fields = line.split(' ');
             let (device, point, kind) = (fields.next()?, fields.next()?, fields.next()?);
-            directory.starts_with(point).then(|| (point.len(), format!("{kind} on {device}")))
+            directory
+                .starts_with(point)
+                .then(|| (point.len(), format!("{kind} on {device}")))
         })
         .max_by_key(|(length, _)| *length);
     Ok(found.map_or_else(|| "unknown".to_owned(), |(_, text)| text))

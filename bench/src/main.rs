@@ -83,8 +83,15 @@ fn main() -> ExitCode {
 fn all(options: &Options) -> Result<bool> {
     let own = std::env::current_exe()?;
     let directory = own.parent().context("this program is in no directory")?;
-    let docent = options.docent.clone().unwrap_or_else(|| directory.join("docent"));
-    ensure!(docent.exists(), "there is no {}: build docent first", docent.display());
+    let docent = options
+        .docent
+        .clone()
+        .unwrap_or_else(|| directory.join("docent"));
+    ensure!(
+        docent.exists(),
+        "there is no {}: build docent first",
+        docent.display()
+    );
     let work = match &options.work {
         Some(work) => work.clone(),
         None => directory.with_file_name("bench-work"),
@@ -125,7 +132,8 @@ fn measure_all(bench: &Bench, options: &Options, report: &mut Report) -> Result<
 }
 
 async fn run_all(bench: &Bench, options: &Options, report: &mut Report) -> Result<()> {
-    let wanted = |part: &str| options.only.is_empty() || options.only.iter().any(|only| only == part);
+    let wanted =
+        |part: &str| options.only.is_empty() || options.only.iter().any(|only| only == part);
     let store = bench.create_store("docent.db")?;
     // Loads what the others read.
     measure::bulk::measure(bench, &store, report).await?;

@@ -58,7 +58,9 @@ impl Line {
     fn cells(&self) -> [String; 6] {
         let ratio = match self.target {
             Target::Below(..) => String::new(),
-            Target::AtLeast(_) | Target::AtMost(_) | Target::None => format!("{:.2}", self.measured),
+            Target::AtLeast(_) | Target::AtMost(_) | Target::None => {
+                format!("{:.2}", self.measured)
+            }
         };
         let verdict = match self.target {
             Target::None => "",
@@ -111,12 +113,14 @@ impl Report {
 
     /// Whether every target was met.
     pub(crate) fn is_good(&self) -> bool {
-        self.lines.iter().all(|line| line.target.is_met(line.measured))
+        self.lines
+            .iter()
+            .all(|line| line.target.is_met(line.measured))
     }
 
     pub(crate) fn print(&self) -> Result<()> {
         let mut table = Table::new();
-        table.load_preset(presets::UTF8_HORIZONTAL_ONLY);
+        table.load_style(presets::UTF8_HORIZONTAL_ONLY);
         table.set_header(HEADER);
         table.add_rows(self.lines.iter().map(Line::cells));
         writeln!(std::io::stdout(), "{table}").context("the table could not be printed")
@@ -154,6 +158,9 @@ mod tests {
         assert!(!report.is_good());
         let text = report.markdown();
         assert!(text.contains("| a | 1 | 2 | 0.50 | ≥ 0.5 | ok |"), "{text}");
-        assert!(text.contains("| b | 41 MiB |  |  | < 40 MiB | miss |"), "{text}");
+        assert!(
+            text.contains("| b | 41 MiB |  |  | < 40 MiB | miss |"),
+            "{text}"
+        );
     }
 }

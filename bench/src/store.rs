@@ -247,7 +247,10 @@ fn write_one(connection: &Connection, write: &Written) -> Result<()> {
                     row.created_by,
                     row.created_for
                 ])?;
-            ensure!(changed == 1, "{urn} {aspect} is not in the copy of the store");
+            ensure!(
+                changed == 1,
+                "{urn} {aspect} is not in the copy of the store"
+            );
         }
     }
     for (relationship, destination) in &write.edges {

@@ -18,7 +18,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::programs::docent_binary;
+use crate::command::docent_command;
 use crate::temporary::temporary_directory;
 use output::Output;
 
@@ -170,8 +170,8 @@ impl Server {
         I: IntoIterator<Item = A>,
         A: AsRef<OsStr>,
     {
-        let mut command = clean_command()?;
-        command.current_dir(self.directory.path()).args(arguments);
+        let mut command = docent_command(self.directory.path())?;
+        command.args(arguments);
         Ok(command)
     }
 
@@ -265,8 +265,18 @@ impl Server {
 
     /// Asks the server to stop and waits for it.
     pub fn stop(&mut self) -> anyhow::Result<ExitStatus> {
-        let process = Pid::from_child(&self.child);
-        kill_process(process, Signal::TERM).context("could not send SIGTERM")?;
+        self.signal(Signal::TERM)?;
+        self.wait()
+    }
+
+    /// Sends a signal to the server.
+    pub fn signal(&self, signal: Signal) -> anyhow::Result<()> {
+        kill_process(Pid::from_child(&self.child), signal)
+            .with_context(|| format!("could not send {signal:?}"))
+    }
+
+    /// Waits until the server has ended.
+    pub fn wait(&mut self) -> anyhow::Result<ExitStatus> {
         let deadline = Instant::now() + PATIENCE;
         loop {
             if let Some(status) = self.child.try_wait()? {
@@ -274,7 +284,7 @@ impl Server {
             }
             if Instant::now() > deadline {
                 bail!(
-                    "the server did not stop after SIGTERM; it printed:\n{}",
+                    "the server did not stop; it printed:\n{}",
                     self.printed()
                 );
             }
@@ -315,19 +325,8 @@ fn store_path(url: &str) -> Option<PathBuf> {
     url.strip_prefix("sqlite:").map(PathBuf::from)
 }
 
-/// Prepares the binary without settings of the person who runs the tests.
-fn clean_command() -> anyhow::Result<Command> {
-    let mut command = Command::new(docent_binary()?);
-    for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("DOCENT_") {
-            command.env_remove(name);
-        }
-    }
-    Ok(command)
-}
-
 fn spawn(options: &Options, directory: &Path) -> anyhow::Result<(Child, Output, String)> {
-    let mut child = clean_command()?
+    let mut child = docent_command(directory)?
         .args([
             "serve",
             "--listen",
@@ -342,7 +341,6 @@ fn spawn(options: &Options, directory: &Path) -> anyhow::Result<(Child, Output, 
                 .iter()
                 .map(|(name, value)| (name, value)),
         )
-        .current_dir(directory)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

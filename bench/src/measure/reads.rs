@@ -70,7 +70,11 @@ pub(crate) async fn measure(bench: &Bench, store: &Store, report: &mut Report) -
                 .collect();
             report.line(
                 name,
-                format!("{:.1} µs CPU ({:.0}/s)", median(&ours.costs), median(&ours.rates)),
+                format!(
+                    "{:.1} µs CPU ({:.0}/s)",
+                    median(&ours.costs),
+                    median(&ours.rates)
+                ),
                 format!(
                     "canned {:.1} µs ({:.0}/s)",
                     median(&theirs.costs),
@@ -104,7 +108,12 @@ fn requests(
 }
 
 /// Asks for some datasets and compares every byte of meaning; gives the body of one reply.
-async fn check(docent: &Docent, read: Read, prepared: &Prepared, datasets: usize) -> Result<Vec<u8>> {
+async fn check(
+    docent: &Docent,
+    read: Read,
+    prepared: &Prepared,
+    datasets: usize,
+) -> Result<Vec<u8>> {
     let mut client = docent.client(1).await?;
     let mut body = Vec::new();
     for number in (0..prepared.requests.len()).step_by(prepared.requests.len().div_ceil(50)) {

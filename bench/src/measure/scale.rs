@@ -38,7 +38,11 @@ pub(crate) async fn measure(bench: &Bench, small: &Store, report: &mut Report) -
             .collect();
         report.line(
             format!("read {} among 1,000,000 datasets", read.name()),
-            format!("{:.1} µs CPU ({:.0}/s)", median(&ours.costs), median(&ours.rates)),
+            format!(
+                "{:.1} µs CPU ({:.0}/s)",
+                median(&ours.costs),
+                median(&ours.rates)
+            ),
             format!(
                 "10,000 datasets {:.1} µs ({:.0}/s)",
                 median(&theirs.costs),

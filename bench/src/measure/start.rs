@@ -22,7 +22,10 @@ pub(crate) async fn measure(bench: &Bench, store: &Store, report: &mut Report) -
         let request = docent.graphql(&Read::Description.with_variable(7));
         let reply: Value = serde_json::from_slice(&client.ask(&request).await?)?;
         milliseconds.push(started.elapsed().as_secs_f64() * 1e3);
-        ensure!(reply == Read::Description.reply(7), "the first answer is {reply}");
+        ensure!(
+            reply == Read::Description.reply(7),
+            "the first answer is {reply}"
+        );
         tokio::time::sleep(IDLE).await;
         idle_mib.push(docent.server.memory_kib("VmRSS")? as f64 / 1024.0);
         docent.server.stop()?;

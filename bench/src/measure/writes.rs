@@ -90,7 +90,10 @@ async fn against_rusqlite(
     let mut client = docent.client(WRITERS).await?;
     let (mut ours, mut theirs, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     for slice in 0..if bench.quick { 2 } else { 7 } {
-        report.progress(&format!("64 writers against bare rusqlite, slice {}", slice + 1));
+        report.progress(&format!(
+            "64 writers against bare rusqlite, slice {}",
+            slice + 1
+        ));
         let position = store::last_position(&reader)?;
         let done = client.drive(source, Until::Turns(TURNS)).await?;
         let written = store::written_after(&reader, position)?;

@@ -24,7 +24,7 @@ pub(crate) fn normalise(
     match aspect {
         AspectName::INSTITUTIONAL_MEMORY if direct => {
             let links = parse::<InstitutionalMemory>(proposed)?;
-            changed(links.clone(), each_url_once(links))
+            changed(&links, &each_url_once(links.clone()))
         }
         AspectName::DOMAINS => {
             let domains = parse::<Domains>(proposed)?;
@@ -36,7 +36,7 @@ pub(crate) fn normalise(
                     in_step.domains.len()
                 )));
             }
-            changed(domains, in_step)
+            changed(&domains, &in_step)
         }
         _ => Ok(None),
     }
@@ -46,7 +46,7 @@ fn parse<T: DeserializeOwned>(proposed: &Value) -> Result<T, Error> {
     T::deserialize(proposed).map_err(|error| Error::InvalidAspect(error.to_string()))
 }
 
-fn changed<T: PartialEq + serde::Serialize>(before: T, after: T) -> Result<Option<Value>, Error> {
+fn changed<T: PartialEq + serde::Serialize>(before: &T, after: &T) -> Result<Option<Value>, Error> {
     if before == after {
         return Ok(None);
     }

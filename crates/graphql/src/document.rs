@@ -318,6 +318,6 @@ mod tests {
         let text = "{ a(b: \"x\ny\") c }";
         let (repaired, added) = repair::escape_line_breaks(text).unwrap();
         let offset = repaired.find('c').unwrap();
-        assert_eq!(position(text, &added, offset), Position { line: 2, column: 4 });
+        assert_eq!(position(text, &added, offset), Position { line: 2, column: 5 });
     }
 }

@@ -134,7 +134,7 @@ async fn resolve(scope: Scope<'_>, field: &FieldPlan) -> RootValue {
         Ok(arguments) => arguments,
         Err(message) => return RootValue::Failed(Failure::of(&Error::Invalid(message))),
     };
-    let resolved = match resolver {
+    let value = match resolver {
         RootResolver::Function(function) => function
             .resolve(scope.context, arguments)
             .await
@@ -144,7 +144,7 @@ async fn resolve(scope: Scope<'_>, field: &FieldPlan) -> RootValue {
             .and_then(|text| named_entity(plan, text))
             .map(RootValue::Entity),
     };
-    resolved.unwrap_or_else(|error| RootValue::Failed(Failure::of(&error)))
+    value.unwrap_or_else(|error| RootValue::Failed(Failure::of(&error)))
 }
 
 /// The entity that a URN names, which must be of the type that the field has.

@@ -39,6 +39,9 @@ impl Variable {
 /// The values of an operation's variables in the order of their declaration; `None` if one was not given.
 pub(crate) type VariableValues = Vec<Option<Value>>;
 
+/// Finds the value of a variable by its name.
+pub(crate) type Lookup<'a> = &'a dyn Fn(&str) -> Option<Value>;
+
 /// What is wrong with a variable's value.
 #[derive(Debug)]
 pub(crate) struct VariableError {
@@ -133,7 +136,7 @@ pub(crate) fn literal(
     schema: &apollo_compiler::Schema,
     ty: &Type,
     value: &Literal,
-    values: Option<&dyn Fn(&str) -> Option<Value>>,
+    values: Option<Lookup<'_>>,
 ) -> Result<Value, String> {
     match value {
         Literal::Null => return null(ty),
@@ -215,7 +218,7 @@ fn input_default(
 /// A literal as JSON, for scalars.
 fn plain(
     value: &Literal,
-    values: Option<&dyn Fn(&str) -> Option<Value>>,
+    values: Option<Lookup<'_>>,
 ) -> Result<Value, String> {
     let number = |text: &str| {
         text.parse::<Number>()
@@ -307,7 +310,7 @@ mod tests {
     use apollo_compiler::validation::Valid;
     use serde_json::json;
 
-    const SDL: &str = r#"
+    const SDL: &str = r"
         scalar Long
         scalar Anything
         enum Color { RED GREEN }
@@ -315,7 +318,7 @@ mod tests {
         type Query {
             f(point: Point, points: [Point!], long: Long, color: Color, colors: [[Color]], id: ID, int: Int, any: Anything, float: Float): Int
         }
-    "#;
+    ";
 
     fn schema() -> Valid<apollo_compiler::Schema> {
         apollo_compiler::Schema::parse_and_validate(SDL, "test").unwrap()

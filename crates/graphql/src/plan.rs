@@ -282,5 +282,3 @@ impl Selection {
     }
 }
 
-#[cfg(test)]
-mod tests;

@@ -1,9 +1,11 @@
 //! What is wrong with a document, in the words that clients of DataHub's API know:
 //! `Validation error (FieldUndefined@[dataset/foo]) : Field 'foo' in type 'Dataset' is undefined`.
 
+mod usage;
+
 use apollo_compiler::ast::{Definition, Document, Selection};
 use apollo_compiler::diagnostic::ToCliReport;
-use apollo_compiler::validation::DiagnosticList;
+use apollo_compiler::validation::{DiagnosticData, DiagnosticList};
 
 use crate::error::{Classification, Position, RequestError};
 
@@ -41,8 +43,14 @@ pub(crate) fn validation(
     errors: &DiagnosticList,
     position: &dyn Fn(usize) -> Position,
 ) -> Vec<RequestError> {
+    // Only where something is unknown can other mistakes follow from it; so there is always one left to tell.
+    let has_unknown = errors.iter().any(|diagnostic| {
+        let name = diagnostic.error.unstable_error_name();
+        name.is_some_and(|name| name.starts_with("UndefinedField") || name.starts_with("UndefinedType"))
+    });
     errors
         .iter()
+        .filter(|diagnostic| !has_unknown || !is_consequence(document, diagnostic.error))
         .take(MAX_ERRORS)
         .map(|diagnostic| {
             let error = diagnostic.error;
@@ -64,118 +72,115 @@ pub(crate) fn validation(
         .collect()
 }
 
-/// The kind of a mistake, as graphql-java names it, and a sentence about it. `text` is what apollo-compiler
-/// says, with the names in backticks.
+/// Whether a mistake is one only because something inside of it is unknown: the parser leaves unknown fields out,
+/// and then the selection around them is empty and what they use is unused.
+fn is_consequence(document: &Document, error: &DiagnosticData) -> bool {
+    let text = error.to_string();
+    let name = text.split('`').nth(1).unwrap_or_default();
+    match error.unstable_error_name() {
+        Some("MissingSubselection") => {
+            let offset = error.location().map(|span| span.offset());
+            usage::any_selection(document, &mut |selection| {
+                let is_it = selection.location().map(|span| span.offset()) == offset;
+                matches!(selection, Selection::Field(field) if is_it && !field.selection_set.is_empty())
+            })
+        }
+        Some("UnusedVariable") => usage::uses_variable(document, name.trim_start_matches('$')),
+        Some("UnusedFragment") => usage::any_selection(
+            document,
+            &mut |selection| matches!(selection, Selection::FragmentSpread(spread) if spread.fragment_name == name),
+        ),
+        _ => false,
+    }
+}
+
+/// apollo-compiler's names of mistakes with those of graphql-java, and a sentence: `{1}` and `{2}` are the names in
+/// apollo-compiler's own message, `{field}` is the field that has the mistake. Where there is no sentence, that
+/// message is the best we have.
+const KINDS: &[(&str, &str, &str)] = &[
+    ("UndefinedField", "FieldUndefined", "Field '{2}' in type '{1}' is undefined"),
+    ("UndefinedArgument", "UnknownArgument", "Unknown field argument '{1}'"),
+    ("RequiredArgument", "MissingFieldArgument", "Missing field argument '{1}'"),
+    ("UnsupportedValueType", "WrongType", ""),
+    ("UndefinedEnumValue", "WrongType", ""),
+    ("UndefinedInputValue", "WrongType", ""),
+    ("RequiredField", "WrongType", ""),
+    ("IntCoercionError", "WrongType", ""),
+    ("FloatCoercionError", "WrongType", ""),
+    ("MissingSubselection", "SubselectionRequired", "Subselection required for field '{field}'"),
+    (
+        "SubselectionOnScalarType",
+        "SubselectionNotAllowed",
+        "Subselection not allowed on leaf type '{1}' of field '{field}'",
+    ),
+    (
+        "SubselectionOnEnumType",
+        "SubselectionNotAllowed",
+        "Subselection not allowed on leaf type '{1}' of field '{field}'",
+    ),
+    ("UndefinedDefinition", "UnknownType", "Unknown type '{1}'"),
+    ("UndefinedTypeInNamedFragmentTypeCondition", "UnknownType", "Unknown type '{1}'"),
+    ("UndefinedTypeInInlineFragmentTypeCondition", "UnknownType", "Unknown type '{1}'"),
+    ("UndefinedDirective", "UnknownDirective", "Unknown directive '{1}'"),
+    ("UnsupportedLocation", "MisplacedDirective", ""),
+    ("UniqueDirective", "DuplicateDirectiveName", ""),
+    ("UndefinedVariable", "UndefinedVariable", "Undefined variable '{1}'"),
+    ("UnusedVariable", "UnusedVariable", "Unused variable '{1}'"),
+    ("UniqueVariable", "DuplicateVariableName", "There can be only one variable named '{1}'"),
+    ("VariableInputType", "NonInputTypeOnVariable", ""),
+    ("DisallowedVariableUsage", "VariableTypeMismatch", ""),
+    ("UniqueArgument", "DuplicateArgumentNames", "There can be only one argument named '{1}'"),
+    ("UniqueInputValue", "UniqueObjectFieldName", ""),
+    ("UnusedFragment", "UnusedFragment", "Unused fragment '{1}'"),
+    ("UndefinedFragment", "UndefinedFragment", "Undefined fragment '{1}'"),
+    ("RecursiveFragmentDefinition", "FragmentCycle", "Fragment '{1}' must not spread itself"),
+    ("InvalidFragmentTarget", "FragmentTypeConditionInvalid", ""),
+    ("InvalidFragmentSpread", "InvalidFragmentType", ""),
+    ("FragmentNameCollision", "DuplicateFragmentName", "There can be only one fragment named '{1}'"),
+    (
+        "AmbiguousAnonymousOperation",
+        "LoneAnonymousOperationViolation",
+        "An anonymous operation must be the only operation of the document",
+    ),
+    ("OperationNameCollision", "DuplicateOperationName", "There can be only one operation named '{1}'"),
+    ("UndefinedRootOperation", "UnknownOperation", "The schema does not support the operation '{1}'"),
+    ("TypeSystemDefinition", "NonExecutableDefinition", ""),
+    ("ConflictingFieldType", "FieldsConflict", ""),
+    ("ConflictingFieldName", "FieldsConflict", ""),
+    ("ConflictingFieldArgument", "FieldsConflict", ""),
+    ("SubscriptionUsesMultipleFields", "SubscriptionMultipleRootFields", ""),
+    ("SubscriptionUsesIntrospection", "SubscriptionIntrospectionRootField", ""),
+];
+
+/// The kind of a mistake and a sentence about it. `text` is what apollo-compiler says, with names in backticks.
 fn describe(name: Option<&str>, text: &str, path: &[&str]) -> (&'static str, String) {
-    let mut quoted = text.split('`').skip(1).step_by(2);
-    let first = quoted.next().unwrap_or_default();
-    let second = quoted.next().unwrap_or_default();
-    let field = path.last().copied().unwrap_or_default();
-    let plain = || {
+    let known = KINDS.iter().find(|(apollo, ..)| Some(*apollo) == name);
+    let (_, mut kind, sentence) = *known.unwrap_or(&("", "InvalidDocument", ""));
+    if sentence.is_empty() {
         let mut text = text.replace('`', "'");
         if let Some(initial) = text.get_mut(..1) {
             initial.make_ascii_uppercase();
         }
-        text
-    };
-    match name.unwrap_or_default() {
-        "UndefinedField" => (
-            "FieldUndefined",
-            format!("Field '{second}' in type '{first}' is undefined"),
-        ),
-        "UndefinedArgument" if second.starts_with('@') => (
-            "UnknownDirective",
-            format!("Unknown directive argument '{first}'"),
-        ),
-        "UndefinedArgument" => ("UnknownArgument", format!("Unknown field argument '{first}'")),
-        "RequiredArgument" => {
-            let argument = first
-                .rsplit_once('(')
-                .map_or(first, |(_, rest)| rest.trim_end_matches([')', ':']));
-            if first.starts_with('@') {
-                (
-                    "MissingDirectiveArgument",
-                    format!("Missing directive argument '{argument}'"),
-                )
-            } else {
-                (
-                    "MissingFieldArgument",
-                    format!("Missing field argument '{argument}'"),
-                )
-            }
-        }
-        "UnsupportedValueType" | "UndefinedEnumValue" | "UndefinedInputValue" | "RequiredField"
-        | "IntCoercionError" | "FloatCoercionError" => ("WrongType", plain()),
-        "MissingSubselection" => (
-            "SubselectionRequired",
-            format!("Subselection required for field '{field}'"),
-        ),
-        "SubselectionOnScalarType" | "SubselectionOnEnumType" => (
-            "SubselectionNotAllowed",
-            format!("Subselection not allowed on leaf type '{first}' of field '{field}'"),
-        ),
-        "UndefinedDefinition"
-        | "UndefinedTypeInNamedFragmentTypeCondition"
-        | "UndefinedTypeInInlineFragmentTypeCondition" => {
-            ("UnknownType", format!("Unknown type '{first}'"))
-        }
-        "UndefinedDirective" => (
-            "UnknownDirective",
-            format!("Unknown directive '{}'", first.trim_start_matches('@')),
-        ),
-        "UnsupportedLocation" => ("MisplacedDirective", plain()),
-        "UniqueDirective" => ("DuplicateDirectiveName", plain()),
-        "UndefinedVariable" => (
-            "UndefinedVariable",
-            format!("Undefined variable '{}'", first.trim_start_matches('$')),
-        ),
-        "UnusedVariable" => (
-            "UnusedVariable",
-            format!("Unused variable '{}'", first.trim_start_matches('$')),
-        ),
-        "UniqueVariable" => (
-            "DuplicateVariableName",
-            format!("There can be only one variable named '{}'", first.trim_start_matches('$')),
-        ),
-        "VariableInputType" => ("NonInputTypeOnVariable", plain()),
-        "DisallowedVariableUsage" => ("VariableTypeMismatch", plain()),
-        "UniqueArgument" => (
-            "DuplicateArgumentNames",
-            format!("There can be only one argument named '{first}'"),
-        ),
-        "UniqueInputValue" => ("UniqueObjectFieldName", plain()),
-        "UnusedFragment" => ("UnusedFragment", format!("Unused fragment '{first}'")),
-        "UndefinedFragment" => ("UndefinedFragment", format!("Undefined fragment '{first}'")),
-        "RecursiveFragmentDefinition" => (
-            "FragmentCycle",
-            format!("Fragment '{first}' must not spread itself"),
-        ),
-        "InvalidFragmentTarget" => ("FragmentTypeConditionInvalid", plain()),
-        "InvalidFragmentSpread" => ("InvalidFragmentType", plain()),
-        "FragmentNameCollision" => (
-            "DuplicateFragmentName",
-            format!("There can be only one fragment named '{first}'"),
-        ),
-        "AmbiguousAnonymousOperation" => (
-            "LoneAnonymousOperationViolation",
-            "An anonymous operation must be the only operation of the document".to_owned(),
-        ),
-        "OperationNameCollision" => (
-            "DuplicateOperationName",
-            format!("There can be only one operation named '{first}'"),
-        ),
-        "UndefinedRootOperation" => (
-            "UnknownOperation",
-            format!("The schema does not support the operation '{first}'"),
-        ),
-        "TypeSystemDefinition" => ("NonExecutableDefinition", plain()),
-        "ConflictingFieldType" | "ConflictingFieldName" | "ConflictingFieldArgument" => {
-            ("FieldsConflict", plain())
-        }
-        "SubscriptionUsesMultipleFields" => ("SubscriptionMultipleRootFields", plain()),
-        "SubscriptionUsesIntrospection" => ("SubscriptionIntrospectionRootField", plain()),
-        _ => ("InvalidDocument", plain()),
+        return (kind, text);
     }
+    let mut names = text.split('`').skip(1).step_by(2);
+    let first = names.next().unwrap_or_default();
+    let second = names.next().unwrap_or_default();
+    // An argument is named together with its field or directive: `Query.dataset(urn:)`, `@include(if:)`.
+    let argument = first.rsplit_once('(').map_or(first, |(_, rest)| rest);
+    let mut sentence = sentence
+        .replace("{1}", argument.trim_matches(['@', '$', ':', ')']))
+        .replace("{2}", second)
+        .replace("{field}", path.last().copied().unwrap_or_default());
+    if first.starts_with('@') && kind == "MissingFieldArgument" {
+        kind = "MissingDirectiveArgument";
+        sentence = sentence.replace("field", "directive");
+    }
+    if second.starts_with('@') && kind == "UnknownArgument" {
+        kind = "UnknownDirective";
+        sentence = sentence.replace("field", "directive");
+    }
+    (kind, sentence)
 }
 
 /// The names of the fields around an offset, from the outermost. Inside of a fragment its name is the first.

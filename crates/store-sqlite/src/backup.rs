@@ -120,7 +120,7 @@ fn copy_pages(
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<(), EngineError> {
     // With a snapshot held from before the first page, writes in between cannot make the copy start again.
-    
+    let _snapshot = Snapshot::begin(source)?;
     source.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
     let mut copy = open_copy(target)?;
     let backup = Backup::new(source, &mut copy)?;

@@ -10,8 +10,6 @@
 //! To add a query: its statement in `read`, its method in [`SqliteStore`], its test in the conformance suite. To
 //! change the schema: `migrations`.
 
-#![expect(clippy::doc_markdown, reason = "SQLite is a name and not code")]
-
 mod backup;
 mod check;
 mod connection;

@@ -107,13 +107,18 @@ pub(crate) fn aspect_names(
     Ok(names)
 }
 
-/// How many rows an entity has: (versioned, time series).
-pub(crate) fn rows_count(connection: &Connection, urn: &Urn) -> Result<(u64, u64), EngineError> {
+/// How many rows an entity has, of one aspect or of all: (versioned, time series).
+pub(crate) fn rows_count(
+    connection: &Connection,
+    urn: &Urn,
+    aspect: Option<AspectName>,
+) -> Result<(u64, u64), EngineError> {
     let mut statement = connection.prepare_cached(
-        "SELECT (SELECT count(*) FROM metadata_aspect_v2 WHERE urn=?1), \
-                (SELECT count(*) FROM timeseries WHERE urn=?1)",
+        "SELECT (SELECT count(*) FROM metadata_aspect_v2 WHERE urn=?1 AND aspect=ifnull(?2,aspect)), \
+                (SELECT count(*) FROM timeseries WHERE urn=?1 AND aspect=ifnull(?2,aspect))",
     )?;
-    Ok(statement.query_row([urn.as_str()], |row| {
+    let aspect = aspect.map(AspectName::as_str);
+    Ok(statement.query_row((urn.as_str(), aspect), |row| {
         Ok((row.get::<_, i64>(0)? as u64, row.get::<_, i64>(1)? as u64))
     })?)
 }

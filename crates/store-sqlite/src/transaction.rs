@@ -40,8 +40,12 @@ impl Transaction for SqliteTransaction<'_> {
         Ok(read::aspect_names(self.connection, urn)?)
     }
 
-    async fn rows_count(&mut self, urn: &Urn) -> Result<(u64, u64), StoreError> {
-        Ok(read::rows_count(self.connection, urn)?)
+    async fn rows_count(
+        &mut self,
+        urn: &Urn,
+        aspect: Option<AspectName>,
+    ) -> Result<(u64, u64), StoreError> {
+        Ok(read::rows_count(self.connection, urn, aspect)?)
     }
 
     async fn placement_parent(&mut self, urn: &Urn) -> Result<Option<Option<Urn>>, StoreError> {

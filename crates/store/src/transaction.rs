@@ -21,8 +21,12 @@ pub trait Transaction: Send {
     /// The names of all aspects that an entity has, time series included, in the order of the names.
     async fn aspect_names(&mut self, urn: &Urn) -> Result<Vec<AspectName>, StoreError>;
 
-    /// How many rows an entity has, history and time series included: (versioned, time series).
-    async fn rows_count(&mut self, urn: &Urn) -> Result<(u64, u64), StoreError>;
+    /// How many rows an entity has, of one aspect or of all, history included: (versioned, time series).
+    async fn rows_count(
+        &mut self,
+        urn: &Urn,
+        aspect: Option<AspectName>,
+    ) -> Result<(u64, u64), StoreError>;
 
     /// The parent of a placed entity: `None` if it is not placed, `Some(None)` if it stands at the root.
     async fn placement_parent(&mut self, urn: &Urn) -> Result<Option<Option<Urn>>, StoreError>;

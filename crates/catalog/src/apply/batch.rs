@@ -64,8 +64,8 @@ impl<'t> Batch<'t> {
         let Proposal {
             urn,
             change,
-            system_metadata,
             requirements,
+            ..
         } = &item.proposal;
         for requirement in requirements {
             self.require(urn, requirement).await?;
@@ -95,16 +95,14 @@ impl<'t> Batch<'t> {
                 self.delete_entity(urn).await
             }
             Change::DeleteAspect { aspect } => {
-                if self.get(urn, *aspect).await?.is_some() || Registry::get().is_timeseries(*aspect)
-                {
+                let rows = self.count_deleted(urn, Some(*aspect)).await?;
+                // What an earlier item of the list wrote is not in the store yet.
+                if rows > 0 || self.get(urn, *aspect).await?.is_some() {
                     self.delete_aspect(urn, *aspect);
                 }
                 Ok(())
             }
-            Change::DeleteEntity => {
-                debug_assert!(system_metadata.is_none(), "a deletion has no value to note");
-                self.delete_entity(urn).await
-            }
+            Change::DeleteEntity => self.delete_entity(urn).await,
         }
     }
 
@@ -347,13 +345,18 @@ impl<'t> Batch<'t> {
         self.known.insert(key, None);
     }
 
+    async fn count_deleted(&mut self, urn: &Urn, aspect: Option<AspectName>) -> Result<u64, Error> {
+        let (rows, timeseries_rows) = self.tx.rows_count(urn, aspect).await?;
+        self.applied.deleted_rows += rows;
+        self.applied.deleted_timeseries_rows += timeseries_rows;
+        Ok(rows + timeseries_rows)
+    }
+
     async fn delete_entity(&mut self, urn: &Urn) -> Result<(), Error> {
         if urn.entity_type() == "domain" {
             self.release_domain(urn).await?;
         }
-        let (rows, timeseries_rows) = self.tx.rows_count(urn).await?;
-        self.applied.deleted_rows += rows;
-        self.applied.deleted_timeseries_rows += timeseries_rows;
+        self.count_deleted(urn, None).await?;
         let mut names: HashSet<AspectName> = self.tx.aspect_names(urn).await?.into_iter().collect();
         // What earlier items of this list wrote is not in the store yet.
         names.extend(

@@ -43,8 +43,7 @@ pub(super) fn write(out: &mut Vec<u8>, scalar: Scalar, view: View<'_>) -> bool {
     match scalar {
         Scalar::String => match kind {
             Kind::RawString(raw) => out.extend_from_slice(raw.as_bytes()),
-            Kind::Text(text) => string(out, text),
-            Kind::Number(text) => string(out, text),
+            Kind::Text(text) | Kind::Number(text) => string(out, text),
             Kind::Flag(flag) => string(out, if flag { "true" } else { "false" }),
             Kind::Other => return false,
         },

@@ -16,9 +16,9 @@ pub(super) fn complete(mut plan: ObjectPlan, must_exist: bool) -> ObjectPlan {
         let super::FieldKind::Value(value) = &mut field.kind else {
             continue;
         };
-        let mut cells = Vec::new();
+        let mut numbers = Vec::new();
         for origin in value.origins() {
-            cells.push(match origin {
+            numbers.push(match origin {
                 Origin::Aspect { aspect, paths } => {
                     let wanted = wanted(value);
                     let cell = needs.cell(*aspect);
@@ -54,7 +54,7 @@ pub(super) fn complete(mut plan: ObjectPlan, must_exist: bool) -> ObjectPlan {
             value.call = Some(calls.len());
             calls.push(index);
         }
-        value.cells = cells;
+        value.cells = numbers;
         // Plain objects inside of an entity read from its rows too.
         for inner in plain_objects(&value.selection) {
             needs.all |= inner.needs_all;
@@ -172,14 +172,13 @@ fn is_plain_scalar(value: &ValuePlan) -> bool {
         return false;
     }
     match (&value.field.output.kind, &value.selection) {
-        (OutputKind::Scalar(Scalar::Any) | OutputKind::Enum(_) | OutputKind::List(_), _) => false,
-        (OutputKind::Scalar(_), _) => true,
+        (OutputKind::Scalar(scalar), _) => *scalar != Scalar::Any,
         (OutputKind::Composite(_), Selection::Object(plan)) => plan.ty.entity().is_some(),
         (OutputKind::Composite(_), Selection::Abstract(plan)) => plan
             .ty
             .possible
             .iter()
             .all(|possible| possible.entity().is_some()),
-        (OutputKind::Composite(_), Selection::Leaf) => false,
+        (OutputKind::Enum(_) | OutputKind::List(_) | OutputKind::Composite(_), _) => false,
     }
 }

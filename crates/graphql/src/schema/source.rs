@@ -91,6 +91,7 @@ impl Loader {
         output: &OutputType,
     ) -> Source {
         let directives = &definition.directives;
+        let problems_before = self.problems.len();
         let mut origins = Vec::new();
         for directive in directives.get_all("aspect") {
             self.aspect_origin(place, directive, kind, &mut origins);
@@ -139,7 +140,7 @@ impl Loader {
                     "@absent has no value for this type: make the type nullable",
                 ),
             }
-        } else if origins.is_empty() {
+        } else if origins.is_empty() && self.problems.len() == problems_before {
             match kind {
                 ObjectKind::Plain => {
                     origins.push(Origin::Inside(vec![Path::member(definition.name.as_str())]));

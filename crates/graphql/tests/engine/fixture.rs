@@ -16,13 +16,15 @@ use docent_store_sqlite::{OpenOptions, SqliteStore};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
-const SOURCES: &[(&str, &str)] = &[
-    (
-        "directives.graphql",
-        include_str!("../../schema/directives.graphql"),
-    ),
-    ("schema.graphql", include_str!("schema.graphql")),
-];
+/// The schema of the tests with the directives of the real one.
+pub(crate) fn sources() -> String {
+    let directives: String = include_str!("../../schema/directives.graphql")
+        .lines()
+        .filter(|line| line.starts_with("directive ") || line.starts_with("scalar "))
+        .flat_map(|line| [line, "\n"])
+        .collect();
+    directives + include_str!("schema.graphql")
+}
 
 pub(crate) struct Fixture {
     pub(crate) engine: Engine,
@@ -55,7 +57,7 @@ impl Fixture {
         catalog.apply(&caller, proposals).await.unwrap();
         store.reads.store(0, Ordering::Relaxed);
         Self {
-            engine: Engine::new(Schema::load(SOURCES, resolvers()).unwrap()),
+            engine: Engine::new(Schema::load(&[("test", &sources())], resolvers()).unwrap()),
             context: Context::new(catalog, caller),
             store,
             _directory: directory,

@@ -1,5 +1,7 @@
 //! The engine from request to reply, over a real store.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
 mod documents;
 mod fixture;
 mod introspection;

@@ -93,7 +93,7 @@ fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Refusal> {
 
 fn translate(wire: WireProposal) -> Result<Proposal, String> {
     let urn = wire.entity_urn.ok_or("entityUrn is missing")?;
-    let urn = parse_urn(&unescape(&urn)).map_err(|refusal| refusal.into_message())?;
+    let urn = parse_urn(&unescape(&urn)).map_err(Refusal::into_message)?;
     if let Some(entity_type) = &wire.entity_type
         && !entity_type.eq_ignore_ascii_case(urn.entity_type())
     {
@@ -114,7 +114,7 @@ fn translate(wire: WireProposal) -> Result<Proposal, String> {
         }
     }
     let name = wire.aspect_name.ok_or("aspectName is missing")?;
-    let aspect = parse_aspect(&name).map_err(|refusal| refusal.into_message())?;
+    let aspect = parse_aspect(&name).map_err(Refusal::into_message)?;
     let change_type = wire.change_type.as_deref().unwrap_or("UPSERT");
     let change = change(&urn, change_type, aspect, wire.aspect)?;
     let deletes = matches!(change, Change::DeleteAspect { .. });

@@ -2,6 +2,12 @@
 //!
 //! [`stories`] are the nine things that the product is for; the other modules follow the API.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::too_many_lines,
+    reason = "a test that cannot go on fails, and its story is told in one piece"
+)]
+
 mod domains;
 mod graphql_protocol;
 mod links;

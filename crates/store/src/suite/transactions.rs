@@ -226,16 +226,19 @@ pub(super) async fn work_counts_the_rows_of_an_entity(harness: &impl Harness) {
         };
         super::write(store, vec![write]).await;
     }
-    let (names, counts, none) = transact::<_, StoreError, _>(store, |tx| {
+    let (names, counts, of_profile, none) = transact::<_, StoreError, _>(store, move |tx| {
         Box::pin(async move {
             let names = tx.aspect_names(&dataset("t")).await?;
-            let counts = tx.rows_count(&dataset("t")).await?;
-            Ok((names, counts, tx.rows_count(&dataset("missing")).await?))
+            let counts = tx.rows_count(&dataset("t"), None).await?;
+            let of_profile = tx.rows_count(&dataset("t"), Some(profile)).await?;
+            let none = tx.rows_count(&dataset("missing"), None).await?;
+            Ok((names, counts, of_profile, none))
         })
     })
     .await
     .unwrap();
     assert_eq!(names, [profile, AspectName::OWNERSHIP, AspectName::STATUS]);
     assert_eq!(counts, (4, 2));
+    assert_eq!(of_profile, (0, 2));
     assert_eq!(none, (0, 0));
 }

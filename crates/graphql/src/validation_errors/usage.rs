@@ -1,0 +1,55 @@
+//! What a document uses, as it was written: unknown fields included.
+
+use apollo_compiler::Node;
+use apollo_compiler::ast::{Definition, DirectiveList, Document, Selection, Value};
+
+/// Whether the test holds for any selection, however deep.
+pub(super) fn any_selection(
+    document: &Document,
+    test: &mut dyn FnMut(&Selection) -> bool,
+) -> bool {
+    document.definitions.iter().any(|definition| match definition {
+        Definition::OperationDefinition(operation) => any_in(&operation.selection_set, test),
+        Definition::FragmentDefinition(fragment) => any_in(&fragment.selection_set, test),
+        _ => false,
+    })
+}
+
+fn any_in(selections: &[Selection], test: &mut dyn FnMut(&Selection) -> bool) -> bool {
+    selections.iter().any(|selection| {
+        test(selection)
+            || match selection {
+                Selection::Field(field) => any_in(&field.selection_set, test),
+                Selection::InlineFragment(fragment) => any_in(&fragment.selection_set, test),
+                Selection::FragmentSpread(_) => false,
+            }
+    })
+}
+
+/// Whether any argument has the variable in it.
+pub(super) fn uses_variable(document: &Document, name: &str) -> bool {
+    any_selection(document, &mut |selection| {
+        let (arguments, directives) = match selection {
+            Selection::Field(field) => (field.arguments.as_slice(), &field.directives),
+            Selection::InlineFragment(fragment) => ([].as_slice(), &fragment.directives),
+            Selection::FragmentSpread(spread) => ([].as_slice(), &spread.directives),
+        };
+        arguments.iter().any(|it| contains(&it.value, name)) || in_directives(directives, name)
+    })
+}
+
+fn in_directives(directives: &DirectiveList, name: &str) -> bool {
+    directives
+        .iter()
+        .flat_map(|directive| &directive.arguments)
+        .any(|argument| contains(&argument.value, name))
+}
+
+fn contains(value: &Node<Value>, name: &str) -> bool {
+    match &**value {
+        Value::Variable(variable) => variable == name,
+        Value::List(items) => items.iter().any(|item| contains(item, name)),
+        Value::Object(members) => members.iter().any(|(_, value)| contains(value, name)),
+        _ => false,
+    }
+}

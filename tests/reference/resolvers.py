@@ -1,0 +1,203 @@
+"""Python equivalents of the server's named resolvers (`@resolve`) and root fields, as far as they follow from aspects.
+
+What is missing here is not asked of the reference: permissions, access tokens and who the caller is.
+"""
+
+import json
+
+from graphql import GraphQLError, GraphQLList, GraphQLObjectType, get_named_type, get_nullable_type
+from graphql.execution.collect_fields import collect_sub_fields
+
+from catalog import Catalog, entity_type
+
+NEVER_SHOWN = {"corpUserCredentials", "dataHubAccessTokenInfo", "dataHubConnectionDetails", "dataHubSecretValue"}
+DEFAULT_COUNT = 20
+
+
+def parents(step, members):
+    def resolve(catalog: Catalog, place, arguments):
+        chain, current = [], place.owner
+        while (parent := step(catalog, current)) is not None and parent not in [*chain, place.owner]:
+            chain.append(parent)
+            current = parent
+        return {"count": len(chain), members: chain}
+
+    return resolve
+
+
+def member_of_aspect(aspect_of, member):
+    def step(catalog: Catalog, urn):
+        return (catalog.aspect(urn, aspect_of(urn)) or {}).get(member)
+
+    return step
+
+
+def created_on(catalog: Catalog, place, arguments):
+    if place.value.get("created") is not None:
+        return place.value["created"]
+    key = catalog.entity_types[entity_type(place.owner)]["keyAspect"]
+    stored = catalog.aspects(place.owner).get(key)
+    return None if stored is None else stored["created"]
+
+
+def ownership_type(catalog: Catalog, place, arguments):
+    if place.value.get("typeUrn") is not None:
+        return place.value["typeUrn"]
+    kind = place.value.get("type")
+    return None if kind is None else f"urn:li:ownershipType:__system__{kind.lower()}"
+
+
+def raw_aspects(catalog: Catalog, place, arguments):
+    wanted = arguments.get("input") or {}
+    names = wanted.get("aspectNames")
+    if wanted.get("autoRenderOnly"):
+        return []
+    return [
+        {"aspectName": name, "payload": json.dumps(stored["value"], separators=(",", ":"), ensure_ascii=False)}
+        for name, stored in sorted(catalog.aspects(place.owner).items())
+        if name not in NEVER_SHOWN and (names is None or name in names)
+    ]
+
+
+def last_ingested(catalog: Catalog, place, arguments):
+    runs = [
+        stored["systemMetadata"]["lastObserved"]
+        for stored in catalog.aspects(place.owner).values()
+        if stored["systemMetadata"].get("runId", "no-run-id-provided") != "no-run-id-provided"
+    ]
+    return max(runs, default=None)
+
+
+def browse_paths(catalog: Catalog, place, arguments):
+    stored = catalog.aspect(place.owner, "browsePaths")
+    if stored is None:
+        return None
+    return [{"path": path.lstrip("/").split("/")} for path in stored["paths"]]
+
+
+def is_native_user(catalog: Catalog, place, arguments):
+    return catalog.aspect(place.owner, "corpUserCredentials") is not None
+
+
+def schema_field_path(catalog: Catalog, place, arguments):
+    return catalog.key_part(place.value, "fieldPath")
+
+
+def value_entities(catalog: Catalog, place, arguments):
+    texts = [value.get("string") for value in place.value.get("values", [])]
+    urns = [text for text in texts if text is not None and text.startswith("urn:li:")]
+    return urns or None
+
+
+def relationships(catalog: Catalog, place, arguments):
+    wanted = arguments["input"]
+    outgoing = wanted["direction"] == "OUTGOING"
+    if outgoing:
+        edges = catalog.edges(place.owner)
+    else:
+        edges = sorted(
+            (relationship, source, aspect)
+            for source in catalog.entities
+            for relationship, destination, aspect in catalog.edges(source)
+            if destination == place.owner
+        )
+    edges = [edge for edge in edges if not wanted["types"] or edge[0] in wanted["types"]]
+    kinds = wanted.get("relatedEntityTypes")
+    if kinds:
+        edges = [edge for edge in edges if entity_type(edge[1]) in kinds]
+    if wanted.get("includeSoftDelete") is False:
+        edges = [edge for edge in edges if not (catalog.aspect(edge[1], "status") or {}).get("removed")]
+    start = wanted.get("start") or 0
+    count = DEFAULT_COUNT if wanted.get("count") is None else wanted["count"]
+    page = edges[start : start + count]
+    return {
+        "start": start,
+        "count": len(page),
+        "total": len(edges),
+        "relationships": [{"type": edge[0], "direction": wanted["direction"], "entity": edge[1]} for edge in page],
+    }
+
+
+RESOLVERS = {
+    "parentDomains": parents(member_of_aspect(lambda urn: "domainProperties", "parentDomain"), "domains"),
+    "parentContainers": parents(member_of_aspect(lambda urn: "container", "container"), "containers"),
+    "parentNodes": parents(member_of_aspect(lambda urn: f"{entity_type(urn)}Info", "parentNode"), "nodes"),
+    "createdOn": created_on,
+    "ownershipType": ownership_type,
+    "rawAspects": raw_aspects,
+    "lastIngested": last_ingested,
+    "browsePaths": browse_paths,
+    "isNativeUser": is_native_user,
+    "schemaFieldPath": schema_field_path,
+    "valueEntities": value_entities,
+    "relationships": relationships,
+}
+
+
+class Roots:
+    """The root fields of Query."""
+
+    def __init__(self, sources, catalog: Catalog):
+        self.sources = sources
+        self.catalog = catalog
+
+    def resolve(self, _, info, **arguments):
+        read = {
+            "entities": self.entities,
+            "entityExists": lambda info, urn: self.catalog.exists(self.checked(urn)),
+            "listDomains": self.list_domains,
+        }.get(info.field_name, self.by_urn)
+        found = read(info, **arguments)
+        if self.sources.directive("mustExist", info.parent_type.fields[info.field_name].ast_node) is not None:
+            found = [self.existing(info, urn) for urn in found] if isinstance(found, list) else self.existing(info, found)
+        return self.sources.complete(info.return_type, found, None)
+
+    def checked(self, urn: str) -> str:
+        if entity_type(urn) not in self.catalog.entity_types or not urn.startswith("urn:li:"):
+            raise GraphQLError(f"{urn} is no URN")
+        return urn
+
+    def by_urn(self, info, urn):
+        self.checked(urn)
+        kind = get_named_type(info.return_type)
+        if isinstance(kind, GraphQLObjectType) and self.sources.type_of_entity.get(entity_type(urn)) != kind.name:
+            raise GraphQLError(f"{urn} is no {kind.name}")
+        return urn
+
+    def existing(self, info, urn: str):
+        """The URN, or the error that takes its place: unless the selection asks, what is missing may not be read."""
+        name = self.sources.type_of_entity.get(entity_type(urn))
+        if name is None or self.catalog.exists(urn):
+            return urn
+        selected = collect_sub_fields(
+            info.schema, info.fragments, info.variable_values, info.schema.get_type(name), info.field_nodes
+        )
+        if any(node.name.value == "exists" for nodes in selected.values() for node in nodes):
+            return urn
+        error = GraphQLError(f"{urn} does not exist")
+        if isinstance(get_nullable_type(info.return_type), GraphQLList):
+            return error
+        raise error
+
+    def entities(self, info, urns, checkForExistence=None):
+        urns = [self.checked(urn) for urn in urns]
+        return [urn for urn in urns if self.catalog.exists(urn)] if checkForExistence else urns
+
+    def list_domains(self, info, input):
+        start = 0 if input.get("start") is None else input["start"]
+        count = DEFAULT_COUNT if input.get("count") is None else input["count"]
+        if start < 0 or not 0 <= count <= 1000:
+            raise GraphQLError("there is no such page")
+        if input.get("parentDomain") is not None:
+            self.checked(input["parentDomain"])
+        query = (input.get("query") or "").strip().lower()
+        found = []
+        for urn in self.catalog.entities:
+            properties = self.catalog.aspect(urn, "domainProperties")
+            if properties is None or properties.get("parentDomain") != input.get("parentDomain"):
+                continue
+            if query in ("", "*") or query in properties["name"].lower():
+                found.append(((properties.get("created") or {}).get("time", 0), urn))
+        found.sort(reverse=True)
+        domains = [urn for _, urn in found[start : start + count]]
+        return {"start": start, "count": count, "total": len(found), "domains": domains}

@@ -1,0 +1,423 @@
+//! Writers that keep a server busy, each with a journal of what it sent and what was acknowledged.
+//!
+//! A [`Writer`] sends one request after another and writes to entities that no other writer touches, so at any moment
+//! at most one of its writes is open. [`Writer::verify`] asks a server for all that it wrote: what was acknowledged must
+//! be there, what was open may be there or not, but only as a whole, and anything else is an error.
+//!
+//! To add a kind of write: a member of [`Writer`] with its journal, an arm in `Writer::step`, a check in `verify`.
+
+mod connection;
+mod journal;
+mod random;
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context as _, bail, ensure};
+use serde_json::{Value, json};
+
+pub use connection::{Connection, proposal};
+pub use journal::{Collection, Register};
+pub use random::Random;
+
+/// The columns of each writer's dataset.
+const COLUMNS: [&str; 2] = ["first", "second"];
+
+/// The domains that datasets are moved between.
+const DOMAINS: [&str; 2] = ["urn:li:domain:load-red", "urn:li:domain:load-blue"];
+
+/// A batch writes so many datasets anew each time, and as many that are its own.
+const HALF_BATCH: usize = 10;
+
+/// More links than this on one dataset would only make it slow to write.
+const MOST_LINKS: usize = 100;
+
+/// So many entities are asked for in one query.
+const PAGE: usize = 200;
+
+const READ: &str = "query read($dataset: String!) { dataset(urn: $dataset) {
+    editableSchemaMetadata { editableSchemaFieldInfo { fieldPath description } }
+    domain { domain { urn } }
+    institutionalMemory { elements { url } }
+} }";
+
+const READ_MANY: &str = "query readMany($urns: [String!]!) { entities(urns: $urns) {
+    urn
+    ... on Dataset { properties { customProperties { key value } } }
+    ... on Domain { properties { description } }
+} }";
+
+/// One client that writes, and what it knows about its writes.
+#[derive(Debug)]
+pub struct Writer {
+    number: usize,
+    random: Random,
+    /// Each write carries a number of its own; later writes carry greater ones.
+    last: u64,
+    columns: [Register<Option<u64>>; 2],
+    domain: Register<Option<usize>>,
+    links: Collection,
+    created_domains: Collection,
+    batches: Collection,
+    acknowledged: u64,
+}
+
+impl Writer {
+    /// Makes the entities that a writer writes to, and the writer.
+    pub fn prepare(number: usize, random: Random, server: &Connection) -> anyhow::Result<Self> {
+        let writer = Self {
+            number,
+            random,
+            last: 0,
+            columns: [Register::new(None), Register::new(None)],
+            domain: Register::new(None),
+            links: Collection::default(),
+            created_domains: Collection::default(),
+            batches: Collection::default(),
+            acknowledged: 0,
+        };
+        let fields: Vec<Value> = COLUMNS
+            .iter()
+            .map(|column| {
+                json!({
+                    "fieldPath": column,
+                    "type": {"type": {"com.linkedin.schema.StringType": {}}},
+                    "nativeDataType": "text",
+                })
+            })
+            .collect();
+        let schema = json!({
+            "schemaName": "load",
+            "platform": "urn:li:dataPlatform:hive",
+            "version": 0,
+            "hash": "",
+            "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
+            "fields": fields,
+        });
+        let mut proposals = vec![proposal(&writer.dataset(), "schemaMetadata", &schema)];
+        for domain in DOMAINS {
+            proposals.push(proposal(
+                domain,
+                "domainProperties",
+                &json!({"name": domain}),
+            ));
+        }
+        ensure!(
+            server.ingest(&proposals)?,
+            "the server went away before the load began"
+        );
+        Ok(writer)
+    }
+
+    /// Returns how many writes were acknowledged so far.
+    pub fn acknowledged(&self) -> u64 {
+        self.acknowledged
+    }
+
+    /// Writes until the connection breaks, which may happen only once `killed` says that the server was killed.
+    pub fn run_until_cut(&mut self, server: &Connection, killed: &AtomicBool) -> anyhow::Result<()> {
+        while self.step(server)? {}
+        ensure!(
+            killed.load(Ordering::SeqCst),
+            "writer {}: the server broke a connection although nobody had killed it",
+            self.number
+        );
+        Ok(())
+    }
+
+    /// Writes until `stop` is set, and at least `at_least` times.
+    pub fn run_until_stopped(
+        &mut self,
+        server: &Connection,
+        at_least: u64,
+        stop: &AtomicBool,
+    ) -> anyhow::Result<()> {
+        let goal = self.acknowledged + at_least;
+        while self.acknowledged < goal || !stop.load(Ordering::SeqCst) {
+            ensure!(
+                self.step(server)?,
+                "writer {}: the server broke a connection",
+                self.number
+            );
+        }
+        Ok(())
+    }
+
+    /// Sends one write. Returns whether it was acknowledged; if not, the connection broke.
+    fn step(&mut self, server: &Connection) -> anyhow::Result<bool> {
+        self.last += 1;
+        let write = self.last;
+        let acknowledged = match self.random.below(10) {
+            0..=3 => self.describe_column(server, write)?,
+            4 | 5 => self.change_domain(server)?,
+            6 if self.links.settled().len() < MOST_LINKS => self.add_link(server, write)?,
+            7 => self.create_domain(server, write)?,
+            _ => self.send_batch(server, write)?,
+        };
+        self.acknowledged += u64::from(acknowledged);
+        Ok(acknowledged)
+    }
+
+    fn describe_column(&mut self, server: &Connection, write: u64) -> anyhow::Result<bool> {
+        let column = self.random.below(2) as usize;
+        self.columns[column].begin(Some(write));
+        let done = server.mutate(
+            "mutation describe($input: DescriptionUpdateInput!) { done: updateDescription(input: $input) }",
+            json!({"input": {
+                "description": write.to_string(),
+                "resourceUrn": self.dataset(),
+                "subResource": COLUMNS[column],
+                "subResourceType": "DATASET_FIELD",
+            }}),
+        )?;
+        if done {
+            self.columns[column].acknowledge();
+        }
+        Ok(done)
+    }
+
+    fn change_domain(&mut self, server: &Connection) -> anyhow::Result<bool> {
+        let choice = self.random.below(3) as usize;
+        let target = DOMAINS.get(choice);
+        self.domain.begin(target.map(|_| choice));
+        let done = match target {
+            Some(domain) => server.mutate(
+                "mutation set($dataset: String!, $domain: String!) \
+                 { done: setDomain(entityUrn: $dataset, domainUrn: $domain) }",
+                json!({"dataset": self.dataset(), "domain": domain}),
+            )?,
+            None => server.mutate(
+                "mutation unset($dataset: String!) { done: unsetDomain(entityUrn: $dataset) }",
+                json!({"dataset": self.dataset()}),
+            )?,
+        };
+        if done {
+            self.domain.acknowledge();
+        }
+        Ok(done)
+    }
+
+    fn add_link(&mut self, server: &Connection, write: u64) -> anyhow::Result<bool> {
+        self.links.begin(write);
+        let done = server.mutate(
+            "mutation link($input: AddLinkInput!) { done: addLink(input: $input) }",
+            json!({"input": {"linkUrl": link(write), "label": "load", "resourceUrn": self.dataset()}}),
+        )?;
+        if done {
+            self.links.acknowledge();
+        }
+        Ok(done)
+    }
+
+    fn create_domain(&mut self, server: &Connection, write: u64) -> anyhow::Result<bool> {
+        self.created_domains.begin(write);
+        let id = format!("load-{}-{write}", self.number);
+        let done = server.mutate(
+            "mutation create($input: CreateDomainInput!) { done: createDomain(input: $input) }",
+            json!({"input": {
+                "id": id,
+                "name": id,
+                "description": write.to_string(),
+                "parentDomain": DOMAINS[0],
+            }}),
+        )?;
+        if done {
+            self.created_domains.acknowledge();
+        }
+        Ok(done)
+    }
+
+    fn send_batch(&mut self, server: &Connection, write: u64) -> anyhow::Result<bool> {
+        self.batches.begin(write);
+        let value = json!({"customProperties": {"batch": write.to_string()}});
+        let proposals: Vec<Value> = self
+            .shared_urns()
+            .into_iter()
+            .chain(self.own_urns(write))
+            .map(|urn| proposal(&urn, "datasetProperties", &value))
+            .collect();
+        let done = server.ingest(&proposals)?;
+        if done {
+            self.batches.acknowledge();
+        }
+        Ok(done)
+    }
+
+    /// Compares what the server has with the journal, and takes what is stored of the open write as settled.
+    ///
+    /// `everything` asks for all entities that were ever created, not only for the last ones.
+    pub fn verify(&mut self, server: &Connection, everything: bool) -> anyhow::Result<()> {
+        self.verify_all(server, everything)
+            .with_context(|| format!("writer {}", self.number))
+    }
+
+    fn verify_all(&mut self, server: &Connection, everything: bool) -> anyhow::Result<()> {
+        let reply = server.query(READ, json!({"dataset": self.dataset()}))?;
+        let dataset = &reply["dataset"];
+        ensure!(dataset.is_object(), "the dataset is gone: {reply}");
+        for (index, column) in COLUMNS.iter().enumerate() {
+            let stored = described(dataset, column)?;
+            self.columns[index]
+                .settle(stored)
+                .with_context(|| format!("the description of column {column}"))?;
+        }
+        let domain = match dataset["domain"]["domain"]["urn"].as_str() {
+            None => None,
+            Some(urn) => Some(
+                DOMAINS
+                    .iter()
+                    .position(|domain| *domain == urn)
+                    .with_context(|| format!("a domain that nobody set: {urn}"))?,
+            ),
+        };
+        self.domain
+            .settle(domain)
+            .context("the dataset's domain")?;
+        let links = dataset["institutionalMemory"]["elements"].as_array();
+        let links: Vec<&str> = links
+            .into_iter()
+            .flatten()
+            .filter_map(|element| element["url"].as_str())
+            .collect();
+        let asked = self.links.all();
+        let found = asked
+            .iter()
+            .filter(|write| links.contains(&link(**write).as_str()))
+            .copied()
+            .collect();
+        ensure!(
+            links.len() == BTreeSet::len(&found),
+            "the dataset has links that nobody added, or one twice: {links:?}"
+        );
+        self.links.settle(&asked, &found).context("links")?;
+        self.verify_domains(server, everything)?;
+        self.verify_batches(server, everything)
+    }
+
+    fn verify_domains(&mut self, server: &Connection, everything: bool) -> anyhow::Result<()> {
+        let asked = self.asked(&self.created_domains, everything);
+        let urns: Vec<String> = asked
+            .iter()
+            .map(|write| format!("urn:li:domain:load-{}-{write}", self.number))
+            .collect();
+        let mut found = BTreeSet::new();
+        for (write, entity) in asked.iter().zip(read_many(server, &urns)?) {
+            if !entity.is_null() {
+                let description = entity["properties"]["description"].as_str();
+                ensure!(
+                    description == Some(write.to_string().as_str()),
+                    "a domain is there in part: {entity}"
+                );
+                found.insert(*write);
+            }
+        }
+        self.created_domains
+            .settle(&asked, &found)
+            .context("created domains")
+    }
+
+    fn verify_batches(&mut self, server: &Connection, everything: bool) -> anyhow::Result<()> {
+        let asked = self.asked(&self.batches, everything);
+        let urns: Vec<String> = asked.iter().flat_map(|write| self.own_urns(*write)).collect();
+        let stored = read_many(server, &urns)?;
+        let mut found = BTreeSet::new();
+        for (write, entities) in asked.iter().zip(stored.chunks(HALF_BATCH)) {
+            if whole_batch(entities).context("a batch that made new datasets")? == Some(*write) {
+                found.insert(*write);
+            }
+        }
+        self.batches.settle(&asked, &found).context("batches")?;
+        let shared = read_many(server, &self.shared_urns())?;
+        let last = whole_batch(&shared).context("the datasets that every batch writes")?;
+        ensure!(
+            last == self.batches.settled().last().copied(),
+            "the datasets that every batch writes carry {last:?}, but the last batch stored is {:?}",
+            self.batches.settled().last()
+        );
+        Ok(())
+    }
+
+    /// The writes of a collection to ask for: all, or the last few and the open one.
+    fn asked(&self, collection: &Collection, everything: bool) -> BTreeSet<u64> {
+        let all = collection.all();
+        if everything {
+            return all;
+        }
+        all.into_iter().rev().take(5).collect()
+    }
+
+    fn dataset(&self) -> String {
+        dataset_urn(&format!("writer_{}", self.number))
+    }
+
+    /// The datasets that every batch of this writer writes.
+    fn shared_urns(&self) -> Vec<String> {
+        (0..HALF_BATCH)
+            .map(|index| dataset_urn(&format!("shared_{}_{index}", self.number)))
+            .collect()
+    }
+
+    /// The datasets that only this batch writes.
+    fn own_urns(&self, write: u64) -> Vec<String> {
+        (0..HALF_BATCH)
+            .map(|index| dataset_urn(&format!("batch_{}_{write}_{index}", self.number)))
+            .collect()
+    }
+}
+
+fn dataset_urn(name: &str) -> String {
+    format!("urn:li:dataset:(urn:li:dataPlatform:hive,load.{name},PROD)")
+}
+
+fn link(write: u64) -> String {
+    format!("https://load.example/{write}")
+}
+
+/// The number in a column's description.
+fn described(dataset: &Value, column: &str) -> anyhow::Result<Option<u64>> {
+    let columns = dataset["editableSchemaMetadata"]["editableSchemaFieldInfo"].as_array();
+    let description = columns
+        .into_iter()
+        .flatten()
+        .find(|info| info["fieldPath"] == column)
+        .and_then(|info| info["description"].as_str());
+    match description {
+        None => Ok(None),
+        Some(text) => Ok(Some(text.parse().with_context(|| {
+            format!("column {column} has a description that nobody wrote: {text}")
+        })?)),
+    }
+}
+
+/// The number that all these datasets carry; `None` when none of them is there.
+fn whole_batch(entities: &[Value]) -> anyhow::Result<Option<u64>> {
+    let mut numbers = BTreeSet::new();
+    for entity in entities {
+        let properties = entity["properties"]["customProperties"].as_array();
+        let entry = properties
+            .into_iter()
+            .flatten()
+            .find(|entry| entry["key"] == "batch");
+        numbers.insert(match entry.and_then(|entry| entry["value"].as_str()) {
+            Some(number) => Some(number.parse::<u64>()?),
+            None => None,
+        });
+    }
+    let mut numbers = numbers.into_iter();
+    match (numbers.next(), numbers.next()) {
+        (Some(number), None) => Ok(number),
+        _ => bail!("a batch is stored in part: {entities:?}"),
+    }
+}
+
+/// Reads entities page by page; one that is not there is null.
+fn read_many(server: &Connection, urns: &[String]) -> anyhow::Result<Vec<Value>> {
+    let mut entities = Vec::with_capacity(urns.len());
+    for page in urns.chunks(PAGE) {
+        let reply = server.query(READ_MANY, json!({ "urns": page }))?;
+        let read = reply["entities"].as_array().context("no entities")?;
+        ensure!(read.len() == page.len(), "an entity was left out: {reply}");
+        entities.extend(read.iter().cloned());
+    }
+    Ok(entities)
+}

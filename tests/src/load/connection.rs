@@ -1,0 +1,119 @@
+//! The requests of a writer, and whether they were acknowledged.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, bail, ensure};
+use reqwest::blocking::Client;
+use serde_json::{Value, json};
+
+/// Far more than a request needs.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Where a server is and who asks. Cloning is cheap.
+#[derive(Debug, Clone)]
+pub struct Connection {
+    client: Client,
+    address: String,
+    token: String,
+}
+
+impl Connection {
+    pub fn new(address: &str, token: &str) -> anyhow::Result<Self> {
+        let client = Client::builder().no_proxy().timeout(PATIENCE).build()?;
+        Ok(Self {
+            client,
+            address: address.to_owned(),
+            token: token.to_owned(),
+        })
+    }
+
+    /// The same client at another address.
+    #[must_use]
+    pub fn at(&self, address: &str) -> Self {
+        Self {
+            address: address.to_owned(),
+            ..self.clone()
+        }
+    }
+
+    /// Sends change proposals as one batch. Returns whether they were acknowledged; if not, the connection broke.
+    pub fn ingest(&self, proposals: &[Value]) -> anyhow::Result<bool> {
+        let reply = self.post(
+            "/aspects?action=ingestProposalBatch",
+            &json!({ "proposals": proposals }),
+        )?;
+        match reply {
+            None => Ok(false),
+            Some((200, _)) => Ok(true),
+            Some((status, body)) => bail!("the batch was answered with {status}: {body}"),
+        }
+    }
+
+    /// Runs a mutation with one field, `done`. Returns whether it was acknowledged; if not, the connection broke.
+    pub fn mutate(&self, document: &str, variables: Value) -> anyhow::Result<bool> {
+        let Some(reply) = self.graphql(document, variables)? else {
+            return Ok(false);
+        };
+        let done = &reply["data"]["done"];
+        ensure!(
+            reply.get("errors").is_none() && (done.is_string() || *done == true),
+            "the write was refused: {reply}"
+        );
+        Ok(true)
+    }
+
+    /// Runs a query and returns its data. Entities that do not exist may be errors in the reply; nothing else may.
+    pub fn query(&self, document: &str, variables: Value) -> anyhow::Result<Value> {
+        let mut reply = self
+            .graphql(document, variables)?
+            .context("the server went away")?;
+        let errors = reply["errors"].as_array();
+        if let Some(error) = errors
+            .into_iter()
+            .flatten()
+            .find(|error| error["extensions"]["code"] != 404)
+        {
+            bail!("the query failed: {error}");
+        }
+        Ok(reply["data"].take())
+    }
+
+    fn graphql(&self, document: &str, variables: Value) -> anyhow::Result<Option<Value>> {
+        let body = json!({ "query": document, "variables": variables });
+        let Some((status, text)) = self.post("/api/graphql", &body)? else {
+            return Ok(None);
+        };
+        ensure!(status == 200, "GraphQL answered with {status}: {text}");
+        Ok(Some(serde_json::from_str(&text)?))
+    }
+
+    /// Returns status and body, or `None` when there was no whole reply.
+    fn post(&self, path: &str, body: &Value) -> anyhow::Result<Option<(u16, String)>> {
+        let sent = self
+            .client
+            .post(format!("{}{path}", self.address))
+            .bearer_auth(&self.token)
+            .json(body)
+            .send();
+        let reply = sent.and_then(|reply| {
+            let status = reply.status().as_u16();
+            Ok((status, reply.text()?))
+        });
+        match reply {
+            Ok(reply) => Ok(Some(reply)),
+            Err(error) if error.is_timeout() => Err(error).context("the server never answered"),
+            Err(_) => Ok(None),
+        }
+    }
+}
+
+/// A change proposal that writes one aspect.
+pub fn proposal(urn: &str, aspect: &str, value: &Value) -> Value {
+    json!({
+        "entityType": urn.split(':').nth(2),
+        "entityUrn": urn,
+        "changeType": "UPSERT",
+        "aspectName": aspect,
+        "aspect": {"value": value.to_string(), "contentType": "application/json"},
+    })
+}
