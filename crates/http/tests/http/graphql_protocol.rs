@@ -73,7 +73,7 @@ async fn mistakes_in_a_document_are_named_as_clients_expect() {
     assert!(reply.as_object().unwrap().contains_key("data"));
     assert_eq!(
         reply["errors"][0]["locations"],
-        json!([{"line": 1, "column": 24}])
+        json!([{"line": 1, "column": 23}])
     );
 
     let reply = app.graphql("{ dataset(").await;
