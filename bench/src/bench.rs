@@ -136,7 +136,7 @@ pub(crate) struct Prepared {
 
 impl Source for Prepared {
     fn request(&self, connection: usize, turn: u64, request: &mut Vec<u8>) -> bool {
-        // A prime larger than any number of requests in a slice apart, so neighbours in time are none in the store.
+        // A prime apart: all come in turn, and neighbours in time are none in the store.
         let index = (turn as usize * CONNECTIONS + connection) * 7919 % self.requests.len();
         request.extend_from_slice(&self.requests[index]);
         true

@@ -3,6 +3,11 @@
 //! It speaks to docent over HTTP like any client and uses none of its crates. See docs/PERFORMANCE.md for what is
 //! measured and how. To measure one more thing: a module in [`measure`] and a line in [`run_all`].
 
+#![expect(
+    clippy::cast_precision_loss,
+    reason = "counts become rates; none comes near 2^52"
+)]
+
 mod bench;
 mod canned;
 mod client;

@@ -107,8 +107,6 @@ impl Server {
     /// Asks the server to stop and waits until it has; it must end without an error.
     pub(crate) fn stop(mut self) -> Result<()> {
         kill_process(self.pid()?, Signal::TERM)?;
-        // A canned server ends with its input.
-        drop(self.child.stdin.take());
         let started = Instant::now();
         while started.elapsed() < STOP_TIMEOUT {
             if let Some(status) = self.child.try_wait()? {

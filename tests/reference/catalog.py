@@ -15,6 +15,7 @@ class Catalog:
         self.records = model["records"]
         replies = json.loads(data.read_text(encoding="utf-8"))
         self.entities = {urn: reply["aspects"] for urn, reply in replies.items()}
+        self._edges = {}
 
     def exists(self, urn: str) -> bool:
         return urn in self.entities
@@ -39,12 +40,15 @@ class Catalog:
 
     def edges(self, urn: str):
         """The relationships that start at an entity, as (relationship, destination, aspect), in that order, each once."""
+        if urn in self._edges:
+            return self._edges[urn]
         found = set()
         for name, stored in self.aspects(urn).items():
             record = self.aspect_records.get(name)
             for relationship, destination in self._edges_of_record(record, stored["value"]):
                 found.add((relationship, destination, name))
-        return sorted(found)
+        self._edges[urn] = sorted(found)
+        return self._edges[urn]
 
     def _edges_of_record(self, record, value):
         fields = self.records.get(record)

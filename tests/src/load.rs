@@ -11,7 +11,8 @@ mod journal;
 mod random;
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use anyhow::{Context as _, bail, ensure};
 use serde_json::{Value, json};
@@ -60,6 +61,7 @@ pub struct Writer {
     created_domains: Collection,
     batches: Collection,
     acknowledged: u64,
+    last_acknowledged: Arc<AtomicU64>,
 }
 
 impl Writer {
@@ -75,6 +77,7 @@ impl Writer {
             created_domains: Collection::default(),
             batches: Collection::default(),
             acknowledged: 0,
+            last_acknowledged: Arc::default(),
         };
         let fields: Vec<Value> = COLUMNS
             .iter()
@@ -114,8 +117,17 @@ impl Writer {
         self.acknowledged
     }
 
+    /// Returns the number of the last acknowledged write, which moves on while the writer runs.
+    pub fn last_acknowledged(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.last_acknowledged)
+    }
+
     /// Writes until the connection breaks, which may happen only once `killed` says that the server was killed.
-    pub fn run_until_cut(&mut self, server: &Connection, killed: &AtomicBool) -> anyhow::Result<()> {
+    pub fn run_until_cut(
+        &mut self,
+        server: &Connection,
+        killed: &AtomicBool,
+    ) -> anyhow::Result<()> {
         while self.step(server)? {}
         ensure!(
             killed.load(Ordering::SeqCst),
@@ -154,7 +166,10 @@ impl Writer {
             7 => self.create_domain(server, write)?,
             _ => self.send_batch(server, write)?,
         };
-        self.acknowledged += u64::from(acknowledged);
+        if acknowledged {
+            self.acknowledged += 1;
+            self.last_acknowledged.store(write, Ordering::SeqCst);
+        }
         Ok(acknowledged)
     }
 
@@ -163,7 +178,7 @@ impl Writer {
         self.columns[column].begin(Some(write));
         let done = server.mutate(
             "mutation describe($input: DescriptionUpdateInput!) { done: updateDescription(input: $input) }",
-            json!({"input": {
+            &json!({"input": {
                 "description": write.to_string(),
                 "resourceUrn": self.dataset(),
                 "subResource": COLUMNS[column],
@@ -184,11 +199,11 @@ impl Writer {
             Some(domain) => server.mutate(
                 "mutation set($dataset: String!, $domain: String!) \
                  { done: setDomain(entityUrn: $dataset, domainUrn: $domain) }",
-                json!({"dataset": self.dataset(), "domain": domain}),
+                &json!({"dataset": self.dataset(), "domain": domain}),
             )?,
             None => server.mutate(
                 "mutation unset($dataset: String!) { done: unsetDomain(entityUrn: $dataset) }",
-                json!({"dataset": self.dataset()}),
+                &json!({"dataset": self.dataset()}),
             )?,
         };
         if done {
@@ -201,7 +216,7 @@ impl Writer {
         self.links.begin(write);
         let done = server.mutate(
             "mutation link($input: AddLinkInput!) { done: addLink(input: $input) }",
-            json!({"input": {"linkUrl": link(write), "label": "load", "resourceUrn": self.dataset()}}),
+            &json!({"input": {"linkUrl": link(write), "label": "load", "resourceUrn": self.dataset()}}),
         )?;
         if done {
             self.links.acknowledge();
@@ -214,7 +229,7 @@ impl Writer {
         let id = format!("load-{}-{write}", self.number);
         let done = server.mutate(
             "mutation create($input: CreateDomainInput!) { done: createDomain(input: $input) }",
-            json!({"input": {
+            &json!({"input": {
                 "id": id,
                 "name": id,
                 "description": write.to_string(),
@@ -252,7 +267,7 @@ impl Writer {
     }
 
     fn verify_all(&mut self, server: &Connection, everything: bool) -> anyhow::Result<()> {
-        let reply = server.query(READ, json!({"dataset": self.dataset()}))?;
+        let reply = server.query(READ, &json!({"dataset": self.dataset()}))?;
         let dataset = &reply["dataset"];
         ensure!(dataset.is_object(), "the dataset is gone: {reply}");
         for (index, column) in COLUMNS.iter().enumerate() {
@@ -270,32 +285,61 @@ impl Writer {
                     .with_context(|| format!("a domain that nobody set: {urn}"))?,
             ),
         };
-        self.domain
-            .settle(domain)
-            .context("the dataset's domain")?;
-        let links = dataset["institutionalMemory"]["elements"].as_array();
-        let links: Vec<&str> = links
-            .into_iter()
-            .flatten()
-            .filter_map(|element| element["url"].as_str())
-            .collect();
+        self.domain.settle(domain).context("the dataset's domain")?;
         let asked = self.links.all();
-        let found = asked
-            .iter()
-            .filter(|write| links.contains(&link(**write).as_str()))
-            .copied()
-            .collect();
-        ensure!(
-            links.len() == BTreeSet::len(&found),
-            "the dataset has links that nobody added, or one twice: {links:?}"
-        );
+        let found = stored_links(dataset, &asked)?;
         self.links.settle(&asked, &found).context("links")?;
         self.verify_domains(server, everything)?;
         self.verify_batches(server, everything)
     }
 
+    /// Checks a copy that was taken while the writer wrote: it must have the writer's writes up to some moment and
+    /// none of those after it, and the moment must not be before the write `at_least`.
+    pub fn verify_copy(&self, server: &Connection, at_least: u64) -> anyhow::Result<()> {
+        let domains = self.created_domains.all();
+        let batches = self.batches.all();
+        let links = self.links.all();
+        let reply = server.query(READ, &json!({"dataset": self.dataset()}))?;
+        let mut found = self.stored_domains(server, &domains)?;
+        found.extend(self.stored_batches(server, &batches)?);
+        found.extend(stored_links(&reply["dataset"], &links)?);
+        let moment = found.last().copied().unwrap_or(0);
+        let expected: BTreeSet<u64> = domains
+            .iter()
+            .chain(&batches)
+            .chain(&links)
+            .filter(|write| **write <= moment.max(at_least))
+            .copied()
+            .collect();
+        ensure!(
+            found == expected,
+            "writer {}: write {at_least} was acknowledged before the copy began, and the copy has {found:?} of {expected:?}",
+            self.number
+        );
+        let shared = whole_batch(&read_many(server, &self.shared_urns())?)?;
+        let last = batches.intersection(&found).last().copied();
+        ensure!(
+            shared == last,
+            "writer {}: the last batch in the copy is {last:?}, but the datasets of every batch carry {shared:?}",
+            self.number
+        );
+        Ok(())
+    }
+
     fn verify_domains(&mut self, server: &Connection, everything: bool) -> anyhow::Result<()> {
-        let asked = self.asked(&self.created_domains, everything);
+        let asked = asked(&self.created_domains, everything);
+        let found = self.stored_domains(server, &asked)?;
+        self.created_domains
+            .settle(&asked, &found)
+            .context("created domains")
+    }
+
+    /// Which of these writes created a domain that is there.
+    fn stored_domains(
+        &self,
+        server: &Connection,
+        asked: &BTreeSet<u64>,
+    ) -> anyhow::Result<BTreeSet<u64>> {
         let urns: Vec<String> = asked
             .iter()
             .map(|write| format!("urn:li:domain:load-{}-{write}", self.number))
@@ -311,21 +355,12 @@ impl Writer {
                 found.insert(*write);
             }
         }
-        self.created_domains
-            .settle(&asked, &found)
-            .context("created domains")
+        Ok(found)
     }
 
     fn verify_batches(&mut self, server: &Connection, everything: bool) -> anyhow::Result<()> {
-        let asked = self.asked(&self.batches, everything);
-        let urns: Vec<String> = asked.iter().flat_map(|write| self.own_urns(*write)).collect();
-        let stored = read_many(server, &urns)?;
-        let mut found = BTreeSet::new();
-        for (write, entities) in asked.iter().zip(stored.chunks(HALF_BATCH)) {
-            if whole_batch(entities).context("a batch that made new datasets")? == Some(*write) {
-                found.insert(*write);
-            }
-        }
+        let asked = asked(&self.batches, everything);
+        let found = self.stored_batches(server, &asked)?;
         self.batches.settle(&asked, &found).context("batches")?;
         let shared = read_many(server, &self.shared_urns())?;
         let last = whole_batch(&shared).context("the datasets that every batch writes")?;
@@ -337,13 +372,24 @@ impl Writer {
         Ok(())
     }
 
-    /// The writes of a collection to ask for: all, or the last few and the open one.
-    fn asked(&self, collection: &Collection, everything: bool) -> BTreeSet<u64> {
-        let all = collection.all();
-        if everything {
-            return all;
+    /// Which of these batches are there; one that is there in part is an error.
+    fn stored_batches(
+        &self,
+        server: &Connection,
+        asked: &BTreeSet<u64>,
+    ) -> anyhow::Result<BTreeSet<u64>> {
+        let urns: Vec<String> = asked
+            .iter()
+            .flat_map(|write| self.own_urns(*write))
+            .collect();
+        let stored = read_many(server, &urns)?;
+        let mut found = BTreeSet::new();
+        for (write, entities) in asked.iter().zip(stored.chunks(HALF_BATCH)) {
+            if whole_batch(entities).context("a batch that made new datasets")? == Some(*write) {
+                found.insert(*write);
+            }
         }
-        all.into_iter().rev().take(5).collect()
+        Ok(found)
     }
 
     fn dataset(&self) -> String {
@@ -365,12 +411,41 @@ impl Writer {
     }
 }
 
+/// The writes of a collection to ask for: all, or the last few and the open one.
+fn asked(collection: &Collection, everything: bool) -> BTreeSet<u64> {
+    let all = collection.all();
+    if everything {
+        return all;
+    }
+    all.into_iter().rev().take(5).collect()
+}
+
 fn dataset_urn(name: &str) -> String {
     format!("urn:li:dataset:(urn:li:dataPlatform:hive,load.{name},PROD)")
 }
 
 fn link(write: u64) -> String {
     format!("https://load.example/{write}")
+}
+
+/// Which of these writes added a link that is there.
+fn stored_links(dataset: &Value, asked: &BTreeSet<u64>) -> anyhow::Result<BTreeSet<u64>> {
+    let elements = dataset["institutionalMemory"]["elements"].as_array();
+    let links: Vec<&str> = elements
+        .into_iter()
+        .flatten()
+        .filter_map(|element| element["url"].as_str())
+        .collect();
+    let found: BTreeSet<u64> = asked
+        .iter()
+        .filter(|write| links.contains(&link(**write).as_str()))
+        .copied()
+        .collect();
+    ensure!(
+        links.len() == found.len(),
+        "the dataset has links that nobody added, or one twice: {links:?}"
+    );
+    Ok(found)
 }
 
 /// The number in a column's description.
@@ -414,7 +489,7 @@ fn whole_batch(entities: &[Value]) -> anyhow::Result<Option<u64>> {
 fn read_many(server: &Connection, urns: &[String]) -> anyhow::Result<Vec<Value>> {
     let mut entities = Vec::with_capacity(urns.len());
     for page in urns.chunks(PAGE) {
-        let reply = server.query(READ_MANY, json!({ "urns": page }))?;
+        let reply = server.query(READ_MANY, &json!({ "urns": page }))?;
         let read = reply["entities"].as_array().context("no entities")?;
         ensure!(read.len() == page.len(), "an entity was left out: {reply}");
         entities.extend(read.iter().cloned());

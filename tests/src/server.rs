@@ -283,10 +283,7 @@ impl Server {
                 return Ok(status);
             }
             if Instant::now() > deadline {
-                bail!(
-                    "the server did not stop; it printed:\n{}",
-                    self.printed()
-                );
+                bail!("the server did not stop; it printed:\n{}", self.printed());
             }
             std::thread::sleep(Duration::from_millis(5));
         }

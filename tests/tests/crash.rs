@@ -104,7 +104,13 @@ fn write_and_kill(
 /// Starts a server and kills it before or after it listens.
 fn kill_while_it_starts(server: &Server, delay: Duration) -> anyhow::Result<()> {
     let mut child = server
-        .docent(["serve", "--listen", "127.0.0.1:0", "--store", server.store()])?
+        .docent([
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--store",
+            server.store(),
+        ])?
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())

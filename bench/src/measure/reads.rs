@@ -61,7 +61,7 @@ pub(crate) async fn measure(bench: &Bench, store: &Store, report: &mut Report) -
                 Rounds::of(bench),
             )
             .await?;
-            canned.stop()?;
+            drop(canned);
             let efficiency: Vec<f64> = theirs
                 .costs
                 .iter()

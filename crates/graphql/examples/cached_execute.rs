@@ -1,6 +1,6 @@
 //! Times the engine on a cached document, with and without the store.
 //!
-//! `cargo run --release -p docent-graphql --example cached_execute`
+//! `cargo run --release -p docent-graphql --example cached_execute [part of a name]`
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -35,13 +35,20 @@ async fn run() -> Result<(), Failure> {
     let store = SqliteStore::open(&directory.path().join("t.db"), OpenOptions::default())?;
     let catalog = Catalog::new(Arc::new(store), Arc::new(SystemClock));
     let caller = Caller::new(Urn::parse("urn:li:corpuser:a")?);
-    let aspect = Registry::get().aspect("datasetProperties").ok_or("the aspect is gone")?;
+    let aspect = Registry::get()
+        .aspect("datasetProperties")
+        .ok_or("the aspect is gone")?;
     let urn = Urn::parse(DATASET)?;
     let text = r#"{"description":"A description of some forty characters.","customProperties":{},"tags":[]}"#;
     catalog
-        .apply(&caller, vec![Proposal::upsert(urn.clone(), aspect, text.to_owned())])
+        .apply(
+            &caller,
+            vec![Proposal::upsert(urn.clone(), aspect, text.to_owned())],
+        )
         .await?;
-    let resolvers = Resolvers::new().query_by_urn("dataset").query_by_urn("free");
+    let resolvers = Resolvers::new()
+        .query_by_urn("dataset")
+        .query_by_urn("free");
     let engine = Engine::new(Schema::load(&[("sdl", SDL)], resolvers)?);
     let context = Context::new(catalog.clone(), caller.clone());
 
@@ -77,7 +84,10 @@ async fn run() -> Result<(), Failure> {
             .map(|aspect| docent_catalog::AspectKey::new(&urn, aspect))
             .collect();
         measure(name, async || {
-            catalog.read(&caller, &keys).await.map_or(0, |rows| rows.len())
+            catalog
+                .read(&caller, &keys)
+                .await
+                .map_or(0, |rows| rows.len())
         })
         .await;
     }
@@ -87,6 +97,12 @@ async fn run() -> Result<(), Failure> {
 #[expect(clippy::print_stdout, reason = "it is a program for people")]
 async fn measure(name: &str, run: impl AsyncFn() -> usize) {
     const TIMES: u32 = 200_000;
+    if std::env::args()
+        .nth(1)
+        .is_some_and(|only| !name.contains(&only))
+    {
+        return;
+    }
     for _ in 0..1000 {
         run().await;
     }
@@ -95,5 +111,9 @@ async fn measure(name: &str, run: impl AsyncFn() -> usize) {
     for _ in 0..TIMES {
         bytes += run().await;
     }
-    println!("{name}: {:?} ({} bytes)", start.elapsed() / TIMES, bytes / TIMES as usize);
+    println!(
+        "{name}: {:?} ({} bytes)",
+        start.elapsed() / TIMES,
+        bytes / TIMES as usize
+    );
 }

@@ -127,11 +127,19 @@ impl Document {
             Some(name) => self
                 .operations
                 .iter()
-                .find(|operation| operation.node.name.as_ref().is_some_and(|known| known == name))
+                .find(|operation| {
+                    operation
+                        .node
+                        .name
+                        .as_ref()
+                        .is_some_and(|known| known == name)
+                })
                 .ok_or_else(|| refuse(format!("Unknown operation named '{name}'."))),
             None => match self.operations.as_slice() {
                 [only] => Ok(only),
-                [] => Err(refuse("The document has no operation to execute.".to_owned())),
+                [] => Err(refuse(
+                    "The document has no operation to execute.".to_owned(),
+                )),
                 _ => Err(refuse(
                     "The document has several operations: say in operationName which to execute."
                         .to_owned(),
@@ -215,7 +223,10 @@ impl Operation {
             return PlanRef::Variant(plan);
         }
         let plan = Arc::new(compiler.plan(limits));
-        let mut variants = self.variants.write().unwrap_or_else(PoisonError::into_inner);
+        let mut variants = self
+            .variants
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
         if variants.len() >= MAX_VARIANTS {
             variants.remove(0);
         }
@@ -259,7 +270,10 @@ fn position(text: &str, added: &[usize], offset: usize) -> Position {
     let offset = offset - added.iter().take_while(|at| **at < offset).count();
     let before = text.get(..offset).unwrap_or(text);
     let start = before.rfind(['\n', '\r']).map_or(0, |at| at + 1);
-    let breaks = before.bytes().filter(|byte| matches!(byte, b'\n' | b'\r')).count();
+    let breaks = before
+        .bytes()
+        .filter(|byte| matches!(byte, b'\n' | b'\r'))
+        .count();
     let pairs = before.matches("\r\n").count();
     Position {
         line: breaks - pairs + 1,
@@ -307,9 +321,19 @@ mod tests {
     #[test]
     fn positions_count_lines_of_every_kind_and_characters_not_bytes() {
         let text = "a\nb\r\nc\rd é x";
-        for (needle, line, column) in [("a", 1, 1), ("b", 2, 1), ("c", 3, 1), ("d", 4, 1), ("x", 4, 5)] {
+        for (needle, line, column) in [
+            ("a", 1, 1),
+            ("b", 2, 1),
+            ("c", 3, 1),
+            ("d", 4, 1),
+            ("x", 4, 5),
+        ] {
             let offset = text.find(needle).unwrap();
-            assert_eq!(position(text, &[], offset), Position { line, column }, "{needle}");
+            assert_eq!(
+                position(text, &[], offset),
+                Position { line, column },
+                "{needle}"
+            );
         }
     }
 
@@ -318,6 +342,9 @@ mod tests {
         let text = "{ a(b: \"x\ny\") c }";
         let (repaired, added) = repair::escape_line_breaks(text).unwrap();
         let offset = repaired.find('c').unwrap();
-        assert_eq!(position(text, &added, offset), Position { line: 2, column: 5 });
+        assert_eq!(
+            position(text, &added, offset),
+            Position { line: 2, column: 5 }
+        );
     }
 }

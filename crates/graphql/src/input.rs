@@ -59,7 +59,10 @@ pub(crate) fn variables(
         .iter()
         .map(|variable| {
             let failure = |message: String| VariableError {
-                message: format!("Variable '{}' has an invalid value: {message}", variable.name),
+                message: format!(
+                    "Variable '{}' has an invalid value: {message}",
+                    variable.name
+                ),
                 offset: variable.offset,
             };
             match given.get_mut(&*variable.name) {
@@ -106,7 +109,10 @@ fn json(schema: &apollo_compiler::Schema, ty: &Type, value: Value) -> Result<Val
             let Value::Object(mut given) = value else {
                 return Err(mismatch(&value, name));
             };
-            if let Some(unknown) = given.keys().find(|key| !ty.fields.contains_key(key.as_str())) {
+            if let Some(unknown) = given
+                .keys()
+                .find(|key| !ty.fields.contains_key(key.as_str()))
+            {
                 return Err(format!("'{name}' has no field '{unknown}'"));
             }
             let mut object = Map::with_capacity(given.len());
@@ -216,10 +222,7 @@ fn input_default(
 }
 
 /// A literal as JSON, for scalars.
-fn plain(
-    value: &Literal,
-    values: Option<Lookup<'_>>,
-) -> Result<Value, String> {
+fn plain(value: &Literal, values: Option<Lookup<'_>>) -> Result<Value, String> {
     let number = |text: &str| {
         text.parse::<Number>()
             .map(Value::Number)
@@ -350,7 +353,8 @@ mod tests {
             .ty
             .clone();
         let document =
-            ExecutableDocument::parse(&schema, format!("{{ f({argument}: {text}) }}"), "q").unwrap();
+            ExecutableDocument::parse(&schema, format!("{{ f({argument}: {text}) }}"), "q")
+                .unwrap();
         let operation = document.operations.get(None).unwrap();
         let field = operation.selection_set.fields().next().unwrap();
         literal(&schema, &ty, &field.arguments[0].value, None)
@@ -370,19 +374,47 @@ mod tests {
     #[test]
     fn members_come_in_the_order_of_the_schema_with_defaults_but_without_absent_ones() {
         let value = given("$v: Point", "point", &json!({"v": {"label": null, "x": 3}})).unwrap();
-        assert_eq!(value.to_string(), r#"{"x":3,"y":7,"label":null,"color":"RED"}"#);
+        assert_eq!(
+            value.to_string(),
+            r#"{"x":3,"y":7,"label":null,"color":"RED"}"#
+        );
     }
 
     #[test]
     fn what_does_not_fit_is_refused_with_the_place_in_the_message() {
         for (declaration, argument, value, reason) in [
-            ("$v: Point", "point", json!({"v": {}}), "'x' of 'Point' is required"),
+            (
+                "$v: Point",
+                "point",
+                json!({"v": {}}),
+                "'x' of 'Point' is required",
+            ),
             ("$v: Point", "point", json!({"v": {"x": null}}), "field 'x'"),
-            ("$v: Point", "point", json!({"v": {"x": 1, "z": 2}}), "no field 'z'"),
-            ("$v: Point", "point", json!({"v": {"x": 3_000_000_000_i64}}), "is not a 'Int'"),
-            ("$v: Point", "point", json!({"v": {"x": "1"}}), "is not a 'Int'"),
+            (
+                "$v: Point",
+                "point",
+                json!({"v": {"x": 1, "z": 2}}),
+                "no field 'z'",
+            ),
+            (
+                "$v: Point",
+                "point",
+                json!({"v": {"x": 3_000_000_000_i64}}),
+                "is not a 'Int'",
+            ),
+            (
+                "$v: Point",
+                "point",
+                json!({"v": {"x": "1"}}),
+                "is not a 'Int'",
+            ),
             ("$v: Point", "point", json!({"v": 5}), "is not a 'Point'"),
-            ("$v: Color", "color", json!({"v": "BLUE"}), "is not a 'Color'"),
+            (
+                "$v: Color",
+                "color",
+                json!({"v": "BLUE"}),
+                "is not a 'Color'",
+            ),
             ("$v: Long!", "long", json!({}), "is required"),
             ("$v: Long!", "long", json!({"v": null}), "not null"),
             ("$v: Long", "long", json!({"v": "x"}), "is not a 'Long'"),
@@ -390,29 +422,44 @@ mod tests {
         ] {
             let message = given(declaration, argument, &value).unwrap_err();
             assert!(message.contains(reason), "{value}: {message}");
-            assert!(message.starts_with("Variable 'v' has an invalid value"), "{message}");
+            assert!(
+                message.starts_with("Variable 'v' has an invalid value"),
+                "{message}"
+            );
         }
     }
 
     #[test]
     fn a_long_may_be_written_as_text_and_an_id_as_a_number() {
         let max = i64::MAX;
-        assert_eq!(given("$v: Long", "long", &json!({"v": max})).unwrap(), json!(max));
+        assert_eq!(
+            given("$v: Long", "long", &json!({"v": max})).unwrap(),
+            json!(max)
+        );
         assert_eq!(
             given("$v: Long", "long", &json!({"v": max.to_string()})).unwrap(),
             json!(max)
         );
         assert_eq!(written("long", "9223372036854775807").unwrap(), json!(max));
         assert_eq!(given("$v: ID", "id", &json!({"v": 7})).unwrap(), json!("7"));
-        assert_eq!(given("$v: Int", "int", &json!({"v": 5.0})).unwrap(), json!(5));
+        assert_eq!(
+            given("$v: Int", "int", &json!({"v": 5.0})).unwrap(),
+            json!(5)
+        );
     }
 
     #[test]
     fn a_default_of_a_variable_is_used_only_when_nothing_was_given() {
         let declaration = "$v: Int = 4";
         assert_eq!(given(declaration, "int", &json!({})).unwrap(), json!(4));
-        assert_eq!(given(declaration, "int", &json!({"v": null})).unwrap(), json!(null));
-        assert_eq!(given(declaration, "int", &json!({"v": 2})).unwrap(), json!(2));
+        assert_eq!(
+            given(declaration, "int", &json!({"v": null})).unwrap(),
+            json!(null)
+        );
+        assert_eq!(
+            given(declaration, "int", &json!({"v": 2})).unwrap(),
+            json!(2)
+        );
     }
 
     #[test]

@@ -93,7 +93,10 @@ impl Shape {
 #[derive(Debug, PartialEq)]
 pub(crate) enum Node {
     /// Where the value stands in the text.
-    Slice { start: u32, end: u32 },
+    Slice {
+        start: u32,
+        end: u32,
+    },
     /// A scalar where members were wanted.
     Scalar(Box<Value>),
     /// Members by their number in the shape.
@@ -240,7 +243,13 @@ mod tests {
         let paths: Vec<_> = list
             .elements()
             .unwrap()
-            .map(|element| element.at(&Path::parse("path")).text().unwrap().into_owned())
+            .map(|element| {
+                element
+                    .at(&Path::parse("path"))
+                    .text()
+                    .unwrap()
+                    .into_owned()
+            })
             .collect();
         assert_eq!(paths, ["a", "b"]);
     }
@@ -285,7 +294,10 @@ mod tests {
         let text = r#"{"a": {"b": 1, "c": 2}}"#;
         let node = shape.parse(text).unwrap();
         let view = View::node(&node, &shape, text);
-        assert_eq!(view.at(&Path::parse("a")).raw(), Some(r#"{"b": 1, "c": 2}"#));
+        assert_eq!(
+            view.at(&Path::parse("a")).raw(),
+            Some(r#"{"b": 1, "c": 2}"#)
+        );
         assert_eq!(view.at(&Path::parse("a.c")).raw(), Some("2"));
     }
 }

@@ -32,8 +32,6 @@ mod validation_errors;
 
 pub use engine::{Engine, Request};
 pub use limits::Limits;
-pub use resolve::{
-    Args, BatchFunction, BatchResult, Context, EntityView, Resolvers, RootFunction,
-};
+pub use resolve::{Args, BatchFunction, BatchResult, Context, EntityView, Resolvers, RootFunction};
 pub use schema::{Schema, SchemaError};
 pub use sdl::SDL;

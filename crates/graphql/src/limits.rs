@@ -137,7 +137,10 @@ impl<'d> Counter<'d> {
             .definition
             .argument_by_name("input")
             .is_some_and(|argument| argument.ty.is_list());
-        let Some(value) = field.specified_argument_by_name("input").filter(|_| is_list) else {
+        let Some(value) = field
+            .specified_argument_by_name("input")
+            .filter(|_| is_list)
+        else {
             return;
         };
         match &**value {
@@ -146,7 +149,10 @@ impl<'d> Counter<'d> {
                 cost.complexity = cost.complexity.saturating_add(items.len() as u64);
             }
             Literal::Variable(name) => {
-                let index = self.variables.iter().position(|known| *known.name == **name);
+                let index = self
+                    .variables
+                    .iter()
+                    .position(|known| *known.name == **name);
                 if let Some(times) = index.and_then(|index| cost.lists.get_mut(index)) {
                     *times = times.saturating_add(1);
                 }

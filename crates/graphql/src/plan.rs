@@ -138,7 +138,11 @@ impl AbstractPlan {
     /// The plan for one of the possible types.
     pub(crate) fn plan<'p>(&'p self, index: usize, compiler: &Compiler<'_>) -> &'p ObjectPlan {
         self.plans[index].get_or_init(|| {
-            let sets: Vec<_> = self.selected.iter().map(|field| &field.selection_set).collect();
+            let sets: Vec<_> = self
+                .selected
+                .iter()
+                .map(|field| &field.selection_set)
+                .collect();
             compiler.object(&self.ty.possible[index], &sets, self.must_exist)
         })
     }
@@ -187,12 +191,7 @@ impl<'c> Compiler<'c> {
         }
     }
 
-    fn object(
-        &self,
-        ty: &Arc<ObjectType>,
-        sets: &[&SelectionSet],
-        must_exist: bool,
-    ) -> ObjectPlan {
+    fn object(&self, ty: &Arc<ObjectType>, sets: &[&SelectionSet], must_exist: bool) -> ObjectPlan {
         let mut fields = Vec::new();
         for (name, selected) in self.collect(ty, sets) {
             let Some(first) = selected.first() else {
@@ -202,7 +201,9 @@ impl<'c> Compiler<'c> {
                 "__typename" => FieldKind::TypeName,
                 "__schema" | "__type" => FieldKind::Introspection,
                 field => match ty.fields.get(field) {
-                    Some(field) => FieldKind::Value(Box::new(self.value(field, selected.as_slice()))),
+                    Some(field) => {
+                        FieldKind::Value(Box::new(self.value(field, selected.as_slice())))
+                    }
                     None => continue,
                 },
             };
@@ -212,15 +213,18 @@ impl<'c> Compiler<'c> {
                 kind,
             });
         }
-        needs::complete(ObjectPlan {
-            ty: Arc::clone(ty),
-            fields,
-            needs: Vec::new(),
-            needs_all: false,
-            key: None,
-            asks_existence: false,
-            calls: Vec::new(),
-        }, must_exist)
+        needs::complete(
+            ObjectPlan {
+                ty: Arc::clone(ty),
+                fields,
+                needs: Vec::new(),
+                needs_all: false,
+                key: None,
+                asks_existence: false,
+                calls: Vec::new(),
+            },
+            must_exist,
+        )
     }
 
     fn value(&self, field: &Arc<Field>, selected: &[&Node<Selected>]) -> ValuePlan {
@@ -281,4 +285,3 @@ impl Selection {
         }
     }
 }
-

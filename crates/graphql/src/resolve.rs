@@ -192,12 +192,7 @@ where
 {
     type Output = O;
 
-    fn call(
-        &self,
-        context: &'a Context,
-        entities: &'a [EntityView<'a>],
-        arguments: Args<'a>,
-    ) -> O {
+    fn call(&self, context: &'a Context, entities: &'a [EntityView<'a>], arguments: Args<'a>) -> O {
         self(context, entities, arguments)
     }
 }

@@ -179,7 +179,9 @@ impl Schema {
 
     /// The enum value for an entity type of the registry.
     pub(crate) fn entity_type_value(&self, entity_type: &str) -> Option<&str> {
-        self.entity_type_values.get(entity_type).map(|value| &**value)
+        self.entity_type_values
+            .get(entity_type)
+            .map(|value| &**value)
     }
 }
 
@@ -223,7 +225,8 @@ impl Loader {
         for (name, ty) in &types {
             if let ExtendedType::Enum(ty) = ty {
                 let values = self.enum_values(ty, &mut entity_type_values);
-                self.enums.insert(name.clone(), Arc::new(EnumType { values }));
+                self.enums
+                    .insert(name.clone(), Arc::new(EnumType { values }));
             }
         }
         let mut objects = HashMap::new();
@@ -242,7 +245,9 @@ impl Loader {
         let implementers = self.valid.implementers_map();
         let possible = |names: &mut dyn Iterator<Item = &Name>| {
             Arc::new(AbstractType {
-                possible: names.filter_map(|name| objects.get(name).cloned()).collect(),
+                possible: names
+                    .filter_map(|name| objects.get(name).cloned())
+                    .collect(),
             })
         };
         let mut abstracts = HashMap::new();
@@ -316,7 +321,10 @@ impl Loader {
             };
             fields.insert(name.clone(), Arc::new(field));
         }
-        let variant = ty.directives.get("variant").map(|directive| &directive.node);
+        let variant = ty
+            .directives
+            .get("variant")
+            .map(|directive| &directive.node);
         ObjectType {
             name: ty.name.clone(),
             kind,
@@ -326,9 +334,13 @@ impl Loader {
     }
 
     fn object_kind(&mut self, ty: &apollo_compiler::schema::ObjectType) -> ObjectKind {
-        let is_root = [OperationType::Query, OperationType::Mutation, OperationType::Subscription]
-            .into_iter()
-            .any(|operation| self.valid.root_operation(operation) == Some(&ty.name));
+        let is_root = [
+            OperationType::Query,
+            OperationType::Mutation,
+            OperationType::Subscription,
+        ]
+        .into_iter()
+        .any(|operation| self.valid.root_operation(operation) == Some(&ty.name));
         if is_root {
             return ObjectKind::Root;
         }
@@ -395,8 +407,9 @@ impl Loader {
 
     fn report_unused(&mut self) {
         for name in self.queries.keys() {
-            self.problems
-                .push(format!("the resolver '{name}' stands for no field of the query type"));
+            self.problems.push(format!(
+                "the resolver '{name}' stands for no field of the query type"
+            ));
         }
         for name in self.mutations.keys() {
             self.problems.push(format!(
@@ -404,8 +417,9 @@ impl Loader {
             ));
         }
         for name in &self.unused_batches {
-            self.problems
-                .push(format!("no field is resolved by '{name}', but it is registered"));
+            self.problems.push(format!(
+                "no field is resolved by '{name}', but it is registered"
+            ));
         }
     }
 

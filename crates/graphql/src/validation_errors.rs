@@ -15,7 +15,10 @@ const MAX_ERRORS: usize = 100;
 /// The mistakes in a text that is not GraphQL. Only the first is told: the others mostly follow from it.
 pub(crate) fn syntax(text: &str, errors: &DiagnosticList) -> Vec<RequestError> {
     let Some(first) = errors.iter().next() else {
-        return vec![RequestError::new(Classification::InvalidSyntax, "Invalid syntax")];
+        return vec![RequestError::new(
+            Classification::InvalidSyntax,
+            "Invalid syntax",
+        )];
     };
     let message = first.error.to_string();
     let message = message.strip_prefix("syntax error: ").unwrap_or(&message);
@@ -46,7 +49,9 @@ pub(crate) fn validation(
     // Only where something is unknown can other mistakes follow from it; so there is always one left to tell.
     let has_unknown = errors.iter().any(|diagnostic| {
         let name = diagnostic.error.unstable_error_name();
-        name.is_some_and(|name| name.starts_with("UndefinedField") || name.starts_with("UndefinedType"))
+        name.is_some_and(|name| {
+            name.starts_with("UndefinedField") || name.starts_with("UndefinedType")
+        })
     });
     errors
         .iter()
@@ -98,16 +103,32 @@ fn is_consequence(document: &Document, error: &DiagnosticData) -> bool {
 /// apollo-compiler's own message, `{field}` is the field that has the mistake. Where there is no sentence, that
 /// message is the best we have.
 const KINDS: &[(&str, &str, &str)] = &[
-    ("UndefinedField", "FieldUndefined", "Field '{2}' in type '{1}' is undefined"),
-    ("UndefinedArgument", "UnknownArgument", "Unknown field argument '{1}'"),
-    ("RequiredArgument", "MissingFieldArgument", "Missing field argument '{1}'"),
+    (
+        "UndefinedField",
+        "FieldUndefined",
+        "Field '{2}' in type '{1}' is undefined",
+    ),
+    (
+        "UndefinedArgument",
+        "UnknownArgument",
+        "Unknown field argument '{1}'",
+    ),
+    (
+        "RequiredArgument",
+        "MissingFieldArgument",
+        "Missing field argument '{1}'",
+    ),
     ("UnsupportedValueType", "WrongType", ""),
     ("UndefinedEnumValue", "WrongType", ""),
     ("UndefinedInputValue", "WrongType", ""),
     ("RequiredField", "WrongType", ""),
     ("IntCoercionError", "WrongType", ""),
     ("FloatCoercionError", "WrongType", ""),
-    ("MissingSubselection", "SubselectionRequired", "Subselection required for field '{field}'"),
+    (
+        "MissingSubselection",
+        "SubselectionRequired",
+        "Subselection required for field '{field}'",
+    ),
     (
         "SubselectionOnScalarType",
         "SubselectionNotAllowed",
@@ -119,37 +140,89 @@ const KINDS: &[(&str, &str, &str)] = &[
         "Subselection not allowed on leaf type '{1}' of field '{field}'",
     ),
     ("UndefinedDefinition", "UnknownType", "Unknown type '{1}'"),
-    ("UndefinedTypeInNamedFragmentTypeCondition", "UnknownType", "Unknown type '{1}'"),
-    ("UndefinedTypeInInlineFragmentTypeCondition", "UnknownType", "Unknown type '{1}'"),
-    ("UndefinedDirective", "UnknownDirective", "Unknown directive '{1}'"),
+    (
+        "UndefinedTypeInNamedFragmentTypeCondition",
+        "UnknownType",
+        "Unknown type '{1}'",
+    ),
+    (
+        "UndefinedTypeInInlineFragmentTypeCondition",
+        "UnknownType",
+        "Unknown type '{1}'",
+    ),
+    (
+        "UndefinedDirective",
+        "UnknownDirective",
+        "Unknown directive '{1}'",
+    ),
     ("UnsupportedLocation", "MisplacedDirective", ""),
     ("UniqueDirective", "DuplicateDirectiveName", ""),
-    ("UndefinedVariable", "UndefinedVariable", "Undefined variable '{1}'"),
+    (
+        "UndefinedVariable",
+        "UndefinedVariable",
+        "Undefined variable '{1}'",
+    ),
     ("UnusedVariable", "UnusedVariable", "Unused variable '{1}'"),
-    ("UniqueVariable", "DuplicateVariableName", "There can be only one variable named '{1}'"),
+    (
+        "UniqueVariable",
+        "DuplicateVariableName",
+        "There can be only one variable named '{1}'",
+    ),
     ("VariableInputType", "NonInputTypeOnVariable", ""),
     ("DisallowedVariableUsage", "VariableTypeMismatch", ""),
-    ("UniqueArgument", "DuplicateArgumentNames", "There can be only one argument named '{1}'"),
+    (
+        "UniqueArgument",
+        "DuplicateArgumentNames",
+        "There can be only one argument named '{1}'",
+    ),
     ("UniqueInputValue", "UniqueObjectFieldName", ""),
     ("UnusedFragment", "UnusedFragment", "Unused fragment '{1}'"),
-    ("UndefinedFragment", "UndefinedFragment", "Undefined fragment '{1}'"),
-    ("RecursiveFragmentDefinition", "FragmentCycle", "Fragment '{1}' must not spread itself"),
+    (
+        "UndefinedFragment",
+        "UndefinedFragment",
+        "Undefined fragment '{1}'",
+    ),
+    (
+        "RecursiveFragmentDefinition",
+        "FragmentCycle",
+        "Fragment '{1}' must not spread itself",
+    ),
     ("InvalidFragmentTarget", "FragmentTypeConditionInvalid", ""),
     ("InvalidFragmentSpread", "InvalidFragmentType", ""),
-    ("FragmentNameCollision", "DuplicateFragmentName", "There can be only one fragment named '{1}'"),
+    (
+        "FragmentNameCollision",
+        "DuplicateFragmentName",
+        "There can be only one fragment named '{1}'",
+    ),
     (
         "AmbiguousAnonymousOperation",
         "LoneAnonymousOperationViolation",
         "An anonymous operation must be the only operation of the document",
     ),
-    ("OperationNameCollision", "DuplicateOperationName", "There can be only one operation named '{1}'"),
-    ("UndefinedRootOperation", "UnknownOperation", "The schema does not support the operation '{1}'"),
+    (
+        "OperationNameCollision",
+        "DuplicateOperationName",
+        "There can be only one operation named '{1}'",
+    ),
+    (
+        "UndefinedRootOperation",
+        "UnknownOperation",
+        "The schema does not support the operation '{1}'",
+    ),
     ("TypeSystemDefinition", "NonExecutableDefinition", ""),
     ("ConflictingFieldType", "FieldsConflict", ""),
     ("ConflictingFieldName", "FieldsConflict", ""),
     ("ConflictingFieldArgument", "FieldsConflict", ""),
-    ("SubscriptionUsesMultipleFields", "SubscriptionMultipleRootFields", ""),
-    ("SubscriptionUsesIntrospection", "SubscriptionIntrospectionRootField", ""),
+    (
+        "SubscriptionUsesMultipleFields",
+        "SubscriptionMultipleRootFields",
+        "",
+    ),
+    (
+        "SubscriptionUsesIntrospection",
+        "SubscriptionIntrospectionRootField",
+        "",
+    ),
 ];
 
 /// The kind of a mistake and a sentence about it. `text` is what apollo-compiler says, with names in backticks.

@@ -20,11 +20,12 @@ mod migrations;
 mod read;
 mod readers;
 mod rebuild;
+mod stamp;
 mod transaction;
 mod writer;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use docent_model::{AspectName, Urn};
@@ -38,7 +39,8 @@ use crate::connection::SMALL_CACHE_KIB;
 use crate::error::EngineError;
 use crate::lock::ServerLock;
 use crate::readers::Readers;
-use crate::writer::Writer;
+use crate::stamp::CommitStamp;
+use crate::writer::{Log, Writer};
 
 pub use backup::restore;
 pub use writer::WriterStatistics;
@@ -71,12 +73,11 @@ impl Default for OpenOptions {
 /// A SQLite file as a [`Store`]. Dropping it finishes the queued writes.
 #[derive(Debug)]
 pub struct SqliteStore {
-    // Fields are dropped from the top: the writer closes last, so that SQLite can put its log away, and then
-    // the lock goes.
+    // Fields are dropped from the top: the readers go first and the writer closes last, so that SQLite can put its
+    // log away; then the file that tells the commit stamp, and then the lock.
     readers: Arc<Readers>,
-    /// Never writes and reads no table; see [`Store::commit_stamp`].
-    stamp: Mutex<Connection>,
     writer: Writer,
+    stamp: Arc<CommitStamp>,
     path: PathBuf,
     _lock: Option<ServerLock>,
 }
@@ -103,10 +104,22 @@ impl SqliteStore {
     ) -> Result<Self, EngineError> {
         let writing = connection::open_writer(path, options.create)?;
         migrations::migrate(&writing, path)?;
+        let stamp = if options.exclusive {
+            CommitStamp::of_log(path)?
+        } else {
+            CommitStamp::asked(path)?
+        };
+        let stamp = Arc::new(stamp);
+        let readers = Readers::open(path, options.readers, Arc::clone(&stamp))?;
+        let readers = Arc::new(readers);
+        let log = Log {
+            stamp: Arc::clone(&stamp),
+            readers: Arc::clone(&readers),
+        };
         Ok(Self {
-            readers: Arc::new(Readers::open(path, options.readers)?),
-            stamp: Mutex::new(connection::open_reader(path, SMALL_CACHE_KIB)?),
-            writer: Writer::start(writing)?,
+            readers,
+            writer: Writer::start(writing, log)?,
+            stamp,
             path: path.to_owned(),
             _lock: lock,
         })
@@ -137,13 +150,6 @@ impl Store for SqliteStore {
         &self,
         keys: &[AspectKey],
     ) -> Result<Vec<Option<StoredAspect>>, StoreError> {
-        if let [key] = keys {
-            // One statement is a snapshot by itself.
-            let row = self
-                .readers
-                .with(|connection| read::latest(connection, key))?;
-            return Ok(vec![row]);
-        }
         if keys.len() <= IN_PLACE_ROWS {
             let read = |connection: &Connection| latest_of(connection, keys);
             return Ok(self.readers.snapshot(read)?);
@@ -159,7 +165,7 @@ impl Store for SqliteStore {
         version: i64,
     ) -> Result<Option<StoredAspect>, StoreError> {
         let read = |connection: &Connection| read::version(connection, key, version);
-        Ok(self.readers.with(read)?)
+        Ok(self.readers.snapshot(read)?)
     }
 
     async fn entities_read(
@@ -258,17 +264,8 @@ impl Store for SqliteStore {
         .await
     }
 
-    /// SQLite's `data_version` changes with every commit of another connection, so it is asked on one that never
-    /// writes.
     fn commit_stamp(&self) -> Result<u64, StoreError> {
-        let connection = self.stamp.lock().unwrap_or_else(PoisonError::into_inner);
-        let asked = connection
-            .prepare_cached("PRAGMA data_version")
-            .and_then(|mut statement| statement.query_row([], |row| row.get::<_, i64>(0)));
-        match asked {
-            Ok(stamp) => Ok(stamp as u64),
-            Err(error) => Err(error::store_error(&error)),
-        }
+        Ok(self.stamp.read()?)
     }
 
     async fn run(&self, work: Box<dyn Work>) -> Result<(), StoreError> {

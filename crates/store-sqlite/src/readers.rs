@@ -2,15 +2,20 @@
 //!
 //! Each thread has a reader that it prefers, so that its pages stay in the cache of the core that uses them, and
 //! takes any other when that one is busy. Only when all are busy it waits.
+//!
+//! Beginning and ending a read transaction costs more than a point read. So a reader keeps its snapshot as long as
+//! nothing was committed, by anybody; the commit stamp tells. The writer asks for kept snapshots to be given up
+//! when it wants to empty the log ([`Readers::release`]).
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use rusqlite::Connection;
 
 use crate::connection::{READ_CACHE_KIB, open_reader};
 use crate::error::EngineError;
+use crate::stamp::CommitStamp;
 
 thread_local! {
     static PREFERRED: usize = {
@@ -21,54 +26,99 @@ thread_local! {
 
 #[derive(Debug)]
 pub(crate) struct Readers {
-    connections: Vec<Mutex<Connection>>,
+    readers: Vec<Mutex<Reader>>,
+    stamp: Arc<CommitStamp>,
+}
+
+#[derive(Debug)]
+struct Reader {
+    connection: Connection,
+    /// A read transaction is open, and nothing had been committed after this stamp when it began.
+    snapshot: Option<u64>,
 }
 
 impl Readers {
-    pub(crate) fn open(path: &Path, count: usize) -> Result<Self, EngineError> {
+    pub(crate) fn open(
+        path: &Path,
+        count: usize,
+        stamp: Arc<CommitStamp>,
+    ) -> Result<Self, EngineError> {
         let count = count.max(1);
-        let connections = (0..count)
-            .map(|_| open_reader(path, READ_CACHE_KIB / count).map(Mutex::new))
-            .collect::<Result<_, _>>()?;
-        Ok(Self { connections })
+        let readers = (0..count)
+            .map(|_| {
+                let connection = open_reader(path, READ_CACHE_KIB / count)?;
+                Ok(Mutex::new(Reader {
+                    connection,
+                    snapshot: None,
+                }))
+            })
+            .collect::<Result<_, EngineError>>()?;
+        Ok(Self { readers, stamp })
     }
 
-    /// Runs `read` with a connection of its own; each statement sees the last commit.
-    pub(crate) fn with<T>(
-        &self,
-        read: impl FnOnce(&Connection) -> Result<T, EngineError>,
-    ) -> Result<T, EngineError> {
-        read(&self.take())
-    }
-
-    /// Runs `read` with all its statements on the same snapshot.
+    /// Runs `read` with all its statements on the same snapshot, which has every commit so far.
     pub(crate) fn snapshot<T>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
-        let connection = self.take();
-        let _snapshot = Snapshot::begin(&connection)?;
-        read(&connection)
+        // Asked before the snapshot begins: it may be newer than its stamp says, never older.
+        let stamp = self.stamp.if_cheap()?;
+        let mut reader = self.take();
+        if stamp.is_none() || reader.snapshot != stamp {
+            reader.end();
+            reader.connection.prepare_cached("BEGIN")?.execute([])?;
+            reader.snapshot = Some(stamp.unwrap_or_default());
+        }
+        let result = read(&reader.connection);
+        if stamp.is_none() || result.is_err() {
+            reader.end();
+        }
+        result
     }
 
-    fn take(&self) -> MutexGuard<'_, Connection> {
-        let count = self.connections.len();
+    /// Gives up the snapshots that are kept for the next read.
+    pub(crate) fn release(&self) {
+        for reader in &self.readers {
+            // One that is busy begins a new snapshot with its next read.
+            if let Ok(mut reader) = reader.try_lock() {
+                reader.end();
+            }
+        }
+    }
+
+    fn take(&self) -> MutexGuard<'_, Reader> {
+        let count = self.readers.len();
         let preferred = PREFERRED.with(|preferred| *preferred) % count;
         for offset in 0..count {
-            match self.connections[(preferred + offset) % count].try_lock() {
+            match self.readers[(preferred + offset) % count].try_lock() {
                 Ok(guard) => return guard,
-                // A panic while reading harms nothing: the snapshot's end has been undone with it.
+                // A panic while reading harms nothing: the snapshot is ended before the next one begins.
                 Err(TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
                 Err(TryLockError::WouldBlock) => {}
             }
         }
-        self.connections[preferred]
+        self.readers[preferred]
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A read transaction that ends with its scope.
+impl Reader {
+    fn end(&mut self) {
+        if self.snapshot.take().is_none() {
+            return;
+        }
+        let ended = self
+            .connection
+            .prepare_cached("COMMIT")
+            .and_then(|mut statement| statement.execute([]));
+        if let Err(error) = ended {
+            tracing::error!(%error, "a read transaction could not be ended");
+        }
+    }
+}
+
+/// A read transaction that ends with its scope, for connections that are used once.
 pub(crate) struct Snapshot<'c>(&'c Connection);
 
 impl<'c> Snapshot<'c> {

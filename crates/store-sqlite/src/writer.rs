@@ -19,6 +19,8 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use crate::error::{EngineError, store_error};
+use crate::readers::Readers;
+use crate::stamp::CommitStamp;
 use crate::transaction::SqliteTransaction;
 
 /// More waiting work than this is refused: the caller can say "try again" sooner than it could be answered.
@@ -26,6 +28,9 @@ const QUEUE_LENGTH: usize = 1024;
 
 /// The most pieces of work in one commit.
 const GROUP_LENGTH: usize = 256;
+
+/// A log of this many pages, 16 MiB, is copied into the database.
+const LONG_LOG_PAGES: u32 = 4000;
 
 type Reply = oneshot::Sender<Result<(), StoreError>>;
 
@@ -64,14 +69,14 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    pub(crate) fn start(connection: Connection) -> Result<Self, StoreError> {
+    pub(crate) fn start(connection: Connection, log: Log) -> Result<Self, StoreError> {
         let (queue, requests) = sync_channel(QUEUE_LENGTH);
         let counters = Arc::new(Counters::default());
         let thread = std::thread::Builder::new()
             .name("docent-writer".to_owned())
             .spawn({
                 let counters = Arc::clone(&counters);
-                move || serve(connection, &requests, &counters)
+                move || serve(connection, &requests, log, &counters)
             })
             .map_err(StoreError::other)?;
         Ok(Self {
@@ -129,7 +134,7 @@ impl Drop for Writer {
     }
 }
 
-fn serve(mut connection: Connection, requests: &Receiver<Request>, counters: &Counters) {
+fn serve(mut connection: Connection, requests: &Receiver<Request>, log: Log, counters: &Counters) {
     let mut group = Vec::with_capacity(GROUP_LENGTH);
     while let Ok(first) = requests.recv() {
         let mut next = Some(first);
@@ -154,10 +159,46 @@ fn serve(mut connection: Connection, requests: &Receiver<Request>, counters: &Co
             }
             roll_back_rest(&connection);
         }
+        log.empty_if_long(&connection);
     }
-    let checkpoint = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
-    if let Err(error) = checkpoint {
-        tracing::warn!(%error, "the last checkpoint failed; the next start does it");
+    // Beside a server, emptying the log would have to wait for its readers.
+    if log.stamp.is_of_server() {
+        log.readers.release();
+        checkpoint(&connection, "PRAGMA wal_checkpoint(TRUNCATE)");
+    }
+    // The last connection to close removes the log, and readers may not.
+    drop(log);
+}
+
+/// What the writer must know to empty the log.
+#[derive(Debug)]
+pub(crate) struct Log {
+    pub(crate) stamp: Arc<CommitStamp>,
+    pub(crate) readers: Arc<Readers>,
+}
+
+impl Log {
+    /// Copies the log into the database when it has grown long. Snapshots that readers keep for later are given up
+    /// first: as long as one stands in the log, it cannot begin anew. What cannot be done now is tried after the
+    /// next commit.
+    fn empty_if_long(&self, connection: &Connection) {
+        match self.stamp.log_pages() {
+            Ok(Some(pages)) if pages < LONG_LOG_PAGES => return,
+            // A command does a few writes; SQLite or the server empties the log.
+            Ok(None) => return,
+            Ok(Some(_)) => {}
+            Err(error) => {
+                tracing::warn!(%error, "how long the log is cannot be told");
+            }
+        }
+        self.readers.release();
+        checkpoint(connection, "PRAGMA wal_checkpoint(PASSIVE)");
+    }
+}
+
+fn checkpoint(connection: &Connection, sql: &str) {
+    if let Err(error) = connection.query_row(sql, [], |_| Ok(())) {
+        tracing::warn!(%error, "a checkpoint failed; a later one does its work");
     }
 }
 

@@ -50,7 +50,7 @@ impl Connection {
     }
 
     /// Runs a mutation with one field, `done`. Returns whether it was acknowledged; if not, the connection broke.
-    pub fn mutate(&self, document: &str, variables: Value) -> anyhow::Result<bool> {
+    pub fn mutate(&self, document: &str, variables: &Value) -> anyhow::Result<bool> {
         let Some(reply) = self.graphql(document, variables)? else {
             return Ok(false);
         };
@@ -63,7 +63,7 @@ impl Connection {
     }
 
     /// Runs a query and returns its data. Entities that do not exist may be errors in the reply; nothing else may.
-    pub fn query(&self, document: &str, variables: Value) -> anyhow::Result<Value> {
+    pub fn query(&self, document: &str, variables: &Value) -> anyhow::Result<Value> {
         let mut reply = self
             .graphql(document, variables)?
             .context("the server went away")?;
@@ -78,7 +78,7 @@ impl Connection {
         Ok(reply["data"].take())
     }
 
-    fn graphql(&self, document: &str, variables: Value) -> anyhow::Result<Option<Value>> {
+    fn graphql(&self, document: &str, variables: &Value) -> anyhow::Result<Option<Value>> {
         let body = json!({ "query": document, "variables": variables });
         let Some((status, text)) = self.post("/api/graphql", &body)? else {
             return Ok(None);

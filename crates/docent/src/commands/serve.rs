@@ -1,5 +1,6 @@
 //! `docent serve`.
 
+use std::io::IsTerminal as _;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
@@ -79,6 +80,7 @@ fn start_log(settings: &Settings) -> Result<()> {
         .with_context(|| format!("'{}' is not a log filter", settings.log))?;
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
+        .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr);
     match settings.log_format {
         LogFormat::Text => log.init(),

@@ -78,7 +78,10 @@ mod tests {
 
     #[test]
     fn line_breaks_in_quoted_strings_are_escaped() {
-        assert_eq!(repaired("f(a: \"x\r\n\ty é\n\") { b }\n"), "f(a: \"x\\r\\n\\ty é\\n\") { b }\n");
+        assert_eq!(
+            repaired("f(a: \"x\r\n\ty é\n\") { b }\n"),
+            "f(a: \"x\\r\\n\\ty é\\n\") { b }\n"
+        );
     }
 
     #[test]
@@ -96,7 +99,10 @@ mod tests {
 
     #[test]
     fn a_string_behind_a_block_string_is_still_seen() {
-        assert_eq!(repaired("(a: \"\"\"\"x\"\"\" b: \"1\n2\")"), "(a: \"\"\"\"x\"\"\" b: \"1\\n2\")");
+        assert_eq!(
+            repaired("(a: \"\"\"\"x\"\"\" b: \"1\n2\")"),
+            "(a: \"\"\"\"x\"\"\" b: \"1\\n2\")"
+        );
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::{RootValue, Scope};
 use crate::error::Failure;
 use crate::json::View;
 use crate::plan::{FieldPlan, ObjectPlan, Selection, ValuePlan};
-use crate::resolve::{BatchResult, BatchResolver, EntityView};
+use crate::resolve::{BatchResolver, BatchResult, EntityView};
 use crate::schema::source::Origin;
 
 pub(crate) struct Levels<'p> {
@@ -96,8 +96,11 @@ impl<'p> Levels<'p> {
                 self.call_plain(&calls).await;
                 for call in &calls {
                     if let Some(Ok(value)) = self.loaded.plain_outcomes.get(&call.key) {
-                        self.walk(&mut found)
-                            .value(call.plan, View::Value(value), Some(call.owner));
+                        self.walk(&mut found).value(
+                            call.plan,
+                            View::Value(value),
+                            Some(call.owner),
+                        );
                     }
                 }
             }
@@ -123,7 +126,9 @@ impl<'p> Levels<'p> {
         let mut whole = Vec::new();
         let slots = &self.loaded.slots[first..];
         // Within one plan every slot is another entity; only different plans can want the same row.
-        let one_plan = slots.iter().all(|slot| std::ptr::eq(slot.plan, slots[0].plan));
+        let one_plan = slots
+            .iter()
+            .all(|slot| std::ptr::eq(slot.plan, slots[0].plan));
         if one_plan {
             keys.reserve_exact(slots.len() * slots[0].plan.needs.len());
             takers.reserve_exact(slots.len() * slots[0].plan.needs.len());
@@ -147,7 +152,12 @@ impl<'p> Levels<'p> {
         }
         if !keys.is_empty() {
             let scope = self.scope;
-            match scope.context.catalog.read(&scope.context.caller, &keys).await {
+            match scope
+                .context
+                .catalog
+                .read(&scope.context.caller, &keys)
+                .await
+            {
                 Ok(rows) => {
                     let numbers: Vec<_> = rows
                         .into_iter()
@@ -192,7 +202,11 @@ impl<'p> Levels<'p> {
                         self.loaded.rows.push(row);
                         let slot = &mut self.loaded.slots[*index];
                         slot.all_rows.push((aspect, number));
-                        let need = slot.plan.needs.iter().position(|need| need.aspect == aspect);
+                        let need = slot
+                            .plan
+                            .needs
+                            .iter()
+                            .position(|need| need.aspect == aspect);
                         if let Some(need) = need {
                             self.loaded.cells[slot.first_cell + need].row = Some(number);
                         }
@@ -232,7 +246,9 @@ impl<'p> Levels<'p> {
     async fn call(&mut self, first: usize) {
         let mut plans: Vec<&'p ObjectPlan> = Vec::new();
         for slot in &self.loaded.slots[first..] {
-            if !slot.plan.calls.is_empty() && !plans.iter().any(|plan| std::ptr::eq(*plan, slot.plan)) {
+            if !slot.plan.calls.is_empty()
+                && !plans.iter().any(|plan| std::ptr::eq(*plan, slot.plan))
+            {
                 plans.push(slot.plan);
             }
         }
@@ -245,10 +261,7 @@ impl<'p> Levels<'p> {
                 let Some(value) = plan.fields[*field].value() else {
                     continue;
                 };
-                let subjects: Vec<_> = members
-                    .iter()
-                    .map(|slot| (*slot, &Value::Null))
-                    .collect();
+                let subjects: Vec<_> = members.iter().map(|slot| (*slot, &Value::Null)).collect();
                 outcomes.push(self.batch(value, &subjects).await.into_iter());
             }
             for slot in members {
@@ -324,7 +337,9 @@ fn outcomes(plan: &ValuePlan, result: BatchResult, count: usize) -> Vec<Outcome>
             actual = results.len(),
             "a resolver gave another number of results than it was asked for"
         );
-        let failure = Failure::server("an internal error occurred; the server's log has the details".to_owned());
+        let failure = Failure::server(
+            "an internal error occurred; the server's log has the details".to_owned(),
+        );
         return (0..count).map(|_| Err(failure.clone())).collect();
     }
     results

@@ -155,10 +155,18 @@ mod tests {
             (Scalar::Long, r#""17""#, "17"),
             (Scalar::Long, "1e3", "1000"),
         ] {
-            assert_eq!(written(scalar, View::Raw(raw)).as_deref(), Some(expected), "{raw}");
+            assert_eq!(
+                written(scalar, View::Raw(raw)).as_deref(),
+                Some(expected),
+                "{raw}"
+            );
             let value: Value = serde_json::from_str(raw).unwrap();
             if raw != "1e3" {
-                assert_eq!(written(scalar, View::Value(&value)).as_deref(), Some(expected), "{raw}");
+                assert_eq!(
+                    written(scalar, View::Value(&value)).as_deref(),
+                    Some(expected),
+                    "{raw}"
+                );
             }
         }
     }
@@ -176,7 +184,11 @@ mod tests {
             (Scalar::Float, json!("1")),
         ] {
             assert_eq!(written(scalar, View::Value(&value)), None, "{value}");
-            assert_eq!(written(scalar, View::Raw(&value.to_string())), None, "{value}");
+            assert_eq!(
+                written(scalar, View::Raw(&value.to_string())),
+                None,
+                "{value}"
+            );
         }
     }
 }

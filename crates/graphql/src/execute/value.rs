@@ -70,10 +70,9 @@ pub(crate) fn read<'l>(
                             slot.urn
                         )))));
                     }
-                    Content::Parsed(node) => first(
-                        View::node(node, shape, &loaded.rows[row].metadata),
-                        paths,
-                    ),
+                    Content::Parsed(node) => {
+                        first(View::node(node, shape, &loaded.rows[row].metadata), paths)
+                    }
                 }
             }
             Origin::Inside(paths) => first(place.current, paths),
@@ -126,7 +125,9 @@ fn resolved<'l>(
         return Ok(None);
     };
     let outcome = if matches!(place.current, View::Missing) {
-        loaded.outcomes.get(loaded.slots[owner].first_outcome + call)
+        loaded
+            .outcomes
+            .get(loaded.slots[owner].first_outcome + call)
     } else {
         let key = CallKey::new(plan, owner, place.current);
         let outcome = loaded.plain_outcomes.get(&key);

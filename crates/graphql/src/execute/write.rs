@@ -72,7 +72,11 @@ impl<'w, 'p> Writer<'w, 'p> {
                 return Ok(());
             }
             FieldKind::Introspection => {
-                let answer = self.scope.answer.iter().find(|(name, _)| **name == *field.name());
+                let answer = self
+                    .scope
+                    .answer
+                    .iter()
+                    .find(|(name, _)| **name == *field.name());
                 let text = answer.map_or("null", |(_, text)| text);
                 self.out.extend_from_slice(text.as_bytes());
                 return Ok(());

@@ -28,7 +28,10 @@ enum ArgumentValue {
         required: bool,
     },
     /// A list or an object with variables in it.
-    Template { value: Node<Literal>, ty: Type },
+    Template {
+        value: Node<Literal>,
+        ty: Type,
+    },
     /// A literal of a custom scalar that cannot be it: validation accepts all of those.
     Invalid(String),
 }
@@ -49,8 +52,10 @@ impl Compiler<'_> {
                 },
                 Some(given) => match given.as_variable() {
                     Some(name) => {
-                        let position =
-                            self.variables().iter().position(|known| *known.name == **name);
+                        let position = self
+                            .variables()
+                            .iter()
+                            .position(|known| *known.name == **name);
                         let Some(index) = position else {
                             continue;
                         };
@@ -110,7 +115,10 @@ impl Compiler<'_> {
                 },
                 ArgumentValue::Template { value, ty } => {
                     let by_name = |name: &str| {
-                        let index = self.variables().iter().position(|known| *known.name == *name)?;
+                        let index = self
+                            .variables()
+                            .iter()
+                            .position(|known| *known.name == *name)?;
                         values.get(index)?.clone()
                     };
                     let value = input::literal(&self.schema.valid, ty, value, Some(&by_name))

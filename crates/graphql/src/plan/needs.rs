@@ -50,7 +50,11 @@ pub(super) fn complete(mut plan: ObjectPlan, must_exist: bool) -> ObjectPlan {
                 _ => 0,
             });
         }
-        if value.origins().iter().any(|origin| matches!(origin, Origin::Resolve { .. })) {
+        if value
+            .origins()
+            .iter()
+            .any(|origin| matches!(origin, Origin::Resolve { .. }))
+        {
             value.call = Some(calls.len());
             calls.push(index);
         }

@@ -155,7 +155,10 @@ impl Loader {
             match serde_json::from_str(default) {
                 Ok(value) => origins.push(Origin::Default(value)),
                 Err(error) => {
-                    self.problem(place, &format!("the value of @default is not JSON: {error}"));
+                    self.problem(
+                        place,
+                        &format!("the value of @default is not JSON: {error}"),
+                    );
                 }
             }
         }
@@ -174,7 +177,10 @@ impl Loader {
         origins: &mut Vec<Origin>,
     ) {
         let ObjectKind::Entity(spec) = kind else {
-            self.problem(place, "@aspect needs an entity type; use @path in a plain type");
+            self.problem(
+                place,
+                "@aspect needs an entity type; use @path in a plain type",
+            );
             return;
         };
         let name = text(Some(directive), "name").unwrap_or_default();
@@ -231,7 +237,10 @@ impl Loader {
             .aspect(name)
             .filter(|aspect| aspect.as_str() == name);
         let Some(aspect) = known else {
-            self.problem(place, &format!("the aspect '{name}' is not in the registry"));
+            self.problem(
+                place,
+                &format!("the aspect '{name}' is not in the registry"),
+            );
             return None;
         };
         if let Some(spec) = spec

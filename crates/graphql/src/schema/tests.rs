@@ -41,9 +41,18 @@ fn problem(field: &str) -> String {
 fn every_mistake_in_a_directive_is_found_at_start() {
     for (field, reason) in [
         ("x: Int", "nothing says where the value comes from"),
-        (r#"x: Int @aspect(name: "nonsense")"#, "'nonsense' is not in the registry"),
-        (r#"x: Int @aspect(name: "DatasetProperties")"#, "'DatasetProperties' is not in the registry"),
-        (r#"x: Int @aspect(name: "domainProperties")"#, "'dataset' has no aspect 'domainProperties'"),
+        (
+            r#"x: Int @aspect(name: "nonsense")"#,
+            "'nonsense' is not in the registry",
+        ),
+        (
+            r#"x: Int @aspect(name: "DatasetProperties")"#,
+            "'DatasetProperties' is not in the registry",
+        ),
+        (
+            r#"x: Int @aspect(name: "domainProperties")"#,
+            "'dataset' has no aspect 'domainProperties'",
+        ),
         (r#"x: Int @path(at: ["x"])"#, "@path needs a JSON value"),
         (r#"x: Int @key(part: "guid")"#, "the key has no part 'guid'"),
         (r#"x: String @compose(text: "{urn")"#, "braces"),
@@ -112,6 +121,12 @@ fn the_exported_schema_keeps_its_directives() {
     let sdl = "type Query { a: D } type D @entity(type: \"dataset\") { urn: String! @urn }";
     let schema = load(sdl, Resolvers::new().query("a", root)).unwrap();
     let exported = schema.sdl();
-    assert!(exported.contains("type D @entity(type: \"dataset\")"), "{exported}");
-    assert!(exported.contains("directive @urn on FIELD_DEFINITION"), "{exported}");
+    assert!(
+        exported.contains("type D @entity(type: \"dataset\")"),
+        "{exported}"
+    );
+    assert!(
+        exported.contains("directive @urn on FIELD_DEFINITION"),
+        "{exported}"
+    );
 }

@@ -22,7 +22,11 @@ fn mistakes(text: &str) -> Vec<String> {
         .into_iter()
         .map(|error| {
             assert_eq!(error.classification, Classification::ValidationError);
-            error.message.strip_prefix("Validation error (").unwrap().to_owned()
+            error
+                .message
+                .strip_prefix("Validation error (")
+                .unwrap()
+                .to_owned()
         })
         .collect()
 }
@@ -30,36 +34,117 @@ fn mistakes(text: &str) -> Vec<String> {
 #[test]
 fn every_mistake_has_its_kind_its_path_and_its_names() {
     for (text, expected) in [
-        ("{ foo }", "FieldUndefined@[foo]) : Field 'foo' in type 'Query' is undefined"),
-        ("{ me { ...F } } fragment F on Query { foo }", "FieldUndefined@[F/foo]) : Field 'foo' in type 'Query' is undefined"),
-        ("{ me { name(x: 1) } }", "UnknownArgument@[me/name]) : Unknown field argument 'x'"),
-        ("{ me { f } }", "MissingFieldArgument@[me/f]) : Missing field argument 'point'"),
-        ("{ name @include }", "MissingDirectiveArgument@[name]) : Missing directive argument 'if'"),
-        ("{ name(long: 1) }", "WrongType@[name]) : Expected value of type Boolean, found an integer"),
-        ("{ f(point: {x: 1, y: 2}) }", "WrongType@[f]) : Field 'y' does not exist on 'Point'"),
-        ("{ f(point: {}) }", "WrongType@[f]) : The required field 'Point.x' is not provided"),
-        ("{ me }", "SubselectionRequired@[me]) : Subselection required for field 'me'"),
-        ("{ name { x } }", "SubselectionNotAllowed@[name]) : Subselection not allowed on leaf type 'String' of field 'name'"),
-        ("{ color { x } }", "SubselectionNotAllowed@[color]) : Subselection not allowed on leaf type 'Color' of field 'color'"),
-        ("{ ... on Nothing { name } }", "UnknownType) : Unknown type 'Nothing'"),
-        ("query($v: Nothing) { name(long: $v) }", "UnknownType) : Unknown type 'Nothing'"),
-        ("{ name @nothing }", "UnknownDirective@[name]) : Unknown directive 'nothing'"),
+        (
+            "{ foo }",
+            "FieldUndefined@[foo]) : Field 'foo' in type 'Query' is undefined",
+        ),
+        (
+            "{ me { ...F } } fragment F on Query { foo }",
+            "FieldUndefined@[F/foo]) : Field 'foo' in type 'Query' is undefined",
+        ),
+        (
+            "{ me { name(x: 1) } }",
+            "UnknownArgument@[me/name]) : Unknown field argument 'x'",
+        ),
+        (
+            "{ me { f } }",
+            "MissingFieldArgument@[me/f]) : Missing field argument 'point'",
+        ),
+        (
+            "{ name @include }",
+            "MissingDirectiveArgument@[name]) : Missing directive argument 'if'",
+        ),
+        (
+            "{ name(long: 1) }",
+            "WrongType@[name]) : Expected value of type Boolean, found an integer",
+        ),
+        (
+            "{ f(point: {x: 1, y: 2}) }",
+            "WrongType@[f]) : Field 'y' does not exist on 'Point'",
+        ),
+        (
+            "{ f(point: {}) }",
+            "WrongType@[f]) : The required field 'Point.x' is not provided",
+        ),
+        (
+            "{ me }",
+            "SubselectionRequired@[me]) : Subselection required for field 'me'",
+        ),
+        (
+            "{ name { x } }",
+            "SubselectionNotAllowed@[name]) : Subselection not allowed on leaf type 'String' of field 'name'",
+        ),
+        (
+            "{ color { x } }",
+            "SubselectionNotAllowed@[color]) : Subselection not allowed on leaf type 'Color' of field 'color'",
+        ),
+        (
+            "{ ... on Nothing { name } }",
+            "UnknownType) : Unknown type 'Nothing'",
+        ),
+        (
+            "query($v: Nothing) { name(long: $v) }",
+            "UnknownType) : Unknown type 'Nothing'",
+        ),
+        (
+            "{ name @nothing }",
+            "UnknownDirective@[name]) : Unknown directive 'nothing'",
+        ),
         ("query @skip(if: true) { name }", "MisplacedDirective) : "),
-        ("{ name(long: $v) }", "UndefinedVariable@[name]) : Undefined variable 'v'"),
-        ("query($v: Boolean) { name }", "UnusedVariable) : Unused variable 'v'"),
-        ("query($v: Int, $v: Int) { f(point: {x: 1}, n: $v) }", "DuplicateVariableName) : There can be only one variable named 'v'"),
-        ("query($v: Query) { name(long: $v) }", "NonInputTypeOnVariable) : "),
-        ("query($v: [Boolean]) { name(long: $v) }", "VariableTypeMismatch@[name]) : "),
-        ("{ name(long: true, long: true) }", "DuplicateArgumentNames@[name]) : There can be only one argument named 'long'"),
-        ("{ name } fragment F on Query { name }", "UnusedFragment@[F]) : Unused fragment 'F'"),
+        (
+            "{ name(long: $v) }",
+            "UndefinedVariable@[name]) : Undefined variable 'v'",
+        ),
+        (
+            "query($v: Boolean) { name }",
+            "UnusedVariable) : Unused variable 'v'",
+        ),
+        (
+            "query($v: Int, $v: Int) { f(point: {x: 1}, n: $v) }",
+            "DuplicateVariableName) : There can be only one variable named 'v'",
+        ),
+        (
+            "query($v: Query) { name(long: $v) }",
+            "NonInputTypeOnVariable) : ",
+        ),
+        (
+            "query($v: [Boolean]) { name(long: $v) }",
+            "VariableTypeMismatch@[name]) : ",
+        ),
+        (
+            "{ name(long: true, long: true) }",
+            "DuplicateArgumentNames@[name]) : There can be only one argument named 'long'",
+        ),
+        (
+            "{ name } fragment F on Query { name }",
+            "UnusedFragment@[F]) : Unused fragment 'F'",
+        ),
         ("{ ...F }", "UndefinedFragment) : Undefined fragment 'F'"),
-        ("{ ...F } fragment F on Query { me { ...F } }", "FragmentCycle@[F"),
-        ("{ ...F } fragment F on Color { x }", "FragmentTypeConditionInvalid"),
+        (
+            "{ ...F } fragment F on Query { me { ...F } }",
+            "FragmentCycle@[F",
+        ),
+        (
+            "{ ...F } fragment F on Color { x }",
+            "FragmentTypeConditionInvalid",
+        ),
         ("{ ... on Other { name } }", "InvalidFragmentType) : "),
-        ("{ name } query A { name }", "LoneAnonymousOperationViolation) : "),
-        ("query A { name } query A { name }", "DuplicateOperationName) : There can be only one operation named 'A'"),
-        ("{ ...F } fragment F on Query { name } fragment F on Query { name }", "DuplicateFragmentName@[F"),
-        ("mutation { name }", "UnknownOperation) : The schema does not support the operation 'mutation'"),
+        (
+            "{ name } query A { name }",
+            "LoneAnonymousOperationViolation) : ",
+        ),
+        (
+            "query A { name } query A { name }",
+            "DuplicateOperationName) : There can be only one operation named 'A'",
+        ),
+        (
+            "{ ...F } fragment F on Query { name } fragment F on Query { name }",
+            "DuplicateFragmentName@[F",
+        ),
+        (
+            "mutation { name }",
+            "UnknownOperation) : The schema does not support the operation 'mutation'",
+        ),
         ("{ name } type X { x: Int }", "NonExecutableDefinition"),
         ("{ name name: color }", "FieldsConflict@[color]) : "),
     ] {
@@ -69,7 +154,9 @@ fn every_mistake_has_its_kind_its_path_and_its_names() {
             "{text}: {mistakes:#?}"
         );
         assert!(
-            mistakes.iter().all(|mistake| !mistake.starts_with("InvalidDocument")),
+            mistakes
+                .iter()
+                .all(|mistake| !mistake.starts_with("InvalidDocument")),
             "{text}: {mistakes:#?}"
         );
     }

@@ -4,15 +4,15 @@ use apollo_compiler::Node;
 use apollo_compiler::ast::{Definition, DirectiveList, Document, Selection, Value};
 
 /// Whether the test holds for any selection, however deep.
-pub(super) fn any_selection(
-    document: &Document,
-    test: &mut dyn FnMut(&Selection) -> bool,
-) -> bool {
-    document.definitions.iter().any(|definition| match definition {
-        Definition::OperationDefinition(operation) => any_in(&operation.selection_set, test),
-        Definition::FragmentDefinition(fragment) => any_in(&fragment.selection_set, test),
-        _ => false,
-    })
+pub(super) fn any_selection(document: &Document, test: &mut dyn FnMut(&Selection) -> bool) -> bool {
+    document
+        .definitions
+        .iter()
+        .any(|definition| match definition {
+            Definition::OperationDefinition(operation) => any_in(&operation.selection_set, test),
+            Definition::FragmentDefinition(fragment) => any_in(&fragment.selection_set, test),
+            _ => false,
+        })
 }
 
 fn any_in(selections: &[Selection], test: &mut dyn FnMut(&Selection) -> bool) -> bool {

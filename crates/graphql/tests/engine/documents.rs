@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use crate::fixture::{Fixture, data, messages};
 
-const CHAIN: &str = r#"{\"value\": 1, \"text\": \"t\", \"next\": {\"value\": 2, \"text\": \"u\", \"number\": 3}}"#;
+const CHAIN: &str =
+    r#"{\"value\": 1, \"text\": \"t\", \"next\": {\"value\": 2, \"text\": \"u\", \"number\": 3}}"#;
 
 #[tokio::test]
 async fn selections_of_the_same_name_are_merged_at_their_first_place() {
@@ -26,8 +27,16 @@ async fn selections_of_the_same_name_are_merged_at_their_first_place() {
 #[tokio::test]
 async fn fragments_on_interfaces_and_unions_apply_to_the_types_they_name() {
     let fixture = Fixture::new(&[
-        ("urn:li:domain:a", "domainProperties", json!({"name": "A", "description": ""})),
-        ("urn:li:corpuser:jdoe", "corpUserInfo", json!({"active": true, "title": "Dr"})),
+        (
+            "urn:li:domain:a",
+            "domainProperties",
+            json!({"name": "A", "description": ""}),
+        ),
+        (
+            "urn:li:corpuser:jdoe",
+            "corpUserInfo",
+            json!({"active": true, "title": "Dr"}),
+        ),
     ])
     .await;
     let query = r#"{
@@ -67,13 +76,22 @@ async fn skip_and_include_decide_by_literal_by_variable_and_by_default() {
         }} }} fragment F on Chain {{ f: value @include(if: $yes) }}"#
     );
     for (variables, expected) in [
-        (json!({"yes": true}), r#"{"a":1,"d":1,"f":1,"next":{"value":2}}"#),
-        (json!({"yes": false}), r#"{"b":1,"d":1,"next":{"text":"u"}}"#),
+        (
+            json!({"yes": true}),
+            r#"{"a":1,"d":1,"f":1,"next":{"value":2}}"#,
+        ),
+        (
+            json!({"yes": false}),
+            r#"{"b":1,"d":1,"next":{"text":"u"}}"#,
+        ),
         (
             json!({"yes": true, "no": true}),
             r#"{"a":1,"c":1,"d":1,"e":1,"next":{"value":2}}"#,
         ),
-        (json!({"yes": true}), r#"{"a":1,"d":1,"f":1,"next":{"value":2}}"#),
+        (
+            json!({"yes": true}),
+            r#"{"a":1,"d":1,"f":1,"next":{"value":2}}"#,
+        ),
     ] {
         let reply = fixture.with_variables(&query, variables).await;
         assert_eq!(data(&reply), format!(r#"{{"chain":{expected}}}"#));
@@ -92,7 +110,10 @@ async fn arguments(query: &str, variables: Value) -> Value {
 
 #[tokio::test]
 async fn arguments_come_from_literals_variables_and_defaults() {
-    assert_eq!(arguments("{ arguments }", json!({})).await, json!({"text": "none"}));
+    assert_eq!(
+        arguments("{ arguments }", json!({})).await,
+        json!({"text": "none"})
+    );
     let literal = "{ arguments(number: 5, input: {x: 1}, flags: true, color: NUMBER, text: null, long: 5000000000) }";
     assert_eq!(
         arguments(literal, json!({})).await,
@@ -107,7 +128,11 @@ async fn arguments_come_from_literals_variables_and_defaults() {
                "input": [{"x": 1, "y": 7, "color": "TEXT"}, {"x": 2, "y": 7, "color": "TEXT"}]})
     );
     assert_eq!(
-        arguments(query, json!({"x": 1, "text": null, "number": null, "missing": 4, "more": 1})).await,
+        arguments(
+            query,
+            json!({"x": 1, "text": null, "number": null, "missing": 4, "more": 1})
+        )
+        .await,
         json!({"text": null, "number": null,
                "input": [{"x": 1, "y": 4, "color": "TEXT"}, {"x": 2, "y": 7, "color": "TEXT"}]})
     );
@@ -116,16 +141,38 @@ async fn arguments_come_from_literals_variables_and_defaults() {
 #[tokio::test]
 async fn variables_that_do_not_fit_are_validation_errors() {
     for (query, variables, reason) in [
-        ("query($v: Int!) { arguments(number: $v) }", json!({}), "Variable 'v'"),
-        ("query($v: Int!) { arguments(number: $v) }", json!({"v": null}), "not null"),
-        ("query($v: Int) { arguments(number: $v) }", json!({"v": "x"}), "is not a 'Int'"),
-        ("query($v: Point) { arguments(point: $v) }", json!({"v": {"x": 1, "q": 1}}), "no field 'q'"),
+        (
+            "query($v: Int!) { arguments(number: $v) }",
+            json!({}),
+            "Variable 'v'",
+        ),
+        (
+            "query($v: Int!) { arguments(number: $v) }",
+            json!({"v": null}),
+            "not null",
+        ),
+        (
+            "query($v: Int) { arguments(number: $v) }",
+            json!({"v": "x"}),
+            "is not a 'Int'",
+        ),
+        (
+            "query($v: Point) { arguments(point: $v) }",
+            json!({"v": {"x": 1, "q": 1}}),
+            "no field 'q'",
+        ),
     ] {
         let reply = arguments(query, variables).await;
         assert_eq!(reply["data"], Value::Null);
         assert!(messages(&reply)[0].contains(reason), "{reply}");
-        assert_eq!(reply["errors"][0]["extensions"], json!({"classification": "ValidationError"}));
-        assert_eq!(reply["errors"][0]["locations"], json!([{"line": 1, "column": 7}]));
+        assert_eq!(
+            reply["errors"][0]["extensions"],
+            json!({"classification": "ValidationError"})
+        );
+        assert_eq!(
+            reply["errors"][0]["locations"],
+            json!([{"line": 1, "column": 7}])
+        );
     }
     // Validation takes any literal for a custom scalar, so this one is an error of the field.
     let reply = arguments(r#"{ arguments(long: "x") }"#, json!({})).await;
@@ -160,7 +207,11 @@ async fn one_of_several_operations_is_chosen_by_name() {
         let reply = fixture.operation(query, Some(name), json!({})).await;
         assert_eq!(data(&reply), expected);
     }
-    for (name, reason) in [(None, "several operations"), (Some("D"), "'D'"), (Some(""), "several")] {
+    for (name, reason) in [
+        (None, "several operations"),
+        (Some("D"), "'D'"),
+        (Some(""), "several"),
+    ] {
         let reply = fixture.operation(query, name, json!({})).await;
         assert!(reply.contains(reason), "{reply}");
         assert!(reply.contains(r#""data":null,"extensions":{}"#), "{reply}");

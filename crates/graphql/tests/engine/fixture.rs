@@ -198,8 +198,15 @@ async fn fail(_: &Context, _: Args<'_>) -> Result<Value, Error> {
 async fn rename(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
     let urn = arguments.urn("urn")?;
     let value = json!({"name": arguments.text("name")?, "description": ""});
-    let proposal = Proposal::upsert(urn.clone(), AspectName::DOMAIN_PROPERTIES, value.to_string());
-    context.catalog.apply(&context.caller, vec![proposal]).await?;
+    let proposal = Proposal::upsert(
+        urn.clone(),
+        AspectName::DOMAIN_PROPERTIES,
+        value.to_string(),
+    );
+    context
+        .catalog
+        .apply(&context.caller, vec![proposal])
+        .await?;
     Ok(json!(urn))
 }
 
@@ -214,7 +221,10 @@ async fn shout(_: &Context, entities: &[EntityView<'_>], arguments: Args<'_>) ->
         .iter()
         .map(|entity| {
             let value: Option<Value> = entity.parse(properties)?;
-            match value.as_ref().and_then(|value| value["description"].as_str()) {
+            match value
+                .as_ref()
+                .and_then(|value| value["description"].as_str())
+            {
                 Some(text) => Ok(json!(format!("{}{mark}", text.to_uppercase()))),
                 None => Err(Error::NotFound(format!("{} is silent", entity.urn()))),
             }
@@ -277,7 +287,9 @@ impl CountingStore {
         self.reads.fetch_add(1, Ordering::Relaxed);
         let failing = self
             .fails
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+                left.checked_sub(1)
+            });
         match failing {
             Ok(_) => Err(StoreError::other("the disk is on fire")),
             Err(_) => Ok(()),
@@ -295,7 +307,11 @@ impl Store for CountingStore {
         let mut distinct = keys.to_vec();
         distinct.sort_unstable();
         distinct.dedup();
-        assert_eq!(distinct.len(), keys.len(), "a row is asked for twice: {keys:?}");
+        assert_eq!(
+            distinct.len(),
+            keys.len(),
+            "a row is asked for twice: {keys:?}"
+        );
         let mut rows = self.inner.aspects_read(keys).await?;
         let replaced = self.replaced.lock().unwrap();
         for (key, row) in keys.iter().zip(&mut rows) {
@@ -329,7 +345,9 @@ impl Store for CountingStore {
         after: Option<&Urn>,
         limit: usize,
     ) -> Result<Vec<Urn>, StoreError> {
-        self.inner.urns_list(entity_type, aspect, after, limit).await
+        self.inner
+            .urns_list(entity_type, aspect, after, limit)
+            .await
     }
 
     async fn placements_list(

@@ -64,7 +64,10 @@ async fn introspection_stands_beside_data_in_the_order_of_the_selection() {
         assert_eq!(reply["data"]["t"]["name"], name);
         let keys: Vec<_> = reply["data"].as_object().unwrap().keys().collect();
         assert_eq!(keys, ["a", "t", "chain", "u"]);
-        assert_eq!(reply["data"]["chain"], json!({"__typename": "Chain", "value": 1}));
+        assert_eq!(
+            reply["data"]["chain"],
+            json!({"__typename": "Chain", "value": 1})
+        );
         assert_eq!(reply["data"]["u"], Value::Null);
     }
 }

@@ -20,7 +20,9 @@ async fn mutations_run_in_order_and_one_that_fails_does_not_stop_the_next() {
         .json(r#"mutation { a: append(text: "null") { text } b: append(text: "never") { text } }"#)
         .await;
     assert_eq!(reply["data"], Value::Null);
-    let reply = fixture.json(r#"mutation { append(text: "c") { text } }"#).await;
+    let reply = fixture
+        .json(r#"mutation { append(text: "c") { text } }"#)
+        .await;
     assert_eq!(reply["data"]["append"]["text"], "bac");
 }
 

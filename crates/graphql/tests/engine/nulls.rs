@@ -21,7 +21,10 @@ async fn null_in_a_required_field_takes_the_nearest_parent_that_may_be_null() {
     .await;
     assert_eq!(reply["data"], json!({"chain": {"value": 3, "next": null}}));
     assert_eq!(reply["errors"].as_array().unwrap().len(), 1);
-    assert_eq!(reply["errors"][0]["path"], json!(["chain", "next", "must", "must", "number"]));
+    assert_eq!(
+        reply["errors"][0]["path"],
+        json!(["chain", "next", "must", "must", "number"])
+    );
     assert_eq!(
         reply["errors"][0]["extensions"],
         json!({"classification": "NullValueInNonNullableField"})
@@ -34,12 +37,18 @@ async fn null_up_to_the_root_makes_data_null() {
     let reply = fixture
         .text(r#"{ a: __typename requiredChain(json: "null") { value } }"#)
         .await;
-    assert!(reply.ends_with(r#""data":null,"extensions":{}}"#), "{reply}");
+    assert!(
+        reply.ends_with(r#""data":null,"extensions":{}}"#),
+        "{reply}"
+    );
     let reply = fixture
         .json(r#"{ requiredChain(json: "{}") { number } }"#)
         .await;
     assert_eq!(reply["data"], Value::Null);
-    assert_eq!(reply["errors"][0]["path"], json!(["requiredChain", "number"]));
+    assert_eq!(
+        reply["errors"][0]["path"],
+        json!(["requiredChain", "number"])
+    );
 }
 
 #[tokio::test]
@@ -80,7 +89,10 @@ async fn values_of_the_wrong_kind_are_errors_and_not_wrong_replies() {
         json!({"chain": {"value": null, "text": null, "list": null, "next": {"value": null}}})
     );
     assert_eq!(messages(&reply).len(), 4);
-    assert!(messages(&reply)[0].contains("'value' of type 'Chain'"), "{reply}");
+    assert!(
+        messages(&reply)[0].contains("'value' of type 'Chain'"),
+        "{reply}"
+    );
 }
 
 #[tokio::test]
@@ -94,10 +106,17 @@ async fn maps_are_lists_of_entries_and_alternatives_are_tried_in_order() {
         reply["data"]["chain"],
         json!({"map": [{"key": "x", "value": {"value": 1}}, {"key": "y", "value": null}], "fallback": "b"})
     );
-    let reply = chain(&json!({"first": {"a": "1"}, "second": ["a", "b"]}), "{ fallback }").await;
+    let reply = chain(
+        &json!({"first": {"a": "1"}, "second": ["a", "b"]}),
+        "{ fallback }",
+    )
+    .await;
     assert_eq!(reply["data"]["chain"]["fallback"], "1");
     let reply = chain(&json!("just text"), "{ fallback value }").await;
-    assert_eq!(reply["data"]["chain"], json!({"fallback": "just text", "value": null}));
+    assert_eq!(
+        reply["data"]["chain"],
+        json!({"fallback": "just text", "value": null})
+    );
 }
 
 #[tokio::test]
@@ -117,7 +136,8 @@ async fn json_of_an_interface_says_its_type_and_enums_read_their_stored_spelling
         fixture.data(&query).await,
         r#"{"shapes":[{"area":3,"radius":1,"__typename":"Circle"},{"area":4,"side":2,"__typename":"Square"},null,null]}"#
     );
-    let colors = json!(["TEXT", "stored spelling", {"com.linkedin.schema.NumberType": {}}, "PINK", 5, null]);
+    let colors =
+        json!(["TEXT", "stored spelling", {"com.linkedin.schema.NumberType": {}}, "PINK", 5, null]);
     let text = Value::from(colors.to_string());
     assert_eq!(
         fixture.data(&format!("{{ colors(json: {text}) }}")).await,
@@ -144,7 +164,10 @@ async fn errors_of_resolvers_have_code_type_and_place() {
             reply["errors"][0]["extensions"],
             json!({"code": code, "type": name, "classification": "DataFetchingException"})
         );
-        assert_eq!(reply["errors"][0]["locations"], json!([{"line": 1, "column": 18}]));
+        assert_eq!(
+            reply["errors"][0]["locations"],
+            json!([{"line": 1, "column": 18}])
+        );
         assert!(!reply.to_string().contains("secret"), "{reply}");
     }
 }

@@ -7,7 +7,7 @@ use docent_catalog::AspectKey;
 use docent_model::AspectName;
 use serde_json::{Value, json};
 
-use crate::fixture::{Fixture, dataset, data, messages, urn};
+use crate::fixture::{Fixture, data, dataset, messages, urn};
 
 fn schema_metadata(platform_schema: &Value) -> Value {
     json!({
@@ -130,8 +130,12 @@ async fn every_kind_of_source_gives_its_value() {
 #[tokio::test]
 async fn a_hundred_datasets_with_their_domains_take_one_call_per_level() {
     let mut aspects = Vec::new();
-    let names: Vec<_> = (0..100).map(|number| dataset(&format!("t{number}"))).collect();
-    let domains: Vec<_> = (0..10).map(|number| format!("urn:li:domain:d{number}")).collect();
+    let names: Vec<_> = (0..100)
+        .map(|number| dataset(&format!("t{number}")))
+        .collect();
+    let domains: Vec<_> = (0..10)
+        .map(|number| format!("urn:li:domain:d{number}"))
+        .collect();
     for (number, domain) in domains.iter().enumerate() {
         let value = json!({"name": format!("D{number}"), "description": ""});
         aspects.push((domain.as_str(), "domainProperties", value));
@@ -141,7 +145,8 @@ async fn a_hundred_datasets_with_their_domains_take_one_call_per_level() {
         aspects.push((name.as_str(), "domains", value));
     }
     let fixture = Fixture::new(&aspects).await;
-    let query = "query($urns: [String!]!) { datasets(urns: $urns) { urn domain { domain { name } } } }";
+    let query =
+        "query($urns: [String!]!) { datasets(urns: $urns) { urn domain { domain { name } } } }";
     let reply = fixture.with_variables(query, json!({"urns": names})).await;
     assert_eq!(fixture.store.take_reads(), 2);
     let expected: Vec<_> = names
@@ -184,7 +189,9 @@ async fn an_entity_that_does_not_exist_is_not_found_unless_the_query_asks_whethe
     let fixture = catalog().await;
     let missing = dataset("missing");
     let reply = fixture
-        .text(&format!("{{\n  d: dataset(urn: \"{missing}\") {{ urn name }}\n}}"))
+        .text(&format!(
+            "{{\n  d: dataset(urn: \"{missing}\") {{ urn name }}\n}}"
+        ))
         .await;
     assert_eq!(
         reply,
@@ -227,7 +234,10 @@ async fn in_a_list_each_missing_entity_is_its_own_error() {
 async fn a_urn_of_another_kind_or_none_at_all_is_refused() {
     let fixture = catalog().await;
     for (text, reason) in [
-        ("urn:li:domain:sales", "is a domain where a dataset is needed"),
+        (
+            "urn:li:domain:sales",
+            "is a domain where a dataset is needed",
+        ),
         ("sales", "is not a URN"),
         ("urn:li:dataset:x", "key parts"),
     ] {
@@ -254,7 +264,9 @@ async fn entities_of_kinds_that_the_schema_does_not_have_read_null() {
 #[tokio::test]
 async fn a_row_that_is_not_json_is_an_error_of_the_fields_that_read_it() {
     let fixture = catalog().await;
-    let properties = docent_model::Registry::get().aspect("datasetProperties").unwrap();
+    let properties = docent_model::Registry::get()
+        .aspect("datasetProperties")
+        .unwrap();
     let key = AspectKey::new(&urn(&dataset("t")), properties);
     fixture
         .store
@@ -268,7 +280,10 @@ async fn a_row_that_is_not_json_is_an_error_of_the_fields_that_read_it() {
     );
     let reply = fixture.json(&query).await;
     assert_eq!(reply["data"]["dataset"]["properties"], Value::Null);
-    assert_eq!(reply["data"]["dataset"]["domain"]["domain"]["name"], "Sales");
+    assert_eq!(
+        reply["data"]["dataset"]["domain"]["domain"]["name"],
+        "Sales"
+    );
     assert_eq!(reply["errors"].as_array().unwrap().len(), 1, "{reply}");
     assert!(messages(&reply)[0].contains("datasetProperties"), "{reply}");
     assert_eq!(reply["errors"][0]["path"], json!(["dataset", "properties"]));
@@ -313,8 +328,17 @@ async fn a_resolver_may_need_all_aspects_or_stand_on_a_plain_type() {
     );
     let reply = fixture.json(&query).await;
     let names = &reply["data"]["dataset"]["aspectNames"];
-    assert!(names.as_array().unwrap().contains(&json!("datasetKey")), "{reply}");
-    assert!(names.as_array().unwrap().contains(&json!("institutionalMemory")), "{reply}");
+    assert!(
+        names.as_array().unwrap().contains(&json!("datasetKey")),
+        "{reply}"
+    );
+    assert!(
+        names
+            .as_array()
+            .unwrap()
+            .contains(&json!("institutionalMemory")),
+        "{reply}"
+    );
     assert_eq!(reply["data"]["dataset"]["name"], "orders");
     assert_eq!(
         reply["data"]["b"]["properties"],
@@ -334,7 +358,8 @@ async fn entities_that_refer_to_each_other_end_with_the_query() {
     for (name, value) in &rows {
         let domain = urn(&format!("urn:li:domain:{name}"));
         let plain = json!({"name": name, "description": ""}).to_string();
-        let proposal = docent_catalog::Proposal::upsert(domain.clone(), AspectName::DOMAIN_PROPERTIES, plain);
+        let proposal =
+            docent_catalog::Proposal::upsert(domain.clone(), AspectName::DOMAIN_PROPERTIES, plain);
         fixture
             .context
             .catalog
@@ -342,7 +367,12 @@ async fn entities_that_refer_to_each_other_end_with_the_query() {
             .await
             .unwrap();
         let key = AspectKey::new(&domain, AspectName::DOMAIN_PROPERTIES);
-        fixture.store.replaced.lock().unwrap().push((key, value.to_string()));
+        fixture
+            .store
+            .replaced
+            .lock()
+            .unwrap()
+            .push((key, value.to_string()));
     }
     fixture.store.take_reads();
     let mut query = String::from(r#"{ domain(urn: "urn:li:domain:a") { name"#);

@@ -24,7 +24,6 @@ async fn writes_that_wait_together_are_committed_together() {
             .map(|key| put(&store, key, "1", Derived::default())),
     );
     let release = async {
-        tokio::time::sleep(Duration::from_millis(100)).await;
         other.execute_batch("COMMIT").unwrap();
     };
     let (results, ()) = futures_util::future::join(writes, release).await;
@@ -34,6 +33,24 @@ async fn writes_that_wait_together_are_committed_together() {
     let commits = after.commits - before.commits;
     assert!((1..=4).contains(&commits), "{commits} commits");
     assert_eq!(store.changes_read(0, 1000).await.unwrap().len(), 200);
+}
+
+#[tokio::test]
+async fn the_log_stays_short_although_readers_keep_their_snapshots() {
+    let place = Place::new();
+    let store = place.open();
+    let log = place.directory.path().join("docent.db-wal");
+    let mut longest = 0;
+    for number in 0..100 {
+        let content = format!("\"{number}{}\"", "x".repeat(1024 * 1024));
+        put(&store, &status("a"), &content, Derived::default())
+            .await
+            .unwrap();
+        // Each read leaves a snapshot behind for the next one.
+        assert_eq!(text(&store, &status("a")).await, Some(content));
+        longest = longest.max(log.metadata().unwrap().len());
+    }
+    assert!(longest < 48 * 1024 * 1024, "{longest} bytes for 200 MiB written");
 }
 
 #[tokio::test]
@@ -83,7 +100,6 @@ async fn more_waiting_work_than_the_queue_holds_is_refused() {
             .map(|key| put(&store, key, "1", Derived::default())),
     );
     let release = async {
-        tokio::time::sleep(Duration::from_millis(100)).await;
         other.execute_batch("COMMIT").unwrap();
     };
     let (results, ()) = futures_util::future::join(writes, release).await;

@@ -1,0 +1,537 @@
+//! The process `docent serve`: how it starts, what it refuses, how it stops, and what it makes of its settings.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail, ensure};
+use docent_e2e::load::proposal;
+use docent_e2e::{
+    Finished, Options, Server, Signal, docent_command, repository_root, temporary_directory,
+};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+const DELETED: &str = "urn:li:dataset:(urn:li:dataPlatform:hive,fct_users_deleted,PROD)";
+const CREATED: &str = "urn:li:dataset:(urn:li:dataPlatform:hive,fct_users_created,PROD)";
+
+/// Runs `docent serve` where it is expected to end by itself.
+fn serve(directory: &Path, arguments: &[&str]) -> anyhow::Result<Finished> {
+    let mut command = docent_command(directory)?;
+    Finished::run(command.arg("serve").args(arguments))
+}
+
+fn options_for(store: &Path) -> Options {
+    Options::default().store(format!("sqlite:{}", store.display()))
+}
+
+fn health(server: &Server) -> anyhow::Result<u16> {
+    Ok(server
+        .send(server.anonymous_request(Method::GET, "/health"))?
+        .status)
+}
+
+fn description(server: &Server, urn: &str) -> anyhow::Result<Option<String>> {
+    let reply = server.graphql(
+        "query($urn: String!) { dataset(urn: $urn) { properties { description } } }",
+        json!({ "urn": urn }),
+    )?;
+    let description = reply["data"]["dataset"]["properties"]["description"].as_str();
+    Ok(description.map(ToOwned::to_owned))
+}
+
+fn describe(server: &Server, urn: &str, description: &str) -> anyhow::Result<()> {
+    let proposal = proposal(
+        urn,
+        "datasetProperties",
+        &json!({ "description": description }),
+    );
+    let reply = server.post(
+        "/aspects?action=ingestProposal",
+        &json!({ "proposal": proposal }),
+    )?;
+    ensure!(reply.status == 200, "{reply:?}");
+    Ok(())
+}
+
+/// Waits for a line with this beginning among what the server prints.
+fn printed_line(server: &Server, beginning: &str) -> anyhow::Result<String> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let printed = server.printed();
+        if let Some(line) = printed.lines().find(|line| line.starts_with(beginning)) {
+            return Ok(line.to_owned());
+        }
+        ensure!(
+            Instant::now() < deadline,
+            "no line begins with {beginning:?}:\n{printed}"
+        );
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_server_on_an_existing_store_answers_soon_after_its_start() -> anyhow::Result<()> {
+    let mut server = Server::start(Options::default().demo())?;
+    // The fastest of a few: the others measure what else this machine does.
+    let mut fastest = Duration::MAX;
+    for _ in 0..5 {
+        ensure!(server.stop()?.success());
+        let begin = Instant::now();
+        server.restart()?;
+        ensure!(health(&server)? == 200);
+        fastest = fastest.min(begin.elapsed());
+    }
+    eprintln!(
+        "from the start to the first answer: {} ms",
+        fastest.as_millis()
+    );
+    ensure!(fastest < Duration::from_secs(1), "{fastest:?}");
+    Ok(())
+}
+
+/// A request whose body is still to be sent: the server has begun with it, as its `100 Continue` proves.
+struct OpenRequest {
+    stream: TcpStream,
+    body: String,
+}
+
+impl OpenRequest {
+    fn begin(server: &Server, path: &str, body: &Value) -> anyhow::Result<Self> {
+        let body = body.to_string();
+        let host = server.address().trim_start_matches("http://");
+        let token = server.token("datahub")?;
+        let mut stream = TcpStream::connect(host)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        write!(
+            stream,
+            "POST {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\nExpect: 100-continue\r\n\r\n",
+            body.len()
+        )?;
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).context("no 100 Continue")?;
+            head.push(byte[0]);
+        }
+        let head = String::from_utf8(head)?;
+        ensure!(head.starts_with("HTTP/1.1 100"), "{head}");
+        Ok(Self { stream, body })
+    }
+
+    /// Sends the body and returns the whole reply.
+    fn finish(mut self) -> anyhow::Result<String> {
+        self.stream.write_all(self.body.as_bytes())?;
+        let mut reply = String::new();
+        self.stream.read_to_string(&mut reply)?;
+        Ok(reply)
+    }
+}
+
+/// Waits until nobody listens at the server's address any more.
+fn wait_until_it_refuses(server: &Server) -> anyhow::Result<()> {
+    let host = server.address().trim_start_matches("http://");
+    let deadline = Instant::now() + PATIENCE;
+    while TcpStream::connect(host).is_ok() {
+        if Instant::now() > deadline {
+            bail!("the server still accepts connections");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Ok(())
+}
+
+fn a_signal_lets_requests_finish(signal: Signal) -> anyhow::Result<()> {
+    let mut server = Server::start(Options::default())?;
+    let urn = |index: usize| format!("urn:li:dataset:(urn:li:dataPlatform:hive,big_{index},PROD)");
+    let proposals: Vec<Value> = (0..500)
+        .map(|index| {
+            proposal(
+                &urn(index),
+                "datasetProperties",
+                &json!({"description": "big"}),
+            )
+        })
+        .collect();
+    let path = "/aspects?action=ingestProposalBatch";
+    let request = OpenRequest::begin(&server, path, &json!({ "proposals": proposals }))?;
+    server.signal(signal)?;
+    wait_until_it_refuses(&server)?;
+    let reply = request.finish()?;
+    ensure!(reply.starts_with("HTTP/1.1 200"), "{reply}");
+    let status = server.wait()?;
+    ensure!(status.code() == Some(0), "{status}");
+    server.restart()?;
+    for index in [0, 250, 499] {
+        let stored = description(&server, &urn(index))?;
+        ensure!(stored.as_deref() == Some("big"), "{index}: {stored:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn sigterm_lets_a_request_in_flight_finish_and_the_exit_code_is_zero() -> anyhow::Result<()> {
+    a_signal_lets_requests_finish(Signal::TERM)
+}
+
+#[test]
+fn control_c_lets_a_request_in_flight_finish_and_the_exit_code_is_zero() -> anyhow::Result<()> {
+    a_signal_lets_requests_finish(Signal::INT)
+}
+
+#[test]
+fn connections_that_ask_nothing_do_not_delay_the_stop() -> anyhow::Result<()> {
+    let mut server = Server::start(Options::default())?;
+    let host = server.address().trim_start_matches("http://").to_owned();
+    let silent = TcpStream::connect(&host)?;
+    // The client keeps this one open after the reply. That it is answered proves that the silent one was accepted.
+    ensure!(health(&server)? == 200);
+    let begin = Instant::now();
+    let status = server.stop()?;
+    ensure!(status.code() == Some(0), "{status}");
+    let took = begin.elapsed();
+    ensure!(took < Duration::from_secs(5), "the stop took {took:?}");
+    drop(silent);
+    Ok(())
+}
+
+#[test]
+fn a_second_server_on_the_same_store_is_refused_and_the_first_goes_on() -> anyhow::Result<()> {
+    let mut server = Server::start(Options::default())?;
+    describe(&server, DELETED, "before")?;
+    let second = ["--listen", "127.0.0.1:0", "--store", "sqlite:docent.db"];
+    let refusal = serve(server.directory(), &second)?.refused()?;
+    ensure!(
+        refusal.contains("docent.db") && refusal.contains("another docent server"),
+        "{refusal}"
+    );
+    describe(&server, DELETED, "after")?;
+    ensure!(description(&server, DELETED)?.as_deref() == Some("after"));
+    // Neither an orderly end nor a kill leaves the store locked.
+    ensure!(server.stop()?.success());
+    server.restart()?;
+    server.kill()?;
+    server.restart()
+}
+
+#[test]
+fn a_port_that_is_in_use_is_refused_with_a_sentence_that_names_it() -> anyhow::Result<()> {
+    let directory = temporary_directory()?;
+    let taken = TcpListener::bind("127.0.0.1:0")?;
+    let address = taken.local_addr()?.to_string();
+    let refusal = serve(directory.path(), &["--listen", &address])?.refused()?;
+    ensure!(refusal.contains(&address), "{refusal}");
+    ensure!(refusal.contains("in use"), "{refusal}");
+    Ok(())
+}
+
+#[test]
+fn a_store_that_cannot_be_opened_is_refused_with_a_sentence_that_names_it() -> anyhow::Result<()> {
+    let directory = temporary_directory()?;
+    fs::create_dir(directory.path().join("folder"))?;
+    fs::write(
+        directory.path().join("text"),
+        "not a database\n".repeat(100),
+    )?;
+    for path in ["missing/docent.db", "text/docent.db", "folder", "text"] {
+        let store = format!("sqlite:{path}");
+        let refusal = serve(
+            directory.path(),
+            &["--listen", "127.0.0.1:0", "--store", &store],
+        )?
+        .refused()
+        .with_context(|| store.clone())?;
+        ensure!(refusal.contains(path), "{store}: {refusal}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_store_url_of_another_kind_is_refused_with_a_sentence() -> anyhow::Result<()> {
+    let directory = temporary_directory()?;
+    for url in [
+        "postgres://localhost/docent",
+        "postgresql://localhost/docent",
+    ] {
+        let refusal = serve(directory.path(), &["--store", url])?.refused()?;
+        ensure!(
+            refusal.contains("PostgreSQL") && refusal.contains("sqlite:"),
+            "{refusal}"
+        );
+    }
+    for url in ["mysql://localhost/docent", "docent.db", "sqlite:"] {
+        let refusal = serve(directory.path(), &["--store", url])?.refused()?;
+        ensure!(
+            refusal.contains(url) && refusal.contains("sqlite:docent.db"),
+            "{refusal}"
+        );
+    }
+    ensure!(
+        fs::read_dir(directory.path())?.next().is_none(),
+        "nothing is made"
+    );
+    Ok(())
+}
+
+#[test]
+fn a_flag_wins_over_a_variable_and_a_variable_over_the_file() -> anyhow::Result<()> {
+    let directory = temporary_directory()?;
+    fs::write(
+        directory.path().join("docent.toml"),
+        "store = 'sqlite:file.db'\nlisten = 'from the file'\n",
+    )?;
+    let made = |flag: Option<&str>, variable: Option<&str>| -> anyhow::Result<Vec<String>> {
+        let mut command = docent_command(directory.path())?;
+        command.args(["token", "create", "--user", "ada", "--name", "x"]);
+        command.args(["--config", "docent.toml"]);
+        command.args(flag.iter().flat_map(|url| ["--store", url]));
+        command.envs(variable.map(|url| ("DOCENT_STORE", url)));
+        Finished::run(&mut command)?.succeeded()?;
+        let stores = ["file.db", "variable.db", "flag.db"];
+        Ok(stores
+            .iter()
+            .filter(|name| directory.path().join(name).exists())
+            .map(ToString::to_string)
+            .collect())
+    };
+    let variable = Some("sqlite:variable.db");
+    ensure!(made(Some("sqlite:flag.db"), variable)? == ["flag.db"]);
+    ensure!(made(None, variable)? == ["variable.db", "flag.db"]);
+    ensure!(made(None, None)? == ["file.db", "variable.db", "flag.db"]);
+    // An address that is none is named by the refusal.
+    let refusal = |flag: Option<&str>, variable: Option<&str>| -> anyhow::Result<String> {
+        let mut command = docent_command(directory.path())?;
+        command.args(["serve", "--config", "docent.toml"]);
+        command.args(flag.iter().flat_map(|listen| ["--listen", listen]));
+        command.envs(variable.map(|listen| ("DOCENT_LISTEN", listen)));
+        Finished::run(&mut command)?.refused()
+    };
+    let variable = Some("from the variable");
+    ensure!(refusal(Some("from the flag"), variable)?.contains("'from the flag'"));
+    ensure!(refusal(None, variable)?.contains("'from the variable'"));
+    ensure!(refusal(None, None)?.contains("'from the file'"));
+    Ok(())
+}
+
+#[test]
+fn switches_of_the_server_follow_the_same_order() -> anyhow::Result<()> {
+    let directory = temporary_directory()?;
+    let file = directory.path().join("docent.toml");
+    fs::write(&file, "auth = 'off'\ndemo = true\nlog-format = 'json'\n")?;
+    let path = "/entitiesV2/urn:li:corpuser:jdoe";
+    let status = |server: &Server| -> anyhow::Result<u16> {
+        Ok(server
+            .send(server.anonymous_request(Method::GET, path))?
+            .status)
+    };
+    let from_file = || Options::default().variable("DOCENT_CONFIG", &file);
+    let server = Server::start(from_file())?;
+    ensure!(status(&server)? == 200, "the file lets everybody in");
+    ensure!(
+        description(&server, DELETED)?.is_some(),
+        "and fills the store"
+    );
+    printed_line(&server, "{\"timestamp\"").context("and wants the log as JSON")?;
+    let server = Server::start(
+        from_file()
+            .variable("DOCENT_AUTH", "on")
+            .variable("DOCENT_DEMO", "false"),
+    )?;
+    ensure!(status(&server)? == 401, "the variable wins");
+    ensure!(description(&server, DELETED)?.is_none());
+    let server = Server::start(
+        from_file()
+            .variable("DOCENT_AUTH", "on")
+            .without_authentication(),
+    )?;
+    ensure!(status(&server)? == 200, "the flag wins");
+    Ok(())
+}
+
+#[test]
+fn a_settings_file_that_is_not_right_is_refused_and_the_mistake_named() -> anyhow::Result<()> {
+    let directory = temporary_directory()?;
+    for (text, says) in [
+        ("lissten = '127.0.0.1:0'\n", "lissten"),
+        ("auth = 'maybe'\n", "maybe"),
+        ("auth = \n", "docent.toml"),
+    ] {
+        fs::write(directory.path().join("docent.toml"), text)?;
+        let finished = serve(directory.path(), &["--config", "docent.toml"])?;
+        ensure!(finished.complaint.contains(says), "{text}: {finished:?}");
+        ensure!(finished.complaint.contains("docent.toml"), "{finished:?}");
+        ensure!(finished.code.is_some_and(|code| code != 0), "{finished:?}");
+    }
+    let refusal = serve(directory.path(), &["--config", "none.toml"])?.refused()?;
+    ensure!(refusal.contains("none.toml"), "{refusal}");
+    Ok(())
+}
+
+#[test]
+fn the_help_lists_every_command_and_every_flag_with_its_variable() -> anyhow::Result<()> {
+    let directory = temporary_directory()?;
+    let help = |arguments: &[&str]| -> anyhow::Result<String> {
+        let mut command = docent_command(directory.path())?;
+        Finished::run(command.args(arguments).arg("--help"))?.succeeded()
+    };
+    let flags = |help: &str| -> BTreeSet<String> {
+        help.lines()
+            .filter_map(|line| line.split_whitespace().find(|word| word.starts_with("--")))
+            .map(|flag| flag.trim_end_matches(',').to_owned())
+            .collect()
+    };
+    let expect = |help: &str, expected: &[&str]| -> anyhow::Result<()> {
+        let common = ["--store", "--config", "--help", "--version"];
+        let expected: BTreeSet<String> = expected
+            .iter()
+            .chain(&common)
+            .map(ToString::to_string)
+            .collect();
+        ensure!(flags(help) == expected, "{help}");
+        Ok(())
+    };
+    let whole = help(&[])?;
+    for command in ["serve", "token", "rebuild", "check", "backup", "restore"] {
+        let listed = whole
+            .lines()
+            .any(|line| line.trim_start().starts_with(command));
+        ensure!(listed, "{command} is not in\n{whole}");
+    }
+    let serve = help(&["serve"])?;
+    let own = ["--listen", "--auth", "--demo", "--log", "--log-format"];
+    expect(&serve, &own)?;
+    for flag in own.iter().chain(&["--store", "--config"]) {
+        let variable = flag
+            .trim_start_matches('-')
+            .replace('-', "_")
+            .to_uppercase();
+        ensure!(serve.contains(&format!("DOCENT_{variable}=")), "{serve}");
+    }
+    expect(&help(&["token", "create"])?, &["--user", "--name", "--ttl"])?;
+    expect(&help(&["restore"])?, &["--replace"])?;
+    expect(&help(&["check"])?, &[])
+}
+
+/// The entities of the demo by their type, as its data file lists them.
+fn demo_urns(entity_type: &str) -> anyhow::Result<Vec<String>> {
+    let path = repository_root().join("crates/docent/demo/catalog.json");
+    let catalog: Value = serde_json::from_str(&fs::read_to_string(path)?)?;
+    let entities = catalog.as_array().context("not a list")?;
+    let prefix = format!("urn:li:{entity_type}:");
+    Ok(entities
+        .iter()
+        .filter_map(|entity| entity["urn"].as_str())
+        .filter(|urn| urn.starts_with(&prefix))
+        .map(ToOwned::to_owned)
+        .collect())
+}
+
+#[test]
+fn the_demo_fills_an_empty_store_and_prints_a_token_that_works() -> anyhow::Result<()> {
+    let server = Server::start(Options::default().demo())?;
+    let line = printed_line(&server, "token: ")?;
+    let token = line.trim_start_matches("token: ");
+    let query = "query($urns: [String!]!) { entities(urns: $urns) { urn
+        ... on Dataset { platform { urn } schemaMetadata { fields { fieldPath } }
+            institutionalMemory { elements { url } } domain { domain { urn } } }
+        ... on Domain { parentDomains { count } }
+        ... on CorpUser { info { displayName } } } }";
+    let read = |entity_type: &str| -> anyhow::Result<Vec<Value>> {
+        let body = json!({"query": query, "variables": {"urns": demo_urns(entity_type)?}});
+        let request = server.anonymous_request(Method::POST, "/api/graphql");
+        let mut reply = server
+            .send(request.bearer_auth(token).json(&body))?
+            .json()?;
+        ensure!(reply.get("errors").is_none(), "{reply}");
+        let entities = reply["data"]["entities"].take();
+        serde_json::from_value(entities).context("no entities")
+    };
+    let count = |values: &[Value], pointer: &str| {
+        let length = |value: &Value| value.as_array().map_or(0, Vec::len);
+        let lists = values.iter().filter_map(|value| value.pointer(pointer));
+        lists.filter(|list| length(list) > 0).count()
+    };
+    let datasets = read("dataset")?;
+    let with_columns = count(&datasets, "/schemaMetadata/fields");
+    ensure!(with_columns >= 40, "{with_columns} datasets with columns");
+    let linked = count(&datasets, "/institutionalMemory/elements");
+    ensure!(linked >= 3, "{linked} datasets with links");
+    let text_at = |values: &[Value], pointer: &str| -> BTreeSet<String> {
+        let texts = values
+            .iter()
+            .filter_map(|value| value.pointer(pointer)?.as_str());
+        texts.map(ToOwned::to_owned).collect()
+    };
+    ensure!(text_at(&datasets, "/platform/urn").len() >= 3);
+    ensure!(text_at(&datasets, "/domain/domain/urn").len() >= 3);
+    ensure!(text_at(&read("corpuser")?, "/info/displayName").len() >= 3);
+    let depths: BTreeSet<u64> = read("domain")?
+        .iter()
+        .filter_map(|domain| domain["parentDomains"]["count"].as_u64())
+        .collect();
+    ensure!(depths.contains(&0) && depths.contains(&1), "{depths:?}");
+    let columns = "query($urn: String!) { dataset(urn: $urn) { schemaMetadata { fields { fieldPath description } } } }";
+    for (urn, text, column) in [
+        (
+            DELETED,
+            "table containing all the users deleted on a single day",
+            ("user_name", "Name of the user who was deleted"),
+        ),
+        (
+            CREATED,
+            "table containing all the users created on a single day",
+            ("user_name", "Name of the user who signed up"),
+        ),
+    ] {
+        ensure!(description(&server, urn)?.as_deref() == Some(text));
+        let reply = server.graphql(columns, json!({ "urn": urn }))?;
+        let fields = reply["data"]["dataset"]["schemaMetadata"]["fields"].as_array();
+        let wanted = json!({"fieldPath": column.0, "description": column.1});
+        ensure!(
+            fields.is_some_and(|fields| fields.contains(&wanted)),
+            "{reply}"
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn the_demo_does_not_touch_a_filled_store() -> anyhow::Result<()> {
+    let directory = temporary_directory()?;
+    let store = directory.path().join("docent.db");
+    let mut server = Server::start(options_for(&store))?;
+    describe(&server, DELETED, "ours")?;
+    ensure!(server.stop()?.success());
+    let mut server = Server::start(options_for(&store).demo())?;
+    ensure!(description(&server, DELETED)?.as_deref() == Some("ours"));
+    ensure!(
+        description(&server, CREATED)?.is_none(),
+        "nothing was added"
+    );
+    let reply = server.graphql("{ listDomains(input: {}) { total } }", json!({}))?;
+    ensure!(reply["data"]["listDomains"]["total"] == 0, "{reply}");
+    ensure!(server.stop()?.success());
+    Ok(())
+}
+
+#[test]
+fn a_restart_keeps_the_data_with_and_without_the_demo_flag() -> anyhow::Result<()> {
+    let mut server = Server::start(Options::default().demo())?;
+    let own = "urn:li:dataset:(urn:li:dataPlatform:hive,our.own,PROD)";
+    describe(&server, DELETED, "edited: Grüße 🚀\nsecond line")?;
+    describe(&server, own, "new")?;
+    ensure!(server.stop()?.success());
+    server.restart()?;
+    let edited = description(&server, DELETED)?;
+    ensure!(
+        edited.as_deref() == Some("edited: Grüße 🚀\nsecond line"),
+        "{edited:?}"
+    );
+    ensure!(description(&server, own)?.as_deref() == Some("new"));
+    Ok(())
+}

@@ -1,0 +1,351 @@
+//! Holds the GraphQL executor against a reference implementation: the same schema, data and documents through both.
+//!
+//! The reference is graphql-core; `tests/reference/` has the Python around it, which reads the directives of the schema
+//! in its own way. Documents are written in `tests/reference/documents/` and made up from a seed by `generate.py`. To add
+//! one, write it into the file it fits; to have data that the demo lacks, add it to `additions.json`.
+//!
+//! Replies are equal when their data is, the order of members included, and when their errors have the same paths and
+//! locations. Messages are each implementation's own. A document that one refuses as a whole the other must refuse too.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context as _, bail, ensure};
+use docent_e2e::{Options, Server, python, repository_root, temporary_directory};
+use serde_json::{Map, Value, json};
+
+/// How many documents are made up, and from what.
+const GENERATED: usize = 400;
+const SEED: usize = 1;
+
+/// Fewer answers than this mean that documents got lost on the way.
+const AT_LEAST: usize = 650;
+
+/// How many differences a failing run shows.
+const SHOWN: usize = 10;
+
+#[test]
+fn the_executor_answers_every_document_as_the_reference_does() -> anyhow::Result<()> {
+    let server = Server::start(Options::default().demo().without_authentication())?;
+    let urns = fill(&server)?;
+    let scratch = temporary_directory()?;
+    let data = scratch.path().join("data.json");
+    fs::write(&data, Value::Object(dump(&server, urns)?).to_string())?;
+
+    let answers = ask_reference(&data)?;
+    ensure!(
+        answers.len() >= AT_LEAST,
+        "the reference answered {} documents only",
+        answers.len()
+    );
+    let mut failed = 0;
+    let mut shown = String::new();
+    for answer in &answers {
+        let reply = server.post("/api/graphql", &answer["request"])?;
+        ensure!(
+            reply.status == 200,
+            "{}: status {}: {}",
+            answer["name"],
+            reply.status,
+            reply.body
+        );
+        if let Some(difference) = difference(answer, &reply.json()?) {
+            failed += 1;
+            if failed <= SHOWN {
+                let request = &answer["request"];
+                writeln!(
+                    shown,
+                    "=== {}\n{}\nvariables: {}\n{difference}",
+                    answer["name"].as_str().unwrap_or_default(),
+                    request["query"].as_str().unwrap_or_default().trim(),
+                    request["variables"]
+                )?;
+            }
+        }
+    }
+    ensure!(
+        failed == 0,
+        "{failed} of {} replies differ from the reference:\n{shown}",
+        answers.len()
+    );
+    Ok(())
+}
+
+#[test]
+fn a_changed_reply_is_a_difference() {
+    let answer = json!({
+        "name": "x",
+        "refused": false,
+        "reply": {
+            "data": {"a": 1, "b": [null, {"c": "x"}]},
+            "errors": [{"message": "m", "path": ["b", 0], "locations": [{"line": 1, "column": 3}]}]
+        }
+    });
+    let same = json!({
+        "data": {"a": 1, "b": [null, {"c": "x"}]},
+        "errors": [{"message": "another", "path": ["b", 0], "locations": [{"line": 1, "column": 3}]}],
+        "extensions": {}
+    });
+    assert_eq!(difference(&answer, &same), None);
+    for (pointer, changed) in [
+        ("/data", json!({"b": [null, {"c": "x"}], "a": 1})),
+        ("/data", Value::Null),
+        ("/data/a", json!(1.0)),
+        ("/data/b/1/c", json!("y")),
+        ("/data/b/1", json!({"c": "x", "d": null})),
+        ("/errors", json!([])),
+        ("/errors/0/path", json!(["b", 1])),
+        ("/errors/0/locations/0/column", json!(4)),
+        ("/errors", json!([same["errors"][0], same["errors"][0]])),
+    ] {
+        let mut reply = same.clone();
+        *reply.pointer_mut(pointer).unwrap() = changed;
+        assert!(difference(&answer, &reply).is_some(), "{reply}");
+    }
+}
+
+#[test]
+fn an_executed_document_is_a_difference_where_the_reference_refuses_it() {
+    let answer = json!({
+        "name": "x",
+        "refused": true,
+        "reply": {"data": null, "errors": [{"message": "m"}]}
+    });
+    let refusal = json!({"data": null, "errors": [{"message": "other"}]});
+    assert_eq!(difference(&answer, &refusal), None);
+    for reply in [
+        json!({"data": {"a": 1}}),
+        json!({"data": null}),
+        json!({"data": null, "errors": [{"message": "m", "path": ["a"]}]}),
+        json!({"data": {"a": 1}, "errors": [{"message": "m"}]}),
+    ] {
+        assert!(difference(&answer, &reply).is_some(), "{reply}");
+    }
+}
+
+/// Returns what differs between the reference's answer and the server's reply, if anything does.
+fn difference(answer: &Value, reply: &Value) -> Option<String> {
+    let none = Vec::new();
+    let errors = |reply: &Value| reply["errors"].as_array().unwrap_or(&none).clone();
+    let ours = errors(reply);
+    let expected = errors(&answer["reply"]);
+    let refused = reply["data"].is_null()
+        && !ours.is_empty()
+        && ours.iter().all(|error| error.get("path").is_none());
+    if answer["refused"] == true {
+        let reason = &expected.first()?["message"];
+        return (!refused)
+            .then(|| format!("the reference refuses it: {reason}\nthe server does not: {reply}"));
+    }
+    if refused {
+        return Some(format!("only the server refuses it: {}", reply["errors"]));
+    }
+    let introspection = answer["name"]
+        .as_str()
+        .is_some_and(|name| name.starts_with("introspection"));
+    let comparable = |data: &Value| {
+        let mut data = data.clone();
+        if introspection {
+            normalise(&mut data);
+        }
+        data.to_string()
+    };
+    let (expected_data, data) = (
+        comparable(&answer["reply"]["data"]),
+        comparable(&reply["data"]),
+    );
+    if expected_data != data {
+        return Some(first_difference(&expected_data, &data));
+    }
+    let (expected, ours) = (places(&expected), places(&ours));
+    (expected != ours)
+        .then(|| format!("errors of the reference: {expected:?}\nof the server: {ours:?}"))
+}
+
+/// Paths and locations of errors, in a fixed order: in which order errors are reported is free.
+fn places(errors: &[Value]) -> Vec<String> {
+    let mut places: Vec<String> = errors
+        .iter()
+        .map(|error| format!("{} at {}", error["path"], error["locations"]))
+        .collect();
+    places.sort();
+    places
+}
+
+/// Shows two texts around the place where they part.
+fn first_difference(expected: &str, actual: &str) -> String {
+    let same = expected
+        .chars()
+        .zip(actual.chars())
+        .take_while(|(expected, actual)| expected == actual)
+        .count();
+    let around = |text: &str| -> String {
+        text.chars()
+            .skip(same.saturating_sub(120))
+            .take(300)
+            .collect()
+    };
+    format!(
+        "the reference: …{}…\nthe server:    …{}…",
+        around(expected),
+        around(actual)
+    )
+}
+
+/// Brings introspection into one form: what has names is sorted by them, because their order is free, and of what every
+/// implementation brings along itself only the name is compared, because the descriptions are its own.
+fn normalise(value: &mut Value) {
+    const BUILT_IN: [&str; 9] = [
+        "Boolean",
+        "Float",
+        "ID",
+        "Int",
+        "String",
+        "deprecated",
+        "include",
+        "skip",
+        "specifiedBy",
+    ];
+    match value {
+        Value::Object(members) => {
+            if let Some(name) = members.get("name").and_then(Value::as_str)
+                && (name.starts_with("__") || BUILT_IN.contains(&name))
+            {
+                members.retain(|member, _| member == "name");
+            }
+            members.values_mut().for_each(normalise);
+        }
+        Value::Array(elements) => {
+            elements.iter_mut().for_each(normalise);
+            elements.sort_by_key(|element| element["name"].as_str().map(str::to_owned));
+        }
+        _ => {}
+    }
+}
+
+/// Adds what the demo lacks and returns the URNs of everything that was written.
+fn fill(server: &Server) -> anyhow::Result<BTreeSet<String>> {
+    let root = repository_root();
+    let entities = |path: &Path| -> anyhow::Result<Vec<Value>> {
+        let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
+        serde_json::from_str(&text).with_context(|| path.display().to_string())
+    };
+    let demo = entities(&root.join("crates/docent/demo/catalog.json"))?;
+    let additions = entities(&root.join("tests/reference/additions.json"))?;
+    for entity in &additions {
+        let urn = entity["urn"].as_str().context("an addition has no URN")?;
+        let aspects = entity["aspects"]
+            .as_object()
+            .context("an addition has no aspects")?;
+        let proposals: Vec<Value> = aspects
+            .iter()
+            .map(|(name, value)| {
+                json!({
+                    "entityType": urn.split(':').nth(2),
+                    "entityUrn": urn,
+                    "changeType": "UPSERT",
+                    "aspectName": name,
+                    "aspect": {"contentType": "application/json", "value": value.to_string()}
+                })
+            })
+            .collect();
+        let reply = server.post(
+            "/aspects?action=ingestProposalBatch",
+            &json!({ "proposals": proposals }),
+        )?;
+        ensure!(reply.status == 200, "{urn}: {}", reply.body);
+    }
+    demo.iter()
+        .chain(&additions)
+        .map(|entity| {
+            let urn = entity["urn"].as_str().context("an entity has no URN")?;
+            Ok(urn.to_owned())
+        })
+        .collect()
+}
+
+/// Reads the entities, and everything that they name and that exists, as the server holds them.
+fn dump(server: &Server, urns: BTreeSet<String>) -> anyhow::Result<Map<String, Value>> {
+    let mut found = BTreeMap::new();
+    let mut seen = urns.clone();
+    let mut waiting: Vec<String> = urns.into_iter().collect();
+    while let Some(urn) = waiting.pop() {
+        let reply = server.get(&format!("/entitiesV2/{}", encoded(&urn)))?;
+        ensure!(reply.status == 200, "{urn}: {}", reply.body);
+        let entity = reply.json()?;
+        let aspects = entity["aspects"]
+            .as_object()
+            .context("an entity has no aspects")?;
+        // Of an entity that does not exist the server tells the key alone, which nobody ever wrote.
+        if !aspects
+            .values()
+            .any(|aspect| aspect.get("systemMetadata").is_some())
+        {
+            continue;
+        }
+        collect_urns(&entity, &mut |named| {
+            if seen.insert(named.to_owned()) {
+                waiting.push(named.to_owned());
+            }
+        });
+        found.insert(urn, entity);
+    }
+    Ok(found.into_iter().collect())
+}
+
+fn collect_urns(value: &Value, found: &mut impl FnMut(&str)) {
+    match value {
+        Value::String(text) if text.starts_with("urn:li:") => found(text),
+        Value::Array(elements) => elements.iter().for_each(|one| collect_urns(one, found)),
+        Value::Object(members) => members.values().for_each(|one| collect_urns(one, found)),
+        _ => {}
+    }
+}
+
+/// Encodes all that is not plain in a path segment.
+fn encoded(text: &str) -> String {
+    text.bytes().fold(String::new(), |mut path, byte| {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            path.push(char::from(byte));
+        } else {
+            // Writing to a string cannot fail.
+            write!(path, "%{byte:02X}").ok();
+        }
+        path
+    })
+}
+
+/// Runs the reference over all documents.
+fn ask_reference(data: &Path) -> anyhow::Result<Vec<Value>> {
+    let root = repository_root();
+    let output = Command::new(python()?)
+        .arg(root.join("tests/reference/reference.py"))
+        .arg("--schema")
+        .arg(root.join("crates/graphql/schema"))
+        .arg("--registry")
+        .arg(root.join("crates/model/registry.json"))
+        .arg("--data")
+        .arg(data)
+        .arg("--documents")
+        .arg(root.join("tests/reference/documents"))
+        .args(["--generate", &GENERATED.to_string()])
+        .args(["--seed", &SEED.to_string()])
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .output()
+        .context("could not start Python")?;
+    if !output.status.success() {
+        bail!(
+            "the reference ended with {}\n{}",
+            output.status,
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    let printed = String::from_utf8(output.stdout).context("the reference printed no UTF-8")?;
+    printed
+        .lines()
+        .map(|line| serde_json::from_str(line).context("the reference printed no JSON"))
+        .collect()
+}
