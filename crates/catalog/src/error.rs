@@ -64,7 +64,9 @@ impl From<StoreError> for Error {
             StoreError::Busy => Self::Unavailable(
                 "the store is busy: too many writes are waiting; try again in a moment".to_owned(),
             ),
-            StoreError::Unavailable { .. } => Self::Unavailable(error.to_string()),
+            StoreError::Unavailable { .. } | StoreError::Refused { .. } => {
+                Self::Unavailable(error.to_string())
+            }
             StoreError::Corrupt { .. } | StoreError::Other(_) => Self::Internal(error),
         }
     }

@@ -31,7 +31,7 @@ use docent_store::Store;
 
 pub use apply::Applied;
 pub use caller::{Caller, SYSTEM_ACTOR};
-pub use docent_store::{AspectKey, Page, StoredAspect};
+pub use docent_store::{AspectKey, Page, Related, StoredAspect};
 pub use error::{Code, Error};
 pub use proposal::{Change, Proposal, Requirement};
 

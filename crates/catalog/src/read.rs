@@ -15,6 +15,16 @@ impl Catalog {
         Ok(self.store().aspects_read(keys).await?)
     }
 
+    /// Like [`Catalog::read`], and whether the entities of these key aspects exist.
+    pub async fn read_witnessed(
+        &self,
+        _caller: &Caller,
+        keys: &[AspectKey],
+        witnesses: &[AspectKey],
+    ) -> Result<(Vec<Option<StoredAspect>>, Vec<bool>), Error> {
+        Ok(self.store().aspects_read_witnessed(keys, witnesses).await?)
+    }
+
     /// All latest aspects of each entity, in the order of the URNs.
     pub async fn read_entities(
         &self,

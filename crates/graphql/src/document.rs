@@ -105,6 +105,10 @@ impl Document {
         let executable = ast
             .to_executable_validate(&schema.valid)
             .map_err(|error| validation_errors::validation(&ast, &error.errors, &position))?;
+        // The one rule of the specification that the validation leaves to us.
+        if let Some(error) = validation_errors::repeated_input_field(&ast, &position) {
+            return Err(vec![error]);
+        }
         let condition_names = condition_names(&executable);
         let operations = executable
             .operations

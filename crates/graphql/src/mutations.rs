@@ -21,7 +21,10 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .mutation("updateDatasets", datasets::update_datasets)
         .mutation("updateDescription", update_description)
         .mutation("updateName", update_name)
-        .mutation("updateDisplayProperties", domains::update_display_properties)
+        .mutation(
+            "updateDisplayProperties",
+            domains::update_display_properties,
+        )
         .mutation("createDomain", domains::create_domain)
         .mutation("moveDomain", domains::move_domain)
         .mutation("deleteDomain", domains::delete_domain)

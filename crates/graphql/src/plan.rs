@@ -55,6 +55,8 @@ pub(crate) struct Need {
     pub(crate) aspect: AspectName,
     /// What fields read of it; `None` if only a resolver needs the row.
     pub(crate) shape: Option<Shape>,
+    /// Nobody needs the row: only whether it is there matters.
+    pub(crate) witness: bool,
 }
 
 #[derive(Debug)]

@@ -77,6 +77,23 @@ pub(crate) fn validation(
         .collect()
 }
 
+/// An input object that has the same field twice.
+pub(crate) fn repeated_input_field(
+    document: &Document,
+    position: &dyn Fn(usize) -> Position,
+) -> Option<RequestError> {
+    let (name, offset) = usage::repeated_member(document)?;
+    let path = offset.map_or_else(Vec::new, |offset| path_to(document, offset));
+    Some(RequestError {
+        message: format!(
+            "Validation error (UniqueInputFieldNames@[{}]) : There can be only one input field named '{name}'",
+            path.join("/")
+        ),
+        positions: offset.map(position).into_iter().collect(),
+        classification: Classification::ValidationError,
+    })
+}
+
 /// Whether a mistake is one only because something inside of it is unknown: the parser leaves unknown fields out,
 /// and then the selection around them is empty and what they use is unused.
 fn is_consequence(document: &Document, error: &DiagnosticData) -> bool {

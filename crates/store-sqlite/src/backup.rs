@@ -58,7 +58,7 @@ fn restore_checked(
     let replaces = exists(to)?;
     if replaces && !replace {
         return Err(refused(format!(
-            "{} exists already; say that it is to be replaced, or choose another place",
+            "{} exists already: with --replace the backup takes its place",
             to.display()
         )));
     }
@@ -186,5 +186,5 @@ fn sync_directory_of(path: &Path) -> Result<(), EngineError> {
 }
 
 fn refused(reason: String) -> EngineError {
-    StoreError::Unavailable { reason }.into()
+    StoreError::Refused { reason }.into()
 }

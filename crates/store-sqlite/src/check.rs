@@ -3,11 +3,12 @@
 //! To add an invariant: a function here that adds a sentence per violation, and a test that breaks it.
 
 use docent_model::{Registry, SystemMetadata, Urn, derive};
+use docent_store::StoreError;
 use docent_store::version::RETAINED_VERSIONS;
 use rusqlite::Connection;
 use serde_json::Value;
 
-use crate::error::EngineError;
+use crate::error::{EngineError, store_error};
 use crate::readers::Snapshot;
 use crate::{derived, read};
 
@@ -45,14 +46,25 @@ pub(crate) fn check(connection: &Connection) -> Result<Vec<String>, EngineError>
 
 /// SQLite's own opinion.
 pub(crate) fn integrity(connection: &Connection) -> Result<Vec<String>, EngineError> {
-    let mut statement = connection.prepare(&format!("PRAGMA integrity_check({MAX_FINDINGS})"))?;
-    let lines = statement
-        .query_map([], |row| row.get::<_, String>(0))?
-        .collect::<Result<Vec<_>, _>>()?;
+    let lines = match integrity_lines(connection) {
+        Ok(lines) => lines,
+        // So damaged that the check itself cannot go on.
+        Err(error) if matches!(store_error(&error), StoreError::Corrupt { .. }) => {
+            vec![error.to_string()]
+        }
+        Err(error) => return Err(error.into()),
+    };
     let findings = lines.into_iter().filter(|line| line != "ok");
     Ok(findings
         .map(|line| format!("the database file is damaged: {line}"))
         .collect())
+}
+
+fn integrity_lines(connection: &Connection) -> Result<Vec<String>, rusqlite::Error> {
+    connection
+        .prepare(&format!("PRAGMA integrity_check({MAX_FINDINGS})"))?
+        .query_map([], |row| row.get(0))?
+        .collect()
 }
 
 fn orphans(connection: &Connection, findings: &mut Vec<String>) -> Result<(), EngineError> {

@@ -39,7 +39,7 @@ use crate::connection::SMALL_CACHE_KIB;
 use crate::error::EngineError;
 use crate::lock::ServerLock;
 use crate::readers::Readers;
-use crate::stamp::CommitStamp;
+use crate::stamp::{CommitStamp, LogIndex};
 use crate::writer::{Log, Writer};
 
 pub use backup::restore;
@@ -73,11 +73,12 @@ impl Default for OpenOptions {
 /// A SQLite file as a [`Store`]. Dropping it finishes the queued writes.
 #[derive(Debug)]
 pub struct SqliteStore {
-    // Fields are dropped from the top: the readers go first and the writer closes last, so that SQLite can put its
-    // log away; then the file that tells the commit stamp, and then the lock.
+    // Fields are dropped from the top: the connection that may write closes last, so that SQLite can put its log
+    // away; then the file beside the database may close, and then the lock goes.
     readers: Arc<Readers>,
-    writer: Writer,
     stamp: Arc<CommitStamp>,
+    writer: Writer,
+    _log_index: Option<LogIndex>,
     path: PathBuf,
     _lock: Option<ServerLock>,
 }
@@ -86,7 +87,7 @@ impl SqliteStore {
     /// Opens the database and brings its schema up to date. Refuses one that a newer docent wrote.
     pub fn open(path: &Path, options: OpenOptions) -> Result<Self, StoreError> {
         if !options.create && !path.try_exists().unwrap_or(true) {
-            return Err(StoreError::Unavailable {
+            return Err(StoreError::Refused {
                 reason: format!("there is no database at {}", path.display()),
             });
         }
@@ -104,12 +105,14 @@ impl SqliteStore {
     ) -> Result<Self, EngineError> {
         let writing = connection::open_writer(path, options.create)?;
         migrations::migrate(&writing, path)?;
-        let stamp = if options.exclusive {
-            CommitStamp::of_log(path)?
-        } else {
-            CommitStamp::asked(path)?
-        };
-        let stamp = Arc::new(stamp);
+        let log_index = options
+            .exclusive
+            .then(|| LogIndex::open(path))
+            .transpose()?;
+        let stamp = Arc::new(match &log_index {
+            Some(index) => CommitStamp::Log(index.clone()),
+            None => CommitStamp::asked(path)?,
+        });
         let readers = Readers::open(path, options.readers, Arc::clone(&stamp))?;
         let readers = Arc::new(readers);
         let log = Log {
@@ -118,8 +121,9 @@ impl SqliteStore {
         };
         Ok(Self {
             readers,
-            writer: Writer::start(writing, log)?,
             stamp,
+            writer: Writer::start(writing, log)?,
+            _log_index: log_index,
             path: path.to_owned(),
             _lock: lock,
         })
@@ -151,12 +155,28 @@ impl Store for SqliteStore {
         keys: &[AspectKey],
     ) -> Result<Vec<Option<StoredAspect>>, StoreError> {
         if keys.len() <= IN_PLACE_ROWS {
-            let read = |connection: &Connection| latest_of(connection, keys);
+            let read = |connection: &Connection| read::latest_of(connection, keys);
             return Ok(self.readers.snapshot(read)?);
         }
         let keys = keys.to_vec();
-        self.read(true, move |connection| latest_of(connection, &keys))
+        self.read(true, move |connection| read::latest_of(connection, &keys))
             .await
+    }
+
+    async fn aspects_read_witnessed(
+        &self,
+        keys: &[AspectKey],
+        witnesses: &[AspectKey],
+    ) -> Result<(Vec<Option<StoredAspect>>, Vec<bool>), StoreError> {
+        if keys.len() + witnesses.len() <= IN_PLACE_ROWS {
+            let read = |connection: &Connection| read::witnessed(connection, keys, witnesses);
+            return Ok(self.readers.snapshot(read)?);
+        }
+        let (keys, witnesses) = (keys.to_vec(), witnesses.to_vec());
+        self.read(true, move |connection| {
+            read::witnessed(connection, &keys, &witnesses)
+        })
+        .await
     }
 
     async fn aspect_read_version(
@@ -294,15 +314,6 @@ impl Store for SqliteStore {
         let path = self.path.clone();
         blocking(move || check::check(&connection::open_reader(&path, SMALL_CACHE_KIB)?)).await
     }
-}
-
-fn latest_of(
-    connection: &Connection,
-    keys: &[AspectKey],
-) -> Result<Vec<Option<StoredAspect>>, EngineError> {
-    keys.iter()
-        .map(|key| read::latest(connection, key))
-        .collect()
 }
 
 async fn blocking<T: Send + 'static>(

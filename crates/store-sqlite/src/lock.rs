@@ -20,6 +20,20 @@ pub(crate) struct ServerLock {
 
 impl ServerLock {
     pub(crate) fn take(database: &Path) -> Result<Self, StoreError> {
+        let folder = database
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty());
+        if let Some(folder) = folder
+            && !folder.is_dir()
+        {
+            return Err(StoreError::Refused {
+                reason: format!(
+                    "{} cannot be opened: the folder {} does not exist, make it first",
+                    database.display(),
+                    folder.display()
+                ),
+            });
+        }
         let path = beside(database, ".lock");
         let file = File::options()
             .create(true)
@@ -29,7 +43,7 @@ impl ServerLock {
             .map_err(|error| file_error(&path, &error))?;
         match file.try_lock() {
             Ok(()) => Ok(Self { _file: file }),
-            Err(TryLockError::WouldBlock) => Err(StoreError::Unavailable {
+            Err(TryLockError::WouldBlock) => Err(StoreError::Refused {
                 reason: format!("another docent server already uses {}", database.display()),
             }),
             Err(TryLockError::Error(error)) => Err(file_error(&path, &error)),

@@ -103,7 +103,7 @@ fn state_of(
     known: &[Migration],
 ) -> Result<State, EngineError> {
     let refuse = |what: String| {
-        Err(EngineError::Store(StoreError::Unavailable {
+        Err(EngineError::Store(StoreError::Refused {
             reason: format!("{} {what}", path.display()),
         }))
     };

@@ -3,6 +3,8 @@
 //! They take a connection and nothing else, so that the readers and a transaction of the writer share them. What
 //! is committed and what is not is their caller's business.
 
+use std::collections::HashSet;
+
 use docent_model::{AspectName, Registry, Urn};
 use docent_store::{
     AspectKey, Change, ChangeKind, Page, PlacedEntity, Related, StoreError, StoredAspect,
@@ -33,6 +35,46 @@ pub(crate) fn latest(
         Some(row) => Ok(Some(stored_aspect(row, 0, key.urn.as_str())?)),
         None => Ok(None),
     }
+}
+
+pub(crate) fn latest_of(
+    connection: &Connection,
+    keys: &[AspectKey],
+) -> Result<Vec<Option<StoredAspect>>, EngineError> {
+    keys.iter().map(|key| latest(connection, key)).collect()
+}
+
+/// The latest versions, and whether each witness is there. An aspect that was found speaks for its entity.
+pub(crate) fn witnessed(
+    connection: &Connection,
+    keys: &[AspectKey],
+    witnesses: &[AspectKey],
+) -> Result<(Vec<Option<StoredAspect>>, Vec<bool>), EngineError> {
+    let rows = latest_of(connection, keys)?;
+    let found: HashSet<&str> = if let [_] = witnesses {
+        HashSet::new()
+    } else {
+        let found = keys.iter().zip(&rows).filter(|(_, row)| row.is_some());
+        found.map(|(key, _)| key.urn.as_str()).collect()
+    };
+    let spoken_for = |witness: &AspectKey| match witnesses {
+        [_] => keys
+            .iter()
+            .zip(&rows)
+            .any(|(key, row)| row.is_some() && key.urn == witness.urn),
+        _ => found.contains(witness.urn.as_str()),
+    };
+    let mut statement = connection.prepare_cached(
+        "SELECT 1 FROM metadata_aspect_v2 WHERE urn=?1 AND aspect=?2 AND version=0",
+    )?;
+    let exist = witnesses
+        .iter()
+        .map(|witness| {
+            let key = (witness.urn.as_str(), witness.aspect.as_str());
+            Ok(spoken_for(witness) || statement.exists(key)?)
+        })
+        .collect::<Result<_, EngineError>>()?;
+    Ok((rows, exist))
 }
 
 pub(crate) fn version(

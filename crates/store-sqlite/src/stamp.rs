@@ -7,39 +7,50 @@
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use docent_store::StoreError;
 use rusqlite::Connection;
 
 use crate::connection::{SMALL_CACHE_KIB, open_reader};
-use crate::error::EngineError;
+use crate::error::{EngineError, file_error};
+use crate::lock::beside;
 
 const HEADER_BYTES: usize = 48;
 const LOG_PAGES: usize = 16;
 const CHECKSUM: usize = 40;
 
+/// The open file. It must stay open as long as SQLite has the database open: closing any descriptor of a file gives
+/// up the locks that this process holds on it. So only a server, which has a database to itself, opens it.
+#[derive(Debug, Clone)]
+pub(crate) struct LogIndex(Arc<File>);
+
 #[derive(Debug)]
 pub(crate) enum CommitStamp {
-    /// The file beside the database. It must stay open as long as SQLite has the database open: closing any
-    /// descriptor of a file gives up the locks that this process holds on it. So only a server, which is alone in
-    /// its process, reads it.
-    Log(File),
+    /// The file beside the database, for a server; see [`LogIndex`].
+    Log(LogIndex),
     /// A connection that never writes, so that every commit is another connection's to it.
     Asked(Mutex<Connection>),
 }
 
-impl CommitStamp {
-    /// For the one server of a database whose log is open already.
-    pub(crate) fn of_log(database: &Path) -> Result<Self, EngineError> {
-        let mut path = database.as_os_str().to_owned();
-        path.push("-shm");
-        let path = PathBuf::from(path);
-        let file = File::open(&path).map_err(|error| unavailable(&path, &error))?;
-        Ok(Self::Log(file))
+impl LogIndex {
+    /// For a database whose log is open already.
+    pub(crate) fn open(database: &Path) -> Result<Self, EngineError> {
+        let path = beside(database, "-shm");
+        let file = File::open(&path).map_err(|error| file_error(&path, &error))?;
+        Ok(Self(Arc::new(file)))
     }
 
+    fn header(&self) -> Result<[u8; HEADER_BYTES], EngineError> {
+        let mut header = [0; HEADER_BYTES];
+        self.0
+            .read_exact_at(&mut header, 0)
+            .map_err(|error| file_error(Path::new("the index of the log"), &error))?;
+        Ok(header)
+    }
+}
+
+impl CommitStamp {
     /// For commands, which may open the same database more than once.
     pub(crate) fn asked(database: &Path) -> Result<Self, EngineError> {
         Ok(Self::Asked(Mutex::new(open_reader(
@@ -50,8 +61,8 @@ impl CommitStamp {
 
     pub(crate) fn read(&self) -> Result<u64, EngineError> {
         match self {
-            Self::Log(file) => {
-                let header = header(file)?;
+            Self::Log(index) => {
+                let header = index.header()?;
                 let word = |at| u64::from(word_at(&header, at));
                 Ok(word(CHECKSUM) << 32 | word(CHECKSUM + 4))
             }
@@ -79,27 +90,14 @@ impl CommitStamp {
     /// How many pages stand in the log, where that is known.
     pub(crate) fn log_pages(&self) -> Result<Option<u32>, EngineError> {
         match self {
-            Self::Log(file) => Ok(Some(word_at(&header(file)?, LOG_PAGES))),
+            Self::Log(index) => Ok(Some(word_at(&index.header()?, LOG_PAGES))),
             Self::Asked(_) => Ok(None),
         }
     }
-}
-
-fn header(file: &File) -> Result<[u8; HEADER_BYTES], EngineError> {
-    let mut header = [0; HEADER_BYTES];
-    file.read_exact_at(&mut header, 0)
-        .map_err(|error| unavailable(Path::new("the index of the log"), &error))?;
-    Ok(header)
 }
 
 fn word_at(header: &[u8; HEADER_BYTES], at: usize) -> u32 {
     let mut word = [0; 4];
     word.copy_from_slice(&header[at..at + 4]);
     u32::from_ne_bytes(word)
-}
-
-fn unavailable(path: &Path, error: &std::io::Error) -> EngineError {
-    EngineError::Store(StoreError::Unavailable {
-        reason: format!("{} cannot be read: {error}", path.display()),
-    })
 }

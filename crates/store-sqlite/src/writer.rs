@@ -148,6 +148,7 @@ fn serve(mut connection: Connection, requests: &Receiver<Request>, log: Log, cou
                 next = requests.try_recv().ok();
             }
         }
+        log.make_way();
         run_group(&mut connection, std::mem::take(&mut group), counters);
         if let Some(task) = alone {
             let ran = catch_unwind(AssertUnwindSafe(|| task(&mut connection)));
@@ -159,7 +160,7 @@ fn serve(mut connection: Connection, requests: &Receiver<Request>, log: Log, cou
             }
             roll_back_rest(&connection);
         }
-        log.empty_if_long(&connection);
+        log.copy_if_long(&connection);
     }
     // Beside a server, emptying the log would have to wait for its readers.
     if log.stamp.is_of_server() {
@@ -178,21 +179,32 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// Copies the log into the database when it has grown long. Snapshots that readers keep for later are given up
-    /// first: as long as one stands in the log, it cannot begin anew. What cannot be done now is tried after the
-    /// next commit.
-    fn empty_if_long(&self, connection: &Connection) {
+    /// Makes way for a log that has been copied to begin anew with the next commit: as long as a reader's snapshot
+    /// stands in it, it only grows. A snapshot that begins from now on reads the database instead.
+    fn make_way(&self) {
+        if self.is_long() {
+            self.readers.release();
+        }
+    }
+
+    /// Copies a long log into the database. What cannot be done now is tried after the next commit.
+    fn copy_if_long(&self, connection: &Connection) {
+        if self.is_long() {
+            self.readers.release();
+            checkpoint(connection, "PRAGMA wal_checkpoint(PASSIVE)");
+        }
+    }
+
+    fn is_long(&self) -> bool {
         match self.stamp.log_pages() {
-            Ok(Some(pages)) if pages < LONG_LOG_PAGES => return,
+            Ok(Some(pages)) => pages >= LONG_LOG_PAGES,
             // A command does a few writes; SQLite or the server empties the log.
-            Ok(None) => return,
-            Ok(Some(_)) => {}
+            Ok(None) => false,
             Err(error) => {
                 tracing::warn!(%error, "how long the log is cannot be told");
+                true
             }
         }
-        self.readers.release();
-        checkpoint(connection, "PRAGMA wal_checkpoint(PASSIVE)");
     }
 }
 

@@ -11,6 +11,9 @@ pub enum StoreError {
     /// The database cannot be reached, is full or read-only, or is shutting down.
     #[error("the store is unavailable: {reason}")]
     Unavailable { reason: String },
+    /// What was asked for is not possible as things are; the reason says what to change.
+    #[error("{reason}")]
+    Refused { reason: String },
     /// A stored row cannot be what we wrote.
     #[error("damaged row in {table}, column {column}, key {key}: {reason}")]
     Corrupt {

@@ -40,6 +40,20 @@ pub trait Store: Send + Sync + Debug {
         keys: &[AspectKey],
     ) -> Result<Vec<Option<StoredAspect>>, StoreError>;
 
+    /// Like [`Store::aspects_read`] of `keys`, and whether there are any of `witnesses`, from the same snapshot. A
+    /// witness is the key aspect of an entity that must be known to exist: every entity has one, so an engine need
+    /// not look for it when it has found another aspect of the entity.
+    async fn aspects_read_witnessed(
+        &self,
+        keys: &[AspectKey],
+        witnesses: &[AspectKey],
+    ) -> Result<(Vec<Option<StoredAspect>>, Vec<bool>), StoreError> {
+        let all: Vec<AspectKey> = keys.iter().chain(witnesses).cloned().collect();
+        let mut rows = self.aspects_read(&all).await?;
+        let exist = rows.split_off(keys.len());
+        Ok((rows, exist.iter().map(Option::is_some).collect()))
+    }
+
     /// One row by its row version (0 is the latest).
     async fn aspect_read_version(
         &self,

@@ -30,6 +30,12 @@ pub(super) fn serve(store: &StoreFlags, flags: ServeFlags) -> Result<()> {
 async fn run(settings: Settings) -> Result<()> {
     // The handlers stand before anything else: a signal during the start is a wish to stop, too.
     let stop = stop_signal()?;
+    // Before the store, so that a wrong address leaves nothing behind.
+    let listener = TcpListener::bind(settings.listen).await.with_context(|| {
+        let address = settings.listen;
+        format!("cannot listen on {address}; --listen chooses another address")
+    })?;
+    let address = listener.local_addr().context("no local address")?;
     let store = engine::open(&settings.store, Use::Server)?;
     let catalog = Catalog::new(store, Arc::new(SystemClock));
     let engine = Engine::docent().context("the built-in GraphQL schema is not right")?;
@@ -38,10 +44,6 @@ async fn run(settings: Settings) -> Result<()> {
     } else {
         None
     };
-    let listener = TcpListener::bind(settings.listen)
-        .await
-        .with_context(|| format!("cannot listen on {}", settings.listen))?;
-    let address = listener.local_addr().context("no local address")?;
     let auth = match settings.auth {
         Switch::On => AuthMode::On,
         Switch::Off => AuthMode::Off,

@@ -1,6 +1,6 @@
 //! `docent token …`: access tokens without a server and without a page.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::Subcommand;
 use comfy_table::{Table, presets};
 use docent_catalog::tokens::{NewToken, TokenFilter};
@@ -116,16 +116,15 @@ fn ttl_ms(text: &str) -> Result<Option<EpochMillis>> {
     if text == "never" {
         return Ok(None);
     }
-    let wrong = || format!("'{text}' is not a time to live: write it like 12h, 30d or never");
-    let span: jiff::Span = text.parse().with_context(wrong)?;
     let days = jiff::SpanRelativeTo::days_are_24_hours();
-    let total = span
-        .total((jiff::Unit::Millisecond, days))
-        .with_context(wrong)?;
-    if total < 1000.0 {
-        bail!(wrong());
+    // What the parser has to say about it would not help.
+    let total = text
+        .parse::<jiff::Span>()
+        .and_then(|span| span.total((jiff::Unit::Millisecond, days)));
+    match total {
+        Ok(total) if total >= 1000.0 => Ok(Some(total as EpochMillis)),
+        _ => bail!("'{text}' is not a time to live: write it like 12h, 30d or never"),
     }
-    Ok(Some(total as EpochMillis))
 }
 
 fn shown_time(time_ms: EpochMillis) -> String {

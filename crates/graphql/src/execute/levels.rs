@@ -2,17 +2,17 @@
 
 use std::collections::HashMap;
 
-use docent_catalog::{AspectKey, Error};
+use docent_catalog::{AspectKey, Error, StoredAspect};
 use docent_model::{AspectName, Urn};
 use serde_json::Value;
 
-use super::loaded::{CallKey, Cell, Content, Loaded, Outcome};
+use super::loaded::{CallKey, Cell, Content, Loaded, Outcome, Slot};
 use super::value::{self, Found, Place, Target, Unavailable};
 use super::{RootValue, Scope};
 use crate::error::Failure;
 use crate::json::View;
 use crate::plan::{FieldPlan, ObjectPlan, Selection, ValuePlan};
-use crate::resolve::{BatchResolver, BatchResult, EntityView};
+use crate::resolve::{BatchResolver, BatchResult, Context, EntityView};
 use crate::schema::source::Origin;
 
 pub(crate) struct Levels<'p> {
@@ -119,57 +119,30 @@ impl<'p> Levels<'p> {
     /// Reads all that the new slots need: one call of the store, and one more if whole entities are needed.
     async fn read(&mut self, first: usize) {
         self.place_cells(first);
-        let mut keys = Vec::new();
-        // Which cell takes which key's row.
-        let mut takers: Vec<(usize, usize)> = Vec::new();
-        let mut known: HashMap<(&str, AspectName), usize> = HashMap::new();
-        let mut whole = Vec::new();
-        let slots = &self.loaded.slots[first..];
-        // Within one plan every slot is another entity; only different plans can want the same row.
-        let one_plan = slots
-            .iter()
-            .all(|slot| std::ptr::eq(slot.plan, slots[0].plan));
-        if one_plan {
-            keys.reserve_exact(slots.len() * slots[0].plan.needs.len());
-            takers.reserve_exact(slots.len() * slots[0].plan.needs.len());
-        }
-        for (index, slot) in slots.iter().enumerate() {
-            if slot.plan.needs_all {
-                whole.push(first + index);
-                continue;
-            }
-            for (number, need) in slot.plan.needs.iter().enumerate() {
-                let cell = slot.first_cell + number;
-                let mut at = keys.len();
-                if !one_plan {
-                    at = *known.entry((slot.urn.as_str(), need.aspect)).or_insert(at);
-                }
-                if at == keys.len() {
-                    keys.push(AspectKey::new(&slot.urn, need.aspect));
-                }
-                takers.push((at, cell));
-            }
-        }
-        if !keys.is_empty() {
-            let scope = self.scope;
-            match scope
-                .context
-                .catalog
-                .read(&scope.context.caller, &keys)
-                .await
-            {
-                Ok(rows) => {
-                    let numbers: Vec<_> = rows
-                        .into_iter()
-                        .map(|row| {
-                            self.loaded.rows.push(row?);
-                            Some(self.loaded.rows.len() - 1)
-                        })
-                        .collect();
-                    for (key, cell) in takers {
-                        self.loaded.cells[cell].row = numbers.get(key).copied().flatten();
+        let wanted = Wanted::by(&self.loaded.slots[first..], first);
+        let Wanted {
+            rows,
+            witnesses,
+            whole,
+        } = wanted;
+        let (row_takers, witness_takers) = (rows.takers, witnesses.takers);
+        let Context { catalog, caller } = self.scope.context;
+        if !witnesses.keys.is_empty() {
+            let read = catalog
+                .read_witnessed(caller, &rows.keys, &witnesses.keys)
+                .await;
+            match read {
+                Ok((rows, exist)) => {
+                    self.take(&row_takers, rows);
+                    for (key, cell) in witness_takers {
+                        self.loaded.cells[cell].witnessed = exist.get(key) == Some(&true);
                     }
                 }
+                Err(error) => self.fail(first, &error),
+            }
+        } else if !rows.keys.is_empty() {
+            match catalog.read(caller, &rows.keys).await {
+                Ok(rows) => self.take(&row_takers, rows),
                 Err(error) => self.fail(first, &error),
             }
         }
@@ -177,6 +150,20 @@ impl<'p> Levels<'p> {
             self.read_whole(first, &whole).await;
         }
         self.parse(first);
+    }
+
+    /// Puts rows into the cells that want them.
+    fn take(&mut self, takers: &[(usize, usize)], rows: Vec<Option<StoredAspect>>) {
+        let numbers: Vec<_> = rows
+            .into_iter()
+            .map(|row| {
+                self.loaded.rows.push(row?);
+                Some(self.loaded.rows.len() - 1)
+            })
+            .collect();
+        for (key, cell) in takers {
+            self.loaded.cells[*cell].row = numbers.get(*key).copied().flatten();
+        }
     }
 
     fn place_cells(&mut self, first: usize) {
@@ -349,6 +336,62 @@ fn outcomes(plan: &ValuePlan, result: BatchResult, count: usize) -> Vec<Outcome>
             Err(error) => Err(Failure::of(&error)),
         })
         .collect()
+}
+
+/// What the slots of a level want of the store.
+#[derive(Default)]
+struct Wanted<'s> {
+    rows: Keys<'s>,
+    /// Of these only whether they are there.
+    witnesses: Keys<'s>,
+    /// Slots that want all aspects of their entity.
+    whole: Vec<usize>,
+}
+
+#[derive(Default)]
+struct Keys<'s> {
+    keys: Vec<AspectKey>,
+    /// Which key's answer goes into which cell.
+    takers: Vec<(usize, usize)>,
+    known: HashMap<(&'s str, AspectName), usize>,
+}
+
+impl<'s> Wanted<'s> {
+    fn by(slots: &'s [Slot<'_>], first: usize) -> Self {
+        let mut wanted = Self::default();
+        // Within one plan every slot is another entity; only different plans can want the same row.
+        let may_repeat = slots
+            .iter()
+            .any(|slot| !std::ptr::eq(slot.plan, slots[0].plan));
+        for (index, slot) in slots.iter().enumerate() {
+            if slot.plan.needs_all {
+                wanted.whole.push(first + index);
+                continue;
+            }
+            for (number, need) in slot.plan.needs.iter().enumerate() {
+                let keys = if need.witness {
+                    &mut wanted.witnesses
+                } else {
+                    &mut wanted.rows
+                };
+                keys.add(&slot.urn, need.aspect, slot.first_cell + number, may_repeat);
+            }
+        }
+        wanted
+    }
+}
+
+impl<'s> Keys<'s> {
+    fn add(&mut self, urn: &'s Urn, aspect: AspectName, cell: usize, may_repeat: bool) {
+        let mut at = self.keys.len();
+        if may_repeat {
+            at = *self.known.entry((urn.as_str(), aspect)).or_insert(at);
+        }
+        if at == self.keys.len() {
+            self.keys.push(AspectKey::new(urn, aspect));
+        }
+        self.takers.push((at, cell));
+    }
 }
 
 /// Looks for entities, and for resolvers to call, in what is loaded.

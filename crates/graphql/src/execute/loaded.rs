@@ -36,6 +36,8 @@ pub(crate) struct Slot<'p> {
 pub(crate) struct Cell {
     /// The row, if the entity has the aspect.
     pub(crate) row: Option<usize>,
+    /// The aspect is there, though its row was not asked for.
+    pub(crate) witnessed: bool,
     pub(crate) content: Content,
 }
 
@@ -157,8 +159,9 @@ impl<'p> Loaded<'p> {
     /// Whether an entity exists; only known if its plan wants to know.
     pub(crate) fn exists(&self, slot: usize) -> bool {
         let slot = &self.slots[slot];
-        slot.plan
-            .key
-            .is_some_and(|key| self.cells[slot.first_cell + key].row.is_some())
+        slot.plan.key.is_some_and(|key| {
+            let cell = &self.cells[slot.first_cell + key];
+            cell.witnessed || cell.row.is_some()
+        })
     }
 }

@@ -12,10 +12,7 @@ use serde_json::{Value, json};
 use super::{optional_urn, urn};
 use crate::{Args, Context};
 
-pub(super) async fn update_dataset(
-    context: &Context,
-    arguments: Args<'_>,
-) -> Result<Value, Error> {
+pub(super) async fn update_dataset(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
     let dataset = arguments.urn("urn")?;
     let update = arguments.input::<Update>()?.into_catalog()?;
     context

@@ -96,7 +96,12 @@ pub(super) async fn batch_set_domain(
     let resources = input
         .resources
         .into_iter()
-        .map(|resource| Ok((urn(&resource.resource_urn)?, resource.sub_resource.column()?)))
+        .map(|resource| {
+            Ok((
+                urn(&resource.resource_urn)?,
+                resource.sub_resource.column()?,
+            ))
+        })
         .collect::<Result<Vec<_>, Error>>()?;
     context
         .catalog

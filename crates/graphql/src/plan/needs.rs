@@ -45,7 +45,7 @@ pub(super) fn complete(mut plan: ObjectPlan, must_exist: bool) -> ObjectPlan {
                 }
                 Origin::Exists => {
                     plan.asks_existence = true;
-                    key_aspect.map_or(0, |aspect| needs.cell(aspect))
+                    0
                 }
                 _ => 0,
             });
@@ -68,7 +68,7 @@ pub(super) fn complete(mut plan: ObjectPlan, must_exist: bool) -> ObjectPlan {
         }
     }
     if must_exist || plan.asks_existence {
-        plan.key = key_aspect.map(|aspect| needs.cell(aspect));
+        plan.key = key_aspect.map(|aspect| needs.witness(aspect));
     }
     plan.calls = calls;
     plan.needs = needs.list;
@@ -83,12 +83,21 @@ struct Needs {
 }
 
 impl Needs {
+    /// The cell of an aspect of which nothing is wanted but that it is there.
+    fn witness(&mut self, aspect: AspectName) -> usize {
+        let known = self.list.len();
+        let cell = self.cell(aspect);
+        self.list[cell].witness = cell == known;
+        cell
+    }
+
     fn cell(&mut self, aspect: AspectName) -> usize {
         let known = self.list.iter().position(|need| need.aspect == aspect);
         known.unwrap_or_else(|| {
             self.list.push(Need {
                 aspect,
                 shape: None,
+                witness: false,
             });
             self.list.len() - 1
         })

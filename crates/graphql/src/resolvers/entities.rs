@@ -38,8 +38,14 @@ const PRIVILEGES: [(&str, Option<&str>); 24] = [
     ("canEditAssertionOwners", Some("schemaMetadata")),
     ("canEditDeprecation", Some("deprecation")),
     ("canEditSchemaFieldTags", Some("editableSchemaMetadata")),
-    ("canEditSchemaFieldGlossaryTerms", Some("editableSchemaMetadata")),
-    ("canEditSchemaFieldDescription", Some("editableSchemaMetadata")),
+    (
+        "canEditSchemaFieldGlossaryTerms",
+        Some("editableSchemaMetadata"),
+    ),
+    (
+        "canEditSchemaFieldDescription",
+        Some("editableSchemaMetadata"),
+    ),
     ("canViewDatasetUsage", Some("datasetUsageStatistics")),
     ("canViewDatasetProfile", Some("datasetProfile")),
     ("canViewDatasetOperations", Some("operation")),
@@ -70,7 +76,8 @@ pub(super) async fn browse_paths(
     Ok(entities
         .iter()
         .map(|entity| {
-            let Some((_, row)) = entity.aspects().first() else {
+            let paths = Registry::get().aspect("browsePaths");
+            let Some(row) = paths.and_then(|aspect| entity.aspect(aspect)) else {
                 return Ok(Value::Null);
             };
             let stored: Value = serde_json::from_str(&row.metadata).unwrap_or_default();
@@ -97,7 +104,11 @@ pub(super) async fn is_native_user(
 ) -> BatchResult {
     Ok(entities
         .iter()
-        .map(|entity| Ok(json!(!entity.aspects().is_empty())))
+        .map(|entity| {
+            let credentials = Registry::get().aspect("corpUserCredentials");
+            let row = credentials.and_then(|aspect| entity.aspect(aspect));
+            Ok(json!(row.is_some()))
+        })
         .collect())
 }
 
@@ -110,8 +121,13 @@ pub(super) async fn schema_field_path(
     Ok(entities
         .iter()
         .map(|entity| {
-            let urn = entity.value().as_str().and_then(|text| Urn::parse(text).ok());
-            let last = urn.as_ref().and_then(|urn| urn.key_parts().last().copied().map(str::to_owned));
+            let urn = entity
+                .value()
+                .as_str()
+                .and_then(|text| Urn::parse(text).ok());
+            let last = urn
+                .as_ref()
+                .and_then(|urn| urn.key_parts().last().copied().map(str::to_owned));
             Ok(json!(last))
         })
         .collect())

@@ -1,6 +1,6 @@
 //! What is known about stored aspects, beside their values.
 
-use docent_model::{AspectName, SystemMetadata};
+use docent_model::{AspectName, Registry, SystemMetadata};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -61,9 +61,9 @@ pub(super) async fn raw_aspects(
                 .aspects()
                 .iter()
                 .filter(|(aspect, _)| wanted(*aspect))
-                .map(|(aspect, row)| {
-                    json!({"aspectName": aspect.as_str(), "payload": row.metadata})
-                })
+                .map(
+                    |(aspect, row)| json!({"aspectName": aspect.as_str(), "payload": row.metadata}),
+                )
                 .collect();
             Ok(json!(aspects))
         })
@@ -86,9 +86,12 @@ pub(super) async fn created_on(
             if let Some(created) = said {
                 return Ok(created.clone());
             }
-            Ok(entity.aspects().first().map_or(Value::Null, |(_, row)| {
-                json!({"time": row.created_on_ms, "actor": row.created_by})
-            }))
+            let spec = Registry::get().entity(entity.urn().entity_type());
+            let key = spec.and_then(|spec| entity.aspect(spec.key_aspect));
+            Ok(key.map_or(
+                Value::Null,
+                |row| json!({"time": row.created_on_ms, "actor": row.created_by}),
+            ))
         })
         .collect())
 }

@@ -1,7 +1,7 @@
 //! What a document uses, as it was written: unknown fields included.
 
-use apollo_compiler::Node;
 use apollo_compiler::ast::{Definition, DirectiveList, Document, Selection, Value};
+use apollo_compiler::{Name, Node};
 
 /// Whether the test holds for any selection, however deep.
 pub(super) fn any_selection(document: &Document, test: &mut dyn FnMut(&Selection) -> bool) -> bool {
@@ -51,5 +51,40 @@ fn contains(value: &Node<Value>, name: &str) -> bool {
         Value::List(items) => items.iter().any(|item| contains(item, name)),
         Value::Object(members) => members.iter().any(|(_, value)| contains(value, name)),
         _ => false,
+    }
+}
+
+/// The name of a member that an input object has twice, and where its second value stands.
+pub(super) fn repeated_member(document: &Document) -> Option<(Name, Option<usize>)> {
+    let mut found = None;
+    any_selection(document, &mut |selection| {
+        let Selection::Field(field) = selection else {
+            return false;
+        };
+        found = field.arguments.iter().find_map(|it| repeated_in(&it.value));
+        found.is_some()
+    });
+    let mut defaults = document.definitions.iter().filter_map(|definition| {
+        let operation = definition.as_operation_definition()?;
+        let mut defaults = operation
+            .variables
+            .iter()
+            .filter_map(|it| it.default_value.as_ref());
+        defaults.find_map(repeated_in)
+    });
+    found.or_else(|| defaults.next())
+}
+
+fn repeated_in(value: &Node<Value>) -> Option<(Name, Option<usize>)> {
+    match &**value {
+        Value::List(items) => items.iter().find_map(repeated_in),
+        Value::Object(members) => members.iter().enumerate().find_map(|(at, (name, value))| {
+            if members[..at].iter().any(|(earlier, _)| earlier == name) {
+                let offset = value.location().map(|span| span.offset());
+                return Some((name.clone(), offset));
+            }
+            repeated_in(value)
+        }),
+        _ => None,
     }
 }

@@ -99,7 +99,17 @@ async fn what_was_written_is_there_after_reopening_and_no_log_is_left() {
             .unwrap();
     }
     drop(store);
-    assert!(!place.directory.path().join("docent.db-wal").exists());
+    let log = place.directory.path().join("docent.db-wal");
+    assert!(!log.exists());
+    let beside = SqliteStore::open(&place.path, super::BESIDE).unwrap();
+    put(&beside, &status("b"), "1", Derived::default())
+        .await
+        .unwrap();
+    drop(beside);
+    assert!(
+        !log.exists(),
+        "a command alone on the store leaves none either"
+    );
     let store = place.open();
     assert_eq!(text(&store, &status("a")).await.as_deref(), Some("2"));
     let former = store.aspect_read_version(&status("a"), 1).await.unwrap();

@@ -50,7 +50,10 @@ async fn the_log_stays_short_although_readers_keep_their_snapshots() {
         assert_eq!(text(&store, &status("a")).await, Some(content));
         longest = longest.max(log.metadata().unwrap().len());
     }
-    assert!(longest < 48 * 1024 * 1024, "{longest} bytes for 200 MiB written");
+    assert!(
+        longest < 48 * 1024 * 1024,
+        "{longest} bytes for 200 MiB written"
+    );
 }
 
 #[tokio::test]
