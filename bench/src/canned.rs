@@ -23,7 +23,7 @@ pub(crate) fn serve(body: &Path) -> Result<()> {
         std::process::exit(0);
     });
     // The runtime that docent has, too.
-    let runtime = tokio::runtime::Builder::new_multi_thread()
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     runtime.block_on(async move {

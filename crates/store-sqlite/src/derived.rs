@@ -17,40 +17,50 @@ pub(crate) fn replace(
     aspect: &str,
     derived: &Derived,
 ) -> Result<bool, EngineError> {
-    let edges_differ = !edges_match(connection, urn, aspect, derived)?;
-    if edges_differ {
-        connection
-            .prepare_cached("DELETE FROM edge WHERE source=?1 AND aspect=?2")?
-            .execute((urn, aspect))?;
-        let mut insert = connection.prepare_cached(
-            "INSERT OR IGNORE INTO edge (source,aspect,relationship,destination) VALUES (?1,?2,?3,?4)",
-        )?;
-        for edge in &derived.edges {
-            insert.execute((urn, aspect, edge.relationship, edge.destination.as_str()))?;
+    let differs = !matches(connection, urn, aspect, derived)?;
+    if differs {
+        for sql in [
+            "DELETE FROM edge WHERE source=?1 AND aspect=?2",
+            "DELETE FROM placement WHERE urn=?1 AND aspect=?2",
+        ] {
+            connection.prepare_cached(sql)?.execute((urn, aspect))?;
         }
+        insert(connection, urn, aspect, derived)?;
     }
-    let placement_differs = !placement_matches(connection, urn, aspect, derived)?;
-    if placement_differs {
+    Ok(differs)
+}
+
+/// Stores the rows of an aspect that has none.
+pub(crate) fn insert(
+    connection: &Connection,
+    urn: &str,
+    aspect: &str,
+    derived: &Derived,
+) -> Result<(), EngineError> {
+    for edge in &derived.edges {
         connection
-            .prepare_cached("DELETE FROM placement WHERE urn=?1 AND aspect=?2")?
-            .execute((urn, aspect))?;
-        if let Some(placement) = &derived.placement {
-            connection
-                .prepare_cached(
-                    "INSERT INTO placement (urn,aspect,kind,parent,name,created_ms) \
-                     VALUES (?1,?2,?3,?4,?5,?6)",
-                )?
-                .execute(params![
-                    urn,
-                    aspect,
-                    placement.kind,
-                    parent_text(placement.parent.as_ref()),
-                    placement.name,
-                    placement.created_ms
-                ])?;
-        }
+            .prepare_cached(
+                "INSERT OR IGNORE INTO edge (source,aspect,relationship,destination) \
+                 VALUES (?1,?2,?3,?4)",
+            )?
+            .execute((urn, aspect, edge.relationship, edge.destination.as_str()))?;
     }
-    Ok(edges_differ || placement_differs)
+    if let Some(placement) = &derived.placement {
+        connection
+            .prepare_cached(
+                "INSERT OR REPLACE INTO placement (urn,aspect,kind,parent,name,created_ms) \
+                 VALUES (?1,?2,?3,?4,?5,?6)",
+            )?
+            .execute(params![
+                urn,
+                aspect,
+                placement.kind,
+                parent_text(placement.parent.as_ref()),
+                placement.name,
+                placement.created_ms
+            ])?;
+    }
+    Ok(())
 }
 
 /// Whether the stored rows of an aspect are those of `derived`.

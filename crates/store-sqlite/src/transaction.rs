@@ -114,7 +114,13 @@ fn carry_out(connection: &Connection, write: &AspectWrite) -> Result<(), EngineE
                         prune_through
                     ])?;
             }
-            derived::replace(connection, key.urn.as_str(), key.aspect.as_str(), derived)?;
+            let (urn, aspect) = (key.urn.as_str(), key.aspect.as_str());
+            if history.is_none() {
+                // An aspect that was not there has no derived rows yet.
+                derived::insert(connection, urn, aspect, derived)?;
+            } else {
+                derived::replace(connection, urn, aspect, derived)?;
+            }
             log(
                 connection,
                 key,

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use docent_model::aspects::{AuditStamp, DomainProperties, Domains};
-use docent_model::{AspectName, EntitySpec, Registry, SystemMetadata, Urn, defaults, derive};
+use docent_model::{AspectName, EntitySpec, Registry, SystemMetadata, Urn, defaults};
 use docent_store::version::{self, NewAspect};
 use docent_store::{AspectKey, AspectWrite, Effect, StoredAspect, TimeseriesRow, Transaction};
 use serde_json::Value;
@@ -156,8 +156,7 @@ impl<'t> Batch<'t> {
             });
             return Ok(());
         }
-        self.store(&item.proposal, aspect, payload.clone(), true)
-            .await
+        self.store(&item.proposal, aspect, payload, true).await
     }
 
     async fn edit(
@@ -173,7 +172,7 @@ impl<'t> Batch<'t> {
         let payload = Payload::parse(proposal, entity, aspect, &text)?;
         self.ensure_entity(&proposal.urn, entity, proposal.system_metadata.as_ref())
             .await?;
-        self.store(proposal, aspect, payload, false).await
+        self.store(proposal, aspect, &payload, false).await
     }
 
     /// The last steps of every value: hooks, checks on the result, versions.
@@ -181,19 +180,15 @@ impl<'t> Batch<'t> {
         &mut self,
         proposal: &Proposal,
         aspect: AspectName,
-        mut payload: Payload,
+        payload: &Payload,
         direct: bool,
     ) -> Result<(), Error> {
         let urn = &proposal.urn;
         let current = self.get(urn, aspect).await?;
         let stored = current.as_ref().map(|row| row.metadata.as_str());
-        if let Some(value) = hooks::normalise(urn, aspect, direct, stored, &payload.value)? {
-            payload = Payload {
-                text: value.to_string(),
-                derived: derive(urn, aspect, &value),
-                value,
-            };
-        }
+        let normalised = hooks::normalise(urn, aspect, direct, stored, &payload.value)?;
+        let normalised = normalised.map(|value| Payload::of(urn, aspect, value));
+        let payload = normalised.as_ref().unwrap_or(payload);
         if aspect == AspectName::DOMAIN_PROPERTIES {
             self.check_domain(proposal, stored, &payload.value).await?;
         }
@@ -205,16 +200,16 @@ impl<'t> Batch<'t> {
         &mut self,
         urn: &Urn,
         aspect: AspectName,
-        payload: Payload,
+        payload: &Payload,
         system_metadata: Option<SystemMetadata>,
     ) -> Result<(), Error> {
         let current = self.get(urn, aspect).await?;
         let key = AspectKey::new(urn, aspect);
         let new = NewAspect {
-            metadata: payload.text,
+            metadata: payload.text.clone(),
             system_metadata,
             stamp: self.stamp.clone(),
-            derived: payload.derived,
+            derived: payload.derived.clone(),
         };
         if let Some(write) = version::put(key.clone(), current.as_deref(), new) {
             if let Some(row) = row_after(current.as_deref(), &write.effect) {
@@ -245,14 +240,10 @@ impl<'t> Batch<'t> {
             if aspect != entity.key_aspect && self.proposed.contains(&key) {
                 continue;
             }
-            let payload = Payload {
-                text: value.to_string(),
-                derived: derive(urn, aspect, &value),
-                value,
-            };
+            let payload = Payload::of(urn, aspect, value);
             // A new entity has no other aspects; saying so saves a look for each default.
             self.known.insert(key, None);
-            self.write(urn, aspect, payload, noted.cloned()).await?;
+            self.write(urn, aspect, &payload, noted.cloned()).await?;
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! What can be said about a proposal by looking at it alone.
 
-use docent_model::{AspectName, Derived, EntitySpec, Registry, derive};
+use docent_model::{AspectName, Derived, EntitySpec, Registry, Urn, derive};
 use serde_json::Value;
 
 use crate::Error;
@@ -18,7 +18,7 @@ pub(super) struct Prepared {
 }
 
 /// A valid value of an aspect, with what follows from it.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Payload {
     pub(super) text: String,
     pub(super) value: Value,
@@ -26,6 +26,15 @@ pub(super) struct Payload {
 }
 
 impl Payload {
+    /// A value that we made ourselves.
+    pub(super) fn of(urn: &Urn, aspect: AspectName, value: Value) -> Self {
+        Self {
+            text: value.to_string(),
+            derived: derive(urn, aspect, &value),
+            value,
+        }
+    }
+
     /// Checks a JSON text against the registry. The text is kept as it is unless members that the registry
     /// does not know had to be removed.
     pub(super) fn parse(

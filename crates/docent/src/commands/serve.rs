@@ -20,7 +20,14 @@ use crate::settings::{LogFormat, ServeFlags, Settings, StoreFlags, Switch};
 pub(super) fn serve(store: &StoreFlags, flags: ServeFlags) -> Result<()> {
     let settings = Settings::resolve(store, flags)?;
     start_log(&settings)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
+    // With one core there is nobody to share work with; passing it between threads would only cost.
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut builder = if cores == 1 {
+        tokio::runtime::Builder::new_current_thread()
+    } else {
+        tokio::runtime::Builder::new_multi_thread()
+    };
+    let runtime = builder
         .enable_all()
         .build()
         .context("the runtime could not be started")?;
