@@ -9,7 +9,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
-use docent_e2e::markdown::{Block, Document};
+use docent_e2e::markdown::{Document, Step};
 use docent_e2e::{Options, Server, Shell, docent_binary, expectation, repository_root};
 
 /// The store of `make run`, so that a command in a document can name it.
@@ -31,13 +31,13 @@ fn every_command_in_the_documents_prints_what_they_show() -> anyhow::Result<()> 
             .display()
             .to_string();
         let text = fs::read_to_string(&path).with_context(|| name.clone())?;
-        let blocks = runnable_blocks(&Document::parse(&text)).with_context(|| name.clone())?;
+        let steps = runnable_steps(&Document::parse(&text)).with_context(|| name.clone())?;
         ensure!(
-            name != "README.md" || !blocks.is_empty(),
+            name != "README.md" || !steps.is_empty(),
             "README.md shows no command to run"
         );
-        if !blocks.is_empty() {
-            failures.push_str(&run(&name, &blocks).with_context(|| name.clone())?);
+        if !steps.is_empty() {
+            failures.push_str(&run(&name, &steps).with_context(|| name.clone())?);
         }
     }
     ensure!(
@@ -63,12 +63,30 @@ fn documents() -> anyhow::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Returns the blocks to run, and refuses blocks that would show commands without running them.
-fn runnable_blocks(document: &Document) -> anyhow::Result<Vec<Block>> {
-    let mut blocks = Vec::new();
+/// Returns the commands to run, and refuses blocks that would show commands without running them.
+fn runnable_steps(document: &Document) -> anyhow::Result<Vec<Step>> {
+    let mut steps: Vec<Step> = Vec::new();
+    let mut awaits_output = false;
     for block in &document.blocks {
+        let follows_command = std::mem::take(&mut awaits_output);
         match block.info.as_str() {
-            "console" => blocks.push(block.clone()),
+            "console" => steps.extend(block.steps()?),
+            // The whole block is one command, ready to be pasted; what it prints stands in the block behind it.
+            "sh" => {
+                steps.push(Step {
+                    line: block.line + 1,
+                    command: block.lines.join("\n"),
+                    expected: Vec::new(),
+                });
+                awaits_output = true;
+            }
+            info if info.ends_with(" output") => match steps.last_mut() {
+                Some(step) if follows_command => step.expected.clone_from(&block.lines),
+                _ => bail!(
+                    "line {}: output stands behind the ```sh block that prints it",
+                    block.line
+                ),
+            },
             "console norun" => {
                 for step in block.steps()? {
                     let program = step.command.split_whitespace().next().unwrap_or_default();
@@ -79,18 +97,18 @@ fn runnable_blocks(document: &Document) -> anyhow::Result<Vec<Block>> {
                     );
                 }
             }
-            "sh" | "bash" | "shell" | "shell-session" => bail!(
-                "line {}: write commands in a ```console block, so that they are tested",
+            "bash" | "shell" | "shell-session" => bail!(
+                "line {}: write commands in a ```sh or ```console block, so that they are tested",
                 block.line
             ),
             _ => {}
         }
     }
-    Ok(blocks)
+    Ok(steps)
 }
 
-/// Runs the blocks of one document against a server of its own. Returns what went wrong, for a person to read.
-fn run(name: &str, blocks: &[Block]) -> anyhow::Result<String> {
+/// Runs the commands of one document against a server of its own. Returns what went wrong, for a person to read.
+fn run(name: &str, steps: &[Step]) -> anyhow::Result<String> {
     let server = Server::start(Options::default().demo().store(DEMO_STORE))?;
     let host = server.address().trim_start_matches("http://").to_owned();
     let token = server.token("datahub")?;
@@ -103,28 +121,26 @@ fn run(name: &str, blocks: &[Block]) -> anyhow::Result<String> {
         ],
     )?;
     let mut failures = String::new();
-    for block in blocks {
-        for step in block.steps()? {
-            let command = step.command.replace(DOCUMENTED_ADDRESS, &host);
-            let outcome = shell
-                .run(&command)
-                .with_context(|| format!("line {}: {}", step.line, step.command))?;
-            let expected = step.expected.join("\n");
-            let printed = outcome.output.replace(&host, DOCUMENTED_ADDRESS);
-            if let Some(difference) = expectation::difference(&expected, &printed) {
-                write!(
-                    failures,
-                    "\n{name}:{}: {}\n{difference}",
-                    step.line, step.command
-                )?;
-            } else if outcome.status != 0 && expected.is_empty() {
-                // A failure that the document shows has a message; a silent one is a mistake.
-                write!(
-                    failures,
-                    "\n{name}:{}: {}\nended with status {}\n",
-                    step.line, step.command, outcome.status
-                )?;
-            }
+    for step in steps {
+        let command = step.command.replace(DOCUMENTED_ADDRESS, &host);
+        let outcome = shell
+            .run(&command)
+            .with_context(|| format!("line {}: {}", step.line, step.command))?;
+        let expected = step.expected.join("\n");
+        let printed = outcome.output.replace(&host, DOCUMENTED_ADDRESS);
+        if let Some(difference) = expectation::difference(&expected, &printed) {
+            write!(
+                failures,
+                "\n{name}:{}: {}\n{difference}",
+                step.line, step.command
+            )?;
+        } else if outcome.status != 0 && expected.is_empty() {
+            // A failure that the document shows has a message; a silent one is a mistake.
+            write!(
+                failures,
+                "\n{name}:{}: {}\nended with status {}\n",
+                step.line, step.command, outcome.status
+            )?;
         }
     }
     if !failures.is_empty() {

@@ -2,8 +2,8 @@
 //!
 //! [`Catalog::apply`] checks each proposal by itself first ([`prepare`]), outside of any transaction. Then, in
 //! one transaction, it reads what the list touches in one go, works through the list in order against that
-//! state and what the list has changed so far ([`batch`]), and hands all writes to the store at once. An error
-//! anywhere leaves nothing behind.
+//! state and what the list has changed so far ([`batch`]), and hands its writes to the store: at the end, or
+//! earlier where an item asks what only the store can answer. An error anywhere leaves nothing behind.
 
 mod batch;
 mod prepare;
@@ -17,6 +17,9 @@ use crate::proposal::Proposal;
 use crate::{Caller, Catalog, Error};
 use batch::Batch;
 use prepare::Prepared;
+
+/// How many changes one list may hold: a list is one transaction, and others wait for it.
+const MAX_PROPOSALS: usize = 10_000;
 
 /// What a list of proposals did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -33,6 +36,12 @@ impl Catalog {
     pub async fn apply(&self, caller: &Caller, proposals: Vec<Proposal>) -> Result<Applied, Error> {
         if proposals.is_empty() {
             return Ok(Applied::default());
+        }
+        if proposals.len() > MAX_PROPOSALS {
+            return Err(Error::Invalid(format!(
+                "a list can hold {MAX_PROPOSALS} changes at most, and this one has {}: send it in parts",
+                proposals.len()
+            )));
         }
         let many = proposals.len() > 1;
         let prepared: Arc<[Prepared]> = proposals

@@ -8,9 +8,6 @@ pub struct Caller {
     actor: Urn,
 }
 
-/// The actor when authentication is switched off and nobody in particular is named.
-pub const SYSTEM_ACTOR: &str = "urn:li:corpuser:__datahub_system";
-
 impl Caller {
     pub fn new(actor: Urn) -> Self {
         Self { actor }

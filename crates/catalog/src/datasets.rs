@@ -1,5 +1,7 @@
 //! Updating several parts of a dataset at once. It attaches: what an update does not name stays as it is.
 
+use std::collections::HashMap;
+
 use docent_model::aspects::{
     AuditStamp, EditableDatasetProperties, EditableSchemaMetadata, InstitutionalMemory, Link, Other,
 };
@@ -62,19 +64,13 @@ impl Catalog {
         for (urn, update) in updates {
             urn.expect_type("dataset")?;
             Registry::get().check_urn(&urn)?;
-            let missing = format!("Failed to update {urn}. {urn} does not exist.");
             let parts = update_proposals(&urn, update)?;
             if parts.is_empty() && !self.exists(caller, std::slice::from_ref(&urn)).await?[0] {
-                return Err(Error::Invalid(missing));
+                return Err(Error::Invalid(format!(
+                    "Failed to update {urn}. {urn} does not exist."
+                )));
             }
-            proposals.extend(parts.into_iter().map(|mut proposal| {
-                let exists = Requirement::Exists {
-                    urn: urn.clone(),
-                    otherwise: missing.clone(),
-                };
-                proposal.requirements.insert(0, exists);
-                proposal
-            }));
+            proposals.extend(parts.into_iter().map(Proposal::requires_target));
         }
         self.apply(caller, proposals).await?;
         Ok(())
@@ -125,8 +121,7 @@ fn properties_proposal(urn: &Urn, update: PropertiesUpdate) -> Proposal {
         AspectName::EDITABLE_DATASET_PROPERTIES,
         move |current, stamp| {
             let mut properties = current.unwrap_or_default();
-            properties.created.get_or_insert_with(|| stamp.clone());
-            properties.last_modified = Some(stamp.clone());
+            properties.stamp(stamp);
             properties.description = Some(update.description.clone());
             if update.name.is_some() {
                 properties.name.clone_from(&update.name);
@@ -147,12 +142,13 @@ fn links_proposal(urn: &Urn, updates: Vec<LinkUpdate>) -> Result<Proposal, Error
         AspectName::INSTITUTIONAL_MEMORY,
         move |current, stamp| {
             let mut links = current.unwrap_or_default();
+            let mut at_url = HashMap::new();
+            for (at, link) in links.elements.iter().enumerate() {
+                at_url.entry(link.url.clone()).or_insert(at);
+            }
             for update in &updates {
-                let mut same_url = links
-                    .elements
-                    .iter_mut()
-                    .filter(|link| link.url == update.url);
-                if let Some(link) = same_url.next() {
+                if let Some(at) = at_url.get(&update.url) {
+                    let link = &mut links.elements[*at];
                     if let Some(description) = &update.description
                         && link.description != *description
                     {
@@ -161,6 +157,7 @@ fn links_proposal(urn: &Urn, updates: Vec<LinkUpdate>) -> Result<Proposal, Error
                     }
                     continue;
                 }
+                at_url.insert(update.url.clone(), links.elements.len());
                 links.elements.push(Link {
                     url: update.url.clone(),
                     // A link without a text of its own is shown by its address.
@@ -183,11 +180,9 @@ fn links_proposal(urn: &Urn, updates: Vec<LinkUpdate>) -> Result<Proposal, Error
 }
 
 fn columns_proposal(urn: &Urn, updates: Vec<ColumnUpdate>) -> Result<Proposal, Error> {
-    let requirements: Vec<Requirement> = updates
+    let field_paths = updates
         .iter()
-        .map(|update| Requirement::HasColumn {
-            field_path: update.field_path.clone(),
-        })
+        .map(|update| update.field_path.clone())
         .collect();
     let updates = updates
         .into_iter()
@@ -196,15 +191,15 @@ fn columns_proposal(urn: &Urn, updates: Vec<ColumnUpdate>) -> Result<Proposal, E
             Ok((update.field_path, update.description, tags))
         })
         .collect::<Result<Vec<_>, Error>>()?;
-    let mut proposal = Proposal::edit::<EditableSchemaMetadata, _>(
+    let proposal = Proposal::edit::<EditableSchemaMetadata, _>(
         urn.clone(),
         AspectName::EDITABLE_SCHEMA_METADATA,
         move |current, stamp| {
             let mut columns = current.unwrap_or_default();
-            columns.created.get_or_insert_with(|| stamp.clone());
-            columns.last_modified = Some(stamp.clone());
-            for (field_path, description, tags) in &updates {
-                let column = columns.field_mut(field_path);
+            columns.stamp(stamp);
+            let paths = updates.iter().map(|(field_path, ..)| field_path.as_str());
+            for (at, (_, description, tags)) in columns.positions(paths).into_iter().zip(&updates) {
+                let column = &mut columns.editable_schema_field_info[at];
                 if description.is_some() {
                     column.description.clone_from(description);
                 }
@@ -215,8 +210,7 @@ fn columns_proposal(urn: &Urn, updates: Vec<ColumnUpdate>) -> Result<Proposal, E
             Ok(columns)
         },
     );
-    proposal.requirements = requirements;
-    Ok(proposal)
+    Ok(proposal.requires(Requirement::HasColumns { field_paths }))
 }
 
 fn owners_proposal(urn: &Urn, owners: Vec<NewOwner>) -> Result<Proposal, Error> {

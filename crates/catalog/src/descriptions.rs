@@ -18,22 +18,27 @@ impl Catalog {
         description: &str,
     ) -> Result<(), Error> {
         let Some(column) = column else {
-            let proposal = entity_description(target, description)?;
-            self.apply(caller, vec![existing(proposal)]).await?;
+            let proposal = entity_description(target, description)?.requires_target();
+            self.apply(caller, vec![proposal]).await?;
             return Ok(());
         };
         let proposal = column_description(target, column, description)?;
-        let Err(error) = self.apply(caller, vec![existing(proposal)]).await else {
-            return Ok(());
+        let no_column = match self.apply(caller, vec![proposal]).await {
+            Ok(_) => return Ok(()),
+            Err(error @ Error::NoColumn(_)) => error,
+            Err(error) => return Err(error),
         };
         // A column may be known under a sibling only, such as the model that builds the table.
         for sibling in self.siblings(caller, target).await? {
             let proposal = column_description(&sibling, column, description)?;
-            if self.apply(caller, vec![existing(proposal)]).await.is_ok() {
-                return Ok(());
+            match self.apply(caller, vec![proposal]).await {
+                Ok(_) => return Ok(()),
+                // This sibling does not exist, or has no such column either.
+                Err(Error::Invalid(_) | Error::NoColumn(_)) => {}
+                Err(error) => return Err(error),
             }
         }
-        Err(error)
+        Err(no_column)
     }
 
     /// Datasets that stand for the same thing on another platform.
@@ -54,16 +59,6 @@ impl Catalog {
     }
 }
 
-/// Whether the target is there at all comes before every other requirement.
-fn existing(mut proposal: Proposal) -> Proposal {
-    let urn = proposal.urn.clone();
-    let otherwise = format!("Failed to update {urn}. {urn} does not exist.");
-    proposal
-        .requirements
-        .insert(0, Requirement::Exists { urn, otherwise });
-    proposal
-}
-
 fn column_description(target: &Urn, column: &str, description: &str) -> Result<Proposal, Error> {
     if target.entity_type() != "dataset" {
         return Err(Error::Invalid(format!(
@@ -76,15 +71,15 @@ fn column_description(target: &Urn, column: &str, description: &str) -> Result<P
         AspectName::EDITABLE_SCHEMA_METADATA,
         move |current, stamp| {
             let mut columns = current.unwrap_or_default();
-            columns.created.get_or_insert_with(|| stamp.clone());
-            columns.last_modified = Some(stamp.clone());
+            columns.stamp(stamp);
             columns.field_mut(&field_path).description = Some(description.clone());
             Ok(columns)
         },
     )
-    .requires(Requirement::HasColumn {
-        field_path: column.to_owned(),
-    }))
+    .requires(Requirement::HasColumns {
+        field_paths: vec![column.to_owned()],
+    })
+    .requires_target())
 }
 
 fn entity_description(target: &Urn, description: &str) -> Result<Proposal, Error> {
@@ -95,8 +90,7 @@ fn entity_description(target: &Urn, description: &str) -> Result<Proposal, Error
             AspectName::EDITABLE_DATASET_PROPERTIES,
             move |current, stamp| {
                 let mut properties = current.unwrap_or_default();
-                properties.created.get_or_insert_with(|| stamp.clone());
-                properties.last_modified = Some(stamp.clone());
+                properties.stamp(stamp);
                 properties.description = Some(text.clone());
                 Ok(properties)
             },

@@ -46,6 +46,11 @@ impl Catalog {
     /// Creates a domain, with its owners, and returns its URN.
     pub async fn create_domain(&self, caller: &Caller, new: NewDomain) -> Result<Urn, Error> {
         let id = new.id.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
+        if id.starts_with("urn:") {
+            return Err(Error::Invalid(format!(
+                "input.id is '{id}': give the id alone, the URN is made of it"
+            )));
+        }
         let urn = Urn::new("domain", &id)?;
         Registry::get().check_urn(&urn)?;
         if new.name.trim().is_empty() {
@@ -135,8 +140,8 @@ impl Catalog {
                     format!("Failed to update resource with urn {entity}. Entity does not exist.");
                 proposal = proposal.requires_existing(entity, missing);
                 if let Some(column) = column {
-                    proposal = proposal.requires(Requirement::HasColumn {
-                        field_path: column.clone(),
+                    proposal = proposal.requires(Requirement::HasColumns {
+                        field_paths: vec![column.clone()],
                     });
                 }
                 Ok(proposal)
@@ -212,10 +217,7 @@ impl Catalog {
                 Ok(display)
             },
         )
-        .requires_existing(
-            urn,
-            format!("Failed to update {urn}. {urn} does not exist."),
-        );
+        .requires_target();
         self.apply(caller, vec![proposal]).await?;
         Ok(())
     }

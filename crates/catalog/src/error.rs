@@ -14,6 +14,9 @@ pub enum Error {
     /// An aspect's payload is wrong. A case of its own because REST clients expect 422 for it.
     #[error("{0}")]
     InvalidAspect(String),
+    /// The dataset has no such column. A case of its own because a sibling may have it.
+    #[error("{0}")]
+    NoColumn(String),
     #[error("{0}")]
     Forbidden(String),
     /// The request is right but contradicts what is stored.
@@ -42,7 +45,7 @@ pub struct Code {
 impl Error {
     pub fn code(&self) -> Code {
         let (number, name) = match self {
-            Self::Invalid(_) | Self::InvalidAspect(_) => (400, "BAD_REQUEST"),
+            Self::Invalid(_) | Self::InvalidAspect(_) | Self::NoColumn(_) => (400, "BAD_REQUEST"),
             Self::Forbidden(_) => (403, "UNAUTHORIZED"),
             Self::NotFound(_) => (404, "NOT_FOUND"),
             Self::Conflict(_) => (409, "CONFLICT"),

@@ -3,7 +3,7 @@
 //! A hook is a pure function from the stored and the proposed value to the value that is stored. To add one:
 //! a function here and a line in [`normalise`].
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use docent_model::aspects::{DomainAssociation, Domains, InstitutionalMemory};
 use docent_model::{AspectName, Urn};
@@ -106,19 +106,20 @@ fn keep_domains_in_step(proposed: Domains, stored: Domains) -> Result<Domains, E
 
 /// An association for each domain: the stored one where there is one.
 fn associations_for(domains: &[Urn], known: &[DomainAssociation]) -> Vec<DomainAssociation> {
+    let mut stored = HashMap::with_capacity(known.len());
+    for association in known {
+        stored.entry(&association.domain).or_insert(association);
+    }
     let mut seen = HashSet::new();
     domains
         .iter()
         .filter(|domain| seen.insert(*domain))
-        .map(|domain| {
-            known
-                .iter()
-                .find(|association| association.domain == *domain)
-                .cloned()
-                .unwrap_or_else(|| DomainAssociation {
-                    domain: domain.clone(),
-                    other: serde_json::Map::new(),
-                })
+        .map(|domain| match stored.get(domain) {
+            Some(association) => (*association).clone(),
+            None => DomainAssociation {
+                domain: domain.clone(),
+                other: serde_json::Map::new(),
+            },
         })
         .collect()
 }

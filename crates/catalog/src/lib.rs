@@ -18,6 +18,7 @@ pub mod descriptions;
 pub mod domains;
 mod error;
 mod hooks;
+mod ingest;
 pub mod links;
 pub mod names;
 mod proposal;
@@ -30,7 +31,8 @@ use docent_model::{Clock, EpochMillis};
 use docent_store::Store;
 
 pub use apply::Applied;
-pub use caller::{Caller, SYSTEM_ACTOR};
+pub use caller::Caller;
+pub use docent_model::aspects::SYSTEM_ACTOR;
 pub use docent_store::{AspectKey, Page, Related, StoredAspect};
 pub use error::{Code, Error};
 pub use proposal::{Change, Proposal, Requirement};

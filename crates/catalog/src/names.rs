@@ -16,8 +16,7 @@ impl Catalog {
                 "the new name is empty: send one with letters in it",
             ));
         }
-        let missing = format!("Failed to update {urn}. {urn} does not exist.");
-        let proposal = rename(urn, name.to_owned())?.requires_existing(urn, missing);
+        let proposal = rename(urn, name.to_owned())?.requires_target();
         self.apply(caller, vec![proposal]).await?;
         Ok(())
     }
@@ -40,8 +39,7 @@ fn rename(urn: &Urn, name: String) -> Result<Proposal, Error> {
             AspectName::EDITABLE_DATASET_PROPERTIES,
             move |current, stamp| {
                 let mut properties = current.unwrap_or_default();
-                properties.created.get_or_insert_with(|| stamp.clone());
-                properties.last_modified = Some(stamp.clone());
+                properties.stamp(stamp);
                 properties.name = Some(name.clone());
                 Ok(properties)
             },

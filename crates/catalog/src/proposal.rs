@@ -76,8 +76,8 @@ pub enum Requirement {
     Exists { urn: Urn, otherwise: String },
     /// The entity does not exist yet; `otherwise` is said if it does.
     IsNew { otherwise: String },
-    /// The dataset has a schema with this column.
-    HasColumn { field_path: String },
+    /// The dataset has a schema with these columns.
+    HasColumns { field_paths: Vec<String> },
     /// The new name of a placed entity is not taken by another one below the same parent. Looked at after the
     /// change, and only if name or parent have changed.
     UniqueSiblingName { otherwise: fn(&str) -> String },
@@ -124,6 +124,16 @@ impl Proposal {
     #[must_use]
     pub fn requires(mut self, requirement: Requirement) -> Self {
         self.requirements.push(requirement);
+        self
+    }
+
+    /// Requires before everything else that the entity to change is there.
+    #[must_use]
+    pub fn requires_target(mut self) -> Self {
+        let urn = self.urn.clone();
+        let otherwise = format!("Failed to update {urn}. {urn} does not exist.");
+        self.requirements
+            .insert(0, Requirement::Exists { urn, otherwise });
         self
     }
 

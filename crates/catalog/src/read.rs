@@ -5,7 +5,24 @@ use docent_store::{AspectKey, Page, Related, StoredAspect, version};
 
 use crate::{Caller, Catalog, Error};
 
+/// Aspects that hold secrets, or what secrets are checked with.
+const SECRET_ASPECTS: [&str; 4] = [
+    "corpUserCredentials",
+    "dataHubAccessTokenInfo",
+    "dataHubConnectionDetails",
+    "dataHubSecretValue",
+];
+
+/// More names in one question are a mistake: the registry has about as many relationships.
+const MAX_RELATIONSHIP_NAMES: usize = 100;
+
 impl Catalog {
+    /// Whether an aspect is never shown as it is stored, whoever asks. [`Catalog::read`] and its kin do not
+    /// look at this: doors that show whole aspects must.
+    pub fn is_secret(aspect: AspectName) -> bool {
+        SECRET_ASPECTS.contains(&aspect.as_str())
+    }
+
     /// The latest version of each aspect, in the order of the keys, from one snapshot.
     pub async fn read(
         &self,
@@ -65,18 +82,38 @@ impl Catalog {
         Ok(rows.iter().map(Option::is_some).collect())
     }
 
-    /// The entities that one entity points at, or that point at it, by the names of their relationships.
+    /// For each entity those that it points at, or that point at it, by the names of their relationships; no
+    /// names mean all. A name that no relationship has finds nothing.
     pub async fn relationships(
         &self,
         _caller: &Caller,
-        urn: &Urn,
+        urns: &[Urn],
         outgoing: bool,
         names: &[&str],
         start: usize,
         count: usize,
-    ) -> Result<Page<Related>, Error> {
+    ) -> Result<Vec<Page<Related>>, Error> {
+        if names.len() > MAX_RELATIONSHIP_NAMES {
+            return Err(Error::Invalid(format!(
+                "{} relationships are named: at most {MAX_RELATIONSHIP_NAMES} can be, and none means all",
+                names.len()
+            )));
+        }
+        let known: Vec<&str> = names
+            .iter()
+            .filter_map(|name| Registry::get().relationship(name))
+            .collect();
+        if known.is_empty() && !names.is_empty() {
+            let nothing = || Page {
+                total: 0,
+                items: Vec::new(),
+            };
+            return Ok(urns.iter().map(|_| nothing()).collect());
+        }
         let store = self.store();
-        Ok(store.edges_list(urn, outgoing, names, start, count).await?)
+        Ok(store
+            .edges_list(urns, outgoing, &known, start, count)
+            .await?)
     }
 
     /// Whether the store holds no entity of this type.
@@ -89,5 +126,19 @@ impl Catalog {
             .urns_list(entity.name, entity.key_aspect, None, 1)
             .await?;
         Ok(some.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_secret_aspect_is_in_the_registry() {
+        for name in SECRET_ASPECTS {
+            let aspect = Registry::get().aspect(name);
+            assert!(aspect.is_some_and(Catalog::is_secret), "{name}");
+        }
+        assert!(!Catalog::is_secret(AspectName::STATUS));
     }
 }

@@ -9,8 +9,9 @@ use std::fmt::Write as _;
 
 use docent_model::aspects::{AccessTokenInfo, Other};
 use docent_model::{AspectName, EpochMillis, Registry, Urn};
-use docent_store::{AspectKey, Page};
+use docent_store::{AspectKey, Page, StoredAspect};
 use quick_cache::sync::Cache;
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::proposal::{Change, Proposal};
@@ -21,6 +22,15 @@ const ENTITY: &str = "dataHubAccessToken";
 const PREFIX: &str = "docent_";
 /// How many tokens one listing looks at.
 const MAX_LISTED: usize = 10_000;
+/// How many tokens are read at once where all of them are looked at.
+const PAGE: usize = 1000;
+const DAY_MS: EpochMillis = 24 * 60 * 60 * 1000;
+/// How long a token lives at most that was asked for over the network.
+pub const MAX_ISSUED_TTL_MS: EpochMillis = 365 * DAY_MS;
+/// A token that ended is kept for a while, so that people see in the list why a program is no longer let in.
+const KEPT_AFTER_EXPIRY_MS: EpochMillis = DAY_MS;
+/// How many ended tokens go when a new one is made: making one stays quick.
+const MAX_REMOVED: usize = 100;
 
 /// A token to be made.
 #[derive(Debug, Clone)]
@@ -88,7 +98,8 @@ impl Default for KnownTokens {
 }
 
 impl Catalog {
-    /// Who the bearer of this secret is; `None` if it is unknown, revoked or expired.
+    /// Who the bearer of this secret is; `None` if it is unknown, revoked or expired, or if its user is gone or
+    /// suspended.
     pub async fn authenticate(&self, secret: &str) -> Result<Option<Caller>, Error> {
         let hash: [u8; 32] = Sha256::digest(secret.as_bytes()).into();
         let stamp = self.store().commit_stamp()?;
@@ -107,6 +118,10 @@ impl Catalog {
             return Ok(None);
         };
         let info = token.info;
+        if !self.is_active(&info.actor_urn).await? {
+            known.remove(&hash);
+            return Ok(None);
+        }
         known.insert(
             hash,
             KnownToken {
@@ -118,11 +133,55 @@ impl Catalog {
         Ok(alive(info.expires_at).then(|| Caller::new(info.actor_urn)))
     }
 
-    /// Makes a token. The user it speaks for is created if it is new.
+    /// Whether a user exists and is neither soft-deleted nor suspended.
+    async fn is_active(&self, user: &Urn) -> Result<bool, Error> {
+        let spec = Registry::get().check_urn(user)?;
+        let keys = [
+            spec.key_aspect,
+            AspectName::STATUS,
+            AspectName::CORP_USER_STATUS,
+        ]
+        .map(|aspect| AspectKey::new(user, aspect));
+        let rows = self.store().aspects_read(&keys).await?;
+        let [key, status, user_status] = rows.as_slice() else {
+            return Ok(false);
+        };
+        let member = |row: &Option<StoredAspect>, name: &str| {
+            let value: Value = serde_json::from_str(&row.as_ref()?.metadata).ok()?;
+            value.get(name).cloned()
+        };
+        let removed = member(status, "removed") == Some(Value::Bool(true));
+        let suspended = member(user_status, "status") == Some(Value::from("SUSPENDED"));
+        Ok(key.is_some() && !removed && !suspended)
+    }
+
+    /// Makes a token for somebody who sits at the server. The user it speaks for is created if it is new.
     pub async fn create_token(
         &self,
         caller: &Caller,
         new: NewToken,
+    ) -> Result<CreatedToken, Error> {
+        self.store_token(caller, new, false).await
+    }
+
+    /// Makes a token for somebody who asks over the network: it ends within a year, and the user it speaks
+    /// for must exist unless it is the caller.
+    pub async fn issue_token(&self, caller: &Caller, new: NewToken) -> Result<CreatedToken, Error> {
+        if new.ttl_ms.is_none_or(|ttl_ms| ttl_ms > MAX_ISSUED_TTL_MS) {
+            return Err(Error::invalid(
+                "a token made over the network lives 365 days at most: choose a shorter time, or use \
+                 'docent token create' on the server",
+            ));
+        }
+        let must_exist = new.actor != *caller.actor();
+        self.store_token(caller, new, must_exist).await
+    }
+
+    async fn store_token(
+        &self,
+        caller: &Caller,
+        new: NewToken,
+        user_must_exist: bool,
     ) -> Result<CreatedToken, Error> {
         new.actor.expect_type("corpuser")?;
         let user = Registry::get().check_urn(&new.actor)?;
@@ -148,19 +207,27 @@ impl Catalog {
             description: new.description,
             other: Other::new(),
         };
-        let text =
-            serde_json::to_string(&info).map_err(|error| Error::invalid(error.to_string()))?;
+        let urn = token_urn(&id)?;
+        let stored = info.clone();
+        let mut token = Proposal::edit::<AccessTokenInfo, _>(
+            urn.clone(),
+            AspectName::ACCESS_TOKEN_INFO,
+            move |_, _| Ok(stored.clone()),
+        );
+        if user_must_exist {
+            let missing = format!("the user {} does not exist", new.actor);
+            token = token.requires_existing(&new.actor, missing);
+        }
         let key_value = Registry::get()
             .key_aspect_value(&new.actor)
             .unwrap_or_default();
-        self.apply(
-            caller,
-            vec![
-                Proposal::upsert(new.actor, user.key_aspect, key_value.to_string()),
-                Proposal::upsert(token_urn(&id)?, AspectName::ACCESS_TOKEN_INFO, text),
-            ],
-        )
-        .await?;
+        let user = Proposal::upsert(new.actor, user.key_aspect, key_value.to_string());
+        let ended = self.long_ended(&urn).await?;
+        let removals = ended
+            .into_iter()
+            .map(|urn| Proposal::new(urn, Change::DeleteEntity));
+        let proposals = [token, user].into_iter().chain(removals).collect();
+        self.apply(caller, proposals).await?;
         Ok(CreatedToken {
             secret,
             token: Token { id, info },
@@ -175,22 +242,15 @@ impl Catalog {
         start: usize,
         count: usize,
     ) -> Result<Page<Token>, Error> {
-        let urns = self
-            .store()
-            .urns_list(ENTITY, AspectName::ACCESS_TOKEN_INFO, None, MAX_LISTED)
-            .await?;
-        let keys: Vec<AspectKey> = urns
-            .iter()
-            .map(|urn| AspectKey::new(urn, AspectName::ACCESS_TOKEN_INFO))
-            .collect();
-        let rows = self.store().aspects_read(&keys).await?;
+        let urns = self.token_urns(None, MAX_LISTED).await?;
+        let infos = self.token_infos(&urns).await?;
         let wanted =
             |found: &Urn, asked: &Option<Urn>| asked.as_ref().is_none_or(|asked| asked == found);
         let mut tokens: Vec<Token> = urns
             .iter()
-            .zip(rows)
-            .filter_map(|(urn, row)| {
-                let info = serde_json::from_str::<AccessTokenInfo>(&row?.metadata).ok()?;
+            .zip(infos)
+            .filter_map(|(urn, info)| {
+                let info = info?;
                 let matches = wanted(&info.actor_urn, &filter.actor)
                     && wanted(&info.owner_urn, &filter.owner);
                 matches.then(|| Token {
@@ -214,26 +274,84 @@ impl Catalog {
             .await
     }
 
-    /// Ends a token at once. The id may be shortened to its first characters where those are enough.
+    /// Ends a token at once.
     pub async fn revoke_token(&self, caller: &Caller, id: &str) -> Result<(), Error> {
-        let unknown = || Error::NotFound(format!("there is no token with the id {id}"));
-        if id.is_empty() {
-            return Err(unknown());
+        // What cannot be an id is not the id of any token.
+        let Ok(urn) = token_urn(id) else {
+            return Err(unknown(id));
+        };
+        let key = AspectKey::new(&urn, AspectName::ACCESS_TOKEN_INFO);
+        if self.store().aspects_read(&[key]).await? == [None] {
+            return Err(unknown(id));
         }
-        let tokens = self
-            .list_tokens(caller, &TokenFilter::default(), 0, MAX_LISTED)
-            .await?;
-        let mut matching = tokens.items.iter().filter(|token| token.id.starts_with(id));
-        let token = matching.next().ok_or_else(unknown)?;
-        if matching.next().is_some() {
-            return Err(Error::Invalid(format!(
-                "several tokens have ids that begin with {id}: give more of it"
-            )));
-        }
-        let urn = token.urn()?;
         self.apply(caller, vec![Proposal::new(urn, Change::DeleteEntity)])
             .await?;
         Ok(())
+    }
+
+    /// Ends the token whose id begins like this, if there is exactly one: for people who type.
+    pub async fn revoke_token_by_prefix(&self, caller: &Caller, prefix: &str) -> Result<(), Error> {
+        if prefix.is_empty() {
+            return Err(unknown(prefix));
+        }
+        let mut found: Option<Urn> = None;
+        let mut after = None;
+        loop {
+            let urns = self.token_urns(after.as_ref(), PAGE).await?;
+            for urn in urns.iter().filter(|urn| urn.key().starts_with(prefix)) {
+                if found.replace(urn.clone()).is_some() {
+                    return Err(Error::Invalid(format!(
+                        "several tokens have ids that begin with {prefix}: give more of it"
+                    )));
+                }
+            }
+            if urns.len() < PAGE {
+                break;
+            }
+            after = urns.into_iter().last();
+        }
+        let urn = found.ok_or_else(|| unknown(prefix))?;
+        self.revoke_token(caller, urn.key()).await
+    }
+
+    /// Tokens that ended long ago. Looks at a page of tokens behind `from`: as ids are random, every token
+    /// has its turn sooner or later.
+    async fn long_ended(&self, from: &Urn) -> Result<Vec<Urn>, Error> {
+        let mut urns = self.token_urns(Some(from), PAGE).await?;
+        if urns.len() < PAGE {
+            let first = self.token_urns(None, PAGE - urns.len()).await?;
+            urns.extend(first.into_iter().take_while(|urn| urn < from));
+        }
+        let before = self.now_ms().saturating_sub(KEPT_AFTER_EXPIRY_MS);
+        let long_ended = |info: &AccessTokenInfo| info.expires_at.is_some_and(|end| end < before);
+        let infos = self.token_infos(&urns).await?;
+        Ok(urns
+            .into_iter()
+            .zip(infos)
+            .filter(|(_, info)| info.as_ref().is_some_and(long_ended))
+            .map(|(urn, _)| urn)
+            .take(MAX_REMOVED)
+            .collect())
+    }
+
+    async fn token_urns(&self, after: Option<&Urn>, limit: usize) -> Result<Vec<Urn>, Error> {
+        Ok(self
+            .store()
+            .urns_list(ENTITY, AspectName::ACCESS_TOKEN_INFO, after, limit)
+            .await?)
+    }
+
+    /// What is stored about each token; `None` where it is gone or cannot be read.
+    async fn token_infos(&self, urns: &[Urn]) -> Result<Vec<Option<AccessTokenInfo>>, Error> {
+        let keys: Vec<AspectKey> = urns
+            .iter()
+            .map(|urn| AspectKey::new(urn, AspectName::ACCESS_TOKEN_INFO))
+            .collect();
+        let rows = self.store().aspects_read(&keys).await?;
+        Ok(rows
+            .into_iter()
+            .map(|row| serde_json::from_str(&row?.metadata).ok())
+            .collect())
     }
 
     async fn token_by_id(&self, id: &str) -> Result<Option<Token>, Error> {
@@ -246,6 +364,10 @@ impl Catalog {
             })
         }))
     }
+}
+
+fn unknown(id: &str) -> Error {
+    Error::NotFound(format!("there is no token with the id {id}"))
 }
 
 fn token_urn(id: &str) -> Result<Urn, Error> {

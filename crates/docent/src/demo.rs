@@ -27,7 +27,7 @@ pub(crate) async fn prepare(catalog: &Catalog) -> Result<String> {
     let system = Caller::new(Urn::parse(SYSTEM_ACTOR)?);
     if catalog.has_none(&system, "dataset").await? {
         catalog
-            .apply(&system, proposals()?)
+            .ingest(&system, proposals()?)
             .await
             .context("the sample catalog could not be stored")?;
     } else {

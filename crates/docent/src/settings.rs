@@ -32,7 +32,8 @@ pub(crate) struct ServeFlags {
     #[arg(long, env = "DOCENT_AUTH", value_name = "on|off")]
     auth: Option<Switch>,
     /// Fill an empty store with a sample catalog, and print a token
-    #[arg(long, env = "DOCENT_DEMO", num_args = 0..=1, default_missing_value = "true", value_name = "true|false")]
+    #[arg(long, env = "DOCENT_DEMO", num_args = 0..=1, default_missing_value = "true", value_name = "true|false",
+          value_parser = clap::builder::BoolishValueParser::new())]
     demo: Option<bool>,
     /// What to log, for example info or docent=debug [default: info]
     #[arg(long, env = "DOCENT_LOG", value_name = "FILTER")]

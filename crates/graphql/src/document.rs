@@ -152,6 +152,11 @@ impl Document {
         }
     }
 
+    /// The text as it was sent.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Line and column of an offset in the parsed text, in terms of the text as it was sent.
     pub(crate) fn position(&self, offset: usize) -> Position {
         position(&self.text, &self.added, offset)

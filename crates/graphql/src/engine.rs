@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 
 use crate::document::Document;
 use crate::error::{self, Classification, RequestError};
-use crate::execute::{self, Scope};
+use crate::execute::{self, Budget, Scope};
 use crate::input;
-use crate::introspect::Answer;
+use crate::introspect::Answers;
 use crate::limits::Limits;
 use crate::plan::Compiler;
 use crate::resolve::{Context, Resolvers};
@@ -38,6 +38,7 @@ pub struct Engine {
     schema: Schema,
     limits: Limits,
     documents: Cache<Box<str>, Arc<Document>, DocumentWeight>,
+    answers: Answers,
 }
 
 #[derive(Debug, Clone)]
@@ -66,6 +67,7 @@ impl Engine {
             schema,
             limits,
             documents: Cache::with_weighter(CACHE_DOCUMENTS, CACHE_BYTES, DocumentWeight),
+            answers: Answers::default(),
         }
     }
 
@@ -125,29 +127,33 @@ impl Engine {
         let plan = operation.plan(&compiler, self.limits);
         plan.cost
             .check(self.limits, &values)
-            .map_err(|error| vec![error])?;
+            .map_err(|exceeded| vec![exceeded.into()])?;
         let Some(root) = &plan.root else {
             return Err(vec![RequestError::new(
                 Classification::ExecutionAborted,
                 "The operation cannot be executed.",
             )]);
         };
-        let mut scratch = Answer::new();
-        let nothing = Answer::new();
         let answer = match &plan.introspection {
-            Some(introspection) => introspection
-                .answer(&compiler, &document, &values, &mut scratch)
-                .map_err(|error| vec![error])?,
-            None => &nothing,
+            Some(introspection) => {
+                introspection
+                    .check(self.limits)
+                    .map_err(|exceeded| vec![exceeded.into()])?;
+                self.answers
+                    .answer(&compiler, &document, &values)
+                    .map_err(|error| vec![error])?
+            }
+            None => Arc::default(),
         };
         let scope = Scope {
             context,
             document: &document,
             compiler: &compiler,
             values: &values,
-            answer,
+            answer: &answer,
         };
-        Ok(execute::execute(scope, root).await)
+        let budget = Budget::new(self.limits);
+        Ok(execute::execute(scope, root, budget).await)
     }
 
     /// The parsed document of a text. Texts that are not valid are not kept.

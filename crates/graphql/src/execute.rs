@@ -5,6 +5,7 @@
 //! store calls is the number of levels, whatever the number of entities. When everything is there, the reply is
 //! written depth first, in the order of the selection.
 
+mod budget;
 mod levels;
 mod loaded;
 mod scalar;
@@ -24,7 +25,9 @@ use crate::plan::{Compiler, FieldKind, FieldPlan, ObjectPlan, Selection, ValuePl
 use crate::resolve::{Context, RootResolver};
 use crate::schema::source::Source;
 use levels::Levels;
-use write::{Nothing, Writer};
+use write::{Unwritten, Writer};
+
+pub(crate) use budget::Budget;
 
 /// Everything that stays the same while a request is executed.
 #[derive(Debug, Clone, Copy)]
@@ -47,20 +50,29 @@ enum RootValue {
 }
 
 /// Executes a plan and returns the whole reply.
-pub(crate) async fn execute<'r>(scope: Scope<'r>, root: &'r ObjectPlan) -> Vec<u8> {
+pub(crate) async fn execute<'r>(
+    scope: Scope<'r>,
+    root: &'r ObjectPlan,
+    mut budget: Budget,
+) -> Vec<u8> {
     // The common reply has no errors, so it is written as one; only an error makes us put it together anew.
     const HEAD: &[u8] = b"{\"data\":";
     let mut out = Vec::with_capacity(1024);
     out.extend_from_slice(HEAD);
     let mut errors = Vec::new();
+    let budget = &mut budget;
     let written = if scope.compiler.operation.kind() == OperationType::Mutation {
-        mutate(scope, root, &mut out, &mut errors).await
+        mutate(scope, root, &mut out, &mut errors, budget).await
     } else {
-        query(scope, root, &mut out, &mut errors).await
+        query(scope, root, &mut out, &mut errors, budget).await
     };
-    if written.is_err() {
-        out.truncate(HEAD.len());
-        out.extend_from_slice(b"null");
+    match written {
+        Ok(()) => {}
+        Err(Unwritten::Nothing) => {
+            out.truncate(HEAD.len());
+            out.extend_from_slice(b"null");
+        }
+        Err(Unwritten::Exceeded(exceeded)) => return error::refuse(&[exceeded.into()]),
     }
     if errors.is_empty() {
         out.extend_from_slice(b",\"extensions\":{}}");
@@ -75,27 +87,28 @@ async fn query<'r>(
     root: &'r ObjectPlan,
     out: &mut Vec<u8>,
     errors: &mut Vec<FieldError>,
-) -> Result<(), Nothing> {
+    budget: &mut Budget,
+) -> Result<(), Unwritten> {
     let mut values = Vec::with_capacity(root.fields.len());
     for field in &root.fields {
         values.push(resolve(scope, field).await);
     }
     let mut levels = Levels::new(scope);
     for (field, value) in root.fields.iter().zip(&values) {
-        levels.start(field, value);
+        levels.start(field, value, budget)?;
     }
-    levels.load().await;
+    levels.load(budget).await?;
     let loaded = levels.into_loaded();
     out.push(b'{');
     for (index, (field, value)) in root.fields.iter().zip(&values).enumerate() {
         if index > 0 {
             out.push(b',');
         }
-        let mut writer = Writer::new(scope, &loaded, out, errors);
+        let mut writer = Writer::new(scope, &loaded, out, errors, budget);
         writer.root_field(&root.ty, field, value)?;
     }
     out.push(b'}');
-    Ok(())
+    Ok(budget.reply(out.len())?)
 }
 
 /// The fields of a mutation are executed one after another, each with everything below it: what the second
@@ -105,22 +118,23 @@ async fn mutate<'r>(
     root: &'r ObjectPlan,
     out: &mut Vec<u8>,
     errors: &mut Vec<FieldError>,
-) -> Result<(), Nothing> {
+    budget: &mut Budget,
+) -> Result<(), Unwritten> {
     out.push(b'{');
     for (index, field) in root.fields.iter().enumerate() {
         let value = resolve(scope, field).await;
         let mut levels = Levels::new(scope);
-        levels.start(field, &value);
-        levels.load().await;
+        levels.start(field, &value, budget)?;
+        levels.load(budget).await?;
         let loaded = levels.into_loaded();
         if index > 0 {
             out.push(b',');
         }
-        let mut writer = Writer::new(scope, &loaded, out, errors);
+        let mut writer = Writer::new(scope, &loaded, out, errors, budget);
         writer.root_field(&root.ty, field, &value)?;
     }
     out.push(b'}');
-    Ok(())
+    Ok(budget.reply(out.len())?)
 }
 
 async fn resolve(scope: Scope<'_>, field: &FieldPlan) -> RootValue {

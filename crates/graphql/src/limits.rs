@@ -1,8 +1,9 @@
-//! How much one operation may ask for.
+//! How much one operation may ask for, and how much executing it may take.
 //!
 //! Depth is the number of fields inside of each other. Complexity is the number of selected fields, fragments
 //! counted where they are spread, plus the length of every list that is given as an argument named `input`.
-//! Introspection is free: it has a limit of its own.
+//! `__typename` is free, as clients add it everywhere. Questions about the schema count like all others, and by what
+//! they make of the schema besides (`introspect::weight`).
 
 use std::collections::HashMap;
 
@@ -18,15 +19,69 @@ use crate::input::{Variable, VariableValues};
 pub struct Limits {
     pub depth: u64,
     pub complexity: u64,
+    /// Root fields that ask about the schema.
+    pub schema_questions: u64,
+    /// Values in the answers to them, as far as that can be told in advance.
+    pub schema_values: u64,
+    /// Entities that are loaded, counted once for each place of the query they occur at.
+    pub visited: u64,
+    /// Values that are looked at, while loading and while writing.
+    pub values: u64,
+    /// Metadata held at once: rows of the store and what resolvers made.
+    pub loaded_bytes: u64,
+    pub reply_bytes: u64,
 }
 
 impl Default for Limits {
-    /// DataHub's own limits, so that whatever it executes is executed here.
+    /// Depth, complexity and visited entities are DataHub's own limits, so that whatever it executes is executed
+    /// here. The others are far above what its clients ask for: their largest replies have some megabytes, and the
+    /// introspection query of the usual tools asks for some 90,000 values.
     fn default() -> Self {
         Self {
             depth: 50,
             complexity: 2000,
+            schema_questions: 4,
+            schema_values: 400_000,
+            visited: 20_000,
+            values: 10_000_000,
+            loaded_bytes: 256 * 1024 * 1024,
+            reply_bytes: 64 * 1024 * 1024,
         }
+    }
+}
+
+/// More than a limit allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Exceeded {
+    what: &'static str,
+    actual: u64,
+    allowed: u64,
+}
+
+impl Exceeded {
+    pub(crate) fn check(what: &'static str, actual: u64, allowed: u64) -> Result<(), Self> {
+        if actual > allowed {
+            return Err(Self {
+                what,
+                actual,
+                allowed,
+            });
+        }
+        Ok(())
+    }
+}
+
+impl From<Exceeded> for RequestError {
+    fn from(exceeded: Exceeded) -> Self {
+        let Exceeded {
+            what,
+            actual,
+            allowed,
+        } = exceeded;
+        Self::new(
+            Classification::ExecutionAborted,
+            format!("maximum {what} exceeded {actual} > {allowed}"),
+        )
     }
 }
 
@@ -40,29 +95,15 @@ pub(crate) struct Cost {
 }
 
 impl Cost {
-    pub(crate) fn check(
-        &self,
-        limits: Limits,
-        values: &VariableValues,
-    ) -> Result<(), RequestError> {
+    pub(crate) fn check(&self, limits: Limits, values: &VariableValues) -> Result<(), Exceeded> {
         let mut complexity = self.complexity;
         for (times, value) in self.lists.iter().zip(values) {
             if let Some(serde_json::Value::Array(items)) = value {
                 complexity = complexity.saturating_add(times.saturating_mul(items.len() as u64));
             }
         }
-        let refuse = |what, actual: u64, allowed: u64| {
-            Err(RequestError::new(
-                Classification::ExecutionAborted,
-                format!("maximum query {what} exceeded {actual} > {allowed}"),
-            ))
-        };
-        if complexity > limits.complexity {
-            return refuse("complexity", complexity, limits.complexity);
-        }
-        if self.depth > limits.depth {
-            return refuse("depth", self.depth, limits.depth);
-        }
+        Exceeded::check("query complexity", complexity, limits.complexity)?;
+        Exceeded::check("query depth", self.depth, limits.depth)?;
         Ok(())
     }
 
@@ -105,7 +146,7 @@ impl<'d> Counter<'d> {
             }
             match selection {
                 Selection::Field(field) => {
-                    if !field.name.starts_with("__") {
+                    if field.name != "__typename" {
                         let mut cost = self.cost(&field.selection_set);
                         cost.depth += 1;
                         cost.complexity = cost.complexity.saturating_add(1);

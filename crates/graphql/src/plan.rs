@@ -182,13 +182,14 @@ impl<'c> Compiler<'c> {
             }
             _ => None,
         };
-        let asks_schema = root
+        let questions = root
             .iter()
             .flat_map(|root| &root.fields)
-            .any(|field| matches!(field.kind, FieldKind::Introspection));
+            .filter(|field| matches!(field.kind, FieldKind::Introspection))
+            .count();
         Plan {
             cost,
-            introspection: asks_schema.then(Introspection::default),
+            introspection: (questions > 0).then(|| Introspection::new(self, questions)),
             root,
         }
     }

@@ -5,8 +5,8 @@
 //! and a string in a field of an entity type is a URN that the executor follows. So a resolver never loads what
 //! its caller did not select, and never asks what was selected.
 //!
-//! To add one: write an `async fn` with the signature of [`Resolvers::query`] or [`Resolvers::entity_field`] and
-//! register it under the name that the schema uses.
+//! To add one: write an `async fn` with the signature of [`Resolvers::query`] or [`Resolvers::entity_field`], or a
+//! plain function for [`Resolvers::computed`], and register it under the name that the schema uses.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,7 +16,6 @@ use docent_catalog::{Caller, Catalog, Error, StoredAspect};
 use docent_model::{AspectName, Registry, Urn};
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
-use serde::de::value::MapDeserializer;
 use serde_json::Value;
 
 /// What every resolver may use: the catalog, and who asks.
@@ -57,14 +56,7 @@ impl<'a> Args<'a> {
             .map(|(_, value)| &**value)
     }
 
-    /// Reads all arguments into a struct whose members have the arguments' names
-    /// (`#[serde(rename_all = "camelCase")]`). Texts may be borrowed.
-    pub fn parse<'b, T: Deserialize<'b>>(&'b self) -> Result<T, Error> {
-        let members = self.items.iter().map(|(name, value)| (*name, &**value));
-        T::deserialize(MapDeserializer::new(members)).map_err(unusable)
-    }
-
-    /// Reads one argument; an absent one reads like null.
+    /// Reads one argument; an absent one reads like null. Texts may be borrowed.
     pub fn member<'b, T: Deserialize<'b>>(&'b self, name: &str) -> Result<T, Error> {
         T::deserialize(self.get(name).unwrap_or(&Value::Null)).map_err(unusable)
     }
@@ -133,20 +125,6 @@ impl<'a> EntityView<'a> {
     /// All rows that were loaded for `needs`, with `needs: ["*"]` all latest aspects of the entity.
     pub fn aspects(&self) -> &'a [(AspectName, &'a StoredAspect)] {
         self.rows
-    }
-
-    /// Reads an aspect into a struct. A row that does not fit reads as an error of this one field.
-    pub fn parse<T: Deserialize<'a>>(&self, aspect: AspectName) -> Result<Option<T>, Error> {
-        self.aspect(aspect)
-            .map(|row| {
-                serde_json::from_str(&row.metadata).map_err(|error| {
-                    Error::Invalid(format!(
-                        "the stored aspect {aspect} of {} cannot be read: {error}",
-                        self.urn
-                    ))
-                })
-            })
-            .transpose()
     }
 }
 
@@ -323,15 +301,47 @@ impl Resolvers {
     /// The function behind every `@resolve(by: name)`. It is called once per level of the query with all
     /// objects that need it.
     #[must_use]
-    pub fn entity_field<F>(mut self, name: &'static str, function: F) -> Self
+    pub fn entity_field<F>(self, name: &'static str, function: F) -> Self
     where
         F: for<'a> BatchFunction<'a> + 'static,
     {
-        let resolver = BatchResolver(Box::new(Adapter(function)));
+        self.batch(name, Box::new(Adapter(function)))
+    }
+
+    /// Like [`Resolvers::entity_field`], for a field that follows from its object alone: no arguments, nothing
+    /// to ask the catalog for, and no way to fail.
+    #[must_use]
+    pub fn computed<F>(self, name: &'static str, function: F) -> Self
+    where
+        F: Fn(&EntityView<'_>) -> Value + Send + Sync + 'static,
+    {
+        self.batch(name, Box::new(Computed(function)))
+    }
+
+    fn batch(mut self, name: &'static str, resolver: Box<dyn DynBatch>) -> Self {
+        let resolver = BatchResolver(resolver);
         if self.entity_fields.insert(name, resolver).is_some() {
             self.repeated.push(name);
         }
         self
+    }
+}
+
+/// A function of one object alone.
+struct Computed<F>(F);
+
+impl<F> DynBatch for Computed<F>
+where
+    F: Fn(&EntityView<'_>) -> Value + Send + Sync,
+{
+    fn resolve<'a>(
+        &'a self,
+        _: &'a Context,
+        entities: &'a [EntityView<'a>],
+        _: Args<'a>,
+    ) -> BoxFuture<'a, BatchResult> {
+        let results = entities.iter().map(|entity| Ok(self.0(entity))).collect();
+        Box::pin(std::future::ready(Ok(results)))
     }
 }
 
@@ -361,19 +371,6 @@ mod tests {
         let parsed: Move<'_> = arguments.input().unwrap();
         assert_eq!(parsed.resource_urn, "urn:li:domain:a");
         assert_eq!(parsed.parent_domain, None);
-    }
-
-    #[test]
-    fn all_arguments_together_are_a_struct_too() {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct SetDomain {
-            entity_urn: String,
-            domain_urn: String,
-        }
-        let value = json!({"entityUrn": "a", "domainUrn": "b"});
-        let parsed: SetDomain = arguments(&value).parse().unwrap();
-        assert_eq!((&*parsed.entity_urn, &*parsed.domain_urn), ("a", "b"));
     }
 
     #[test]

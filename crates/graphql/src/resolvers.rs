@@ -1,7 +1,7 @@
 //! The fields of `Query` and the computed fields of entities.
 //!
 //! Most fields need nothing here: the schema says which aspect they come from. To add a resolver: an
-//! `async fn` in the module of its noun and a line in [`register`]; the schema names it by `@resolve(by: …)`,
+//! function in the module of its noun and a line in [`register`]; the schema names it by `@resolve(by: …)`,
 //! or by the name of the root field. See docs/adding-a-field.md.
 
 mod entities;
@@ -27,17 +27,17 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .query("me", queries::me)
         .query("listAccessTokens", queries::list_access_tokens)
         .query("getAccessTokenMetadata", queries::get_access_token_metadata)
-        .entity_field("browsePaths", entities::browse_paths)
-        .entity_field("entityPrivileges", entities::entity_privileges)
-        .entity_field("isNativeUser", entities::is_native_user)
-        .entity_field("schemaFieldPath", entities::schema_field_path)
-        .entity_field("valueEntities", entities::value_entities)
+        .computed("browsePaths", entities::browse_paths)
+        .computed("entityPrivileges", entities::entity_privileges)
+        .computed("isNativeUser", entities::is_native_user)
+        .computed("schemaFieldPath", entities::schema_field_path)
+        .computed("valueEntities", entities::value_entities)
         .entity_field("parentContainers", hierarchy::parent_containers)
         .entity_field("parentDomains", hierarchy::parent_domains)
         .entity_field("parentNodes", hierarchy::parent_nodes)
-        .entity_field("createdOn", metadata::created_on)
-        .entity_field("lastIngested", metadata::last_ingested)
+        .computed("createdOn", metadata::created_on)
+        .computed("lastIngested", metadata::last_ingested)
         .entity_field("rawAspects", metadata::raw_aspects)
-        .entity_field("ownershipType", ownership::ownership_type)
+        .computed("ownershipType", ownership::ownership_type)
         .entity_field("relationships", relationships::relationships)
 }

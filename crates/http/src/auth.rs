@@ -40,11 +40,9 @@ impl FromRequestParts<AppState> for Authenticated {
 
 fn bearer(parts: &Parts) -> Option<&str> {
     let value = parts.headers.get(AUTHORIZATION)?.to_str().ok()?;
-    let secret = value
-        .strip_prefix("Bearer ")
-        .or_else(|| value.strip_prefix("bearer "))?
-        .trim();
-    (!secret.is_empty()).then_some(secret)
+    let (scheme, secret) = value.split_once(' ')?;
+    let secret = secret.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !secret.is_empty()).then_some(secret)
 }
 
 fn named_caller(parts: &Parts) -> Result<Caller, Refusal> {

@@ -18,6 +18,7 @@ const CONTENT_TYPE: &str = "application/json;charset=utf-8";
 
 /// Members that we do not know are ignored, as clients expect.
 #[derive(Deserialize)]
+#[serde(expecting = "an object with query, variables and operationName")]
 struct Body<'a> {
     #[serde(borrow)]
     query: Option<Cow<'a, str>>,

@@ -16,6 +16,7 @@ pub mod auth;
 mod body;
 mod error;
 mod graphql;
+mod query;
 mod restli;
 pub mod server;
 mod status;

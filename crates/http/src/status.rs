@@ -50,10 +50,11 @@ pub(crate) async fn config(State(state): State<AppState>) -> Json<Value> {
     Json(json!({
         "noCode": "true",
         "retention": "true",
-        "statefulIngestionCapable": true,
-        "patchCapable": true,
+        // Clients take these as promises: they need PATCH, time series that can be read, and lineage.
+        "statefulIngestionCapable": false,
+        "patchCapable": false,
         "timeZone": "GMT",
-        "supportsImpactAnalysis": true,
+        "supportsImpactAnalysis": false,
         "datasetUrnNameCasing": false,
         "versions": {
             "acryldata/datahub": {"version": SPOKEN_VERSION, "commit": state.engine().schema_hash()},

@@ -3,6 +3,8 @@
 //! Each keeps the members it does not know in `other`, so that an edit never loses what an ingestion client
 //! stored. All other aspects stay JSON and are described by the registry alone.
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -10,6 +12,9 @@ use crate::{EpochMillis, Urn};
 
 /// Members that a struct does not name; they are written back as they were.
 pub type Other = Map<String, Value>;
+
+/// Who acts when nobody in particular is named. Its writes do not count as somebody's modification.
+pub const SYSTEM_ACTOR: &str = "urn:li:corpuser:__datahub_system";
 
 /// Who did something, and when.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -46,6 +51,14 @@ pub struct EditableDatasetProperties {
     pub other: Other,
 }
 
+impl EditableDatasetProperties {
+    /// Notes an edit: the first one stays as the creation.
+    pub fn stamp(&mut self, stamp: &AuditStamp) {
+        self.created.get_or_insert_with(|| stamp.clone());
+        self.last_modified = Some(stamp.clone());
+    }
+}
+
 /// What people said about the columns of a dataset.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -71,6 +84,12 @@ pub struct EditableSchemaFieldInfo {
 }
 
 impl EditableSchemaMetadata {
+    /// Notes an edit: the first one stays as the creation.
+    pub fn stamp(&mut self, stamp: &AuditStamp) {
+        self.created.get_or_insert_with(|| stamp.clone());
+        self.last_modified = Some(stamp.clone());
+    }
+
     /// The entry of a column, made if there is none yet.
     pub fn field_mut(&mut self, field_path: &str) -> &mut EditableSchemaFieldInfo {
         let fields = &mut self.editable_schema_field_info;
@@ -78,14 +97,39 @@ impl EditableSchemaMetadata {
             .iter()
             .position(|field| field.field_path == field_path)
             .unwrap_or_else(|| {
-                fields.push(EditableSchemaFieldInfo {
-                    field_path: field_path.to_owned(),
-                    description: None,
-                    other: Other::new(),
-                });
+                fields.push(EditableSchemaFieldInfo::new(field_path));
                 fields.len() - 1
             });
         &mut fields[at]
+    }
+
+    /// Where the entries of many columns stand, made if there are none yet. Looks through the list once.
+    pub fn positions<'a>(&mut self, field_paths: impl Iterator<Item = &'a str>) -> Vec<usize> {
+        let fields = &mut self.editable_schema_field_info;
+        let mut known = HashMap::with_capacity(fields.len());
+        for (at, field) in fields.iter().enumerate() {
+            known.entry(field.field_path.clone()).or_insert(at);
+        }
+        field_paths
+            .map(|field_path| {
+                if let Some(at) = known.get(field_path) {
+                    return *at;
+                }
+                fields.push(EditableSchemaFieldInfo::new(field_path));
+                known.insert(field_path.to_owned(), fields.len() - 1);
+                fields.len() - 1
+            })
+            .collect()
+    }
+}
+
+impl EditableSchemaFieldInfo {
+    fn new(field_path: &str) -> Self {
+        Self {
+            field_path: field_path.to_owned(),
+            description: None,
+            other: Other::new(),
+        }
     }
 }
 

@@ -32,6 +32,8 @@ pub struct Registry {
     entities_by_name: HashMap<&'static str, &'static EntitySpec>,
     aspects: HashMap<&'static str, AspectSpec>,
     records: Vec<Record>,
+    /// The names of all relationships.
+    relationships: HashSet<&'static str>,
 }
 
 /// A kind of entity.
@@ -108,6 +110,11 @@ impl Registry {
         self.aspects
             .get(aspect.as_str())
             .is_some_and(|aspect| aspect.is_timeseries)
+    }
+
+    /// The relationship of this name, spelled exactly; `None` if no aspect makes any.
+    pub fn relationship(&self, name: &str) -> Option<&'static str> {
+        self.relationships.get(name).copied()
     }
 
     /// Checks that a URN can name an entity: its type exists, and its key has the parts that type needs.

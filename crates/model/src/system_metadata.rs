@@ -1,6 +1,6 @@
 //! What the server and the ingestion client note about a stored aspect, beside its value.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use crate::EpochMillis;
@@ -13,8 +13,11 @@ pub const NO_RUN_ID: &str = "no-run-id-provided";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SystemMetadata {
+    #[serde(deserialize_with = "null_is_zero")]
     pub last_observed: EpochMillis,
+    #[serde(deserialize_with = "null_is_no_run")]
     pub run_id: String,
+    #[serde(deserialize_with = "null_is_no_run")]
     pub last_run_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pipeline_name: Option<String>,
@@ -32,6 +35,16 @@ pub struct SystemMetadata {
     pub aspect_created: Option<AuditStamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aspect_modified: Option<AuditStamp>,
+}
+
+/// Clients write what they do not know as null.
+fn null_is_zero<'de, D: Deserializer<'de>>(deserializer: D) -> Result<EpochMillis, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+fn null_is_no_run<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let run = Option::deserialize(deserializer)?;
+    Ok(run.unwrap_or_else(|| NO_RUN_ID.to_owned()))
 }
 
 impl Default for SystemMetadata {
@@ -64,5 +77,18 @@ impl SystemMetadata {
             .into_iter()
             .map(String::as_str)
             .find(|run| !run.is_empty() && *run != NO_RUN_ID)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn null_reads_as_what_is_not_said() {
+        let text =
+            r#"{"lastObserved": null, "runId": null, "lastRunId": null, "properties": null}"#;
+        let noted: SystemMetadata = serde_json::from_str(text).unwrap();
+        assert_eq!(noted, SystemMetadata::default());
     }
 }

@@ -15,22 +15,6 @@ use crate::{derived, read};
 /// More findings than this say nothing new.
 const MAX_FINDINGS: usize = 100;
 
-/// Derived rows whose aspect is not there, by the table they are in.
-const ORPHANS: [(&str, &str); 2] = [
-    (
-        "edge",
-        "SELECT DISTINCT source,aspect FROM edge WHERE NOT EXISTS \
-         (SELECT 1 FROM metadata_aspect_v2 AS a \
-          WHERE a.urn=edge.source AND a.aspect=edge.aspect AND a.version=0) LIMIT 100",
-    ),
-    (
-        "placement",
-        "SELECT urn,aspect FROM placement WHERE NOT EXISTS \
-         (SELECT 1 FROM metadata_aspect_v2 AS a \
-          WHERE a.urn=placement.urn AND a.aspect=placement.aspect AND a.version=0) LIMIT 100",
-    ),
-];
-
 /// One sentence per finding, at most a hundred.
 pub(crate) fn check(connection: &Connection) -> Result<Vec<String>, EngineError> {
     let _snapshot = Snapshot::begin(connection)?;
@@ -68,14 +52,21 @@ fn integrity_lines(connection: &Connection) -> Result<Vec<String>, rusqlite::Err
 }
 
 fn orphans(connection: &Connection, findings: &mut Vec<String>) -> Result<(), EngineError> {
-    for (table, sql) in ORPHANS {
-        let mut statement = connection.prepare(sql)?;
+    for table in derived::TABLES {
+        let sql = format!(
+            "SELECT DISTINCT {},aspect FROM {} WHERE {} LIMIT {MAX_FINDINGS}",
+            table.owner,
+            table.name,
+            table.is_orphan()
+        );
+        let mut statement = connection.prepare(&sql)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             let (urn, aspect): (String, String) = (row.get(0)?, row.get(1)?);
             findings.push(format!(
-                "{urn} has rows in table {table} that follow from its aspect {aspect}, which it does not have; \
-                 run `docent rebuild`"
+                "{urn} has rows in table {} that follow from its aspect {aspect}, which it does not have; \
+                 run `docent rebuild`",
+                table.name
             ));
         }
     }

@@ -9,6 +9,36 @@ use rusqlite::{Connection, params};
 use crate::error::EngineError;
 use crate::read::parent_text;
 
+/// A table of derived rows.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub(crate) name: &'static str,
+    /// The column with the entity whose aspect a row follows from.
+    pub(crate) owner: &'static str,
+}
+
+pub(crate) const TABLES: [Table; 2] = [
+    Table {
+        name: "edge",
+        owner: "source",
+    },
+    Table {
+        name: "placement",
+        owner: "urn",
+    },
+];
+
+impl Table {
+    /// The condition of a row whose aspect is not there.
+    pub(crate) fn is_orphan(&self) -> String {
+        let Self { name, owner } = self;
+        format!(
+            "NOT EXISTS (SELECT 1 FROM metadata_aspect_v2 AS a \
+             WHERE a.urn={name}.{owner} AND a.aspect={name}.aspect AND a.version=0)"
+        )
+    }
+}
+
 /// Makes the stored rows of an aspect those of `derived`; says whether they were not. Rows that are right already
 /// are left alone, so that a write that changes no relationship touches no page of these tables.
 pub(crate) fn replace(

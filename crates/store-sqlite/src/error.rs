@@ -64,7 +64,7 @@ pub(crate) fn opening(path: &Path) -> impl Fn(rusqlite::Error) -> EngineError {
 
 /// An error of the file system around the database.
 pub(crate) fn file_error(path: &Path, error: &std::io::Error) -> StoreError {
-    StoreError::Unavailable {
+    StoreError::Refused {
         reason: format!("{}: {error}", path.display()),
     }
 }

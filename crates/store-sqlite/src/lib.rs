@@ -249,18 +249,21 @@ impl Store for SqliteStore {
 
     async fn edges_list(
         &self,
-        urn: &Urn,
+        urns: &[Urn],
         outgoing: bool,
         relationships: &[&str],
         start: usize,
         limit: usize,
-    ) -> Result<Page<Related>, StoreError> {
-        let urn = urn.clone();
-        let relationships: Vec<String> = relationships.iter().map(ToString::to_string).collect();
+    ) -> Result<Vec<Page<Related>>, StoreError> {
         // What an entity points at stands in one aspect or another; who points at it may be everybody.
-        self.read(!outgoing, move |connection| {
+        let long = !outgoing || urns.len() > IN_PLACE_ROWS / 10;
+        let urns = urns.to_vec();
+        let relationships: Vec<String> = relationships.iter().map(ToString::to_string).collect();
+        self.read(long, move |connection| {
             let relationships: Vec<&str> = relationships.iter().map(String::as_str).collect();
-            read::edges(connection, &urn, outgoing, &relationships, start, limit)
+            urns.iter()
+                .map(|urn| read::edges(connection, urn, outgoing, &relationships, start, limit))
+                .collect()
         })
         .await
     }

@@ -51,19 +51,12 @@ pub(crate) fn witnessed(
     witnesses: &[AspectKey],
 ) -> Result<(Vec<Option<StoredAspect>>, Vec<bool>), EngineError> {
     let rows = latest_of(connection, keys)?;
-    let found: HashSet<&str> = if let [_] = witnesses {
-        HashSet::new()
-    } else {
-        let found = keys.iter().zip(&rows).filter(|(_, row)| row.is_some());
-        found.map(|(key, _)| key.urn.as_str()).collect()
-    };
-    let spoken_for = |witness: &AspectKey| match witnesses {
-        [_] => keys
-            .iter()
-            .zip(&rows)
-            .any(|(key, row)| row.is_some() && key.urn == witness.urn),
-        _ => found.contains(witness.urn.as_str()),
-    };
+    let found: HashSet<&str> = keys
+        .iter()
+        .zip(&rows)
+        .filter(|(_, row)| row.is_some())
+        .map(|(key, _)| key.urn.as_str())
+        .collect();
     let mut statement = connection.prepare_cached(
         "SELECT 1 FROM metadata_aspect_v2 WHERE urn=?1 AND aspect=?2 AND version=0",
     )?;
@@ -71,7 +64,7 @@ pub(crate) fn witnessed(
         .iter()
         .map(|witness| {
             let key = (witness.urn.as_str(), witness.aspect.as_str());
-            Ok(spoken_for(witness) || statement.exists(key)?)
+            Ok(found.contains(key.0) || statement.exists(key)?)
         })
         .collect::<Result<_, EngineError>>()?;
     Ok((rows, exist))

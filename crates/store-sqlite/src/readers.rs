@@ -66,7 +66,7 @@ impl Readers {
         let mut reader = self.take();
         if stamp.is_none() || reader.snapshot != stamp {
             reader.end();
-            reader.connection.prepare_cached("BEGIN")?.execute([])?;
+            begin(&reader.connection)?;
             reader.snapshot = Some(stamp.unwrap_or_default());
         }
         let result = read(&reader.connection);
@@ -105,16 +105,23 @@ impl Readers {
 
 impl Reader {
     fn end(&mut self) {
-        if self.snapshot.take().is_none() {
-            return;
+        if self.snapshot.take().is_some() {
+            commit(&self.connection);
         }
-        let ended = self
-            .connection
-            .prepare_cached("COMMIT")
-            .and_then(|mut statement| statement.execute([]));
-        if let Err(error) = ended {
-            tracing::error!(%error, "a read transaction could not be ended");
-        }
+    }
+}
+
+fn begin(connection: &Connection) -> Result<(), EngineError> {
+    connection.prepare_cached("BEGIN")?.execute([])?;
+    Ok(())
+}
+
+fn commit(connection: &Connection) {
+    let ended = connection
+        .prepare_cached("COMMIT")
+        .and_then(|mut statement| statement.execute([]));
+    if let Err(error) = ended {
+        tracing::error!(%error, "a read transaction could not be ended");
     }
 }
 
@@ -123,19 +130,13 @@ pub(crate) struct Snapshot<'c>(&'c Connection);
 
 impl<'c> Snapshot<'c> {
     pub(crate) fn begin(connection: &'c Connection) -> Result<Self, EngineError> {
-        connection.prepare_cached("BEGIN")?.execute([])?;
+        begin(connection)?;
         Ok(Self(connection))
     }
 }
 
 impl Drop for Snapshot<'_> {
     fn drop(&mut self) {
-        let ended = self
-            .0
-            .prepare_cached("COMMIT")
-            .and_then(|mut statement| statement.execute([]));
-        if let Err(error) = ended {
-            tracing::error!(%error, "a read transaction could not be ended");
-        }
+        commit(self.0);
     }
 }

@@ -11,14 +11,6 @@ use crate::{derived, read};
 /// The progress is told once per so many aspects.
 const PROGRESS_STEP: u64 = 1000;
 
-/// Derived rows whose aspect is not there.
-const ORPHANS: [&str; 2] = [
-    "DELETE FROM edge WHERE NOT EXISTS (SELECT 1 FROM metadata_aspect_v2 AS a \
-     WHERE a.urn=edge.source AND a.aspect=edge.aspect AND a.version=0)",
-    "DELETE FROM placement WHERE NOT EXISTS (SELECT 1 FROM metadata_aspect_v2 AS a \
-     WHERE a.urn=placement.urn AND a.aspect=placement.aspect AND a.version=0)",
-];
-
 pub(crate) fn rebuild(
     connection: &mut Connection,
     progress: &mut dyn FnMut(u64, u64),
@@ -60,8 +52,9 @@ fn mend(
             progress(report.aspects, total);
         }
     }
-    for sql in ORPHANS {
-        report.orphans += connection.execute(sql, [])? as u64;
+    for table in derived::TABLES {
+        let sql = format!("DELETE FROM {} WHERE {}", table.name, table.is_orphan());
+        report.orphans += connection.execute(&sql, [])? as u64;
     }
     progress(report.aspects, total);
     Ok(report)

@@ -94,16 +94,16 @@ pub trait Store: Send + Sync + Debug {
         max: usize,
     ) -> Result<Vec<Vec<Urn>>, StoreError>;
 
-    /// The entities that `urn` points at (`outgoing`) or that point at it, by relationship and URN. An empty
-    /// list of relationships means all of them.
+    /// For each URN the entities that it points at (`outgoing`) or that point at it, by relationship and URN; each
+    /// has a page of its own, all from one snapshot. An empty list of relationships means all of them.
     async fn edges_list(
         &self,
-        urn: &Urn,
+        urns: &[Urn],
         outgoing: bool,
         relationships: &[&str],
         start: usize,
         limit: usize,
-    ) -> Result<Page<Related>, StoreError>;
+    ) -> Result<Vec<Page<Related>>, StoreError>;
 
     /// Time series values of one aspect of one entity, newest first.
     async fn timeseries_list(

@@ -78,6 +78,9 @@ cases! { $
         an_aspect_reads_back_exactly_as_written,
         what_was_never_written_is_absent,
         answers_come_in_the_order_of_the_keys,
+        a_witness_is_there_or_not,
+        another_aspect_speaks_for_the_witness_of_its_entity_alone,
+        witnesses_of_many_entities_are_answered_in_their_order,
         hundreds_of_keys_are_answered_at_once,
         all_aspects_of_entities_are_read_together,
         entities_are_listed_in_urn_order_page_by_page,
@@ -102,6 +105,7 @@ cases! { $
     }
     edges {
         edges_are_seen_from_both_ends,
+        each_entity_has_a_page_of_its_own,
         relationships_filter_and_pages_count_all,
         a_write_replaces_the_edges_of_its_aspect_alone,
         a_deleted_aspect_takes_its_edges_along,

@@ -5,7 +5,7 @@
 //! history reads 1, 2, 3 … from the oldest on. Writing the same content again changes nothing but what an
 //! ingestion client wants to have noted.
 
-use docent_model::aspects::AuditStamp;
+use docent_model::aspects::{AuditStamp, SYSTEM_ACTOR};
 use docent_model::{AspectName, Derived, SystemMetadata};
 use serde_json::{Map, Value};
 
@@ -13,9 +13,6 @@ use crate::{AspectKey, AspectWrite, Effect, StoredAspect};
 
 /// How many versions of an aspect are kept, the latest included.
 pub const RETAINED_VERSIONS: i64 = 20;
-
-/// Writes of this actor do not count as somebody's modification.
-const SYSTEM_ACTOR: &str = "urn:li:corpuser:__datahub_system";
 
 /// A value on its way into the store.
 #[derive(Debug, Clone)]

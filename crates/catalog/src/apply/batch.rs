@@ -1,9 +1,16 @@
 //! A list of proposals inside its transaction.
+//!
+//! Each item sees what the items before it did. Aspects are looked up among those that the list has changed;
+//! questions that only the store can answer (children, members, names, counts) come after [`Batch::flush`].
+
+mod columns;
+mod domains;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use docent_model::aspects::{AuditStamp, DomainProperties, Domains};
+use columns::KnownColumns;
+use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, EntitySpec, Registry, SystemMetadata, Urn, defaults};
 use docent_store::version::{self, NewAspect};
 use docent_store::{AspectKey, AspectWrite, Effect, StoredAspect, TimeseriesRow, Transaction};
@@ -11,7 +18,6 @@ use serde_json::Value;
 
 use super::Applied;
 use super::prepare::{Payload, Prepared};
-use crate::domains::MAX_DEPTH;
 use crate::proposal::{Change, Edit, Proposal, Requirement};
 use crate::{Error, hooks};
 
@@ -23,6 +29,8 @@ pub(super) struct Batch<'t> {
     proposed: HashSet<AspectKey>,
     /// Entities that did not exist before the list.
     created: HashSet<Urn>,
+    columns: KnownColumns,
+    /// Not yet carried out.
     writes: Vec<AspectWrite>,
     stamp: AuditStamp,
     applied: Applied,
@@ -45,6 +53,7 @@ impl<'t> Batch<'t> {
                 })
                 .collect(),
             created: HashSet::new(),
+            columns: KnownColumns::default(),
             writes: Vec::with_capacity(prepared.len() * 2),
             stamp,
             applied: Applied::default(),
@@ -56,8 +65,17 @@ impl<'t> Batch<'t> {
                 .await
                 .map_err(|error| item.name_item(error))?;
         }
-        batch.tx.write(&batch.writes).await?;
+        batch.flush().await?;
         Ok(batch.applied)
+    }
+
+    /// Carries out what has been decided so far, so that the transaction's own reads see it.
+    async fn flush(&mut self) -> Result<(), Error> {
+        if !self.writes.is_empty() {
+            self.tx.write(&self.writes).await?;
+            self.writes.clear();
+        }
+        Ok(())
     }
 
     async fn item(&mut self, item: &Prepared) -> Result<(), Error> {
@@ -95,9 +113,12 @@ impl<'t> Batch<'t> {
                 self.delete_entity(urn).await
             }
             Change::DeleteAspect { aspect } => {
-                let rows = self.count_deleted(urn, Some(*aspect)).await?;
-                // What an earlier item of the list wrote is not in the store yet.
-                if rows > 0 || self.get(urn, *aspect).await?.is_some() {
+                self.flush().await?;
+                if self.count_deleted(urn, Some(*aspect)).await? > 0 {
+                    if *aspect == AspectName::DOMAIN_PROPERTIES {
+                        // They say where the domain stands; without them its children hang in the air.
+                        self.check_childless(urn).await?;
+                    }
                     self.delete_aspect(urn, *aspect);
                 }
                 Ok(())
@@ -120,17 +141,9 @@ impl<'t> Batch<'t> {
                     return Err(Error::Conflict(otherwise.clone()));
                 }
             }
-            Requirement::HasColumn { field_path } => {
+            Requirement::HasColumns { field_paths } => {
                 let schema = self.get(urn, AspectName::SCHEMA_METADATA).await?;
-                let failed = format!("Failed to update {urn} & field {field_path}.");
-                let Some(schema) = schema else {
-                    return Err(Error::Invalid(format!("{failed} {urn} has no schema.")));
-                };
-                if !has_column(&schema.metadata, field_path) {
-                    return Err(Error::Invalid(format!(
-                        "{failed} Field {field_path} does not exist in the datasets schema."
-                    )));
-                }
+                self.columns.check(urn, schema.as_ref(), field_paths)?;
             }
             // Looked at when the new value is known.
             Requirement::UniqueSiblingName { .. } => {}
@@ -263,67 +276,6 @@ impl<'t> Batch<'t> {
         Ok(delimiter)
     }
 
-    /// A domain must not end up below itself, and where its creator asked for it, its name must be free.
-    async fn check_domain(
-        &mut self,
-        proposal: &Proposal,
-        stored: Option<&str>,
-        value: &Value,
-    ) -> Result<(), Error> {
-        use serde::Deserialize;
-        let new = DomainProperties::deserialize(value)
-            .map_err(|error| Error::InvalidAspect(error.to_string()))?;
-        let old = stored.and_then(|text| serde_json::from_str::<DomainProperties>(text).ok());
-        let moved = old
-            .as_ref()
-            .is_none_or(|old| old.parent_domain != new.parent_domain);
-        if let Some(parent) = new.parent_domain.as_ref().filter(|_| moved) {
-            self.check_above(&proposal.urn, parent).await?;
-        }
-        let renamed = old.as_ref().is_none_or(|old| old.name != new.name);
-        for requirement in &proposal.requirements {
-            if let Requirement::UniqueSiblingName { otherwise } = requirement
-                && (moved || renamed)
-            {
-                let parent = new.parent_domain.as_ref();
-                let namesakes = self
-                    .tx
-                    .placements_named("domain", parent, &new.name)
-                    .await?;
-                if namesakes.iter().any(|other| *other != proposal.urn) {
-                    return Err(Error::Conflict(otherwise(&new.name)));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Walks up from `parent`; meeting `urn` there would close a circle.
-    async fn check_above(&mut self, urn: &Urn, parent: &Urn) -> Result<(), Error> {
-        let mut next = Some(parent.clone());
-        for _ in 0..MAX_DEPTH {
-            let Some(current) = next else {
-                return Ok(());
-            };
-            if current == *urn {
-                return Err(Error::Invalid(
-                    "Cannot move a domain under one of its own descendants.".to_owned(),
-                ));
-            }
-            let key = AspectKey::new(&current, AspectName::DOMAIN_PROPERTIES);
-            next = match self.known.get(&key) {
-                Some(Some(row)) => serde_json::from_str::<DomainProperties>(&row.metadata)
-                    .ok()
-                    .and_then(|properties| properties.parent_domain),
-                Some(None) => None,
-                None => self.tx.placement_parent(&current).await?.flatten(),
-            };
-        }
-        Err(Error::Invalid(format!(
-            "domains can be nested {MAX_DEPTH} deep at most: choose a parent nearer to the root"
-        )))
-    }
-
     fn delete_aspect(&mut self, urn: &Urn, aspect: AspectName) {
         let key = AspectKey::new(urn, aspect);
         self.writes.push(AspectWrite {
@@ -344,57 +296,16 @@ impl<'t> Batch<'t> {
     }
 
     async fn delete_entity(&mut self, urn: &Urn) -> Result<(), Error> {
+        self.flush().await?;
         if urn.entity_type() == "domain" {
             self.release_domain(urn).await?;
         }
         self.count_deleted(urn, None).await?;
-        let mut names: HashSet<AspectName> = self.tx.aspect_names(urn).await?.into_iter().collect();
-        // What earlier items of this list wrote is not in the store yet.
-        names.extend(
-            self.known
-                .iter()
-                .filter(|(key, row)| key.urn == *urn && row.is_some())
-                .map(|(key, _)| key.aspect),
-        );
-        let mut names: Vec<AspectName> = names.into_iter().collect();
-        names.sort_unstable();
+        let names = self.tx.aspect_names(urn).await?;
         for aspect in names {
             self.delete_aspect(urn, aspect);
         }
         self.created.remove(urn);
-        Ok(())
-    }
-
-    /// Nothing may dangle: a domain with children stays, and members of a deleted one belong to none.
-    async fn release_domain(&mut self, domain: &Urn) -> Result<(), Error> {
-        if let Some(child) = self.tx.placement_any_child("domain", domain).await? {
-            return Err(Error::Conflict(format!(
-                "Cannot delete domain {domain} which has child domains, {child} for one: \
-                 move or delete them first"
-            )));
-        }
-        let members = self.tx.edges_into(domain, AspectName::DOMAINS).await?;
-        self.load(
-            members
-                .iter()
-                .map(|member| AspectKey::new(&member.urn, AspectName::DOMAINS)),
-        )
-        .await?;
-        for member in members {
-            let domain = domain.clone();
-            let proposal =
-                Proposal::edit::<Domains, _>(member.urn, AspectName::DOMAINS, move |current, _| {
-                    Ok(crate::domains::without(
-                        current.unwrap_or_default(),
-                        &domain,
-                    ))
-                });
-            let Change::Edit { aspect, edit } = &proposal.change else {
-                continue;
-            };
-            let entity = Registry::get().check_urn(&proposal.urn)?;
-            self.edit(&proposal, entity, *aspect, edit).await?;
-        }
         Ok(())
     }
 
@@ -447,7 +358,7 @@ fn touched_keys(item: &Prepared) -> Vec<AspectKey> {
                     keys.push(AspectKey::new(urn, entity.key_aspect));
                 }
             }
-            Requirement::HasColumn { .. } => {
+            Requirement::HasColumns { .. } => {
                 keys.push(AspectKey::new(urn, AspectName::SCHEMA_METADATA));
             }
             Requirement::IsNew { .. } | Requirement::UniqueSiblingName { .. } => {}
@@ -483,20 +394,4 @@ fn timeseries_row(payload: &Payload, noted: Option<&SystemMetadata>) -> Timeseri
         metadata: payload.text.clone(),
         system_metadata: noted.and_then(|noted| serde_json::to_string(noted).ok()),
     }
-}
-
-/// Whether a schema has the column, by its exact path.
-fn has_column(schema: &str, field_path: &str) -> bool {
-    #[derive(serde::Deserialize)]
-    struct Schema<'a> {
-        #[serde(borrow, default)]
-        fields: Vec<Field<'a>>,
-    }
-    #[derive(serde::Deserialize)]
-    struct Field<'a> {
-        #[serde(borrow, rename = "fieldPath", default)]
-        path: std::borrow::Cow<'a, str>,
-    }
-    serde_json::from_str::<Schema<'_>>(schema)
-        .is_ok_and(|schema| schema.fields.iter().any(|field| field.path == field_path))
 }

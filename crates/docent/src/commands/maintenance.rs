@@ -34,7 +34,7 @@ pub(super) fn check(store: &StoreFlags) -> Result<()> {
     for finding in &findings {
         say(finding);
     }
-    bail!("{} things are wrong with the store", findings.len());
+    bail!("the store is damaged; at most 100 findings are shown");
 }
 
 pub(super) fn backup(store: &StoreFlags, file: &Path) -> Result<()> {

@@ -95,7 +95,7 @@ fn list(store: &StoreFlags) -> Result<()> {
 
 fn revoke(store: &StoreFlags, id: &str) -> Result<()> {
     let catalog = catalog(store, Use::Existing)?;
-    runtime()?.block_on(catalog.revoke_token(&operator()?, id))?;
+    runtime()?.block_on(catalog.revoke_token_by_prefix(&operator()?, id))?;
     say("revoked");
     Ok(())
 }

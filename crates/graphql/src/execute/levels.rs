@@ -1,16 +1,19 @@
 //! Loading level by level.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use docent_catalog::{AspectKey, Error, StoredAspect};
 use docent_model::{AspectName, Urn};
 use serde_json::Value;
 
+use super::budget::{Budget, size_bytes};
 use super::loaded::{CallKey, Cell, Content, Loaded, Outcome, Slot};
 use super::value::{self, Found, Place, Target, Unavailable};
 use super::{RootValue, Scope};
 use crate::error::Failure;
 use crate::json::View;
+use crate::limits::Exceeded;
 use crate::plan::{FieldPlan, ObjectPlan, Selection, ValuePlan};
 use crate::resolve::{BatchResolver, BatchResult, Context, EntityView};
 use crate::schema::source::Origin;
@@ -33,7 +36,8 @@ struct PlainCall<'p> {
     plan: &'p ValuePlan,
     owner: usize,
     key: CallKey,
-    value: Value,
+    /// Shared by all calls for the same object.
+    value: Arc<Value>,
 }
 
 impl<'p> Levels<'p> {
@@ -46,27 +50,34 @@ impl<'p> Levels<'p> {
     }
 
     /// Takes the value of a root field: the entities in it are the first level.
-    pub(crate) fn start(&mut self, field: &'p FieldPlan, value: &RootValue) {
+    pub(crate) fn start(
+        &mut self,
+        field: &'p FieldPlan,
+        value: &RootValue,
+        budget: &mut Budget,
+    ) -> Result<(), Exceeded> {
         let Some(plan) = field.value() else {
-            return;
+            return Ok(());
         };
         if let (RootValue::Entity(urn), Selection::Object(object)) = (value, &plan.selection) {
             self.next.entities.push((object, urn.clone()));
-            return;
+            return Ok(());
         }
         let view = match value {
             RootValue::Entity(urn) => View::Text(urn.as_str()),
             RootValue::Json(value) => View::Value(value),
-            RootValue::Failed(_) | RootValue::None => return,
+            RootValue::Failed(_) | RootValue::None => return Ok(()),
         };
         if plan.reaches {
             Walk {
                 scope: self.scope,
                 loaded: &self.loaded,
                 found: &mut self.next,
+                budget,
             }
-            .value(plan, view, None);
+            .value(plan, view, None)?;
         }
+        Ok(())
     }
 
     pub(crate) fn into_loaded(self) -> Loaded<'p> {
@@ -74,7 +85,7 @@ impl<'p> Levels<'p> {
     }
 
     /// Loads until nothing new is found. Every level is one deeper in the query, so there is an end.
-    pub(crate) async fn load(&mut self) {
+    pub(crate) async fn load(&mut self, budget: &mut Budget) -> Result<(), Exceeded> {
         loop {
             let first = self.loaded.slots.len();
             for (plan, urn) in std::mem::take(&mut self.next.entities) {
@@ -82,25 +93,24 @@ impl<'p> Levels<'p> {
             }
             let calls = std::mem::take(&mut self.next.calls);
             if first == self.loaded.slots.len() && calls.is_empty() {
-                return;
+                return Ok(());
             }
             if first < self.loaded.slots.len() {
-                self.read(first).await;
-                self.call(first).await;
+                budget.visit(self.loaded.slots.len() - first)?;
+                self.read(first, budget).await?;
+                self.call(first, budget).await?;
             }
             let mut found = Discovery::default();
+            let mut walk = self.walk(&mut found, budget);
             for slot in first..self.loaded.slots.len() {
-                self.walk(&mut found).entity(slot);
+                walk.entity(slot)?;
             }
             if !calls.is_empty() {
-                self.call_plain(&calls).await;
+                self.call_plain(&calls, budget).await?;
+                let mut walk = self.walk(&mut found, budget);
                 for call in &calls {
                     if let Some(Ok(value)) = self.loaded.plain_outcomes.get(&call.key) {
-                        self.walk(&mut found).value(
-                            call.plan,
-                            View::Value(value),
-                            Some(call.owner),
-                        );
+                        walk.value(call.plan, View::Value(value), Some(call.owner))?;
                     }
                 }
             }
@@ -108,16 +118,17 @@ impl<'p> Levels<'p> {
         }
     }
 
-    fn walk<'w>(&'w self, found: &'w mut Discovery<'p>) -> Walk<'w, 'p> {
+    fn walk<'w>(&'w self, found: &'w mut Discovery<'p>, budget: &'w mut Budget) -> Walk<'w, 'p> {
         Walk {
             scope: self.scope,
             loaded: &self.loaded,
             found,
+            budget,
         }
     }
 
     /// Reads all that the new slots need: one call of the store, and one more if whole entities are needed.
-    async fn read(&mut self, first: usize) {
+    async fn read(&mut self, first: usize, budget: &mut Budget) -> Result<(), Exceeded> {
         self.place_cells(first);
         let wanted = Wanted::by(&self.loaded.slots[first..], first);
         let Wanted {
@@ -133,7 +144,7 @@ impl<'p> Levels<'p> {
                 .await;
             match read {
                 Ok((rows, exist)) => {
-                    self.take(&row_takers, rows);
+                    self.take(&row_takers, rows, budget)?;
                     for (key, cell) in witness_takers {
                         self.loaded.cells[cell].witnessed = exist.get(key) == Some(&true);
                     }
@@ -142,18 +153,27 @@ impl<'p> Levels<'p> {
             }
         } else if !rows.keys.is_empty() {
             match catalog.read(caller, &rows.keys).await {
-                Ok(rows) => self.take(&row_takers, rows),
+                Ok(rows) => self.take(&row_takers, rows, budget)?,
                 Err(error) => self.fail(first, &error),
             }
         }
         if !whole.is_empty() {
-            self.read_whole(first, &whole).await;
+            self.read_whole(first, &whole, budget).await?;
         }
         self.parse(first);
+        Ok(())
     }
 
     /// Puts rows into the cells that want them.
-    fn take(&mut self, takers: &[(usize, usize)], rows: Vec<Option<StoredAspect>>) {
+    fn take(
+        &mut self,
+        takers: &[(usize, usize)],
+        rows: Vec<Option<StoredAspect>>,
+        budget: &mut Budget,
+    ) -> Result<(), Exceeded> {
+        for row in rows.iter().flatten() {
+            budget.load(row.metadata.len())?;
+        }
         let numbers: Vec<_> = rows
             .into_iter()
             .map(|row| {
@@ -164,6 +184,7 @@ impl<'p> Levels<'p> {
         for (key, cell) in takers {
             self.loaded.cells[*cell].row = numbers.get(*key).copied().flatten();
         }
+        Ok(())
     }
 
     fn place_cells(&mut self, first: usize) {
@@ -175,7 +196,12 @@ impl<'p> Levels<'p> {
         self.loaded.cells.resize_with(cells, Cell::default);
     }
 
-    async fn read_whole(&mut self, first: usize, whole: &[usize]) {
+    async fn read_whole(
+        &mut self,
+        first: usize,
+        whole: &[usize],
+        budget: &mut Budget,
+    ) -> Result<(), Exceeded> {
         let urns: Vec<_> = whole
             .iter()
             .map(|slot| self.loaded.slots[*slot].urn.clone())
@@ -185,6 +211,7 @@ impl<'p> Levels<'p> {
             Ok(entities) => {
                 for (index, rows) in whole.iter().zip(entities) {
                     for (aspect, row) in rows {
+                        budget.load(row.metadata.len())?;
                         let number = self.loaded.rows.len();
                         self.loaded.rows.push(row);
                         let slot = &mut self.loaded.slots[*index];
@@ -202,6 +229,7 @@ impl<'p> Levels<'p> {
             }
             Err(error) => self.fail(first, &error),
         }
+        Ok(())
     }
 
     /// Nothing of this level is known, so all of its entities fail.
@@ -230,7 +258,7 @@ impl<'p> Levels<'p> {
     }
 
     /// Calls the resolvers of the new slots, each once per plan.
-    async fn call(&mut self, first: usize) {
+    async fn call(&mut self, first: usize, budget: &mut Budget) -> Result<(), Exceeded> {
         let mut plans: Vec<&'p ObjectPlan> = Vec::new();
         for slot in &self.loaded.slots[first..] {
             if !slot.plan.calls.is_empty()
@@ -249,7 +277,7 @@ impl<'p> Levels<'p> {
                     continue;
                 };
                 let subjects: Vec<_> = members.iter().map(|slot| (*slot, &Value::Null)).collect();
-                outcomes.push(self.batch(value, &subjects).await.into_iter());
+                outcomes.push(self.batch(value, &subjects, budget).await?.into_iter());
             }
             for slot in members {
                 self.loaded.slots[slot].first_outcome = self.loaded.outcomes.len();
@@ -257,26 +285,37 @@ impl<'p> Levels<'p> {
                 self.loaded.outcomes.extend(row);
             }
         }
+        Ok(())
     }
 
     /// Calls resolvers for plain objects, each once per field of the plan.
-    async fn call_plain(&mut self, calls: &[PlainCall<'p>]) {
+    async fn call_plain(
+        &mut self,
+        calls: &[PlainCall<'p>],
+        budget: &mut Budget,
+    ) -> Result<(), Exceeded> {
         let mut rest: Vec<&PlainCall<'p>> = calls.iter().collect();
         while let Some(plan) = rest.first().map(|call| call.plan) {
             let (same, others): (Vec<_>, Vec<_>) = rest
                 .into_iter()
                 .partition(|call| std::ptr::eq(call.plan, plan));
             rest = others;
-            let subjects: Vec<_> = same.iter().map(|call| (call.owner, &call.value)).collect();
-            let outcomes = self.batch(plan, &subjects).await;
+            let subjects: Vec<_> = same.iter().map(|call| (call.owner, &*call.value)).collect();
+            let outcomes = self.batch(plan, &subjects, budget).await?;
             for (call, outcome) in same.into_iter().zip(outcomes) {
                 self.loaded.plain_outcomes.insert(call.key, outcome);
             }
         }
+        Ok(())
     }
 
     /// Calls one resolver; gives as many outcomes as there are subjects.
-    async fn batch(&self, plan: &ValuePlan, subjects: &[(usize, &Value)]) -> Vec<Outcome> {
+    async fn batch(
+        &self,
+        plan: &ValuePlan,
+        subjects: &[(usize, &Value)],
+        budget: &mut Budget,
+    ) -> Result<Vec<Outcome>, Exceeded> {
         let result = match resolver(plan) {
             Some(resolver) => match self.scope.compiler.evaluate(plan, self.scope.values) {
                 Ok(arguments) => {
@@ -298,7 +337,11 @@ impl<'p> Levels<'p> {
             },
             None => Ok(Vec::new()),
         };
-        outcomes(plan, result, subjects.len())
+        let outcomes = outcomes(plan, result, subjects.len());
+        for value in outcomes.iter().flatten() {
+            budget.load(size_bytes(value))?;
+        }
+        Ok(outcomes)
     }
 }
 
@@ -399,13 +442,14 @@ struct Walk<'w, 'p> {
     scope: Scope<'p>,
     loaded: &'w Loaded<'p>,
     found: &'w mut Discovery<'p>,
+    budget: &'w mut Budget,
 }
 
 impl<'p> Walk<'_, 'p> {
-    fn entity(&mut self, slot: usize) {
+    fn entity(&mut self, slot: usize) -> Result<(), Exceeded> {
         let plan = self.loaded.slots[slot].plan;
         if self.loaded.slots[slot].failure.is_some() {
-            return;
+            return Ok(());
         }
         self.object(
             plan,
@@ -413,36 +457,45 @@ impl<'p> Walk<'_, 'p> {
                 owner: Some(slot),
                 current: View::Missing,
             },
-        );
+        )
     }
 
-    fn object(&mut self, plan: &'p ObjectPlan, place: Place<'_>) {
+    fn object(&mut self, plan: &'p ObjectPlan, place: Place<'_>) -> Result<(), Exceeded> {
+        let mut copy = None;
         for field in plan.fields.iter().filter_map(FieldPlan::value) {
             let is_plain_call = field.call.is_some() && !matches!(place.current, View::Missing);
             if !field.reaches && !is_plain_call {
                 continue;
             }
             match value::read(self.loaded, self.scope.compiler, place, field) {
-                Ok(Found::View(view)) => self.value(field, view, place.owner),
-                Ok(Found::Text(text)) => self.value(field, View::Text(&text), place.owner),
+                Ok(Found::View(view)) => self.value(field, view, place.owner)?,
+                Ok(Found::Text(text)) => self.value(field, View::Text(&text), place.owner)?,
                 Err(Unavailable::Failed(_)) => {}
                 Err(Unavailable::NotYet(key)) => {
                     if let Some(owner) = place.owner {
+                        self.budget.value()?;
+                        let copy = copy.get_or_insert_with(|| Arc::new(place.current.to_value()));
                         self.found.calls.push(PlainCall {
                             plan: field,
                             owner,
                             key,
-                            value: place.current.to_value(),
+                            value: Arc::clone(copy),
                         });
                     }
                 }
             }
         }
+        Ok(())
     }
 
-    fn value(&mut self, plan: &'p ValuePlan, view: View<'_>, owner: Option<usize>) {
+    fn value(
+        &mut self,
+        plan: &'p ValuePlan,
+        view: View<'_>,
+        owner: Option<usize>,
+    ) -> Result<(), Exceeded> {
         if !plan.reaches || view.is_null() {
-            return;
+            return Ok(());
         }
         if plan.entries() {
             for (name, value) in view.entries().unwrap_or_default() {
@@ -450,33 +503,52 @@ impl<'p> Walk<'_, 'p> {
                     name: &name,
                     value: &value,
                 };
-                self.single(plan, entry, owner);
+                self.single(plan, entry, owner)?;
             }
-            return;
+            return Ok(());
         }
         match view.elements() {
-            Some(elements) => {
-                for element in elements {
-                    self.value(plan, element, owner);
-                }
-            }
+            Some(mut elements) => elements.try_for_each(|element| self.value(plan, element, owner)),
             None => self.single(plan, view, owner),
         }
     }
 
-    fn single(&mut self, plan: &'p ValuePlan, view: View<'_>, owner: Option<usize>) {
+    fn single(
+        &mut self,
+        plan: &'p ValuePlan,
+        view: View<'_>,
+        owner: Option<usize>,
+    ) -> Result<(), Exceeded> {
+        self.budget.value()?;
         match value::target(&plan.selection, view, self.scope.compiler) {
             Some(Target::Entity(object, text)) => {
                 if self.loaded.find(object, &text).is_none()
                     && let Ok(urn) = Urn::parse(&text)
                 {
                     self.found.entities.push((object, urn));
+                    self.found.compact(self.budget)?;
                 }
+                Ok(())
             }
-            Some(Target::Plain(object, current)) => {
-                self.object(object, Place { owner, current });
-            }
-            None => {}
+            Some(Target::Plain(object, current)) => self.object(object, Place { owner, current }),
+            None => Ok(()),
         }
+    }
+}
+
+impl Discovery<'_> {
+    /// Notices too many entities before they have all been collected: they are listed as often as they occur.
+    fn compact(&mut self, budget: &mut Budget) -> Result<(), Exceeded> {
+        let allowed = budget.visits_left();
+        if self.entities.len() / 2 <= allowed {
+            return Ok(());
+        }
+        let mut known = HashSet::new();
+        self.entities
+            .retain(|(plan, urn)| known.insert((std::ptr::from_ref(*plan) as usize, urn.clone())));
+        if self.entities.len() > allowed {
+            budget.visit(self.entities.len())?;
+        }
+        Ok(())
     }
 }

@@ -8,23 +8,40 @@ use std::fmt::Write as _;
 use docent_catalog::Error;
 use docent_model::Urn;
 
+use super::budget::Budget;
 use super::loaded::Loaded;
 use super::value::{self, Place, Target, Unavailable};
 use super::{RootValue, Scope, scalar};
 use crate::error::{Classification, Failure, FieldError};
 use crate::json::View;
+use crate::limits::Exceeded;
 use crate::plan::{FieldKind, FieldPlan, ObjectPlan, ValuePlan};
 use crate::schema::{ObjectType, OutputKind, OutputType};
 
-/// There is no value, and the error about it has been recorded.
+/// About what an error takes in the reply besides its message and its path.
+const ERROR_BYTES: usize = 150;
+
+/// Why a value was not written.
 #[derive(Debug)]
-pub(crate) struct Nothing;
+pub(crate) enum Unwritten {
+    /// There is none, and the error about it has been recorded.
+    Nothing,
+    /// The whole reply ends here.
+    Exceeded(Exceeded),
+}
+
+impl From<Exceeded> for Unwritten {
+    fn from(exceeded: Exceeded) -> Self {
+        Self::Exceeded(exceeded)
+    }
+}
 
 pub(crate) struct Writer<'w, 'p> {
     scope: Scope<'p>,
     loaded: &'w Loaded<'p>,
     out: &'w mut Vec<u8>,
     errors: &'w mut Vec<FieldError>,
+    budget: &'w mut Budget,
     /// Where in the reply we are.
     path: Vec<Part<'p>>,
 }
@@ -48,12 +65,14 @@ impl<'w, 'p> Writer<'w, 'p> {
         loaded: &'w Loaded<'p>,
         out: &'w mut Vec<u8>,
         errors: &'w mut Vec<FieldError>,
+        budget: &'w mut Budget,
     ) -> Self {
         Self {
             scope,
             loaded,
             out,
             errors,
+            budget,
             path: Vec::new(),
         }
     }
@@ -64,7 +83,7 @@ impl<'w, 'p> Writer<'w, 'p> {
         ty: &ObjectType,
         field: &'p FieldPlan,
         value: &RootValue,
-    ) -> Result<(), Nothing> {
+    ) -> Result<(), Unwritten> {
         self.out.extend_from_slice(field.key.as_bytes());
         let plan = match &field.kind {
             FieldKind::TypeName => {
@@ -105,7 +124,7 @@ impl<'w, 'p> Writer<'w, 'p> {
         written
     }
 
-    fn object(&mut self, plan: &'p ObjectPlan, place: Place<'_>) -> Result<(), Nothing> {
+    fn object(&mut self, plan: &'p ObjectPlan, place: Place<'_>) -> Result<(), Unwritten> {
         self.out.push(b'{');
         for (index, field) in plan.fields.iter().enumerate() {
             if index > 0 {
@@ -159,7 +178,9 @@ impl<'w, 'p> Writer<'w, 'p> {
         output: &OutputType,
         view: View<'_>,
         owner: Option<usize>,
-    ) -> Result<(), Nothing> {
+    ) -> Result<(), Unwritten> {
+        self.budget.value()?;
+        self.budget.reply(self.out.len())?;
         if view.is_null() {
             return self.missing(current, output);
         }
@@ -171,7 +192,7 @@ impl<'w, 'p> Writer<'w, 'p> {
                     Ok(())
                 } else {
                     self.unfit(current);
-                    Err(Nothing)
+                    Err(Unwritten::Nothing)
                 }
             }
             OutputKind::Enum(ty) => {
@@ -198,11 +219,11 @@ impl<'w, 'p> Writer<'w, 'p> {
                 }
             }
         };
-        if written.is_err() {
+        if let Err(Unwritten::Nothing) = written {
             self.out.truncate(start);
             return self.nothing(output);
         }
-        Ok(())
+        written
     }
 
     fn list(
@@ -211,12 +232,12 @@ impl<'w, 'p> Writer<'w, 'p> {
         inner: &OutputType,
         view: View<'_>,
         owner: Option<usize>,
-    ) -> Result<(), Nothing> {
+    ) -> Result<(), Unwritten> {
         self.out.push(b'[');
         if current.plan.entries() {
             let Some(entries) = view.entries() else {
                 self.unfit(current);
-                return Err(Nothing);
+                return Err(Unwritten::Nothing);
             };
             for (index, (name, value)) in entries.iter().enumerate() {
                 self.element(current, inner, View::Entry { name, value }, owner, index)?;
@@ -224,7 +245,7 @@ impl<'w, 'p> Writer<'w, 'p> {
         } else {
             let Some(elements) = view.elements() else {
                 self.unfit(current);
-                return Err(Nothing);
+                return Err(Unwritten::Nothing);
             };
             for (index, element) in elements.enumerate() {
                 self.element(current, inner, element, owner, index)?;
@@ -241,7 +262,7 @@ impl<'w, 'p> Writer<'w, 'p> {
         view: View<'_>,
         owner: Option<usize>,
         index: usize,
-    ) -> Result<(), Nothing> {
+    ) -> Result<(), Unwritten> {
         if index > 0 {
             self.out.push(b',');
         }
@@ -264,16 +285,16 @@ impl<'w, 'p> Writer<'w, 'p> {
         current: Current<'p>,
         plan: &'p ObjectPlan,
         slot: usize,
-    ) -> Result<(), Nothing> {
+    ) -> Result<(), Unwritten> {
         let loaded = &self.loaded.slots[slot];
         if let Some(failure) = &loaded.failure {
             self.record(current, failure.clone());
-            return Err(Nothing);
+            return Err(Unwritten::Nothing);
         }
         if current.plan.field.must_exist && !plan.asks_existence && !self.loaded.exists(slot) {
             let error = Error::NotFound(format!("{} {} does not exist", plan.ty.name, loaded.urn));
             self.record(current, Failure::of(&error));
-            return Err(Nothing);
+            return Err(Unwritten::Nothing);
         }
         let place = Place {
             owner: Some(slot),
@@ -283,7 +304,7 @@ impl<'w, 'p> Writer<'w, 'p> {
     }
 
     /// Null where a value is absent; that it may not be is an error.
-    fn missing(&mut self, current: Current<'p>, output: &OutputType) -> Result<(), Nothing> {
+    fn missing(&mut self, current: Current<'p>, output: &OutputType) -> Result<(), Unwritten> {
         if output.non_null {
             let field = &current.plan.field;
             self.record(
@@ -302,9 +323,9 @@ impl<'w, 'p> Writer<'w, 'p> {
     }
 
     /// Null where an error has been recorded.
-    fn nothing(&mut self, output: &OutputType) -> Result<(), Nothing> {
+    fn nothing(&mut self, output: &OutputType) -> Result<(), Unwritten> {
         if output.non_null {
-            return Err(Nothing);
+            return Err(Unwritten::Nothing);
         }
         self.out.extend_from_slice(b"null");
         Ok(())
@@ -332,6 +353,8 @@ impl<'w, 'p> Writer<'w, 'p> {
             };
         }
         path.push(']');
+        self.budget
+            .error(ERROR_BYTES + failure.message.len() + path.len());
         self.errors.push(FieldError {
             failure,
             offset: current.offset,

@@ -3,19 +3,7 @@
 use docent_model::{Registry, Urn};
 use serde_json::{Map, Value, json};
 
-use crate::{Args, BatchResult, Context, EntityView};
-
-/// What the caller may do with an entity: today everything, as far as its kind has the part at all.
-pub(super) async fn entity_privileges(
-    _: &Context,
-    entities: &[EntityView<'_>],
-    _: Args<'_>,
-) -> BatchResult {
-    Ok(entities
-        .iter()
-        .map(|entity| Ok(privileges(entity.urn())))
-        .collect())
-}
+use crate::EntityView;
 
 /// Privileges that need an aspect; those without one are everybody's on every kind.
 const PRIVILEGES: [(&str, Option<&str>); 24] = [
@@ -51,13 +39,13 @@ const PRIVILEGES: [(&str, Option<&str>); 24] = [
     ("canViewDatasetOperations", Some("operation")),
 ];
 
-fn privileges(urn: &Urn) -> Value {
+/// What the caller may do with an entity: today everything, as far as its kind has the part at all.
+pub(super) fn entity_privileges(entity: &EntityView<'_>) -> Value {
     let registry = Registry::get();
-    let entity = registry.entity(urn.entity_type());
+    let kind = registry.entity(entity.urn().entity_type());
     let has = |aspect: &str| {
-        entity
-            .zip(registry.aspect(aspect))
-            .is_some_and(|(entity, aspect)| entity.has_aspect(aspect))
+        kind.zip(registry.aspect(aspect))
+            .is_some_and(|(kind, aspect)| kind.has_aspect(aspect))
     };
     let granted: Map<String, Value> = PRIVILEGES
         .iter()
@@ -68,89 +56,53 @@ fn privileges(urn: &Urn) -> Value {
 }
 
 /// The stored texts `/prod/hive/x` as lists of their parts.
-pub(super) async fn browse_paths(
-    _: &Context,
-    entities: &[EntityView<'_>],
-    _: Args<'_>,
-) -> BatchResult {
-    Ok(entities
-        .iter()
-        .map(|entity| {
-            let paths = Registry::get().aspect("browsePaths");
-            let Some(row) = paths.and_then(|aspect| entity.aspect(aspect)) else {
-                return Ok(Value::Null);
-            };
-            let stored: Value = serde_json::from_str(&row.metadata).unwrap_or_default();
-            let paths: Vec<Value> = stored["paths"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .filter_map(Value::as_str)
-                .map(|path| {
-                    let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
-                    json!({"path": parts})
-                })
-                .collect();
-            Ok(json!(paths))
+pub(super) fn browse_paths(entity: &EntityView<'_>) -> Value {
+    let paths = Registry::get().aspect("browsePaths");
+    let Some(row) = paths.and_then(|aspect| entity.aspect(aspect)) else {
+        return Value::Null;
+    };
+    let stored: Value = serde_json::from_str(&row.metadata).unwrap_or_default();
+    let paths: Vec<Value> = stored["paths"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .map(|path| {
+            let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
+            json!({"path": parts})
         })
-        .collect())
+        .collect();
+    json!(paths)
 }
 
 /// Whether the user signs in with a password kept here.
-pub(super) async fn is_native_user(
-    _: &Context,
-    entities: &[EntityView<'_>],
-    _: Args<'_>,
-) -> BatchResult {
-    Ok(entities
-        .iter()
-        .map(|entity| {
-            let credentials = Registry::get().aspect("corpUserCredentials");
-            let row = credentials.and_then(|aspect| entity.aspect(aspect));
-            Ok(json!(row.is_some()))
-        })
-        .collect())
+pub(super) fn is_native_user(entity: &EntityView<'_>) -> Value {
+    let credentials = Registry::get().aspect("corpUserCredentials");
+    let row = credentials.and_then(|aspect| entity.aspect(aspect));
+    json!(row.is_some())
 }
 
 /// The column that a URN names.
-pub(super) async fn schema_field_path(
-    _: &Context,
-    entities: &[EntityView<'_>],
-    _: Args<'_>,
-) -> BatchResult {
-    Ok(entities
-        .iter()
-        .map(|entity| {
-            let urn = entity
-                .value()
-                .as_str()
-                .and_then(|text| Urn::parse(text).ok());
-            let last = urn
-                .as_ref()
-                .and_then(|urn| urn.key_parts().last().copied().map(str::to_owned));
-            Ok(json!(last))
-        })
-        .collect())
+pub(super) fn schema_field_path(entity: &EntityView<'_>) -> Value {
+    let urn = entity
+        .value()
+        .as_str()
+        .and_then(|text| Urn::parse(text).ok());
+    let last = urn
+        .as_ref()
+        .and_then(|urn| urn.key_parts().last().copied().map(str::to_owned));
+    json!(last)
 }
 
 /// The values of a structured property that name entities.
-pub(super) async fn value_entities(
-    _: &Context,
-    entities: &[EntityView<'_>],
-    _: Args<'_>,
-) -> BatchResult {
-    Ok(entities
-        .iter()
-        .map(|entity| {
-            let values = entity.value()["values"].as_array().into_iter().flatten();
-            // A union stores its texts as {"string": …}.
-            let texts = values.filter_map(|value| value.as_str().or(value["string"].as_str()));
-            let urns: Vec<&str> = texts.filter(|text| Urn::parse(text).is_ok()).collect();
-            Ok(if urns.is_empty() {
-                Value::Null
-            } else {
-                json!(urns)
-            })
-        })
-        .collect())
+pub(super) fn value_entities(entity: &EntityView<'_>) -> Value {
+    let values = entity.value()["values"].as_array().into_iter().flatten();
+    // A union stores its texts as {"string": …}.
+    let texts = values.filter_map(|value| value.as_str().or(value["string"].as_str()));
+    let urns: Vec<&str> = texts.filter(|text| Urn::parse(text).is_ok()).collect();
+    if urns.is_empty() {
+        Value::Null
+    } else {
+        json!(urns)
+    }
 }

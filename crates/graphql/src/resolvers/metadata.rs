@@ -1,36 +1,19 @@
 //! What is known about stored aspects, beside their values.
 
+use docent_catalog::Catalog;
 use docent_model::{AspectName, Registry, SystemMetadata};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{Args, BatchResult, Context, EntityView};
 
-/// Aspects that hold secrets or what secrets are checked with.
-const NEVER_SHOWN: [&str; 4] = [
-    "corpUserCredentials",
-    "dataHubAccessTokenInfo",
-    "dataHubConnectionDetails",
-    "dataHubSecretValue",
-];
-
 /// When an ingestion run last saw the entity.
-pub(super) async fn last_ingested(
-    _: &Context,
-    entities: &[EntityView<'_>],
-    _: Args<'_>,
-) -> BatchResult {
-    Ok(entities
-        .iter()
-        .map(|entity| {
-            let observed = entity.aspects().iter().filter_map(|(_, row)| {
-                let noted: SystemMetadata =
-                    serde_json::from_str(row.system_metadata.as_deref()?).ok()?;
-                noted.run().is_some().then_some(noted.last_observed)
-            });
-            Ok(json!(observed.max()))
-        })
-        .collect())
+pub(super) fn last_ingested(entity: &EntityView<'_>) -> Value {
+    let observed = entity.aspects().iter().filter_map(|(_, row)| {
+        let noted: SystemMetadata = serde_json::from_str(row.system_metadata.as_deref()?).ok()?;
+        noted.run().is_some().then_some(noted.last_observed)
+    });
+    json!(observed.max())
 }
 
 /// The aspects as they are stored.
@@ -52,46 +35,32 @@ pub(super) async fn raw_aspects(
             .as_ref()
             .is_none_or(|names| names.iter().any(|name| name == aspect.as_str()));
         // No aspect of the registry is marked for automatic rendering.
-        named && input.auto_render_only != Some(true) && !NEVER_SHOWN.contains(&aspect.as_str())
+        named && input.auto_render_only != Some(true) && !Catalog::is_secret(aspect)
     };
-    Ok(entities
-        .iter()
-        .map(|entity| {
-            let aspects: Vec<Value> = entity
-                .aspects()
-                .iter()
-                .filter(|(aspect, _)| wanted(*aspect))
-                .map(
-                    |(aspect, row)| json!({"aspectName": aspect.as_str(), "payload": row.metadata}),
-                )
-                .collect();
-            Ok(json!(aspects))
-        })
-        .collect())
+    let shown = |entity: &EntityView<'_>| -> Value {
+        entity
+            .aspects()
+            .iter()
+            .filter(|(aspect, _)| wanted(*aspect))
+            .map(|(aspect, row)| json!({"aspectName": aspect.as_str(), "payload": row.metadata}))
+            .collect()
+    };
+    Ok(entities.iter().map(|entity| Ok(shown(entity))).collect())
 }
 
 /// When and by whom something was created: what its aspect says, else when its key was stored.
-pub(super) async fn created_on(
-    _: &Context,
-    entities: &[EntityView<'_>],
-    _: Args<'_>,
-) -> BatchResult {
-    Ok(entities
-        .iter()
-        .map(|entity| {
-            let said = entity
-                .value()
-                .get("created")
-                .filter(|created| !created.is_null());
-            if let Some(created) = said {
-                return Ok(created.clone());
-            }
-            let spec = Registry::get().entity(entity.urn().entity_type());
-            let key = spec.and_then(|spec| entity.aspect(spec.key_aspect));
-            Ok(key.map_or(
-                Value::Null,
-                |row| json!({"time": row.created_on_ms, "actor": row.created_by}),
-            ))
-        })
-        .collect())
+pub(super) fn created_on(entity: &EntityView<'_>) -> Value {
+    let said = entity
+        .value()
+        .get("created")
+        .filter(|created| !created.is_null());
+    if let Some(created) = said {
+        return created.clone();
+    }
+    let spec = Registry::get().entity(entity.urn().entity_type());
+    let key = spec.and_then(|spec| entity.aspect(spec.key_aspect));
+    key.map_or(
+        Value::Null,
+        |row| json!({"time": row.created_on_ms, "actor": row.created_by}),
+    )
 }

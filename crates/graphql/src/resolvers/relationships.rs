@@ -1,5 +1,7 @@
 //! Who points at an entity, and whom it points at.
 
+use std::collections::BTreeSet;
+
 use docent_catalog::{AspectKey, Error, Page, Related, StoredAspect};
 use docent_model::{AspectName, Urn};
 use serde::Deserialize;
@@ -11,6 +13,10 @@ const DEFAULT_COUNT: i64 = 20;
 const MAX_COUNT: i64 = 1000;
 /// How many edges of one entity are looked through when they are filtered by what stands at their other end.
 const MAX_FILTERED: usize = 10_000;
+/// Of how many entities at once, so that not more than some hundred thousand edges are in memory.
+const FILTERED_ENTITIES: usize = 32;
+/// How many edges the pages of all entities of a level may have together.
+const MAX_TOTAL: usize = 200_000;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -24,6 +30,18 @@ struct Input {
 }
 
 impl Input {
+    /// Where the page starts, and how long it may be.
+    fn window(&self) -> (usize, usize) {
+        let start = self.start.unwrap_or(0).max(0) as usize;
+        let count = self.count.unwrap_or(DEFAULT_COUNT).clamp(0, MAX_COUNT) as usize;
+        (start, count)
+    }
+
+    /// Whether it matters what stands at the other end.
+    fn is_filtered(&self) -> bool {
+        self.include_soft_delete == Some(false) || self.wanted_types().is_some()
+    }
+
     /// The entity types that the other end may have; none named means any.
     fn wanted_types(&self) -> Option<&[String]> {
         self.related_entity_types
@@ -38,34 +56,103 @@ pub(super) async fn relationships(
     arguments: Args<'_>,
 ) -> BatchResult {
     let input: Input = arguments.input()?;
-    let mut replies = Vec::with_capacity(entities.len());
-    for entity in entities {
-        replies.push(reply(context, entity.urn(), &input).await);
+    let (start, count) = input.window();
+    if entities.len().saturating_mul(count) > MAX_TOTAL {
+        return Err(Error::Invalid(format!(
+            "{count} relationships of each of {} entities are too many at once, at most {MAX_TOTAL} are given: \
+             make count smaller or ask for fewer entities",
+            entities.len()
+        )));
     }
-    Ok(replies)
+    let urns: Vec<Urn> = entities.iter().map(|entity| entity.urn().clone()).collect();
+    let pages = if input.is_filtered() {
+        filtered(context, &urns, &input).await?
+    } else {
+        list(context, &urns, &input, start, count).await?
+    };
+    Ok(pages
+        .into_iter()
+        .map(|page| Ok(reply(&page, &input)))
+        .collect())
 }
 
-async fn reply(context: &Context, urn: &Urn, input: &Input) -> Result<Value, Error> {
-    let start = input.start.unwrap_or(0).max(0) as usize;
-    let count = input.count.unwrap_or(DEFAULT_COUNT).clamp(0, MAX_COUNT) as usize;
+async fn list(
+    context: &Context,
+    urns: &[Urn],
+    input: &Input,
+    start: usize,
+    count: usize,
+) -> Result<Vec<Page<Related>>, Error> {
+    let Context { catalog, caller } = context;
     let types: Vec<&str> = input.types.iter().map(String::as_str).collect();
     let outgoing = input.direction == "OUTGOING";
-    let Context { catalog, caller } = context;
-    let filtered = input.include_soft_delete == Some(false) || input.wanted_types().is_some();
-    let page = if filtered {
-        let all = catalog
-            .relationships(caller, urn, outgoing, &types, 0, MAX_FILTERED)
-            .await?;
-        let kept = keep(context, all.items, input).await?;
-        Page {
-            total: kept.len(),
-            items: kept.into_iter().skip(start).take(count).collect(),
+    catalog
+        .relationships(caller, urns, outgoing, &types, start, count)
+        .await
+}
+
+/// Pages of the edges whose other end is wanted. All edges are looked through, so only some entities are taken at
+/// a time.
+async fn filtered(
+    context: &Context,
+    urns: &[Urn],
+    input: &Input,
+) -> Result<Vec<Page<Related>>, Error> {
+    let (start, count) = input.window();
+    let mut pages = Vec::with_capacity(urns.len());
+    for urns in urns.chunks(FILTERED_ENTITIES) {
+        let all = list(context, urns, input, 0, MAX_FILTERED).await?;
+        for kept in keep(context, all, input).await? {
+            pages.push(Page {
+                total: kept.len(),
+                items: kept.into_iter().skip(start).take(count).collect(),
+            });
         }
-    } else {
-        catalog
-            .relationships(caller, urn, outgoing, &types, start, count)
-            .await?
+    }
+    Ok(pages)
+}
+
+/// The edges of each page whose other end is of a wanted type and, if asked for, not soft-deleted.
+async fn keep(
+    context: &Context,
+    pages: Vec<Page<Related>>,
+    input: &Input,
+) -> Result<Vec<Vec<Related>>, Error> {
+    let mut lists: Vec<Vec<Related>> = pages.into_iter().map(|page| page.items).collect();
+    if let Some(types) = input.wanted_types() {
+        for edges in &mut lists {
+            edges.retain(|edge| types.iter().any(|name| name == edge.urn.entity_type()));
+        }
+    }
+    if input.include_soft_delete == Some(false) {
+        let ends: BTreeSet<&Urn> = lists.iter().flatten().map(|edge| &edge.urn).collect();
+        let removed = soft_deleted(context, ends).await?;
+        for edges in &mut lists {
+            edges.retain(|edge| !removed.contains(&edge.urn));
+        }
+    }
+    Ok(lists)
+}
+
+async fn soft_deleted(context: &Context, urns: BTreeSet<&Urn>) -> Result<BTreeSet<Urn>, Error> {
+    let keys: Vec<AspectKey> = urns
+        .into_iter()
+        .map(|urn| AspectKey::new(urn, AspectName::STATUS))
+        .collect();
+    let rows = context.catalog.read(&context.caller, &keys).await?;
+    let removed = |row: &StoredAspect| {
+        let status: Value = serde_json::from_str(&row.metadata).unwrap_or_default();
+        status["removed"] == true
     };
+    Ok(keys
+        .into_iter()
+        .zip(rows)
+        .filter(|(_, row)| row.as_ref().is_some_and(removed))
+        .map(|(key, _)| key.urn)
+        .collect())
+}
+
+fn reply(page: &Page<Related>, input: &Input) -> Value {
     let relationships: Vec<Value> = page
         .items
         .iter()
@@ -77,39 +164,10 @@ async fn reply(context: &Context, urn: &Urn, input: &Input) -> Result<Value, Err
             })
         })
         .collect();
-    Ok(json!({
-        "start": start,
+    json!({
+        "start": input.window().0,
         "count": relationships.len(),
         "total": page.total,
         "relationships": relationships,
-    }))
-}
-
-/// The edges whose other end is of a wanted type and, if asked for, not soft-deleted.
-async fn keep(
-    context: &Context,
-    mut edges: Vec<Related>,
-    input: &Input,
-) -> Result<Vec<Related>, Error> {
-    if let Some(types) = input.wanted_types() {
-        edges.retain(|edge| types.iter().any(|name| name == edge.urn.entity_type()));
-    }
-    if input.include_soft_delete != Some(false) {
-        return Ok(edges);
-    }
-    let keys: Vec<AspectKey> = edges
-        .iter()
-        .map(|edge| AspectKey::new(&edge.urn, AspectName::STATUS))
-        .collect();
-    let rows = context.catalog.read(&context.caller, &keys).await?;
-    let removed = |row: &StoredAspect| {
-        let status: Value = serde_json::from_str(&row.metadata).unwrap_or_default();
-        status["removed"] == true
-    };
-    Ok(edges
-        .into_iter()
-        .zip(rows)
-        .filter(|(_, row)| !row.as_ref().is_some_and(removed))
-        .map(|(edge, _)| edge)
-        .collect())
+    })
 }

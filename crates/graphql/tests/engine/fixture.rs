@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use docent_catalog::{Caller, Catalog, Error, Proposal};
-use docent_graphql::{Args, BatchResult, Context, Engine, EntityView, Request, Resolvers, Schema};
+use docent_graphql::{
+    Args, BatchResult, Context, Engine, EntityView, Limits, Request, Resolvers, Schema,
+};
 use docent_model::{AspectName, FixedClock, Registry, Urn};
 use docent_store::{
     AspectKey, Change, Page, PlacedEntity, RebuildReport, Related, Store, StoreError, StoredAspect,
@@ -24,6 +26,10 @@ pub(crate) fn sources() -> String {
         .flat_map(|line| [line, "\n"])
         .collect();
     directives + include_str!("schema.graphql")
+}
+
+fn schema() -> Schema {
+    Schema::load(&[("test", &sources())], resolvers()).unwrap()
 }
 
 pub(crate) struct Fixture {
@@ -57,11 +63,25 @@ impl Fixture {
         catalog.apply(&caller, proposals).await.unwrap();
         store.reads.store(0, Ordering::Relaxed);
         Self {
-            engine: Engine::new(Schema::load(&[("test", &sources())], resolvers()).unwrap()),
+            engine: Engine::new(schema()),
             context: Context::new(catalog, caller),
             store,
             _directory: directory,
         }
+    }
+
+    /// An engine that allows other than the usual amounts.
+    pub(crate) async fn limited(limits: Limits, aspects: &[(&str, &str, Value)]) -> Self {
+        let mut fixture = Self::new(aspects).await;
+        fixture.engine = Engine::with_limits(schema(), limits);
+        fixture
+    }
+
+    /// The engine over Docent's own schema.
+    pub(crate) async fn docent(aspects: &[(&str, &str, Value)]) -> Self {
+        let mut fixture = Self::new(aspects).await;
+        fixture.engine = Engine::docent().unwrap();
+        fixture
     }
 
     /// The reply as text.
@@ -145,8 +165,8 @@ pub(crate) fn resolvers() -> Resolvers {
         .mutation("fail", fail)
         .mutation("rename", rename)
         .entity_field("shout", shout)
-        .entity_field("owner", owner)
-        .entity_field("aspectNames", aspect_names)
+        .computed("owner", |_| json!("urn:li:corpuser:jdoe"))
+        .computed("aspectNames", aspect_names)
         .entity_field("length", length)
 }
 
@@ -159,7 +179,11 @@ async fn parsed(_: &Context, arguments: Args<'_>) -> Result<Value, Error> {
 }
 
 async fn arguments(_: &Context, arguments: Args<'_>) -> Result<Value, Error> {
-    let all: Map<String, Value> = arguments.parse()?;
+    let names = ["text", "number", "input", "point", "long", "color", "flags"];
+    let all: Map<String, Value> = names
+        .into_iter()
+        .filter_map(|name| Some((name.to_owned(), arguments.get(name)?.clone())))
+        .collect();
     Ok(Value::Object(all).to_string().into())
 }
 
@@ -220,11 +244,11 @@ async fn shout(_: &Context, entities: &[EntityView<'_>], arguments: Args<'_>) ->
     Ok(entities
         .iter()
         .map(|entity| {
-            let value: Option<Value> = entity.parse(properties)?;
-            match value
-                .as_ref()
-                .and_then(|value| value["description"].as_str())
-            {
+            let value: Value = entity
+                .aspect(properties)
+                .and_then(|row| serde_json::from_str(&row.metadata).ok())
+                .unwrap_or_default();
+            match value["description"].as_str() {
                 Some(text) => Ok(json!(format!("{}{mark}", text.to_uppercase()))),
                 None => Err(Error::NotFound(format!("{} is silent", entity.urn()))),
             }
@@ -232,26 +256,11 @@ async fn shout(_: &Context, entities: &[EntityView<'_>], arguments: Args<'_>) ->
         .collect())
 }
 
-async fn owner(_: &Context, entities: &[EntityView<'_>], _: Args<'_>) -> BatchResult {
-    Ok(entities
-        .iter()
-        .map(|_| Ok(json!("urn:li:corpuser:jdoe")))
-        .collect())
-}
-
-async fn aspect_names(_: &Context, entities: &[EntityView<'_>], _: Args<'_>) -> BatchResult {
-    Ok(entities
-        .iter()
-        .map(|entity| {
-            let mut names: Vec<_> = entity
-                .aspects()
-                .iter()
-                .map(|(aspect, _)| aspect.as_str())
-                .collect();
-            names.sort_unstable();
-            Ok(json!(names))
-        })
-        .collect())
+fn aspect_names(entity: &EntityView<'_>) -> Value {
+    let aspects = entity.aspects().iter();
+    let mut names: Vec<_> = aspects.map(|(aspect, _)| aspect.as_str()).collect();
+    names.sort_unstable();
+    json!(names)
 }
 
 /// A resolver on a plain type: it sees the object, its owner and the owner's aspects.
@@ -370,14 +379,15 @@ impl Store for CountingStore {
 
     async fn edges_list(
         &self,
-        urn: &Urn,
+        urns: &[Urn],
         outgoing: bool,
         relationships: &[&str],
         start: usize,
         limit: usize,
-    ) -> Result<Page<Related>, StoreError> {
+    ) -> Result<Vec<Page<Related>>, StoreError> {
+        self.count()?;
         self.inner
-            .edges_list(urn, outgoing, relationships, start, limit)
+            .edges_list(urns, outgoing, relationships, start, limit)
             .await
     }
 

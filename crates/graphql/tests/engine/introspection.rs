@@ -8,24 +8,30 @@ use crate::fixture::{Fixture, messages};
 const FULL: &str = "
 query IntrospectionQuery {
   __schema {
-    queryType { name }
-    mutationType { name }
-    subscriptionType { name }
+    description
+    queryType { name kind }
+    mutationType { name kind }
+    subscriptionType { name kind }
     types { ...FullType }
-    directives { name description locations args { ...InputValue } }
+    directives { name description isRepeatable locations args(includeDeprecated: true) { ...InputValue } }
   }
 }
 fragment FullType on __Type {
-  kind name description
-  fields(includeDeprecated: true) { name description args { ...InputValue } type { ...TypeRef } isDeprecated deprecationReason }
-  inputFields { ...InputValue }
+  kind name description specifiedByURL
+  fields(includeDeprecated: true) {
+    name description args(includeDeprecated: true) { ...InputValue } type { ...TypeRef } isDeprecated deprecationReason
+  }
+  inputFields(includeDeprecated: true) { ...InputValue }
   interfaces { ...TypeRef }
   enumValues(includeDeprecated: true) { name description isDeprecated deprecationReason }
   possibleTypes { ...TypeRef }
 }
-fragment InputValue on __InputValue { name description type { ...TypeRef } defaultValue }
+fragment InputValue on __InputValue {
+  name description type { ...TypeRef } defaultValue isDeprecated deprecationReason
+}
 fragment TypeRef on __Type {
-  kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name } } } } } } }
+  kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name
+  ofType { kind name ofType { kind name ofType { kind name ofType { kind name } } } } } } } } }
 }";
 
 #[tokio::test]
@@ -81,4 +87,102 @@ async fn endless_introspection_is_refused() {
         .await;
     assert!(messages(&reply)[0].contains("depth"), "{reply}");
     assert_eq!(reply["data"], Value::Null);
+}
+
+#[tokio::test]
+async fn the_full_introspection_query_fits_into_the_limits_for_docents_own_schema() {
+    let fixture = Fixture::docent(&[]).await;
+    let reply = fixture.json(FULL).await;
+    assert_eq!(messages(&reply), [""; 0]);
+    let types = reply["data"]["__schema"]["types"].as_array().unwrap();
+    assert!(types.iter().any(|ty| ty["name"] == "Dataset"));
+}
+
+#[tokio::test]
+async fn an_operation_may_ask_about_the_schema_four_times() {
+    let fixture = Fixture::new(&[]).await;
+    let query = |count: usize| {
+        let fields: Vec<_> = (0..count)
+            .map(|number| match number % 2 {
+                0 => format!("a{number}: __schema {{ queryType {{ name }} }}"),
+                _ => format!("a{number}: __type(name: \"Dataset\") {{ name }}"),
+            })
+            .collect();
+        format!("{{ {} __typename }}", fields.join(" "))
+    };
+    let reply = fixture.json(&query(4)).await;
+    assert_eq!(messages(&reply), [""; 0]);
+    let reply = fixture.json(&query(5)).await;
+    assert_eq!(
+        messages(&reply),
+        ["maximum number of __schema and __type fields exceeded 5 > 4"]
+    );
+    assert_eq!(
+        reply["errors"][0]["extensions"],
+        json!({"classification": "ExecutionAborted"})
+    );
+    assert_eq!(reply["data"], Value::Null);
+}
+
+#[tokio::test]
+async fn questions_about_the_schema_count_towards_complexity_but_typename_does_not() {
+    let fixture = Fixture::new(&[]).await;
+    let query = |count: usize, field: &str| {
+        let fields: Vec<_> = (0..count)
+            .map(|number| format!("a{number}: {field}"))
+            .collect();
+        format!("{{ __schema {{ queryType {{ {} }} }} }}", fields.join(" "))
+    };
+    let reply = fixture.json(&query(1998, "name")).await;
+    assert_eq!(messages(&reply), [""; 0]);
+    let reply = fixture.json(&query(1999, "name")).await;
+    assert_eq!(
+        messages(&reply),
+        ["maximum query complexity exceeded 2001 > 2000"]
+    );
+    let reply = fixture.json(&query(3000, "__typename")).await;
+    assert_eq!(messages(&reply), [""; 0]);
+}
+
+#[tokio::test]
+async fn aliases_below_all_types_count_as_often_as_there_are_types() {
+    let fixture = Fixture::docent(&[]).await;
+    let query = |count: usize, inner: &str| {
+        let fields: Vec<_> = (0..count)
+            .map(|number| format!("a{number}: {inner}"))
+            .collect();
+        format!("{{ __schema {{ types {{ {} }} }} }}", fields.join(" "))
+    };
+    let reply = fixture.json(&query(2, "fields { description }")).await;
+    assert_eq!(messages(&reply), [""; 0]);
+    for query in [
+        query(900, "fields { description }"),
+        query(1, "fields { type { fields { type { fields { name } } } } }"),
+    ] {
+        let reply = fixture.json(&query).await;
+        let message = messages(&reply)[0];
+        assert!(
+            message.starts_with("maximum number of values about the schema exceeded")
+                && message.ends_with(" > 400000"),
+            "{message}"
+        );
+        assert_eq!(reply["data"], Value::Null);
+    }
+}
+
+#[tokio::test]
+async fn operations_of_one_document_have_answers_of_their_own() {
+    let fixture = Fixture::new(&[]).await;
+    let document = r#"
+        query A { t: __type(name: "Dataset") { name } }
+        query B { t: __type(name: "Domain") { name } }"#;
+    for (operation, name) in [("A", "Dataset"), ("B", "Domain"), ("A", "Dataset")] {
+        let reply = fixture
+            .operation(document, Some(operation), json!({}))
+            .await;
+        assert!(
+            reply.starts_with(&format!(r#"{{"data":{{"t":{{"name":"{name}"}}}}"#)),
+            "{reply}"
+        );
+    }
 }

@@ -5,7 +5,9 @@
 mod documents;
 mod fixture;
 mod introspection;
+mod limits;
 mod mutations;
 mod nulls;
 mod reads;
 mod refusals;
+mod relationships;

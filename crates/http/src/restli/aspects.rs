@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
-use docent_catalog::AspectKey;
+use docent_catalog::{AspectKey, Catalog};
 use docent_model::Registry;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -14,6 +14,7 @@ use super::{json, parse_aspect, raw, urn_in_path};
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::error::Refusal;
+use crate::query::Query;
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct Wanted {
@@ -39,6 +40,12 @@ pub(crate) async fn read(
         Refusal::bad_request("say which aspect you want: ?aspect=datasetProperties&version=0")
     })?;
     let aspect = parse_aspect(&name)?;
+    if Catalog::is_secret(aspect) {
+        return Err(Refusal::new(
+            StatusCode::FORBIDDEN,
+            format!("{aspect} holds what secrets are checked with; it is not shown"),
+        ));
+    }
     let key = AspectKey::new(&urn, aspect);
     let row = state
         .catalog()

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::Uri;
 use axum::response::Response;
-use docent_catalog::{Caller, Change, Proposal, StoredAspect};
+use docent_catalog::{Caller, Catalog, Change, Proposal, StoredAspect};
 use docent_model::{AspectName, Registry, Urn};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -16,6 +16,7 @@ use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
 use crate::error::Refusal;
+use crate::query::Query;
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct Wanted {
@@ -72,7 +73,7 @@ pub(crate) async fn read(
         let asked = wanted
             .as_ref()
             .is_none_or(|wanted| wanted.contains(&aspect));
-        if asked || aspect == entity.key_aspect {
+        if (asked && !Catalog::is_secret(aspect)) || aspect == entity.key_aspect {
             aspects.insert(aspect.as_str(), aspect_reply(aspect, row)?);
         }
     }
@@ -143,7 +144,7 @@ pub(crate) async fn act(
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an object with urn")]
 struct Deletion {
     urn: String,
     aspect_name: Option<String>,
@@ -165,7 +166,7 @@ async fn delete(state: &AppState, caller: &Caller, bytes: &[u8]) -> Result<Respo
     };
     let applied = state
         .catalog()
-        .apply(caller, vec![Proposal::new(urn.clone(), change)])
+        .ingest(caller, vec![Proposal::new(urn.clone(), change)])
         .await?;
     Ok(reply(&json!({"value": {
         "urn": urn,

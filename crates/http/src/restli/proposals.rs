@@ -1,6 +1,6 @@
 //! `POST /aspects?action=ingestProposal` and `ingestProposalBatch`: aspects written directly.
 
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use docent_catalog::{Change, Proposal};
 use docent_model::{AspectName, SystemMetadata, Urn};
@@ -12,10 +12,11 @@ use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
 use crate::error::Refusal;
+use crate::query::Query;
 
 /// A change proposal as clients send it. Members that we do not know are ignored.
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "a change proposal")]
 struct WireProposal {
     entity_type: Option<String>,
     entity_urn: Option<String>,
@@ -29,17 +30,22 @@ struct WireProposal {
 
 /// The value is JSON in a string: it travels as it was written.
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(
+    rename_all = "camelCase",
+    expecting = "an aspect with value and contentType"
+)]
 struct WireAspect {
     value: String,
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "an object with proposal")]
 struct One {
     proposal: WireProposal,
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "an object with proposals")]
 struct Many {
     proposals: Vec<WireProposal>,
 }
@@ -81,7 +87,7 @@ pub(crate) async fn ingest(
             })
         })
         .collect::<Result<Vec<_>, _>>()?;
-    state.catalog().apply(&caller, proposals).await?;
+    state.catalog().ingest(&caller, proposals).await?;
     Ok(reply(&json!({"value": "success"})))
 }
 

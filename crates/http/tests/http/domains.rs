@@ -367,3 +367,41 @@ async fn display_properties_are_merged() {
         json!({"colorHex": "#3366CC", "icon": {"name": "House"}})
     );
 }
+
+/// Domains `{id}1`, `{id}2`, …, each below the one before.
+async fn chain(app: &App, id: &str, length: usize) {
+    for number in 1..=length {
+        let parent = format!("{id}{}", number - 1);
+        let parent = (number > 1).then_some(parent.as_str());
+        let own = format!("{id}{number}");
+        created(app, &own, &own, parent).await;
+    }
+}
+
+#[tokio::test]
+async fn domains_are_nested_fifty_deep_at_most_however_they_came_there() {
+    let app = App::empty().await;
+    chain(&app, "a", 30).await;
+    chain(&app, "b", 21).await;
+    let move_below = |parent: &str| {
+        format!(
+            r#"mutation {{ moveDomain(input: {{ resourceUrn: "urn:li:domain:b1", parentDomain: "urn:li:domain:{parent}" }}) }}"#
+        )
+    };
+    let (refused, message) = app.graphql_error(&move_below("a30")).await;
+    assert_eq!(refused, 400);
+    assert!(message.contains("nested 50 deep at most"), "{message}");
+    let reply = app.graphql(&move_below("a29")).await;
+    assert_eq!(reply["data"]["moveDomain"], true, "{reply}");
+    let reply = create(&app, "too-deep", "Too deep", Some("b21")).await;
+    assert_eq!(code(&reply).0, 400, "{reply}");
+    let reply = create(&app, "beside", "Beside", Some("b20")).await;
+    assert!(reply["errors"].is_null(), "{reply}");
+
+    // Written directly the same holds.
+    let below = json!({"name": "a1", "parentDomain": "urn:li:domain:beside"});
+    let (status, body) = app
+        .propose("UPSERT", "urn:li:domain:c1", "domainProperties", &below)
+        .await;
+    assert_eq!(status, 400, "{body}");
+}

@@ -8,8 +8,11 @@
     reason = "a test that cannot go on fails, and its story is told in one piece"
 )]
 
+mod batches;
+mod datasets;
 mod domains;
 mod graphql_protocol;
+mod kinds;
 mod links;
 mod proposals;
 mod stories;

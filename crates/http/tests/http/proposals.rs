@@ -376,6 +376,14 @@ async fn what_is_wrong_is_refused_with_a_sentence_and_nothing_is_written() {
     }
     let (status, _) = app.post("/aspects?action=ponder", &json!({})).await;
     assert_eq!(status, StatusCode::BAD_REQUEST);
+    for path in [
+        "/aspects/urn:li:domain:a?aspect=domainKey&version=abc",
+        "/aspects/urn:li:domain:a?aspect=domainKey&aspect=domainProperties",
+    ] {
+        let (status, body) = app.get(path).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{path}");
+        assert!(message(&body).contains("query string"), "{path}: {body}");
+    }
 }
 
 #[tokio::test]

@@ -215,7 +215,11 @@ impl App {
 }
 
 pub(crate) async fn new_token(catalog: &Catalog, ttl_ms: Option<i64>) -> String {
-    let user = Urn::parse(USER).unwrap();
+    token_of(catalog, USER, ttl_ms).await
+}
+
+pub(crate) async fn token_of(catalog: &Catalog, user: &str, ttl_ms: Option<i64>) -> String {
+    let user = Urn::parse(user).unwrap();
     let new = NewToken {
         name: "test".to_owned(),
         description: None,

@@ -3,7 +3,9 @@
 use crate::support::{App, DATASET, USER, new_token};
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode, header};
+use docent_catalog::{Caller, Proposal};
 use docent_http::AuthMode;
+use docent_model::{AspectName, Urn};
 use serde_json::{Value, json};
 
 /// Every route there is, with what it needs: this list and the router must agree.
@@ -164,6 +166,7 @@ async fn a_token_needs_a_sensible_life_and_a_user() {
         format!(r#"actorUrn: "{USER}""#),
         format!(r#"actorUrn: "{USER}", duration: ONE_DAY, durationIso: "P1D""#),
         format!(r#"actorUrn: "{USER}", durationIso: "tomorrow""#),
+        format!(r#"actorUrn: "{USER}", durationIso: "P366D""#),
         format!(r#"actorUrn: "{USER}", duration: NO_EXPIRY"#),
         r#"actorUrn: "urn:li:corpuser:nobody", duration: ONE_DAY"#.to_owned(),
         format!(r#"actorUrn: "{DATASET}", duration: ONE_DAY"#),
@@ -211,4 +214,150 @@ async fn with_authentication_off_everybody_is_the_system_or_whom_they_name() {
     assert_eq!(urn(&reply), "urn:li:corpuser:ada");
     let (status, _) = app.send(ask(Some("ada"))).await;
     assert_eq!(status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn nobody_makes_a_token_up_by_writing_its_entity() {
+    let app = App::empty().await;
+    // The hash of "hello": with this entity stored, "hello" would be a token.
+    let forged = "urn:li:dataHubAccessToken:2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
+    let info = json!({"name": "forged", "actorUrn": USER, "ownerUrn": USER, "createdAt": 1});
+    let (status, body) = app
+        .propose("UPSERT", forged, "dataHubAccessTokenInfo", &info)
+        .await;
+    assert_eq!(status, StatusCode::FORBIDDEN, "{body}");
+    let (status, _) = app
+        .send(anonymous("POST", "/api/graphql", Some("Bearer hello")))
+        .await;
+    assert_eq!(status, StatusCode::UNAUTHORIZED);
+}
+
+/// Tokens of [`USER`] that never expire, with these ids.
+async fn store_tokens(app: &App, ids: impl Iterator<Item = String>) {
+    let info = json!({
+        "name": "x", "actorUrn": USER, "ownerUrn": USER, "createdAt": 1,
+    });
+    let caller = Caller::new(Urn::parse(USER).unwrap());
+    let proposals = ids
+        .map(|id| {
+            let urn = Urn::new("dataHubAccessToken", &id).unwrap();
+            Proposal::upsert(urn, AspectName::ACCESS_TOKEN_INFO, info.to_string())
+        })
+        .collect();
+    app.catalog.apply(&caller, proposals).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_token_is_revoked_by_its_whole_id_however_many_there_are() {
+    let app = App::empty().await;
+    store_tokens(&app, (0..9_999).map(|number| format!("a{number:05}"))).await;
+    let last = ["fe01", "ff01", "ff02"];
+    store_tokens(&app, last.iter().map(ToString::to_string)).await;
+    let revoke = |id: &str| format!(r#"mutation {{ revokeAccessToken(tokenId: "{id}") }}"#);
+    assert_eq!(app.graphql_error(&revoke("ff0")).await.0, 404);
+    assert_eq!(app.graphql_error(&revoke("fe")).await.0, 404, "not whole");
+    assert_eq!(app.graphql_error(&revoke("")).await.0, 404);
+    let reply = app.graphql(&revoke("ff02")).await;
+    assert_eq!(reply["data"]["revokeAccessToken"], true, "{reply}");
+    assert_eq!(app.graphql_error(&revoke("ff02")).await.0, 404);
+
+    let caller = Caller::new(Urn::parse(USER).unwrap());
+    let by_prefix = async |prefix: &str| {
+        let revoked = app.catalog.revoke_token_by_prefix(&caller, prefix).await;
+        revoked.map_err(|error| error.code().number)
+    };
+    assert_eq!(by_prefix("a0000").await, Err(400), "several");
+    assert_eq!(by_prefix("b-").await, Err(404));
+    assert_eq!(by_prefix("").await, Err(404));
+    assert_eq!(by_prefix("ff").await, Ok(()), "only one is left");
+    assert_eq!(by_prefix("ff").await, Err(404));
+}
+
+#[tokio::test]
+async fn a_token_that_ended_goes_a_day_later_when_a_new_one_is_made() {
+    let app = App::empty().await;
+    let ended = new_token(&app.catalog, Some(1000)).await;
+    let never_ends = new_token(&app.catalog, None).await;
+    let caller = Caller::new(Urn::parse(USER).unwrap());
+    let stored = async |secret: &str| {
+        let found = app.catalog.find_token(&caller, secret).await.unwrap();
+        found.is_some()
+    };
+    app.clock.advance(1000 + 86_400_000);
+    new_token(&app.catalog, Some(1000)).await;
+    assert!(stored(&ended).await, "a day has not gone by yet");
+    app.clock.advance(1);
+    new_token(&app.catalog, Some(1000)).await;
+    assert!(!stored(&ended).await);
+    assert!(stored(&never_ends).await);
+    assert!(stored(&app.token).await, "ended only just now");
+}
+
+#[tokio::test]
+async fn a_token_tells_about_itself_to_who_shows_it() {
+    let app = App::empty().await;
+    let ask = |token: &str| {
+        format!(
+            r#"{{ getAccessTokenMetadata(token: "{token}") {{ name actorUrn ownerUrn createdAt expiresAt }} }}"#
+        )
+    };
+    let reply = app.graphql(&ask(&app.token)).await;
+    assert_eq!(
+        reply["data"]["getAccessTokenMetadata"],
+        json!({
+            "name": "test",
+            "actorUrn": USER,
+            "ownerUrn": USER,
+            "createdAt": crate::support::NOW_MS,
+            "expiresAt": crate::support::NOW_MS + 86_400_000,
+        }),
+        "{reply}"
+    );
+    let (code, message) = app.graphql_error(&ask("docent_unknown")).await;
+    assert_eq!(code, 404, "{message}");
+    assert!(!message.contains("docent_unknown"), "{message}");
+}
+
+#[tokio::test]
+async fn the_token_of_a_user_who_is_suspended_removed_or_deleted_ends_at_once() {
+    let app = App::empty().await;
+    let stamp = json!({"time": 1, "actor": USER});
+    let ask = |token: &str| {
+        let authorization = format!("Bearer {token}");
+        app.send(anonymous("POST", "/api/graphql", Some(&authorization)))
+    };
+    let suspended = json!({"status": "SUSPENDED", "lastModified": stamp});
+    for (user, aspect, value) in [
+        ("urn:li:corpuser:a", "corpUserStatus", suspended),
+        ("urn:li:corpuser:b", "status", json!({"removed": true})),
+        ("urn:li:corpuser:c", "corpUserKey", Value::Null),
+    ] {
+        let token = crate::support::token_of(&app.catalog, user, None).await;
+        assert_eq!(
+            ask(&token).await.0,
+            StatusCode::BAD_REQUEST,
+            "let in; the body is no query"
+        );
+        if value.is_null() {
+            app.post("/entities?action=delete", &json!({"urn": user}))
+                .await;
+        } else {
+            app.ingest(user, aspect, &value).await;
+        }
+        assert_eq!(ask(&token).await.0, StatusCode::UNAUTHORIZED, "{user}");
+    }
+}
+
+#[tokio::test]
+async fn what_secrets_are_checked_with_is_not_shown() {
+    let app = App::empty().await;
+    let credentials = json!({"salt": "s", "hashedPassword": "h"});
+    app.ingest(USER, "corpUserCredentials", &credentials).await;
+    let user = crate::support::encoded(USER);
+    let (status, _) = app
+        .get(&format!("/aspects/{user}?aspect=corpUserCredentials"))
+        .await;
+    assert_eq!(status, StatusCode::FORBIDDEN);
+    let (_, entity) = app.get(&format!("/entitiesV2/{user}")).await;
+    assert!(!entity.to_string().contains("hashedPassword"), "{entity}");
 }

@@ -49,6 +49,11 @@ pub(super) fn load(text: &'static str) -> Result<Registry, LoadError> {
         let spec = compiler.entity(name, entity)?;
         entities.push(&*Box::leak(Box::new(spec)));
     }
+    let records = compiler.finish()?;
+    let mut relationships = HashSet::new();
+    for field in records.iter().flat_map(|record| &record.fields) {
+        field.shape.add_relationships(&mut relationships);
+    }
     Ok(Registry {
         entities_by_name: entities
             .iter()
@@ -56,7 +61,8 @@ pub(super) fn load(text: &'static str) -> Result<Registry, LoadError> {
             .collect(),
         entities,
         aspects,
-        records: compiler.finish()?,
+        records,
+        relationships,
     })
 }
 

@@ -4,6 +4,7 @@
 //! field says what the URNs inside of it mean (the tags of a column are not the tags of a dataset).
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
 
 /// The place of a record in [`super::Registry`]; records refer to each other by it, also in circles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,6 +88,20 @@ impl Record {
 }
 
 impl Shape {
+    /// Adds the names of the relationships that stand in here, those of other records aside.
+    pub(super) fn add_relationships(&self, names: &mut HashSet<&'static str>) {
+        match self {
+            Self::Urn(relationship) => names.extend(relationship.map(|it| it.name)),
+            Self::Array(inner) | Self::Map(inner) => inner.add_relationships(names),
+            Self::Union(members) => {
+                for member in members {
+                    member.shape.add_relationships(names);
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// Whether a relationship stands in here, given the records that are known to have some.
     pub(super) fn is_related(&self, related_records: &[bool]) -> bool {
         match self {

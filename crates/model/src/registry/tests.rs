@@ -15,6 +15,23 @@ fn the_embedded_registry_is_consistent_and_complete() {
 }
 
 #[test]
+fn relationships_are_known_by_their_exact_names() {
+    let registry = Registry::get();
+    // In a record of its own, in a list, in a record inside of a record, and by the path of an outer field.
+    for name in [
+        "IsPartOf",
+        "AssociatedWith",
+        "OwnedBy",
+        "EditableSchemaFieldTaggedWith",
+    ] {
+        assert_eq!(registry.relationship(name), Some(name));
+    }
+    for name in ["", "ownedby", "Owned", "domains"] {
+        assert_eq!(registry.relationship(name), None, "{name}");
+    }
+}
+
+#[test]
 fn no_two_names_differ_in_case_only() {
     let registry = Registry::get();
     for entity in registry.entities() {
@@ -47,7 +64,7 @@ fn the_constants_are_names_of_the_registry() {
         AspectName::ALIASES,
         AspectName::BROWSE_PATHS_V2,
         AspectName::CONTAINER,
-        AspectName::CORP_USER_INFO,
+        AspectName::CORP_USER_STATUS,
         AspectName::DATA_PLATFORM_INFO,
         AspectName::DATA_PLATFORM_INSTANCE,
         AspectName::DATASET_DEPRECATION,

@@ -8,6 +8,8 @@ use docent_store::{Aborted, AspectWrite, Effect, Store, StoreError, Transaction,
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 
+use docent_store_sqlite::SqliteStore;
+
 use super::{Place, put, status, text};
 
 #[tokio::test]
@@ -127,8 +129,7 @@ async fn work_whose_caller_went_away_before_it_began_is_not_done() {
     let (first, second) = (status("first"), status("second"));
     let mut waiting = Box::pin(put(&store, &first, "1", Derived::default()));
     assert!((&mut waiting).now_or_never().is_none());
-    // By now the writer has taken the first piece of work and waits for the lock.
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    taken(&store, 1).await;
     let mut cut_off = Box::pin(put(&store, &second, "1", Derived::default()));
     assert!((&mut cut_off).now_or_never().is_none());
     drop(cut_off);
@@ -139,6 +140,18 @@ async fn work_whose_caller_went_away_before_it_began_is_not_done() {
         .unwrap();
     assert_eq!(text(&store, &first).await.as_deref(), Some("1"));
     assert_eq!(text(&store, &second).await, None);
+}
+
+/// Waits until the writer has taken so many pieces of work out of its queue.
+async fn taken(store: &SqliteStore, jobs: u64) {
+    let wait = async {
+        while store.writer_statistics().jobs < jobs {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), wait)
+        .await
+        .unwrap();
 }
 
 /// Work that misbehaves after a write.
@@ -203,20 +216,27 @@ async fn misbehaving_work_is_rolled_back_alone_and_the_writer_lives_on() {
             (Misbehaving::IgnoresFailure, "had failed"),
         ] {
             let other = place.raw();
+            let first = status(&format!("first {reason}{grouped}"));
+            let mut first = Box::pin(put(&store, &first, "1", Derived::default()));
             if grouped {
+                // A piece of work that waits for the lock; what comes behind it is one group.
                 other.execute_batch("BEGIN IMMEDIATE").unwrap();
+                let before = store.writer_statistics().jobs;
+                assert!((&mut first).now_or_never().is_none());
+                taken(&store, before + 1).await;
             }
             let neighbour = status(&format!("{reason}{grouped}"));
-            let ((), failed, passed) = tokio::join!(
+            let (failed, passed, (), first) = tokio::join!(
+                store.run(Box::new(work)),
+                put(&store, &neighbour, "1", Derived::default()),
                 async {
-                    tokio::time::sleep(Duration::from_millis(20)).await;
                     if grouped {
                         other.execute_batch("COMMIT").unwrap();
                     }
                 },
-                store.run(Box::new(work)),
-                put(&store, &neighbour, "1", Derived::default()),
+                first,
             );
+            first.unwrap();
             let StoreError::Other(source) = failed.unwrap_err() else {
                 panic!("{reason}: not an error of its own kind")
             };

@@ -78,6 +78,88 @@ pub(super) async fn answers_come_in_the_order_of_the_keys(harness: &impl Harness
     assert_eq!(texts, [text("c"), None, text("a"), text("c")]);
 }
 
+pub(super) async fn a_witness_is_there_or_not(harness: &impl Harness) {
+    let store = harness.store();
+    let (there, missing) = (dataset_key("there"), dataset_key("missing"));
+    put(store, &there, "{}", Derived::default()).await;
+    for (witness, exists) in [(&there, true), (&missing, false)] {
+        let (rows, exist) = store
+            .aspects_read_witnessed(&[], std::slice::from_ref(witness))
+            .await
+            .unwrap();
+        assert_eq!((rows, exist), (vec![], vec![exists]));
+    }
+    // A deleted one is there no more.
+    put(store, &there, "{ }", Derived::default()).await;
+    delete(store, &there).await;
+    let (_, exist) = store.aspects_read_witnessed(&[], &[there]).await.unwrap();
+    assert_eq!(exist, [false]);
+    let nothing = store.aspects_read_witnessed(&[], &[]).await.unwrap();
+    assert_eq!(nothing, (vec![], vec![]));
+}
+
+pub(super) async fn another_aspect_speaks_for_the_witness_of_its_entity_alone(
+    harness: &impl Harness,
+) {
+    let store = harness.store();
+    // Every entity has its key aspect, as the catalog writes them.
+    for name in ["one", "two"] {
+        put(store, &dataset_key(name), "{}", Derived::default()).await;
+    }
+    let status = |name| key(&dataset(name), AspectName::STATUS);
+    put(store, &status("one"), r#"{"n":1}"#, Derived::default()).await;
+    let texts = |rows: Vec<Option<StoredAspect>>| -> Vec<Option<String>> {
+        rows.into_iter().map(|row| Some(row?.metadata)).collect()
+    };
+    // Found, not found, and found for another entity than the witness's.
+    for (name, witness, row, exists) in [
+        ("one", "one", Some(r#"{"n":1}"#), true),
+        ("two", "two", None, true),
+        ("one", "missing", Some(r#"{"n":1}"#), false),
+        ("missing", "one", None, true),
+    ] {
+        let (rows, exist) = store
+            .aspects_read_witnessed(&[status(name)], &[dataset_key(witness)])
+            .await
+            .unwrap();
+        assert_eq!(texts(rows), [row.map(str::to_owned)], "{name}, {witness}");
+        assert_eq!(exist, [exists], "{name}, {witness}");
+    }
+}
+
+pub(super) async fn witnesses_of_many_entities_are_answered_in_their_order(harness: &impl Harness) {
+    let store = harness.store();
+    let names: Vec<String> = (0..100).map(|number| format!("t{number}")).collect();
+    let status = |name: &String| key(&dataset(name), AspectName::STATUS);
+    for name in names.iter().step_by(2) {
+        put(store, &dataset_key(name), "{}", Derived::default()).await;
+    }
+    for name in names.iter().step_by(4) {
+        put(store, &status(name), "1", Derived::default()).await;
+    }
+    for count in [3, 100] {
+        let keys: Vec<_> = names[..count].iter().map(status).collect();
+        let witnesses: Vec<_> = names[..count]
+            .iter()
+            .rev()
+            .map(|name| dataset_key(name))
+            .collect();
+        let (rows, exist) = store
+            .aspects_read_witnessed(&keys, &witnesses)
+            .await
+            .unwrap();
+        let found: Vec<bool> = rows.iter().map(Option::is_some).collect();
+        let every = |step: usize| (0..count).map(move |number| number % step == 0);
+        assert_eq!(found, every(4).collect::<Vec<_>>());
+        assert_eq!(exist, every(2).rev().collect::<Vec<_>>());
+    }
+}
+
+fn dataset_key(name: &str) -> AspectKey {
+    let spec = Registry::get().entity("dataset").unwrap();
+    key(&dataset(name), spec.key_aspect)
+}
+
 pub(super) async fn hundreds_of_keys_are_answered_at_once(harness: &impl Harness) {
     let store = harness.store();
     let keys: Vec<AspectKey> = (0..300)

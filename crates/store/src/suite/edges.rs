@@ -3,13 +3,29 @@
 use docent_model::{AspectName, Urn};
 
 use super::{Harness, dataset, delete, domain, edges, key, put};
-use crate::{Related, Store, StoreError, transact};
+use crate::{Page, Related, Store, StoreError, transact};
 
 const OWNED_BY: &str = "OwnedBy";
 const MEMBER_OF: &str = "AssociatedWith";
 
+/// The page of one entity.
+async fn page(
+    store: &dyn Store,
+    urn: &Urn,
+    outgoing: bool,
+    relationships: &[&str],
+    start: usize,
+    limit: usize,
+) -> Page<Related> {
+    let urns = std::slice::from_ref(urn);
+    let pages = store.edges_list(urns, outgoing, relationships, start, limit);
+    let mut pages = pages.await.unwrap();
+    assert_eq!(pages.len(), 1);
+    pages.remove(0)
+}
+
 async fn listed(store: &dyn Store, urn: &Urn, outgoing: bool) -> Vec<(String, Urn, AspectName)> {
-    let page = store.edges_list(urn, outgoing, &[], 0, 100).await.unwrap();
+    let page = page(store, urn, outgoing, &[], 0, 100).await;
     assert_eq!(page.total, page.items.len());
     let parts = |related: Related| (related.relationship, related.urn, related.aspect);
     page.items.into_iter().map(parts).collect()
@@ -54,10 +70,7 @@ pub(super) async fn relationships_filter_and_pages_count_all(harness: &impl Harn
         .await;
     }
     let page = async |relationships: &[&str], start, limit| {
-        let page = store
-            .edges_list(&marketing, false, relationships, start, limit)
-            .await
-            .unwrap();
+        let page = page(store, &marketing, false, relationships, start, limit).await;
         let urns: Vec<Urn> = page.items.into_iter().map(|item| item.urn).collect();
         (page.total, urns)
     };
@@ -73,6 +86,50 @@ pub(super) async fn relationships_filter_and_pages_count_all(harness: &impl Harn
     assert_eq!(page(&[OWNED_BY, MEMBER_OF], 3, 2).await, (8, vec![d, a]));
     assert_eq!(page(&[], 0, 0).await, (8, vec![]));
     assert_eq!(page(&["Contains"], 0, 10).await, (0, vec![]));
+}
+
+pub(super) async fn each_entity_has_a_page_of_its_own(harness: &impl Harness) {
+    let store = harness.store();
+    let (many, few, none) = (domain("many"), domain("few"), domain("none"));
+    for name in ["c", "a", "b"] {
+        let derived = edges(&[(MEMBER_OF, &many), (OWNED_BY, &many)]);
+        put(
+            store,
+            &key(&dataset(name), AspectName::DOMAINS),
+            "1",
+            derived,
+        )
+        .await;
+    }
+    let derived = edges(&[(MEMBER_OF, &few)]);
+    put(
+        store,
+        &key(&dataset("d"), AspectName::DOMAINS),
+        "1",
+        derived,
+    )
+    .await;
+    let pages = store
+        .edges_list(&[many.clone(), none, few, many], false, &[MEMBER_OF], 1, 1)
+        .await
+        .unwrap();
+    let pages: Vec<(usize, Vec<Urn>)> = pages
+        .into_iter()
+        .map(|page| {
+            let urns = page.items.into_iter().map(|item| item.urn).collect();
+            (page.total, urns)
+        })
+        .collect();
+    let second = (3, vec![dataset("b")]);
+    assert_eq!(pages, [second.clone(), (0, vec![]), (1, vec![]), second]);
+    let outgoing = store
+        .edges_list(&[dataset("a"), dataset("d")], true, &[], 0, 10)
+        .await
+        .unwrap();
+    let totals: Vec<usize> = outgoing.iter().map(|page| page.total).collect();
+    assert_eq!(totals, [2, 1]);
+    let nothing = store.edges_list(&[], true, &[], 0, 10).await.unwrap();
+    assert!(nothing.is_empty());
 }
 
 pub(super) async fn a_write_replaces_the_edges_of_its_aspect_alone(harness: &impl Harness) {

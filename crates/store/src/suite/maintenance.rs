@@ -97,9 +97,9 @@ pub(super) async fn a_rebuild_mends_rows_that_do_not_follow_from_their_aspects(
     damage(store).await;
     assert_eq!(rebuild(store).await.mended, 2);
     assert_eq!(rebuild(store).await.mended, 0);
-    let sales = domain("sales");
+    let sales = [domain("sales")];
     let members = store.edges_list(&sales, false, &["AssociatedWith"], 0, 9);
-    let members = members.await.unwrap().items;
+    let members = &members.await.unwrap()[0].items;
     assert_eq!(members.len(), 1);
     assert_eq!(members[0].urn, dataset("a"));
     let roots = store.placements_list("domain", None, 0, 9).await.unwrap();

@@ -73,7 +73,11 @@ pub(super) async fn aborted_work_leaves_nothing(harness: &impl Harness) {
         None
     );
     assert_eq!(
-        store.edges_list(&b, false, &[], 0, 9).await.unwrap().total,
+        store
+            .edges_list(std::slice::from_ref(&b), false, &[], 0, 9)
+            .await
+            .unwrap()[0]
+            .total,
         0
     );
     let below = store

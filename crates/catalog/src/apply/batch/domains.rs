@@ -1,0 +1,138 @@
+//! What a list of proposals must leave true about domains: a tree of limited depth in which nothing dangles.
+
+use docent_model::aspects::{DomainProperties, Domains};
+use docent_model::{AspectName, Registry, Urn};
+use docent_store::AspectKey;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::Batch;
+use crate::Error;
+use crate::domains::MAX_DEPTH;
+use crate::proposal::{Change, Proposal, Requirement};
+
+impl Batch<'_> {
+    /// A domain must not end up below itself or too deep, and where its creator asked for it, its name must
+    /// be free.
+    pub(super) async fn check_domain(
+        &mut self,
+        proposal: &Proposal,
+        stored: Option<&str>,
+        value: &Value,
+    ) -> Result<(), Error> {
+        let new = DomainProperties::deserialize(value)
+            .map_err(|error| Error::InvalidAspect(error.to_string()))?;
+        let old = stored.and_then(|text| serde_json::from_str::<DomainProperties>(text).ok());
+        let moved = old
+            .as_ref()
+            .is_none_or(|old| old.parent_domain != new.parent_domain);
+        if let Some(parent) = new.parent_domain.as_ref().filter(|_| moved) {
+            let above = self.count_above(&proposal.urn, parent).await?;
+            self.check_below(&proposal.urn, above).await?;
+        }
+        let renamed = old.as_ref().is_none_or(|old| old.name != new.name);
+        for requirement in &proposal.requirements {
+            if let Requirement::UniqueSiblingName { otherwise } = requirement
+                && (moved || renamed)
+            {
+                self.flush().await?;
+                let parent = new.parent_domain.as_ref();
+                let namesakes = self
+                    .tx
+                    .placements_named("domain", parent, &new.name)
+                    .await?;
+                if namesakes.iter().any(|other| *other != proposal.urn) {
+                    return Err(Error::Conflict(otherwise(&new.name)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Walks up from `parent` to the root and counts; meeting `urn` there would close a circle.
+    async fn count_above(&mut self, urn: &Urn, parent: &Urn) -> Result<usize, Error> {
+        let mut next = Some(parent.clone());
+        for above in 0..MAX_DEPTH {
+            let Some(current) = next else {
+                return Ok(above);
+            };
+            if current == *urn {
+                return Err(Error::Invalid(
+                    "Cannot move a domain under one of its own descendants.".to_owned(),
+                ));
+            }
+            let key = AspectKey::new(&current, AspectName::DOMAIN_PROPERTIES);
+            next = match self.known.get(&key) {
+                Some(Some(row)) => serde_json::from_str::<DomainProperties>(&row.metadata)
+                    .ok()
+                    .and_then(|properties| properties.parent_domain),
+                Some(None) => None,
+                None => self.tx.placement_parent(&current).await?.flatten(),
+            };
+        }
+        Err(too_deep())
+    }
+
+    /// Walks down from a domain that gets `above` others above it, level by level: all that stands below it
+    /// moves with it.
+    async fn check_below(&mut self, urn: &Urn, above: usize) -> Result<(), Error> {
+        self.flush().await?;
+        let mut level = vec![urn.clone()];
+        for _ in above..MAX_DEPTH {
+            let mut below = Vec::new();
+            for domain in &level {
+                let children = self.tx.edges_into(domain, AspectName::DOMAIN_PROPERTIES);
+                below.extend(children.await?.into_iter().map(|child| child.urn));
+            }
+            if below.is_empty() {
+                return Ok(());
+            }
+            level = below;
+        }
+        Err(too_deep())
+    }
+
+    pub(super) async fn check_childless(&mut self, domain: &Urn) -> Result<(), Error> {
+        match self.tx.placement_any_child("domain", domain).await? {
+            None => Ok(()),
+            Some(child) => Err(Error::Conflict(format!(
+                "Cannot delete domain {domain} which has child domains, {child} for one: \
+                 move or delete them first"
+            ))),
+        }
+    }
+
+    /// Nothing may dangle: a domain with children stays, and members of a deleted one belong to none.
+    pub(super) async fn release_domain(&mut self, domain: &Urn) -> Result<(), Error> {
+        self.check_childless(domain).await?;
+        let members = self.tx.edges_into(domain, AspectName::DOMAINS).await?;
+        self.load(
+            members
+                .iter()
+                .map(|member| AspectKey::new(&member.urn, AspectName::DOMAINS)),
+        )
+        .await?;
+        for member in members {
+            let domain = domain.clone();
+            let proposal =
+                Proposal::edit::<Domains, _>(member.urn, AspectName::DOMAINS, move |current, _| {
+                    Ok(crate::domains::without(
+                        current.unwrap_or_default(),
+                        &domain,
+                    ))
+                });
+            let Change::Edit { aspect, edit } = &proposal.change else {
+                continue;
+            };
+            let entity = Registry::get().check_urn(&proposal.urn)?;
+            self.edit(&proposal, entity, *aspect, edit).await?;
+        }
+        Ok(())
+    }
+}
+
+fn too_deep() -> Error {
+    Error::Invalid(format!(
+        "domains can be nested {MAX_DEPTH} deep at most: choose a parent nearer to the root"
+    ))
+}

@@ -1,0 +1,99 @@
+//! Rules of the write path that no door alone can show.
+
+use docent_catalog::{AspectKey, Change, Error, Proposal, Requirement};
+use docent_model::aspects::{AuditStamp, DomainProperties, Other};
+use docent_model::{AspectName, Derived};
+use docent_store::version::{self, NewAspect};
+use docent_store::{Store, StoreError, transact};
+use serde_json::json;
+
+use crate::{House, dataset, domain};
+
+fn named(number: u8, name: &'static str) -> Proposal {
+    let edit = move |_: Option<DomainProperties>, _: &AuditStamp| {
+        Ok(DomainProperties {
+            name: name.to_owned(),
+            description: None,
+            created: None,
+            parent_domain: None,
+            other: Other::new(),
+        })
+    };
+    Proposal::edit(domain(number), AspectName::DOMAIN_PROPERTIES, edit).requires(
+        Requirement::UniqueSiblingName {
+            otherwise: |name| format!("{name} is taken"),
+        },
+    )
+}
+
+#[tokio::test]
+async fn a_name_that_an_earlier_item_took_or_gave_back_counts() {
+    let house = House::new();
+    let apply = |list| house.catalog.apply(&house.caller, list);
+    let error = apply(vec![named(1, "A"), named(2, "A")]).await.unwrap_err();
+    assert!(matches!(&error, Error::Conflict(text) if text == "A is taken"));
+    assert_eq!(
+        house
+            .catalog
+            .exists(&house.caller, &[domain(1)])
+            .await
+            .unwrap(),
+        [false]
+    );
+    apply(vec![named(1, "A")]).await.unwrap();
+    apply(vec![named(1, "B"), named(2, "A")]).await.unwrap();
+    let gone = Proposal::new(domain(2), Change::DeleteEntity);
+    apply(vec![gone, named(3, "A")]).await.unwrap();
+}
+
+/// Writes past the catalog, as another program might.
+async fn write_raw(store: &dyn Store, key: AspectKey, metadata: &'static str) {
+    let written: Result<(), StoreError> = transact(store, move |tx| {
+        let key = key.clone();
+        Box::pin(async move {
+            let new = NewAspect {
+                metadata: metadata.to_owned(),
+                system_metadata: None,
+                stamp: AuditStamp::new(&domain("x"), 1),
+                derived: Derived::default(),
+            };
+            tx.write(version::put(key, None, new).as_slice()).await
+        })
+    })
+    .await;
+    written.unwrap();
+}
+
+#[tokio::test]
+async fn a_column_is_described_at_a_sibling_only_if_the_dataset_has_no_such_column() {
+    let house = House::new();
+    let column = json!({
+        "fieldPath": "c", "nullable": false, "nativeDataType": "text", "recursive": false,
+        "type": {"type": {"com.linkedin.schema.StringType": {}}},
+    });
+    let schema = json!({
+        "schemaName": "t", "platform": "urn:li:dataPlatform:hive", "version": 0, "hash": "",
+        "platformSchema": {"com.linkedin.schema.MySqlDDL": {"tableSchema": ""}},
+        "fields": [column],
+    });
+    let upsert = |name, aspect, value: &serde_json::Value| {
+        Proposal::upsert(dataset(name), aspect, value.to_string())
+    };
+    let siblings = json!({"siblings": [dataset("b")], "primary": true});
+    let list = vec![
+        upsert("a", AspectName::SCHEMA_METADATA, &schema),
+        upsert("b", AspectName::SCHEMA_METADATA, &schema),
+        upsert("a", AspectName::SIBLINGS, &siblings),
+    ];
+    house.catalog.apply(&house.caller, list).await.unwrap();
+    let columns = |name| AspectKey::new(&dataset(name), AspectName::EDITABLE_SCHEMA_METADATA);
+    let unreadable = r#"{"editableSchemaFieldInfo":5}"#;
+    write_raw(&*house.store, columns("a"), unreadable).await;
+    let described = house
+        .catalog
+        .update_description(&house.caller, &dataset("a"), Some("c"), "text")
+        .await;
+    assert!(matches!(described, Err(Error::Conflict(_))));
+    let read = house.catalog.read(&house.caller, &[columns("b")]).await;
+    assert_eq!(read.unwrap(), [None]);
+}

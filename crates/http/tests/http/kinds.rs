@@ -1,0 +1,196 @@
+//! Descriptions and names of the entities that are neither datasets nor domains.
+
+use crate::support::{App, USER};
+use serde_json::{Value, json};
+
+/// One entity of each kind, with the least that its aspects need.
+struct Kind {
+    urn: &'static str,
+    /// What ingestion said before.
+    ingested: (&'static str, Value),
+    /// The aspect that holds the description, and the way to it.
+    described: (&'static str, &'static str),
+    /// Likewise for the name, where it can be changed.
+    named: Option<(&'static str, &'static str)>,
+}
+
+fn kinds() -> Vec<Kind> {
+    let stamp = json!({"time": 1, "actor": USER});
+    vec![
+        Kind {
+            urn: "urn:li:glossaryTerm:revenue",
+            ingested: (
+                "glossaryTermInfo",
+                json!({"name": "before", "definition": "before", "termSource": "INTERNAL"}),
+            ),
+            described: ("glossaryTermInfo", "/definition"),
+            named: Some(("glossaryTermInfo", "/name")),
+        },
+        Kind {
+            urn: "urn:li:glossaryNode:finance",
+            ingested: ("glossaryNodeInfo", json!({"definition": "before"})),
+            described: ("glossaryNodeInfo", "/definition"),
+            named: Some(("glossaryNodeInfo", "/name")),
+        },
+        Kind {
+            urn: "urn:li:tag:Pii",
+            ingested: ("tagProperties", json!({"name": "Pii"})),
+            described: ("tagProperties", "/description"),
+            named: None,
+        },
+        Kind {
+            urn: "urn:li:corpGroup:bi",
+            ingested: (
+                "corpGroupInfo",
+                json!({"displayName": "before", "admins": [], "members": [], "groups": []}),
+            ),
+            described: ("corpGroupEditableInfo", "/description"),
+            named: Some(("corpGroupInfo", "/displayName")),
+        },
+        Kind {
+            urn: "urn:li:dataProduct:churn",
+            ingested: ("dataProductProperties", json!({"name": "before"})),
+            described: ("dataProductProperties", "/description"),
+            named: Some(("dataProductProperties", "/name")),
+        },
+        Kind {
+            urn: "urn:li:mlModel:(urn:li:dataPlatform:science,churn,PROD)",
+            ingested: ("status", json!({"removed": false})),
+            described: ("editableMlModelProperties", "/description"),
+            named: None,
+        },
+        Kind {
+            urn: "urn:li:notebook:(querybook,1234)",
+            ingested: (
+                "notebookInfo",
+                json!({"title": "Notebook", "changeAuditStamps": {"created": stamp, "lastModified": stamp}}),
+            ),
+            described: ("editableNotebookProperties", "/description"),
+            named: None,
+        },
+        Kind {
+            urn: "urn:li:application:shop",
+            ingested: ("applicationProperties", json!({"name": "Shop"})),
+            described: ("applicationProperties", "/description"),
+            named: None,
+        },
+        Kind {
+            urn: "urn:li:businessAttribute:email",
+            ingested: (
+                "businessAttributeInfo",
+                json!({"fieldPath": "email", "name": "before"}),
+            ),
+            described: ("businessAttributeInfo", "/description"),
+            named: Some(("businessAttributeInfo", "/name")),
+        },
+        Kind {
+            urn: "urn:li:document:handbook",
+            ingested: (
+                "documentInfo",
+                json!({
+                    "title": "Handbook", "status": {"state": "PUBLISHED"},
+                    "contents": {"text": "before"}, "created": stamp, "lastModified": stamp,
+                }),
+            ),
+            described: ("documentInfo", "/contents/text"),
+            named: None,
+        },
+    ]
+}
+
+async fn describe(app: &App, urn: &str) -> Value {
+    app.graphql_with(
+        "mutation ($input: DescriptionUpdateInput!) { updateDescription(input: $input) }",
+        json!({"input": {"resourceUrn": urn, "description": "*after*"}}),
+    )
+    .await
+}
+
+async fn rename(app: &App, urn: &str) -> Value {
+    app.graphql_with(
+        "mutation ($input: UpdateNameInput!) { updateName(input: $input) }",
+        json!({"input": {"urn": urn, "name": "after"}}),
+    )
+    .await
+}
+
+/// The value with another text at one place.
+fn changed(value: Option<Value>, pointer: &str, text: &str) -> Value {
+    let mut value = value.unwrap_or_else(|| json!({}));
+    match value.pointer_mut(pointer) {
+        Some(place) => *place = json!(text),
+        None => value[&pointer[1..]] = json!(text),
+    }
+    value
+}
+
+#[tokio::test]
+async fn every_kind_that_has_a_description_takes_one_and_keeps_the_rest() {
+    let app = App::empty().await;
+    for kind in kinds() {
+        let (urn, (aspect, pointer)) = (kind.urn, kind.described);
+        let reply = describe(&app, urn).await;
+        assert_eq!(
+            reply["errors"][0]["message"],
+            format!("Failed to update {urn}. {urn} does not exist."),
+            "{reply}"
+        );
+        app.ingest(urn, kind.ingested.0, &kind.ingested.1).await;
+        let expected = changed(app.aspect(urn, aspect).await, pointer, "*after*");
+        let reply = describe(&app, urn).await;
+        assert_eq!(reply["data"]["updateDescription"], true, "{urn} {reply}");
+        assert_eq!(app.aspect(urn, aspect).await, Some(expected), "{urn}");
+    }
+}
+
+#[tokio::test]
+async fn every_kind_that_has_a_name_is_renamed_and_others_say_that_they_have_none() {
+    let app = App::empty().await;
+    for kind in kinds() {
+        let urn = kind.urn;
+        app.ingest(urn, kind.ingested.0, &kind.ingested.1).await;
+        let reply = rename(&app, urn).await;
+        let Some((aspect, pointer)) = kind.named else {
+            assert_eq!(reply["errors"][0]["extensions"]["code"], 400, "{reply}");
+            assert_eq!(
+                reply["errors"][0]["message"],
+                format!("Failed to update name. Unsupported resource type {urn} provided.")
+            );
+            continue;
+        };
+        assert_eq!(reply["data"]["updateName"], true, "{urn} {reply}");
+        let expected = changed(Some(kind.ingested.1), pointer, "after");
+        assert_eq!(app.aspect(urn, aspect).await, Some(expected), "{urn}");
+    }
+}
+
+#[tokio::test]
+async fn an_aspect_that_only_ingestion_can_make_is_not_made_for_a_description_or_a_name() {
+    let app = App::empty().await;
+    for (urn, key_aspect, aspect) in [
+        (
+            "urn:li:glossaryTerm:revenue",
+            "glossaryTermKey",
+            "glossaryTermInfo",
+        ),
+        (
+            "urn:li:dataProduct:churn",
+            "dataProductKey",
+            "dataProductProperties",
+        ),
+    ] {
+        let status = json!({"removed": false});
+        app.ingest(urn, "status", &status).await;
+        assert!(app.aspect(urn, key_aspect).await.is_some());
+        for reply in [describe(&app, urn).await, rename(&app, urn).await] {
+            assert_eq!(
+                reply["errors"][0]["message"],
+                format!(
+                    "Failed to update {urn}. It has no {aspect} aspect yet: ingest that first."
+                ),
+                "{reply}"
+            );
+        }
+        assert_eq!(app.aspect(urn, aspect).await, None);
+    }
+}
