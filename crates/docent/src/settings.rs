@@ -1,6 +1,6 @@
 //! Settings: from a TOML file, from `DOCENT_…` variables, from flags; the later wins.
 //!
-//! To add one: a member of [`Flags`] and of [`File`], and a line in [`Settings::resolve`] and in README's table.
+//! To add one: a member of [`ServeFlags`] and of [`File`], and a line in [`Settings::resolve`] and in README's table.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

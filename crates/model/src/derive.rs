@@ -2,7 +2,7 @@
 //!
 //! Edges come from the registry's relationship annotations alone; an annotation on an outer field replaces
 //! those inside of it. The place of an entity in a tree ([`Placement`]) is known for domains; to place one more kind,
-//! add its aspect to [`derive`].
+//! add its aspect to [`derive()`].
 
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! Which entities, aspects and records exist, read once from `registry.json`.
 //!
 //! The data says it all: to add an aspect, add its record and its name there and list it under its entities.
-//! This module answers questions of names and keys; [`crate::validate`] and [`crate::derive`] walk the records.
+//! This module answers questions of names and keys; [`crate::validate`] and [`mod@crate::derive`] walk the records.
 //! It must not know any aspect by name.
 
 use std::collections::{HashMap, HashSet};

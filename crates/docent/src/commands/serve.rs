@@ -59,7 +59,9 @@ async fn run(settings: Settings) -> Result<()> {
     let version = env!("CARGO_PKG_VERSION");
     say(format!("Docent {version} is listening on http://{address}"));
     if auth == AuthMode::Off {
-        tracing::warn!("authentication is off: whoever reaches this address may read and change everything");
+        tracing::warn!(
+            "authentication is off: whoever reaches this address may read and change everything"
+        );
     }
     if let Some(token) = token {
         say(format!("token: {token}"));
