@@ -75,7 +75,9 @@ impl<'a> Args<'a> {
 
     /// A text argument that must be the URN of a known kind of entity.
     pub fn urn(&self, name: &str) -> Result<Urn, Error> {
-        Ok(Registry::get().parse_urn(self.text(name)?)?)
+        let text = self.text(name)?;
+        let parsed = Registry::get().parse_urn(text);
+        parsed.map_err(|error| Error::Invalid(format!("{name}: {error}")))
     }
 }
 

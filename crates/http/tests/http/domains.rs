@@ -310,6 +310,11 @@ async fn only_things_that_can_be_in_a_domain_are_put_into_one() {
         assert_eq!(code, 400, "{entity} {domain}: {message}");
         assert!(!message.is_empty());
     }
+    let (_, message) = app.graphql_error(&set(DATASET, "marketing")).await;
+    assert!(
+        message.starts_with("domainUrn: 'marketing' is not a URN"),
+        "{message}"
+    );
 }
 
 #[tokio::test]
