@@ -31,7 +31,8 @@ pub struct Applied {
 }
 
 impl Catalog {
-    /// Carries out all proposals, in order, or none of them. When it returns, the changes are durable and
+    /// Carries out all proposals, in order, or none of them, whatever they write: what comes from outside goes
+    /// through [`Catalog::ingest`]. When it returns, the changes are durable and
     /// every read sees them.
     pub async fn apply(&self, caller: &Caller, proposals: Vec<Proposal>) -> Result<Applied, Error> {
         if proposals.is_empty() {

@@ -22,9 +22,6 @@ pub enum Error {
     /// The request is right but contradicts what is stored.
     #[error("{0}")]
     Conflict(String),
-    /// A condition that the caller attached to the write does not hold.
-    #[error("{0}")]
-    Precondition(String),
     /// Trying again later helps.
     #[error("{0}")]
     Unavailable(String),
@@ -49,7 +46,6 @@ impl Error {
             Self::Forbidden(_) => (403, "UNAUTHORIZED"),
             Self::NotFound(_) => (404, "NOT_FOUND"),
             Self::Conflict(_) => (409, "CONFLICT"),
-            Self::Precondition(_) => (412, "PRECONDITION_FAILED"),
             Self::Internal(_) => (500, "SERVER_ERROR"),
             Self::Unavailable(_) => (503, "SERVICE_UNAVAILABLE"),
         };

@@ -21,7 +21,7 @@ const ENTITY: &str = "dataHubAccessToken";
 /// Says what this secret is to people and to programs that look for leaked secrets.
 const PREFIX: &str = "docent_";
 /// How many tokens one listing looks at.
-const MAX_LISTED: usize = 10_000;
+pub const MAX_LISTED: usize = 10_000;
 /// How many tokens are read at once where all of them are looked at.
 const PAGE: usize = 1000;
 const DAY_MS: EpochMillis = 24 * 60 * 60 * 1000;

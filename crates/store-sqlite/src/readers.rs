@@ -80,7 +80,7 @@ impl Readers {
     pub(crate) fn release(&self) {
         for reader in &self.readers {
             // One that is busy begins a new snapshot with its next read.
-            if let Ok(mut reader) = reader.try_lock() {
+            if let Some(mut reader) = if_free(reader) {
                 reader.end();
             }
         }
@@ -90,16 +90,23 @@ impl Readers {
         let count = self.readers.len();
         let preferred = PREFERRED.with(|preferred| *preferred) % count;
         for offset in 0..count {
-            match self.readers[(preferred + offset) % count].try_lock() {
-                Ok(guard) => return guard,
-                // A panic while reading harms nothing: the snapshot is ended before the next one begins.
-                Err(TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
-                Err(TryLockError::WouldBlock) => {}
+            if let Some(reader) = if_free(&self.readers[(preferred + offset) % count]) {
+                return reader;
             }
         }
         self.readers[preferred]
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The reader, unless somebody uses it.
+fn if_free(reader: &Mutex<Reader>) -> Option<MutexGuard<'_, Reader>> {
+    match reader.try_lock() {
+        Ok(guard) => Some(guard),
+        // A panic while reading harms nothing: the snapshot is ended before the next one begins.
+        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
     }
 }
 

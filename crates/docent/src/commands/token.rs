@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use clap::Subcommand;
 use comfy_table::{Table, presets};
-use docent_catalog::tokens::{NewToken, TokenFilter};
+use docent_catalog::tokens::{MAX_LISTED, NewToken, TokenFilter};
 use docent_model::{EpochMillis, Urn};
 
 use super::{catalog, operator, runtime, say};
@@ -11,7 +11,6 @@ use crate::engine::Use;
 use crate::settings::StoreFlags;
 
 const DEFAULT_TTL: &str = "90d";
-const MAX_LISTED: usize = 10_000;
 /// Ids are long; this much of one is enough for `revoke`.
 const SHOWN_ID: usize = 12;
 
