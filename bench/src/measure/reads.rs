@@ -138,7 +138,9 @@ pub(crate) struct Slices {
     pub(crate) rates: Vec<f64>,
 }
 
-/// Asks two servers in turn. The first round only warms up.
+/// Asks two servers in turn, after each has had every request some times.
+///
+/// A cache takes in what comes back: it has settled after the third time.
 pub(crate) async fn alternate(
     servers: [&Server; 2],
     source: &Arc<Prepared>,
@@ -146,6 +148,9 @@ pub(crate) async fn alternate(
 ) -> Result<[Slices; 2]> {
     alternate_with(servers, [source, source], rounds).await
 }
+
+/// How often every request is made before anything is measured.
+const WARM_UP_PASSES: usize = 3;
 
 pub(crate) async fn alternate_with(
     servers: [&Server; 2],
@@ -156,14 +161,16 @@ pub(crate) async fn alternate_with(
         Client::open(servers[0].address(), CONNECTIONS).await?,
         Client::open(servers[1].address(), CONNECTIONS).await?,
     ];
+    for (client, source) in clients.iter_mut().zip(sources) {
+        let turns = (WARM_UP_PASSES * source.requests.len()).div_ceil(CONNECTIONS) as u64;
+        client.drive(source, Until::Turns(turns)).await?;
+    }
     let mut slices = [Slices::default(), Slices::default()];
-    for round in 0..=rounds.count {
+    for _ in 0..rounds.count {
         for (index, client) in clients.iter_mut().enumerate() {
             let (cost, done) = slice(servers[index], client, sources[index], rounds.slice).await?;
-            if round > 0 {
-                slices[index].costs.push(cost);
-                slices[index].rates.push(done.per_second());
-            }
+            slices[index].costs.push(cost);
+            slices[index].rates.push(done.per_second());
         }
     }
     Ok(slices)

@@ -33,7 +33,7 @@ use docent_store::Store;
 pub use apply::Applied;
 pub use caller::Caller;
 pub use docent_model::aspects::SYSTEM_ACTOR;
-pub use docent_store::{AspectKey, Page, Related, StoredAspect};
+pub use docent_store::{AspectKey, Page, Related, Row, StoredAspect};
 pub use error::{Code, Error};
 pub use proposal::{Change, Proposal, Requirement};
 

@@ -1,7 +1,9 @@
 //! Reading what is stored.
 
+use std::sync::Arc;
+
 use docent_model::{AspectName, Registry, Urn};
-use docent_store::{AspectKey, Page, Related, StoredAspect, version};
+use docent_store::{AspectKey, Page, Related, Row, StoredAspect, version};
 
 use crate::{Caller, Catalog, Error};
 
@@ -24,11 +26,7 @@ impl Catalog {
     }
 
     /// The latest version of each aspect, in the order of the keys, from one snapshot.
-    pub async fn read(
-        &self,
-        _caller: &Caller,
-        keys: &[AspectKey],
-    ) -> Result<Vec<Option<StoredAspect>>, Error> {
+    pub async fn read(&self, _caller: &Caller, keys: &[AspectKey]) -> Result<Vec<Row>, Error> {
         Ok(self.store().aspects_read(keys).await?)
     }
 
@@ -38,7 +36,7 @@ impl Catalog {
         _caller: &Caller,
         keys: &[AspectKey],
         witnesses: &[AspectKey],
-    ) -> Result<(Vec<Option<StoredAspect>>, Vec<bool>), Error> {
+    ) -> Result<(Vec<Row>, Vec<bool>), Error> {
         Ok(self.store().aspects_read_witnessed(keys, witnesses).await?)
     }
 
@@ -66,7 +64,8 @@ impl Catalog {
         let latest = self.read(caller, std::slice::from_ref(key)).await?.pop();
         Ok(latest
             .flatten()
-            .filter(|row| version::logical_version_of(row) == version))
+            .filter(|row| version::logical_version_of(row) == version)
+            .map(Arc::unwrap_or_clone))
     }
 
     /// Whether each entity exists, soft-deleted ones included.

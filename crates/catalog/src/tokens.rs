@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use docent_model::aspects::{AccessTokenInfo, Other};
 use docent_model::{AspectName, EpochMillis, Registry, Urn};
-use docent_store::{AspectKey, Page, StoredAspect};
+use docent_store::{AspectKey, Page, Row};
 use quick_cache::sync::Cache;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -146,7 +146,7 @@ impl Catalog {
         let [key, status, user_status] = rows.as_slice() else {
             return Ok(false);
         };
-        let member = |row: &Option<StoredAspect>, name: &str| {
+        let member = |row: &Row, name: &str| {
             let value: Value = serde_json::from_str(&row.as_ref()?.metadata).ok()?;
             value.get(name).cloned()
         };

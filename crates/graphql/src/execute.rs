@@ -49,6 +49,9 @@ enum RootValue {
     None,
 }
 
+/// Most replies are shorter, and need not grow.
+const REPLY_BYTES: usize = 4096;
+
 /// Executes a plan and returns the whole reply.
 pub(crate) async fn execute<'r>(
     scope: Scope<'r>,
@@ -57,7 +60,7 @@ pub(crate) async fn execute<'r>(
 ) -> Vec<u8> {
     // The common reply has no errors, so it is written as one; only an error makes us put it together anew.
     const HEAD: &[u8] = b"{\"data\":";
-    let mut out = Vec::with_capacity(1024);
+    let mut out = Vec::with_capacity(REPLY_BYTES);
     out.extend_from_slice(HEAD);
     let mut errors = Vec::new();
     let budget = &mut budget;

@@ -20,6 +20,7 @@ mod migrations;
 mod read;
 mod readers;
 mod rebuild;
+mod recent;
 mod stamp;
 mod transaction;
 mod writer;
@@ -30,8 +31,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use docent_model::{AspectName, Urn};
 use docent_store::{
-    AspectKey, Change, Page, PlacedEntity, RebuildReport, Related, Store, StoreError, StoredAspect,
-    TimeseriesRow, Work,
+    AspectKey, Change, Page, PlacedEntity, RebuildReport, Related, Row, Store, StoreError,
+    StoredAspect, TimeseriesRow, Work,
 };
 use rusqlite::Connection;
 
@@ -39,6 +40,7 @@ use crate::connection::SMALL_CACHE_KIB;
 use crate::error::EngineError;
 use crate::lock::ServerLock;
 use crate::readers::Readers;
+use crate::recent::RecentRows;
 use crate::stamp::{CommitStamp, LogIndex};
 use crate::writer::{Log, Writer};
 
@@ -76,6 +78,7 @@ pub struct SqliteStore {
     // Fields are dropped from the top: the connection that may write closes last, so that SQLite can put its log
     // away; then the file beside the database may close, and then the lock goes.
     readers: Arc<Readers>,
+    recent: RecentRows,
     stamp: Arc<CommitStamp>,
     writer: Writer,
     _log_index: Option<LogIndex>,
@@ -121,6 +124,7 @@ impl SqliteStore {
         };
         Ok(Self {
             readers,
+            recent: RecentRows::new(),
             stamp,
             writer: Writer::start(writing, log)?,
             _log_index: log_index,
@@ -132,6 +136,33 @@ impl SqliteStore {
     /// How well the writer groups: pieces of work against commits.
     pub fn writer_statistics(&self) -> WriterStatistics {
         self.writer.statistics()
+    }
+
+    /// A few latest rows, and whether each witness is there: from memory if nothing was committed since they were read.
+    fn read_in_place(
+        &self,
+        keys: &[AspectKey],
+        witnesses: &[AspectKey],
+    ) -> Result<(Vec<Row>, Vec<bool>), EngineError> {
+        let stamp = self.stamp.if_cheap()?;
+        if let Some(stamp) = stamp
+            && let Some(rows) = self.recent.get(keys, stamp)
+            && witnesses
+                .iter()
+                .all(|witness| read::speaks_for(keys, &rows, witness))
+        {
+            return Ok((rows, vec![true; witnesses.len()]));
+        }
+        let (rows, exist) = self.readers.snapshot_since(stamp, |connection| {
+            read::witnessed(connection, keys, witnesses)
+        })?;
+        // The snapshot may be newer than the stamp, unless that is still the same.
+        if let Some(stamp) = stamp
+            && self.stamp.read()? == stamp
+        {
+            self.recent.keep(keys, &rows, stamp);
+        }
+        Ok((rows, exist))
     }
 
     /// Runs a read in place, or on a thread that may block if it is long.
@@ -150,13 +181,9 @@ impl SqliteStore {
 
 #[async_trait]
 impl Store for SqliteStore {
-    async fn aspects_read(
-        &self,
-        keys: &[AspectKey],
-    ) -> Result<Vec<Option<StoredAspect>>, StoreError> {
+    async fn aspects_read(&self, keys: &[AspectKey]) -> Result<Vec<Row>, StoreError> {
         if keys.len() <= IN_PLACE_ROWS {
-            let read = |connection: &Connection| read::latest_of(connection, keys);
-            return Ok(self.readers.snapshot(read)?);
+            return Ok(self.read_in_place(keys, &[])?.0);
         }
         let keys = keys.to_vec();
         self.read(true, move |connection| read::latest_of(connection, &keys))
@@ -167,10 +194,9 @@ impl Store for SqliteStore {
         &self,
         keys: &[AspectKey],
         witnesses: &[AspectKey],
-    ) -> Result<(Vec<Option<StoredAspect>>, Vec<bool>), StoreError> {
+    ) -> Result<(Vec<Row>, Vec<bool>), StoreError> {
         if keys.len() + witnesses.len() <= IN_PLACE_ROWS {
-            let read = |connection: &Connection| read::witnessed(connection, keys, witnesses);
-            return Ok(self.readers.snapshot(read)?);
+            return Ok(self.read_in_place(keys, witnesses)?);
         }
         let (keys, witnesses) = (keys.to_vec(), witnesses.to_vec());
         self.read(true, move |connection| {

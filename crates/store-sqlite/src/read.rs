@@ -4,11 +4,12 @@
 //! is committed and what is not is their caller's business.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use docent_model::{AspectName, Registry, Urn};
 use docent_store::{
-    AspectKey, Change, ChangeKind, Page, PlacedEntity, Related, StoreError, StoredAspect,
-    TimeseriesRow,
+    AspectKey, Change, ChangeKind, Page, PlacedEntity, Related, Row as AspectRow, StoreError,
+    StoredAspect, TimeseriesRow,
 };
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Row, params, params_from_iter};
@@ -40,16 +41,18 @@ pub(crate) fn latest(
 pub(crate) fn latest_of(
     connection: &Connection,
     keys: &[AspectKey],
-) -> Result<Vec<Option<StoredAspect>>, EngineError> {
-    keys.iter().map(|key| latest(connection, key)).collect()
+) -> Result<Vec<AspectRow>, EngineError> {
+    keys.iter()
+        .map(|key| Ok(latest(connection, key)?.map(Arc::new)))
+        .collect()
 }
 
-/// The latest versions, and whether each witness is there. An aspect that was found speaks for its entity.
+/// The latest versions, and whether each witness is there.
 pub(crate) fn witnessed(
     connection: &Connection,
     keys: &[AspectKey],
     witnesses: &[AspectKey],
-) -> Result<(Vec<Option<StoredAspect>>, Vec<bool>), EngineError> {
+) -> Result<(Vec<AspectRow>, Vec<bool>), EngineError> {
     let rows = latest_of(connection, keys)?;
     let found: HashSet<&str> = keys
         .iter()
@@ -68,6 +71,13 @@ pub(crate) fn witnessed(
         })
         .collect::<Result<_, EngineError>>()?;
     Ok((rows, exist))
+}
+
+/// Whether a row that was found shows that the witness is there: an aspect speaks for its entity.
+pub(crate) fn speaks_for(keys: &[AspectKey], rows: &[AspectRow], witness: &AspectKey) -> bool {
+    keys.iter()
+        .zip(rows)
+        .any(|(key, row)| row.is_some() && key.urn == witness.urn)
 }
 
 pub(crate) fn version(

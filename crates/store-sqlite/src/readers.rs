@@ -62,7 +62,15 @@ impl Readers {
         read: impl FnOnce(&Connection) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
         // Asked before the snapshot begins: it may be newer than its stamp says, never older.
-        let stamp = self.stamp.if_cheap()?;
+        self.snapshot_since(self.stamp.if_cheap()?, read)
+    }
+
+    /// The same with a stamp that the caller has just asked for.
+    pub(crate) fn snapshot_since<T>(
+        &self,
+        stamp: Option<u64>,
+        read: impl FnOnce(&Connection) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
         let mut reader = self.take();
         if stamp.is_none() || reader.snapshot != stamp {
             reader.end();

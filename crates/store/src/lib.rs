@@ -26,8 +26,8 @@ use docent_model::{AspectName, Urn};
 
 pub use error::StoreError;
 pub use rows::{
-    AspectKey, AspectWrite, Change, ChangeKind, Effect, Page, PlacedEntity, Related, StoredAspect,
-    TimeseriesRow,
+    AspectKey, AspectWrite, Change, ChangeKind, Effect, Page, PlacedEntity, Related, Row,
+    StoredAspect, TimeseriesRow,
 };
 pub use transaction::{Aborted, Transaction, Work, transact};
 
@@ -35,10 +35,7 @@ pub use transaction::{Aborted, Transaction, Work, transact};
 #[async_trait]
 pub trait Store: Send + Sync + Debug {
     /// The latest version of each aspect asked for, in the order of the keys, from one consistent snapshot.
-    async fn aspects_read(
-        &self,
-        keys: &[AspectKey],
-    ) -> Result<Vec<Option<StoredAspect>>, StoreError>;
+    async fn aspects_read(&self, keys: &[AspectKey]) -> Result<Vec<Row>, StoreError>;
 
     /// Like [`Store::aspects_read`] of `keys`, and whether there are any of `witnesses`, from the same snapshot. A
     /// witness is the key aspect of an entity that must be known to exist: every entity has one, so an engine need
@@ -47,7 +44,7 @@ pub trait Store: Send + Sync + Debug {
         &self,
         keys: &[AspectKey],
         witnesses: &[AspectKey],
-    ) -> Result<(Vec<Option<StoredAspect>>, Vec<bool>), StoreError> {
+    ) -> Result<(Vec<Row>, Vec<bool>), StoreError> {
         let all: Vec<AspectKey> = keys.iter().chain(witnesses).cloned().collect();
         let mut rows = self.aspects_read(&all).await?;
         let exist = rows.split_off(keys.len());

@@ -1,5 +1,7 @@
 //! The rows that cross the border.
 
+use std::sync::Arc;
+
 use docent_model::{AspectName, Derived, EpochMillis, Urn};
 
 /// Which aspect of which entity.
@@ -28,6 +30,9 @@ pub struct StoredAspect {
     pub created_by: String,
     pub created_for: Option<String>,
 }
+
+/// What is stored under a key. Engines may give out one row to several callers.
+pub type Row = Option<Arc<StoredAspect>>;
 
 /// One change to one aspect, decided by [`crate::version`] or by the catalog; the engine only carries it out.
 #[derive(Debug, Clone, PartialEq)]

@@ -22,6 +22,7 @@ mod transactions;
 mod versions;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use docent_model::aspects::AuditStamp;
@@ -260,7 +261,7 @@ async fn delete(store: &dyn Store, key: &AspectKey) {
 async fn read(store: &dyn Store, key: &AspectKey) -> Option<StoredAspect> {
     let mut rows = store.aspects_read(std::slice::from_ref(key)).await.unwrap();
     assert_eq!(rows.len(), 1);
-    rows.remove(0)
+    rows.remove(0).map(Arc::unwrap_or_clone)
 }
 
 fn edges(list: &[(&'static str, &Urn)]) -> Derived {

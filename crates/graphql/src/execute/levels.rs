@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use docent_catalog::{AspectKey, Error, StoredAspect};
+use docent_catalog::{AspectKey, Error, Row};
 use docent_model::{AspectName, Urn};
 use serde_json::Value;
 
@@ -168,7 +168,7 @@ impl<'p> Levels<'p> {
     fn take(
         &mut self,
         takers: &[(usize, usize)],
-        rows: Vec<Option<StoredAspect>>,
+        rows: Vec<Row>,
         budget: &mut Budget,
     ) -> Result<(), Exceeded> {
         for row in rows.iter().flatten() {
@@ -213,7 +213,7 @@ impl<'p> Levels<'p> {
                     for (aspect, row) in rows {
                         budget.load(row.metadata.len())?;
                         let number = self.loaded.rows.len();
-                        self.loaded.rows.push(row);
+                        self.loaded.rows.push(Arc::new(row));
                         let slot = &mut self.loaded.slots[*index];
                         slot.all_rows.push((aspect, number));
                         let need = slot

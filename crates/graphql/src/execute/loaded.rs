@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 
 use docent_catalog::StoredAspect;
 use docent_model::{AspectName, Urn};
@@ -76,7 +77,7 @@ impl CallKey {
 pub(crate) struct Loaded<'p> {
     pub(crate) slots: Vec<Slot<'p>>,
     pub(crate) cells: Vec<Cell>,
-    pub(crate) rows: Vec<StoredAspect>,
+    pub(crate) rows: Vec<Arc<StoredAspect>>,
     pub(crate) outcomes: Vec<Outcome>,
     /// What resolvers gave for plain objects.
     pub(crate) plain_outcomes: HashMap<CallKey, Outcome>,
@@ -144,7 +145,7 @@ impl<'p> Loaded<'p> {
             return slot
                 .all_rows
                 .iter()
-                .map(|(aspect, row)| (*aspect, &self.rows[*row]))
+                .map(|(aspect, row)| (*aspect, &*self.rows[*row]))
                 .collect();
         }
         let cells = &self.cells[slot.first_cell..];
@@ -152,7 +153,7 @@ impl<'p> Loaded<'p> {
             .needs
             .iter()
             .zip(cells)
-            .filter_map(|(need, cell)| Some((need.aspect, &self.rows[cell.row?])))
+            .filter_map(|(need, cell)| Some((need.aspect, &*self.rows[cell.row?])))
             .collect()
     }
 

@@ -147,7 +147,7 @@ async fn soft_deleted(context: &Context, urns: BTreeSet<&Urn>) -> Result<BTreeSe
     Ok(keys
         .into_iter()
         .zip(rows)
-        .filter(|(_, row)| row.as_ref().is_some_and(removed))
+        .filter(|(_, row)| row.as_deref().is_some_and(removed))
         .map(|(key, _)| key.urn)
         .collect())
 }

@@ -11,8 +11,8 @@ use docent_graphql::{
 };
 use docent_model::{AspectName, FixedClock, Registry, Urn};
 use docent_store::{
-    AspectKey, Change, Page, PlacedEntity, RebuildReport, Related, Store, StoreError, StoredAspect,
-    TimeseriesRow, Work,
+    AspectKey, Change, Page, PlacedEntity, RebuildReport, Related, Row, Store, StoreError,
+    StoredAspect, TimeseriesRow, Work,
 };
 use docent_store_sqlite::{OpenOptions, SqliteStore};
 use serde_json::{Map, Value, json};
@@ -308,10 +308,7 @@ impl CountingStore {
 
 #[async_trait]
 impl Store for CountingStore {
-    async fn aspects_read(
-        &self,
-        keys: &[AspectKey],
-    ) -> Result<Vec<Option<StoredAspect>>, StoreError> {
+    async fn aspects_read(&self, keys: &[AspectKey]) -> Result<Vec<Row>, StoreError> {
         self.count()?;
         let mut distinct = keys.to_vec();
         distinct.sort_unstable();
@@ -325,7 +322,7 @@ impl Store for CountingStore {
         let replaced = self.replaced.lock().unwrap();
         for (key, row) in keys.iter().zip(&mut rows) {
             if let (Some(row), Some((_, text))) = (row, replaced.iter().find(|(it, _)| it == key)) {
-                row.metadata.clone_from(text);
+                Arc::make_mut(row).metadata.clone_from(text);
             }
         }
         Ok(rows)

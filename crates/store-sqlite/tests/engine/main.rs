@@ -97,5 +97,5 @@ async fn put(
 
 async fn text(store: &dyn Store, key: &AspectKey) -> Option<String> {
     let mut rows = store.aspects_read(std::slice::from_ref(key)).await.unwrap();
-    rows.remove(0).map(|row| row.metadata)
+    rows.remove(0).map(|row| row.metadata.clone())
 }

@@ -72,7 +72,7 @@ pub(super) async fn answers_come_in_the_order_of_the_keys(harness: &impl Harness
         .unwrap();
     let texts: Vec<_> = rows
         .into_iter()
-        .map(|row| row.map(|row| row.metadata))
+        .map(|row| row.map(|row| row.metadata.clone()))
         .collect();
     let text = |name: &str| Some(format!(r#"{{"n":"{name}"}}"#));
     assert_eq!(texts, [text("c"), None, text("a"), text("c")]);
@@ -108,9 +108,6 @@ pub(super) async fn another_aspect_speaks_for_the_witness_of_its_entity_alone(
     }
     let status = |name| key(&dataset(name), AspectName::STATUS);
     put(store, &status("one"), r#"{"n":1}"#, Derived::default()).await;
-    let texts = |rows: Vec<Option<StoredAspect>>| -> Vec<Option<String>> {
-        rows.into_iter().map(|row| Some(row?.metadata)).collect()
-    };
     // Found, not found, and found for another entity than the witness's.
     for (name, witness, row, exists) in [
         ("one", "one", Some(r#"{"n":1}"#), true),
@@ -118,12 +115,16 @@ pub(super) async fn another_aspect_speaks_for_the_witness_of_its_entity_alone(
         ("one", "missing", Some(r#"{"n":1}"#), false),
         ("missing", "one", None, true),
     ] {
-        let (rows, exist) = store
-            .aspects_read_witnessed(&[status(name)], &[dataset_key(witness)])
-            .await
-            .unwrap();
-        assert_eq!(texts(rows), [row.map(str::to_owned)], "{name}, {witness}");
-        assert_eq!(exist, [exists], "{name}, {witness}");
+        // The second time an engine may know the answer.
+        for _ in 0..2 {
+            let (mut rows, exist) = store
+                .aspects_read_witnessed(&[status(name)], &[dataset_key(witness)])
+                .await
+                .unwrap();
+            let found = rows.remove(0).map(|row| row.metadata.clone());
+            assert_eq!(found.as_deref(), row, "{name}, {witness}");
+            assert_eq!(exist, [exists], "{name}, {witness}");
+        }
     }
 }
 

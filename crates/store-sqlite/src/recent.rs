@@ -1,0 +1,152 @@
+//! Latest rows that were read since the last commit, kept in memory.
+//!
+//! A row is good for as long as nothing is committed, by anybody: it is kept with the commit stamp it was read
+//! under and counts only under that stamp. So nobody has to tell this cache about writes, and a row of an old stamp
+//! is simply read again. It spares a read-mostly server the two descents of SQLite's trees, which are a quarter of a
+//! whole request for a description (docs/PERFORMANCE.md).
+//!
+//! Keeping a long row costs more than it spares unless the row is read again soon, so long rows are kept only when
+//! they are missed a second time among the last thousands.
+
+use std::hash::{BuildHasher as _, RandomState};
+
+use docent_store::{AspectKey, Row};
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+
+/// How much memory kept rows may take, as [`RowWeight`] estimates it.
+const CACHE_BYTES: u64 = 96 * 1024 * 1024;
+/// About how many rows that is.
+const CACHE_ROWS: usize = 256 * 1024;
+/// What a row takes beside its texts.
+const ROW_BYTES: usize = 256;
+
+/// Rows that weigh more must be missed twice.
+const LONG_ROW_BYTES: u64 = 1024;
+/// How many misses of long rows are remembered: about as many as such rows fit into the cache.
+const REMEMBERED_MISSES: usize = 16 * 1024;
+
+#[derive(Debug)]
+pub(crate) struct RecentRows {
+    rows: Cache<AspectKey, Read, RowWeight>,
+    /// The hashes of long rows that were missed once.
+    misses: Cache<u64, ()>,
+    hasher: RandomState,
+}
+
+#[derive(Debug, Clone)]
+struct Read {
+    stamp: u64,
+    row: Row,
+}
+
+#[derive(Debug, Clone)]
+struct RowWeight;
+
+impl Weighter<AspectKey, Read> for RowWeight {
+    fn weight(&self, key: &AspectKey, read: &Read) -> u64 {
+        let texts = read.row.as_deref().map_or(0, |row| {
+            let system_metadata = row.system_metadata.as_ref().map_or(0, String::len);
+            row.metadata.len() + system_metadata
+        });
+        (key.urn.as_str().len() + texts + ROW_BYTES) as u64
+    }
+}
+
+impl RecentRows {
+    pub(crate) fn new() -> Self {
+        Self {
+            rows: Cache::with_weighter(CACHE_ROWS, CACHE_BYTES, RowWeight),
+            misses: Cache::new(REMEMBERED_MISSES),
+            hasher: RandomState::new(),
+        }
+    }
+
+    /// The rows under these keys, if all of them were read under this stamp: together they are of one snapshot.
+    pub(crate) fn get(&self, keys: &[AspectKey], stamp: u64) -> Option<Vec<Row>> {
+        keys.iter()
+            .map(|key| {
+                let read = self.rows.get(key)?;
+                (read.stamp == stamp).then_some(read.row)
+            })
+            .collect()
+    }
+
+    /// Keeps rows that were read while the stamp was this one, from before the snapshot began until after the read.
+    pub(crate) fn keep(&self, keys: &[AspectKey], rows: &[Row], stamp: u64) {
+        for (key, row) in keys.iter().zip(rows) {
+            let row = row.clone();
+            let read = Read { stamp, row };
+            if RowWeight.weight(key, &read) <= LONG_ROW_BYTES || self.is_second_miss(key) {
+                self.rows.insert(key.clone(), read);
+            }
+        }
+    }
+
+    fn is_second_miss(&self, key: &AspectKey) -> bool {
+        let hash = self.hasher.hash_one(key);
+        if self.misses.remove(&hash).is_some() {
+            return true;
+        }
+        self.misses.insert(hash, ());
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use docent_model::{AspectName, Urn};
+    use docent_store::StoredAspect;
+
+    use super::*;
+
+    fn key(name: &str) -> AspectKey {
+        let urn = Urn::parse(&format!("urn:li:corpuser:{name}")).unwrap();
+        AspectKey::new(&urn, AspectName::STATUS)
+    }
+
+    fn row(length: usize) -> Arc<StoredAspect> {
+        Arc::new(StoredAspect {
+            version: 0,
+            metadata: "x".repeat(length),
+            system_metadata: None,
+            created_on_ms: 0,
+            created_by: String::new(),
+            created_for: None,
+        })
+    }
+
+    #[test]
+    fn rows_are_given_only_under_the_stamp_they_were_read_under_and_only_together() {
+        let recent = RecentRows::new();
+        let keys = [key("a"), key("b")];
+        recent.keep(&keys, &[Some(row(1)), None], 7);
+        assert_eq!(recent.get(&keys, 7), Some(vec![Some(row(1)), None]));
+        assert_eq!(recent.get(&keys, 8), None);
+        recent.keep(&keys[..1], &[Some(row(2))], 8);
+        assert_eq!(recent.get(&keys[..1], 8), Some(vec![Some(row(2))]));
+        assert_eq!(recent.get(&keys, 8), None);
+        assert_eq!(recent.get(&keys, 7), None);
+    }
+
+    #[test]
+    fn a_long_row_is_kept_when_it_is_missed_again() {
+        let recent = RecentRows::new();
+        let keys = [key("long")];
+        recent.keep(&keys, &[Some(row(5000))], 1);
+        assert_eq!(recent.get(&keys, 1), None);
+        recent.keep(&keys, &[Some(row(5000))], 1);
+        assert_eq!(recent.get(&keys, 1), Some(vec![Some(row(5000))]));
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let recent = RecentRows::new();
+        for number in 0..400_000 {
+            recent.keep(&[key(&number.to_string())], &[Some(row(300))], 1);
+        }
+        assert!(recent.rows.weight() <= CACHE_BYTES);
+    }
+}
