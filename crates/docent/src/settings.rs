@@ -35,6 +35,9 @@ pub(crate) struct ServeFlags {
     #[arg(long, env = "DOCENT_DEMO", num_args = 0..=1, default_missing_value = "true", value_name = "true|false",
           value_parser = clap::builder::BoolishValueParser::new())]
     demo: Option<bool>,
+    /// The directory of the search index; it is made anew when it is lost [default: beside the store]
+    #[arg(long, env = "DOCENT_SEARCH_INDEX", value_name = "DIRECTORY")]
+    search_index: Option<PathBuf>,
     /// What to log, for example info or docent=debug [default: info]
     #[arg(long, env = "DOCENT_LOG", value_name = "FILTER")]
     log: Option<String>,
@@ -65,6 +68,7 @@ struct File {
     listen: Option<String>,
     auth: Option<Switch>,
     demo: Option<bool>,
+    search_index: Option<PathBuf>,
     log: Option<String>,
     log_format: Option<LogFormat>,
 }
@@ -76,6 +80,7 @@ pub(crate) struct Settings {
     pub(crate) listen: SocketAddr,
     pub(crate) auth: Switch,
     pub(crate) demo: bool,
+    pub(crate) search_index: PathBuf,
     pub(crate) log: String,
     pub(crate) log_format: LogFormat,
 }
@@ -85,8 +90,11 @@ impl Settings {
         let file = File::read(store.config.as_deref())?;
         let listen = serve.listen.or(file.listen);
         let listen = listen.as_deref().unwrap_or(DEFAULT_LISTEN);
+        let store = StoreUrl::parse(store.store.as_deref().or(file.store.as_deref()))?;
+        let search_index = serve.search_index.or(file.search_index);
         Ok(Self {
-            store: StoreUrl::parse(store.store.as_deref().or(file.store.as_deref()))?,
+            search_index: search_index.unwrap_or_else(|| store.search_index()),
+            store,
             listen: parse_address(listen)?,
             auth: serve.auth.or(file.auth).unwrap_or(Switch::On),
             demo: serve.demo.or(file.demo).unwrap_or(false),
@@ -151,6 +159,19 @@ impl StoreUrl {
             bail!("this version has no PostgreSQL engine yet: use --store sqlite:PATH");
         }
         bail!("the store URL '{url}' is not understood: write it like sqlite:docent.db");
+    }
+}
+
+impl StoreUrl {
+    /// Where the search index is kept unless the operator says otherwise.
+    fn search_index(&self) -> PathBuf {
+        match self {
+            Self::Sqlite(path) => {
+                let mut name = path.clone().into_os_string();
+                name.push("-search");
+                PathBuf::from(name)
+            }
+        }
     }
 }
 

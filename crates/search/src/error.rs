@@ -9,8 +9,8 @@ pub enum SearchError {
     #[error("{0}")]
     Invalid(String),
     /// There is no index to answer from yet.
-    #[error("the search index is being built: {done} of {total} entities; try again in a moment")]
-    Building { done: u64, total: u64 },
+    #[error("the search index is being built, {done} entities so far; try again in a moment")]
+    Building { done: u64 },
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The index is damaged, or the disk; it will be built anew.

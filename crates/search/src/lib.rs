@@ -8,14 +8,26 @@
 //! What is indexed comes from the registry (`docent_model::searchable`). This crate must not know GraphQL or HTTP, nor who
 //! may see what: the caller's rights become part of the filter.
 
+mod analysis;
+mod collect;
+mod document;
 mod error;
+mod explain;
+mod feed;
+mod filter;
 mod found;
+mod index;
 pub mod language;
+mod live;
+mod query;
 mod request;
+mod schema;
+mod search;
 
 pub use error::SearchError;
 pub use found::{Completions, Facet, FacetValue, Found, Hit, Match};
 pub use request::{Criterion, Facets, Filter, Operator, Page, Request, Sort};
+pub use search::Search;
 
 /// The entity types that people look for, unless they say otherwise.
 pub const DEFAULT_TYPES: &[&str] = &[
@@ -44,27 +56,3 @@ pub const DEFAULT_TYPES: &[&str] = &[
     "application",
     "document",
 ];
-
-/// The index of one server, and how it keeps up with the store.
-#[derive(Debug)]
-pub struct Search {}
-
-impl Search {
-    /// Answers from an index that has every change that is committed now.
-    pub async fn search(&self, request: &Request) -> Result<Found, SearchError> {
-        let _ = request;
-        Ok(Found::default())
-    }
-
-    /// Names that begin with what was typed, best first.
-    pub async fn complete(
-        &self,
-        types: &[String],
-        text: &str,
-        filter: &Filter,
-        limit: usize,
-    ) -> Result<Completions, SearchError> {
-        let _ = (types, text, filter, limit);
-        Ok(Completions::default())
-    }
-}

@@ -313,6 +313,10 @@ impl Store for SqliteStore {
         .await
     }
 
+    async fn change_newest(&self) -> Result<Option<Change>, StoreError> {
+        self.read(false, read::newest_change).await
+    }
+
     fn commit_stamp(&self) -> Result<u64, StoreError> {
         Ok(self.stamp.read()?)
     }

@@ -366,29 +366,48 @@ pub(crate) fn changes(
     let mut changes = Vec::new();
     while changes.len() < limit {
         let Some(row) = rows.next()? else { break };
-        let position: i64 = row.get(1)?;
-        let key = position.to_string();
-        let Some(aspect) = aspect_name(row, 0, "change_log", &key)? else {
-            continue;
-        };
-        let kind = match text_at(row, 3, "change_log", "kind", &key)? {
-            "put" => ChangeKind::Put,
-            "delete" => ChangeKind::Delete,
-            other => return Err(damaged("change_log", "kind", &key, &format!("'{other}'"))),
-        };
-        changes.push(Change {
-            position,
-            key: AspectKey {
-                urn: urn_at(row, 2, "change_log", "urn")?,
-                aspect,
-            },
-            kind,
-            logical_version: row.get(4)?,
-            time_ms: row.get(5)?,
-            actor: text_at(row, 6, "change_log", "actor", &key)?.to_owned(),
-        });
+        changes.extend(change_at(row)?);
     }
     Ok(changes)
+}
+
+pub(crate) fn newest_change(connection: &Connection) -> Result<Option<Change>, EngineError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT aspect,position,urn,kind,logical_version,time_ms,actor FROM change_log \
+         ORDER BY position DESC",
+    )?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        if let Some(change) = change_at(row)? {
+            return Ok(Some(change));
+        }
+    }
+    Ok(None)
+}
+
+/// `None` if the registry does not know the aspect.
+fn change_at(row: &Row<'_>) -> Result<Option<Change>, EngineError> {
+    let position: i64 = row.get(1)?;
+    let key = position.to_string();
+    let Some(aspect) = aspect_name(row, 0, "change_log", &key)? else {
+        return Ok(None);
+    };
+    let kind = match text_at(row, 3, "change_log", "kind", &key)? {
+        "put" => ChangeKind::Put,
+        "delete" => ChangeKind::Delete,
+        other => return Err(damaged("change_log", "kind", &key, &format!("'{other}'"))),
+    };
+    Ok(Some(Change {
+        position,
+        key: AspectKey {
+            urn: urn_at(row, 2, "change_log", "urn")?,
+            aspect,
+        },
+        kind,
+        logical_version: row.get(4)?,
+        time_ms: row.get(5)?,
+        actor: text_at(row, 6, "change_log", "actor", &key)?.to_owned(),
+    }))
 }
 
 /// How the parent of a root stands in the table.

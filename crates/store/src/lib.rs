@@ -112,6 +112,9 @@ pub trait Store: Send + Sync + Debug {
     /// Committed changes behind a position of the log, in commit order.
     async fn changes_read(&self, after: i64, limit: usize) -> Result<Vec<Change>, StoreError>;
 
+    /// The newest entry of the log; `None` if nothing was ever written.
+    async fn change_newest(&self) -> Result<Option<Change>, StoreError>;
+
     /// A number that differs from the one before whenever anything was committed in between, by this process
     /// or by another. Cheap enough to ask on every request.
     fn commit_stamp(&self) -> Result<u64, StoreError>;

@@ -8,6 +8,7 @@ use docent_catalog::Catalog;
 use docent_graphql::Engine;
 use docent_http::{AppState, AuthMode};
 use docent_model::SystemClock;
+use docent_search::Search;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
@@ -44,13 +45,16 @@ async fn run(settings: Settings) -> Result<()> {
     })?;
     let address = listener.local_addr().context("no local address")?;
     let store = engine::open(&settings.store, Use::Server)?;
-    let catalog = Catalog::new(store, Arc::new(SystemClock));
+    let search = Search::in_directory(Arc::clone(&store), &settings.search_index);
+    let catalog = Catalog::new(store, Arc::new(SystemClock)).with_search(search.clone());
     let engine = Engine::docent().context("the built-in GraphQL schema is not right")?;
     let token = if settings.demo {
         Some(demo::prepare(&catalog).await?)
     } else {
         None
     };
+    // A large index takes a while to be read or built; everything else is answered meanwhile.
+    let preparing = tokio::spawn(async move { search.prepare().await });
     let auth = match settings.auth {
         Switch::On => AuthMode::On,
         Switch::Off => AuthMode::Off,
@@ -73,6 +77,7 @@ async fn run(settings: Settings) -> Result<()> {
         settings.store
     );
     docent_http::server::serve(listener, router, stop).await?;
+    preparing.abort();
     tracing::info!("stopped");
     Ok(())
 }

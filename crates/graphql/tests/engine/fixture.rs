@@ -400,6 +400,10 @@ impl Store for CountingStore {
         self.inner.changes_read(after, limit).await
     }
 
+    async fn change_newest(&self) -> Result<Option<Change>, StoreError> {
+        self.inner.change_newest().await
+    }
+
     fn commit_stamp(&self) -> Result<u64, StoreError> {
         self.inner.commit_stamp()
     }

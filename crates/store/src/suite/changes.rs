@@ -9,6 +9,7 @@ use crate::{AspectWrite, Change, ChangeKind, Effect, transact};
 
 pub(super) async fn changes_are_logged_in_commit_order(harness: &impl Harness) {
     let store = harness.store();
+    assert_eq!(store.change_newest().await.unwrap(), None);
     let [a, b] = ["a", "b"].map(|name| key(&dataset(name), AspectName::STATUS));
     put_at(store, &a, "1", Derived::default(), NOON).await;
     put_at(store, &b, "1", Derived::default(), NOON + 1).await;
@@ -38,6 +39,8 @@ pub(super) async fn changes_are_logged_in_commit_order(harness: &impl Harness) {
     assert!(changes.iter().all(|change| change.actor == ACTOR));
     assert!(changes.is_sorted_by(|one, next| one.position < next.position));
     assert!(changes[0].position > 0);
+    let newest = store.change_newest().await.unwrap();
+    assert_eq!(newest.as_ref(), changes.last());
 }
 
 pub(super) async fn the_log_is_read_on_from_a_position(harness: &impl Harness) {

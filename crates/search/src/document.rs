@@ -1,0 +1,279 @@
+//! From an entity's aspects to its document.
+
+use std::collections::BTreeMap;
+
+use docent_model::searchable::{SearchField, SearchKind, SearchValue, search_values};
+use docent_model::{AspectName, Urn};
+use docent_store::StoredAspect;
+use serde_json::Value;
+use tantivy::TantivyDocument;
+use tantivy::schema::OwnedValue;
+
+use crate::schema::{Fields, cut, exists_text, term_text};
+
+/// What is known about links, which the registry does not annotate.
+const LINKS: &str = "institutionalMemory";
+const INSTITUTIONAL_MEMORY: &str = "institutionalMemory";
+
+/// Our own fields.
+pub(crate) const ENTITY_TYPE: &str = "_entityType";
+pub(crate) const REMOVED: &str = "removed";
+pub(crate) const HAS_DESCRIPTION: &str = "hasDescription";
+pub(crate) const ENTITY_NAME: &str = "_entityName";
+pub(crate) const URN: &str = "urn";
+const NAME: &str = "name";
+
+/// A rank is at most this.
+pub(crate) const MAX_RANK: u64 = 1000;
+const DOCUMENTED_RANK: u64 = 500;
+const MAX_USAGE_RANK: u64 = 300;
+const MAX_SHORTNESS_RANK: u64 = 100;
+/// How often it was asked lately; counts as use.
+const USAGE_FIELDS: [&str; 2] = ["queryCountLast30Days", "viewCountLast30Days"];
+
+/// How much a match in a field says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Class {
+    Name,
+    Column,
+    Description,
+    Other,
+}
+
+/// Where the words of a field go; `None` if it is not searched unless asked for by its name.
+pub(crate) fn class_of(field: &SearchField) -> Option<Class> {
+    if field.kind == SearchKind::Map {
+        return Some(Class::Other);
+    }
+    if field.kind != SearchKind::Text {
+        return None;
+    }
+    if matches!(field.name, "fieldPaths" | "fieldLabels") {
+        return Some(Class::Column);
+    }
+    if field.autocomplete {
+        return Some(Class::Name);
+    }
+    if field.rich_text || field.name.to_ascii_lowercase().contains("description") {
+        return Some(Class::Description);
+    }
+    field.query_by_default.then_some(Class::Other)
+}
+
+/// Everything that is searched for in an entity, in the order of its aspects.
+#[derive(Debug, Default)]
+pub(crate) struct Texts {
+    pub(crate) values: Vec<(&'static str, Class, String)>,
+}
+
+/// What the index knows about an entity.
+#[derive(Debug)]
+pub(crate) struct Entity {
+    pub(crate) texts: Texts,
+    /// Values to filter, count and sort by.
+    keywords: BTreeMap<&'static str, Vec<OwnedValue>>,
+    /// Names of fields that have a value.
+    present: Vec<&'static str>,
+    removed: bool,
+    documented: bool,
+    uses: i64,
+}
+
+impl Entity {
+    pub(crate) fn read(rows: &[(AspectName, StoredAspect)]) -> Self {
+        let mut entity = Self {
+            texts: Texts::default(),
+            keywords: BTreeMap::new(),
+            present: Vec::new(),
+            removed: false,
+            documented: false,
+            uses: 0,
+        };
+        for (aspect, row) in rows {
+            let Ok(value) = serde_json::from_str::<Value>(&row.metadata) else {
+                // `docent check` tells about rows that are not JSON; the rest of the entity is found all the same.
+                continue;
+            };
+            search_values(*aspect, &value, &mut |field, value| entity.add(field, value));
+            if aspect.as_str() == INSTITUTIONAL_MEMORY {
+                entity.add_links(&value);
+            }
+        }
+        entity.present.sort_unstable();
+        entity.present.dedup();
+        entity
+    }
+
+    fn add(&mut self, field: &'static SearchField, value: SearchValue<'_>) {
+        self.present.push(field.name);
+        if let Some(flag) = field.has_values {
+            self.present.push(flag);
+            if flag == HAS_DESCRIPTION {
+                self.documented |= matches!(&value, SearchValue::Text(text) if !text.is_empty())
+                    && matches!(field.name, "description" | "editedDescription" | "definition");
+            } else {
+                self.keywords
+                    .entry(flag)
+                    .or_insert_with(|| vec![OwnedValue::Str("true".to_owned())]);
+            }
+        }
+        if field.name == REMOVED {
+            self.removed |= matches!(value, SearchValue::Flag(true));
+            return;
+        }
+        if USAGE_FIELDS.contains(&field.name)
+            && let SearchValue::Number(uses) = value
+        {
+            self.uses = self.uses.max(uses);
+        }
+        let class = class_of(field);
+        let keyword = match value {
+            SearchValue::Text(text) => {
+                if let Some(class) = class {
+                    self.texts.values.push((field.name, class, text.clone().into_owned()));
+                }
+                // Prose is searched, not compared.
+                if matches!(class, Some(Class::Description)) || field.name == "fieldDescriptions" {
+                    return;
+                }
+                OwnedValue::Str(cut(&text).to_owned())
+            }
+            SearchValue::Flag(flag) => OwnedValue::Str(flag.to_string()),
+            SearchValue::Number(number) => OwnedValue::I64(number),
+            SearchValue::Real(number) => OwnedValue::F64(number),
+        };
+        // Whatever an entity's names are called, people filter by `name`.
+        if class == Some(Class::Name) && field.name != NAME {
+            self.add_keyword(NAME, keyword.clone());
+        }
+        self.add_keyword(field.name, keyword);
+    }
+
+    fn add_keyword(&mut self, field: &'static str, keyword: OwnedValue) {
+        let values = self.keywords.entry(field).or_default();
+        if !values.contains(&keyword) {
+            values.push(keyword);
+        }
+    }
+
+    fn add_links(&mut self, memory: &Value) {
+        let elements = memory.get("elements").and_then(Value::as_array);
+        for element in elements.into_iter().flatten() {
+            for member in ["description", "url"] {
+                if let Some(text) = element.get(member).and_then(Value::as_str) {
+                    self.texts.values.push((LINKS, Class::Other, text.to_owned()));
+                }
+            }
+            self.present.push(LINKS);
+        }
+    }
+
+    /// The labels that the entity carries: tags, terms, domains, owners …, each with its field.
+    pub(crate) fn labels(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.keywords.iter().flat_map(|(field, values)| {
+            let urns = values.iter().filter_map(|value| match value {
+                OwnedValue::Str(text) if text.starts_with("urn:") => Some(text.as_str()),
+                _ => None,
+            });
+            urns.map(|urn| (*field, urn))
+        })
+    }
+
+    /// The first name, for sorting and for suggestions.
+    pub(crate) fn display_name<'e>(&'e self, urn: &'e Urn) -> &'e str {
+        let mut names = self
+            .texts
+            .values
+            .iter()
+            .filter(|(_, class, _)| *class == Class::Name);
+        let given = names
+            .clone()
+            .find(|(field, ..)| matches!(*field, "name" | "displayName" | "title" | "fullName"));
+        given
+            .or_else(|| names.next())
+            .map_or(urn.key(), |(_, _, name)| name)
+    }
+
+    fn rank(&self, name: &str) -> u64 {
+        let usage = (self.uses.max(0) as u64 + 1).ilog2() as u64 * 20;
+        let shortness = MAX_SHORTNESS_RANK.saturating_sub(name.len() as u64);
+        u64::from(self.documented) * DOCUMENTED_RANK + usage.min(MAX_USAGE_RANK) + shortness
+    }
+
+    pub(crate) fn into_document(mut self, urn: &Urn, fields: &Fields) -> TantivyDocument {
+        let mut document = TantivyDocument::new();
+        document.add_text(fields.urn, urn.as_str());
+        for (_, class, text) in &self.texts.values {
+            let field = match class {
+                Class::Name => fields.name,
+                Class::Column => fields.column,
+                Class::Description => fields.description,
+                Class::Other => fields.other,
+            };
+            document.add_text(field, text);
+            if *class == Class::Name {
+                for exact in exact_names(text) {
+                    document.add_text(fields.exact_name, exact);
+                }
+            }
+        }
+        let name = self.display_name(urn).to_owned();
+        document.add_u64(fields.rank, self.rank(&name).min(MAX_RANK));
+        document.add_u64(fields.order, order_of(&name));
+        let own = [
+            (ENTITY_TYPE, urn.entity_type().to_owned()),
+            (REMOVED, self.removed.to_string()),
+            (HAS_DESCRIPTION, self.documented.to_string()),
+            (ENTITY_NAME, cut(&name).to_lowercase()),
+        ];
+        for (field, value) in own {
+            self.keywords.insert(field, vec![OwnedValue::Str(value)]);
+        }
+        document.add_text(fields.terms, term_text(URN, urn.as_str()));
+        for field in &self.present {
+            document.add_text(fields.terms, exists_text(field));
+        }
+        for (field, values) in &self.keywords {
+            for value in values {
+                document.add_text(fields.terms, term_text(field, &text_of(value)));
+            }
+        }
+        let columns = self
+            .keywords
+            .into_iter()
+            .filter(|(field, _)| *field != "fieldPaths" && *field != "customProperties")
+            .map(|(field, values)| (field.to_owned(), OwnedValue::Array(values)))
+            .collect();
+        document.add_object(fields.values, columns);
+        document
+    }
+}
+
+fn text_of(value: &OwnedValue) -> String {
+    match value {
+        OwnedValue::Str(text) => text.clone(),
+        OwnedValue::I64(number) => number.to_string(),
+        OwnedValue::F64(number) => number.to_string(),
+        _ => String::new(),
+    }
+}
+
+/// The whole name and its last part, as they are compared with what is typed.
+pub(crate) fn exact_names(name: &str) -> impl Iterator<Item = String> {
+    let whole = cut(name).trim().to_lowercase();
+    let last = whole
+        .rsplit(['.', '/'])
+        .next()
+        .filter(|last| last.len() < whole.len() && !last.is_empty())
+        .map(str::to_owned);
+    std::iter::once(whole).chain(last)
+}
+
+/// The first eight bytes of the name.
+fn order_of(name: &str) -> u64 {
+    let mut bytes = [0; 8];
+    for (place, byte) in bytes.iter_mut().zip(name.to_lowercase().bytes()) {
+        *place = byte;
+    }
+    u64::from_be_bytes(bytes)
+}

@@ -1,0 +1,143 @@
+//! Bringing the index up to the store: all of it once, then change by change.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use docent_model::{AspectName, Registry, Urn};
+use docent_store::{Change, Store, StoredAspect};
+use tantivy::{IndexWriter, TantivyDocument, Term};
+
+use crate::document::Entity;
+use crate::error::SearchError;
+use crate::index::{Draft, Location, OpenIndex, Position, commit};
+use crate::schema::Fields;
+
+/// How many entities are read and written at once.
+const CHUNK: usize = 500;
+/// How many changes are looked at at once.
+const CHANGES: usize = 10_000;
+
+/// Writes every entity of the store into a new index.
+pub(crate) async fn build(
+    store: &dyn Store,
+    location: &Location,
+    fields: &Fields,
+    done: &AtomicU64,
+) -> Result<OpenIndex, SearchError> {
+    // What is written while we read is read again afterwards: it stands behind this position.
+    let holds = tail(store).await?;
+    let draft = location.begin(fields)?;
+    for spec in Registry::get().entities() {
+        let mut after: Option<Urn> = None;
+        loop {
+            let urns = store
+                .urns_list(spec.name, spec.key_aspect, after.as_ref(), CHUNK)
+                .await?;
+            let Some(last) = urns.last() else { break };
+            after = Some(last.clone());
+            let rows = store.entities_read(&urns).await?;
+            add_new(&draft, &urns, &rows, fields)?;
+            done.fetch_add(urns.len() as u64, Ordering::Relaxed);
+        }
+    }
+    let (location, fields) = (location.clone(), fields.clone());
+    blocking(move || location.finish(draft, holds, &fields)).await
+}
+
+fn add_new(
+    draft: &Draft,
+    urns: &[Urn],
+    entities: &[Vec<(AspectName, StoredAspect)>],
+    fields: &Fields,
+) -> Result<(), SearchError> {
+    for (urn, rows) in urns.iter().zip(entities) {
+        if !rows.is_empty() {
+            let document = Entity::read(rows).into_document(urn, fields);
+            draft.writer.add_document(document)?;
+        }
+    }
+    Ok(())
+}
+
+/// Takes in what was committed since. Whether there was anything.
+pub(crate) async fn catch_up(
+    store: &dyn Store,
+    open: &mut OpenIndex,
+    fields: &Fields,
+) -> Result<bool, SearchError> {
+    let mut last: Option<Change> = None;
+    loop {
+        let after = last.as_ref().map_or(open.holds.position, |it| it.position);
+        let mut changes = store.changes_read(after, CHANGES).await?;
+        let mut seen = HashSet::new();
+        let urns: Vec<Urn> = changes
+            .iter()
+            .filter(|change| seen.insert(change.key.urn.as_str()))
+            .map(|change| change.key.urn.clone())
+            .collect();
+        for chunk in urns.chunks(CHUNK) {
+            let entities = store.entities_read(chunk).await?;
+            replace(&open.writer, chunk, &entities, fields)?;
+        }
+        let complete = changes.len() < CHANGES;
+        last = changes.pop().or(last);
+        if complete {
+            break;
+        }
+    }
+    let Some(last) = last else {
+        return Ok(false);
+    };
+    let holds = position_of(&last);
+    commit(&mut open.writer, &holds)?;
+    open.holds = holds;
+    open.reader.reload()?;
+    Ok(true)
+}
+
+fn replace(
+    writer: &IndexWriter<TantivyDocument>,
+    urns: &[Urn],
+    entities: &[Vec<(AspectName, StoredAspect)>],
+    fields: &Fields,
+) -> Result<(), SearchError> {
+    for (urn, rows) in urns.iter().zip(entities) {
+        writer.delete_term(Term::from_field_text(fields.urn, urn.as_str()));
+        if !rows.is_empty() {
+            writer.add_document(Entity::read(rows).into_document(urn, fields))?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the log still is the one that the index was fed from, and not shorter.
+pub(crate) async fn is_of_log(store: &dyn Store, holds: &Position) -> Result<bool, SearchError> {
+    if holds.position == 0 {
+        return Ok(true);
+    }
+    let at = store.changes_read(holds.position - 1, 1).await?;
+    Ok(at.first().is_some_and(|change| position_of(change) == *holds))
+}
+
+async fn tail(store: &dyn Store) -> Result<Position, SearchError> {
+    let newest = store.change_newest().await?;
+    Ok(newest.as_ref().map(position_of).unwrap_or_default())
+}
+
+fn position_of(change: &Change) -> Position {
+    Position {
+        position: change.position,
+        mark: format!(
+            "{} {} {}",
+            change.time_ms, change.key.aspect, change.key.urn
+        ),
+    }
+}
+
+pub(crate) async fn blocking<T: Send + 'static>(
+    task: impl FnOnce() -> Result<T, SearchError> + Send + 'static,
+) -> Result<T, SearchError> {
+    tokio::task::spawn_blocking(task)
+        .await
+        .map_err(|error| tantivy::TantivyError::InternalError(error.to_string()))?
+}

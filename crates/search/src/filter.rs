@@ -1,0 +1,367 @@
+//! Conditions on fields.
+//!
+//! Every value that can be compared stands in the index as a term, so most operators are a walk over the terms of
+//! one field. Domains and containers form trees; what is above or below a value is looked up in the index itself, so
+//! it is of the same moment as the results.
+
+use std::collections::HashSet;
+
+use docent_model::{Registry, Urn};
+use tantivy::query::{AllQuery, BooleanQuery, EmptyQuery, Occur, Query, TermQuery, TermSetQuery};
+use tantivy::schema::IndexRecordOption;
+use tantivy::{Searcher, Term};
+
+use crate::document::{ENTITY_NAME, ENTITY_TYPE, HAS_DESCRIPTION, REMOVED, URN};
+use crate::error::SearchError;
+use crate::request::{Criterion, Filter, Operator};
+use crate::schema::{Fields, exists_text, term_text};
+
+/// More alternatives in one condition are refused.
+const MAX_VALUES: usize = 20_000;
+/// No tree is as deep.
+const MAX_LEVELS: usize = 50;
+
+/// Names that clients use for fields that have another name in the registry.
+const OTHER_NAMES: [(&str, &str); 7] = [
+    ("entity", ENTITY_TYPE),
+    ("entityType", ENTITY_TYPE),
+    ("type", "typeNames"),
+    ("env", "origin"),
+    ("lowercasedUrn", URN),
+    ("_index", ENTITY_TYPE),
+    ("documented", HAS_DESCRIPTION),
+];
+
+/// The name under which a field stands in the index.
+pub(crate) fn canonical(field: &str) -> String {
+    let field = field.strip_suffix(".keyword").unwrap_or(field);
+    if let Some((_, name)) = OTHER_NAMES.iter().find(|(other, _)| *other == field) {
+        return (*name).to_owned();
+    }
+    if [URN, ENTITY_TYPE, REMOVED, HAS_DESCRIPTION, ENTITY_NAME].contains(&field) {
+        return field.to_owned();
+    }
+    Registry::get()
+        .search_field(field)
+        .map_or_else(|| field.to_owned(), |known| known.name.to_owned())
+}
+
+pub(crate) struct Filters<'s> {
+    pub(crate) searcher: &'s Searcher,
+    pub(crate) fields: &'s Fields,
+}
+
+impl Filters<'_> {
+    /// The documents that a filter lets through; `None` if it lets all through.
+    pub(crate) fn query(&self, filter: &Filter) -> Result<Option<Box<dyn Query>>, SearchError> {
+        let mut alternatives: Vec<Box<dyn Query>> = Vec::new();
+        for criteria in &filter.any {
+            if criteria.is_empty() {
+                return Ok(None);
+            }
+            let mut clauses: Vec<(Occur, Box<dyn Query>)> = Vec::new();
+            for criterion in criteria {
+                let query = self.criterion(criterion)?;
+                let occur = if criterion.negated {
+                    Occur::MustNot
+                } else {
+                    Occur::Must
+                };
+                clauses.push((occur, query));
+            }
+            if clauses.iter().all(|(occur, _)| *occur == Occur::MustNot) {
+                clauses.push((Occur::Must, Box::new(AllQuery)));
+            }
+            alternatives.push(Box::new(BooleanQuery::new(clauses)));
+        }
+        Ok(match alternatives.len() {
+            0 | 1 => alternatives.pop(),
+            _ => Some(Box::new(BooleanQuery::union(alternatives))),
+        })
+    }
+
+    pub(crate) fn criterion(&self, criterion: &Criterion) -> Result<Box<dyn Query>, SearchError> {
+        if criterion.values.len() > MAX_VALUES {
+            return Err(SearchError::Invalid(format!(
+                "the filter on {} has {} values; at most {MAX_VALUES} are allowed",
+                criterion.field,
+                criterion.values.len()
+            )));
+        }
+        let field = canonical(&criterion.field);
+        let values = self.values_of(&field, criterion);
+        match criterion.operator {
+            Operator::Equal => Ok(self.equal(&field, &values)),
+            Operator::Exists => Ok(self.exists(&field)),
+            Operator::EqualIgnoringCase => {
+                let values = lower(&values);
+                self.matching(&field, move |value| values.contains(&value.to_lowercase()))
+            }
+            Operator::Contains => {
+                let values = lower(&values);
+                self.matching(&field, move |value| {
+                    let value = value.to_lowercase();
+                    values.iter().any(|wanted| value.contains(wanted))
+                })
+            }
+            Operator::StartsWith => {
+                let values = lower(&values);
+                self.matching(&field, move |value| {
+                    let value = value.to_lowercase();
+                    values.iter().any(|wanted| value.starts_with(wanted))
+                })
+            }
+            Operator::EndsWith => {
+                let values = lower(&values);
+                self.matching(&field, move |value| {
+                    let value = value.to_lowercase();
+                    values.iter().any(|wanted| value.ends_with(wanted))
+                })
+            }
+            Operator::Greater => self.compare(&field, &values, |order| order.is_gt()),
+            Operator::GreaterOrEqual => self.compare(&field, &values, |order| order.is_ge()),
+            Operator::Less => self.compare(&field, &values, |order| order.is_lt()),
+            Operator::LessOrEqual => self.compare(&field, &values, |order| order.is_le()),
+            Operator::DescendantsIncluded => {
+                let below = self.below(&values)?;
+                Ok(self.equal(&field, &below))
+            }
+            Operator::AncestorsIncluded => {
+                let above = self.above(&values)?;
+                Ok(self.equal(&field, &above))
+            }
+            Operator::RelatedIncluded => {
+                let mut related = self.below(&values)?;
+                related.extend(self.above(&values)?);
+                Ok(self.equal(&field, &related))
+            }
+        }
+    }
+
+    /// The values as they stand in the index.
+    fn values_of(&self, field: &str, criterion: &Criterion) -> Vec<String> {
+        let with_prefix = |prefix: &str, value: &String| {
+            if value.starts_with("urn:") {
+                value.clone()
+            } else {
+                format!("{prefix}{value}")
+            }
+        };
+        match (field, criterion.operator) {
+            // A platform may be named without its URN.
+            ("platform", Operator::Equal) => criterion
+                .values
+                .iter()
+                .map(|value| with_prefix("urn:li:dataPlatform:", value))
+                .collect(),
+            _ => criterion.values.clone(),
+        }
+    }
+
+    pub(crate) fn equal(&self, field: &str, values: &[String]) -> Box<dyn Query> {
+        let is_flag = field == REMOVED || field.starts_with("has") || field.starts_with("is");
+        // A flag that nobody set is false.
+        if is_flag && values.len() == 1 && values[0].eq_ignore_ascii_case("false") {
+            let set = self.term_query(&term_text(field, "true"));
+            return Box::new(BooleanQuery::new(vec![
+                (Occur::Must, Box::new(AllQuery) as Box<dyn Query>),
+                (Occur::MustNot, set),
+            ]));
+        }
+        match values {
+            [] => Box::new(EmptyQuery),
+            [value] => self.term_query(&term_text(field, value)),
+            values => Box::new(TermSetQuery::new(
+                values.iter().map(|value| self.fields.term(field, value)),
+            )),
+        }
+    }
+
+    fn exists(&self, field: &str) -> Box<dyn Query> {
+        let always = [URN, ENTITY_TYPE, ENTITY_NAME];
+        if always.contains(&field) {
+            return Box::new(AllQuery);
+        }
+        if field == HAS_DESCRIPTION {
+            return self.term_query(&term_text(field, "true"));
+        }
+        self.term_query(&exists_text(field))
+    }
+
+    fn term_query(&self, text: &str) -> Box<dyn Query> {
+        let term = Term::from_field_text(self.fields.terms, text);
+        Box::new(TermQuery::new(term, IndexRecordOption::Basic))
+    }
+
+    /// Documents with a value that passes the test.
+    pub(crate) fn matching(
+        &self,
+        field: &str,
+        test: impl Fn(&str) -> bool,
+    ) -> Result<Box<dyn Query>, SearchError> {
+        let mut terms = HashSet::new();
+        self.each_value(field, |value, text| {
+            if test(value) {
+                terms.insert(Term::from_field_text(self.fields.terms, text));
+            }
+        })?;
+        Ok(Box::new(TermSetQuery::new(terms)))
+    }
+
+    fn compare(
+        &self,
+        field: &str,
+        values: &[String],
+        test: impl Fn(std::cmp::Ordering) -> bool,
+    ) -> Result<Box<dyn Query>, SearchError> {
+        let Some(bound) = values.first() else {
+            return Ok(Box::new(EmptyQuery));
+        };
+        let number = bound.parse::<f64>().ok();
+        self.matching(field, |value| match (number, value.parse::<f64>()) {
+            (Some(bound), Ok(value)) => test(value.total_cmp(&bound)),
+            (Some(_), Err(_)) => false,
+            (None, _) => test(value.cmp(bound)),
+        })
+    }
+
+    /// Walks over the values that a field has anywhere in the index.
+    fn each_value(
+        &self,
+        field: &str,
+        mut found: impl FnMut(&str, &str),
+    ) -> Result<(), SearchError> {
+        let start = term_text(field, "");
+        for segment in self.searcher.segment_readers() {
+            let inverted = segment.inverted_index(self.fields.terms)?;
+            let mut stream = inverted
+                .terms()
+                .range()
+                .ge(start.as_bytes())
+                .into_stream()
+                .map_err(tantivy::TantivyError::from)?;
+            while stream.advance() {
+                let Some(text) = std::str::from_utf8(stream.key()).ok() else {
+                    continue;
+                };
+                let Some(value) = text.strip_prefix(&start) else {
+                    break;
+                };
+                found(value, text);
+            }
+        }
+        Ok(())
+    }
+
+    /// The values and everything below them in their trees.
+    fn below(&self, values: &[String]) -> Result<Vec<String>, SearchError> {
+        let mut all: HashSet<String> = values.iter().cloned().collect();
+        let mut level: Vec<String> = values.to_vec();
+        for _ in 0..MAX_LEVELS {
+            let mut next = Vec::new();
+            for field in ["parentDomain", "container", "parentNode"] {
+                let of_kind: Vec<String> = level
+                    .iter()
+                    .filter(|value| parent_field(value) == Some(field))
+                    .cloned()
+                    .collect();
+                if !of_kind.is_empty() {
+                    let kind = if field == "container" { Some("container") } else { None };
+                    next.extend(self.urns(&*self.equal(field, &of_kind), kind)?);
+                }
+            }
+            next.retain(|urn| all.insert(urn.clone()));
+            if next.is_empty() {
+                break;
+            }
+            level = next;
+        }
+        Ok(all.into_iter().collect())
+    }
+
+    /// The values and everything above them.
+    fn above(&self, values: &[String]) -> Result<Vec<String>, SearchError> {
+        let mut all: HashSet<String> = values.iter().cloned().collect();
+        let mut level: Vec<String> = values.to_vec();
+        for _ in 0..MAX_LEVELS {
+            let mut next = Vec::new();
+            for value in &level {
+                if let Some(field) = parent_field(value) {
+                    next.extend(self.values_of_document(value, field)?);
+                }
+            }
+            next.retain(|urn| all.insert(urn.clone()));
+            if next.is_empty() {
+                break;
+            }
+            level = next;
+        }
+        Ok(all.into_iter().collect())
+    }
+
+    /// The URNs of the documents that match, of one entity type if it is given.
+    fn urns(&self, query: &dyn Query, kind: Option<&str>) -> Result<Vec<String>, SearchError> {
+        let documents = self
+            .searcher
+            .search(query, &tantivy::collector::DocSetCollector)?;
+        let mut urns = Vec::new();
+        for address in documents {
+            let segment = self.searcher.segment_reader(address.segment_ord);
+            let Some(column) = segment.fast_fields().str(crate::schema::URN)? else {
+                continue;
+            };
+            let mut urn = String::new();
+            for ordinal in column.term_ords(address.doc_id) {
+                urn.clear();
+                column
+                    .ord_to_str(ordinal, &mut urn)
+                    .map_err(tantivy::TantivyError::from)?;
+            }
+            let fits = |kind: &str| Urn::parse(&urn).is_ok_and(|urn| urn.entity_type() == kind);
+            if kind.is_none_or(fits) {
+                urns.push(urn);
+            }
+        }
+        Ok(urns)
+    }
+
+    fn values_of_document(&self, urn: &str, field: &str) -> Result<Vec<String>, SearchError> {
+        let query = TermQuery::new(
+            Term::from_field_text(self.fields.urn, urn),
+            IndexRecordOption::Basic,
+        );
+        let documents = self
+            .searcher
+            .search(&query, &tantivy::collector::DocSetCollector)?;
+        let mut values = Vec::new();
+        for address in documents {
+            let segment = self.searcher.segment_reader(address.segment_ord);
+            let path = crate::schema::column_path(field);
+            if let Some(column) = segment.fast_fields().str(&path)? {
+                for ordinal in column.term_ords(address.doc_id) {
+                    let mut value = String::new();
+                    column
+                        .ord_to_str(ordinal, &mut value)
+                        .map_err(tantivy::TantivyError::from)?;
+                    values.push(value);
+                }
+            }
+        }
+        Ok(values)
+    }
+}
+
+/// The field that names the parent of such an entity.
+fn parent_field(urn: &str) -> Option<&'static str> {
+    let kind = Urn::parse(urn).ok()?;
+    match kind.entity_type() {
+        "domain" => Some("parentDomain"),
+        "container" => Some("container"),
+        "glossaryNode" => Some("parentNode"),
+        _ => None,
+    }
+}
+
+fn lower(values: &[String]) -> Vec<String> {
+    values.iter().map(|value| value.to_lowercase()).collect()
+}

@@ -1,0 +1,195 @@
+//! The index on the disk: opening, checking, replacing.
+//!
+//! It stands in a directory of its own, in a folder named after its format. A new one is written beside it and takes its
+//! place when it is complete, so what is there is always whole, or recognised as damaged.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use tantivy::directory::MmapDirectory;
+use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyDocument};
+
+use crate::error::SearchError;
+use crate::schema::{FORMAT, Fields};
+
+/// What the writer may gather before it writes a segment: much when everything is written, little when changes are.
+const BUILD_MEMORY_BYTES: usize = 128 * 1024 * 1024;
+const FEED_MEMORY_BYTES: usize = 16 * 1024 * 1024;
+
+/// Where the index stands.
+#[derive(Debug, Clone)]
+pub(crate) enum Location {
+    Memory,
+    Directory(PathBuf),
+}
+
+/// What an index holds: everything up to a position of the log. The mark tells that log from another one.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct Position {
+    pub(crate) position: i64,
+    pub(crate) mark: String,
+}
+
+/// An index that can be searched and fed.
+pub(crate) struct OpenIndex {
+    pub(crate) index: Index,
+    pub(crate) reader: IndexReader,
+    pub(crate) writer: IndexWriter<TantivyDocument>,
+    pub(crate) holds: Position,
+}
+
+impl std::fmt::Debug for OpenIndex {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("OpenIndex")
+            .field("index", &self.index)
+            .field("holds", &self.holds)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Location {
+    fn current(directory: &Path) -> PathBuf {
+        directory.join(format!("format-{FORMAT}"))
+    }
+
+    /// The index that is there, if it is of our format and whole.
+    pub(crate) fn open(&self, fields: &Fields) -> Option<OpenIndex> {
+        let Self::Directory(directory) = self else {
+            return None;
+        };
+        let path = Self::current(directory);
+        if !path.join("meta.json").exists() {
+            return None;
+        }
+        match open_existing(&path, fields) {
+            Ok(open) => Some(open),
+            Err(error) => {
+                tracing::warn!(%error, path = %path.display(), "the search index cannot be used and is built anew");
+                None
+            }
+        }
+    }
+
+    /// An empty index that nobody sees until [`Location::finish`].
+    pub(crate) fn begin(&self, fields: &Fields) -> Result<Draft, SearchError> {
+        let builder = Index::builder()
+            .schema(fields.schema.clone())
+            .tokenizers(Fields::tokenizers());
+        let (index, path) = match self {
+            Self::Memory => (builder.create_in_ram()?, None),
+            Self::Directory(directory) => {
+                let path = directory.join("building");
+                remove(&path)?;
+                std::fs::create_dir_all(&path).map_err(io)?;
+                (builder.create_in_dir(&path)?, Some(path))
+            }
+        };
+        let writer = index.writer_with_num_threads(1, BUILD_MEMORY_BYTES)?;
+        Ok(Draft {
+            index,
+            writer,
+            path,
+        })
+    }
+
+    /// Removes what is there.
+    pub(crate) fn discard(&self) -> Result<(), SearchError> {
+        match self {
+            Self::Memory => Ok(()),
+            Self::Directory(directory) => remove(&Self::current(directory)),
+        }
+    }
+
+    /// Puts a new index into the place of the one before, whatever its format.
+    pub(crate) fn finish(
+        &self,
+        draft: Draft,
+        holds: Position,
+        fields: &Fields,
+    ) -> Result<OpenIndex, SearchError> {
+        let Draft {
+            index,
+            mut writer,
+            path,
+        } = draft;
+        commit(&mut writer, &holds)?;
+        writer.wait_merging_threads()?;
+        let (Self::Directory(directory), Some(path)) = (self, path) else {
+            return from_index(index, holds);
+        };
+        drop(index);
+        let current = Self::current(directory);
+        for entry in std::fs::read_dir(directory).map_err(io)?.flatten() {
+            if entry.file_name().to_string_lossy().starts_with("format-") {
+                remove(&entry.path())?;
+            }
+        }
+        std::fs::rename(&path, &current).map_err(io)?;
+        open_existing(&current, fields)
+    }
+}
+
+/// An index that is being written.
+pub(crate) struct Draft {
+    index: Index,
+    pub(crate) writer: IndexWriter<TantivyDocument>,
+    path: Option<PathBuf>,
+}
+
+/// Makes what was written findable and durable, and notes what it is.
+pub(crate) fn commit(
+    writer: &mut IndexWriter<TantivyDocument>,
+    holds: &Position,
+) -> Result<(), SearchError> {
+    let mut prepared = writer.prepare_commit()?;
+    prepared.set_payload(&serde_json::to_string(holds).unwrap_or_default());
+    prepared.commit()?;
+    Ok(())
+}
+
+fn open_existing(path: &Path, fields: &Fields) -> Result<OpenIndex, SearchError> {
+    let directory = MmapDirectory::open(path).map_err(tantivy::TantivyError::from)?;
+    let mut index = Index::open(directory)?;
+    if index.schema() != fields.schema {
+        return Err(damaged("it has other fields"));
+    }
+    index.set_tokenizers(Fields::tokenizers());
+    let damage = index.validate_checksum()?;
+    if let Some(file) = damage.iter().next() {
+        return Err(damaged(&format!("{} is damaged", file.display())));
+    }
+    let payload = index.load_metas()?.payload.unwrap_or_default();
+    let holds = serde_json::from_str(&payload)
+        .map_err(|_| damaged("it does not say which changes it holds"))?;
+    from_index(index, holds)
+}
+
+fn from_index(index: Index, holds: Position) -> Result<OpenIndex, SearchError> {
+    let reader = index
+        .reader_builder()
+        .reload_policy(ReloadPolicy::Manual)
+        .try_into()?;
+    let writer = index.writer_with_num_threads(1, FEED_MEMORY_BYTES)?;
+    Ok(OpenIndex {
+        index,
+        reader,
+        writer,
+        holds,
+    })
+}
+
+fn damaged(reason: &str) -> SearchError {
+    SearchError::Index(tantivy::TantivyError::InternalError(reason.to_owned()))
+}
+
+fn io(error: std::io::Error) -> SearchError {
+    SearchError::Index(tantivy::TantivyError::from(error))
+}
+
+fn remove(path: &Path) -> Result<(), SearchError> {
+    match std::fs::remove_dir_all(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(io(error)),
+        _ => Ok(()),
+    }
+}

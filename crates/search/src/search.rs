@@ -1,0 +1,463 @@
+//! Answering a request.
+
+use std::collections::{HashMap, HashSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+
+use docent_model::{Registry, Urn};
+use docent_store::Store;
+use tantivy::query::{AllQuery, BooleanQuery, ConstScoreQuery, Occur, Query};
+use tantivy::{Searcher, TantivyError};
+
+use crate::collect::{Gather, Gathered, Order, PAIR};
+use crate::document::{ENTITY_NAME, ENTITY_TYPE, Entity, HAS_DESCRIPTION, REMOVED, URN};
+use crate::error::SearchError;
+use crate::explain::explain;
+use crate::feed::blocking;
+use crate::filter::{Filters, canonical};
+use crate::found::{Completions, Facet, FacetValue, Found, Hit, Match};
+use crate::language;
+use crate::live::Live;
+use crate::query::{Translator, allowed_typos};
+use crate::request::{Facets, Filter, Page, Request};
+use crate::schema::Fields;
+use crate::{DEFAULT_TYPES, analysis};
+
+/// Pages further down are read by scrolling.
+const DEEPEST: usize = 10_000;
+/// The most results of one page.
+const LONGEST_PAGE: usize = 10_000;
+
+/// What people narrow a search by.
+const USUAL_FACETS: [&str; 12] = [
+    ENTITY_TYPE,
+    "platform",
+    "domains",
+    "tags",
+    "glossaryTerms",
+    "owners",
+    "container",
+    "origin",
+    "typeNames",
+    HAS_DESCRIPTION,
+    "fieldTags",
+    "fieldGlossaryTerms",
+];
+
+/// The index of one server, and how it keeps up with the store. Cloning it is cheap and gives the same index.
+#[derive(Debug, Clone)]
+pub struct Search {
+    live: Live,
+}
+
+impl Search {
+    /// An index in this directory, which is made if it is not there. Nothing is read before the first search,
+    /// or before [`Search::prepare`].
+    pub fn in_directory(store: Arc<dyn Store>, directory: &Path) -> Self {
+        Self {
+            live: Live::new(store, Some(directory.to_owned())),
+        }
+    }
+
+    /// An index that ends with the process.
+    pub fn in_memory(store: Arc<dyn Store>) -> Self {
+        Self {
+            live: Live::new(store, None),
+        }
+    }
+
+    /// Opens the index, builds it if it is missing, and brings it up to date.
+    pub async fn prepare(&self) -> Result<(), SearchError> {
+        self.live.searcher().await.map(drop)
+    }
+
+    /// Answers from an index that has every change that is committed now.
+    pub async fn search(&self, request: &Request) -> Result<Found, SearchError> {
+        let gather = gather_of(request)?;
+        let parsed = language::parse(&request.query);
+        let (wanted, query) = (request.clone(), parsed.clone());
+        let gathered = self
+            .run(move |searcher, fields| {
+                let query = whole_query(searcher, fields, &wanted, &query)?;
+                Ok(searcher.search(&*query, &gather)?)
+            })
+            .await?;
+        self.found(request, &parsed, gathered).await
+    }
+
+    /// Names that begin with what was typed, best first.
+    pub async fn complete(
+        &self,
+        types: &[String],
+        text: &str,
+        filter: &Filter,
+        limit: usize,
+    ) -> Result<Completions, SearchError> {
+        let request = Request {
+            types: types.to_vec(),
+            query: text.to_owned(),
+            filter: filter.clone(),
+            page: Page::From {
+                start: 0,
+                count: limit,
+            },
+            ..Request::default()
+        };
+        let gather = gather_of(&request)?;
+        let gathered = self
+            .run(move |searcher, fields| {
+                let names = Translator { searcher, fields }.name_prefix(request.query.trim());
+                let query = narrowed(searcher, fields, &request, Some(names))?;
+                Ok(searcher.search(&*query, &gather)?)
+            })
+            .await?;
+        let urns = urns_of(&gathered)?;
+        let entities = self.live.store().entities_read(&urns).await?;
+        let mut suggestions: Vec<String> = Vec::new();
+        for (urn, rows) in urns.iter().zip(&entities) {
+            let entity = Entity::read(rows);
+            let name = entity.display_name(urn).to_owned();
+            if !suggestions.contains(&name) {
+                suggestions.push(name);
+            }
+        }
+        Ok(Completions {
+            suggestions,
+            entities: urns,
+        })
+    }
+
+    /// Runs something on the index of this moment, on a thread that may block. An index that turns out to be
+    /// damaged is given up.
+    async fn run<T: Send + 'static>(
+        &self,
+        task: impl FnOnce(&Searcher, &Fields) -> Result<T, SearchError> + Send + 'static,
+    ) -> Result<T, SearchError> {
+        let searcher = self.live.searcher().await?;
+        let fields = self.live.fields().clone();
+        let result = blocking(move || {
+            // A file that is not what it should be may lead the library anywhere.
+            catch_unwind(AssertUnwindSafe(|| task(&searcher, &fields))).unwrap_or_else(|_| {
+                let text = "the index made the search panic".to_owned();
+                Err(TantivyError::DataCorruption(
+                    tantivy::error::DataCorruption::comment_only(text),
+                )
+                .into())
+            })
+        })
+        .await;
+        if let Err(SearchError::Index(error)) = &result {
+            tracing::error!(%error, "the search index is damaged and is built anew");
+            self.live.discard().await;
+        }
+        result
+    }
+
+    async fn found(
+        &self,
+        request: &Request,
+        query: &language::Query,
+        gathered: Gathered,
+    ) -> Result<Found, SearchError> {
+        let total = gathered.total;
+        let facets = facets_of(request, &gathered);
+        let (start, count, is_scroll) = match &request.page {
+            Page::From { start, count } => (*start, *count, false),
+            Page::After { count, .. } => (0, *count, true),
+        };
+        let mut candidates = gathered.hits;
+        let more = candidates.len() > start + count;
+        candidates.truncate(start + count);
+        let page = candidates.split_off(start.min(candidates.len()));
+        let next = (is_scroll && more)
+            .then(|| page.last().map(|last| last.urn.clone()))
+            .flatten();
+        let mut hits = Vec::with_capacity(page.len());
+        for candidate in page {
+            hits.push(Hit {
+                urn: parse_urn(&candidate.urn)?,
+                score: candidate.score,
+                matched: Vec::new(),
+            });
+        }
+        if request.explain_matches && !query.clauses.is_empty() {
+            self.explain(query, &mut hits).await?;
+        }
+        Ok(Found {
+            total,
+            hits,
+            facets,
+            next,
+        })
+    }
+
+    /// Says of each hit which of its fields matched.
+    async fn explain(
+        &self,
+        query: &language::Query,
+        hits: &mut [Hit],
+    ) -> Result<(), SearchError> {
+        let urns: Vec<Urn> = hits.iter().map(|hit| hit.urn.clone()).collect();
+        let entities = self.live.store().entities_read(&urns).await?;
+        let words = words_of(query);
+        let labels = {
+            let words = words.clone();
+            self.run(move |searcher, fields| {
+                let translator = Translator { searcher, fields };
+                let mut labels = HashSet::new();
+                for word in &words {
+                    labels.extend(translator.label_urns(word)?);
+                }
+                Ok(labels)
+            })
+            .await?
+        };
+        for (hit, rows) in hits.iter_mut().zip(&entities) {
+            let entity = Entity::read(rows);
+            let values: Vec<(&str, &str)> = entity
+                .texts
+                .values
+                .iter()
+                .map(|(field, _, text)| (*field, text.as_str()))
+                .collect();
+            let expanded = |word: &str| similar_words(word, &values);
+            hit.matched = explain(query, &values, &expanded);
+            for (field, urn) in entity.labels() {
+                if labels.contains(urn) {
+                    hit.matched.push(Match {
+                        field: field.to_owned(),
+                        value: urn.to_owned(),
+                        places: Vec::new(),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn gather_of(request: &Request) -> Result<Gather, SearchError> {
+    let (keep, order) = match &request.page {
+        Page::From { start, count } => {
+            if start + count > DEEPEST {
+                return Err(SearchError::Invalid(format!(
+                    "start and count together may be at most {DEEPEST}; use scrollAcrossEntities to read further"
+                )));
+            }
+            let order = if request.sort.is_empty() {
+                Order::Score
+            } else {
+                let sort = request.sort.iter();
+                Order::Fields(sort.map(|it| (sort_field(&it.field), it.descending)).collect())
+            };
+            (start + count, order)
+        }
+        Page::After { mark, count } => {
+            if *count > LONGEST_PAGE {
+                return Err(SearchError::Invalid(format!(
+                    "a page may have at most {LONGEST_PAGE} results"
+                )));
+            }
+            if let Some(mark) = mark
+                && Urn::parse(mark).is_err()
+            {
+                return Err(SearchError::Invalid(format!(
+                    "'{mark}' is not a mark to scroll on from; send the nextScrollId of the page before"
+                )));
+            }
+            // One more than asked for tells whether there is a next page.
+            (*count + 1, Order::Urn { after: mark.clone() })
+        }
+    };
+    let facets = match &request.facets {
+        Facets::None => Vec::new(),
+        Facets::Usual { .. } => USUAL_FACETS.iter().map(ToString::to_string).collect(),
+        Facets::Named { fields, .. } => fields
+            .iter()
+            .map(|field| {
+                let parts: Vec<String> = field.split(PAIR).map(canonical).collect();
+                parts.join(&PAIR.to_string())
+            })
+            .collect(),
+    };
+    Ok(Gather {
+        order,
+        keep,
+        facets,
+    })
+}
+
+fn sort_field(field: &str) -> String {
+    match canonical(field).as_str() {
+        "name" | "displayName" => ENTITY_NAME.to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+fn whole_query(
+    searcher: &Searcher,
+    fields: &Fields,
+    request: &Request,
+    query: &language::Query,
+) -> Result<Box<dyn Query>, SearchError> {
+    let text = Translator { searcher, fields }.translate(query)?;
+    narrowed(searcher, fields, request, text)
+}
+
+/// A query with the conditions of the request, which add nothing to the score.
+fn narrowed(
+    searcher: &Searcher,
+    fields: &Fields,
+    request: &Request,
+    text: Option<Box<dyn Query>>,
+) -> Result<Box<dyn Query>, SearchError> {
+    let filters = Filters { searcher, fields };
+    let mut conditions: Vec<Box<dyn Query>> = Vec::new();
+    let names_urns = request
+        .filter
+        .any
+        .iter()
+        .any(|all| all.iter().any(|it| canonical(&it.field) == URN && !it.negated));
+    if !request.types.is_empty() {
+        conditions.push(filters.equal(ENTITY_TYPE, &request.types));
+    } else if !names_urns {
+        let types: Vec<String> = DEFAULT_TYPES.iter().map(ToString::to_string).collect();
+        conditions.push(filters.equal(ENTITY_TYPE, &types));
+    }
+    if !request.include_removed {
+        conditions.push(filters.equal(REMOVED, &["false".to_owned()]));
+    }
+    conditions.extend(filters.query(&request.filter)?);
+    let mut clauses: Vec<(Occur, Box<dyn Query>)> = conditions
+        .into_iter()
+        .map(|query| {
+            let query: Box<dyn Query> = Box::new(ConstScoreQuery::new(query, 0.0));
+            (Occur::Must, query)
+        })
+        .collect();
+    clauses.push((Occur::Must, text.unwrap_or_else(|| Box::new(AllQuery))));
+    Ok(Box::new(BooleanQuery::new(clauses)))
+}
+
+fn facets_of(request: &Request, gathered: &Gathered) -> Vec<Facet> {
+    let (names, most): (Vec<String>, usize) = match &request.facets {
+        Facets::None => return Vec::new(),
+        Facets::Usual { values } => (
+            USUAL_FACETS.iter().map(ToString::to_string).collect(),
+            *values,
+        ),
+        Facets::Named { fields, values } => (fields.clone(), *values),
+    };
+    names
+        .into_iter()
+        .zip(&gathered.facets)
+        .map(|(field, counts)| Facet {
+            label: label_of(&field),
+            values: most_frequent(counts, most),
+            field,
+        })
+        .collect()
+}
+
+fn most_frequent(counts: &HashMap<String, u64>, most: usize) -> Vec<FacetValue> {
+    let mut values: Vec<FacetValue> = counts
+        .iter()
+        .map(|(value, count)| FacetValue {
+            value: value.clone(),
+            count: *count,
+        })
+        .collect();
+    values.sort_by(|one, other| {
+        let by_count = other.count.cmp(&one.count);
+        by_count.then_with(|| one.value.cmp(&other.value))
+    });
+    values.truncate(most);
+    values
+}
+
+fn label_of(field: &str) -> String {
+    let own = match field {
+        ENTITY_TYPE => "Type",
+        HAS_DESCRIPTION => "Has Description",
+        "origin" => "Environment",
+        "platform" => "Platform",
+        "container" => "Container",
+        _ => "",
+    };
+    if !own.is_empty() {
+        return own.to_owned();
+    }
+    Registry::get()
+        .search_field(field)
+        .and_then(|known| known.filter_label)
+        .unwrap_or(field)
+        .to_owned()
+}
+
+/// The words that were typed, wherever they stand in the query.
+fn words_of(query: &language::Query) -> Vec<String> {
+    fn add(term: &language::Term, words: &mut Vec<String>) {
+        match term {
+            language::Term::Word(word) => words.push(word.clone()),
+            language::Term::Group(query) => {
+                for clause in &query.clauses {
+                    add(&clause.term, words);
+                }
+            }
+            language::Term::Field { term, .. } => add(term, words),
+            language::Term::Prefix(_)
+            | language::Term::Wildcard(_)
+            | language::Term::Phrase(_) => {}
+        }
+    }
+    let mut words = Vec::new();
+    for clause in &query.clauses {
+        if clause.occur != language::Occur::MustNot {
+            add(&clause.term, &mut words);
+        }
+    }
+    words
+}
+
+/// The words of an entity that were found for a word that was typed: those that begin with it, and, if none is the
+/// word itself, those that differ in as many letters as are forgiven.
+fn similar_words(word: &str, values: &[(&str, &str)]) -> Vec<String> {
+    let tokens: HashSet<String> = values
+        .iter()
+        .flat_map(|(_, text)| analysis::name_words(text))
+        .map(|token| token.text)
+        .collect();
+    let mut similar: Vec<String> = Vec::new();
+    for typed in analysis::name_words(word) {
+        let begin = tokens.iter().filter(|token| token.starts_with(&typed.text));
+        similar.extend(begin.cloned());
+        if !tokens.contains(&typed.text) {
+            let allowed = usize::from(allowed_typos(&typed.text));
+            similar.extend(
+                tokens
+                    .iter()
+                    .filter(|token| {
+                        token.len().abs_diff(typed.text.len()) <= 2 * allowed
+                            && strsim::damerau_levenshtein(token, &typed.text) <= allowed
+                    })
+                    .cloned(),
+            );
+        }
+    }
+    similar.sort_unstable();
+    similar.dedup();
+    similar
+}
+
+fn urns_of(gathered: &Gathered) -> Result<Vec<Urn>, SearchError> {
+    gathered.hits.iter().map(|hit| parse_urn(&hit.urn)).collect()
+}
+
+fn parse_urn(text: &str) -> Result<Urn, SearchError> {
+    Urn::parse(text).map_err(|error| {
+        SearchError::Index(TantivyError::InternalError(format!(
+            "the index has '{text}', which is no URN: {error}"
+        )))
+    })
+}

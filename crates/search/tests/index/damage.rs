@@ -1,0 +1,109 @@
+//! An index that is lost, damaged or of something else is built anew without an operator.
+
+use std::fs;
+use std::path::PathBuf;
+
+use super::{Fixture, open_store};
+
+async fn filled() -> Fixture {
+    let fixture = Fixture::new();
+    for number in 0..30 {
+        fixture
+            .dataset(&format!("table_{number}"), "A table like others")
+            .await;
+    }
+    assert_eq!(fixture.find("table").await.total, 30);
+    fixture
+}
+
+fn files(fixture: &Fixture) -> Vec<PathBuf> {
+    let folder = fixture.index_path().join("format-1");
+    let mut files: Vec<PathBuf> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_file() && fs::metadata(path).unwrap().len() > 0)
+        .collect();
+    files.sort();
+    files
+}
+
+#[tokio::test]
+async fn a_removed_index_is_built_anew() {
+    let fixture = filled().await;
+    let path = fixture.index_path();
+    let fixture = fixture.restart();
+    fs::remove_dir_all(path).unwrap();
+    assert_eq!(fixture.find("table").await.total, 30);
+}
+
+#[tokio::test]
+async fn every_file_may_be_truncated_emptied_removed_or_have_a_bit_flipped() {
+    let mut fixture = filled().await;
+    let count = files(&fixture).len();
+    for at in 0..count {
+        for harm in ["truncate", "empty", "remove", "flip"] {
+            let directory = fixture.index_path();
+            fixture = fixture.restart();
+            let files = files(&fixture);
+            let Some(file) = files.get(at.min(files.len() - 1)) else {
+                continue;
+            };
+            let mut bytes = fs::read(file).unwrap();
+            let middle = bytes.len() / 2;
+            match harm {
+                "truncate" => bytes.truncate(middle),
+                "empty" => bytes.clear(),
+                "flip" => bytes[middle] ^= 1,
+                _ => {}
+            }
+            if harm == "remove" {
+                fs::remove_file(file).unwrap();
+            } else {
+                fs::write(file, bytes).unwrap();
+            }
+            let total = fixture.find("table").await.total;
+            assert_eq!(total, 30, "{harm} {}", file.display());
+            assert!(directory.exists());
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_index_of_an_older_format_is_replaced() {
+    let fixture = filled().await;
+    let path = fixture.index_path();
+    let fixture = fixture.restart();
+    fs::rename(path.join("format-1"), path.join("format-0")).unwrap();
+    assert_eq!(fixture.find("table").await.total, 30);
+    assert!(!path.join("format-0").exists());
+}
+
+#[tokio::test]
+async fn an_index_that_is_ahead_of_the_log_or_of_another_one_is_built_anew() {
+    let fixture = filled().await;
+    let Fixture {
+        store,
+        search,
+        directory,
+    } = fixture;
+    drop((store, search));
+    // As when an older backup was put in place of the store.
+    for name in ["docent.db", "docent.db-wal", "docent.db-shm"] {
+        let _ = fs::remove_file(directory.path().join(name));
+    }
+    let store = open_store(&directory.path().join("docent.db"));
+    let search =
+        docent_search::Search::in_directory(store.clone(), &directory.path().join("index"));
+    let fixture = Fixture {
+        store,
+        search,
+        directory,
+    };
+    assert_eq!(fixture.find("*").await.total, 0);
+    for number in 0..40 {
+        fixture.dataset(&format!("other_{number}"), "Another").await;
+    }
+    let fixture = fixture.restart();
+    assert_eq!(fixture.find("other").await.total, 40);
+    assert_eq!(fixture.find("table").await.total, 0);
+}

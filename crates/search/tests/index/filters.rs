@@ -1,0 +1,162 @@
+//! Filters, facets and the trees of domains and containers.
+
+use docent_model::Urn;
+use docent_search::{Criterion, Facets, Filter, Operator, Page, Request, Sort};
+use serde_json::json;
+
+use super::{Fixture, name_of};
+
+fn urn(text: &str) -> Urn {
+    Urn::parse(text).unwrap()
+}
+
+async fn catalog() -> Fixture {
+    let fixture = Fixture::new();
+    for (id, name, parent) in [
+        ("top", "Everything", None),
+        ("middle", "Sales", Some("urn:li:domain:top")),
+        ("bottom", "Returns", Some("urn:li:domain:middle")),
+        ("beside", "People", None),
+    ] {
+        let domain = urn(&format!("urn:li:domain:{id}"));
+        let mut properties = json!({"name": name, "customProperties": {}});
+        if let Some(parent) = parent {
+            properties["parentDomain"] = json!(parent);
+        }
+        fixture.put(&domain, "domainKey", &json!({"id": id})).await;
+        fixture.put(&domain, "domainProperties", &properties).await;
+    }
+    for (name, description, domain, tag) in [
+        ("a", "documented", Some("top"), Some("pii")),
+        ("b", "documented", Some("middle"), Some("pii")),
+        ("c", "", Some("bottom"), None),
+        ("d", "documented", Some("beside"), None),
+        ("e", "", None, None),
+    ] {
+        let dataset = fixture.dataset(name, description).await;
+        if let Some(domain) = domain {
+            let value = json!({"domains": [format!("urn:li:domain:{domain}")]});
+            fixture.put(&dataset, "domains", &value).await;
+        }
+        if let Some(tag) = tag {
+            let value = json!({"tags": [{"tag": format!("urn:li:tag:{tag}")}]});
+            fixture.put(&dataset, "globalTags", &value).await;
+        }
+    }
+    fixture
+}
+
+async fn matching(fixture: &Fixture, criterion: Criterion) -> String {
+    let request = Request {
+        types: vec!["dataset".to_owned()],
+        query: "*".to_owned(),
+        filter: Filter::all(vec![criterion]),
+        page: Page::After {
+            mark: None,
+            count: 100,
+        },
+        ..Request::default()
+    };
+    let found = fixture.search.search(&request).await.unwrap();
+    assert_eq!(found.total, found.hits.len());
+    found.hits.iter().map(|hit| name_of(&hit.urn)).collect()
+}
+
+fn criterion(field: &str, operator: Operator, values: &[&str]) -> Criterion {
+    Criterion {
+        field: field.to_owned(),
+        values: values.iter().map(ToString::to_string).collect(),
+        operator,
+        negated: false,
+    }
+}
+
+#[tokio::test]
+async fn each_operator_compares_as_its_name_says() {
+    let fixture = catalog().await;
+    let top = "urn:li:domain:top";
+    let bottom = "urn:li:domain:bottom";
+    for (field, operator, values, expected) in [
+        ("name", Operator::Equal, vec!["a"], "a"),
+        ("name.keyword", Operator::Equal, vec!["a", "c"], "ac"),
+        ("name", Operator::Equal, vec!["A"], ""),
+        ("name", Operator::Equal, vec![], ""),
+        ("name", Operator::EqualIgnoringCase, vec!["A"], "a"),
+        ("tags", Operator::Contains, vec!["PI"], "ab"),
+        ("tags", Operator::StartsWith, vec!["urn:li:tag:p"], "ab"),
+        ("tags", Operator::EndsWith, vec!["pii"], "ab"),
+        ("tags", Operator::Exists, vec![], "ab"),
+        ("domains", Operator::Exists, vec![], "abcd"),
+        ("hasDescription", Operator::Equal, vec!["true"], "abd"),
+        ("hasDescription", Operator::Equal, vec!["false"], "ce"),
+        ("hasTags", Operator::Equal, vec!["false"], "cde"),
+        ("name", Operator::Greater, vec!["b"], "cde"),
+        ("name", Operator::GreaterOrEqual, vec!["b"], "bcde"),
+        ("name", Operator::Less, vec!["b"], "a"),
+        ("name", Operator::LessOrEqual, vec!["b"], "ab"),
+        ("domains", Operator::Equal, vec![top], "a"),
+        ("domains", Operator::DescendantsIncluded, vec![top], "abc"),
+        ("domains", Operator::AncestorsIncluded, vec![bottom], "abc"),
+        ("domains", Operator::RelatedIncluded, vec!["urn:li:domain:middle"], "abc"),
+        ("platform", Operator::Equal, vec!["hive"], "abcde"),
+        ("platform", Operator::Equal, vec!["urn:li:dataPlatform:hive"], "abcde"),
+        ("origin", Operator::Equal, vec!["PROD"], "abcde"),
+        ("env", Operator::Equal, vec!["DEV"], ""),
+        ("_entityType", Operator::Equal, vec!["dataset"], "abcde"),
+        ("nobodyKnows", Operator::Exists, vec![], ""),
+    ] {
+        let found = matching(&fixture, criterion(field, operator, &values)).await;
+        assert_eq!(found, expected, "{field} {operator:?} {values:?}");
+        let negated = Criterion {
+            negated: true,
+            ..criterion(field, operator, &values)
+        };
+        let others: String = "abcde".chars().filter(|it| !expected.contains(*it)).collect();
+        let found = matching(&fixture, negated).await;
+        assert_eq!(found, others, "not {field} {operator:?} {values:?}");
+    }
+}
+
+#[tokio::test]
+async fn facets_count_all_results_and_not_only_the_page() {
+    let fixture = catalog().await;
+    let request = Request {
+        types: vec!["dataset".to_owned()],
+        page: Page::From { start: 0, count: 1 },
+        facets: Facets::Usual { values: 10 },
+        ..Request::default()
+    };
+    let found = fixture.search.search(&request).await.unwrap();
+    assert_eq!((found.total, found.hits.len()), (5, 1));
+    let facet = |name: &str| -> Vec<(String, u64)> {
+        let facet = found.facets.iter().find(|facet| facet.field == name);
+        let values = &facet.unwrap().values;
+        values.iter().map(|it| (it.value.clone(), it.count)).collect()
+    };
+    assert_eq!(facet("tags"), [("urn:li:tag:pii".to_owned(), 2)]);
+    assert_eq!(facet("_entityType"), [("dataset".to_owned(), 5)]);
+    assert_eq!(facet("platform"), [("urn:li:dataPlatform:hive".to_owned(), 5)]);
+    assert_eq!(
+        facet("hasDescription"),
+        [("true".to_owned(), 3), ("false".to_owned(), 2)]
+    );
+    assert_eq!(facet("domains").len(), 4);
+}
+
+#[tokio::test]
+async fn results_are_sorted_by_fields_in_both_directions() {
+    let fixture = catalog().await;
+    for (descending, expected) in [(false, "abcde"), (true, "edcba")] {
+        let request = Request {
+            types: vec!["dataset".to_owned()],
+            sort: vec![Sort {
+                field: "name".to_owned(),
+                descending,
+            }],
+            ..Request::default()
+        };
+        let found = fixture.search.search(&request).await.unwrap();
+        let names: String = found.hits.iter().map(|hit| name_of(&hit.urn)).collect();
+        assert_eq!(names, expected);
+    }
+}

@@ -1,0 +1,152 @@
+//! The index beside a real store: what it finds, and how it takes care of itself.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may stop as tests do")]
+
+mod damage;
+mod filters;
+mod keeping_up;
+mod scrolling;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use docent_model::aspects::AuditStamp;
+use docent_model::{Registry, Urn, derive};
+use docent_search::{Found, Page, Request, Search};
+use docent_store::version::{self, NewAspect};
+use docent_store::{AspectKey, AspectWrite, Effect, Store, transact};
+use docent_store_sqlite::{OpenOptions, SqliteStore};
+use serde_json::{Value, json};
+
+const ACTOR: &str = "urn:li:corpuser:datahub";
+
+/// A store in a directory of its own; the index stands beside it.
+struct Fixture {
+    store: Arc<dyn Store>,
+    search: Search,
+    directory: tempfile::TempDir,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let store = open_store(&directory.path().join("docent.db"));
+        let search = Search::in_directory(Arc::clone(&store), &directory.path().join("index"));
+        Self {
+            store,
+            search,
+            directory,
+        }
+    }
+
+    /// As after a restart: another store and another index on the same files.
+    fn restart(self) -> Self {
+        let Self {
+            store,
+            search,
+            directory,
+        } = self;
+        drop(search);
+        drop(store);
+        let store = open_store(&directory.path().join("docent.db"));
+        let search = Search::in_directory(Arc::clone(&store), &directory.path().join("index"));
+        Self {
+            store,
+            search,
+            directory,
+        }
+    }
+
+    async fn dataset(&self, name: &str, description: &str) -> Urn {
+        let urn = dataset(name);
+        self.put(&urn, "datasetKey", &key_of(&urn)).await;
+        let properties = json!({"description": description, "customProperties": {}, "tags": []});
+        self.put(&urn, "datasetProperties", &properties).await;
+        urn
+    }
+
+    async fn put(&self, urn: &Urn, aspect: &str, value: &Value) {
+        let aspect = Registry::get().aspect(aspect).unwrap();
+        let key = AspectKey::new(urn, aspect);
+        let derived = derive(urn, aspect, value);
+        let new = NewAspect {
+            metadata: value.to_string(),
+            system_metadata: None,
+            stamp: AuditStamp::new(&Urn::parse(ACTOR).unwrap(), 1_794_700_000_000),
+            derived,
+        };
+        transact(&*self.store, move |tx| {
+            let (key, new) = (key.clone(), new.clone());
+            Box::pin(async move {
+                let previous = tx.aspects_get(std::slice::from_ref(&key)).await?.remove(0);
+                let write = version::put(key, previous.as_ref(), new);
+                tx.write(write.as_slice()).await
+            })
+        })
+        .await
+        .unwrap();
+    }
+
+    /// Removes an entity with everything that is known about it.
+    async fn delete(&self, urn: &Urn) {
+        let rows = self.store.entities_read(std::slice::from_ref(urn)).await;
+        let writes: Vec<AspectWrite> = rows.unwrap()[0]
+            .iter()
+            .map(|(aspect, _)| AspectWrite {
+                key: AspectKey::new(urn, *aspect),
+                effect: Effect::Delete {
+                    time_ms: 0,
+                    actor: ACTOR.to_owned(),
+                },
+            })
+            .collect();
+        transact(&*self.store, move |tx| {
+            let writes = writes.clone();
+            Box::pin(async move { tx.write(&writes).await })
+        })
+        .await
+        .unwrap();
+    }
+
+    async fn find(&self, query: &str) -> Found {
+        let request = Request {
+            query: query.to_owned(),
+            page: Page::From {
+                start: 0,
+                count: 100,
+            },
+            explain_matches: true,
+            ..Request::default()
+        };
+        self.search.search(&request).await.unwrap()
+    }
+
+    async fn names(&self, query: &str) -> Vec<String> {
+        let found = self.find(query).await;
+        found.hits.iter().map(|hit| name_of(&hit.urn)).collect()
+    }
+
+    fn index_path(&self) -> std::path::PathBuf {
+        self.directory.path().join("index")
+    }
+}
+
+fn open_store(path: &Path) -> Arc<dyn Store> {
+    Arc::new(SqliteStore::open(path, OpenOptions::default()).unwrap())
+}
+
+fn dataset(name: &str) -> Urn {
+    Urn::parse(&format!(
+        "urn:li:dataset:(urn:li:dataPlatform:hive,{name},PROD)"
+    ))
+    .unwrap()
+}
+
+fn key_of(urn: &Urn) -> Value {
+    Registry::get().key_aspect_value(urn).unwrap()
+}
+
+fn name_of(urn: &Urn) -> String {
+    urn.key_parts().get(1).map_or_else(|| urn.to_string(), ToString::to_string)
+}
+
