@@ -3,7 +3,7 @@
 //! - [`Urn`]: the names of entities.
 //! - [`Registry`]: which entities, aspects and records exist. It is data (`registry.json`), interpreted here:
 //!   [`Registry::validate`] checks an aspect, [`derive()`] gives the rows that follow from it,
-//!   [`defaults`] the aspects that a new entity starts with.
+//!   [`searchable`] the values that it is found by, [`defaults`] the aspects that a new entity starts with.
 //! - [`aspects`]: Rust structs for the few aspects that our own logic edits.
 //! - [`Clock`]: time as a parameter.
 //!
@@ -18,6 +18,7 @@ pub mod defaults;
 mod derive;
 mod names;
 mod registry;
+pub mod searchable;
 mod system_metadata;
 mod urn;
 mod validate;

@@ -1,7 +1,8 @@
 //! Which entities, aspects and records exist, read once from `registry.json`.
 //!
 //! The data says it all: to add an aspect, add its record and its name there and list it under its entities.
-//! This module answers questions of names and keys; [`crate::validate`] and [`mod@crate::derive`] walk the records.
+//! This module answers questions of names and keys; [`crate::validate`], [`mod@crate::derive`] and
+//! [`crate::searchable`] walk the records.
 //! It must not know any aspect by name.
 
 use std::collections::{HashMap, HashSet};
@@ -13,10 +14,13 @@ use serde_json::{Map, Value};
 use crate::urn::{UrnText, shorten};
 use crate::{AspectName, Urn, UrnError};
 
+mod annotation;
 mod load;
+mod plan;
 mod shape;
 mod source;
 
+pub(crate) use plan::{Plan, PlanId, Searches};
 pub(crate) use shape::{Record, RecordId, Relationship, Shape};
 
 /// URNs in URNs: a column of a dataset of a platform makes three levels; twice as many is nobody's name.
@@ -34,6 +38,7 @@ pub struct Registry {
     records: Vec<Record>,
     /// The names of all relationships.
     relationships: HashSet<&'static str>,
+    searches: Searches,
 }
 
 /// A kind of entity.
@@ -154,6 +159,11 @@ impl Registry {
 
     pub(crate) fn record(&self, id: RecordId) -> &Record {
         &self.records[id.0]
+    }
+
+    /// What of the aspects is searched.
+    pub(crate) fn searches(&self) -> &Searches {
+        &self.searches
     }
 
     fn entity_spelled(&self, name: &str, spelling: Spelling) -> Option<&'static EntitySpec> {

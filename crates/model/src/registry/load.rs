@@ -5,6 +5,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::annotation::{Annotation, Target, no_dead_end, through};
+use super::plan;
 use super::shape::{Field, Member, Record, RecordId, Relationship, Shape, by_length};
 use super::source::{Source, SourceEntity, SourceRecord, SourceType};
 use super::{AspectSpec, EntitySpec, Registry};
@@ -19,7 +21,7 @@ pub(super) enum LoadError {
     Meaning { place: String, problem: String },
 }
 
-fn meaning(place: impl Into<String>, problem: impl Into<String>) -> LoadError {
+pub(super) fn meaning(place: impl Into<String>, problem: impl Into<String>) -> LoadError {
     LoadError::Meaning {
         place: place.into(),
         problem: problem.into(),
@@ -63,60 +65,25 @@ pub(super) fn load(text: &'static str) -> Result<Registry, LoadError> {
         aspects,
         records,
         relationships,
+        searches: plan::compile(&source)?,
     })
 }
 
-/// A relationship that is still some steps away from its URN.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Annotation {
-    /// The steps that are left, such as `/tags/*/tag`.
-    path: &'static str,
-    target: &'static Relationship,
-}
-
-impl Annotation {
-    /// The first step, and the annotation behind it.
-    fn step(self) -> Option<(&'static str, Self)> {
-        let path = self.path.strip_prefix('/')?;
-        let (first, rest) = path.split_at(path.find('/').unwrap_or(path.len()));
-        Some((first, Self { path: rest, ..self }))
+impl Target for &'static Relationship {
+    fn words(self) -> String {
+        format!("the relationship {}", self.name)
     }
 }
 
-/// Those annotations that continue through `step`.
-fn through(annotations: &[Annotation], step: &str) -> Vec<Annotation> {
-    annotations
-        .iter()
-        .filter_map(|annotation| annotation.step())
-        .filter(|(first, _)| *first == step)
-        .map(|(_, rest)| rest)
-        .collect()
-}
-
-/// Fails if an annotation has no way to go on.
-fn no_dead_end(
-    annotations: &[Annotation],
-    place: &str,
-    is_step: impl Fn(&str) -> bool,
-) -> Result<(), LoadError> {
-    for annotation in annotations {
-        if !annotation.step().is_some_and(|(first, _)| is_step(first)) {
-            let problem = format!(
-                "has the relationship {} at '{}', where there is nothing",
-                annotation.target.name, annotation.path
-            );
-            return Err(meaning(place, problem));
-        }
-    }
-    Ok(())
-}
+/// A relationship on its way to its URN.
+type Related = Annotation<&'static Relationship>;
 
 struct Compiler<'s> {
     source: &'s Source,
     /// `None` while a record is being compiled.
     records: Vec<Option<Record>>,
     /// A record has one shape per set of annotations that reach into it from outside.
-    known: HashMap<(&'static str, Vec<Annotation>), RecordId>,
+    known: HashMap<(&'static str, Vec<Related>), RecordId>,
 }
 
 impl Compiler<'_> {
@@ -179,7 +146,7 @@ impl Compiler<'_> {
         })
     }
 
-    fn record(&mut self, name: &'static str, outer: &[Annotation]) -> Result<RecordId, LoadError> {
+    fn record(&mut self, name: &'static str, outer: &[Related]) -> Result<RecordId, LoadError> {
         if let Some(&id) = self.known.get(&(name, outer.to_vec())) {
             return Ok(id);
         }
@@ -221,7 +188,7 @@ impl Compiler<'_> {
         &mut self,
         source: &SourceType,
         is_urn: bool,
-        annotations: &[Annotation],
+        annotations: &[Related],
         place: &str,
     ) -> Result<Shape, LoadError> {
         let name = match source {
@@ -239,7 +206,7 @@ impl Compiler<'_> {
             SourceType::Union(members) => return self.union(members, annotations, place),
         };
         if name == "string" {
-            let beyond: Vec<Annotation> = annotations
+            let beyond: Vec<Related> = annotations
                 .iter()
                 .copied()
                 .filter(|annotation| !annotation.path.is_empty())
@@ -269,7 +236,7 @@ impl Compiler<'_> {
     fn union(
         &mut self,
         members: &[SourceType],
-        annotations: &[Annotation],
+        annotations: &[Related],
         place: &str,
     ) -> Result<Shape, LoadError> {
         no_dead_end(annotations, place, |step| {

@@ -1,7 +1,7 @@
 //! `registry.json` as it is written: names and annotations, not yet connected.
 //!
 //! Everything borrows from the embedded text, so that reading it costs no copies. What is not needed here
-//! (the values of defaults, search annotations) is skipped. The few lists that the registry keeps for good are
+//! (the values of defaults) is skipped. The few lists that the registry keeps for good are
 //! leaked on purpose: it is read once per process.
 
 use std::collections::BTreeMap;
@@ -11,6 +11,10 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::shape::Relationship;
+
+mod searchable;
+
+pub(super) use searchable::{SourceSearch, SourceSearches};
 
 #[derive(serde::Deserialize)]
 pub(super) struct Source {
@@ -56,6 +60,8 @@ pub(super) struct SourceField {
     pub(super) has_default: bool,
     #[serde(default)]
     pub(super) relationship: SourceRelationships,
+    #[serde(default)]
+    pub(super) searchable: SourceSearches,
 }
 
 pub(super) enum SourceType {

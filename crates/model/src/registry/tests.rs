@@ -227,6 +227,31 @@ fn inconsistent_data_is_refused_with_its_place() {
             "unknown variant `set`",
         ),
         (r#"["A"]"#, "a record or an enum"),
+        (
+            r#"{"a": {"type": "string", "searchable": {"fieldType": "SOUND"}}}"#,
+            "Info/a has the unknown search fieldType SOUND",
+        ),
+        (
+            r#"{"a": {"type": {"array": "string"}, "searchable": {"fieldType": "TEXT"}}}"#,
+            "Info/a has a search field at '', where there is nothing",
+        ),
+        (
+            r#"{"a": {"type": "ThingKey", "searchable": {"/name": {"fieldName": "n"}}}}"#,
+            "ThingKey has the search field n at '/name', where there is nothing",
+        ),
+        (
+            r#"{"a": {"type": "string", "searchable": {"queryByDefault": "maybe"}}}"#,
+            "expected true or false",
+        ),
+        (
+            r#"{"a": {"type": "string", "searchable": {"fieldName": "n"}}, "b": {"type": "long", "searchable": {"fieldName": "n"}}}"#,
+            "Info/b makes the search field n a Count where others make it a Text; rename one",
+        ),
+        (
+            r#"{"a": {"type": "string", "searchable": {"fieldName": "n", "hasValuesFieldName": "x"}},
+                "b": {"type": "string", "searchable": {"fieldName": "n", "hasValuesFieldName": "y"}}}"#,
+            "Info/b notes values of the search field n in y where others note them in x; rename one",
+        ),
     ] {
         let message = load_with(record).unwrap_err();
         assert!(message.contains(reason), "{record}: {message}");
@@ -262,4 +287,89 @@ fn a_record_may_contain_itself_and_values_are_bounded() {
         .map(|field| field.name)
         .collect();
     assert_eq!(related, ["to", "next"]);
+}
+
+/// The names and values that are searched in an `info` aspect of a registry made by [`load_with`].
+fn searched(registry: &Registry, value: &Value) -> Vec<(&'static str, String)> {
+    let mut all = Vec::new();
+    let info = registry.aspect("info").unwrap();
+    registry.search_values(info, value, &mut |field, value| {
+        all.push((field.name, format!("{value:?}")));
+    });
+    all
+}
+
+#[test]
+fn lists_are_counted_and_numbers_and_union_members_are_searched() {
+    let registry = load_with(
+        r#"{"members": {"type": {"array": "string"}, "searchable": {"fieldType": "COUNT"}},
+            "parts": {"type": {"map": "string"}, "searchable": {"fieldName": "partCount", "fieldType": "COUNT"}},
+            "weight": {"type": "double", "searchable": {"boostScore": 2}},
+            "by": {"type": {"union": ["string", "ThingKey"]},
+                   "searchable": {"/string": {"fieldName": "byText"}, "/ThingKey/id": {"fieldName": "byThing"}}},
+            "keys": {"type": {"map": "ThingKey"}, "searchable": {"/*/id": {"fieldName": "keys"}}}}"#,
+    )
+    .unwrap();
+    let value = json!({
+        "members": ["a", "b"], "parts": {"a": "b"}, "weight": 1.5, "by": {"string": "x"}, "keys": {"k": {"id": "y"}},
+    });
+    assert_eq!(
+        searched(&registry, &value),
+        [
+            ("members", "Number(2)".to_owned()),
+            ("partCount", "Number(1)".to_owned()),
+            ("weight", "Real(1.5)".to_owned()),
+            ("byText", "Text(\"x\")".to_owned()),
+            ("keys", "Text(\"y\")".to_owned()),
+        ]
+    );
+    let value =
+        json!({"members": 3, "weight": 2, "by": {"ThingKey": {"id": "x"}}, "parts": "none"});
+    assert_eq!(
+        searched(&registry, &value),
+        [
+            ("members", "Number(3)".to_owned()),
+            ("weight", "Real(2.0)".to_owned()),
+            ("byThing", "Text(\"x\")".to_owned()),
+        ]
+    );
+}
+
+#[test]
+fn a_record_that_contains_itself_is_searched_down_to_a_bound() {
+    let registry = load_with(
+        r#"{"next": {"type": "Info", "optional": true}, "list": {"type": {"array": "Info"}, "optional": true},
+            "name": {"type": "string", "optional": true, "searchable": {"fieldType": "TEXT"}}}"#,
+    )
+    .unwrap();
+    let nested = |depth: usize| {
+        (0..depth).fold(json!({"name": "deep"}), |inner, level| {
+            if level % 2 == 0 {
+                json!({ "next": inner })
+            } else {
+                json!({ "list": [inner] })
+            }
+        })
+    };
+    assert_eq!(searched(&registry, &nested(100)).len(), 1);
+    assert_eq!(searched(&registry, &nested(101)), []);
+    assert_eq!(searched(&registry, &nested(1_000)), []);
+}
+
+#[test]
+fn an_outer_search_annotation_replaces_the_inner_one_unless_it_says_nothing() {
+    let registry = load_with(
+        r#"{"one": {"type": "Inner", "searchable": {"/name": {"fieldName": "outer"}}},
+            "two": {"type": "Inner", "searchable": {"/name": {}}},
+            "three": {"type": "Inner"}},
+            "Inner": {"name": {"type": "string", "searchable": {"fieldName": "inner"}}}"#,
+    )
+    .unwrap();
+    let inner = json!({"name": "x"});
+    let found = searched(
+        &registry,
+        &json!({"one": inner, "two": inner, "three": inner}),
+    );
+    let names: Vec<&str> = found.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, ["outer", "inner", "inner"]);
 }

@@ -1,0 +1,496 @@
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+fn aspect(name: &str) -> AspectName {
+    Registry::get().aspect(name).unwrap()
+}
+
+fn printed(value: &SearchValue<'_>) -> String {
+    match value {
+        SearchValue::Text(text) => text.to_string(),
+        SearchValue::Flag(flag) => format!("flag {flag}"),
+        SearchValue::Number(number) => format!("number {number}"),
+        SearchValue::Real(number) => format!("real {number}"),
+    }
+}
+
+fn values(name: &str, value: &Value) -> Vec<(&'static str, String)> {
+    let mut all = Vec::new();
+    search_values(aspect(name), value, &mut |field, value| {
+        all.push((field.name, printed(&value)));
+    });
+    all
+}
+
+/// Compares names and values, all of them and in order.
+fn assert_found(name: &str, value: &Value, expected: &[(&str, &str)]) {
+    let found = values(name, value);
+    let found: Vec<(&str, &str)> = found
+        .iter()
+        .map(|(field, value)| (*field, value.as_str()))
+        .collect();
+    assert_eq!(found, expected, "{name}");
+}
+
+fn field(name: &str) -> &'static SearchField {
+    Registry::get().search_field(name).unwrap()
+}
+
+#[test]
+fn the_properties_of_a_dataset_are_found_in_their_order() {
+    assert_found(
+        "datasetProperties",
+        &json!({
+            "name": "orders", "description": "All orders", "qualifiedName": "shop.orders",
+            "externalUrl": "https://x/y", "uri": "not searched", "tags": ["not searched"],
+            "customProperties": {"team": "sales", "empty": "", "formula": "a=b"},
+            "created": {"time": 17, "actor": "urn:li:corpuser:x"},
+            "lastModified": {"time": 18},
+        }),
+        &[
+            ("name", "orders"),
+            ("description", "All orders"),
+            ("qualifiedName", "shop.orders"),
+            ("externalUrl", "https://x/y"),
+            ("customProperties", "team=sales"),
+            ("customProperties", "empty="),
+            ("customProperties", "formula=a=b"),
+            ("createdAt", "number 17"),
+            ("lastModifiedAt", "number 18"),
+        ],
+    );
+}
+
+#[test]
+fn the_order_is_that_of_the_value() {
+    let value = json!({"description": "first", "name": "second"});
+    let expected = [("description", "first"), ("name", "second")];
+    assert_found("datasetProperties", &value, &expected);
+}
+
+#[test]
+fn keys_are_aspects_like_others() {
+    assert_found(
+        "datasetKey",
+        &json!({"platform": "urn:li:dataPlatform:hive", "name": "db.t", "origin": "PROD"}),
+        &[
+            ("platform", "urn:li:dataPlatform:hive"),
+            ("id", "db.t"),
+            ("origin", "PROD"),
+        ],
+    );
+    assert_found(
+        "dashboardKey",
+        &json!({"dashboardTool": "looker", "dashboardId": "17"}),
+        &[("tool", "looker")],
+    );
+}
+
+#[test]
+fn columns_are_found_by_path_and_description_and_their_tags_are_not_the_datasets() {
+    let attribution =
+        json!({"time": 5, "actor": "urn:li:corpuser:x", "source": "urn:li:corpuser:y"});
+    assert_found(
+        "schemaMetadata",
+        &json!({
+            "schemaName": "not searched",
+            "fields": [
+                {"fieldPath": "id", "nullable": false, "nativeDataType": "INT", "label": "Id"},
+                {
+                    "fieldPath": "address.street", "description": "The *street*",
+                    "type": {"type": {"com.linkedin.schema.StringType": {}}},
+                    "globalTags": {"tags": [{"tag": "urn:li:tag:pii", "attribution": attribution}]},
+                    "glossaryTerms": {"terms": [{"urn": "urn:li:glossaryTerm:t"}]},
+                },
+            ],
+        }),
+        &[
+            ("fieldPaths", "id"),
+            ("fieldLabels", "Id"),
+            ("fieldPaths", "address.street"),
+            ("fieldDescriptions", "The *street*"),
+            ("fieldTags", "urn:li:tag:pii"),
+            ("fieldTagAttributionDates", "number 5"),
+            ("fieldTagAttributionActors", "urn:li:corpuser:x"),
+            ("fieldTagAttributionSources", "urn:li:corpuser:y"),
+            ("fieldGlossaryTerms", "urn:li:glossaryTerm:t"),
+        ],
+    );
+}
+
+#[test]
+fn what_people_say_of_columns_has_fields_of_its_own() {
+    assert_found(
+        "editableSchemaMetadata",
+        &json!({
+            "created": {"time": 1, "actor": "urn:li:corpuser:x"},
+            "editableSchemaFieldInfo": [{
+                "fieldPath": "id", "description": "The key",
+                "globalTags": {"tags": [{"tag": "urn:li:tag:pii"}]},
+                "glossaryTerms": {"terms": [{"urn": "urn:li:glossaryTerm:t"}]},
+            }],
+        }),
+        &[
+            ("editedFieldDescriptions", "The key"),
+            ("editedFieldTags", "urn:li:tag:pii"),
+            ("editedFieldGlossaryTerms", "urn:li:glossaryTerm:t"),
+        ],
+    );
+}
+
+#[test]
+fn domains_tags_terms_and_containers_are_found_by_their_urns() {
+    assert_found(
+        "domains",
+        &json!({"domains": ["urn:li:domain:b", "urn:li:domain:a"]}),
+        &[
+            ("domains", "urn:li:domain:b"),
+            ("domains", "urn:li:domain:a"),
+        ],
+    );
+    assert_found(
+        "globalTags",
+        &json!({"tags": [{"tag": "urn:li:tag:a", "attribution": {"time": 3}}, {"tag": "urn:li:tag:b"}]}),
+        &[
+            ("tags", "urn:li:tag:a"),
+            ("tagAttributionDates", "number 3"),
+            ("tags", "urn:li:tag:b"),
+        ],
+    );
+    assert_found(
+        "glossaryTerms",
+        &json!({"terms": [{"urn": "urn:li:glossaryTerm:t"}], "auditStamp": {"time": 1}}),
+        &[("glossaryTerms", "urn:li:glossaryTerm:t")],
+    );
+    assert_found(
+        "container",
+        &json!({"container": "urn:li:container:c"}),
+        &[("container", "urn:li:container:c")],
+    );
+}
+
+#[test]
+fn owners_are_found_alone_and_by_their_type() {
+    assert_found(
+        "ownership",
+        &json!({
+            "owners": [{"owner": "urn:li:corpuser:x", "type": "NONE", "typeUrn": "urn:li:ownershipType:t"}],
+            "ownerTypes": {"urn:li:ownershipType:t": ["urn:li:corpuser:x", "urn:li:corpuser:y"]},
+            "lastModified": {"time": 1, "actor": "urn:li:corpuser:x"},
+        }),
+        &[
+            ("owners", "urn:li:corpuser:x"),
+            ("ownerTypes", "urn:li:ownershipType:t=urn:li:corpuser:x"),
+            ("ownerTypes", "urn:li:ownershipType:t=urn:li:corpuser:y"),
+        ],
+    );
+}
+
+#[test]
+fn status_sub_types_and_browse_paths_are_found() {
+    let removed = json!({"removed": true});
+    assert_found("status", &removed, &[("removed", "flag true")]);
+    assert_found(
+        "subTypes",
+        &json!({"typeNames": ["View", "Table"]}),
+        &[("typeNames", "View"), ("typeNames", "Table")],
+    );
+    assert_found(
+        "browsePathsV2",
+        &json!({"path": [{"id": "urn:li:container:c", "urn": "urn:li:container:c"}, {"id": "b"}]}),
+        &[
+            ("browsePathV2", "urn:li:container:c"),
+            ("browsePathV2", "b"),
+        ],
+    );
+}
+
+#[test]
+fn a_domain_is_found_by_its_name_and_by_its_parent() {
+    assert_found(
+        "domainProperties",
+        &json!({
+            "name": "Campaigns", "description": "What we run", "parentDomain": "urn:li:domain:marketing",
+            "created": {"time": 17, "actor": "urn:li:corpuser:x"},
+        }),
+        &[
+            ("name", "Campaigns"),
+            ("description", "What we run"),
+            ("parentDomain", "urn:li:domain:marketing"),
+            ("createdTime", "number 17"),
+        ],
+    );
+}
+
+#[test]
+fn a_dashboard_is_found_by_its_title_and_times_inside_of_stamps() {
+    assert_found(
+        "dashboardInfo",
+        &json!({
+            "title": "Revenue", "description": "By month", "access": "PUBLIC",
+            "dashboardUrl": "https://x/17", "charts": ["urn:li:chart:(looker,c)"], "lastRefreshed": 4,
+            "lastModified": {
+                "created": {"time": 1, "actor": "urn:li:corpuser:x"},
+                "lastModified": {"time": 2, "actor": "urn:li:corpuser:x"},
+            },
+        }),
+        &[
+            ("title", "Revenue"),
+            ("description", "By month"),
+            ("access", "PUBLIC"),
+            ("dashboardUrl", "https://x/17"),
+            ("createdAt", "number 1"),
+            ("lastModifiedAt", "number 2"),
+        ],
+    );
+}
+
+#[test]
+fn an_annotation_around_a_record_keeps_those_inside_that_it_does_not_name() {
+    assert_found(
+        "assertionInfo",
+        &json!({"type": "FIELD", "source": {"type": "EXTERNAL", "created": {"time": 1, "actor": "urn:li:corpuser:x"}}}),
+        &[
+            ("assertionType", "FIELD"),
+            ("sourceType", "EXTERNAL"),
+            ("creator", "urn:li:corpuser:x"),
+        ],
+    );
+}
+
+#[test]
+fn a_single_value_that_is_annotated_like_a_list_is_found() {
+    let template = "urn:li:dataFlow:(airflow,dag,PROD)";
+    assert_found(
+        "dataProcessInstanceRelationships",
+        &json!({"parentTemplate": template, "upstreamInstances": []}),
+        &[("parentTemplate", template)],
+    );
+}
+
+#[test]
+fn values_that_do_not_fit_are_passed_over() {
+    for value in [
+        json!(null),
+        json!([]),
+        json!("x"),
+        json!({"domains": "urn:li:domain:a"}),
+    ] {
+        assert_found("domains", &value, &[]);
+    }
+    assert_found(
+        "datasetProperties",
+        &json!({
+            "name": 5, "description": null, "created": {"time": "now"}, "lastModified": [{"time": 1}],
+            "customProperties": {"a": null, "b": {"c": "d"}, "e": 5, "f": true, "g": [["h"]]},
+        }),
+        &[("customProperties", "e=5"), ("customProperties", "f=true")],
+    );
+    assert_found("status", &json!({"removed": "true"}), &[]);
+}
+
+#[test]
+fn text_is_borrowed_from_the_value() {
+    let value = json!({"description": "All orders"});
+    let mut borrowed = Vec::new();
+    search_values(aspect("datasetProperties"), &value, &mut |_, found| {
+        borrowed.push(matches!(found, SearchValue::Text(Cow::Borrowed(_))));
+    });
+    assert_eq!(borrowed, [true]);
+}
+
+#[test]
+fn a_field_says_what_its_annotation_says() {
+    assert_eq!(
+        *field("domains"),
+        SearchField {
+            name: "domains",
+            kind: SearchKind::Urn,
+            aliases: vec![],
+            boost: 1.0,
+            query_by_default: true,
+            autocomplete: false,
+            filter_label: Some("Domain"),
+            has_values: Some("hasDomain"),
+            rich_text: false,
+        }
+    );
+    assert_eq!(
+        *field("editedFieldDescriptions"),
+        SearchField {
+            name: "editedFieldDescriptions",
+            kind: SearchKind::Text,
+            aliases: vec![],
+            boost: 1.0,
+            query_by_default: true,
+            autocomplete: false,
+            filter_label: None,
+            has_values: Some("hasDescription"),
+            rich_text: true,
+        }
+    );
+    // Written as the text "true", and as the text "false".
+    assert!(field("fieldPaths").query_by_default);
+    assert!(!field("latest").query_by_default);
+    assert!((field("fieldTags").boost - 0.5).abs() < f32::EPSILON);
+}
+
+#[test]
+fn records_that_annotate_the_same_name_share_a_field() {
+    // The key's platform completes, the platform instance's narrows.
+    let platform = field("platform");
+    assert!(platform.autocomplete);
+    assert_eq!(platform.filter_label, Some("Platform"));
+    // Ten times in a dataset's key, once in a term's.
+    assert!((field("id").boost - 10.0).abs() < f32::EPSILON);
+    // The name of a column is a keyword, all others are texts; some times are annotated as counts.
+    assert_eq!(field("name").kind, SearchKind::Text);
+    assert_eq!(field("createdAt").kind, SearchKind::DateTime);
+    assert_eq!(field("entities").kind, SearchKind::Urn);
+    // "Chart Type", "Type" and "Source" are one field; no record gives a label to the other.
+    assert_eq!(field("type").filter_label, Some("Type"));
+    assert_eq!(field("assertionType").filter_label, Some("Assertion Type"));
+}
+
+#[test]
+fn the_kind_follows_from_the_value_where_no_annotation_says_it() {
+    for (name, kind) in [
+        ("versionSortId", SearchKind::Text),
+        ("versionSet", SearchKind::Urn),
+        ("entityTypes", SearchKind::Urn),
+        ("priority", SearchKind::Count),
+        ("deploymentStatus", SearchKind::Keyword),
+        ("customProperties", SearchKind::Map),
+        ("ownerTypes", SearchKind::Map),
+    ] {
+        assert_eq!(field(name).kind, kind, "{name}");
+    }
+}
+
+#[test]
+fn only_texts_and_urns_are_asked_unless_the_annotation_says_otherwise() {
+    for (name, asked) in [
+        ("description", true),
+        ("container", true),
+        ("customProperties", true),
+        ("email", true),
+        ("owners", false),
+        ("origin", false),
+        ("externalUrl", false),
+        ("removed", false),
+        ("rowCount", false),
+        ("createdAt", false),
+    ] {
+        assert_eq!(field(name).query_by_default, asked, "{name}");
+    }
+}
+
+#[test]
+fn fields_are_listed_once_by_name_and_found_by_name_alias_and_suffix() {
+    let registry = Registry::get();
+    let fields = registry.search_fields();
+    assert!(fields.len() > 250, "{}", fields.len());
+    assert!(fields.windows(2).all(|pair| pair[0].name < pair[1].name));
+    for field in fields {
+        for name in [field.name.to_owned(), format!("{}.keyword", field.name)] {
+            let found = registry.search_field(&name).unwrap();
+            assert!(std::ptr::eq(found, field), "{name}");
+        }
+    }
+    assert_eq!(registry.search_field("_entityName").unwrap().name, "name");
+    for name in [
+        "",
+        ".keyword",
+        "noSuchField",
+        "Name",
+        "name.keyword.keyword",
+        "hasDescription",
+    ] {
+        assert_eq!(registry.search_field(name), None, "{name}");
+    }
+}
+
+#[test]
+fn what_is_found_is_a_listed_field_with_the_variant_of_its_kind() {
+    let stamp = json!({"time": 1, "actor": "urn:li:corpuser:x"});
+    let value = json!({"name": "n", "customProperties": {"a": "b"}, "created": stamp});
+    let mut count = 0;
+    search_values(aspect("datasetProperties"), &value, &mut |found, value| {
+        assert!(std::ptr::eq(found, field(found.name)));
+        let is_number = found.kind == SearchKind::DateTime;
+        assert_eq!(matches!(value, SearchValue::Number(1)), is_number);
+        count += 1;
+    });
+    assert_eq!(count, 3);
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let names = prop::sample::select(vec![
+        "fields",
+        "fieldPath",
+        "description",
+        "globalTags",
+        "tags",
+        "tag",
+        "domains",
+        "owners",
+        "owner",
+        "ownerTypes",
+        "customProperties",
+        "created",
+        "time",
+        "path",
+        "id",
+        "name",
+        "removed",
+        "source",
+        "type",
+        "terms",
+        "urn",
+        "é",
+    ]);
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        ".{0,8}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(6, 64, 6, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+            prop::collection::vec((names.clone(), inner), 0..6).prop_map(|members| {
+                Value::Object(
+                    members
+                        .into_iter()
+                        .map(|(name, value)| (name.to_owned(), value))
+                        .collect(),
+                )
+            }),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_json_can_be_searched(value in any_json()) {
+        let registry = Registry::get();
+        for entity in registry.entities() {
+            for &aspect in entity.aspects.iter().chain([&entity.key_aspect]) {
+                let mut fits = true;
+                search_values(aspect, &value, &mut |field, value| {
+                    fits &= match field.kind {
+                        SearchKind::Text | SearchKind::Keyword | SearchKind::Urn | SearchKind::Map => matches!(value, SearchValue::Text(_)),
+                        SearchKind::Boolean => matches!(value, SearchValue::Flag(_)),
+                        SearchKind::Count | SearchKind::DateTime => matches!(value, SearchValue::Number(_)),
+                        SearchKind::Double => matches!(value, SearchValue::Real(_)),
+                    };
+                });
+                prop_assert!(fits, "{}", aspect);
+            }
+        }
+    }
+}
