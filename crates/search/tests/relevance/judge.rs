@@ -27,7 +27,7 @@ pub(crate) struct Judgement {
     /// What is expected must also come in the order in which it stands here.
     #[serde(default)]
     pub(crate) ordered: bool,
-    /// None of these may be found at all.
+    /// None of these may be found, as far down as is looked.
     #[serde(default)]
     pub(crate) never: Vec<String>,
     pub(crate) why: String,
@@ -90,7 +90,6 @@ impl Judgement {
 }
 
 impl Verdict {
-    #[cfg(test)]
     pub(crate) fn new(judgement: Judgement, found: &[&str]) -> Self {
         Self {
             judgement,
@@ -111,7 +110,13 @@ impl Verdict {
             .expect
             .iter()
             .filter_map(|urn| self.rank(urn));
-        ranks.min().map_or(0.0, |rank| 1.0 / rank as f64)
+        ranks.min().map_or(0.0, |rank| 1.0 / f64::from(rank as u32))
+    }
+
+    /// A line for a query whose first right answer is not the first answer.
+    pub(crate) fn delay(&self) -> Option<String> {
+        let reciprocal = self.reciprocal_rank();
+        (reciprocal < 1.0).then(|| format!("{reciprocal:.2}  {:?}", self.judgement.query))
     }
 
     /// What is wrong, if anything is.
@@ -163,7 +168,7 @@ impl Verdict {
 /// The mean over all queries of one over the rank of the first right answer.
 pub(crate) fn mean_reciprocal_rank(verdicts: &[Verdict]) -> f64 {
     let sum: f64 = verdicts.iter().map(Verdict::reciprocal_rank).sum();
-    sum / verdicts.len() as f64
+    sum / f64::from(verdicts.len() as u32)
 }
 
 /// URNs that a judgement names, for checking that they exist.

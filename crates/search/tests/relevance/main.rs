@@ -66,7 +66,11 @@ async fn people_find_what_they_look_for() {
         all.len(),
         complaints.len()
     );
-    println!("{summary}");
+    let delays: Vec<String> = all.iter().filter_map(Verdict::delay).collect();
+    println!(
+        "{summary}\n\nReciprocal ranks below 1:\n{}",
+        delays.join("\n")
+    );
     assert!(
         complaints.is_empty() && mean >= MEAN_RECIPROCAL_RANK_AT_LEAST,
         "{summary} (at least {MEAN_RECIPROCAL_RANK_AT_LEAST} is asked for)\n\n{}",
