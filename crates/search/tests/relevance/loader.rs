@@ -1,0 +1,76 @@
+//! Writes entities into a store, as the catalog would.
+//!
+//! Search stands below the catalog and must not know it, so the rows that the catalog adds (the key aspect, the defaults of a new
+//! entity, what follows from an aspect) are made here by the same functions of the model.
+
+use std::sync::Arc;
+
+use docent_model::aspects::AuditStamp;
+use docent_model::{AspectName, Registry, Urn, defaults, derive};
+use docent_store::version::{self, NewAspect};
+use docent_store::{AspectKey, AspectWrite, Store, StoreError, transact};
+use docent_store_sqlite::{OpenOptions, SqliteStore};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::entity::{ACTOR, Entity, NOON_MS};
+
+const ENTITIES_PER_TRANSACTION: usize = 200;
+
+/// A store that holds these entities and nothing else. It lives as long as the directory.
+pub(crate) async fn filled_store(entities: &[Entity]) -> (Arc<dyn Store>, TempDir) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("docent.db");
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&path, OpenOptions::default()).unwrap());
+    for chunk in entities.chunks(ENTITIES_PER_TRANSACTION) {
+        let writes: Vec<AspectWrite> = chunk.iter().flat_map(writes).collect();
+        transact::<(), StoreError, _>(store.as_ref(), move |tx| {
+            let writes = writes.clone();
+            Box::pin(async move { tx.write(&writes).await })
+        })
+        .await
+        .unwrap();
+    }
+    (store, directory)
+}
+
+fn writes(entity: &Entity) -> Vec<AspectWrite> {
+    let registry = Registry::get();
+    let urn = registry.parse_urn(&entity.urn).unwrap();
+    let spec = registry.entity(urn.entity_type()).unwrap();
+    let mut aspects: Vec<(AspectName, Value)> =
+        vec![(spec.key_aspect, registry.key_aspect_value(&urn).unwrap())];
+    for (aspect, value) in defaults::default_aspects(&urn, spec, None) {
+        if !entity.aspects.contains_key(aspect.as_str()) {
+            aspects.push((aspect, value));
+        }
+    }
+    for (name, value) in &entity.aspects {
+        let aspect = registry
+            .aspect(name)
+            .unwrap_or_else(|| panic!("{urn} has an unknown aspect {name}"));
+        let mut value = value.clone();
+        match registry.validate(spec, aspect, &mut value) {
+            Ok(trimmed) => assert!(
+                !trimmed,
+                "{name} of {urn} has a member that the registry does not know"
+            ),
+            Err(error) => panic!("{name} of {urn} is wrong: {error}"),
+        }
+        aspects.push((aspect, value));
+    }
+    aspects
+        .iter()
+        .map(|(aspect, value)| write(&urn, *aspect, value))
+        .collect()
+}
+
+fn write(urn: &Urn, aspect: AspectName, value: &Value) -> AspectWrite {
+    let new = NewAspect {
+        metadata: value.to_string(),
+        system_metadata: None,
+        stamp: AuditStamp::new(&Urn::parse(ACTOR).unwrap(), NOON_MS),
+        derived: derive(urn, aspect, value),
+    };
+    version::put(AspectKey::new(urn, aspect), None, new).unwrap()
+}
