@@ -97,10 +97,7 @@ impl Collector for Gather {
         matches!(self.order, Order::Score) && self.keep > 0
     }
 
-    fn merge_fruits(
-        &self,
-        fruits: Vec<tantivy::Result<Gathered>>,
-    ) -> tantivy::Result<Gathered> {
+    fn merge_fruits(&self, fruits: Vec<tantivy::Result<Gathered>>) -> tantivy::Result<Gathered> {
         let mut all = Gathered {
             facets: vec![HashMap::new(); self.facets.len()],
             ..Gathered::default()
@@ -220,7 +217,9 @@ impl SegmentGather {
         for (document, score) in self.documents.iter().zip(&self.scores) {
             // Most documents cannot come in, whatever their rank.
             if heap.len() == self.gather.keep
-                && heap.peek().is_some_and(|worst| score + RANK_SHARE < worst.score)
+                && heap
+                    .peek()
+                    .is_some_and(|worst| score + RANK_SHARE < worst.score)
             {
                 continue;
             }
@@ -289,8 +288,10 @@ impl SegmentGather {
             .collect::<tantivy::Result<Vec<_>>>()?;
         let mut candidates = Vec::with_capacity(self.documents.len());
         for document in &self.documents {
-            let ordinals: Vec<Option<f64>> =
-                columns.iter().map(|column| column.ordinal(*document)).collect();
+            let ordinals: Vec<Option<f64>> = columns
+                .iter()
+                .map(|column| column.ordinal(*document))
+                .collect();
             candidates.push((ordinals, *document));
         }
         let compare = |one: &(Vec<Option<f64>>, DocId), other: &(Vec<Option<f64>>, DocId)| {
@@ -344,7 +345,11 @@ impl SegmentGather {
             }
         }
         let mut named = HashMap::new();
-        for (ordinal, count) in counts.into_iter().enumerate().filter(|(_, count)| *count > 0) {
+        for (ordinal, count) in counts
+            .into_iter()
+            .enumerate()
+            .filter(|(_, count)| *count > 0)
+        {
             let mut value = String::new();
             column.ord_to_str(ordinal as u64, &mut value)?;
             named.insert(value, count);

@@ -9,6 +9,7 @@ use serde_json::Value;
 use tantivy::TantivyDocument;
 use tantivy::schema::OwnedValue;
 
+use crate::analysis::fold;
 use crate::schema::{Fields, cut, exists_text, term_text};
 
 /// What is known about links, which the registry does not annotate.
@@ -28,8 +29,8 @@ pub(crate) const MAX_RANK: u64 = 1000;
 const DOCUMENTED_RANK: u64 = 500;
 const MAX_USAGE_RANK: u64 = 300;
 const MAX_SHORTNESS_RANK: u64 = 100;
-/// How often it was asked lately; counts as use.
-const USAGE_FIELDS: [&str; 2] = ["queryCountLast30Days", "viewCountLast30Days"];
+/// How much an entity is used, which the registry does not annotate.
+const USAGE_FEATURES: &str = "usageFeatures";
 
 /// How much a match in a field says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,9 +95,16 @@ impl Entity {
                 // `docent check` tells about rows that are not JSON; the rest of the entity is found all the same.
                 continue;
             };
-            search_values(*aspect, &value, &mut |field, value| entity.add(field, value));
-            if aspect.as_str() == INSTITUTIONAL_MEMORY {
-                entity.add_links(&value);
+            search_values(*aspect, &value, &mut |field, value| {
+                entity.add(field, value)
+            });
+            match aspect.as_str() {
+                INSTITUTIONAL_MEMORY => entity.add_links(&value),
+                USAGE_FEATURES => {
+                    let uses = value.get("queryCountLast30Days").and_then(Value::as_i64);
+                    entity.uses = uses.unwrap_or_default();
+                }
+                _ => {}
             }
         }
         entity.present.sort_unstable();
@@ -110,7 +118,10 @@ impl Entity {
             self.present.push(flag);
             if flag == HAS_DESCRIPTION {
                 self.documented |= matches!(&value, SearchValue::Text(text) if !text.is_empty())
-                    && matches!(field.name, "description" | "editedDescription" | "definition");
+                    && matches!(
+                        field.name,
+                        "description" | "editedDescription" | "definition"
+                    );
             } else {
                 self.keywords
                     .entry(flag)
@@ -121,16 +132,13 @@ impl Entity {
             self.removed |= matches!(value, SearchValue::Flag(true));
             return;
         }
-        if USAGE_FIELDS.contains(&field.name)
-            && let SearchValue::Number(uses) = value
-        {
-            self.uses = self.uses.max(uses);
-        }
         let class = class_of(field);
         let keyword = match value {
             SearchValue::Text(text) => {
                 if let Some(class) = class {
-                    self.texts.values.push((field.name, class, text.clone().into_owned()));
+                    self.texts
+                        .values
+                        .push((field.name, class, text.clone().into_owned()));
                 }
                 // Prose is searched, not compared.
                 if matches!(class, Some(Class::Description)) || field.name == "fieldDescriptions" {
@@ -161,7 +169,9 @@ impl Entity {
         for element in elements.into_iter().flatten() {
             for member in ["description", "url"] {
                 if let Some(text) = element.get(member).and_then(Value::as_str) {
-                    self.texts.values.push((LINKS, Class::Other, text.to_owned()));
+                    self.texts
+                        .values
+                        .push((LINKS, Class::Other, text.to_owned()));
                 }
             }
             self.present.push(LINKS);
@@ -260,7 +270,7 @@ fn text_of(value: &OwnedValue) -> String {
 
 /// The whole name and its last part, as they are compared with what is typed.
 pub(crate) fn exact_names(name: &str) -> impl Iterator<Item = String> {
-    let whole = cut(name).trim().to_lowercase();
+    let whole = fold(cut(name).trim());
     let last = whole
         .rsplit(['.', '/'])
         .next()

@@ -1,1 +1,7 @@
-pub(crate) fn explain(_: &crate::language::Query, _: &[(&str, &str)], _: &dyn Fn(&str) -> Vec<String>) -> Vec<crate::Match> { Vec::new() }
+pub(crate) fn explain(
+    _: &crate::language::Query,
+    _: &[(&str, &str)],
+    _: &dyn Fn(&str) -> Vec<String>,
+) -> Vec<crate::Match> {
+    Vec::new()
+}

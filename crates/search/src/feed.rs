@@ -116,7 +116,9 @@ pub(crate) async fn is_of_log(store: &dyn Store, holds: &Position) -> Result<boo
         return Ok(true);
     }
     let at = store.changes_read(holds.position - 1, 1).await?;
-    Ok(at.first().is_some_and(|change| position_of(change) == *holds))
+    Ok(at
+        .first()
+        .is_some_and(|change| position_of(change) == *holds))
 }
 
 async fn tail(store: &dyn Store) -> Result<Position, SearchError> {

@@ -266,7 +266,11 @@ impl Filters<'_> {
                     .cloned()
                     .collect();
                 if !of_kind.is_empty() {
-                    let kind = if field == "container" { Some("container") } else { None };
+                    let kind = if field == "container" {
+                        Some("container")
+                    } else {
+                        None
+                    };
                     next.extend(self.urns(&*self.equal(field, &of_kind), kind)?);
                 }
             }

@@ -119,7 +119,10 @@ impl Live {
             stamp,
         };
         let searcher = current.reader.searcher();
-        *inner.current.write().unwrap_or_else(PoisonError::into_inner) = Some(current);
+        *inner
+            .current
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = Some(current);
         *feeding = Some(open);
         Ok(searcher)
     }
@@ -133,7 +136,9 @@ impl Live {
             if feed::is_of_log(&*inner.store, &open.holds).await? {
                 return Ok(open);
             }
-            tracing::warn!("the search index is of another store, or ahead of it, and is built anew");
+            tracing::warn!(
+                "the search index is of another store, or ahead of it, and is built anew"
+            );
         }
         let started = std::time::Instant::now();
         let open = feed::build(&*inner.store, &inner.location, &inner.fields, &inner.built).await?;
@@ -145,7 +150,11 @@ impl Live {
     /// Gives up an index that turned out to be damaged; the next search builds another.
     pub(crate) async fn discard(&self) {
         let mut feeding = self.0.feeding.lock().await;
-        *self.0.current.write().unwrap_or_else(PoisonError::into_inner) = None;
+        *self
+            .0
+            .current
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = None;
         *feeding = None;
         let location = self.0.location.clone();
         if let Err(error) = blocking(move || location.discard()).await {

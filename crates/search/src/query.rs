@@ -14,7 +14,7 @@ use tantivy::query::{
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{Searcher, Term};
 
-use crate::analysis::{Token, name_words, text_words};
+use crate::analysis::{Token, fold, name_words, text_words};
 use crate::document::ENTITY_TYPE;
 use crate::error::SearchError;
 use crate::filter::{Filters, canonical};
@@ -30,6 +30,7 @@ const IN_LABEL: f32 = 5.0;
 const IN_COLUMN: f32 = 4.0;
 const BEGINS_COLUMN_WORD: f32 = 2.5;
 const IN_DESCRIPTION: f32 = 1.0;
+const BEGINS_DESCRIPTION_WORD: f32 = 0.75;
 const IN_OTHER: f32 = 0.5;
 /// What a word loses that was not typed quite right.
 const TYPO: f32 = 4.0;
@@ -90,7 +91,7 @@ impl Translator<'_> {
         let Some(plain) = query.plain.as_deref() else {
             return Ok(Some(words));
         };
-        let typed = plain.trim().to_lowercase();
+        let typed = fold(plain.trim());
         let exact = Term::from_field_text(self.fields.exact_name, &typed);
         let mut clauses: Clauses = vec![
             (Occur::Must, words),
@@ -103,7 +104,11 @@ impl Translator<'_> {
         Ok(Some(Box::new(BooleanQuery::new(clauses))))
     }
 
-    fn group(&self, query: &language::Query, outermost: bool) -> Result<Box<dyn Query>, SearchError> {
+    fn group(
+        &self,
+        query: &language::Query,
+        outermost: bool,
+    ) -> Result<Box<dyn Query>, SearchError> {
         let mut clauses: Clauses = Vec::new();
         let count = query.clauses.len();
         for (at, Clause { occur, term }) in query.clauses.iter().enumerate() {
@@ -148,7 +153,7 @@ impl Translator<'_> {
             (self.fields.description, IN_DESCRIPTION),
             (self.fields.other, IN_OTHER),
         ];
-        let weight = self.weight(&tokens, &places)?;
+        let (weight, unknown) = self.weight(&tokens, &places)?;
         let worth_of = |step: f32| weight.max(LEAST_WEIGHT) * (WORD + step);
         let mut ways: Vec<Box<dyn Query>> = places
             .iter()
@@ -156,41 +161,54 @@ impl Translator<'_> {
             .collect();
         let labels = self.labels(word)?;
         if !labels.is_empty() {
-            ways.push(worth(Box::new(TermSetQuery::new(labels)), worth_of(IN_LABEL)));
+            ways.push(worth(
+                Box::new(TermSetQuery::new(labels)),
+                worth_of(IN_LABEL),
+            ));
         }
         if unfinished && word.chars().count() >= MIN_WORD_PREFIX {
             for (field, step) in [
                 (self.fields.name, BEGINS_NAME_WORD),
                 (self.fields.column, BEGINS_COLUMN_WORD),
+                (self.fields.description, BEGINS_DESCRIPTION_WORD),
             ] {
                 ways.push(worth(begins(field, &tokens), worth_of(step)));
             }
         }
-        if weight == 0.0 {
+        if !unknown.is_empty() {
             for (field, step) in places {
-                ways.push(worth(nearly(field, &tokens), worth_of(step - TYPO)));
+                ways.push(worth(
+                    nearly(field, &tokens, &unknown),
+                    worth_of(step - TYPO),
+                ));
             }
         }
         Ok(Box::new(DisjunctionMaxQuery::new(ways)))
     }
 
-    /// How much a word says, from 1 for the rarest to about 0 for one that everything has; exactly 0 if nothing has it.
-    fn weight(&self, tokens: &[Token], places: &[(Field, f32)]) -> Result<f32, SearchError> {
+    /// How much a word says, from 1 for the rarest to about 0 for one that everything has, and those of its parts that
+    /// nothing has.
+    fn weight<'t>(
+        &self,
+        tokens: &'t [Token],
+        places: &[(Field, f32)],
+    ) -> Result<(f32, Vec<&'t str>), SearchError> {
         let total = self.searcher.num_docs().max(1) as f32;
         let mut rarest: Option<f32> = None;
+        let mut unknown = Vec::new();
         for token in parts(tokens) {
             let mut frequency = 0;
             for (field, _) in places {
                 let term = Term::from_field_text(*field, &token.text);
                 frequency = self.searcher.doc_freq(&term)?.max(frequency);
             }
-            if frequency == 0 && parts(tokens).count() == 1 {
-                return Ok(0.0);
+            if frequency == 0 {
+                unknown.push(token.text.as_str());
             }
             let weight = (1.0 + total / (frequency as f32 + 1.0)).ln() / (1.0 + total).ln();
             rarest = Some(rarest.map_or(weight, |rarest| rarest.max(weight)));
         }
-        Ok(rarest.unwrap_or(0.0).clamp(0.01, 1.0))
+        Ok((rarest.unwrap_or(0.0).clamp(0.01, 1.0), unknown))
     }
 
     /// The terms of entities that carry a label of this name.
@@ -249,7 +267,7 @@ impl Translator<'_> {
         if tokens.is_empty() {
             return Box::new(AllQuery);
         }
-        let whole = Term::from_field_text(self.fields.exact_name, &typed.to_lowercase());
+        let whole = Term::from_field_text(self.fields.exact_name, &fold(typed));
         Box::new(DisjunctionMaxQuery::new(vec![
             worth(term_query(whole.clone()), EXACT_NAME),
             worth(
@@ -265,22 +283,28 @@ impl Translator<'_> {
         if tokens.is_empty() {
             return Box::new(AllQuery);
         }
-        let whole = Term::from_field_text(self.fields.exact_name, &prefix.to_lowercase());
+        let whole = Term::from_field_text(self.fields.exact_name, &fold(prefix));
         Box::new(DisjunctionMaxQuery::new(vec![
             worth(
                 Box::new(FuzzyTermQuery::new_prefix(whole, 0, true)),
                 WORD + IN_NAME,
             ),
             worth(begins(self.fields.name, &tokens), WORD + BEGINS_NAME_WORD),
-            worth(begins(self.fields.column, &tokens), WORD + BEGINS_COLUMN_WORD),
-            worth(begins(self.fields.description, &tokens), WORD + IN_DESCRIPTION),
+            worth(
+                begins(self.fields.column, &tokens),
+                WORD + BEGINS_COLUMN_WORD,
+            ),
+            worth(
+                begins(self.fields.description, &tokens),
+                WORD + IN_DESCRIPTION,
+            ),
             worth(begins(self.fields.other, &tokens), WORD + IN_OTHER),
         ]))
     }
 
     fn wildcard(&self, pattern: &str) -> Result<Box<dyn Query>, SearchError> {
         let mut regex = String::new();
-        for character in pattern.to_lowercase().chars() {
+        for character in fold(pattern).chars() {
             match character {
                 '*' => regex.push_str(".*"),
                 '?' => regex.push('.'),
@@ -337,7 +361,9 @@ impl Translator<'_> {
         let text_field = match name.as_str() {
             "name" | "_entityName" | "displayName" | "title" => Some(self.fields.name),
             "fieldPaths" | "column" | "columns" => Some(self.fields.column),
-            "description" | "editedDescription" | "fieldDescriptions"
+            "description"
+            | "editedDescription"
+            | "fieldDescriptions"
             | "editedFieldDescriptions" => Some(self.fields.description),
             _ => None,
         };
@@ -393,14 +419,11 @@ impl Translator<'_> {
             value == wanted || (value.starts_with("urn:") && last == wanted)
         })?;
         let start = crate::schema::term_text(field, "");
-        let labels = self
-            .labels(value)?
-            .into_iter()
-            .filter(|term| {
-                term.value()
-                    .as_str()
-                    .is_some_and(|text| text.starts_with(&start))
-            });
+        let labels = self.labels(value)?.into_iter().filter(|term| {
+            term.value()
+                .as_str()
+                .is_some_and(|text| text.starts_with(&start))
+        });
         Ok(Box::new(BooleanQuery::union(vec![
             by_value,
             Box::new(TermSetQuery::new(labels)),
@@ -416,17 +439,9 @@ fn term_query(term: Term) -> Box<dyn Query> {
     Box::new(TermQuery::new(term, IndexRecordOption::Basic))
 }
 
-/// The tokens that no other token covers: the smallest parts.
+/// The smallest parts of a word.
 fn parts(tokens: &[Token]) -> impl Iterator<Item = &Token> {
-    tokens.iter().filter(|token| !is_joined(token, tokens))
-}
-
-fn is_joined(token: &Token, tokens: &[Token]) -> bool {
-    tokens.iter().any(|other| {
-        other.range != token.range
-            && token.range.start <= other.range.start
-            && other.range.end <= token.range.end
-    })
+    tokens.iter().filter(|token| !token.joined)
 }
 
 /// All parts of a word, or the whole of it in one piece.
@@ -440,7 +455,7 @@ fn all_parts(field: Field, tokens: &[Token]) -> Box<dyn Query> {
     };
     let mut ways: Vec<Box<dyn Query>> = tokens
         .iter()
-        .filter(|token| is_joined(token, tokens))
+        .filter(|token| token.joined)
         .map(term)
         .collect();
     if ways.is_empty() {
@@ -477,10 +492,14 @@ pub(crate) fn allowed_typos(word: &str) -> u8 {
     }
 }
 
-fn nearly(field: Field, tokens: &[Token]) -> Box<dyn Query> {
+/// All parts; those that nothing has may be typed wrong.
+fn nearly(field: Field, tokens: &[Token], unknown: &[&str]) -> Box<dyn Query> {
     let queries: Vec<Box<dyn Query>> = parts(tokens)
         .map(|token| {
             let term = Term::from_field_text(field, &token.text);
+            if !unknown.contains(&token.text.as_str()) {
+                return term_query(term);
+            }
             let typos = allowed_typos(&token.text);
             Box::new(FuzzyTermQuery::new(term, typos, true)) as Box<dyn Query>
         })

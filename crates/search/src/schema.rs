@@ -125,8 +125,5 @@ pub(crate) fn cut(value: &str) -> &str {
 
 /// The path of a field's column. Dots and backslashes in a name are no steps of a path.
 pub(crate) fn column_path(field: &str) -> String {
-    format!(
-        "values.{}",
-        field.replace('\\', "\\\\").replace('.', "\\.")
-    )
+    format!("values.{}", field.replace('\\', "\\\\").replace('.', "\\."))
 }

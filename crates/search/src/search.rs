@@ -140,10 +140,12 @@ impl Search {
             // A file that is not what it should be may lead the library anywhere.
             catch_unwind(AssertUnwindSafe(|| task(&searcher, &fields))).unwrap_or_else(|_| {
                 let text = "the index made the search panic".to_owned();
-                Err(TantivyError::DataCorruption(
-                    tantivy::error::DataCorruption::comment_only(text),
+                Err(
+                    TantivyError::DataCorruption(tantivy::error::DataCorruption::comment_only(
+                        text,
+                    ))
+                    .into(),
                 )
-                .into())
             })
         })
         .await;
@@ -193,11 +195,7 @@ impl Search {
     }
 
     /// Says of each hit which of its fields matched.
-    async fn explain(
-        &self,
-        query: &language::Query,
-        hits: &mut [Hit],
-    ) -> Result<(), SearchError> {
+    async fn explain(&self, query: &language::Query, hits: &mut [Hit]) -> Result<(), SearchError> {
         let urns: Vec<Urn> = hits.iter().map(|hit| hit.urn.clone()).collect();
         let entities = self.live.store().entities_read(&urns).await?;
         let words = words_of(query);
@@ -249,7 +247,10 @@ fn gather_of(request: &Request) -> Result<Gather, SearchError> {
                 Order::Score
             } else {
                 let sort = request.sort.iter();
-                Order::Fields(sort.map(|it| (sort_field(&it.field), it.descending)).collect())
+                Order::Fields(
+                    sort.map(|it| (sort_field(&it.field), it.descending))
+                        .collect(),
+                )
             };
             (start + count, order)
         }
@@ -267,7 +268,12 @@ fn gather_of(request: &Request) -> Result<Gather, SearchError> {
                 )));
             }
             // One more than asked for tells whether there is a next page.
-            (*count + 1, Order::Urn { after: mark.clone() })
+            (
+                *count + 1,
+                Order::Urn {
+                    after: mark.clone(),
+                },
+            )
         }
     };
     let facets = match &request.facets {
@@ -314,11 +320,10 @@ fn narrowed(
 ) -> Result<Box<dyn Query>, SearchError> {
     let filters = Filters { searcher, fields };
     let mut conditions: Vec<Box<dyn Query>> = Vec::new();
-    let names_urns = request
-        .filter
-        .any
-        .iter()
-        .any(|all| all.iter().any(|it| canonical(&it.field) == URN && !it.negated));
+    let names_urns = request.filter.any.iter().any(|all| {
+        all.iter()
+            .any(|it| canonical(&it.field) == URN && !it.negated)
+    });
     if !request.types.is_empty() {
         conditions.push(filters.equal(ENTITY_TYPE, &request.types));
     } else if !names_urns {
@@ -406,9 +411,8 @@ fn words_of(query: &language::Query) -> Vec<String> {
                 }
             }
             language::Term::Field { term, .. } => add(term, words),
-            language::Term::Prefix(_)
-            | language::Term::Wildcard(_)
-            | language::Term::Phrase(_) => {}
+            language::Term::Prefix(_) | language::Term::Wildcard(_) | language::Term::Phrase(_) => {
+            }
         }
     }
     let mut words = Vec::new();
@@ -451,7 +455,11 @@ fn similar_words(word: &str, values: &[(&str, &str)]) -> Vec<String> {
 }
 
 fn urns_of(gathered: &Gathered) -> Result<Vec<Urn>, SearchError> {
-    gathered.hits.iter().map(|hit| parse_urn(&hit.urn)).collect()
+    gathered
+        .hits
+        .iter()
+        .map(|hit| parse_urn(&hit.urn))
+        .collect()
 }
 
 fn parse_urn(text: &str) -> Result<Urn, SearchError> {

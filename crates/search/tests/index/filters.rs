@@ -97,9 +97,19 @@ async fn each_operator_compares_as_its_name_says() {
         ("domains", Operator::Equal, vec![top], "a"),
         ("domains", Operator::DescendantsIncluded, vec![top], "abc"),
         ("domains", Operator::AncestorsIncluded, vec![bottom], "abc"),
-        ("domains", Operator::RelatedIncluded, vec!["urn:li:domain:middle"], "abc"),
+        (
+            "domains",
+            Operator::RelatedIncluded,
+            vec!["urn:li:domain:middle"],
+            "abc",
+        ),
         ("platform", Operator::Equal, vec!["hive"], "abcde"),
-        ("platform", Operator::Equal, vec!["urn:li:dataPlatform:hive"], "abcde"),
+        (
+            "platform",
+            Operator::Equal,
+            vec!["urn:li:dataPlatform:hive"],
+            "abcde",
+        ),
         ("origin", Operator::Equal, vec!["PROD"], "abcde"),
         ("env", Operator::Equal, vec!["DEV"], ""),
         ("_entityType", Operator::Equal, vec!["dataset"], "abcde"),
@@ -111,7 +121,10 @@ async fn each_operator_compares_as_its_name_says() {
             negated: true,
             ..criterion(field, operator, &values)
         };
-        let others: String = "abcde".chars().filter(|it| !expected.contains(*it)).collect();
+        let others: String = "abcde"
+            .chars()
+            .filter(|it| !expected.contains(*it))
+            .collect();
         let found = matching(&fixture, negated).await;
         assert_eq!(found, others, "not {field} {operator:?} {values:?}");
     }
@@ -131,11 +144,17 @@ async fn facets_count_all_results_and_not_only_the_page() {
     let facet = |name: &str| -> Vec<(String, u64)> {
         let facet = found.facets.iter().find(|facet| facet.field == name);
         let values = &facet.unwrap().values;
-        values.iter().map(|it| (it.value.clone(), it.count)).collect()
+        values
+            .iter()
+            .map(|it| (it.value.clone(), it.count))
+            .collect()
     };
     assert_eq!(facet("tags"), [("urn:li:tag:pii".to_owned(), 2)]);
     assert_eq!(facet("_entityType"), [("dataset".to_owned(), 5)]);
-    assert_eq!(facet("platform"), [("urn:li:dataPlatform:hive".to_owned(), 5)]);
+    assert_eq!(
+        facet("platform"),
+        [("urn:li:dataPlatform:hive".to_owned(), 5)]
+    );
     assert_eq!(
         facet("hasDescription"),
         [("true".to_owned(), 3), ("false".to_owned(), 2)]

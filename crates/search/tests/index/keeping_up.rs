@@ -10,7 +10,9 @@ async fn a_write_is_found_by_the_next_search() {
     assert_eq!(fixture.find("orders").await.total, 0);
     fixture.dataset("sales.orders", "What was sold").await;
     assert_eq!(fixture.names("orders").await, ["sales.orders"]);
-    fixture.dataset("sales.orders", "Parcels on their way").await;
+    fixture
+        .dataset("sales.orders", "Parcels on their way")
+        .await;
     assert_eq!(fixture.names("parcels").await, ["sales.orders"]);
     assert_eq!(fixture.find("sold").await.total, 0);
     fixture.delete(&dataset("sales.orders")).await;
@@ -60,7 +62,9 @@ async fn soft_deleted_entities_are_left_out_unless_asked_for() {
         ..docent_search::Request::default()
     };
     assert_eq!(fixture.search.search(&request).await.unwrap().total, 1);
-    fixture.put(&urn, "status", &json!({"removed": false})).await;
+    fixture
+        .put(&urn, "status", &json!({"removed": false}))
+        .await;
     assert_eq!(fixture.find("gone").await.total, 1);
 }
 

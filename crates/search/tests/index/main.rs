@@ -147,6 +147,7 @@ fn key_of(urn: &Urn) -> Value {
 }
 
 fn name_of(urn: &Urn) -> String {
-    urn.key_parts().get(1).map_or_else(|| urn.to_string(), ToString::to_string)
+    urn.key_parts()
+        .get(1)
+        .map_or_else(|| urn.to_string(), ToString::to_string)
 }
-

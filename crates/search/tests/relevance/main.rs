@@ -45,7 +45,7 @@ fn entities(data: Data) -> Vec<Entity> {
 
 async fn verdicts(data: Data) -> Vec<Verdict> {
     let (store, _directory) = loader::filled_store(&entities(data)).await;
-    let search = Search::in_memory(store).unwrap();
+    let search = Search::in_memory(store);
     let mut verdicts = Vec::new();
     for judgement in Judgement::all() {
         if judgement.over == data {
