@@ -1,0 +1,493 @@
+//! Text to words: what the index keeps, and what a query and an explanation are compared with.
+//!
+//! Two ways to divide a text, which agree on how a word is written:
+//!
+//! - [`name_words`], for identifiers: divided at everything that is no letter or digit, where the case changes
+//!   (`customerOrders`, `HTTPServer`) and between letters and digits (`orders2024`).
+//! - [`text_words`], for prose: the same, but a word is divided inside only if it looks like an identifier, that is, has an
+//!   underscore or a change of case. `q3` and `2nd` stay whole.
+//!
+//! What was divided is also kept undivided, at the position of its first word ([`Token::joined`]): each run of letters and
+//! digits (`orders2024`) and each run of them joined by underscores and dashes (`customer_orders` as `customerorders`).
+//! So typing `customerorders` finds `customer_orders`, and `email` finds `e-mail`.
+//!
+//! A word is written in lower case, without accents, at most [`LONGEST_WORD_BYTES`] long, and without the `s` of an English
+//! plural ([`without_plural`]). Ideographs and kana are words of their own, since nothing divides them.
+//!
+//! This module must not know the index's fields nor the query language. Every change of what it answers makes indexes
+//! that were built before wrong: raise the index's format with it. One more letter to fold is a line of [`fold_special`].
+
+use std::ops::Range;
+
+use tantivy::tokenizer::{Token as IndexToken, TokenStream, Tokenizer};
+use unicode_normalization::char::{decompose_compatible, is_combining_mark};
+
+/// Longer words are cut. Nobody types them; encoded data in a description would only swell the dictionary.
+pub(crate) const LONGEST_WORD_BYTES: usize = 100;
+
+/// A word of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Token {
+    pub(crate) text: String,
+    /// Where it stands in the text, in bytes.
+    pub(crate) range: Range<usize>,
+    pub(crate) position: usize,
+    /// It is made of several words that are there too, from the same position on. A phrase is compared without these.
+    pub(crate) joined: bool,
+}
+
+/// The words of an identifier.
+pub(crate) fn name_words(text: &str) -> Vec<Token> {
+    tokens(text, Style::Name)
+}
+
+/// The words of prose.
+pub(crate) fn text_words(text: &str) -> Vec<Token> {
+    tokens(text, Style::Prose)
+}
+
+/// The text in lower case and without accents; everything else, plurals too, stays. For patterns and whole values.
+pub(crate) fn fold(text: &str) -> String {
+    let mut folded = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_alphanumeric() || is_mark(character) {
+            fold_character(character, &mut |letter| folded.push(letter));
+        } else {
+            folded.push(character);
+        }
+    }
+    folded
+}
+
+/// Divides identifiers for the index.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct NameTokenizer {
+    words: Words,
+    token: IndexToken,
+}
+
+/// Divides prose for the index.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TextTokenizer {
+    words: Words,
+    token: IndexToken,
+}
+
+impl Tokenizer for NameTokenizer {
+    type TokenStream<'a> = WordStream<'a>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> WordStream<'a> {
+        WordStream::start(&mut self.words, &mut self.token, text, Style::Name)
+    }
+}
+
+impl Tokenizer for TextTokenizer {
+    type TokenStream<'a> = WordStream<'a>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> WordStream<'a> {
+        WordStream::start(&mut self.words, &mut self.token, text, Style::Prose)
+    }
+}
+
+/// Hands the words of one text to the index.
+#[derive(Debug)]
+pub(crate) struct WordStream<'a> {
+    words: &'a Words,
+    next: usize,
+    token: &'a mut IndexToken,
+}
+
+impl<'a> WordStream<'a> {
+    fn start(
+        words: &'a mut Words,
+        token: &'a mut IndexToken,
+        text: &str,
+        style: Style,
+    ) -> WordStream<'a> {
+        words.read(text, style);
+        token.reset();
+        WordStream {
+            words,
+            next: 0,
+            token,
+        }
+    }
+}
+
+impl TokenStream for WordStream<'_> {
+    fn advance(&mut self) -> bool {
+        let Some(word) = self.words.found.get(self.next) else {
+            return false;
+        };
+        self.next += 1;
+        self.token.text.clear();
+        self.token
+            .text
+            .push_str(&self.words.letters[word.letters.clone()]);
+        self.token.offset_from = word.range.start;
+        self.token.offset_to = word.range.end;
+        self.token.position = word.position;
+        true
+    }
+
+    fn token(&self) -> &IndexToken {
+        self.token
+    }
+
+    fn token_mut(&mut self) -> &mut IndexToken {
+        self.token
+    }
+}
+
+fn tokens(text: &str, style: Style) -> Vec<Token> {
+    let mut words = Words::default();
+    words.read(text, style);
+    let Words { letters, found, .. } = words;
+    found
+        .into_iter()
+        .map(|word| Token {
+            text: letters[word.letters].to_owned(),
+            range: word.range,
+            position: word.position,
+            joined: word.joined,
+        })
+        .collect()
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Style {
+    Name,
+    Prose,
+}
+
+/// The words of one text. Used again for the next text, so that indexing does not allocate for each word.
+#[derive(Debug, Clone, Default)]
+struct Words {
+    /// The letters of all words, one word behind the other.
+    letters: String,
+    found: Vec<Word>,
+    /// Scratch: the parts of the segment that is being divided.
+    parts: Vec<Part>,
+    position: usize,
+}
+
+#[derive(Debug, Clone)]
+struct Word {
+    letters: Range<usize>,
+    range: Range<usize>,
+    position: usize,
+    joined: bool,
+}
+
+/// A part of a segment that becomes a word.
+#[derive(Debug, Clone)]
+struct Part {
+    range: Range<usize>,
+    /// Which run of letters and digits of the segment it belongs to.
+    run: usize,
+}
+
+/// What a character is to the division.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Upper,
+    /// Also letters of scripts without case.
+    Lower,
+    Digit,
+    /// Belongs to the letter before it.
+    Mark,
+    /// Holds the runs of a segment together.
+    Link,
+    Ideograph,
+    Other,
+}
+
+/// The classes that a segment has seen, as bits.
+mod seen {
+    pub(super) const LETTER: u8 = 1;
+    pub(super) const DIGIT: u8 = 2;
+    pub(super) const LINK: u8 = 4;
+    pub(super) const LATER_UPPER: u8 = 8;
+}
+
+impl Words {
+    fn read(&mut self, text: &str, style: Style) {
+        self.letters.clear();
+        self.found.clear();
+        self.position = 0;
+        let mut at = 0;
+        while let Some(character) = text[at..].chars().next() {
+            let end = at + character.len_utf8();
+            at = match class(character) {
+                Class::Upper | Class::Lower | Class::Digit => self.segment(text, at, style),
+                Class::Ideograph => {
+                    self.push(text, at..end, false);
+                    self.position += 1;
+                    end
+                }
+                Class::Mark | Class::Link | Class::Other => end,
+            };
+        }
+    }
+
+    /// Reads the run of letters, digits and links that begins at `start`; answers where it ends.
+    fn segment(&mut self, text: &str, start: usize, style: Style) -> usize {
+        let mut seen = 0;
+        let mut end = start;
+        let mut end_with_links = text.len();
+        for (offset, character) in text[start..].char_indices() {
+            let at = start + offset;
+            match class(character) {
+                Class::Upper => {
+                    seen |= seen::LETTER;
+                    if at > start {
+                        seen |= seen::LATER_UPPER;
+                    }
+                }
+                Class::Lower => seen |= seen::LETTER,
+                Class::Digit => seen |= seen::DIGIT,
+                Class::Mark => {}
+                Class::Link => {
+                    seen |= seen::LINK;
+                    continue;
+                }
+                Class::Ideograph | Class::Other => {
+                    end_with_links = at;
+                    break;
+                }
+            }
+            end = at + character.len_utf8();
+        }
+        let mixed = seen & seen::LETTER != 0 && seen & seen::DIGIT != 0;
+        if mixed || seen & (seen::LINK | seen::LATER_UPPER) != 0 {
+            self.divide(text, start..end, style);
+        } else {
+            // Most words.
+            self.push(text, start..end, false);
+            self.position += 1;
+        }
+        end_with_links
+    }
+
+    fn divide(&mut self, text: &str, segment: Range<usize>, style: Style) {
+        let mut parts = std::mem::take(&mut self.parts);
+        let looks_like_identifier = find_parts(text, segment.clone(), &mut parts);
+        if style == Style::Prose && !looks_like_identifier {
+            parts.dedup_by(|later, earlier| {
+                let same_run = later.run == earlier.run;
+                if same_run {
+                    earlier.range.end = later.range.end;
+                }
+                same_run
+            });
+        }
+        let runs = parts.last().map_or(0, |part| part.run + 1);
+        for (index, part) in parts.iter().enumerate() {
+            self.push(text, part.range.clone(), false);
+            let run_begins = index == 0 || parts[index - 1].run != part.run;
+            if run_begins {
+                let run_end = parts[index..]
+                    .iter()
+                    .take_while(|other| other.run == part.run)
+                    .last()
+                    .map_or(part.range.end, |last| last.range.end);
+                if run_end != part.range.end {
+                    self.push(text, part.range.start..run_end, true);
+                }
+            }
+            if index == 0 && runs > 1 {
+                self.push(text, segment.clone(), true);
+            }
+            self.position += 1;
+        }
+        parts.clear();
+        self.parts = parts;
+    }
+
+    /// Adds the letters and digits of `range` as one word at the current position.
+    fn push(&mut self, text: &str, range: Range<usize>, joined: bool) {
+        let from = self.letters.len();
+        let letters = &mut self.letters;
+        for character in text[range.clone()].chars() {
+            if character.is_ascii() {
+                if letters.len() - from == LONGEST_WORD_BYTES {
+                    break;
+                }
+                if character.is_ascii_alphanumeric() {
+                    letters.push(character.to_ascii_lowercase());
+                }
+                continue;
+            }
+            fold_character(character, &mut |letter| {
+                if letters.len() - from + letter.len_utf8() <= LONGEST_WORD_BYTES {
+                    letters.push(letter);
+                }
+            });
+        }
+        let length = without_plural(&letters[from..]).len();
+        letters.truncate(from + length);
+        let repeats_word_before = self.found.last().is_some_and(|word| {
+            // Cutting may make a joined word equal to its first part.
+            word.position == self.position && letters[word.letters.clone()] == letters[from..]
+        });
+        if length == 0 || repeats_word_before {
+            letters.truncate(from);
+            return;
+        }
+        self.found.push(Word {
+            letters: from..from + length,
+            range,
+            position: self.position,
+            joined,
+        });
+    }
+}
+
+/// Divides a segment at links, changes of case, and between letters and digits. Answers whether it looks like an identifier.
+fn find_parts(text: &str, segment: Range<usize>, parts: &mut Vec<Part>) -> bool {
+    let mut looks_like_identifier = false;
+    let mut run = 0;
+    // Where the open part begins, and its last character that is no mark, with its place.
+    let mut open: Option<usize> = None;
+    let mut before = (Class::Link, segment.start);
+    let mut uppers = 0;
+    let mut characters = text[segment.clone()].char_indices().peekable();
+    while let Some((offset, character)) = characters.next() {
+        let at = segment.start + offset;
+        let class = class(character);
+        match class {
+            Class::Mark => continue,
+            Class::Link => {
+                looks_like_identifier |= character == '_';
+                if let Some(start) = open.take() {
+                    let range = start..at;
+                    parts.push(Part { range, run });
+                    run += 1;
+                }
+            }
+            _ => {
+                let border = match (before.0, class) {
+                    _ if open.is_none() => None,
+                    (Class::Lower, Class::Upper) => Some((at, true)),
+                    (Class::Upper, Class::Lower) if uppers > 1 => {
+                        // `HTTPServer` is two words, the plural `URLs` is one.
+                        let next = characters.peek().map(|(_, next)| self::class(*next));
+                        let plural = character == 's' && next != Some(Class::Lower);
+                        (!plural).then_some((before.1, true))
+                    }
+                    (Class::Digit, Class::Upper | Class::Lower)
+                    | (Class::Upper | Class::Lower, Class::Digit) => Some((at, false)),
+                    _ => None,
+                };
+                if let (Some((border, of_case)), Some(start)) = (border, open) {
+                    looks_like_identifier |= of_case;
+                    let range = start..border;
+                    parts.push(Part { range, run });
+                    open = Some(border);
+                }
+                open = open.or(Some(at));
+            }
+        }
+        uppers = if class == Class::Upper { uppers + 1 } else { 0 };
+        before = (class, at);
+    }
+    if let Some(start) = open {
+        let range = start..segment.end;
+        parts.push(Part { range, run });
+    }
+    looks_like_identifier
+}
+
+/// The word without the `s` of an English plural, so that `order` finds `orders`: words of five letters or more that do not
+/// end in `ss`. It also cuts `status`, which does no harm: the word is cut wherever it stands, in texts and in queries.
+pub(crate) fn without_plural(word: &str) -> &str {
+    match word.strip_suffix('s') {
+        Some(stem) if !stem.ends_with('s') && stem.chars().count() >= 4 => stem,
+        _ => word,
+    }
+}
+
+fn class(character: char) -> Class {
+    match character {
+        'a'..='z' => Class::Lower,
+        'A'..='Z' => Class::Upper,
+        '0'..='9' => Class::Digit,
+        '_' | '-' => Class::Link,
+        '\0'..='\u{7f}' => Class::Other,
+        _ if is_ideograph(character) => Class::Ideograph,
+        _ if is_mark(character) => Class::Mark,
+        _ if character.is_uppercase() => Class::Upper,
+        _ if character.is_alphabetic() => Class::Lower,
+        _ if character.is_numeric() => Class::Digit,
+        _ => Class::Other,
+    }
+}
+
+/// Chinese characters and the Japanese syllables, which are written without spaces between words.
+fn is_ideograph(character: char) -> bool {
+    matches!(character,
+        '\u{3005}'..='\u{3007}'
+        | '\u{3041}'..='\u{3096}'
+        | '\u{309d}'..='\u{309f}'
+        | '\u{30a1}'..='\u{30fa}'
+        | '\u{30fc}'..='\u{30ff}'
+        | '\u{31f0}'..='\u{31ff}'
+        | '\u{3400}'..='\u{4dbf}'
+        | '\u{4e00}'..='\u{9fff}'
+        | '\u{f900}'..='\u{faff}'
+        | '\u{ff66}'..='\u{ff9f}'
+        | '\u{20000}'..='\u{323af}')
+}
+
+fn is_mark(character: char) -> bool {
+    character >= '\u{300}' && is_combining_mark(character)
+}
+
+/// Whether the letter may be taken apart: scripts whose accents people leave out, and other forms of their letters.
+/// Elsewhere the marks are what tells words apart.
+fn has_accents_to_drop(character: char) -> bool {
+    matches!(character,
+        '\u{80}'..='\u{52f}' | '\u{1d00}'..='\u{218f}' | '\u{2460}'..='\u{249b}' | '\u{fb00}'..='\u{fb06}' | '\u{ff10}'..='\u{ff5a}')
+}
+
+/// Gives the lower-case letters without accents that stand for a letter or digit; none for an accent alone.
+fn fold_character(character: char, give: &mut impl FnMut(char)) {
+    if character.is_ascii() {
+        give(character.to_ascii_lowercase());
+        return;
+    }
+    for lower in character.to_lowercase() {
+        if let Some(letters) = fold_special(lower) {
+            letters.chars().for_each(&mut *give);
+        } else if has_accents_to_drop(lower) {
+            decompose_compatible(lower, |part| {
+                if part.is_alphanumeric() {
+                    part.to_lowercase().for_each(&mut *give);
+                }
+            });
+        } else {
+            give(lower);
+        }
+    }
+}
+
+/// Letters that Unicode does not take apart, but people who lack the key do.
+fn fold_special(lower: char) -> Option<&'static str> {
+    Some(match lower {
+        'ß' => "ss",
+        'æ' => "ae",
+        'œ' => "oe",
+        'ø' => "o",
+        'đ' | 'ð' => "d",
+        'þ' => "th",
+        'ł' => "l",
+        'ħ' => "h",
+        'ı' => "i",
+        'ŧ' => "t",
+        'ς' => "σ",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,487 @@
+//! From text to tree, by recursive descent over the text itself.
+//!
+//! Every function takes what it can use and leaves the rest, so nothing fails. Each step moves forward in the text, and
+//! groups nest only to a limit, so nothing hangs or overflows the stack either.
+
+use super::{Clause, DEEPEST_LEVEL, MOST_CLAUSES, Occur, Query, Term, URN_START, is_urn};
+
+pub(super) fn parse(text: &str) -> Query {
+    let text = without_structured_sign(text.trim());
+    let mut parser = Parser {
+        text,
+        at: 0,
+        terms_left: MOST_CLAUSES,
+        operators: false,
+    };
+    let mut clauses = parser.clauses(1);
+    let mut budget = MOST_CLAUSES;
+    prune(&mut clauses, 1, &mut budget);
+    let mut is_plain = !parser.operators && clauses.iter().all(is_plain_clause);
+    if clauses.is_empty() {
+        // Nothing but operators, such as `OR` alone, which may be meant as a word.
+        clauses = text
+            .split(|character: char| !character.is_alphanumeric())
+            .filter(|word| !word.is_empty())
+            .take(MOST_CLAUSES)
+            .map(|word| should(Term::Word(word.to_owned())))
+            .collect();
+        is_plain = !clauses.is_empty();
+    }
+    Query {
+        clauses,
+        plain: is_plain.then(|| text.to_owned()),
+    }
+}
+
+fn without_structured_sign(text: &str) -> &str {
+    match text.strip_prefix("/q") {
+        Some("") => "",
+        Some(rest) if rest.starts_with(char::is_whitespace) => rest.trim_start(),
+        _ => text,
+    }
+}
+
+/// Parentheses alone do not change what words mean, and are part of many a name.
+fn is_plain_clause(clause: &Clause) -> bool {
+    clause.occur == Occur::Should
+        && match &clause.term {
+            Term::Word(_) => true,
+            Term::Group(group) => group.clauses.iter().all(is_plain_clause),
+            Term::Prefix(_) | Term::Wildcard(_) | Term::Phrase(_) | Term::Field { .. } => false,
+        }
+}
+
+/// Keeps the tree within its limits: `a AND b OR c` makes a group without parentheses, so the parser cannot count as it goes.
+fn prune(clauses: &mut Vec<Clause>, level: usize, budget: &mut usize) {
+    clauses.retain_mut(|clause| {
+        if *budget == 0 {
+            return false;
+        }
+        *budget -= 1;
+        let Some(group) = group_of(&mut clause.term) else {
+            return true;
+        };
+        if level == DEEPEST_LEVEL {
+            return false;
+        }
+        prune(&mut group.clauses, level + 1, budget);
+        !group.clauses.is_empty()
+    });
+}
+
+fn group_of(term: &mut Term) -> Option<&mut Query> {
+    match term {
+        Term::Group(group) => Some(group),
+        Term::Field { term, .. } => group_of(term),
+        Term::Word(_) | Term::Prefix(_) | Term::Wildcard(_) | Term::Phrase(_) => None,
+    }
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    at: usize,
+    /// How many more words, phrases and the like are taken; at zero the text is as good as over.
+    terms_left: usize,
+    /// `AND`, `OR` or `NOT` was there.
+    operators: bool,
+}
+
+impl<'a> Parser<'a> {
+    /// Everything up to the parenthesis that closes this level, or the end.
+    fn clauses(&mut self, level: usize) -> Vec<Clause> {
+        let mut clauses = Vec::new();
+        loop {
+            clauses.extend(self.alternatives(level));
+            self.skip_space();
+            match self.peek() {
+                None => return clauses,
+                Some(')') => {
+                    self.at += 1;
+                    if level > 1 {
+                        return clauses;
+                    }
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// `a OR b OR c`
+    fn alternatives(&mut self, level: usize) -> Vec<Clause> {
+        let first = self.all_of(level);
+        let mut alternatives = vec![first];
+        while self.keyword("OR") {
+            alternatives.push(self.all_of(level));
+        }
+        alternatives.retain(|clauses| !clauses.is_empty());
+        if alternatives.len() > 1 {
+            let terms = alternatives.into_iter().filter_map(group);
+            terms.map(should).collect()
+        } else {
+            alternatives.pop().unwrap_or_default()
+        }
+    }
+
+    /// `a AND b AND c`
+    fn all_of(&mut self, level: usize) -> Vec<Clause> {
+        let mut clauses: Vec<Clause> = self.operand(level).into_iter().collect();
+        while self.keyword("AND") {
+            clauses.extend(self.operand(level));
+        }
+        if clauses.len() > 1 {
+            for clause in &mut clauses {
+                if clause.occur == Occur::Should {
+                    clause.occur = Occur::Must;
+                }
+            }
+        }
+        clauses
+    }
+
+    /// A term with the signs before it. Skips whatever says nothing.
+    fn operand(&mut self, level: usize) -> Option<Clause> {
+        let mut occur = Occur::Should;
+        loop {
+            self.skip_space();
+            if self.keyword("AND") || self.keyword("OR") {
+                continue;
+            }
+            if self.keyword("NOT") {
+                occur = opposite(occur);
+                continue;
+            }
+            match self.peek()? {
+                ')' => return None,
+                '+' | '-' => match self.signs() {
+                    Some(Occur::MustNot) => occur = opposite(occur),
+                    Some(sign) if occur == Occur::Should => occur = sign,
+                    _ => {}
+                },
+                _ => match self.term(level, false) {
+                    Some(term) => return Some(Clause { occur, term }),
+                    None => occur = Occur::Should,
+                },
+            }
+        }
+    }
+
+    /// Takes a run of `+` and `-`. It means something only directly before a term.
+    fn signs(&mut self) -> Option<Occur> {
+        let rest = self.rest();
+        let length = rest
+            .find(|character| !matches!(character, '+' | '-'))
+            .unwrap_or(rest.len());
+        let signs = &rest[..length];
+        let stands_alone = matches!(rest[length..].chars().next(), None | Some(')'))
+            || rest[length..].starts_with(is_space);
+        self.at += length;
+        if stands_alone {
+            return None;
+        }
+        let negated = signs.matches('-').count() % 2 == 1;
+        Some(if negated {
+            Occur::MustNot
+        } else if signs.contains('+') {
+            Occur::Must
+        } else {
+            Occur::Should
+        })
+    }
+
+    /// Takes at least one character; `None` if they say nothing.
+    fn term(&mut self, level: usize, in_field: bool) -> Option<Term> {
+        if self.peek()? == '(' {
+            self.at += 1;
+            if level == DEEPEST_LEVEL {
+                self.skip_group();
+                return None;
+            }
+            return group(self.clauses(level + 1));
+        }
+        if let Some(end) = closing_quote(self.rest()) {
+            let phrase = unescaped(&self.rest()[end.inside.clone()]);
+            self.at += end.after;
+            return self.leaf(phrase_term(phrase.trim()));
+        }
+        if self.rest().starts_with(URN_START) {
+            let urn = self.urn();
+            return self.leaf(Some(Term::Word(urn)));
+        }
+        self.word(level, in_field)
+    }
+
+    /// A word, a pattern, or a field with its value.
+    fn word(&mut self, level: usize, in_field: bool) -> Option<Term> {
+        let mut word = String::new();
+        while let Some(character) = self.peek() {
+            let rest = self.rest();
+            let after = &rest[character.len_utf8()..];
+            let urn_begins = !word.is_empty()
+                && !word.ends_with(char::is_alphanumeric)
+                && rest.starts_with(URN_START);
+            let ends = is_space(character)
+                || matches!(character, '(' | ')')
+                || urn_begins
+                || closing_quote(rest).is_some();
+            if ends {
+                break;
+            }
+            self.at += character.len_utf8();
+            if character == ':' && !in_field && is_field_name(&word) && is_value(after) {
+                return self.field(word, level);
+            }
+            match after.chars().next() {
+                Some(escaped) if character == '\\' && escaped.is_ascii_punctuation() => {
+                    self.at += 1;
+                    // As letters these would be taken for patterns later; the analysis drops them anyway.
+                    if !matches!(escaped, '*' | '?') {
+                        word.push(escaped);
+                    }
+                }
+                _ => word.push(character),
+            }
+        }
+        self.leaf(word_term(&word, in_field))
+    }
+
+    fn field(&mut self, field: String, level: usize) -> Option<Term> {
+        match self.term(level, true) {
+            // `a:(b:c)`: the nearest name counts.
+            Some(term @ Term::Field { .. }) => Some(term),
+            Some(term) => Some(Term::Field {
+                field,
+                term: Box::new(term),
+            }),
+            // The value said nothing, as in `name:[`.
+            None => self.leaf(word_term(&field, false)),
+        }
+    }
+
+    /// A URN up to the next space outside of its parentheses, or the parenthesis that closes a group around it.
+    fn urn(&mut self) -> String {
+        let rest = self.rest();
+        let mut open = 0_usize;
+        let mut first_space = None;
+        let mut end = rest.len();
+        for (offset, character) in rest.char_indices() {
+            match character {
+                '(' => open += 1,
+                ')' if open == 0 => {
+                    end = offset;
+                    break;
+                }
+                ')' => open -= 1,
+                _ if is_space(character) => {
+                    first_space = first_space.or(Some(offset));
+                    if open == 0 {
+                        end = offset;
+                        break;
+                    }
+                }
+                _ if is_quote(character) && open == 0 => {
+                    end = offset;
+                    break;
+                }
+                _ => {}
+            }
+        }
+        if open > 0 {
+            // Its parentheses are never closed, so they cannot tell where it ends.
+            end = first_space.unwrap_or(rest.len());
+        }
+        let urn = rest[..end].trim_end_matches([',', ';']).to_owned();
+        self.at += end;
+        urn
+    }
+
+    fn leaf(&mut self, term: Option<Term>) -> Option<Term> {
+        if term.is_some() {
+            self.terms_left = self.terms_left.saturating_sub(1);
+        }
+        term
+    }
+
+    /// Passes over a group that lies too deep.
+    fn skip_group(&mut self) {
+        let mut open = 1;
+        while let Some(character) = self.peek() {
+            self.at += character.len_utf8();
+            match character {
+                '(' => open += 1,
+                ')' => open -= 1,
+                _ => {}
+            }
+            if open == 0 {
+                return;
+            }
+        }
+    }
+
+    /// Takes the operator if it is next, as a whole word.
+    fn keyword(&mut self, keyword: &str) -> bool {
+        self.skip_space();
+        let Some(after) = self.rest().strip_prefix(keyword) else {
+            return false;
+        };
+        let stands_alone = after
+            .chars()
+            .next()
+            .is_none_or(|next| is_space(next) || is_quote(next) || matches!(next, '(' | ')'));
+        if stands_alone {
+            self.at += keyword.len();
+            self.operators = true;
+        }
+        stands_alone
+    }
+
+    fn skip_space(&mut self) {
+        let rest = self.rest();
+        self.at += rest.len() - rest.trim_start_matches(is_space).len();
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    fn rest(&self) -> &'a str {
+        if self.terms_left == 0 {
+            return "";
+        }
+        &self.text[self.at..]
+    }
+}
+
+fn should(term: Term) -> Clause {
+    Clause {
+        occur: Occur::Should,
+        term,
+    }
+}
+
+fn opposite(occur: Occur) -> Occur {
+    match occur {
+        Occur::Should | Occur::Must => Occur::MustNot,
+        Occur::MustNot => Occur::Should,
+    }
+}
+
+/// One term for several clauses. Parentheses around a single one mean nothing.
+fn group(mut clauses: Vec<Clause>) -> Option<Term> {
+    if clauses.len() == 1 && clauses[0].occur != Occur::MustNot {
+        return clauses.pop().map(|clause| clause.term);
+    }
+    (!clauses.is_empty()).then_some(Term::Group(Query {
+        clauses,
+        plain: None,
+    }))
+}
+
+/// Control characters divide words too: nobody types them, but they come with what is pasted.
+fn is_space(character: char) -> bool {
+    character.is_whitespace() || character.is_control()
+}
+
+/// Also those that word processors make.
+fn is_quote(character: char) -> bool {
+    matches!(character, '"' | '“' | '”' | '„')
+}
+
+/// The parts of a quoted text, relative to its first quote.
+struct Quoted {
+    inside: std::ops::Range<usize>,
+    after: usize,
+}
+
+/// `None` if the text does not begin with a quote, or nothing closes it: then the quote is just text.
+fn closing_quote(text: &str) -> Option<Quoted> {
+    let mut characters = text.char_indices();
+    let (_, opening) = characters.next().filter(|(_, first)| is_quote(*first))?;
+    while let Some((offset, character)) = characters.next() {
+        if character == '\\' {
+            characters.next();
+        } else if is_quote(character) {
+            return Some(Quoted {
+                inside: opening.len_utf8()..offset,
+                after: offset + character.len_utf8(),
+            });
+        }
+    }
+    None
+}
+
+fn unescaped(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        let escapes =
+            character == '\\' && characters.peek().is_some_and(char::is_ascii_punctuation);
+        if !escapes {
+            plain.push(character);
+        } else if let Some(escaped) = characters.next() {
+            plain.push(escaped);
+        }
+    }
+    plain
+}
+
+fn phrase_term(phrase: &str) -> Option<Term> {
+    if is_urn(phrase) {
+        // Quoted because of its colons: `domains:"urn:li:domain:x"`.
+        return Some(Term::Word(phrase.to_owned()));
+    }
+    says_something(phrase).then(|| Term::Phrase(phrase.to_owned()))
+}
+
+fn word_term(word: &str, in_field: bool) -> Option<Term> {
+    if is_urn(word) {
+        return Some(Term::Word(word.to_owned()));
+    }
+    let word = without_weight(word);
+    if !says_something(word) {
+        let anything = in_field && word.contains('*');
+        return anything.then(|| Term::Prefix(String::new()));
+    }
+    // A question mark at the end is that of a question.
+    let word = word.trim_matches(means_nothing_at_the_ends);
+    let stem = word.trim_end_matches('*');
+    Some(if stem.contains(['*', '?']) {
+        Term::Wildcard(word.to_owned())
+    } else if stem.len() < word.len() {
+        Term::Prefix(stem.to_owned())
+    } else {
+        Term::Word(word.to_owned())
+    })
+}
+
+/// Cuts what other query languages put behind a word: `word^2`, `word~1`.
+fn without_weight(word: &str) -> &str {
+    let stem =
+        word.trim_end_matches(|character: char| character.is_ascii_digit() || character == '.');
+    stem.strip_suffix(['^', '~'])
+        .filter(|stem| !stem.is_empty())
+        .unwrap_or(word)
+}
+
+fn says_something(text: &str) -> bool {
+    text.contains(char::is_alphanumeric)
+}
+
+fn means_nothing_at_the_ends(character: char) -> bool {
+    is_quote(character) || "[]{}<>()+-=&|!?~^:;,.'`".contains(character)
+}
+
+fn is_field_name(word: &str) -> bool {
+    word.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && word
+            .chars()
+            .all(|character| character.is_ascii_alphanumeric() || "_.-".contains(character))
+}
+
+/// Whether what follows a colon can be the value of a field; in `http://x` and `std::string` it cannot.
+fn is_value(text: &str) -> bool {
+    !text.starts_with("//")
+        && text
+            .chars()
+            .next()
+            .is_some_and(|first| !is_space(first) && !matches!(first, ':' | ')'))
+}

@@ -1,0 +1,340 @@
+//! Queries, shown in a short form: `+` must, `-` must not, `[…]` a group.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn shown(query: &Query) -> String {
+    let clauses: Vec<String> = query
+        .clauses
+        .iter()
+        .map(|clause| {
+            let sign = match clause.occur {
+                Occur::Should => "",
+                Occur::Must => "+",
+                Occur::MustNot => "-",
+            };
+            format!("{sign}{}", shown_term(&clause.term))
+        })
+        .collect();
+    clauses.join(" ")
+}
+
+fn shown_term(term: &Term) -> String {
+    match term {
+        Term::Word(word) => format!("word({word})"),
+        Term::Prefix(prefix) => format!("prefix({prefix})"),
+        Term::Wildcard(pattern) => format!("wildcard({pattern})"),
+        Term::Phrase(phrase) => format!("phrase({phrase})"),
+        Term::Field { field, term } => format!("{field}={}", shown_term(term)),
+        Term::Group(query) => format!("[{}]", shown(query)),
+    }
+}
+
+#[track_caller]
+fn check(text: &str, expected: &str) {
+    assert_eq!(shown(&parse(text)), expected, "{text}");
+}
+
+#[test]
+fn words_are_alternatives() {
+    check("pet  Orders\tx", "word(pet) word(Orders) word(x)");
+}
+
+#[test]
+fn nothing_asks_for_everything() {
+    for text in [
+        "", "   ", "*", "**", "\"\"", "\"", "()", "/q", "/q *", "*:*", "[", "+ - :", "…", "\\",
+        "-*", "((",
+    ] {
+        assert_eq!(parse(text), Query::default(), "{text}");
+    }
+}
+
+#[test]
+fn quotes_make_phrases() {
+    check("\"pet orders\" x", "phrase(pet orders) word(x)");
+    check("“pet orders”", "phrase(pet orders)");
+    check(r#""say \"hi\" now""#, "phrase(say \"hi\" now)");
+    check("a\"b c\"", "word(a) phrase(b c)");
+}
+
+#[test]
+fn an_unbalanced_quote_is_just_text() {
+    check("\"pet orders", "word(pet) word(orders)");
+    check("5\" disk", "word(5) word(disk)");
+    check("\"a b\" \"c", "phrase(a b) word(c)");
+}
+
+#[test]
+fn a_name_before_a_colon_is_a_field() {
+    check("name:orders", "name=word(orders)");
+    check("name:\"pet orders\" x", "name=phrase(pet orders) word(x)");
+    check("name:(a OR b)", "name=[word(a) word(b)]");
+    check("name:(a)", "name=word(a)");
+    check("name:ord*", "name=prefix(ord)");
+    check("description:*", "description=prefix()");
+    check("-description:*", "-description=prefix()");
+    check("_entityType:dataset", "_entityType=word(dataset)");
+    check("platform.keyword:hive", "platform.keyword=word(hive)");
+    check("a:b:c", "a=word(b:c)");
+    check("a:(b:c)", "b=word(c)");
+    check("path:/prod/hive", "path=word(/prod/hive)");
+}
+
+#[test]
+fn other_colons_make_no_field() {
+    check("http://example.com/x", "word(http://example.com/x)");
+    check("12:30", "word(12:30)");
+    check("std::string", "word(std::string)");
+    check("note: this", "word(note) word(this)");
+    check("name:", "word(name)");
+    check("name:[", "word(name)");
+    check("name:\"\"", "word(name)");
+    check("(name:)", "word(name)");
+    check("a : b", "word(a) word(b)");
+    check(r"name\:orders", "word(name:orders)");
+}
+
+const DATASET: &str = "urn:li:dataset:(urn:li:dataPlatform:hive,sales.orders,PROD)";
+
+#[test]
+fn a_urn_is_one_word_wherever_it_stands() {
+    check(DATASET, &format!("word({DATASET})"));
+    check(
+        &format!("a {DATASET} b"),
+        &format!("word(a) word({DATASET}) word(b)"),
+    );
+    check(&format!("({DATASET})"), &format!("word({DATASET})"));
+    check(&format!("-{DATASET}"), &format!("-word({DATASET})"));
+    check(&format!("urn:{DATASET}"), &format!("urn=word({DATASET})"));
+    check(
+        &format!("urn:\"{DATASET}\""),
+        &format!("urn=word({DATASET})"),
+    );
+    check(&format!("[{DATASET}"), &format!("word({DATASET})"));
+    check("x=urn:li:tag:a", "word(x) word(urn:li:tag:a)");
+    check(
+        "urn:li:tag:a, urn:li:tag:b",
+        "word(urn:li:tag:a) word(urn:li:tag:b)",
+    );
+    check(
+        "tags:(urn:li:tag:a OR urn:li:tag:b)",
+        "tags=[word(urn:li:tag:a) word(urn:li:tag:b)]",
+    );
+    check(r"urn\:li\:tag\:a", "word(urn:li:tag:a)");
+}
+
+#[test]
+fn a_urn_may_have_spaces_between_its_parentheses() {
+    let urn = "urn:li:dataset:(urn:li:dataPlatform:excel,my orders,PROD)";
+    check(&format!("{urn} x"), &format!("word({urn}) word(x)"));
+    check("urn:li:dataset:(a b", "word(urn:li:dataset:(a) word(b)");
+}
+
+#[test]
+fn signs_and_words_say_what_must_be_there() {
+    check("+pet -orders x", "+word(pet) -word(orders) word(x)");
+    check("NOT pet", "-word(pet)");
+    check("pet NOT orders", "word(pet) -word(orders)");
+    check("a AND b", "+word(a) +word(b)");
+    check("a AND NOT b c", "+word(a) -word(b) word(c)");
+    check("-(a b)", "-[word(a) word(b)]");
+    check("NOT NOT a", "word(a)");
+    check("NOT -a", "word(a)");
+    check("-\"a b\"", "-phrase(a b)");
+    check("+name:x", "+name=word(x)");
+}
+
+#[test]
+fn signs_inside_of_words_and_alone_mean_nothing() {
+    check("pet-orders", "word(pet-orders)");
+    check("pet - orders", "word(pet) word(orders)");
+    check("--- a", "word(a)");
+    check("--flag", "word(flag)");
+    check("a -> b", "word(a) word(b)");
+    check("c++", "word(c)");
+}
+
+#[test]
+fn or_makes_alternatives_and_binds_less_than_and() {
+    check("a OR b", "word(a) word(b)");
+    check("a AND b OR c", "[+word(a) +word(b)] word(c)");
+    check("a AND (b OR c)", "+word(a) +[word(b) word(c)]");
+    check("a OR -b", "word(a) [-word(b)]");
+    check("+(a OR b) +c", "+[word(a) word(b)] +word(c)");
+}
+
+#[test]
+fn operators_without_operands_are_left_out() {
+    check("a OR", "word(a)");
+    check("a AND", "word(a)");
+    check("OR a", "word(a)");
+    check("a OR AND b", "word(a) word(b)");
+    check("a NOT", "word(a)");
+    check("(a OR ) b", "word(a) word(b)");
+}
+
+#[test]
+fn an_operator_alone_is_a_word() {
+    check("OR", "word(OR)");
+    assert_eq!(parse("OR").plain.as_deref(), Some("OR"));
+    check("or and not", "word(or) word(and) word(not)");
+    check("ORDERS ANDROID", "word(ORDERS) word(ANDROID)");
+}
+
+#[test]
+fn stars_and_question_marks_make_patterns() {
+    check("ord*", "prefix(ord)");
+    check("ord**", "prefix(ord)");
+    check("o*r", "wildcard(o*r)");
+    check("o?r", "wildcard(o?r)");
+    check("*ord*", "wildcard(*ord*)");
+    check("what is this?", "word(what) word(is) word(this)");
+    check(r"a\*", "word(a)");
+}
+
+#[test]
+fn signs_of_other_languages_are_dropped() {
+    check("orders^2", "word(orders)");
+    check("orders~", "word(orders)");
+    check("orders~0.8", "word(orders)");
+    check("{orders}, [pets];", "word(orders) word(pets)");
+    check("v1.5", "word(v1.5)");
+    check(r"C\temp", r"word(C\temp)");
+}
+
+#[test]
+fn the_structured_form_is_the_same_language() {
+    check("/q name:orders AND b", "+name=word(orders) +word(b)");
+    check("  /q orders", "word(orders)");
+    check("/quarter", "word(/quarter)");
+}
+
+#[test]
+fn parentheses_need_not_be_balanced() {
+    check("a) b", "word(a) word(b)");
+    check("(a b", "[word(a) word(b)]");
+    check("count(distinct x)", "word(count) [word(distinct) word(x)]");
+}
+
+#[test]
+fn only_plain_words_are_compared_with_names() {
+    for text in [
+        "Pet Orders",
+        "pet - orders",
+        "Orders (EU)",
+        "5\" disk",
+        DATASET,
+        "what is this?",
+    ] {
+        assert_eq!(parse(&format!(" {text} ")).plain.as_deref(), Some(text));
+    }
+    for text in [
+        "+a", "-a", "a OR b", "a AND b", "NOT a", "\"a b\"", "name:a", "a*", "a?b", "(a -b)", "*",
+        "",
+    ] {
+        assert_eq!(parse(text).plain, None, "{text}");
+    }
+}
+
+#[test]
+fn the_tree_is_cut_at_its_limits() {
+    let words = "a ".repeat(1000);
+    assert_eq!(parse(&words).clauses.len(), MOST_CLAUSES);
+    let pairs = "(a b) ".repeat(1000);
+    assert_eq!(
+        measured(&parse(&pairs)).0,
+        MOST_CLAUSES / 3 * 3,
+        "a group counts too"
+    );
+    let nested = |levels: usize| {
+        format!(
+            "{}x y{}",
+            "(a b ".repeat(levels - 1),
+            ")".repeat(levels - 1)
+        )
+    };
+    assert_eq!(measured(&parse(&nested(8))).1, 8);
+    assert_eq!(measured(&parse(&nested(9))).1, 8);
+    assert_eq!(measured(&parse(&nested(100_000))).1, 8);
+    check(
+        &format!("{} z", nested(9)),
+        &format!("{} word(z)", shown(&parse(&nested(9)))),
+    );
+    assert!(measured(&parse(&"(a AND b OR ".repeat(20))).1 <= DEEPEST_LEVEL);
+}
+
+#[test]
+fn long_texts_of_a_sign_are_read_in_time_that_grows_with_them() {
+    for text in [
+        "\"\\", "(", ")", "urn:li:(", "-", "a:", "*", "\\", "\"", "NOT ", "“", "()", "a:(",
+    ] {
+        parse(&text.repeat(200_000));
+    }
+}
+
+/// How many clauses, and how deep.
+fn measured(query: &Query) -> (usize, usize) {
+    let mut clauses = 0;
+    let mut depth = 0;
+    for clause in &query.clauses {
+        let (below, deeper) = measured_term(&clause.term);
+        clauses += 1 + below;
+        depth = depth.max(deeper);
+    }
+    (clauses, depth + 1)
+}
+
+fn measured_term(term: &Term) -> (usize, usize) {
+    match term {
+        Term::Group(query) => measured(query),
+        Term::Field { term, .. } => measured_term(term),
+        _ => (0, 0),
+    }
+}
+
+fn is_sound(query: &Query) -> bool {
+    query
+        .clauses
+        .iter()
+        .all(|clause| is_sound_term(&clause.term, false))
+}
+
+/// No empty words, no empty groups, no field directly in a field.
+fn is_sound_term(term: &Term, in_field: bool) -> bool {
+    let has_letters = |text: &str| text.contains(char::is_alphanumeric);
+    match term {
+        Term::Word(text) => is_urn(text) || has_letters(text),
+        Term::Prefix(text) => has_letters(text) || (in_field && text.is_empty()),
+        Term::Phrase(text) | Term::Wildcard(text) => has_letters(text),
+        Term::Field { field, term } => !in_field && !field.is_empty() && is_sound_term(term, true),
+        Term::Group(query) => !query.clauses.is_empty() && query.plain.is_none() && is_sound(query),
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_string_parses_into_a_bounded_tree(
+        text in prop_oneof![
+            ".{0,200}",
+            r#"[ab*?:"“()+\-\\/~^\[ 0]{0,200}"#,
+            r#"(a|b:|\(|\)| AND | OR | NOT |-|\+|"|urn:li:tag:|\*| ){0,200}"#,
+        ]
+    ) {
+        let query = parse(&text);
+        let (clauses, depth) = measured(&query);
+        prop_assert!(clauses <= MOST_CLAUSES && depth <= DEEPEST_LEVEL);
+        prop_assert!(is_sound(&query), "{query:?}");
+    }
+
+    #[test]
+    fn plain_words_come_back_as_typed(words in prop::collection::vec("[a-zé0-9_]{0,8}[a-z0-9]", 1..10)) {
+        let text = words.join(" ");
+        let query = parse(&text);
+        let found: Vec<Term> = query.clauses.into_iter().map(|clause| clause.term).collect();
+        let expected: Vec<Term> = words.into_iter().map(Term::Word).collect();
+        prop_assert_eq!(found, expected);
+        prop_assert_eq!(query.plain, Some(text));
+    }
+}
