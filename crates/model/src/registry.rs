@@ -13,10 +13,12 @@ use serde_json::{Map, Value};
 use crate::urn::{UrnText, shorten};
 use crate::{AspectName, Urn, UrnError};
 
+mod lineage;
 mod load;
 mod shape;
 mod source;
 
+pub use lineage::LineageDirection;
 pub(crate) use shape::{Record, RecordId, Relationship, Shape};
 
 /// URNs in URNs: a column of a dataset of a platform makes three levels; twice as many is nobody's name.
@@ -34,6 +36,7 @@ pub struct Registry {
     records: Vec<Record>,
     /// The names of all relationships.
     relationships: HashSet<&'static str>,
+    lineage: lineage::LineageSpec,
 }
 
 /// A kind of entity.

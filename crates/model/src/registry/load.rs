@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::lineage::LineageSpec;
 use super::shape::{Field, Member, Record, RecordId, Relationship, Shape, by_length};
 use super::source::{Source, SourceEntity, SourceRecord, SourceType};
 use super::{AspectSpec, EntitySpec, Registry};
@@ -54,6 +55,7 @@ pub(super) fn load(text: &'static str) -> Result<Registry, LoadError> {
     for field in records.iter().flat_map(|record| &record.fields) {
         field.shape.add_relationships(&mut relationships);
     }
+    let lineage = LineageSpec::collect(aspects.values(), &records);
     Ok(Registry {
         entities_by_name: entities
             .iter()
@@ -63,6 +65,7 @@ pub(super) fn load(text: &'static str) -> Result<Registry, LoadError> {
         aspects,
         records,
         relationships,
+        lineage,
     })
 }
 
