@@ -94,7 +94,7 @@ fn annotation(
 
 /// What the annotation says of lineage; where it says nothing of the direction, the URN is the upstream one.
 fn lineage(is_lineage: bool, is_upstream: Option<bool>) -> Option<LineageDirection> {
-    is_lineage.then(|| match is_upstream {
+    is_lineage.then_some(match is_upstream {
         Some(false) => LineageDirection::Downstream,
         _ => LineageDirection::Upstream,
     })
