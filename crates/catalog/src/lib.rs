@@ -1,6 +1,6 @@
 //! The use cases of Docent: everything that people and programs can do, without the way they ask for it.
 //!
-//! Reads go to the store as they are ([`read`]). Every change, whatever door it came through, becomes a list
+//! Reads go to the store as they are ([`read`]), or follow the flow of data ([`lineage`]). Every change, whatever door it came through, becomes a list
 //! of [`Proposal`]s for [`Catalog::apply`], the only function that writes. The other modules turn the input of
 //! one use case into proposals: [`descriptions`], [`datasets`], [`domains`], [`links`], [`names`], [`tokens`].
 //!
@@ -19,6 +19,7 @@ pub mod domains;
 mod error;
 mod hooks;
 mod ingest;
+pub mod lineage;
 pub mod links;
 pub mod names;
 mod proposal;

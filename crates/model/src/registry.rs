@@ -15,11 +15,13 @@ use crate::urn::{UrnText, shorten};
 use crate::{AspectName, Urn, UrnError};
 
 mod annotation;
+mod lineage;
 mod load;
 mod plan;
 mod shape;
 mod source;
 
+pub use lineage::LineageDirection;
 pub(crate) use plan::{Plan, PlanId, Searches};
 pub(crate) use shape::{Record, RecordId, Relationship, Shape};
 
@@ -39,6 +41,7 @@ pub struct Registry {
     /// The names of all relationships.
     relationships: HashSet<&'static str>,
     searches: Searches,
+    lineage: lineage::LineageSpec,
 }
 
 /// A kind of entity.

@@ -13,6 +13,7 @@ mod datasets;
 mod domains;
 mod graphql_protocol;
 mod kinds;
+mod lineage;
 mod links;
 mod proposals;
 mod stories;

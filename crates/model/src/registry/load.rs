@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::annotation::{Annotation, Target, no_dead_end, through};
+use super::lineage::LineageSpec;
 use super::plan;
 use super::shape::{Field, Member, Record, RecordId, Relationship, Shape, by_length};
 use super::source::{Source, SourceEntity, SourceRecord, SourceType};
@@ -56,6 +57,7 @@ pub(super) fn load(text: &'static str) -> Result<Registry, LoadError> {
     for field in records.iter().flat_map(|record| &record.fields) {
         field.shape.add_relationships(&mut relationships);
     }
+    let lineage = LineageSpec::collect(aspects.values(), &records);
     Ok(Registry {
         entities_by_name: entities
             .iter()
@@ -66,6 +68,7 @@ pub(super) fn load(text: &'static str) -> Result<Registry, LoadError> {
         records,
         relationships,
         searches: plan::compile(&source)?,
+        lineage,
     })
 }
 

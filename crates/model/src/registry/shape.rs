@@ -6,6 +6,8 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
+use super::lineage::LineageDirection;
+
 /// The place of a record in [`super::Registry`]; records refer to each other by it, also in circles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RecordId(pub(super) usize);
@@ -37,6 +39,8 @@ pub(crate) enum Shape {
 pub(crate) struct Relationship {
     pub(crate) name: &'static str,
     pub(crate) entity_types: Vec<&'static str>,
+    /// Where the URN stands in the flow of data as seen from the entity; `None` if the two have none in common.
+    pub(crate) lineage: Option<LineageDirection>,
 }
 
 /// One type of a union.

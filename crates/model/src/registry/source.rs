@@ -10,6 +10,7 @@ use std::fmt;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+use super::lineage::LineageDirection;
 use super::shape::Relationship;
 
 mod searchable;
@@ -85,11 +86,24 @@ fn annotation(
     path: &'static str,
     name: &'static str,
     entity_types: Vec<&'static str>,
+    lineage: Option<LineageDirection>,
 ) -> SourceRelationship {
     SourceRelationship {
         path,
-        target: Box::leak(Box::new(Relationship { name, entity_types })),
+        target: Box::leak(Box::new(Relationship {
+            name,
+            entity_types,
+            lineage,
+        })),
     }
+}
+
+/// What the annotation says of lineage; where it says nothing of the direction, the URN is the upstream one.
+fn lineage(is_lineage: bool, is_upstream: Option<bool>) -> Option<LineageDirection> {
+    is_lineage.then_some(match is_upstream {
+        Some(false) => LineageDirection::Downstream,
+        _ => LineageDirection::Upstream,
+    })
 }
 
 fn is_present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
@@ -190,6 +204,9 @@ impl<'de: 'static> Deserialize<'de> for SourceRelationships {
             name: &'static str,
             #[serde(borrow)]
             entity_types: Vec<&'static str>,
+            #[serde(default)]
+            is_lineage: bool,
+            is_upstream: Option<bool>,
         }
         struct Annotations;
         impl<'de: 'static> Visitor<'de> for Annotations {
@@ -200,13 +217,22 @@ impl<'de: 'static> Deserialize<'de> for SourceRelationships {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut by_path = Vec::new();
                 let (mut name, mut entity_types) = (None, None);
+                let (mut is_lineage, mut is_upstream) = (false, None);
                 while let Some(key) = map.next_key::<&'static str>()? {
                     match key {
                         "name" => name = Some(map.next_value()?),
                         "entityTypes" => entity_types = Some(map.next_value()?),
+                        "isLineage" => is_lineage = map.next_value()?,
+                        "isUpstream" => is_upstream = Some(map.next_value()?),
                         path if path.starts_with('/') => {
                             let target: Target = map.next_value()?;
-                            by_path.push(annotation(path, target.name, target.entity_types));
+                            let lineage = lineage(target.is_lineage, target.is_upstream);
+                            by_path.push(annotation(
+                                path,
+                                target.name,
+                                target.entity_types,
+                                lineage,
+                            ));
                         }
                         _ => {
                             map.next_value::<IgnoredAny>()?;
@@ -214,7 +240,8 @@ impl<'de: 'static> Deserialize<'de> for SourceRelationships {
                     }
                 }
                 if let (Some(name), Some(entity_types)) = (name, entity_types) {
-                    by_path.push(annotation("", name, entity_types));
+                    let lineage = lineage(is_lineage, is_upstream);
+                    by_path.push(annotation("", name, entity_types, lineage));
                 }
                 Ok(by_path)
             }

@@ -1,0 +1,147 @@
+//! Where data comes from and where it goes.
+//!
+//! [`Catalog::lineage`] gives the neighbours of entities, [`Catalog::lineage_walk`] everything that can be reached from one.
+//! Both follow the edges that the registry calls lineage, whichever end they were written at: that a job produces a table
+//! is said by the job, and makes the job upstream of the table. Columns are followed through the column lineage of tables
+//! and jobs ([`columns`]).
+//!
+//! Entities that do not exist or are soft-deleted are passed through, because data flows through them all the same, but left
+//! out of what is given unless asked for.
+//!
+//! What counts as lineage is the registry's business: to add a relationship, annotate it there.
+
+mod columns;
+mod standing;
+mod step;
+mod walk;
+
+use docent_model::{LineageDirection, Urn};
+use docent_store::Related;
+
+use crate::{Caller, Catalog, Error};
+
+pub use walk::{Reached, Walk, WalkLimits};
+
+/// How many entities one walk finds at most.
+pub const MAX_ENTITIES: usize = 10_000;
+/// How many steps one walk goes at most.
+pub const MAX_HOPS: usize = 20;
+/// How many neighbours of one entity are looked at: a walk cannot give more.
+const MAX_NEIGHBOURS: usize = MAX_ENTITIES;
+/// Of how many entities at once, so that not more than some hundred thousand edges are in memory.
+const ENTITIES_AT_ONCE: usize = 50;
+/// The siblings of one entity are the few tables that are one table to people.
+const MAX_SIBLINGS: usize = 100;
+
+/// Which neighbours are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NeighbourQuery {
+    pub direction: LineageDirection,
+    /// Without the neighbours of the entity's siblings, which otherwise count as its own.
+    pub separate_siblings: bool,
+    /// Also those that do not exist or are soft-deleted.
+    pub include_ghosts: bool,
+    pub start: usize,
+    pub count: usize,
+}
+
+/// A page of the neighbours of one entity, by URN.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Neighbours {
+    pub total: usize,
+    /// How many were left out because they do not exist or are soft-deleted.
+    pub filtered: usize,
+    pub items: Vec<Neighbour>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Neighbour {
+    pub urn: Urn,
+    /// The relationship that says so, such as `DownstreamOf`; of several the first by name.
+    pub relationship: String,
+}
+
+impl Catalog {
+    /// The neighbours of each entity, one step upstream or downstream. The totals are exact up to ten thousand.
+    pub async fn lineage(
+        &self,
+        _caller: &Caller,
+        urns: &[Urn],
+        query: NeighbourQuery,
+    ) -> Result<Vec<Neighbours>, Error> {
+        let mut pages = Vec::with_capacity(urns.len());
+        for urns in urns.chunks(ENTITIES_AT_ONCE) {
+            pages.append(&mut self.lineage_of_some(urns, query).await?);
+        }
+        Ok(pages)
+    }
+
+    async fn lineage_of_some(
+        &self,
+        urns: &[Urn],
+        query: NeighbourQuery,
+    ) -> Result<Vec<Neighbours>, Error> {
+        let groups = if query.separate_siblings {
+            urns.iter().map(|urn| vec![urn.clone()]).collect()
+        } else {
+            self.with_siblings(urns).await?
+        };
+        let mut members: Vec<Urn> = groups.iter().flatten().cloned().collect();
+        members.sort_unstable();
+        members.dedup();
+        let adjacent = self.lineage_step(&members, query.direction).await?;
+        let lists: Vec<Vec<Related>> = groups
+            .iter()
+            .map(|group| {
+                let mut list: Vec<Related> = group
+                    .iter()
+                    .filter_map(|member| members.binary_search(member).ok())
+                    .flat_map(|at| adjacent[at].neighbours.iter().cloned())
+                    .filter(|related| !group.contains(&related.urn))
+                    .collect();
+                step::once_each(&mut list);
+                list
+            })
+            .collect();
+        let standings = self
+            .standings(lists.iter().flatten().map(|related| &related.urn))
+            .await?;
+        Ok(lists
+            .into_iter()
+            .map(|list| {
+                let all = list.len();
+                let mut shown = list;
+                shown.retain(|related| query.include_ghosts || standings.is_live(&related.urn));
+                Neighbours {
+                    total: shown.len(),
+                    filtered: all - shown.len(),
+                    items: shown
+                        .into_iter()
+                        .skip(query.start)
+                        .take(query.count)
+                        .map(|related| Neighbour {
+                            urn: related.urn,
+                            relationship: related.relationship,
+                        })
+                        .collect(),
+                }
+            })
+            .collect())
+    }
+
+    /// Each entity and behind it its siblings.
+    async fn with_siblings(&self, urns: &[Urn]) -> Result<Vec<Vec<Urn>>, Error> {
+        let pages = self
+            .store()
+            .edges_list(urns, true, &["SiblingOf"], 0, MAX_SIBLINGS)
+            .await?;
+        Ok(urns
+            .iter()
+            .zip(pages)
+            .map(|(urn, page)| {
+                let siblings = page.items.into_iter().map(|related| related.urn);
+                std::iter::once(urn.clone()).chain(siblings).collect()
+            })
+            .collect())
+    }
+}

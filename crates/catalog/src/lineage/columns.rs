@@ -1,0 +1,157 @@
+//! Lineage of columns.
+//!
+//! It stands in lists of "these columns flow into those", in the `fineGrainedLineages` of tables and jobs. The edges lead to
+//! the aspects that may have an entry for a column: its table's own, those of the tables that name it, those of the jobs
+//! that read or write its table.
+
+use std::collections::{BTreeSet, HashMap};
+
+use docent_model::{AspectName, LineageDirection, Registry, Urn};
+use docent_store::{AspectKey, Related};
+use serde::Deserialize;
+
+use super::MAX_NEIGHBOURS;
+use crate::{Catalog, Error};
+
+const COLUMN: &str = "schemaField";
+const TABLE_ASPECT: &str = "upstreamLineage";
+const JOB_ASPECT: &str = "dataJobInputOutput";
+/// What the neighbours are called: an entry is a table's edge to a column, read the way it is meant.
+const RELATIONSHIP: &str = "DownstreamOf";
+
+pub(super) fn is_column(urn: &Urn) -> bool {
+    urn.entity_type() == COLUMN
+}
+
+/// What a column is a column of.
+pub(super) fn parent(urn: &Urn) -> Option<Urn> {
+    if !is_column(urn) {
+        return None;
+    }
+    Urn::parse(urn.key_parts().first()?).ok()
+}
+
+/// The part of both aspects that is of interest here.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ColumnLineage {
+    fine_grained_lineages: Option<Vec<Entry>>,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    upstreams: Option<Vec<String>>,
+    downstreams: Option<Vec<String>>,
+}
+
+impl Entry {
+    /// (where one comes from, where one gets to)
+    fn ends(&self, direction: LineageDirection) -> (&[String], &[String]) {
+        let upstreams = self.upstreams.as_deref().unwrap_or_default();
+        let downstreams = self.downstreams.as_deref().unwrap_or_default();
+        match direction {
+            LineageDirection::Upstream => (downstreams, upstreams),
+            LineageDirection::Downstream => (upstreams, downstreams),
+        }
+    }
+}
+
+impl Catalog {
+    /// The neighbours of each column, in the order of the URNs.
+    pub(super) async fn column_step(
+        &self,
+        columns: &[Urn],
+        direction: LineageDirection,
+    ) -> Result<Vec<Vec<Related>>, Error> {
+        let registry = Registry::get();
+        let (Some(table_aspect), Some(job_aspect)) =
+            (registry.aspect(TABLE_ASPECT), registry.aspect(JOB_ASPECT))
+        else {
+            return Ok(columns.iter().map(|_| Vec::new()).collect());
+        };
+        let sources = self
+            .column_sources(columns, direction, table_aspect, job_aspect)
+            .await?;
+        let at: HashMap<&str, usize> = columns
+            .iter()
+            .enumerate()
+            .map(|(at, urn)| (urn.as_str(), at))
+            .collect();
+        let mut found: Vec<Vec<Related>> = columns.iter().map(|_| Vec::new()).collect();
+        let rows = self.store().aspects_read(&sources).await?;
+        for (key, row) in sources.iter().zip(rows) {
+            let Some(row) = row else { continue };
+            // What other servers stored may not fit; then it says nothing about columns.
+            let Ok(lineage) = serde_json::from_str::<ColumnLineage>(&row.metadata) else {
+                continue;
+            };
+            for entry in lineage.fine_grained_lineages.unwrap_or_default() {
+                let (from, to) = entry.ends(direction);
+                let from: Vec<usize> = from
+                    .iter()
+                    .filter_map(|urn| at.get(urn.as_str()).copied())
+                    .collect();
+                if from.is_empty() {
+                    continue;
+                }
+                for urn in to.iter().filter_map(|urn| Urn::parse(urn).ok()) {
+                    for &at in &from {
+                        found[at].push(Related {
+                            relationship: RELATIONSHIP.to_owned(),
+                            urn: urn.clone(),
+                            aspect: key.aspect,
+                        });
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The aspects that may have entries for these columns, each once.
+    async fn column_sources(
+        &self,
+        columns: &[Urn],
+        direction: LineageDirection,
+        table_aspect: AspectName,
+        job_aspect: AspectName,
+    ) -> Result<Vec<AspectKey>, Error> {
+        let parents: BTreeSet<Urn> = columns.iter().filter_map(parent).collect();
+        let parents: Vec<Urn> = parents.into_iter().collect();
+        let mut sources = BTreeSet::new();
+        // A job stands upstream of what it produces and downstream of what it consumes.
+        for (urn, adjacent) in parents
+            .iter()
+            .zip(self.entity_step(&parents, direction).await?)
+        {
+            let jobs = adjacent.neighbours.iter();
+            sources.extend(
+                jobs.filter(|related| related.aspect == job_aspect && related.urn != *urn)
+                    .map(|related| AspectKey::new(&related.urn, job_aspect)),
+            );
+        }
+        match direction {
+            LineageDirection::Upstream => {
+                sources.extend(
+                    parents
+                        .iter()
+                        .map(|parent| AspectKey::new(parent, table_aspect)),
+                );
+            }
+            LineageDirection::Downstream => {
+                let pages = self
+                    .store()
+                    .edges_list(columns, false, &[RELATIONSHIP], 0, MAX_NEIGHBOURS)
+                    .await?;
+                sources.extend(
+                    pages
+                        .into_iter()
+                        .flat_map(|page| page.items)
+                        .filter(|related| related.aspect == table_aspect)
+                        .map(|related| AspectKey::new(&related.urn, table_aspect)),
+                );
+            }
+        }
+        Ok(sources.into_iter().collect())
+    }
+}

@@ -1,0 +1,95 @@
+//! One step along the lineage of many entities at once.
+
+use docent_model::{LineageDirection, Registry, Urn};
+use docent_store::{Page, Related};
+
+use super::{ENTITIES_AT_ONCE, MAX_NEIGHBOURS, columns};
+use crate::{Catalog, Error};
+
+/// The neighbours of one entity, each once, by URN.
+#[derive(Debug, Default)]
+pub(super) struct Adjacent {
+    pub(super) neighbours: Vec<Related>,
+    /// There are more than are looked at.
+    pub(super) is_cut: bool,
+}
+
+impl Catalog {
+    /// The neighbours of each entity, in the order of the URNs: two calls of the store for every
+    /// [`ENTITIES_AT_ONCE`], and some more where there are columns.
+    pub(super) async fn lineage_step(
+        &self,
+        urns: &[Urn],
+        direction: LineageDirection,
+    ) -> Result<Vec<Adjacent>, Error> {
+        let mut steps = Vec::with_capacity(urns.len());
+        for urns in urns.chunks(ENTITIES_AT_ONCE) {
+            steps.append(&mut self.entity_step(urns, direction).await?);
+        }
+        let columns: Vec<(usize, &Urn)> = urns
+            .iter()
+            .enumerate()
+            .filter(|(_, urn)| columns::is_column(urn))
+            .collect();
+        for columns in columns.chunks(ENTITIES_AT_ONCE) {
+            let urns: Vec<Urn> = columns.iter().map(|(_, urn)| (*urn).clone()).collect();
+            let found = self.column_step(&urns, direction).await?;
+            for ((at, _), found) in columns.iter().zip(found) {
+                steps[*at].neighbours.extend(found);
+            }
+        }
+        for (urn, step) in urns.iter().zip(&mut steps) {
+            // What flows into itself is no neighbour of itself.
+            step.neighbours.retain(|related| related.urn != *urn);
+            once_each(&mut step.neighbours);
+        }
+        Ok(steps)
+    }
+
+    /// Like [`Catalog::lineage_step`] for few entities, without the lineage of columns.
+    pub(super) async fn entity_step(
+        &self,
+        urns: &[Urn],
+        direction: LineageDirection,
+    ) -> Result<Vec<Adjacent>, Error> {
+        let registry = Registry::get();
+        let store = self.store();
+        let names = registry.lineage_relationships(direction);
+        let outgoing = store
+            .edges_list(urns, true, names, 0, MAX_NEIGHBOURS)
+            .await?;
+        let names = registry.lineage_relationships(direction.opposite());
+        let incoming = store
+            .edges_list(urns, false, names, 0, MAX_NEIGHBOURS)
+            .await?;
+        let is_cut = |page: &Page<Related>| page.total > MAX_NEIGHBOURS;
+        Ok(urns
+            .iter()
+            .zip(outgoing.into_iter().zip(incoming))
+            .map(|(urn, (mut here, mut there))| {
+                let is_cut = is_cut(&here) || is_cut(&there);
+                let leads = |edge: &Related, end: &Urn| {
+                    registry.lineage(edge.aspect, &edge.relationship, end.entity_type())
+                };
+                here.items
+                    .retain(|edge| leads(edge, &edge.urn) == Some(direction));
+                there
+                    .items
+                    .retain(|edge| leads(edge, urn) == Some(direction.opposite()));
+                here.items.append(&mut there.items);
+                Adjacent {
+                    neighbours: here.items,
+                    is_cut,
+                }
+            })
+            .collect())
+    }
+}
+
+/// Sorts by URN and keeps the first relationship of each.
+pub(super) fn once_each(list: &mut Vec<Related>) {
+    list.sort_by(|one, other| {
+        (&one.urn, &one.relationship).cmp(&(&other.urn, &other.relationship))
+    });
+    list.dedup_by(|later, earlier| later.urn == earlier.urn);
+}

@@ -1,0 +1,270 @@
+//! Everything that can be reached along the lineage of one entity.
+
+use std::collections::HashMap;
+
+use docent_model::{LineageDirection, Urn};
+
+use super::{ENTITIES_AT_ONCE, MAX_ENTITIES, MAX_HOPS};
+use crate::{Caller, Catalog, Error};
+
+/// How many edges one walk looks at: a graph in which everything leads to everything has too many of them.
+const MAX_EDGES: usize = 1_000_000;
+/// How many ways are followed at once when the paths of one entity are put together.
+const MAX_OPEN_PATHS: usize = 1_000;
+
+/// How far a walk goes, within [`MAX_HOPS`] and [`MAX_ENTITIES`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WalkLimits {
+    pub hops: usize,
+    /// How many entities are found at most, those included that are passed through only.
+    pub entities: usize,
+    /// Of how many entities of each step the walk goes on.
+    pub explored_per_hop: usize,
+    /// Also give entities that are soft-deleted.
+    pub include_removed: bool,
+}
+
+impl Default for WalkLimits {
+    fn default() -> Self {
+        Self {
+            hops: MAX_HOPS,
+            entities: MAX_ENTITIES,
+            explored_per_hop: MAX_ENTITIES,
+            include_removed: false,
+        }
+    }
+}
+
+/// An entity that a walk found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reached {
+    pub urn: Urn,
+    /// How many steps away it is, by the shortest way.
+    pub degree: usize,
+    pub is_removed: bool,
+    /// Whether the walk went on from here.
+    pub is_explored: bool,
+    /// Whether there is more behind it than the walk could take.
+    pub is_cut: bool,
+    node: usize,
+}
+
+/// What a walk found.
+#[derive(Debug)]
+pub struct Walk {
+    /// The start first.
+    nodes: Vec<Node>,
+    reached: Vec<Reached>,
+    is_partial: bool,
+}
+
+#[derive(Debug)]
+struct Node {
+    urn: Urn,
+    degree: usize,
+    /// Those from which it was reached by a shortest way.
+    before: Vec<usize>,
+    is_explored: bool,
+    is_cut: bool,
+}
+
+impl Walk {
+    /// The entities by degree and URN.
+    pub fn reached(&self) -> &[Reached] {
+        &self.reached
+    }
+
+    /// Whether there is more than the walk could take.
+    pub fn is_partial(&self) -> bool {
+        self.is_partial
+    }
+
+    /// Shortest ways to an entity, both ends included; at most so many.
+    pub fn paths(&self, reached: &Reached, max: usize) -> Vec<Vec<Urn>> {
+        let mut open = vec![vec![reached.node]];
+        for _ in 0..reached.degree {
+            let mut longer = Vec::new();
+            for path in open {
+                let Some(before) = path.last().and_then(|&last| self.nodes.get(last)) else {
+                    continue;
+                };
+                for &node in &before.before {
+                    if longer.len() < max.min(MAX_OPEN_PATHS) {
+                        longer.push(path.iter().copied().chain([node]).collect());
+                    }
+                }
+            }
+            open = longer;
+        }
+        open.truncate(max);
+        open.into_iter()
+            .map(|path: Vec<usize>| {
+                let nodes = path.iter().rev();
+                nodes.map(|&node| self.nodes[node].urn.clone()).collect()
+            })
+            .collect()
+    }
+}
+
+impl Catalog {
+    /// Walks along the lineage of an entity, step by step, and finds each entity once, whatever circles there are.
+    pub async fn lineage_walk(
+        &self,
+        _caller: &Caller,
+        start: &Urn,
+        direction: LineageDirection,
+        limits: WalkLimits,
+    ) -> Result<Walk, Error> {
+        let standings = self.standings(std::iter::once(start)).await?;
+        if !standings.of(start).exists {
+            return Err(Error::NotFound(format!("{start} does not exist")));
+        }
+        let mut walking = Walking::from(start, limits);
+        let mut frontier = vec![0];
+        let mut hops = 0;
+        while !frontier.is_empty() && hops < limits.hops.min(MAX_HOPS) && !walking.is_full {
+            frontier.truncate(limits.explored_per_hop);
+            let mut next = Vec::new();
+            // In portions, so that a walk that is full looks no further.
+            for some in frontier.chunks(ENTITIES_AT_ONCE) {
+                let urns: Vec<Urn> = some
+                    .iter()
+                    .map(|&node| walking.nodes[node].urn.clone())
+                    .collect();
+                let steps = self.lineage_step(&urns, direction).await?;
+                for (&node, step) in some.iter().zip(steps) {
+                    let neighbours = step.neighbours.into_iter().map(|related| related.urn);
+                    walking.take(node, neighbours, step.is_cut, &mut next);
+                }
+                if walking.is_full {
+                    break;
+                }
+            }
+            frontier = next;
+            hops += 1;
+        }
+        let mut is_partial = walking.is_full || walking.nodes.iter().any(|node| node.is_cut);
+        if hops == MAX_HOPS && !is_partial {
+            is_partial = self.leads_on(&walking, &frontier, direction).await?;
+        }
+        let nodes = walking.nodes;
+        let standings = self
+            .standings(nodes.iter().skip(1).map(|node| &node.urn))
+            .await?;
+        let mut reached: Vec<Reached> = nodes
+            .iter()
+            .enumerate()
+            .skip(1)
+            .map(|(at, node)| (at, node, standings.of(&node.urn)))
+            .filter(|(_, _, standing)| {
+                standing.exists && (limits.include_removed || !standing.is_removed)
+            })
+            .map(|(at, node, standing)| Reached {
+                urn: node.urn.clone(),
+                degree: node.degree,
+                is_removed: standing.is_removed,
+                is_explored: node.is_explored,
+                is_cut: node.is_cut,
+                node: at,
+            })
+            .collect();
+        reached.sort_by(|one, other| (one.degree, &one.urn).cmp(&(other.degree, &other.urn)));
+        Ok(Walk {
+            nodes,
+            reached,
+            is_partial,
+        })
+    }
+
+    /// Whether there is anything behind the last step that was not found before.
+    async fn leads_on(
+        &self,
+        walking: &Walking,
+        frontier: &[usize],
+        direction: LineageDirection,
+    ) -> Result<bool, Error> {
+        for some in frontier.chunks(ENTITIES_AT_ONCE) {
+            let urns: Vec<Urn> = some
+                .iter()
+                .map(|&node| walking.nodes[node].urn.clone())
+                .collect();
+            let steps = self.lineage_step(&urns, direction).await?;
+            let mut behind = steps.iter().flat_map(|step| &step.neighbours);
+            if behind.any(|related| !walking.known.contains_key(&related.urn)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// A walk under way.
+struct Walking {
+    nodes: Vec<Node>,
+    known: HashMap<Urn, usize>,
+    entities: usize,
+    edges: usize,
+    is_full: bool,
+}
+
+impl Walking {
+    fn from(start: &Urn, limits: WalkLimits) -> Self {
+        let node = Node {
+            urn: start.clone(),
+            degree: 0,
+            before: Vec::new(),
+            is_explored: false,
+            is_cut: false,
+        };
+        Self {
+            nodes: vec![node],
+            known: HashMap::from([(start.clone(), 0)]),
+            entities: limits.entities.min(MAX_ENTITIES),
+            edges: 0,
+            is_full: false,
+        }
+    }
+
+    /// Takes the neighbours of a node; those that are new are also put into `next`.
+    fn take(
+        &mut self,
+        from: usize,
+        neighbours: impl Iterator<Item = Urn>,
+        is_cut: bool,
+        next: &mut Vec<usize>,
+    ) {
+        let degree = self.nodes[from].degree + 1;
+        self.nodes[from].is_explored = true;
+        self.nodes[from].is_cut = is_cut;
+        for urn in neighbours {
+            self.edges += 1;
+            if self.edges > MAX_EDGES {
+                self.is_full = true;
+                self.nodes[from].is_cut = true;
+                return;
+            }
+            if let Some(&node) = self.known.get(&urn) {
+                if self.nodes[node].degree == degree {
+                    self.nodes[node].before.push(from);
+                }
+                continue;
+            }
+            // Node 0 is the start, which is none of the entities found.
+            if self.nodes.len() > self.entities {
+                self.is_full = true;
+                self.nodes[from].is_cut = true;
+                continue;
+            }
+            let node = self.nodes.len();
+            self.known.insert(urn.clone(), node);
+            self.nodes.push(Node {
+                urn,
+                degree,
+                before: vec![from],
+                is_explored: false,
+                is_cut: false,
+            });
+            next.push(node);
+        }
+    }
+}

@@ -1,0 +1,461 @@
+//! Where data comes from and where it goes.
+
+use docent_catalog::lineage::{NeighbourQuery, WalkLimits};
+use docent_catalog::{Change, Proposal};
+use docent_model::LineageDirection::{self, Downstream, Upstream};
+use docent_model::{Registry, Urn};
+use serde_json::{Value, json};
+
+use crate::{House, dataset};
+
+impl House {
+    async fn write(&self, urn: &Urn, aspect: &str, value: Value) {
+        let aspect = Registry::get().aspect(aspect).unwrap();
+        let proposal = Proposal::upsert(urn.clone(), aspect, value.to_string());
+        self.catalog
+            .apply(&self.caller, vec![proposal])
+            .await
+            .unwrap();
+    }
+
+    /// Each table flows into the next.
+    async fn chain(&self, names: &[&str]) {
+        self.write(&dataset(names[0]), "status", json!({"removed": false}))
+            .await;
+        for pair in names.windows(2) {
+            self.flow(&[pair[0]], pair[1]).await;
+        }
+    }
+
+    /// These tables flow into that one.
+    async fn flow(&self, from: &[&str], to: &str) {
+        let upstreams: Vec<Value> = from
+            .iter()
+            .map(|name| json!({"dataset": dataset(name), "type": "TRANSFORMED"}))
+            .collect();
+        self.write(
+            &dataset(to),
+            "upstreamLineage",
+            json!({ "upstreams": upstreams }),
+        )
+        .await;
+    }
+
+    /// What a walk finds: names and degrees.
+    async fn walk(&self, from: &Urn, direction: LineageDirection) -> Vec<(String, usize)> {
+        self.limited(from, direction, WalkLimits::default()).await.0
+    }
+
+    async fn limited(
+        &self,
+        from: &Urn,
+        direction: LineageDirection,
+        limits: WalkLimits,
+    ) -> (Vec<(String, usize)>, bool) {
+        let walk = self
+            .catalog
+            .lineage_walk(&self.caller, from, direction, limits)
+            .await
+            .unwrap();
+        let found = walk.reached().iter();
+        let found = found.map(|reached| (name(&reached.urn), reached.degree));
+        (found.collect(), walk.is_partial())
+    }
+
+    async fn paths(&self, from: &Urn, direction: LineageDirection, to: &Urn) -> Vec<Vec<String>> {
+        let limits = WalkLimits::default();
+        let walk = self
+            .catalog
+            .lineage_walk(&self.caller, from, direction, limits)
+            .await
+            .unwrap();
+        let reached = walk.reached().iter().find(|it| it.urn == *to).unwrap();
+        let paths = walk.paths(reached, 10).into_iter();
+        paths.map(|path| path.iter().map(name).collect()).collect()
+    }
+
+    async fn neighbours(&self, of: &Urn, query: NeighbourQuery) -> (Vec<String>, usize, usize) {
+        let pages = self
+            .catalog
+            .lineage(&self.caller, std::slice::from_ref(of), query)
+            .await
+            .unwrap();
+        let [page] = pages.as_slice() else { panic!() };
+        let names = page.items.iter().map(|item| name(&item.urn)).collect();
+        (names, page.total, page.filtered)
+    }
+}
+
+/// The name of a table or a column, otherwise the whole URN.
+fn name(urn: &Urn) -> String {
+    match (urn.entity_type(), urn.key_parts().as_slice()) {
+        ("dataset", [_, name, _]) => (*name).to_owned(),
+        ("schemaField", [table, path]) => format!("{}.{path}", name(&Urn::parse(table).unwrap())),
+        ("dataJob", [_, job]) => (*job).to_owned(),
+        _ => urn.to_string(),
+    }
+}
+
+fn job(name: &str) -> Urn {
+    Urn::parse(&format!(
+        "urn:li:dataJob:(urn:li:dataFlow:(airflow,flow,PROD),{name})"
+    ))
+    .unwrap()
+}
+
+fn column(table: &str, path: &str) -> Urn {
+    Urn::parse(&format!("urn:li:schemaField:({},{path})", dataset(table))).unwrap()
+}
+
+fn found(expected: &[(&str, usize)]) -> Vec<(String, usize)> {
+    let own = |(name, degree): &(&str, usize)| ((*name).to_owned(), *degree);
+    expected.iter().map(own).collect()
+}
+
+fn query(direction: LineageDirection) -> NeighbourQuery {
+    NeighbourQuery {
+        direction,
+        separate_siblings: false,
+        include_ghosts: false,
+        start: 0,
+        count: 10,
+    }
+}
+
+#[tokio::test]
+async fn a_chain_of_tables_is_walked_both_ways() {
+    let house = House::new();
+    house.chain(&["a", "b", "c"]).await;
+    assert_eq!(
+        house.walk(&dataset("c"), Upstream).await,
+        found(&[("b", 1), ("a", 2)])
+    );
+    assert_eq!(
+        house.walk(&dataset("a"), Downstream).await,
+        found(&[("b", 1), ("c", 2)])
+    );
+    assert_eq!(house.walk(&dataset("a"), Upstream).await, found(&[]));
+    assert_eq!(
+        house.paths(&dataset("c"), Upstream, &dataset("a")).await,
+        [["c", "b", "a"]]
+    );
+}
+
+#[tokio::test]
+async fn a_job_stands_between_what_it_reads_and_what_it_writes() {
+    let house = House::new();
+    house.chain(&["in"]).await;
+    house.chain(&["out"]).await;
+    house
+        .write(
+            &job("load"),
+            "dataJobInputOutput",
+            json!({"inputDatasets": [dataset("in")], "outputDatasets": [dataset("out")]}),
+        )
+        .await;
+    house
+        .write(
+            &job("after"),
+            "dataJobInputOutput",
+            json!({"inputDatasets": [], "outputDatasets": [], "inputDatajobs": [job("load")]}),
+        )
+        .await;
+    assert_eq!(
+        house.walk(&dataset("out"), Upstream).await,
+        found(&[("load", 1), ("in", 2)])
+    );
+    assert_eq!(
+        house.walk(&dataset("in"), Downstream).await,
+        found(&[("load", 1), ("after", 2), ("out", 2)])
+    );
+    assert_eq!(
+        house.walk(&job("load"), Downstream).await,
+        found(&[("after", 1), ("out", 1)])
+    );
+    assert_eq!(
+        house.walk(&job("load"), Upstream).await,
+        found(&[("in", 1)])
+    );
+}
+
+#[tokio::test]
+async fn charts_and_dashboards_stand_downstream_of_what_they_show() {
+    let house = House::new();
+    house.chain(&["t"]).await;
+    let chart = Urn::parse("urn:li:chart:(looker,c)").unwrap();
+    let board = Urn::parse("urn:li:dashboard:(looker,d)").unwrap();
+    let stamp = json!({"time": 0, "actor": "urn:li:corpuser:x"});
+    let stamps = json!({"created": stamp, "lastModified": stamp});
+    house
+        .write(
+            &chart,
+            "chartInfo",
+            json!({"title": "c", "description": "", "lastModified": stamps, "inputs": [{"string": dataset("t")}]}),
+        )
+        .await;
+    house
+        .write(
+            &board,
+            "dashboardInfo",
+            json!({"title": "d", "description": "", "lastModified": stamps, "charts": [chart]}),
+        )
+        .await;
+    assert_eq!(
+        house.walk(&dataset("t"), Downstream).await,
+        found(&[(chart.as_str(), 1), (board.as_str(), 2)])
+    );
+    assert_eq!(
+        house.walk(&board, Upstream).await,
+        found(&[(chart.as_str(), 1), ("t", 2)])
+    );
+}
+
+#[tokio::test]
+async fn a_circle_is_walked_once_and_the_start_is_not_found() {
+    let house = House::new();
+    house.chain(&["a", "b", "c", "a"]).await;
+    house.flow(&["c", "d"], "d").await;
+    for direction in [Upstream, Downstream] {
+        let mut names = house.walk(&dataset("a"), direction).await;
+        names.sort();
+        let names: Vec<_> = names.iter().map(|(name, _)| name.as_str()).collect();
+        let expected: &[&str] = match direction {
+            Upstream => &["b", "c"],
+            Downstream => &["b", "c", "d"],
+        };
+        assert_eq!(names, expected);
+    }
+    assert_eq!(
+        house.neighbours(&dataset("d"), query(Downstream)).await.1,
+        0
+    );
+}
+
+#[tokio::test]
+async fn of_several_ways_the_shortest_counts_and_all_shortest_are_paths() {
+    let house = House::new();
+    house.chain(&["a", "b", "d"]).await;
+    house.chain(&["a", "c"]).await;
+    house.flow(&["b", "c"], "d").await;
+    house.flow(&["d", "a"], "e").await;
+    assert_eq!(
+        house.walk(&dataset("a"), Downstream).await,
+        found(&[("b", 1), ("c", 1), ("e", 1), ("d", 2)])
+    );
+    assert_eq!(
+        house.paths(&dataset("a"), Downstream, &dataset("d")).await,
+        [["a", "b", "d"], ["a", "c", "d"]]
+    );
+    assert_eq!(
+        house.paths(&dataset("a"), Downstream, &dataset("e")).await,
+        [["a", "e"]]
+    );
+}
+
+#[tokio::test]
+async fn what_is_removed_or_was_never_written_is_passed_through_but_not_found() {
+    let house = House::new();
+    house.chain(&["a", "b", "c", "d"]).await;
+    house
+        .write(&dataset("b"), "status", json!({"removed": true}))
+        .await;
+    house.flow(&["b", "ghost"], "c").await;
+    assert_eq!(
+        house.walk(&dataset("d"), Upstream).await,
+        found(&[("c", 1), ("a", 3)])
+    );
+    let limits = WalkLimits {
+        include_removed: true,
+        ..WalkLimits::default()
+    };
+    assert_eq!(
+        house.limited(&dataset("d"), Upstream, limits).await.0,
+        found(&[("c", 1), ("b", 2), ("a", 3)])
+    );
+    let nothing = (Vec::new(), 0, 2);
+    assert_eq!(
+        house.neighbours(&dataset("c"), query(Upstream)).await,
+        nothing
+    );
+    let ghosts = NeighbourQuery {
+        include_ghosts: true,
+        ..query(Upstream)
+    };
+    assert_eq!(
+        house.neighbours(&dataset("c"), ghosts).await,
+        (vec!["b".to_owned(), "ghost".to_owned()], 2, 0)
+    );
+}
+
+#[tokio::test]
+async fn lineage_goes_with_the_aspect_that_says_it() {
+    let house = House::new();
+    house.chain(&["a", "b", "c"]).await;
+    house.flow(&[], "c").await;
+    assert_eq!(
+        house.walk(&dataset("a"), Downstream).await,
+        found(&[("b", 1)])
+    );
+    let gone = Proposal::new(dataset("b"), Change::DeleteEntity);
+    house
+        .catalog
+        .apply(&house.caller, vec![gone])
+        .await
+        .unwrap();
+    assert_eq!(house.walk(&dataset("a"), Downstream).await, found(&[]));
+}
+
+#[tokio::test]
+async fn neighbours_come_in_pages_with_an_exact_total() {
+    let house = House::new();
+    for name in ["u1", "u2", "u3"] {
+        house.chain(&[name]).await;
+    }
+    house.flow(&["u1", "u2", "u3"], "t").await;
+    let page = NeighbourQuery {
+        start: 1,
+        count: 1,
+        ..query(Upstream)
+    };
+    assert_eq!(
+        house.neighbours(&dataset("t"), page).await,
+        (vec!["u2".to_owned()], 3, 0)
+    );
+    let beyond = NeighbourQuery { start: 9, ..page };
+    assert_eq!(
+        house.neighbours(&dataset("t"), beyond).await,
+        (Vec::new(), 3, 0)
+    );
+}
+
+#[tokio::test]
+async fn the_neighbours_of_siblings_count_as_ones_own_unless_they_are_kept_apart() {
+    let house = House::new();
+    house.chain(&["raw", "model"]).await;
+    house.chain(&["table", "report"]).await;
+    house.flow(&["model"], "table").await;
+    let siblings = |name| json!({"siblings": [dataset(name)], "primary": false});
+    house
+        .write(&dataset("table"), "siblings", siblings("model"))
+        .await;
+    assert_eq!(
+        house.neighbours(&dataset("table"), query(Upstream)).await.0,
+        ["raw"]
+    );
+    let apart = NeighbourQuery {
+        separate_siblings: true,
+        ..query(Upstream)
+    };
+    assert_eq!(
+        house.neighbours(&dataset("table"), apart).await.0,
+        ["model"]
+    );
+}
+
+#[tokio::test]
+async fn columns_are_followed_through_tables_and_jobs() {
+    let house = House::new();
+    house.chain(&["a"]).await;
+    house.chain(&["d"]).await;
+    house.chain(&["e"]).await;
+    let entry = |from: &[Urn], to: &[Urn]| json!({"upstreamType": "FIELD_SET", "downstreamType": "FIELD", "upstreams": from, "downstreams": to});
+    house
+        .write(
+            &dataset("b"),
+            "upstreamLineage",
+            json!({
+                "upstreams": [{"dataset": dataset("a"), "type": "VIEW"}],
+                "fineGrainedLineages": [
+                    entry(&[column("a", "id"), column("a", "day")], &[column("b", "key")]),
+                    entry(&[column("a", "other")], &[column("b", "other")]),
+                ],
+            }),
+        )
+        .await;
+    house
+        .write(
+            &job("load"),
+            "dataJobInputOutput",
+            json!({
+                "inputDatasets": [dataset("b")],
+                "outputDatasets": [dataset("d"), dataset("e")],
+                "fineGrainedLineages": [entry(&[column("b", "key")], &[column("d", "key"), column("gone", "key")])],
+            }),
+        )
+        .await;
+    assert_eq!(
+        house.walk(&column("d", "key"), Upstream).await,
+        found(&[("b.key", 1), ("a.day", 2), ("a.id", 2)])
+    );
+    assert_eq!(
+        house.walk(&column("a", "id"), Downstream).await,
+        found(&[("b.key", 1), ("d.key", 2)])
+    );
+    assert_eq!(house.walk(&column("e", "key"), Upstream).await, found(&[]));
+    // Tables know nothing of it: their lineage is one of tables and jobs.
+    assert_eq!(
+        house.walk(&dataset("b"), Upstream).await,
+        found(&[("a", 1)])
+    );
+}
+
+#[tokio::test]
+async fn a_walk_ends_at_its_limits_and_says_so() {
+    let house = House::new();
+    let names: Vec<String> = (0..=22).map(|number| format!("t{number:02}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    house.chain(&names).await;
+    let (all, is_partial) = house
+        .limited(&dataset("t00"), Downstream, WalkLimits::default())
+        .await;
+    assert_eq!((all.len(), is_partial), (20, true));
+    let (all, is_partial) = house
+        .limited(&dataset("t02"), Downstream, WalkLimits::default())
+        .await;
+    assert_eq!((all.len(), is_partial), (20, false));
+    let hops = WalkLimits {
+        hops: 2,
+        ..WalkLimits::default()
+    };
+    assert_eq!(
+        house.limited(&dataset("t00"), Downstream, hops).await,
+        (found(&[("t01", 1), ("t02", 2)]), false)
+    );
+    let entities = WalkLimits {
+        entities: 3,
+        ..WalkLimits::default()
+    };
+    assert_eq!(
+        house.limited(&dataset("t00"), Downstream, entities).await,
+        (found(&[("t01", 1), ("t02", 2), ("t03", 3)]), true)
+    );
+}
+
+#[tokio::test]
+async fn only_so_many_of_a_step_are_explored_when_that_is_asked_for() {
+    let house = House::new();
+    house.chain(&["a", "b", "bb"]).await;
+    house.chain(&["a", "c", "cc"]).await;
+    let limits = WalkLimits {
+        explored_per_hop: 1,
+        ..WalkLimits::default()
+    };
+    assert_eq!(
+        house.limited(&dataset("a"), Downstream, limits).await,
+        (found(&[("b", 1), ("c", 1), ("bb", 2)]), false)
+    );
+}
+
+#[tokio::test]
+async fn the_lineage_of_what_does_not_exist_is_an_error() {
+    let house = House::new();
+    for urn in [dataset("nowhere"), column("nowhere", "id")] {
+        let walk = house
+            .catalog
+            .lineage_walk(&house.caller, &urn, Upstream, WalkLimits::default())
+            .await;
+        let error = walk.unwrap_err();
+        assert_eq!(error.code().number, 404);
+        assert_eq!(error.to_string(), format!("{urn} does not exist"));
+    }
+}

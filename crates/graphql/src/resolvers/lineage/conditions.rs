@@ -1,0 +1,298 @@
+//! The conditions on what is found along lineage, and those that the walk itself can answer.
+
+use docent_catalog::Error;
+use docent_catalog::lineage::{MAX_HOPS, Reached};
+use serde::Deserialize;
+
+/// A condition as it is sent.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Filter {
+    pub(super) field: String,
+    pub(super) values: Option<Vec<String>>,
+    pub(super) negated: Option<bool>,
+    pub(super) condition: Option<String>,
+}
+
+/// Conditions that must all hold, as they are sent.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Alternative {
+    and: Option<Vec<Filter>>,
+}
+
+/// All alternatives, read; there is at least one.
+#[derive(Debug)]
+pub(super) struct Alternatives(Vec<Conditions>);
+
+/// Conditions that must all hold.
+#[derive(Debug)]
+pub(super) struct Conditions {
+    /// What the walk can answer.
+    known: Vec<Known>,
+    /// What only search can.
+    pub(super) unknown: Vec<Filter>,
+}
+
+#[derive(Debug)]
+struct Known {
+    test: Test,
+    is_negated: bool,
+}
+
+#[derive(Debug)]
+enum Test {
+    /// One of these ranges, both ends included.
+    Degree(Vec<(usize, usize)>),
+    Removed(bool),
+    Kind(Vec<String>),
+    Urn(Vec<String>),
+}
+
+impl Alternatives {
+    /// `all` must hold in every alternative. Where nothing is said about removed entities, they are left out.
+    pub(super) fn read(
+        all: &[Filter],
+        any: &[Alternative],
+        includes_removed: bool,
+    ) -> Result<Self, Error> {
+        let nothing = [Alternative { and: None }];
+        let any = if any.is_empty() { &nothing } else { any };
+        any.iter()
+            .map(|alternative| {
+                let own = alternative.and.as_deref().unwrap_or_default();
+                Conditions::read(all.iter().chain(own), includes_removed)
+            })
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Conditions> {
+        self.0.iter()
+    }
+
+    /// How far a walk must go to find all that can be wanted.
+    pub(super) fn hops(&self) -> usize {
+        let hops = self.0.iter().map(Conditions::hops);
+        hops.max().unwrap_or(MAX_HOPS)
+    }
+}
+
+impl Conditions {
+    fn read<'f>(
+        filters: impl Iterator<Item = &'f Filter>,
+        includes_removed: bool,
+    ) -> Result<Self, Error> {
+        let mut conditions = Self {
+            known: Vec::new(),
+            unknown: Vec::new(),
+        };
+        for filter in filters {
+            match known(filter)? {
+                Some(test) => conditions.known.push(Known {
+                    test,
+                    is_negated: filter.negated == Some(true),
+                }),
+                None => conditions.unknown.push(filter.clone()),
+            }
+        }
+        let says_removed = |known: &Known| matches!(known.test, Test::Removed(_));
+        if !includes_removed && !conditions.known.iter().any(says_removed) {
+            conditions.known.push(Known {
+                test: Test::Removed(false),
+                is_negated: false,
+            });
+        }
+        Ok(conditions)
+    }
+
+    /// Whether what is known of an entity fits.
+    pub(super) fn may_match(&self, reached: &Reached) -> bool {
+        self.known.iter().all(|known| {
+            let holds = match &known.test {
+                Test::Degree(ranges) => ranges
+                    .iter()
+                    .any(|(from, to)| (*from..=*to).contains(&reached.degree)),
+                Test::Removed(removed) => reached.is_removed == *removed,
+                Test::Kind(kinds) => kinds
+                    .iter()
+                    .any(|kind| same_kind(kind, reached.urn.entity_type())),
+                Test::Urn(urns) => urns.iter().any(|urn| urn == reached.urn.as_str()),
+            };
+            holds != known.is_negated
+        })
+    }
+
+    fn hops(&self) -> usize {
+        let farthest = |known: &Known| match (&known.test, known.is_negated) {
+            (Test::Degree(ranges), false) => {
+                Some(ranges.iter().map(|(_, to)| *to).max().unwrap_or(0))
+            }
+            _ => None,
+        };
+        let farthest = self.known.iter().filter_map(farthest).min();
+        farthest.unwrap_or(MAX_HOPS).min(MAX_HOPS)
+    }
+}
+
+/// The condition as the walk can answer it; `None` if it cannot.
+fn known(filter: &Filter) -> Result<Option<Test>, Error> {
+    let values = filter.values.clone().unwrap_or_default();
+    let is_equality = matches!(
+        filter.condition.as_deref(),
+        None | Some("EQUAL" | "IN" | "IEQUAL")
+    );
+    let field = filter.field.strip_suffix(".keyword");
+    let field = field.unwrap_or(&filter.field);
+    if field == "degree" {
+        if !is_equality {
+            return Err(Error::invalid(
+                "degree can be compared by EQUAL only: give the values 1, 2 and 3+ that are wanted",
+            ));
+        }
+        let ranges = values.iter().map(|value| degrees(value));
+        return Ok(Some(Test::Degree(ranges.collect::<Result<_, _>>()?)));
+    }
+    let test = match (field, values.as_slice()) {
+        _ if !is_equality => None,
+        ("removed", [value]) => match value.to_ascii_lowercase().as_str() {
+            "true" => Some(Test::Removed(true)),
+            "false" => Some(Test::Removed(false)),
+            _ => None,
+        },
+        ("_entityType" | "entityType", _) => Some(Test::Kind(values)),
+        ("urn", _) => Some(Test::Urn(values)),
+        _ => None,
+    };
+    Ok(test)
+}
+
+/// `2` is that many steps, `3+` that many or more.
+fn degrees(text: &str) -> Result<(usize, usize), Error> {
+    let (digits, is_open) = match text.strip_suffix('+') {
+        Some(digits) => (digits, true),
+        None => (text, false),
+    };
+    match digits.parse() {
+        Ok(from) if is_open => Ok((from, usize::MAX)),
+        Ok(exactly) => Ok((exactly, exactly)),
+        Err(_) => Err(Error::Invalid(format!(
+            "'{text}' is no degree: use a number of steps such as 1 or 2, or 3+ for three and more"
+        ))),
+    }
+}
+
+/// Whether a kind from outside, such as `DATA_JOB` or `dataJob`, is this kind of the registry.
+pub(super) fn same_kind(name: &str, kind: &str) -> bool {
+    let letters = name.bytes().filter(|byte| *byte != b'_');
+    letters
+        .map(|byte| byte.to_ascii_lowercase())
+        .eq(kind.bytes().map(|byte| byte.to_ascii_lowercase()))
+}
+
+/// The name that `EntityType` has for a kind in the lineage graph.
+pub(super) fn enum_name(kind: &str) -> String {
+    let mut name = String::with_capacity(kind.len() + 4);
+    for letter in kind.chars() {
+        // The kinds of machine learning are written MLMODEL_GROUP.
+        if letter.is_ascii_uppercase() && name != "ML" {
+            name.push('_');
+        }
+        name.push(letter.to_ascii_uppercase());
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn read(any: Value) -> Result<Alternatives, Error> {
+        let any: Vec<Alternative> = serde_json::from_value(any).unwrap();
+        Alternatives::read(&[], &any, false)
+    }
+
+    fn degree(values: &[&str]) -> Value {
+        json!({"and": [{"field": "degree", "values": values, "condition": "EQUAL"}]})
+    }
+
+    #[test]
+    fn a_walk_goes_as_far_as_the_farthest_degree() {
+        for (any, hops) in [
+            (json!([]), MAX_HOPS),
+            (json!([degree(&["1"])]), 1),
+            (json!([degree(&["1", "2"])]), 2),
+            (json!([degree(&["1", "2", "3+"])]), MAX_HOPS),
+            (json!([degree(&["1"]), degree(&["2"])]), 2),
+            (json!([degree(&["1"]), {"and": null}]), MAX_HOPS),
+            (
+                json!([{"and": [{"field": "degree", "values": ["1"], "negated": true}]}]),
+                MAX_HOPS,
+            ),
+            (
+                json!([{"and": [{"field": "degree", "values": ["1"]}, {"field": "degree", "values": ["1", "2"]}]}]),
+                1,
+            ),
+        ] {
+            assert_eq!(read(any.clone()).unwrap().hops(), hops, "{any}");
+        }
+    }
+
+    #[test]
+    fn a_degree_that_is_none_is_refused() {
+        for value in ["", "+", "near", "-1", "1.5"] {
+            let error = read(json!([degree(&[value])])).unwrap_err();
+            assert!(error.to_string().contains("is no degree"), "{error}");
+        }
+        let above =
+            json!([{"and": [{"field": "degree", "values": ["1"], "condition": "GREATER_THAN"}]}]);
+        assert_eq!(read(above).unwrap_err().code().number, 400);
+    }
+
+    #[test]
+    fn what_the_walk_cannot_answer_is_left_to_search() {
+        let any = json!([{"and": [
+            {"field": "degree", "values": ["1"]},
+            {"field": "removed", "values": ["true"], "negated": true},
+            {"field": "_entityType", "values": ["DATASET"]},
+            {"field": "urn", "values": ["urn:li:tag:x"], "condition": "CONTAIN"},
+            {"field": "platform.keyword", "values": ["urn:li:dataPlatform:hive"]},
+        ]}]);
+        let alternatives = read(any).unwrap();
+        let unknown: Vec<_> = alternatives
+            .iter()
+            .flat_map(|conditions| &conditions.unknown)
+            .map(|filter| filter.field.as_str())
+            .collect();
+        assert_eq!(unknown, ["urn", "platform.keyword"]);
+    }
+
+    #[test]
+    fn the_names_of_kinds_are_those_of_the_schema() {
+        let enums = include_str!("../../../schema/enums.graphql");
+        for kind in [
+            "dataset",
+            "dataJob",
+            "dataFlow",
+            "chart",
+            "dashboard",
+            "mlModel",
+            "mlModelGroup",
+            "mlFeature",
+            "mlFeatureTable",
+            "mlPrimaryKey",
+            "dataProcessInstance",
+            "schemaField",
+            "application",
+            "metric",
+            "semanticModel",
+        ] {
+            let name = enum_name(kind);
+            assert!(
+                enums.contains(&format!("  {name} @entity(type: \"{kind}\")")),
+                "{name}"
+            );
+            assert!(same_kind(&name, kind) && same_kind(kind, kind), "{name}");
+        }
+        assert!(!same_kind("DATA_JOB", "dataFlow"));
+    }
+}

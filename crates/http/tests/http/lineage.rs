@@ -1,0 +1,460 @@
+//! Lineage as clients ask for it.
+
+use serde_json::{Value, json};
+
+use crate::support::{App, MISSING};
+
+fn table(name: &str) -> String {
+    format!("urn:li:dataset:(urn:li:dataPlatform:hive,{name},PROD)")
+}
+
+fn job(name: &str) -> String {
+    format!("urn:li:dataJob:(urn:li:dataFlow:(airflow,flow,PROD),{name})")
+}
+
+fn column(name: &str, path: &str) -> String {
+    format!("urn:li:schemaField:({},{path})", table(name))
+}
+
+/// These tables flow into that one.
+async fn flow(app: &App, from: &[&str], to: &str) {
+    let upstreams: Vec<Value> = from
+        .iter()
+        .map(|name| json!({"dataset": table(name), "type": "TRANSFORMED"}))
+        .collect();
+    let value = json!({ "upstreams": upstreams });
+    app.ingest(&table(to), "upstreamLineage", &value).await;
+}
+
+async fn status(app: &App, name: &str, removed: bool) {
+    app.ingest(&table(name), "status", &json!({ "removed": removed }))
+        .await;
+}
+
+/// `a -> b -> c -> (job) -> d`, and `c -> e`.
+async fn warehouse() -> App {
+    let app = App::empty().await;
+    for name in ["a", "d"] {
+        status(&app, name, false).await;
+    }
+    flow(&app, &["a"], "b").await;
+    flow(&app, &["b"], "c").await;
+    flow(&app, &["c"], "e").await;
+    let value = json!({"inputDatasets": [table("c")], "outputDatasets": [table("d")]});
+    app.ingest(&job("load"), "dataJobInputOutput", &value).await;
+    app
+}
+
+/// The query that the Python client sends.
+const SCROLL: &str = "query scrollAcrossLineage($input: ScrollAcrossLineageInput!) {
+    scrollAcrossLineage(input: $input) {
+        nextScrollId
+        searchResults {
+            degree
+            entity {
+                urn
+                type
+                ... on Dataset { name platform { name } properties { description } }
+                ... on DataJob { jobId dataPlatformInstance { platform { name } } properties { name description } }
+            }
+            paths { path { urn type } }
+        }
+    }
+}";
+
+const SEARCH: &str = "query($input: SearchAcrossLineageInput!) {
+    searchAcrossLineage(input: $input) {
+        start count total isPartial freshness { cached } lineageSearchPath
+        searchResults {
+            degree degrees explored truncatedChildren ignoredAsHop
+            matchedFields { name } insights { text }
+            entity { urn } paths { path { urn } }
+        }
+        facets { field displayName aggregations { value count } }
+    }
+}";
+
+/// What a search finds: URN and degree.
+fn found(page: &Value) -> Vec<(&str, u64)> {
+    let results = page["searchResults"].as_array();
+    let results = results.unwrap_or_else(|| panic!("{page}"));
+    let one = |result: &'_ Value| result["degree"].as_u64().unwrap();
+    results
+        .iter()
+        .map(|result| (result["entity"]["urn"].as_str().unwrap(), one(result)))
+        .collect()
+}
+
+async fn search(app: &App, input: Value) -> Value {
+    let mut reply = app.graphql_with(SEARCH, json!({ "input": input })).await;
+    assert_eq!(reply.get("errors"), None, "{reply}");
+    reply["data"]["searchAcrossLineage"].take()
+}
+
+async fn refusal(app: &App, input: Value) -> (u64, String) {
+    let reply = app.graphql_with(SEARCH, json!({ "input": input })).await;
+    let error = &reply["errors"][0];
+    (
+        error["extensions"]["code"].as_u64().unwrap_or_default(),
+        error["message"].as_str().unwrap_or_default().to_owned(),
+    )
+}
+
+fn degrees(values: &[&str]) -> Value {
+    // As the Python client sends it, with what it always adds.
+    json!([{"and": [
+        {"field": "degree", "condition": "EQUAL", "values": values},
+        {"field": "removed", "condition": "EQUAL", "values": ["true"], "negated": true},
+    ]}])
+}
+
+#[tokio::test]
+async fn what_lies_downstream_is_found_nearest_first_through_tables_and_jobs() {
+    let app = warehouse().await;
+    let page = search(&app, json!({"urn": table("a"), "direction": "DOWNSTREAM"})).await;
+    let expected = [
+        (&*table("b"), 1),
+        (&*table("c"), 2),
+        (&*job("load"), 3),
+        (&*table("e"), 3),
+        (&*table("d"), 4),
+    ];
+    assert_eq!(found(&page), expected);
+    assert_eq!(
+        (&page["start"], &page["count"], &page["total"]),
+        (&json!(0), &json!(10), &json!(5))
+    );
+    assert_eq!(
+        page["searchResults"][4],
+        json!({
+            "degree": 4, "degrees": [4], "explored": true, "truncatedChildren": false, "ignoredAsHop": false,
+            "matchedFields": [], "insights": null, "entity": {"urn": table("d")},
+            "paths": [{"path": [
+                {"urn": table("a")}, {"urn": table("b")}, {"urn": table("c")}, {"urn": job("load")}, {"urn": table("d")},
+            ]}],
+        })
+    );
+    assert_eq!(
+        page["facets"],
+        json!([
+            {"field": "_entityType", "displayName": "Type", "aggregations": [
+                {"value": "DATASET", "count": 4}, {"value": "DATA_JOB", "count": 1},
+            ]},
+            {"field": "degree", "displayName": "Degree of Dependencies", "aggregations": [
+                {"value": "1", "count": 1}, {"value": "2", "count": 1}, {"value": "3+", "count": 3},
+            ]},
+        ])
+    );
+    assert_eq!(page["isPartial"], false);
+    assert_eq!(
+        (&page["freshness"], &page["lineageSearchPath"]),
+        (&json!(null), &json!(null))
+    );
+}
+
+#[tokio::test]
+async fn what_lies_upstream_is_found_the_other_way_round() {
+    let app = warehouse().await;
+    let input = json!({"urn": table("d"), "direction": "UPSTREAM", "query": "*"});
+    let expected = [
+        (&*job("load"), 1),
+        (&*table("c"), 2),
+        (&*table("b"), 3),
+        (&*table("a"), 4),
+    ];
+    assert_eq!(found(&search(&app, input).await), expected);
+}
+
+#[tokio::test]
+async fn degrees_kinds_and_flags_narrow_what_is_found() {
+    let app = warehouse().await;
+    let names = async |more: Value| {
+        let mut input = json!({"urn": table("a"), "direction": "DOWNSTREAM"});
+        for (name, value) in more.as_object().unwrap() {
+            input[name] = value.clone();
+        }
+        let page = search(&app, input).await;
+        let urns = found(&page).into_iter().map(|(urn, _)| urn.to_owned());
+        urns.collect::<Vec<_>>()
+    };
+    assert_eq!(
+        names(json!({"orFilters": degrees(&["1"])})).await,
+        [table("b")]
+    );
+    assert_eq!(
+        names(json!({"orFilters": degrees(&["1", "2"])})).await,
+        [table("b"), table("c")]
+    );
+    assert_eq!(
+        names(json!({"orFilters": degrees(&["3+"])})).await,
+        [job("load"), table("e"), table("d")]
+    );
+    assert_eq!(names(json!({"types": ["DATA_JOB"]})).await, [job("load")]);
+    assert_eq!(
+        names(json!({"types": [], "filters": [{"field": "degree", "values": ["2"]}]})).await,
+        [table("c")]
+    );
+    let kind = json!([{"and": [{"field": "_entityType", "values": ["DATASET"], "negated": true}]}]);
+    assert_eq!(names(json!({ "orFilters": kind })).await, [job("load")]);
+    let either = json!([
+        {"and": [{"field": "urn", "values": [table("c")]}]},
+        {"and": [{"field": "degree", "values": ["4"]}]},
+    ]);
+    assert_eq!(
+        names(json!({ "orFilters": either })).await,
+        [table("c"), table("d")]
+    );
+    let page = search(
+        &app,
+        json!({"urn": table("a"), "direction": "DOWNSTREAM", "searchFlags": {"skipAggregates": true}}),
+    )
+    .await;
+    assert_eq!(page["facets"], json!(null));
+}
+
+#[tokio::test]
+async fn pages_by_number_have_the_total_of_all() {
+    let app = warehouse().await;
+    let input = json!({"urn": table("a"), "direction": "DOWNSTREAM", "start": 1, "count": 2});
+    let page = search(&app, input).await;
+    assert_eq!(found(&page), [(&*table("c"), 2), (&*job("load"), 3)]);
+    assert_eq!((&page["start"], &page["total"]), (&json!(1), &json!(5)));
+    let input = json!({"urn": table("a"), "direction": "DOWNSTREAM", "start": 50});
+    let page = search(&app, input).await;
+    assert_eq!((found(&page), &page["total"]), (vec![], &json!(5)));
+}
+
+#[tokio::test]
+async fn a_scroll_as_the_python_client_does_it_gives_everything_once_and_ends() {
+    let app = warehouse().await;
+    let mut input = json!({
+        "urn": table("a"), "direction": "DOWNSTREAM", "count": 2, "types": null,
+        "orFilters": degrees(&["1", "2", "3+"]),
+    });
+    let mut urns = Vec::new();
+    for pages in 1.. {
+        let reply = app.graphql_with(SCROLL, json!({ "input": input })).await;
+        assert_eq!(reply.get("errors"), None, "{reply}");
+        let page = &reply["data"]["scrollAcrossLineage"];
+        urns.extend(found(page).into_iter().map(|(urn, _)| urn.to_owned()));
+        let next = page.as_object().unwrap().get("nextScrollId").unwrap();
+        if next.is_null() {
+            assert_eq!(pages, 3);
+            break;
+        }
+        input["scrollId"] = next.clone();
+    }
+    assert_eq!(
+        urns,
+        [job("load"), table("b"), table("c"), table("d"), table("e")]
+    );
+}
+
+#[tokio::test]
+async fn an_entity_whose_degree_changes_during_a_scroll_still_comes_once() {
+    let app = warehouse().await;
+    let page = async |mark: Value| {
+        let input =
+            json!({"urn": table("a"), "direction": "DOWNSTREAM", "count": 3, "scrollId": mark});
+        let mut reply = app.graphql_with(SCROLL, json!({ "input": input })).await;
+        reply["data"]["scrollAcrossLineage"].take()
+    };
+    let first = page(json!("")).await;
+    // The last of them comes near, the first goes far away.
+    flow(&app, &["a"], "e").await;
+    flow(&app, &["e"], "b").await;
+    let second = page(first["nextScrollId"].clone()).await;
+    let mut urns: Vec<_> = found(&first)
+        .into_iter()
+        .chain(found(&second))
+        .map(|(urn, _)| urn)
+        .collect();
+    urns.sort_unstable();
+    assert_eq!(
+        urns,
+        [job("load"), table("b"), table("c"), table("d"), table("e")]
+    );
+    assert_eq!(second["nextScrollId"], json!(null));
+}
+
+#[tokio::test]
+async fn the_lineage_of_a_column_is_one_of_columns() {
+    let app = App::empty().await;
+    status(&app, "a", false).await;
+    app.ingest(
+        &table("b"),
+        "upstreamLineage",
+        &json!({
+            "upstreams": [{"dataset": table("a"), "type": "VIEW"}],
+            "fineGrainedLineages": [{
+                "upstreamType": "FIELD_SET", "downstreamType": "FIELD",
+                "upstreams": [column("a", "id")], "downstreams": [column("b", "key")],
+            }],
+        }),
+    )
+    .await;
+    // As the client asks with a column.
+    let input = json!({
+        "urn": column("b", "key"), "direction": "UPSTREAM", "count": 500, "types": null,
+        "orFilters": degrees(&["1"]),
+        "searchFlags": {"groupingSpec": {"groupingCriteria": {
+            "baseEntityType": "SCHEMA_FIELD", "groupingEntityType": "SCHEMA_FIELD",
+        }}},
+    });
+    let reply = app.graphql_with(SCROLL, json!({ "input": input })).await;
+    assert_eq!(
+        reply["data"]["scrollAcrossLineage"],
+        json!({"nextScrollId": null, "searchResults": [{
+            "degree": 1,
+            "entity": {"urn": column("a", "id"), "type": "SCHEMA_FIELD"},
+            "paths": [{"path": [
+                {"urn": column("b", "key"), "type": "SCHEMA_FIELD"}, {"urn": column("a", "id"), "type": "SCHEMA_FIELD"},
+            ]}],
+        }]}),
+        "{reply}"
+    );
+}
+
+#[tokio::test]
+async fn soft_deleted_entities_are_passed_through_and_shown_when_asked_for() {
+    let app = warehouse().await;
+    status(&app, "b", true).await;
+    let input = json!({"urn": table("a"), "direction": "DOWNSTREAM", "types": ["DATASET"], "orFilters": degrees(&["1", "2"])});
+    assert_eq!(found(&search(&app, input).await), [(&*table("c"), 2)]);
+    let input = json!({
+        "urn": table("a"), "direction": "DOWNSTREAM", "searchFlags": {"includeSoftDeleted": true},
+        "orFilters": [{"and": [{"field": "degree", "values": ["1"]}]}],
+    });
+    assert_eq!(found(&search(&app, input).await), [(&*table("b"), 1)]);
+    let only = json!([{"and": [{"field": "removed", "values": ["true"]}]}]);
+    let input = json!({"urn": table("a"), "direction": "DOWNSTREAM", "orFilters": only});
+    assert_eq!(found(&search(&app, input).await), [(&*table("b"), 1)]);
+}
+
+#[tokio::test]
+async fn a_circle_ends() {
+    let app = App::empty().await;
+    status(&app, "a", false).await;
+    flow(&app, &["a"], "b").await;
+    flow(&app, &["b", "a"], "a").await;
+    for direction in ["UPSTREAM", "DOWNSTREAM"] {
+        let page = search(&app, json!({"urn": table("a"), "direction": direction})).await;
+        assert_eq!(found(&page), [(&*table("b"), 1)]);
+    }
+}
+
+#[tokio::test]
+async fn neighbours_are_a_field_of_the_entity() {
+    let app = warehouse().await;
+    status(&app, "e", true).await;
+    let query = |input: &str| {
+        format!(
+            "{{ dataset(urn: \"{}\") {{ lineage(input: {input}) {{
+                start count total filtered relationships {{ type degree entity {{ urn }} paths {{ path {{ urn }} }} }}
+            }} }} }}",
+            table("c")
+        )
+    };
+    let reply = app.graphql(&query("{direction: DOWNSTREAM}")).await;
+    assert_eq!(
+        reply["data"]["dataset"]["lineage"],
+        json!({
+            "start": 0, "count": 1, "total": 1, "filtered": 1,
+            "relationships": [{"type": "Consumes", "degree": 1, "entity": {"urn": job("load")}, "paths": null}],
+        }),
+        "{reply}"
+    );
+    let ghosts = "{direction: DOWNSTREAM, includeGhostEntities: true, start: 1, count: 5}";
+    let reply = app.graphql(&query(ghosts)).await;
+    assert_eq!(
+        reply["data"]["dataset"]["lineage"],
+        json!({
+            "start": 1, "count": 1, "total": 2, "filtered": 0,
+            "relationships": [{"type": "DownstreamOf", "degree": 1, "entity": {"urn": table("e")}, "paths": null}],
+        }),
+        "{reply}"
+    );
+    let (code, message) = app
+        .graphql_error(&query("{direction: UPSTREAM, count: 1001}"))
+        .await;
+    assert_eq!(code, 400);
+    assert!(message.contains("at most 1000"), "{message}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_answered_is_refused_with_a_reason() {
+    let app = warehouse().await;
+    let with = |more: Value| {
+        let mut input = json!({"urn": table("a"), "direction": "DOWNSTREAM"});
+        for (name, value) in more.as_object().unwrap() {
+            input[name] = value.clone();
+        }
+        input
+    };
+    let degree = |value: &str| json!([{"and": [{"field": "degree", "values": [value]}]}]);
+    for (input, code, reason) in [
+        (with(json!({"urn": MISSING})), 404, "does not exist"),
+        (
+            with(json!({"urn": column("nowhere", "id")})),
+            404,
+            "does not exist",
+        ),
+        (with(json!({"urn": null})), 400, "urn is required"),
+        (with(json!({"urn": "table a"})), 400, "urn: "),
+        (
+            with(json!({"start": -1})),
+            400,
+            "start must not be negative",
+        ),
+        (with(json!({"count": 1001})), 400, "at most 1000"),
+        (
+            with(json!({"orFilters": degree("far")})),
+            400,
+            "'far' is no degree",
+        ),
+        (
+            with(json!({"query": "orders"})),
+            503,
+            "the query 'orders' needs search",
+        ),
+        (
+            with(json!({"orFilters": [{"and": [{"field": "platform", "values": ["x"]}]}]})),
+            503,
+            "the filter on platform needs search",
+        ),
+        (
+            with(json!({"lineageFlags": {"ignoreAsHops": [{"entityType": "DATA_JOB"}]}})),
+            400,
+            "ignoreAsHops",
+        ),
+    ] {
+        let (actual, message) = refusal(&app, input.clone()).await;
+        assert_eq!(actual, code, "{input}: {message}");
+        assert!(message.contains(reason), "{input}: {message}");
+    }
+    let nothing = json!({"urn": table("a"), "direction": "UPSTREAM", "query": "orders"});
+    assert_eq!(search(&app, nothing).await["total"], 0);
+    let input = json!({"urn": table("a"), "direction": "DOWNSTREAM", "scrollId": "page two"});
+    let reply = app.graphql_with(SCROLL, json!({ "input": input })).await;
+    assert_eq!(reply["errors"][0]["extensions"]["code"], 400, "{reply}");
+}
+
+#[tokio::test]
+async fn a_walk_that_ends_at_a_limit_says_so() {
+    let app = App::empty().await;
+    status(&app, "t0", false).await;
+    for number in 0..21 {
+        let (from, to) = (format!("t{number}"), format!("t{}", number + 1));
+        flow(&app, &[&from], &to).await;
+    }
+    let input = json!({"urn": table("t0"), "direction": "DOWNSTREAM", "count": 100});
+    let page = search(&app, input).await;
+    assert_eq!(
+        (&page["total"], &page["isPartial"]),
+        (&json!(20), &json!(true))
+    );
+    assert_eq!(page["searchResults"][19]["explored"], false);
+    let flags = json!({"entitiesExploredPerHopLimit": 0});
+    let input = json!({"urn": table("t0"), "direction": "DOWNSTREAM", "lineageFlags": flags});
+    assert_eq!(search(&app, input).await["total"], 0);
+}
