@@ -96,7 +96,7 @@ impl Entity {
                 continue;
             };
             search_values(*aspect, &value, &mut |field, value| {
-                entity.add(field, value)
+                entity.add(field, value);
             });
             match aspect.as_str() {
                 INSTITUTIONAL_MEMORY => entity.add_links(&value),
@@ -205,7 +205,7 @@ impl Entity {
     }
 
     fn rank(&self, name: &str) -> u64 {
-        let usage = (self.uses.max(0) as u64 + 1).ilog2() as u64 * 20;
+        let usage = u64::from((self.uses.max(0) as u64 + 1).ilog2()) * 20;
         let shortness = MAX_SHORTNESS_RANK.saturating_sub(name.len() as u64);
         u64::from(self.documented) * DOCUMENTED_RANK + usage.min(MAX_USAGE_RANK) + shortness
     }

@@ -4,6 +4,7 @@
 //! one field. Domains and containers form trees; what is above or below a value is looked up in the index itself, so
 //! it is of the same moment as the results.
 
+use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use docent_model::{Registry, Urn};
@@ -89,7 +90,7 @@ impl Filters<'_> {
             )));
         }
         let field = canonical(&criterion.field);
-        let values = self.values_of(&field, criterion);
+        let values = values_of(&field, criterion);
         match criterion.operator {
             Operator::Equal => Ok(self.equal(&field, &values)),
             Operator::Exists => Ok(self.exists(&field)),
@@ -118,10 +119,10 @@ impl Filters<'_> {
                     values.iter().any(|wanted| value.ends_with(wanted))
                 })
             }
-            Operator::Greater => self.compare(&field, &values, |order| order.is_gt()),
-            Operator::GreaterOrEqual => self.compare(&field, &values, |order| order.is_ge()),
-            Operator::Less => self.compare(&field, &values, |order| order.is_lt()),
-            Operator::LessOrEqual => self.compare(&field, &values, |order| order.is_le()),
+            Operator::Greater => self.compare(&field, &values, Ordering::is_gt),
+            Operator::GreaterOrEqual => self.compare(&field, &values, Ordering::is_ge),
+            Operator::Less => self.compare(&field, &values, Ordering::is_lt),
+            Operator::LessOrEqual => self.compare(&field, &values, Ordering::is_le),
             Operator::DescendantsIncluded => {
                 let below = self.below(&values)?;
                 Ok(self.equal(&field, &below))
@@ -135,26 +136,6 @@ impl Filters<'_> {
                 related.extend(self.above(&values)?);
                 Ok(self.equal(&field, &related))
             }
-        }
-    }
-
-    /// The values as they stand in the index.
-    fn values_of(&self, field: &str, criterion: &Criterion) -> Vec<String> {
-        let with_prefix = |prefix: &str, value: &String| {
-            if value.starts_with("urn:") {
-                value.clone()
-            } else {
-                format!("{prefix}{value}")
-            }
-        };
-        match (field, criterion.operator) {
-            // A platform may be named without its URN.
-            ("platform", Operator::Equal) => criterion
-                .values
-                .iter()
-                .map(|value| with_prefix("urn:li:dataPlatform:", value))
-                .collect(),
-            _ => criterion.values.clone(),
         }
     }
 
@@ -212,7 +193,7 @@ impl Filters<'_> {
         &self,
         field: &str,
         values: &[String],
-        test: impl Fn(std::cmp::Ordering) -> bool,
+        test: impl Fn(Ordering) -> bool,
     ) -> Result<Box<dyn Query>, SearchError> {
         let Some(bound) = values.first() else {
             return Ok(Box::new(EmptyQuery));
@@ -368,4 +349,24 @@ fn parent_field(urn: &str) -> Option<&'static str> {
 
 fn lower(values: &[String]) -> Vec<String> {
     values.iter().map(|value| value.to_lowercase()).collect()
+}
+
+/// The values as they stand in the index.
+fn values_of(field: &str, criterion: &Criterion) -> Vec<String> {
+    let with_prefix = |prefix: &str, value: &String| {
+        if value.starts_with("urn:") {
+            value.clone()
+        } else {
+            format!("{prefix}{value}")
+        }
+    };
+    match (field, criterion.operator) {
+        // A platform may be named without its URN.
+        ("platform", Operator::Equal) => criterion
+            .values
+            .iter()
+            .map(|value| with_prefix("urn:li:dataPlatform:", value))
+            .collect(),
+        _ => criterion.values.clone(),
+    }
 }

@@ -8,6 +8,11 @@
 //! What is indexed comes from the registry (`docent_model::searchable`). This crate must not know GraphQL or HTTP, nor who
 //! may see what: the caller's rights become part of the filter.
 
+#![expect(
+    clippy::cast_precision_loss,
+    reason = "scores are coarse; times in milliseconds and counts fit into 53 bits"
+)]
+
 mod analysis;
 mod collect;
 mod document;

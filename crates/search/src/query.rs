@@ -131,7 +131,7 @@ impl Translator<'_> {
         match term {
             language::Term::Word(word) => self.word(word, unfinished),
             language::Term::Prefix(prefix) => Ok(self.prefix(prefix)),
-            language::Term::Wildcard(pattern) => self.wildcard(pattern),
+            language::Term::Wildcard(pattern) => Ok(self.wildcard(pattern)),
             language::Term::Phrase(phrase) => Ok(self.phrase(phrase)),
             language::Term::Field { field, term } => self.field(field, term),
             language::Term::Group(query) => self.group(query, false),
@@ -302,7 +302,7 @@ impl Translator<'_> {
         ]))
     }
 
-    fn wildcard(&self, pattern: &str) -> Result<Box<dyn Query>, SearchError> {
+    fn wildcard(&self, pattern: &str) -> Box<dyn Query> {
         let mut regex = String::new();
         for character in fold(pattern).chars() {
             match character {
@@ -329,7 +329,7 @@ impl Translator<'_> {
                 ways.push(worth(Box::new(query), WORD + step));
             }
         }
-        Ok(Box::new(DisjunctionMaxQuery::new(ways)))
+        Box::new(DisjunctionMaxQuery::new(ways))
     }
 
     fn phrase(&self, phrase: &str) -> Box<dyn Query> {

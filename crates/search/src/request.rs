@@ -52,7 +52,7 @@ impl Filter {
 
     /// Adds a condition that must hold in any case.
     #[must_use]
-    pub fn and(mut self, criterion: Criterion) -> Self {
+    pub fn and(mut self, criterion: &Criterion) -> Self {
         if self.any.is_empty() {
             self.any.push(Vec::new());
         }
