@@ -3,6 +3,8 @@
 //! Shared by relationships ([`super::load`]) and search ([`super::plan`]); it must not know what an annotation
 //! says. A step is the name of a field or of a union's member, or `*` for the items of a list or the values of a map.
 
+use std::fmt;
+
 use super::load::{LoadError, meaning};
 
 /// Something that is still some steps away from its value.
@@ -40,7 +42,7 @@ pub(super) fn through<T: Copy>(annotations: &[Annotation<T>], step: &str) -> Vec
 /// Fails if an annotation has no way to go on.
 pub(super) fn no_dead_end<T: Target>(
     annotations: &[Annotation<T>],
-    place: &str,
+    place: impl fmt::Display,
     is_step: impl Fn(&str) -> bool,
 ) -> Result<(), LoadError> {
     for annotation in annotations {
@@ -50,7 +52,7 @@ pub(super) fn no_dead_end<T: Target>(
                 annotation.target.words(),
                 annotation.path
             );
-            return Err(meaning(place, problem));
+            return Err(meaning(place.to_string(), problem));
         }
     }
     Ok(())

@@ -8,6 +8,7 @@
 //! `fieldType`, add it to [`kind_of`].
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 
 use super::annotation::{Annotation, Target, no_dead_end, through};
 use super::load::{LoadError, meaning};
@@ -111,9 +112,9 @@ struct Place {
     is_urn: bool,
 }
 
-impl Place {
-    fn words(self) -> String {
-        format!("{}/{}", self.record, self.field)
+impl fmt::Display for Place {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/{}", self.record, self.field)
     }
 }
 
@@ -199,7 +200,7 @@ impl<'s> Planner<'s> {
                 )?)))
             }
             SourceType::Array(items) => {
-                no_dead_end(annotations, &place.words(), |step| step == "*")?;
+                no_dead_end(annotations, place, |step| step == "*")?;
                 self.each(items, annotations, place)
             }
             SourceType::Map(values) => {
@@ -211,7 +212,7 @@ impl<'s> Planner<'s> {
                     let name = self.field(annotation.target, SearchKind::Map, place)?;
                     return Ok(Some(Plan::Entries(name)));
                 }
-                no_dead_end(annotations, &place.words(), |step| step == "*")?;
+                no_dead_end(annotations, place, |step| step == "*")?;
                 self.each(values, annotations, place)
             }
             SourceType::Union(members) => self.union(members, annotations, place).map(Some),
@@ -235,7 +236,7 @@ impl<'s> Planner<'s> {
         annotations: &[Searched<'s>],
         place: Place,
     ) -> Result<Draft, LoadError> {
-        no_dead_end(annotations, &place.words(), |step| {
+        no_dead_end(annotations, place, |step| {
             members
                 .iter()
                 .any(|member| matches!(member, SourceType::Named(name) if *name == step))
@@ -303,7 +304,7 @@ impl<'s> Planner<'s> {
                 self.fields.insert(name, field);
             }
             Some(known) => merge(known, &field)
-                .map_err(|problem| meaning(place.words(), format!("{problem}; rename one")))?,
+                .map_err(|problem| meaning(place.to_string(), format!("{problem}; rename one")))?,
         }
         Ok(name)
     }
@@ -394,7 +395,7 @@ fn kind_of(
         Some("DOUBLE") => SearchKind::Double,
         Some(other) => {
             let problem = format!("has the unknown search fieldType {other}");
-            return Err(meaning(place.words(), problem));
+            return Err(meaning(place.to_string(), problem));
         }
     })
 }

@@ -351,6 +351,7 @@ fn records_that_annotate_the_same_name_share_a_field() {
     assert_eq!(field("entities").kind, SearchKind::Urn);
     // "Chart Type", "Type" and "Source" are one field; no record gives a label to the other.
     assert_eq!(field("type").filter_label, Some("Type"));
+    assert_eq!(field("customType").filter_label, Some("Custom Type"));
     assert_eq!(field("assertionType").filter_label, Some("Assertion Type"));
 }
 

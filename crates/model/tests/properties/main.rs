@@ -6,10 +6,12 @@
 )]
 
 mod generate;
+mod searches;
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
+use docent_model::searchable::{SearchValue, search_values};
 use docent_model::{AspectName, EntitySpec, Registry, Urn, derive};
 use generate::{Choices, Notes, Spoiler};
 use proptest::prelude::*;
@@ -78,13 +80,15 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn valid_aspects_are_accepted_unchanged_and_give_exactly_their_edges(numbers in choices()) {
+    fn valid_aspects_are_accepted_unchanged_and_give_exactly_their_edges_and_search_values(numbers in choices()) {
         for_every_aspect(&numbers, |kind, value, notes, _| {
             let (accepted, kept) = validate(kind, value.clone());
             prop_assert_eq!(accepted, Ok(false), "{}: {}", kind.aspect, value);
             prop_assert_eq!(&kept, &value);
             let derived = derived_edges(kind, &value);
             prop_assert_eq!(derived, notes.edges, "{}: {}", kind.aspect, value);
+            let expected = searches::expected(kind.aspect.as_str(), &value);
+            prop_assert_eq!(searched(kind, &value), expected, "{}: {}", kind.aspect, value);
             Ok(())
         })?;
     }
@@ -108,6 +112,7 @@ proptest! {
             prop_assert_eq!(&error.0, &place, "{}", error.1);
             prop_assert!(error.1.starts_with(&format!("{}: ", kind.aspect)), "{}", error.1);
             derived_edges(kind, &value);
+            searched(kind, &value);
             Ok(())
         })?;
     }
@@ -184,4 +189,19 @@ fn derived_edges(kind: Kind, value: &Value) -> BTreeSet<(String, String)> {
         .into_iter()
         .map(|edge| (edge.relationship.to_owned(), edge.destination.to_string()))
         .collect()
+}
+
+/// The search fields and their values, printed as JSON prints them.
+fn searched(kind: Kind, value: &Value) -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    search_values(kind.aspect, value, &mut |field, value| {
+        let value = match value {
+            SearchValue::Text(text) => Value::from(text.as_ref()),
+            SearchValue::Flag(flag) => Value::from(flag),
+            SearchValue::Number(number) => Value::from(number),
+            SearchValue::Real(number) => Value::from(number),
+        };
+        all.push((field.name.to_owned(), value.to_string()));
+    });
+    all
 }
