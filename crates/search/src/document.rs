@@ -23,6 +23,9 @@ pub(crate) const HAS_DESCRIPTION: &str = "hasDescription";
 pub(crate) const ENTITY_NAME: &str = "_entityName";
 pub(crate) const URN: &str = "urn";
 const NAME: &str = "name";
+/// The registry gives the steps of a path one by one; people filter by the whole.
+const BROWSE_PATH: &str = "browsePathV2";
+const BROWSE_STEP: char = '␟';
 
 /// A rank is at most this.
 pub(crate) const MAX_RANK: u64 = 1000;
@@ -78,6 +81,8 @@ pub(crate) struct Entity {
     removed: bool,
     documented: bool,
     uses: i64,
+    /// All steps of the browse path, each behind a [`BROWSE_STEP`].
+    browse_path: String,
 }
 
 impl Entity {
@@ -89,6 +94,7 @@ impl Entity {
             removed: false,
             documented: false,
             uses: 0,
+            browse_path: String::new(),
         };
         for (aspect, row) in rows {
             let Ok(value) = serde_json::from_str::<Value>(&row.metadata) else {
@@ -106,6 +112,10 @@ impl Entity {
                 }
                 _ => {}
             }
+        }
+        if !entity.browse_path.is_empty() {
+            let path = std::mem::take(&mut entity.browse_path);
+            entity.add_keyword(BROWSE_PATH, OwnedValue::Str(cut(&path).to_owned()));
         }
         entity.present.sort_unstable();
         entity.present.dedup();
@@ -150,6 +160,13 @@ impl Entity {
             SearchValue::Number(number) => OwnedValue::I64(number),
             SearchValue::Real(number) => OwnedValue::F64(number),
         };
+        if field.name == BROWSE_PATH
+            && let OwnedValue::Str(step) = &keyword
+        {
+            self.browse_path.push(BROWSE_STEP);
+            self.browse_path.push_str(step);
+            return;
+        }
         // Whatever an entity's names are called, people filter by `name`.
         if class == Some(Class::Name) && field.name != NAME {
             self.add_keyword(NAME, keyword.clone());

@@ -45,8 +45,11 @@ async fn run(settings: Settings) -> Result<()> {
     })?;
     let address = listener.local_addr().context("no local address")?;
     let store = engine::open(&settings.store, Use::Server)?;
-    let search = Search::in_directory(Arc::clone(&store), &settings.search_index);
-    let catalog = Catalog::new(store, Arc::new(SystemClock)).with_search(search.clone());
+    let search = Arc::new(Search::in_directory(
+        Arc::clone(&store),
+        &settings.search_index,
+    ));
+    let catalog = Catalog::new(store, Arc::new(SystemClock)).with_search(Arc::clone(&search));
     let engine = Engine::docent().context("the built-in GraphQL schema is not right")?;
     let token = if settings.demo {
         Some(demo::prepare(&catalog).await?)
