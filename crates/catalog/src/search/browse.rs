@@ -146,7 +146,7 @@ fn grouped(prefix: &str, paths: impl Iterator<Item = FacetValue>) -> Below {
             leads_on,
         })
         .collect();
-    groups.sort_by(|one, other| other.entities.cmp(&one.entities));
+    groups.sort_by_key(|group| std::cmp::Reverse(group.entities));
     Below { groups, entities }
 }
 
