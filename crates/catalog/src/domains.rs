@@ -2,17 +2,14 @@
 
 use docent_model::aspects::{AuditStamp, DomainProperties, Domains, Other};
 use docent_model::{AspectName, EntitySpec, Registry, Urn};
-use docent_store::{Page, PlacedEntity};
+use docent_store::Page;
 use serde_json::{Map, Value, json};
 
 use crate::proposal::{Proposal, Requirement};
-use crate::{Caller, Catalog, Change, Error};
+use crate::{Caller, Catalog, Change, Error, search};
 
 /// How deep domains may be nested.
 pub const MAX_DEPTH: usize = 50;
-
-/// How many domains below one parent are looked through for a name.
-const MAX_SIBLINGS: usize = 10_000;
 
 /// A domain to be created.
 #[derive(Debug, Clone, Default)]
@@ -222,34 +219,52 @@ impl Catalog {
         Ok(())
     }
 
-    /// The domains directly below `parent`, or at the root, newest first. With a query: those whose name
-    /// contains it, in any case.
+    /// The domains directly below `parent`, or at the root, newest first. With a query: those that it finds.
     pub async fn list_domains(
         &self,
-        _caller: &Caller,
+        caller: &Caller,
         parent: Option<&Urn>,
         query: Option<&str>,
         start: usize,
         count: usize,
-    ) -> Result<Page<PlacedEntity>, Error> {
+    ) -> Result<Page<Urn>, Error> {
         let query = query
             .map(str::trim)
             .filter(|query| !matches!(*query, "" | "*"));
-        let Some(query) = query.map(str::to_lowercase) else {
-            return Ok(self
+        let Some(query) = query else {
+            let page = self
                 .store()
                 .placements_list("domain", parent, start, count)
-                .await?);
+                .await?;
+            return Ok(Page {
+                total: page.total,
+                items: page.items.into_iter().map(|domain| domain.urn).collect(),
+            });
         };
-        let all = self
-            .store()
-            .placements_list("domain", parent, 0, MAX_SIBLINGS)
-            .await?;
-        let mut matching = all.items;
-        matching.retain(|domain| domain.name.to_lowercase().contains(&query));
+        let placed = match parent {
+            Some(parent) => search::Criterion::equal("parentDomain", parent.as_str()),
+            None => search::Criterion {
+                field: "parentDomain".to_owned(),
+                values: Vec::new(),
+                operator: search::Operator::Exists,
+                negated: true,
+            },
+        };
+        let request = search::Request {
+            types: vec!["domain".to_owned()],
+            query: query.to_owned(),
+            filter: search::Filter::all(vec![placed]),
+            sort: vec![search::Sort {
+                field: "createdTime".to_owned(),
+                descending: true,
+            }],
+            page: search::Page::From { start, count },
+            ..search::Request::default()
+        };
+        let found = self.search(caller, &request).await?;
         Ok(Page {
-            total: matching.len(),
-            items: matching.into_iter().skip(start).take(count).collect(),
+            total: found.total,
+            items: found.hits.into_iter().map(|hit| hit.urn).collect(),
         })
     }
 

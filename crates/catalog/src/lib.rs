@@ -1,6 +1,7 @@
 //! The use cases of Docent: everything that people and programs can do, without the way they ask for it.
 //!
-//! Reads go to the store as they are ([`read`]), or follow the flow of data ([`lineage`]). Every change, whatever door it came through, becomes a list
+//! Reads go to the store as they are ([`read`]) or follow the flow of data ([`lineage`]), searches go to the index
+//! ([`search`]). Every change, whatever door it came through, becomes a list
 //! of [`Proposal`]s for [`Catalog::apply`], the only function that writes. The other modules turn the input of
 //! one use case into proposals: [`descriptions`], [`datasets`], [`domains`], [`links`], [`names`], [`tokens`].
 //!
@@ -24,11 +25,13 @@ pub mod links;
 pub mod names;
 mod proposal;
 pub mod read;
+pub mod search;
 pub mod tokens;
 
 use std::sync::Arc;
 
 use docent_model::{Clock, EpochMillis};
+use docent_search::Search;
 use docent_store::Store;
 
 pub use apply::Applied;
@@ -42,6 +45,7 @@ pub use proposal::{Change, Proposal, Requirement};
 #[derive(Debug, Clone)]
 pub struct Catalog {
     inner: Arc<Inner>,
+    search: Option<Arc<Search>>,
 }
 
 #[derive(Debug)]
@@ -59,6 +63,7 @@ impl Catalog {
                 clock,
                 known_tokens: tokens::KnownTokens::default(),
             }),
+            search: None,
         }
     }
 

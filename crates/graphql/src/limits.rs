@@ -1,7 +1,8 @@
 //! How much one operation may ask for, and how much executing it may take.
 //!
 //! Depth is the number of fields inside of each other. Complexity is the number of selected fields, fragments
-//! counted where they are spread, plus the length of every list that is given as an argument named `input`.
+//! counted where they are spread, plus the length of every list that is given as an argument named `input`, plus twice the
+//! `count` of an `input` whose results are selected with the large fragment of DataHub's own pages ([`RESULT_FRAGMENT`]).
 //! `__typename` is free, as clients add it everywhere. Questions about the schema count like all others, and by what
 //! they make of the schema besides (`introspect::weight`).
 
@@ -13,6 +14,9 @@ use apollo_compiler::executable::{Field, FragmentMap, Selection, SelectionSet};
 use crate::document::Conditions;
 use crate::error::{Classification, RequestError};
 use crate::input::{Variable, VariableValues};
+
+/// A fragment by this name on the entities of search results reads nearly all there is of each.
+const RESULT_FRAGMENT: &str = "searchResultFields";
 
 /// The largest operation that is executed.
 #[derive(Debug, Clone, Copy)]
@@ -92,6 +96,23 @@ pub(crate) struct Cost {
     complexity: u64,
     /// How often the length of each variable counts.
     lists: Vec<u64>,
+    /// How often twice the number that each variable is, or has as its `count`, counts.
+    counts: Vec<u64>,
+}
+
+/// What a page of so many results costs besides its fields.
+fn page_weight(count: u64) -> u64 {
+    if count > 1 {
+        count.saturating_mul(2)
+    } else {
+        0
+    }
+}
+
+/// The size of page that a variable asks for: as a number, or as the `count` of an input.
+fn asked_count(value: &serde_json::Value) -> u64 {
+    let number = value.get("count").unwrap_or(value);
+    number.as_u64().unwrap_or(0)
 }
 
 impl Cost {
@@ -100,6 +121,12 @@ impl Cost {
         for (times, value) in self.lists.iter().zip(values) {
             if let Some(serde_json::Value::Array(items)) = value {
                 complexity = complexity.saturating_add(times.saturating_mul(items.len() as u64));
+            }
+        }
+        for (times, value) in self.counts.iter().zip(values) {
+            if let Some(value) = value {
+                let weight = page_weight(asked_count(value));
+                complexity = complexity.saturating_add(times.saturating_mul(weight));
             }
         }
         Exceeded::check("query complexity", complexity, limits.complexity)?;
@@ -113,6 +140,9 @@ impl Cost {
         for (times, more) in self.lists.iter_mut().zip(&other.lists) {
             *times = times.saturating_add(*more);
         }
+        for (times, more) in self.counts.iter_mut().zip(&other.counts) {
+            *times = times.saturating_add(*more);
+        }
     }
 }
 
@@ -122,6 +152,8 @@ pub(crate) struct Counter<'d> {
     conditions: Conditions<'d>,
     variables: &'d [Variable],
     known: HashMap<&'d str, Cost>,
+    /// Whether a fragment spreads [`RESULT_FRAGMENT`] at the end of the path of results that is so long.
+    large: HashMap<(&'d str, usize), bool>,
 }
 
 impl<'d> Counter<'d> {
@@ -135,6 +167,7 @@ impl<'d> Counter<'d> {
             conditions,
             variables,
             known: HashMap::new(),
+            large: HashMap::new(),
         }
     }
 
@@ -151,6 +184,7 @@ impl<'d> Counter<'d> {
                         cost.depth += 1;
                         cost.complexity = cost.complexity.saturating_add(1);
                         self.count_list(field, &mut cost);
+                        self.count_page(field, &mut cost);
                         total.add(&cost);
                     }
                 }
@@ -190,11 +224,7 @@ impl<'d> Counter<'d> {
                 cost.complexity = cost.complexity.saturating_add(items.len() as u64);
             }
             Literal::Variable(name) => {
-                let index = self
-                    .variables
-                    .iter()
-                    .position(|known| *known.name == **name);
-                if let Some(times) = index.and_then(|index| cost.lists.get_mut(index)) {
+                if let Some(times) = self.variable(name).and_then(|at| cost.lists.get_mut(at)) {
                     *times = times.saturating_add(1);
                 }
             }
@@ -202,11 +232,86 @@ impl<'d> Counter<'d> {
         }
     }
 
+    /// A page of results of which nearly everything is read.
+    fn count_page(&mut self, field: &'d Field, cost: &mut Cost) {
+        let Some(input) = field.specified_argument_by_name("input") else {
+            return;
+        };
+        if !self.reads_everything(&field.selection_set, &["searchResults", "entity"]) {
+            return;
+        }
+        let count = match &**input {
+            Literal::Object(members) => members
+                .iter()
+                .find(|(name, _)| name == "count")
+                .map(|(_, value)| value),
+            _ => Some(input),
+        };
+        match count.map(|count| &**count) {
+            Some(Literal::Variable(name)) => {
+                if let Some(times) = self.variable(name).and_then(|at| cost.counts.get_mut(at)) {
+                    *times = times.saturating_add(1);
+                }
+            }
+            Some(Literal::Int(number)) => {
+                let count = number.as_str().parse().unwrap_or(0);
+                cost.complexity = cost.complexity.saturating_add(page_weight(count));
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether the large fragment is spread at a path of fields. Fragments on the way are looked through, each once for
+    /// each end of the path.
+    fn reads_everything(&mut self, set: &'d SelectionSet, path: &[&str]) -> bool {
+        for selection in &set.selections {
+            if !self.conditions.include(selection.directives()) {
+                continue;
+            }
+            let found = match (selection, path.split_first()) {
+                (Selection::Field(field), Some((first, rest))) => {
+                    field.name == *first && self.reads_everything(&field.selection_set, rest)
+                }
+                (Selection::Field(_), None) => false,
+                (Selection::InlineFragment(fragment), _) => {
+                    self.reads_everything(&fragment.selection_set, path)
+                }
+                (Selection::FragmentSpread(spread), None) => {
+                    spread.fragment_name == RESULT_FRAGMENT
+                }
+                (Selection::FragmentSpread(spread), Some(_)) => {
+                    self.fragment_reads_everything(spread.fragment_name.as_str(), path)
+                }
+            };
+            if found {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn fragment_reads_everything(&mut self, name: &'d str, path: &[&str]) -> bool {
+        let key = (name, path.len());
+        if let Some(known) = self.large.get(&key) {
+            return *known;
+        }
+        let fragment = self.fragments.get(name);
+        let found =
+            fragment.is_some_and(|fragment| self.reads_everything(&fragment.selection_set, path));
+        self.large.insert(key, found);
+        found
+    }
+
+    fn variable(&self, name: &str) -> Option<usize> {
+        self.variables.iter().position(|known| *known.name == *name)
+    }
+
     fn nothing(&self) -> Cost {
         Cost {
             depth: 0,
             complexity: 0,
             lists: vec![0; self.variables.len()],
+            counts: vec![0; self.variables.len()],
         }
     }
 }

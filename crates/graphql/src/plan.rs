@@ -272,6 +272,23 @@ impl<'c> Compiler<'c> {
 }
 
 impl Selection {
+    /// Whether a field is selected, by its names from the outside in. What an interface or union turns out to be is
+    /// not known yet, so there the answer is yes.
+    pub(crate) fn contains(&self, path: &[&str]) -> bool {
+        let Some((first, rest)) = path.split_first() else {
+            return true;
+        };
+        match self {
+            Self::Leaf => false,
+            Self::Abstract(_) => true,
+            Self::Object(plan) => plan
+                .fields
+                .iter()
+                .filter_map(FieldPlan::value)
+                .any(|value| value.field.name == *first && value.selection.contains(rest)),
+        }
+    }
+
     fn reaches(&self) -> bool {
         match self {
             Self::Leaf => false,

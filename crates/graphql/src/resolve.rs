@@ -18,6 +18,8 @@ use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::plan::Selection;
+
 /// What every resolver may use: the catalog, and who asks.
 #[derive(Debug, Clone)]
 pub struct Context {
@@ -36,17 +38,31 @@ impl Context {
 #[derive(Debug, Clone, Default)]
 pub struct Args<'a> {
     items: Vec<(&'a str, Cow<'a, Value>)>,
+    selection: Option<&'a Selection>,
 }
 
 impl<'a> Args<'a> {
     pub(crate) fn with_capacity(capacity: usize) -> Self {
         Self {
             items: Vec::with_capacity(capacity),
+            selection: None,
         }
     }
 
     pub(crate) fn push(&mut self, name: &'a str, value: Cow<'a, Value>) {
         self.items.push((name, value));
+    }
+
+    pub(crate) fn with_selection(mut self, selection: &'a Selection) -> Self {
+        self.selection = Some(selection);
+        self
+    }
+
+    /// Whether the reply has this field of the result, by its names from the outside in. For what is dear to compute
+    /// and rarely wanted; everything else is simply returned. Where it cannot be told, the answer is yes.
+    pub fn selects(&self, path: &[&str]) -> bool {
+        self.selection
+            .is_none_or(|selection| selection.contains(path))
     }
 
     pub fn get(&self, name: &str) -> Option<&Value> {

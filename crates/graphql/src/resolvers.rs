@@ -11,6 +11,7 @@ mod metadata;
 mod ownership;
 mod queries;
 mod relationships;
+mod search;
 
 use crate::Resolvers;
 
@@ -28,6 +29,17 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .query("me", queries::me)
         .query("listAccessTokens", queries::list_access_tokens)
         .query("getAccessTokenMetadata", queries::get_access_token_metadata)
+        .query("search", search::search)
+        .query("searchAcrossEntities", search::search_across_entities)
+        .query("scrollAcrossEntities", search::scroll_across_entities)
+        .query("aggregateAcrossEntities", search::aggregate_across_entities)
+        .query("autoComplete", search::complete::auto_complete)
+        .query(
+            "autoCompleteForMultiple",
+            search::complete::auto_complete_for_multiple,
+        )
+        .query("browseV2", search::browse::browse_v2)
+        .query("getQuickFilters", search::browse::get_quick_filters)
         .computed("browsePaths", entities::browse_paths)
         .computed("entityPrivileges", entities::entity_privileges)
         .computed("isNativeUser", entities::is_native_user)
@@ -44,4 +56,6 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .entity_field("lineage", lineage::neighbours)
         .query("searchAcrossLineage", lineage::search_across_lineage)
         .query("scrollAcrossLineage", lineage::scroll_across_lineage)
+        .entity_field("domainEntities", search::members::domain_entities)
+        .entity_field("containerEntities", search::members::container_entities)
 }

@@ -5,6 +5,7 @@
 //!
 //! - [`graphql`]: `POST /api/graphql`
 //! - [`restli`]: the REST calls of DataHub's ingestion clients
+//! - [`openapi`]: the calls of its OpenAPI
 //! - [`status`]: health and configuration, the only routes that need no token
 //! - [`auth`]: from a request to the caller
 //! - [`server`]: connections, limits, shutdown
@@ -15,7 +16,9 @@
 pub mod auth;
 mod body;
 mod error;
+mod filter;
 mod graphql;
+mod openapi;
 mod query;
 mod restli;
 pub mod server;
@@ -82,6 +85,12 @@ pub fn router(state: AppState) -> Router {
         .route("/entitiesV2/{*urn}", get(restli::entities::read))
         .route("/entities", entities())
         .route("/entities/", entities())
+        .route("/openapi/v3/entity/scroll", post(openapi::entities::scroll))
+        .route("/openapi/v3/entity/{type}", get(openapi::entities::list))
+        .route(
+            "/openapi/v3/relationship/scroll",
+            post(openapi::relationships::scroll),
+        )
         .route("/config", get(status::config))
         .route("/health", get(status::health))
         .route("/health/live", get(status::live))

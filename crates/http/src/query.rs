@@ -24,3 +24,49 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Query<T> {
             })
     }
 }
+
+/// A query string in which names may be repeated: `types=a&types=b`, or `types=a,b`.
+#[derive(Debug)]
+pub(crate) struct Parameters(Vec<(String, String)>);
+
+impl Parameters {
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        let mut pairs = self.0.iter();
+        let found = pairs.find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// All values of a name; clients write `name`, `name[]` or one list with commas.
+    pub(crate) fn all(&self, name: &str) -> Vec<String> {
+        self.0
+            .iter()
+            .filter(|(known, _)| known.strip_suffix("[]").unwrap_or(known) == name)
+            .flat_map(|(_, value)| value.split(','))
+            .filter(|value| !value.is_empty())
+            .map(str::to_owned)
+            .collect()
+    }
+
+    pub(crate) fn flag(&self, name: &str) -> bool {
+        self.get(name)
+            .is_some_and(|value| value.eq_ignore_ascii_case("true"))
+    }
+
+    pub(crate) fn number(&self, name: &str) -> Result<Option<i64>, Refusal> {
+        let parse = |text: &str| {
+            text.parse().map_err(|_| {
+                Refusal::bad_request(format!("{name} is '{text}', which is no number"))
+            })
+        };
+        self.get(name).map(parse).transpose()
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Parameters {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
+        let Query(pairs) = Query::from_request_parts(parts, state).await?;
+        Ok(Self(pairs))
+    }
+}

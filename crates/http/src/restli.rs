@@ -3,6 +3,7 @@
 pub(crate) mod aspects;
 pub(crate) mod entities;
 pub(crate) mod proposals;
+mod search;
 
 use axum::http::Uri;
 use axum::response::{IntoResponse, Response};

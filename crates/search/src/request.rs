@@ -52,12 +52,15 @@ impl Filter {
 
     /// Adds a condition that must hold in any case.
     #[must_use]
-    pub fn and(mut self, criterion: &Criterion) -> Self {
+    pub fn and(mut self, criterion: Criterion) -> Self {
         if self.any.is_empty() {
             self.any.push(Vec::new());
         }
-        for alternative in &mut self.any {
-            alternative.push(criterion.clone());
+        if let Some((last, others)) = self.any.split_last_mut() {
+            for alternative in others {
+                alternative.push(criterion.clone());
+            }
+            last.push(criterion);
         }
         self
     }

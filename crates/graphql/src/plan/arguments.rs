@@ -96,7 +96,8 @@ impl Compiler<'_> {
         plan: &'a ValuePlan,
         values: &'a VariableValues,
     ) -> Result<Args<'a>, String> {
-        let mut arguments = Args::with_capacity(plan.arguments.len());
+        let mut arguments =
+            Args::with_capacity(plan.arguments.len()).with_selection(&plan.selection);
         for ArgumentPlan { name, value } in &plan.arguments {
             let fail = |message: &str| format!("argument '{name}': {message}");
             let value = match value {

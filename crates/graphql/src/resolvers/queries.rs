@@ -84,8 +84,7 @@ pub(super) async fn list_domains(context: &Context, arguments: Args<'_>) -> Resu
             count,
         )
         .await?;
-    let domains: Vec<&Urn> = page.items.iter().map(|domain| &domain.urn).collect();
-    Ok(json!({"start": start, "count": count, "total": page.total, "domains": domains}))
+    Ok(json!({"start": start, "count": count, "total": page.total, "domains": page.items}))
 }
 
 pub(super) async fn me(context: &Context, _: Args<'_>) -> Result<Value, Error> {

@@ -63,7 +63,7 @@ pub(crate) enum Piece {
 }
 
 /// A text argument of a directive.
-pub(super) fn text<'a>(directive: Option<&'a Node<Directive>>, argument: &str) -> Option<&'a str> {
+pub(crate) fn text<'a>(directive: Option<&'a Node<Directive>>, argument: &str) -> Option<&'a str> {
     directive?.specified_argument_by_name(argument)?.as_str()
 }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::{Action, json as reply, parse_aspect, parse_urn, raw, urn_in_path};
+use super::{Action, json as reply, parse_aspect, parse_urn, raw, search, urn_in_path};
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
@@ -134,11 +134,14 @@ pub(crate) async fn act(
 ) -> Result<Response, Refusal> {
     match action.as_deref() {
         Some("delete") => delete(&state, &caller, &bytes).await,
+        Some("search") => search::search(&state, &caller, &bytes).await,
+        Some("autocomplete") => search::autocomplete(&state, &caller, &bytes).await,
+        Some("browse") => search::browse(&state, &caller, &bytes).await,
         Some(other) => Err(Refusal::bad_request(format!(
-            "/entities has no action '{other}'; it has 'delete'"
+            "/entities has no action '{other}'; it has 'search', 'autocomplete', 'browse' and 'delete'"
         ))),
         None => Err(Refusal::bad_request(
-            "say what to do: POST /entities?action=delete",
+            "say what to do: POST /entities?action=search",
         )),
     }
 }

@@ -10,6 +10,8 @@ use docent_catalog::{Caller, Catalog};
 use docent_graphql::Engine;
 use docent_http::{AppState, AuthMode};
 use docent_model::{FixedClock, Urn};
+use docent_search::Search;
+use docent_store::Store;
 use docent_store_sqlite::{OpenOptions, SqliteStore};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
@@ -40,7 +42,9 @@ impl App {
         let store =
             SqliteStore::open(&directory.path().join("docent.db"), OpenOptions::default()).unwrap();
         let clock = Arc::new(FixedClock::at(NOW_MS));
-        let catalog = Catalog::new(Arc::new(store), clock.clone());
+        let store: Arc<dyn Store> = Arc::new(store);
+        let search = Search::in_memory(Arc::clone(&store));
+        let catalog = Catalog::new(store, clock.clone()).with_search(Arc::new(search));
         let engine = Engine::docent().unwrap();
         let router = docent_http::router(AppState::new(catalog.clone(), engine, auth));
         let token = new_token(&catalog, Some(86_400_000)).await;

@@ -1,0 +1,199 @@
+//! Finding entities.
+//!
+//! The index itself is another crate; here stands what every door must agree on: how large a page may be, what a filter
+//! means (`filter`), and that entities which are removed are left out unless somebody asks for them. Browsing the
+//! tree of paths is a search too ([`browse`]).
+//!
+//! The caller is taken although everybody sees everything today: rights will become part of the filter, here.
+//!
+//! To add a kind of search: a function here that builds a [`Request`] and calls [`Catalog::search`].
+
+pub mod browse;
+mod filter;
+
+use std::sync::Arc;
+
+use docent_model::Registry;
+use docent_search::{Search, SearchError};
+
+use crate::{Caller, Catalog, Error};
+
+pub use docent_search::{
+    Completions, Criterion, DEFAULT_TYPES, Facet, FacetValue, Facets, Filter, Found, Hit, Match,
+    Operator, Page, Request, Sort,
+};
+pub use filter::criterion;
+
+/// Between two names of a field, and between two values: a pair that is filtered by or counted as one.
+pub const PAIR: char = '␞';
+
+/// The largest page by number.
+pub const MAX_COUNT: usize = 1000;
+/// The largest page of a scroll: what clients that read everything ask for.
+pub const MAX_SCROLL_COUNT: usize = 10_000;
+/// How deep a page by number may lie: the index has to look at all results before it.
+pub const MAX_DEPTH: usize = 10_000;
+/// The most values that a facet lists.
+pub const MAX_FACET_VALUES: usize = 10_000;
+/// More names are not typed ahead at once.
+pub const MAX_COMPLETIONS: usize = 100;
+
+impl Catalog {
+    /// The same catalog with something to search in. Without one, every search is answered with
+    /// [`Error::Unavailable`].
+    #[must_use]
+    pub fn with_search(mut self, search: Arc<Search>) -> Self {
+        self.search = Some(search);
+        self
+    }
+
+    /// The entities that match, from an index that has every change that is committed now. Entities that are
+    /// removed are left out, unless the request includes them or its filter speaks of `removed` itself.
+    pub async fn search(&self, _caller: &Caller, request: &Request) -> Result<Found, Error> {
+        check_types(&request.types)?;
+        check_page(&request.page)?;
+        let mut request = request.clone();
+        filter::prepare(&mut request.filter, &mut request.include_removed)?;
+        Ok(self.index()?.search(&request).await?)
+    }
+
+    /// Names that begin with what was typed, best first.
+    pub async fn complete(
+        &self,
+        _caller: &Caller,
+        types: &[String],
+        text: &str,
+        filter: &Filter,
+        limit: usize,
+    ) -> Result<Completions, Error> {
+        check_types(types)?;
+        if text.trim().is_empty() {
+            return Err(Error::invalid(
+                "'query' parameter can not be null or empty: send what was typed so far",
+            ));
+        }
+        if limit > MAX_COMPLETIONS {
+            return Err(Error::Invalid(format!(
+                "limit is {limit}: at most {MAX_COMPLETIONS} names are given at once"
+            )));
+        }
+        let mut filter = filter.clone();
+        let mut include_removed = false;
+        filter::prepare(&mut filter, &mut include_removed)?;
+        if !include_removed {
+            filter = filter.and(filter::removed(false));
+        }
+        Ok(self.index()?.complete(types, text, &filter, limit).await?)
+    }
+
+    fn index(&self) -> Result<&Search, Error> {
+        self.search.as_deref().ok_or_else(|| {
+            Error::Unavailable("search is off: this server was started without an index".to_owned())
+        })
+    }
+}
+
+/// A page by number, as clients ask for it.
+pub fn page(start: Option<i64>, count: Option<i64>, default_count: usize) -> Result<Page, Error> {
+    Ok(Page::From {
+        start: whole("start", start, 0)?,
+        count: whole("count", count, default_count)?,
+    })
+}
+
+/// A page of a scroll, as clients ask for it.
+pub fn scroll_page(
+    mark: Option<String>,
+    count: Option<i64>,
+    default_count: usize,
+) -> Result<Page, Error> {
+    Ok(Page::After {
+        mark,
+        count: whole("count", count, default_count)?,
+    })
+}
+
+/// A number that clients may leave out, and that is not negative.
+pub fn whole(name: &str, value: Option<i64>, default: usize) -> Result<usize, Error> {
+    value.map_or(Ok(default), |value| {
+        usize::try_from(value)
+            .map_err(|_| Error::Invalid(format!("{name} must not be negative: {value}")))
+    })
+}
+
+fn check_page(page: &Page) -> Result<(), Error> {
+    let (count, most, more) = match page {
+        Page::From { count, .. } => (*count, MAX_COUNT, "start for the next page"),
+        Page::After { count, .. } => (*count, MAX_SCROLL_COUNT, "the scroll id for the next page"),
+    };
+    if count > most {
+        return Err(Error::Invalid(format!(
+            "count is {count}: at most {most} are given at once, use {more}"
+        )));
+    }
+    if let Page::From { start, count } = page
+        && start.saturating_add(*count) > MAX_DEPTH
+    {
+        return Err(Error::Invalid(format!(
+            "start {start} and count {count} reach behind the first {MAX_DEPTH} results: \
+             use scrollAcrossEntities to read them all"
+        )));
+    }
+    Ok(())
+}
+
+fn check_types(types: &[String]) -> Result<(), Error> {
+    let unknown = types
+        .iter()
+        .find(|name| Registry::get().entity(name).is_none());
+    match unknown {
+        Some(name) => Err(Error::Invalid(format!(
+            "there is no entity type called '{name}' in the registry"
+        ))),
+        None => Ok(()),
+    }
+}
+
+impl From<SearchError> for Error {
+    fn from(error: SearchError) -> Self {
+        match error {
+            SearchError::Invalid(message) => Self::Invalid(message),
+            SearchError::Building { .. } => Self::Unavailable(error.to_string()),
+            SearchError::Store(error) => error.into(),
+            SearchError::Index(ref source) => {
+                tracing::error!(error = ?source, "a search failed: {source}");
+                Self::Unavailable(
+                    "the search index could not be read; the server's log has the details, try again in a moment"
+                        .to_owned(),
+                )
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_that_are_too_large_too_deep_or_negative_are_refused_with_what_to_do() {
+        let refused = |page: Result<Page, Error>| {
+            let error = page.and_then(|page| check_page(&page)).unwrap_err();
+            assert_eq!(error.code().number, 400);
+            error.to_string()
+        };
+        assert!(refused(page(Some(-1), None, 10)).contains("start must not be negative: -1"));
+        assert!(refused(page(None, Some(-5), 10)).contains("count must not be negative: -5"));
+        assert!(refused(page(None, Some(1001), 10)).contains("at most 1000"));
+        assert!(refused(page(Some(9_991), None, 10)).contains("scrollAcrossEntities"));
+        assert!(refused(scroll_page(None, Some(10_001), 10)).contains("at most 10000"));
+        for fits in [
+            page(Some(9_990), None, 10),
+            page(None, Some(0), 10),
+            page(None, Some(1000), 10),
+            scroll_page(None, Some(5000), 10),
+        ] {
+            check_page(&fits.unwrap()).unwrap();
+        }
+    }
+}

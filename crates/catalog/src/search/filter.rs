@@ -1,0 +1,281 @@
+//! What a filter means, whoever sends it.
+//!
+//! - Operators have DataHub's names.
+//! - A field may be a pair, `_entityType␞typeNames`, with pairs as values: both must hold together.
+//! - An entity without a status is not removed, so `removed` is compared with true only.
+
+use super::{Criterion, Filter, Operator, PAIR};
+use crate::Error;
+
+/// Pairs make more alternatives out of one; a filter that grows beyond this is a mistake.
+const MAX_ALTERNATIVES: usize = 1000;
+
+/// A condition as clients write it: the operator by its name, equality when there is none.
+pub fn criterion(
+    field: String,
+    values: Vec<String>,
+    condition: Option<&str>,
+    negated: bool,
+) -> Result<Criterion, Error> {
+    let (operator, negated) = match condition.unwrap_or("EQUAL") {
+        "EQUAL" | "IN" => (Operator::Equal, negated),
+        "IEQUAL" => (Operator::EqualIgnoringCase, negated),
+        "CONTAIN" => (Operator::Contains, negated),
+        "START_WITH" => (Operator::StartsWith, negated),
+        "END_WITH" => (Operator::EndsWith, negated),
+        "EXISTS" => (Operator::Exists, negated),
+        "IS_NULL" => (Operator::Exists, !negated),
+        "GREATER_THAN" => (Operator::Greater, negated),
+        "GREATER_THAN_OR_EQUAL_TO" => (Operator::GreaterOrEqual, negated),
+        "LESS_THAN" => (Operator::Less, negated),
+        "LESS_THAN_OR_EQUAL_TO" => (Operator::LessOrEqual, negated),
+        "DESCENDANTS_INCL" => (Operator::DescendantsIncluded, negated),
+        "ANCESTORS_INCL" => (Operator::AncestorsIncluded, negated),
+        "RELATED_INCL" => (Operator::RelatedIncluded, negated),
+        other => {
+            return Err(Error::Invalid(format!(
+                "the filter on {field} has the condition '{other}', which there is none of: use EQUAL, IEQUAL, IN, \
+                 CONTAIN, START_WITH, END_WITH, EXISTS, GREATER_THAN, LESS_THAN or DESCENDANTS_INCL"
+            )));
+        }
+    };
+    Ok(Criterion {
+        field,
+        values,
+        operator,
+        negated,
+    })
+}
+
+/// The condition that an entity is removed, or that it is not.
+pub(super) fn removed(removed: bool) -> Criterion {
+    Criterion {
+        negated: !removed,
+        ..Criterion::equal("removed", "true")
+    }
+}
+
+/// Resolves pairs, and what the filter says about removed entities. If it says anything, that stands in the place of
+/// leaving them out; alternatives that do not speak of it still leave them out.
+pub(super) fn prepare(filter: &mut Filter, include_removed: &mut bool) -> Result<(), Error> {
+    let mut any = Vec::with_capacity(filter.any.len());
+    for alternative in std::mem::take(&mut filter.any) {
+        any.extend(without_pairs(alternative)?);
+        if any.len() > MAX_ALTERNATIVES {
+            return Err(too_many());
+        }
+    }
+    let speaks = any.iter().flatten().any(is_about_removal);
+    if speaks {
+        for alternative in &mut any {
+            let said = alternative.iter().any(is_about_removal);
+            *alternative = std::mem::take(alternative)
+                .into_iter()
+                .filter_map(removal)
+                .collect();
+            if !said && !*include_removed {
+                alternative.push(removed(false));
+            }
+        }
+        *include_removed = true;
+    }
+    filter.any = any;
+    Ok(())
+}
+
+fn is_about_removal(criterion: &Criterion) -> bool {
+    let field = criterion.field.as_str();
+    field.strip_suffix(".keyword").unwrap_or(field) == "removed"
+}
+
+/// The same condition on `removed`, in terms of true alone; `None` if it always holds.
+fn removal(criterion: Criterion) -> Option<Criterion> {
+    if !is_about_removal(&criterion)
+        || !matches!(
+            criterion.operator,
+            Operator::Equal | Operator::EqualIgnoringCase
+        )
+    {
+        return Some(criterion);
+    }
+    let names = |wanted: &str| {
+        let mut values = criterion.values.iter();
+        values.any(|value| value.eq_ignore_ascii_case(wanted))
+    };
+    match (names("true"), names("false")) {
+        (true, true) if !criterion.negated => None,
+        (true, false) => Some(removed(!criterion.negated)),
+        (false, true) => Some(removed(criterion.negated)),
+        _ => Some(criterion),
+    }
+}
+
+/// An alternative with pairs as alternatives without any.
+fn without_pairs(criteria: Vec<Criterion>) -> Result<Vec<Vec<Criterion>>, Error> {
+    let mut any: Vec<Vec<Criterion>> = vec![Vec::new()];
+    for criterion in criteria {
+        if !criterion.field.contains(PAIR) {
+            for alternative in &mut any {
+                alternative.push(criterion.clone());
+            }
+            continue;
+        }
+        for choice in choices(&criterion) {
+            if any.len().saturating_mul(choice.len()) > MAX_ALTERNATIVES {
+                return Err(too_many());
+            }
+            any = any
+                .iter()
+                .flat_map(|alternative| {
+                    choice.iter().map(|more| {
+                        let mut both = alternative.clone();
+                        both.extend(more.iter().cloned());
+                        both
+                    })
+                })
+                .collect();
+        }
+    }
+    Ok(any)
+}
+
+/// A condition on a pair as choices that must all be made, each between lists of conditions.
+fn choices(criterion: &Criterion) -> Vec<Vec<Vec<Criterion>>> {
+    let parts = criterion.values.iter().map(|value| {
+        let part = |(field, value): (&str, &str)| Criterion {
+            field: field.to_owned(),
+            values: vec![value.to_owned()],
+            operator: criterion.operator,
+            negated: criterion.negated,
+        };
+        let fields = criterion.field.split(PAIR);
+        fields
+            .zip(value.split(PAIR))
+            .map(part)
+            .collect::<Vec<Criterion>>()
+    });
+    if criterion.negated {
+        // Each pair must fail, and it does when one half of it does.
+        parts
+            .map(|pair| pair.into_iter().map(|half| vec![half]).collect())
+            .collect()
+    } else {
+        vec![parts.collect()]
+    }
+}
+
+fn too_many() -> Error {
+    Error::Invalid(format!(
+        "the filter has more than {MAX_ALTERNATIVES} alternatives: name fewer values"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn equal(field: &str, values: &[&str], negated: bool) -> Criterion {
+        let values = values.iter().map(|value| (*value).to_owned()).collect();
+        criterion(field.to_owned(), values, None, negated).unwrap()
+    }
+
+    fn prepared(any: Vec<Vec<Criterion>>) -> (Vec<Vec<Criterion>>, bool) {
+        let (mut filter, mut include_removed) = (Filter { any }, false);
+        prepare(&mut filter, &mut include_removed).unwrap();
+        (filter.any, include_removed)
+    }
+
+    #[test]
+    fn a_filter_without_removed_leaves_the_default_alone() {
+        let any = vec![vec![equal("platform", &["hive"], false)]];
+        assert_eq!(prepared(any.clone()), (any, false));
+        assert_eq!(prepared(Vec::new()), (Vec::new(), false));
+    }
+
+    #[test]
+    fn every_way_to_ask_for_what_is_not_removed_includes_entities_without_a_status() {
+        for (values, negated) in [(["true"], true), (["false"], false), (["FALSE"], false)] {
+            let asked = equal("removed.keyword", &values, negated);
+            assert_eq!(
+                prepared(vec![vec![asked]]),
+                (vec![vec![removed(false)]], true)
+            );
+        }
+        for (values, negated) in [(["true"], false), (["false"], true)] {
+            let asked = equal("removed", &values, negated);
+            assert_eq!(
+                prepared(vec![vec![asked]]),
+                (vec![vec![removed(true)]], true)
+            );
+        }
+        let both = equal("removed", &["true", "false"], false);
+        assert_eq!(prepared(vec![vec![both]]), (vec![vec![]], true));
+    }
+
+    #[test]
+    fn an_alternative_that_is_silent_about_removal_still_leaves_removed_entities_out() {
+        let platform = equal("platform", &["hive"], false);
+        let asked = vec![
+            vec![equal("removed", &["true"], false)],
+            vec![platform.clone()],
+        ];
+        assert_eq!(
+            prepared(asked),
+            (
+                vec![vec![removed(true)], vec![platform, removed(false)]],
+                true
+            )
+        );
+    }
+
+    #[test]
+    fn a_pair_holds_as_a_whole_and_fails_as_a_whole() {
+        let field = "_entityType␞typeNames";
+        let kind = |name: &str, negated| equal("_entityType", &[name], negated);
+        let sub = |name: &str, negated| equal("typeNames", &[name], negated);
+        let (any, _) = prepared(vec![vec![equal(
+            field,
+            &["dataset␞View", "container"],
+            false,
+        )]]);
+        assert_eq!(
+            any,
+            [
+                vec![kind("dataset", false), sub("View", false)],
+                vec![kind("container", false)]
+            ]
+        );
+        let (any, _) = prepared(vec![vec![equal(
+            field,
+            &["dataset␞View", "container"],
+            true,
+        )]]);
+        assert_eq!(
+            any,
+            [
+                vec![kind("dataset", true), kind("container", true)],
+                vec![sub("View", true), kind("container", true)]
+            ]
+        );
+    }
+
+    #[test]
+    fn pairs_that_grow_without_bound_are_refused() {
+        let values: Vec<String> = (0..40).map(|number| format!("a␞{number}")).collect();
+        let values: Vec<&str> = values.iter().map(String::as_str).collect();
+        let pair = equal("_entityType␞typeNames", &values, true);
+        let mut filter = Filter::all(vec![pair]);
+        let error = prepare(&mut filter, &mut false).unwrap_err();
+        assert!(error.to_string().contains("name fewer values"), "{error}");
+    }
+
+    #[test]
+    fn an_unknown_condition_is_refused_with_those_there_are() {
+        let error = criterion("name".to_owned(), Vec::new(), Some("LIKE"), false).unwrap_err();
+        assert_eq!(error.code().number, 400);
+        assert!(error.to_string().contains("'LIKE'"), "{error}");
+        let missing = criterion("name".to_owned(), Vec::new(), Some("IS_NULL"), false).unwrap();
+        assert_eq!(missing.operator, Operator::Exists);
+        assert!(missing.negated);
+    }
+}

@@ -1,0 +1,136 @@
+//! Searches: the text and filters of the input become a request of the catalog (`input`), and what it finds becomes the
+//! reply. Facets and matches are computed only where they are selected.
+//!
+//! To add a search: a function here or in the module of its noun, which reads [`Input`] and calls [`results`].
+
+pub(super) mod browse;
+pub(super) mod complete;
+mod input;
+mod kinds;
+pub(super) mod members;
+
+use docent_catalog::Error;
+use docent_catalog::search::{
+    Facet, FacetValue, Facets, Found, Hit, PAIR, Page, page, scroll_page,
+};
+use docent_model::Registry;
+use serde_json::{Value, json};
+
+use self::input::Input;
+use crate::{Args, Context};
+
+const DEFAULT_COUNT: usize = 10;
+
+pub(super) async fn search(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
+    search_across_entities(context, arguments).await
+}
+
+pub(super) async fn search_across_entities(
+    context: &Context,
+    arguments: Args<'_>,
+) -> Result<Value, Error> {
+    let mut input = Input::of(&arguments)?;
+    let mut request = input.request()?;
+    request.page = page(input.start, input.count, DEFAULT_COUNT)?;
+    request.facets = facets(&input, &arguments)?;
+    request.explain_matches &= arguments.selects(&["searchResults", "matchedFields"]);
+    let found = context.catalog.search(&context.caller, &request).await?;
+    Ok(results(&request.page, &found))
+}
+
+pub(super) async fn scroll_across_entities(
+    context: &Context,
+    arguments: Args<'_>,
+) -> Result<Value, Error> {
+    let mut input = Input::of(&arguments)?;
+    let mut request = input.request()?;
+    // Empty marks are sent by clients that keep one in a text.
+    let mark = input.scroll_id.take().filter(|mark| !mark.is_empty());
+    request.page = scroll_page(mark, input.count, DEFAULT_COUNT)?;
+    // A scroll has one order, by which every entity comes exactly once.
+    request.sort.clear();
+    request.facets = facets(&input, &arguments)?;
+    request.explain_matches &= arguments.selects(&["searchResults", "matchedFields"]);
+    let found = context.catalog.search(&context.caller, &request).await?;
+    Ok(results(&request.page, &found))
+}
+
+pub(super) async fn aggregate_across_entities(
+    context: &Context,
+    arguments: Args<'_>,
+) -> Result<Value, Error> {
+    let mut input = Input::of(&arguments)?;
+    let mut request = input.request()?;
+    request.page = Page::From { start: 0, count: 0 };
+    request.facets = facets(&input, &arguments)?;
+    request.explain_matches = false;
+    let found = context.catalog.search(&context.caller, &request).await?;
+    let facets: Vec<Value> = found.facets.iter().map(facet).collect();
+    Ok(json!({"facets": facets}))
+}
+
+/// The facets that were asked for, if the reply has any.
+fn facets(input: &Input, arguments: &Args<'_>) -> Result<Facets, Error> {
+    let asked = input.facets()?;
+    Ok(if arguments.selects(&["facets"]) {
+        asked
+    } else {
+        Facets::None
+    })
+}
+
+/// A page of results. `count` is the size of page that was asked for, not how many there are.
+fn results(page: &Page, found: &Found) -> Value {
+    let hits: Vec<Value> = found.hits.iter().map(hit).collect();
+    let facets: Vec<Value> = found.facets.iter().map(facet).collect();
+    let (start, count) = match page {
+        Page::From { start, count } => (*start, *count),
+        Page::After { count, .. } => (0, *count),
+    };
+    json!({
+        "start": start,
+        "count": count,
+        "total": found.total,
+        "searchResults": hits,
+        "facets": facets,
+        "suggestions": [],
+        "nextScrollId": found.next,
+    })
+}
+
+fn hit(hit: &Hit) -> Value {
+    let matched: Vec<Value> = hit
+        .matched
+        .iter()
+        .map(|matched| {
+            json!({
+                "name": matched.field,
+                "value": matched.value,
+                "entity": urn(&matched.value),
+            })
+        })
+        .collect();
+    json!({"entity": hit.urn, "matchedFields": matched, "extraProperties": []})
+}
+
+fn facet(facet: &Facet) -> Value {
+    let value = |counted: &FacetValue| {
+        let last = counted.value.rsplit(PAIR).next();
+        json!({
+            "value": kinds::facet_value(&facet.field, &counted.value),
+            "count": counted.count,
+            "entity": last.and_then(urn),
+        })
+    };
+    json!({
+        "field": facet.field,
+        "displayName": facet.label,
+        "aggregations": facet.values.iter().map(value).collect::<Vec<Value>>(),
+    })
+}
+
+/// The text, if it names an entity.
+fn urn(text: &str) -> Option<&str> {
+    let named = text.starts_with("urn:li:") && Registry::get().parse_urn(text).is_ok();
+    named.then_some(text)
+}

@@ -1,0 +1,115 @@
+//! Ways to begin without a word to search for: the tree of browse paths, and filters that narrow best.
+
+use docent_catalog::Error;
+use docent_catalog::search::browse::Group;
+use docent_catalog::search::{FacetValue, Facets, Page, Request, page};
+use serde_json::{Value, json};
+
+use super::input::Input;
+use super::{kinds, urn};
+use crate::{Args, Context};
+
+const DEFAULT_COUNT: usize = 10;
+
+pub(in super::super) async fn browse_v2(
+    context: &Context,
+    arguments: Args<'_>,
+) -> Result<Value, Error> {
+    let mut input = Input::of(&arguments)?;
+    let request = input.request()?;
+    let window = page(input.start, input.count, DEFAULT_COUNT)?;
+    let Page::From { start, count } = window else {
+        return Ok(Value::Null);
+    };
+    let path = input.path.unwrap_or_default();
+    let below = context
+        .catalog
+        .browse(&context.caller, &path, &request)
+        .await?;
+    let group = |group: &Group| {
+        json!({
+            "name": group.name,
+            "entity": urn(&group.name),
+            "count": group.entities,
+            "hasSubGroups": group.leads_on,
+        })
+    };
+    let groups: Vec<Value> = below
+        .groups
+        .iter()
+        .skip(start)
+        .take(count)
+        .map(group)
+        .collect();
+    Ok(json!({
+        "groups": groups,
+        "start": start,
+        "count": count,
+        "total": below.groups.len(),
+        "metadata": {"path": path, "totalNumEntities": below.entities},
+    }))
+}
+
+/// How many platforms are proposed.
+const PLATFORMS: usize = 5;
+/// Kinds that come from other systems, the most wanted first, and how many of them are proposed.
+const SOURCE_KINDS: (&[&str], usize) = (
+    &[
+        "dataset",
+        "dashboard",
+        "dataFlow",
+        "dataJob",
+        "chart",
+        "container",
+        "mlModel",
+        "mlModelGroup",
+        "mlFeature",
+        "mlFeatureTable",
+        "mlPrimaryKey",
+    ],
+    3,
+);
+/// The same for kinds that people make here.
+const OWN_KINDS: (&[&str], usize) = (&["domain", "glossaryTerm", "corpGroup", "corpuser"], 2);
+
+pub(in super::super) async fn get_quick_filters(
+    context: &Context,
+    arguments: Args<'_>,
+) -> Result<Value, Error> {
+    Input::of(&arguments)?;
+    let request = Request {
+        page: Page::From { start: 0, count: 0 },
+        facets: Facets::Named {
+            fields: vec!["platform".to_owned(), "_entityType".to_owned()],
+            values: 100,
+        },
+        ..Request::default()
+    };
+    let found = context.catalog.search(&context.caller, &request).await?;
+    let values = |field: &str| -> &[FacetValue] {
+        let facet = found.facets.iter().find(|facet| facet.field == field);
+        facet.map_or(&[], |facet| &facet.values)
+    };
+    // The most frequent come first; the reply has those by name.
+    let mut platforms: Vec<&str> = values("platform")
+        .iter()
+        .take(PLATFORMS)
+        .map(|counted| counted.value.as_str())
+        .collect();
+    platforms.sort_unstable();
+    let mut filters: Vec<Value> = platforms
+        .into_iter()
+        .map(|platform| json!({"field": "platform", "value": platform, "entity": urn(platform)}))
+        .collect();
+    for (names, most) in [SOURCE_KINDS, OWN_KINDS] {
+        let there = |name: &&&str| {
+            let mut counted = values("_entityType").iter();
+            counted.any(|counted| counted.value == **name && counted.count > 0)
+        };
+        let kinds = names.iter().filter(there).take(most);
+        filters.extend(
+            kinds.map(|name| json!({"field": "_entityType", "value": kinds::in_schema(name)})),
+        );
+    }
+    Ok(json!({"quickFilters": filters}))
+}

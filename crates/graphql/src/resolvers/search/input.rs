@@ -1,0 +1,175 @@
+//! What searches are given, and how it becomes a request of the catalog.
+
+use docent_catalog::Error;
+use docent_catalog::search::{
+    Criterion, Facets, Filter, MAX_FACET_VALUES, Request, Sort, criterion, whole,
+};
+use serde::Deserialize;
+
+use super::kinds;
+use crate::Args;
+
+/// How many values a facet lists.
+const DEFAULT_FACET_VALUES: usize = 20;
+
+#[derive(Debug, Deserialize)]
+pub(super) struct FacetFilter {
+    field: String,
+    values: Option<Vec<String>>,
+    negated: Option<bool>,
+    condition: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct AndFilter {
+    and: Option<Vec<FacetFilter>>,
+}
+
+/// Flags that change what is found here. Those about caches, restricted entities and the workings of another engine
+/// change nothing.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Flags {
+    max_agg_values: Option<i64>,
+    skip_highlighting: Option<bool>,
+    skip_aggregates: Option<bool>,
+    include_soft_deleted: Option<bool>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SortInput {
+    sort_criterion: Option<SortCriterion>,
+    sort_criteria: Option<Vec<SortCriterion>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SortCriterion {
+    field: String,
+    sort_order: String,
+}
+
+/// The members that all searches have, as far as each has them.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Input {
+    pub(super) r#type: Option<String>,
+    pub(super) types: Option<Vec<String>>,
+    pub(super) query: Option<String>,
+    pub(super) start: Option<i64>,
+    pub(super) count: Option<i64>,
+    pub(super) scroll_id: Option<String>,
+    filters: Option<Vec<FacetFilter>>,
+    or_filters: Option<Vec<AndFilter>>,
+    view_urn: Option<String>,
+    search_flags: Option<Flags>,
+    sort_input: Option<SortInput>,
+    pub(super) facets: Option<Vec<Option<String>>>,
+    pub(super) path: Option<Vec<String>>,
+    pub(super) limit: Option<i64>,
+}
+
+impl Input {
+    pub(super) fn of(arguments: &Args<'_>) -> Result<Self, Error> {
+        let input: Self = arguments.input::<Option<Self>>()?.unwrap_or_default();
+        if input.view_urn.is_some() {
+            return Err(Error::invalid(
+                "there are no saved views here yet: leave viewUrn out, and give the filter itself in orFilters",
+            ));
+        }
+        Ok(input)
+    }
+
+    /// The kinds by their names in the registry; none named means the usual ones.
+    pub(super) fn kinds(&self) -> Result<Vec<String>, Error> {
+        let several = self.types.as_deref().unwrap_or_default();
+        match &self.r#type {
+            Some(one) if several.is_empty() => kinds::in_registry(std::slice::from_ref(one)),
+            _ => kinds::in_registry(several),
+        }
+    }
+
+    /// The old list of conditions and the new alternatives must both hold.
+    pub(super) fn filter(&mut self) -> Result<Filter, Error> {
+        let mut filter = Filter::default();
+        for alternative in self.or_filters.take().unwrap_or_default() {
+            filter
+                .any
+                .push(criteria(alternative.and.unwrap_or_default())?);
+        }
+        for more in criteria(self.filters.take().unwrap_or_default())? {
+            filter = filter.and(more);
+        }
+        Ok(filter)
+    }
+
+    /// Everything but the page and the facets.
+    pub(super) fn request(&mut self) -> Result<Request, Error> {
+        let flags = self.flags();
+        Ok(Request {
+            types: self.kinds()?,
+            query: self.query.clone().unwrap_or_default(),
+            include_removed: flags.include_soft_deleted == Some(true),
+            explain_matches: flags.skip_highlighting != Some(true),
+            filter: self.filter()?,
+            sort: self.sort(),
+            ..Request::default()
+        })
+    }
+
+    /// The facets to count: these fields, or the usual ones.
+    pub(super) fn facets(&self) -> Result<Facets, Error> {
+        let flags = self.flags();
+        let most = whole("maxAggValues", flags.max_agg_values, DEFAULT_FACET_VALUES)?;
+        let values = most.min(MAX_FACET_VALUES);
+        let named = self.facets.iter().flatten().flatten();
+        let fields: Vec<String> = named.map(|field| kinds::field_name(field)).collect();
+        Ok(match (flags.skip_aggregates, fields.is_empty()) {
+            (_, false) => Facets::Named { fields, values },
+            (Some(true), true) => Facets::None,
+            (_, true) => Facets::Usual { values },
+        })
+    }
+
+    fn flags(&self) -> &Flags {
+        const DEFAULT: &Flags = &Flags {
+            max_agg_values: None,
+            skip_highlighting: None,
+            skip_aggregates: None,
+            include_soft_deleted: None,
+        };
+        self.search_flags.as_ref().unwrap_or(DEFAULT)
+    }
+
+    fn sort(&mut self) -> Vec<Sort> {
+        let input = self.sort_input.take().unwrap_or_default();
+        let one = input.sort_criterion.into_iter();
+        let all = input.sort_criteria.unwrap_or_else(|| one.collect());
+        all.into_iter()
+            .map(|criterion| Sort {
+                field: criterion.field,
+                descending: criterion.sort_order == "DESCENDING",
+            })
+            .collect()
+    }
+}
+
+fn criteria(filters: Vec<FacetFilter>) -> Result<Vec<Criterion>, Error> {
+    filters
+        .into_iter()
+        .map(|filter| {
+            let values = filter.values.unwrap_or_default();
+            let values = values
+                .iter()
+                .map(|value| kinds::filter_value(&filter.field, value))
+                .collect();
+            criterion(
+                kinds::field_name(&filter.field),
+                values,
+                filter.condition.as_deref(),
+                filter.negated.unwrap_or(false),
+            )
+        })
+        .collect()
+}

@@ -1,0 +1,109 @@
+//! What belongs to a domain, and what is in a container: searches with one more condition.
+
+use std::collections::HashMap;
+
+use docent_catalog::Error;
+use docent_catalog::search::{Criterion, Facets, MAX_FACET_VALUES, Operator, Page, Request, page};
+use docent_model::Urn;
+
+use super::input::Input;
+use super::results;
+use crate::{Args, BatchResult, Context, EntityView};
+
+const DEFAULT_COUNT: usize = 20;
+
+/// The kinds that containers hold.
+const CONTAINED: [&str; 4] = ["dataset", "chart", "dashboard", "container"];
+
+pub(in super::super) async fn domain_entities(
+    context: &Context,
+    entities: &[EntityView<'_>],
+    arguments: Args<'_>,
+) -> BatchResult {
+    members(context, entities, &arguments, "domains", &[]).await
+}
+
+pub(in super::super) async fn container_entities(
+    context: &Context,
+    entities: &[EntityView<'_>],
+    arguments: Args<'_>,
+) -> BatchResult {
+    members(context, entities, &arguments, "container", &CONTAINED).await
+}
+
+/// The entities that name each of these in a field.
+async fn members(
+    context: &Context,
+    groups: &[EntityView<'_>],
+    arguments: &Args<'_>,
+    field: &str,
+    kinds: &[&str],
+) -> BatchResult {
+    let mut input = Input::of(arguments)?;
+    let mut request = input.request()?;
+    request.types = kinds.iter().map(|kind| (*kind).to_owned()).collect();
+    request.page = page(input.start, input.count, DEFAULT_COUNT)?;
+    request.explain_matches &= arguments.selects(&["searchResults", "matchedFields"]);
+    if arguments.selects(&["facets"]) {
+        request.facets = input.facets()?;
+    }
+    let only_counts =
+        matches!(request.page, Page::From { count: 0, .. }) && request.facets == Facets::None;
+    if only_counts && groups.len() > 1 {
+        let urns: Vec<&Urn> = groups.iter().map(EntityView::urn).collect();
+        return counted(context, &urns, &request, field).await;
+    }
+    let mut replies = Vec::with_capacity(groups.len());
+    for group in groups {
+        let mut request = request.clone();
+        let member = Criterion::equal(field, group.urn().as_str());
+        request.filter = request.filter.and(member);
+        let found = context.catalog.search(&context.caller, &request).await?;
+        replies.push(Ok(results(&request.page, &found)));
+    }
+    Ok(replies)
+}
+
+/// How many each has, for a whole level of a tree in one search.
+async fn counted(
+    context: &Context,
+    groups: &[&Urn],
+    request: &Request,
+    field: &str,
+) -> BatchResult {
+    let counts = Request {
+        filter: request.filter.clone().and(Criterion {
+            field: field.to_owned(),
+            values: groups.iter().map(ToString::to_string).collect(),
+            operator: Operator::Equal,
+            negated: false,
+        }),
+        facets: Facets::Named {
+            fields: vec![field.to_owned()],
+            values: MAX_FACET_VALUES,
+        },
+        explain_matches: false,
+        ..request.clone()
+    };
+    let found = context.catalog.search(&context.caller, &counts).await?;
+    let values = found.facets.into_iter().flat_map(|facet| facet.values);
+    let counts: HashMap<String, u64> = values
+        .map(|counted| (counted.value, counted.count))
+        .collect();
+    if counts.len() >= MAX_FACET_VALUES {
+        return Err(Error::invalid(
+            "the members of too many groups are counted at once: ask for fewer",
+        ));
+    }
+    let total = |urn: &&Urn| counts.get(urn.as_str()).copied().unwrap_or(0);
+    Ok(groups
+        .iter()
+        .map(|urn| {
+            let found = docent_catalog::search::Found {
+                total: usize::try_from(total(urn)).unwrap_or(usize::MAX),
+                ..Default::default()
+            };
+            Ok(results(&request.page, &found))
+        })
+        .collect())
+}

@@ -1,0 +1,200 @@
+//! `POST /openapi/v3/entity/scroll` and `GET /openapi/v3/entity/{type}`: entities with their aspects, in the order of
+//! URNs.
+
+use std::collections::BTreeMap;
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use docent_catalog::search::{MAX_COUNT, Page, Request, scroll_page};
+use docent_catalog::{AspectKey, Caller, Catalog, StoredAspect};
+use docent_model::{AspectName, Registry, Urn};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::{parse_body, refuse_slices};
+use crate::AppState;
+use crate::auth::Authenticated;
+use crate::body::WholeBody;
+use crate::error::Refusal;
+use crate::filter::OpenApiFilter;
+use crate::query::Parameters;
+use crate::restli::{json as reply, parse_aspect, raw};
+
+const DEFAULT_COUNT: usize = 10;
+
+#[derive(Deserialize, Default)]
+#[serde(expecting = "an object with entities, aspects and filter")]
+struct Wanted {
+    entities: Option<Vec<String>>,
+    aspects: Option<Vec<String>>,
+    filter: Option<OpenApiFilter>,
+}
+
+/// Which aspects the reply has.
+enum Aspects {
+    None,
+    All,
+    These(Vec<AspectName>),
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Reply<'a> {
+    entities: Vec<EntityReply<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scroll_id: Option<String>,
+    total_count: usize,
+}
+
+#[derive(Serialize)]
+struct EntityReply<'a> {
+    urn: &'a Urn,
+    #[serde(flatten)]
+    aspects: BTreeMap<&'static str, AspectReply>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AspectReply {
+    value: Box<RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system_metadata: Option<Box<RawValue>>,
+}
+
+/// Entities of any kinds. Without `aspects` only their URNs, with an empty list all of their aspects.
+pub(crate) async fn scroll(
+    State(state): State<AppState>,
+    Authenticated(caller): Authenticated,
+    parameters: Parameters,
+    WholeBody(bytes): WholeBody,
+) -> Result<Response, Refusal> {
+    let wanted: Wanted = parse_body(&bytes)?;
+    let types = wanted.entities.filter(|types| !types.is_empty());
+    let aspects = match wanted.aspects {
+        None => Aspects::None,
+        Some(names) if names.is_empty() => Aspects::All,
+        Some(names) => Aspects::These(parse_aspects(&names)?),
+    };
+    let request = Request {
+        // Here no kind means every kind, not only those that people look for.
+        types: types.unwrap_or_else(|| {
+            let all = Registry::get().entities();
+            all.map(|entity| entity.name.to_owned()).collect()
+        }),
+        filter: wanted.filter.unwrap_or_default().read()?,
+        ..Request::default()
+    };
+    page(&state, &caller, &parameters, request, &aspects).await
+}
+
+/// Entities of one kind, with all of their aspects or those that are named.
+pub(crate) async fn list(
+    State(state): State<AppState>,
+    Authenticated(caller): Authenticated,
+    Path(entity_type): Path<String>,
+    parameters: Parameters,
+) -> Result<Response, Refusal> {
+    let spec = Registry::get().entity(&entity_type).ok_or_else(|| {
+        Refusal::bad_request(format!(
+            "there is no entity type called '{entity_type}' in the registry"
+        ))
+    })?;
+    let names = parameters.all("aspects");
+    let aspects = if names.is_empty() {
+        Aspects::All
+    } else {
+        Aspects::These(parse_aspects(&names)?)
+    };
+    let request = Request {
+        types: vec![spec.name.to_owned()],
+        ..Request::default()
+    };
+    page(&state, &caller, &parameters, request, &aspects).await
+}
+
+fn parse_aspects(names: &[String]) -> Result<Vec<AspectName>, Refusal> {
+    names.iter().map(|name| parse_aspect(name)).collect()
+}
+
+async fn page(
+    state: &AppState,
+    caller: &Caller,
+    parameters: &Parameters,
+    mut request: Request,
+    aspects: &Aspects,
+) -> Result<Response, Refusal> {
+    refuse_slices(parameters)?;
+    request.query = parameters.get("query").unwrap_or("*").to_owned();
+    request.include_removed = parameters.flag("includeSoftDelete");
+    let mark = parameters.get("scrollId").filter(|mark| !mark.is_empty());
+    request.page = scroll_page(
+        mark.map(str::to_owned),
+        parameters.number("count")?,
+        DEFAULT_COUNT,
+    )?;
+    if let Page::After { count, .. } = request.page
+        && count > MAX_COUNT
+        && !matches!(aspects, Aspects::None)
+    {
+        return Err(Refusal::bad_request(format!(
+            "count is {count}: at most {MAX_COUNT} entities are given with their aspects at once"
+        )));
+    }
+    let found = state.catalog().search(caller, &request).await?;
+    let urns: Vec<Urn> = found.hits.into_iter().map(|hit| hit.urn).collect();
+    let rows = read(state, caller, &urns, aspects).await?;
+    let noted = parameters.flag("systemMetadata");
+    let entities = urns
+        .iter()
+        .zip(rows)
+        .map(|(urn, rows)| {
+            let aspects = rows
+                .iter()
+                .filter(|(aspect, _)| !Catalog::is_secret(*aspect))
+                .map(|(aspect, row)| Ok((aspect.as_str(), aspect_reply(row, noted)?)))
+                .collect::<Result<_, Refusal>>()?;
+            Ok(EntityReply { urn, aspects })
+        })
+        .collect::<Result<Vec<_>, Refusal>>()?;
+    Ok(reply(&Reply {
+        entities,
+        scroll_id: found.next,
+        total_count: found.total,
+    }))
+}
+
+async fn read(
+    state: &AppState,
+    caller: &Caller,
+    urns: &[Urn],
+    aspects: &Aspects,
+) -> Result<Vec<Vec<(AspectName, StoredAspect)>>, Refusal> {
+    match aspects {
+        Aspects::None => Ok(urns.iter().map(|_| Vec::new()).collect()),
+        Aspects::All => Ok(state.catalog().read_entities(caller, urns).await?),
+        Aspects::These(names) => {
+            let keys: Vec<AspectKey> = urns
+                .iter()
+                .flat_map(|urn| names.iter().map(|name| AspectKey::new(urn, *name)))
+                .collect();
+            let rows = state.catalog().read(caller, &keys).await?;
+            Ok(rows
+                .chunks(names.len())
+                .map(|rows| {
+                    let pairs = names.iter().zip(rows);
+                    pairs
+                        .filter_map(|(name, row)| Some((*name, row.as_deref()?.clone())))
+                        .collect()
+                })
+                .collect())
+        }
+    }
+}
+
+fn aspect_reply(row: &StoredAspect, noted: bool) -> Result<AspectReply, Refusal> {
+    let system_metadata = row.system_metadata.as_deref().filter(|_| noted);
+    Ok(AspectReply {
+        value: raw(&row.metadata)?,
+        system_metadata: system_metadata.map(raw).transpose()?,
+    })
+}

@@ -1,0 +1,243 @@
+//! `POST /entities?action=search`, `autocomplete` and `browse`: finding entities of one kind.
+
+use axum::response::Response;
+use docent_catalog::search::browse::STEP;
+use docent_catalog::search::{Facet, Facets, Hit, Page, Request, Sort, page, whole};
+use docent_catalog::{Caller, Catalog};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::json as reply;
+use crate::AppState;
+use crate::error::Refusal;
+use crate::filter::WireFilter;
+
+const DEFAULT_COUNT: usize = 10;
+/// How many values a facet lists.
+const FACET_VALUES: usize = 20;
+
+#[derive(Deserialize)]
+#[serde(
+    rename_all = "camelCase",
+    expecting = "an object with entity and input"
+)]
+struct Search {
+    entity: String,
+    input: Option<String>,
+    start: Option<i64>,
+    count: Option<i64>,
+    filter: Option<WireFilter>,
+    sort: Option<WireSort>,
+    #[serde(default)]
+    search_flags: Flags,
+}
+
+#[derive(Deserialize)]
+struct WireSort {
+    field: String,
+    order: Option<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct Flags {
+    skip_aggregates: bool,
+    skip_highlighting: bool,
+    include_soft_deleted: bool,
+}
+
+pub(super) async fn search(
+    state: &AppState,
+    caller: &Caller,
+    bytes: &[u8],
+) -> Result<Response, Refusal> {
+    let search: Search = parse(
+        bytes,
+        "{\"entity\": \"dataset\", \"input\": \"*\", \"start\": 0, \"count\": 10}",
+    )?;
+    let request = Request {
+        types: vec![search.entity],
+        query: search.input.unwrap_or_default(),
+        filter: search.filter.unwrap_or_default().read()?,
+        include_removed: search.search_flags.include_soft_deleted,
+        sort: search.sort.into_iter().map(WireSort::read).collect(),
+        page: page(search.start, search.count, DEFAULT_COUNT)?,
+        facets: if search.search_flags.skip_aggregates {
+            Facets::None
+        } else {
+            Facets::Usual {
+                values: FACET_VALUES,
+            }
+        },
+        explain_matches: !search.search_flags.skip_highlighting,
+    };
+    let found = state.catalog().search(caller, &request).await?;
+    let (start, count) = window(&request.page);
+    Ok(reply(&json!({"value": {
+        "from": start,
+        "pageSize": count,
+        "numEntities": found.total,
+        "entities": found.hits.iter().map(hit).collect::<Vec<Value>>(),
+        "metadata": {"aggregations": found.facets.iter().map(facet).collect::<Vec<Value>>()},
+    }})))
+}
+
+impl WireSort {
+    fn read(self) -> Sort {
+        Sort {
+            field: self.field,
+            descending: self.order.as_deref() == Some("DESCENDING"),
+        }
+    }
+}
+
+fn window(page: &Page) -> (usize, usize) {
+    match page {
+        Page::From { start, count } => (*start, *count),
+        Page::After { count, .. } => (0, *count),
+    }
+}
+
+fn hit(hit: &Hit) -> Value {
+    let matched: Vec<Value> = hit
+        .matched
+        .iter()
+        .map(|matched| json!({"name": matched.field, "value": matched.value}))
+        .collect();
+    json!({"entity": hit.urn, "matchedFields": matched, "score": hit.score})
+}
+
+fn facet(facet: &Facet) -> Value {
+    let counts: Map<String, Value> = facet
+        .values
+        .iter()
+        .map(|counted| (counted.value.clone(), json!(counted.count)))
+        .collect();
+    let values: Vec<Value> = facet
+        .values
+        .iter()
+        .map(|counted| json!({"value": counted.value, "facetCount": counted.count}))
+        .collect();
+    json!({
+        "name": facet.field,
+        "displayName": facet.label,
+        "aggregations": counts,
+        "filterValues": values,
+    })
+}
+
+#[derive(Deserialize)]
+#[serde(expecting = "an object with entity and query")]
+struct Completion {
+    entity: String,
+    query: String,
+    filter: Option<WireFilter>,
+    limit: Option<i64>,
+}
+
+pub(super) async fn autocomplete(
+    state: &AppState,
+    caller: &Caller,
+    bytes: &[u8],
+) -> Result<Response, Refusal> {
+    let completion: Completion = parse(
+        bytes,
+        "{\"entity\": \"dataset\", \"query\": \"fct\", \"limit\": 10}",
+    )?;
+    let filter = completion.filter.unwrap_or_default().read()?;
+    let limit = whole("limit", completion.limit, DEFAULT_COUNT)?;
+    let found = state
+        .catalog()
+        .complete(
+            caller,
+            &[completion.entity],
+            &completion.query,
+            &filter,
+            limit,
+        )
+        .await?;
+    let entities: Vec<Value> = found
+        .entities
+        .iter()
+        .map(|urn| json!({"urn": urn}))
+        .collect();
+    Ok(reply(&json!({"value": {
+        "query": completion.query,
+        "suggestions": found.suggestions,
+        "entities": entities,
+    }})))
+}
+
+#[derive(Deserialize)]
+#[serde(expecting = "an object with entity and path")]
+struct Browse {
+    entity: String,
+    path: Option<String>,
+    filter: Option<WireFilter>,
+    start: Option<i64>,
+    limit: Option<i64>,
+}
+
+/// The groups below a path, and the entities at it.
+pub(super) async fn browse(
+    state: &AppState,
+    caller: &Caller,
+    bytes: &[u8],
+) -> Result<Response, Refusal> {
+    let browse: Browse = parse(
+        bytes,
+        "{\"entity\": \"dataset\", \"path\": \"/prod/hive\", \"start\": 0, \"limit\": 10}",
+    )?;
+    let text = browse.path.unwrap_or_default();
+    let steps: Vec<String> = text
+        .split(if text.contains(STEP) { STEP } else { '/' })
+        .filter(|step| !step.is_empty())
+        .map(str::to_owned)
+        .collect();
+    let mut request = Request {
+        types: vec![browse.entity],
+        filter: browse.filter.unwrap_or_default().read()?,
+        page: page(browse.start, browse.limit, DEFAULT_COUNT)?,
+        ..Request::default()
+    };
+    let (start, count) = window(&request.page);
+    let below = state.catalog().browse(caller, &steps, &request).await?;
+    let groups: Vec<Value> = below
+        .groups
+        .iter()
+        .map(|group| json!({"name": group.name, "count": group.entities}))
+        .collect();
+    let mut entities = Vec::new();
+    let mut total = 0;
+    if !steps.is_empty() {
+        request.filter = Catalog::at_path(request.filter, &steps)?;
+        let found = state.catalog().search(caller, &request).await?;
+        total = found.total;
+        entities = found
+            .hits
+            .iter()
+            .map(|hit| json!({"name": hit.urn, "urn": hit.urn}))
+            .collect();
+    }
+    Ok(reply(&json!({"value": {
+        "from": start,
+        "pageSize": count,
+        "numEntities": total,
+        "numGroups": groups.len(),
+        "numElements": total + groups.len(),
+        "entities": entities,
+        "metadata": {
+            "path": text,
+            "totalNumEntities": below.entities + total as u64,
+            "groups": groups,
+        },
+    }})))
+}
+
+fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8], example: &str) -> Result<T, Refusal> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        Refusal::bad_request(format!(
+            "The body is not what this action takes: {error}. Send {example}."
+        ))
+    })
+}

@@ -1,0 +1,382 @@
+//! Finding things over GraphQL.
+
+use crate::support::{App, DATASET};
+use serde_json::{Value, json};
+
+const HIVE: &str = "urn:li:dataPlatform:hive";
+
+fn dataset(name: &str) -> String {
+    format!("urn:li:dataset:({HIVE},{name},PROD)")
+}
+
+/// Two datasets about users and one about orders; one of them in the domain `sales`, which is below `company`.
+async fn catalog() -> App {
+    let app = App::with_dataset().await;
+    for (name, description) in [
+        (
+            "warehouse.sales.orders",
+            "every order that a customer placed",
+        ),
+        ("warehouse.sales.users", "people who buy"),
+    ] {
+        let properties = json!({"name": name.rsplit('.').next(), "description": description, "customProperties": {}});
+        app.ingest(&dataset(name), "datasetProperties", &properties)
+            .await;
+    }
+    app.ingest(
+        "urn:li:domain:company",
+        "domainProperties",
+        &json!({"name": "Company"}),
+    )
+    .await;
+    app.ingest(
+        "urn:li:domain:sales",
+        "domainProperties",
+        &json!({"name": "Sales", "parentDomain": "urn:li:domain:company"}),
+    )
+    .await;
+    app.ingest(
+        &dataset("warehouse.sales.orders"),
+        "domains",
+        &json!({"domains": ["urn:li:domain:sales"]}),
+    )
+    .await;
+    app
+}
+
+async fn data(app: &App, query: &str) -> Value {
+    let reply = app.graphql(query).await;
+    assert_eq!(reply["errors"], Value::Null, "{reply}");
+    reply["data"].clone()
+}
+
+/// The URNs that a search finds, sorted.
+async fn found(app: &App, input: &str) -> Vec<String> {
+    let query = format!(
+        "{{ searchAcrossEntities(input: {{ {input} }}) {{ total searchResults {{ entity {{ urn }} }} }} }}"
+    );
+    let reply = data(app, &query).await["searchAcrossEntities"].clone();
+    let mut urns = urns(&reply);
+    assert_eq!(reply["total"], urns.len(), "{reply}");
+    urns.sort();
+    urns
+}
+
+fn urns(results: &Value) -> Vec<String> {
+    results["searchResults"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|result| result["entity"]["urn"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[tokio::test]
+async fn a_write_is_found_by_the_next_search() {
+    let app = catalog().await;
+    let orders = dataset("warehouse.sales.orders");
+    let before = found(&app, r#"query: "orders", types: [DATASET]"#).await;
+    assert_eq!(before, std::slice::from_ref(&orders));
+    let fresh = dataset("fresh_orders");
+    app.ingest(
+        &fresh,
+        "datasetProperties",
+        &json!({"name": "fresh_orders", "customProperties": {}}),
+    )
+    .await;
+    assert_eq!(
+        found(&app, r#"query: "orders", types: [DATASET]"#).await,
+        [fresh, orders]
+    );
+}
+
+#[tokio::test]
+async fn results_are_entities_that_can_be_read_further() {
+    let app = catalog().await;
+    let query = r#"{ search(input: {type: DATASET, query: "orders", start: 0, count: 1}) {
+        start count total
+        searchResults { entity { urn type ... on Dataset { name properties { description } domain { domain { properties { name } } } } } matchedFields { name value } }
+    } }"#;
+    let reply = data(&app, query).await["search"].clone();
+    assert_eq!(reply["total"], 1);
+    let result = &reply["searchResults"][0];
+    assert_eq!(result["entity"]["type"], "DATASET");
+    assert_eq!(
+        result["entity"]["properties"]["description"],
+        "every order that a customer placed"
+    );
+    assert_eq!(
+        result["entity"]["domain"]["domain"]["properties"]["name"],
+        "Sales"
+    );
+    let matched = result["matchedFields"].as_array().unwrap();
+    assert!(
+        matched
+            .iter()
+            .any(|field| field["name"] == "name" && field["value"] == "orders"),
+        "{matched:?}"
+    );
+}
+
+#[tokio::test]
+async fn filters_are_anded_within_and_ored_between_alternatives() {
+    let app = catalog().await;
+    let (orders, users) = (
+        dataset("warehouse.sales.orders"),
+        dataset("warehouse.sales.users"),
+    );
+    let or = r#"query: "*", types: [DATASET], orFilters: [
+        {and: [{field: "domains", values: ["urn:li:domain:sales"]}]},
+        {and: [{field: "name", values: ["users"]}]}
+    ]"#;
+    assert_eq!(found(&app, or).await, [orders.clone(), users.clone()]);
+    // The old list holds beside every alternative.
+    let both = format!(r#"{or}, filters: [{{field: "urn", values: ["{users}"]}}]"#);
+    assert_eq!(found(&app, &both).await, [users]);
+    let below = r#"query: "*", types: [DATASET], orFilters: [{and: [{field: "domains", condition: DESCENDANTS_INCL, values: ["urn:li:domain:company"]}]}]"#;
+    assert_eq!(found(&app, below).await, [orders]);
+    let without = r#"query: "*", types: [DATASET], orFilters: [{and: [{field: "domains", condition: EXISTS, negated: true}]}]"#;
+    assert_eq!(found(&app, without).await.len(), 2);
+}
+
+#[tokio::test]
+async fn kinds_are_filtered_by_either_of_their_names() {
+    let app = catalog().await;
+    for name in ["DOMAIN", "domain"] {
+        let input =
+            format!(r#"query: "*", filters: [{{field: "_entityType", values: ["{name}"]}}]"#);
+        assert_eq!(
+            found(&app, &input).await,
+            ["urn:li:domain:company", "urn:li:domain:sales"]
+        );
+    }
+}
+
+#[tokio::test]
+async fn removed_entities_are_left_out_unless_they_are_asked_for() {
+    let app = catalog().await;
+    let orders = dataset("warehouse.sales.orders");
+    app.ingest(&orders, "status", &json!({"removed": true}))
+        .await;
+    let ask = |more: &str| format!(r#"query: "*", types: [DATASET]{more}"#);
+    assert_eq!(found(&app, &ask("")).await.len(), 2);
+    assert_eq!(
+        found(&app, &ask(", searchFlags: {includeSoftDeleted: true}"))
+            .await
+            .len(),
+        3
+    );
+    for (filter, count) in [
+        (r#"{field: "removed", values: ["true"]}"#, 1),
+        (r#"{field: "removed", values: ["true"], negated: true}"#, 2),
+        (r#"{field: "removed", values: ["false"]}"#, 2),
+        (r#"{field: "removed", values: ["true", "false"]}"#, 3),
+    ] {
+        let input = ask(&format!(", orFilters: [{{and: [{filter}]}}]"));
+        assert_eq!(found(&app, &input).await.len(), count, "{filter}");
+    }
+}
+
+#[tokio::test]
+async fn facets_name_kinds_as_the_schema_does_and_resolve_entities() {
+    let app = catalog().await;
+    let query = r#"{ aggregateAcrossEntities(input: {query: "*", types: [DATASET, DOMAIN], facets: ["_entityType", "platform", "domains", "_entityType␞platform"]}) {
+        facets { field displayName aggregations { value count entity { urn } displayName } }
+    } }"#;
+    let reply = data(&app, query).await["aggregateAcrossEntities"].clone();
+    let facet = |name: &str| {
+        let facets = reply["facets"].as_array().unwrap();
+        let facet = facets.iter().find(|facet| facet["field"] == name);
+        let facet = facet.unwrap_or_else(|| panic!("no {name} in {reply}"));
+        assert!(facet["displayName"].is_string(), "{facet}");
+        facet["aggregations"].clone()
+    };
+    assert_eq!(
+        facet("_entityType"),
+        json!([
+            {"value": "DATASET", "count": 3, "entity": null, "displayName": null},
+            {"value": "DOMAIN", "count": 2, "entity": null, "displayName": null},
+        ])
+    );
+    assert_eq!(
+        facet("platform"),
+        json!([{"value": HIVE, "count": 3, "entity": {"urn": HIVE}, "displayName": null}])
+    );
+    assert_eq!(facet("domains")[0]["entity"]["urn"], "urn:li:domain:sales");
+    assert_eq!(
+        facet("_entityType␞platform")[0]["value"],
+        format!("DATASET␞{HIVE}")
+    );
+    let none = r#"{ searchAcrossEntities(input: {query: "*", searchFlags: {skipAggregates: true}}) { facets { field } } }"#;
+    assert_eq!(
+        data(&app, none).await["searchAcrossEntities"]["facets"],
+        json!([])
+    );
+}
+
+#[tokio::test]
+async fn a_scroll_gives_everything_once_and_then_no_mark() {
+    let app = catalog().await;
+    for number in 0..20 {
+        app.ingest(
+            &format!("urn:li:tag:t{number}"),
+            "tagProperties",
+            &json!({"name": format!("t{number}")}),
+        )
+        .await;
+    }
+    let query = "query($mark: String) { scrollAcrossEntities(input: {query: \"*\", types: [TAG], scrollId: $mark, count: 8}) { nextScrollId count total searchResults { entity { urn } } } }";
+    let mut seen = Vec::new();
+    let mut mark = Value::Null;
+    for page in 0.. {
+        assert!(page < 5, "the scroll does not end");
+        let reply = app.graphql_with(query, json!({"mark": mark})).await;
+        let page = &reply["data"]["scrollAcrossEntities"];
+        assert_eq!(page["total"], 20, "{reply}");
+        seen.extend(urns(page));
+        mark = page["nextScrollId"].clone();
+        if mark.is_null() {
+            break;
+        }
+    }
+    let count = seen.len();
+    seen.sort();
+    seen.dedup();
+    assert_eq!((count, seen.len()), (20, 20));
+    let reply = app.graphql_with(query, json!({"mark": "nonsense"})).await;
+    assert_eq!(reply["errors"][0]["extensions"]["code"], 400, "{reply}");
+}
+
+#[tokio::test]
+async fn names_are_completed_by_kind() {
+    let app = catalog().await;
+    let query = r#"{
+        autoComplete(input: {type: DATASET, query: "ord"}) { suggestions entities { urn } }
+        autoCompleteForMultiple(input: {query: "sal"}) { suggestions { type suggestions entities { urn } } }
+    }"#;
+    let reply = data(&app, query).await;
+    assert_eq!(reply["autoComplete"]["suggestions"], json!(["orders"]));
+    assert_eq!(
+        reply["autoComplete"]["entities"],
+        json!([{"urn": dataset("warehouse.sales.orders")}])
+    );
+    let kinds = reply["autoCompleteForMultiple"]["suggestions"]
+        .as_array()
+        .unwrap();
+    let domains = kinds
+        .iter()
+        .find(|kind| kind["type"] == "DOMAIN")
+        .unwrap_or_else(|| panic!("{reply}"));
+    assert_eq!(domains["suggestions"], json!(["Sales"]));
+    assert_eq!(domains["entities"], json!([{"urn": "urn:li:domain:sales"}]));
+}
+
+#[tokio::test]
+async fn the_tree_of_browse_paths_is_walked_down_level_by_level() {
+    let app = catalog().await;
+    let ask = |path: &str| {
+        format!(
+            "{{ browseV2(input: {{types: [DATASET], path: [{path}]}}) {{ total groups {{ name count hasSubGroups entity {{ urn }} }} metadata {{ path totalNumEntities }} }} }}"
+        )
+    };
+    let top = data(&app, &ask("")).await["browseV2"].clone();
+    // A name without dots has no path of its own.
+    assert_eq!(
+        top["groups"],
+        json!([
+            {"name": "warehouse", "count": 2, "hasSubGroups": true, "entity": null},
+            {"name": "Default", "count": 1, "hasSubGroups": false, "entity": null},
+        ])
+    );
+    assert_eq!(top["total"], 2);
+    assert_eq!(top["metadata"], json!({"path": [], "totalNumEntities": 3}));
+    let below = data(&app, &ask("\"warehouse\"")).await["browseV2"].clone();
+    assert_eq!(
+        below["groups"],
+        json!([{"name": "sales", "count": 2, "hasSubGroups": false, "entity": null}])
+    );
+    let end = data(&app, &ask(r#""warehouse", "sales""#)).await["browseV2"].clone();
+    assert_eq!(end["groups"], json!([]));
+}
+
+#[tokio::test]
+async fn quick_filters_are_the_platforms_and_kinds_that_are_there() {
+    let app = catalog().await;
+    let query = "{ getQuickFilters(input: {}) { quickFilters { field value entity { urn } } } }";
+    assert_eq!(
+        data(&app, query).await["getQuickFilters"]["quickFilters"],
+        json!([
+            {"field": "platform", "value": HIVE, "entity": {"urn": HIVE}},
+            {"field": "_entityType", "value": "DATASET", "entity": null},
+            {"field": "_entityType", "value": "DOMAIN", "entity": null},
+        ])
+    );
+}
+
+#[tokio::test]
+async fn a_domain_has_its_direct_members_and_counts_them_for_a_whole_list() {
+    let app = catalog().await;
+    let members = r#"{ domain(urn: "urn:li:domain:sales") { entities(input: {query: "*"}) { start count total searchResults { entity { urn } } } } }"#;
+    let reply = data(&app, members).await["domain"]["entities"].clone();
+    assert_eq!(
+        (&reply["start"], &reply["count"], &reply["total"]),
+        (&json!(0), &json!(20), &json!(1))
+    );
+    assert_eq!(urns(&reply), [dataset("warehouse.sales.orders")]);
+    let counts = r#"{ entities(urns: ["urn:li:domain:company", "urn:li:domain:sales"]) { ... on Domain {
+        id
+        all: entities(input: {count: 0}) { count total searchResults { entity { urn } } }
+        products: entities(input: {start: 0, count: 0, filters: [{field: "_entityType", values: ["DATA_PRODUCT"]}]}) { total }
+    } } }"#;
+    assert_eq!(
+        data(&app, counts).await["entities"],
+        json!([
+            {"id": "company", "all": {"count": 0, "total": 0, "searchResults": []}, "products": {"total": 0}},
+            {"id": "sales", "all": {"count": 0, "total": 1, "searchResults": []}, "products": {"total": 0}},
+        ])
+    );
+}
+
+#[tokio::test]
+async fn a_container_has_what_is_directly_in_it() {
+    let app = App::with_dataset().await;
+    let (outer, inner) = ("urn:li:container:outer", "urn:li:container:inner");
+    for urn in [outer, inner] {
+        app.ingest(urn, "containerProperties", &json!({"name": urn}))
+            .await;
+    }
+    app.ingest(inner, "container", &json!({"container": outer}))
+        .await;
+    app.ingest(DATASET, "container", &json!({"container": inner}))
+        .await;
+    let query = format!(
+        r#"{{ container(urn: "{outer}") {{ entities {{ total searchResults {{ entity {{ urn }} }} }} }} }}"#
+    );
+    let reply = data(&app, &query).await["container"]["entities"].clone();
+    assert_eq!(urns(&reply), [inner], "{reply}");
+}
+
+#[tokio::test]
+async fn domains_are_listed_by_what_a_query_finds_among_siblings() {
+    let app = catalog().await;
+    app.ingest(
+        "urn:li:domain:salesforce",
+        "domainProperties",
+        &json!({"name": "Sales Force"}),
+    )
+    .await;
+    let ask = |input: &str| {
+        format!(
+            "{{ listDomains(input: {{query: \"sales\"{input}}}) {{ start count total domains {{ id }} }} }}"
+        )
+    };
+    assert_eq!(
+        data(&app, &ask("")).await["listDomains"],
+        json!({"start": 0, "count": 20, "total": 1, "domains": [{"id": "salesforce"}]})
+    );
+    let below = ask(r#", parentDomain: "urn:li:domain:company""#);
+    assert_eq!(
+        data(&app, &below).await["listDomains"]["domains"],
+        json!([{"id": "sales"}])
+    );
+}

@@ -1,0 +1,195 @@
+//! What searches are told when nothing is there to find, or when they ask for what cannot be.
+
+use crate::support::App;
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+
+async fn data(app: &App, query: &str) -> Value {
+    let reply = app.graphql(query).await;
+    assert_eq!(reply["errors"], Value::Null, "{reply}");
+    reply["data"].clone()
+}
+
+#[tokio::test]
+async fn an_empty_catalog_answers_every_search_with_an_empty_page() {
+    let app = App::empty().await;
+    let across = r#"{ searchAcrossEntities(input: {
+            types: [], query: "nothing", start: 5, count: 7,
+            filters: [{field: "platform.keyword", values: ["urn:li:dataPlatform:hive"]}],
+            orFilters: [{and: [{field: "removed", values: ["true"], negated: true}, {field: "domains", condition: EXISTS}]}],
+            searchFlags: {skipCache: true, fulltext: true, maxAggValues: 3, getSuggestions: true, skipHighlighting: false},
+            sortInput: {sortCriteria: [{field: "lastModifiedAt", sortOrder: DESCENDING}]}
+        }) {
+            start count total
+            searchResults { entity { urn type } insights { text icon } matchedFields { name value entity { urn } } extraProperties { name value } }
+            suggestions { text score frequency }
+        } }"#;
+    assert_eq!(
+        data(&app, across).await["searchAcrossEntities"],
+        json!({"start": 5, "count": 7, "total": 0, "searchResults": [], "suggestions": []})
+    );
+    let one = r#"{ search(input: {type: TAG, query: "*"}) { start count total searchResults { entity { urn } } } }"#;
+    assert_eq!(
+        data(&app, one).await["search"],
+        json!({"start": 0, "count": 10, "total": 0, "searchResults": []})
+    );
+    let scroll = r#"{ scrollAcrossEntities(input: {query: "*", scrollId: "", types: [TAG], count: 5000}) { nextScrollId count total searchResults { entity { urn } } } }"#;
+    assert_eq!(
+        data(&app, scroll).await["scrollAcrossEntities"],
+        json!({"nextScrollId": null, "count": 5000, "total": 0, "searchResults": []})
+    );
+    let complete = r#"{
+        autoComplete(input: {type: TAG, query: "p", limit: 3}) { query suggestions entities { urn } }
+        autoCompleteForMultiple(input: {query: "p", types: [TAG, DATASET]}) { query suggestions { type suggestions entities { urn } } }
+    }"#;
+    assert_eq!(
+        data(&app, complete).await,
+        json!({
+            "autoComplete": {"query": "p", "suggestions": [], "entities": []},
+            "autoCompleteForMultiple": {"query": "p", "suggestions": []},
+        })
+    );
+    let browse = r#"{ browseV2(input: {path: ["no", "such"], query: "*"}) { groups { name entity { urn } count hasSubGroups } start count total metadata { path totalNumEntities } } }"#;
+    assert_eq!(
+        data(&app, browse).await["browseV2"],
+        json!({"groups": [], "start": 0, "count": 10, "total": 0, "metadata": {"path": ["no", "such"], "totalNumEntities": 0}})
+    );
+}
+
+#[tokio::test]
+async fn pages_that_cannot_be_are_refused_with_what_to_do() {
+    let app = App::empty().await;
+    let ask = |page: &str| {
+        format!(r#"{{ searchAcrossEntities(input: {{query: "*", {page}}}) {{ total }} }}"#)
+    };
+    for (page, said) in [
+        ("start: -1", "start must not be negative"),
+        ("count: -2", "count must not be negative"),
+        ("count: 1001", "at most 1000"),
+        ("start: 9995, count: 10", "scrollAcrossEntities"),
+        (r#"viewUrn: "urn:li:dataHubView:a""#, "leave viewUrn out"),
+        ("types: [RESTRICTED]", "RESTRICTED"),
+    ] {
+        let (code, message) = app.graphql_error(&ask(page)).await;
+        assert_eq!(code, 400, "{page}");
+        assert!(message.contains(said), "{page}: {message}");
+    }
+    let blank = r#"{ autoComplete(input: {type: TAG, query: "  "}) { query } }"#;
+    let (code, message) = app.graphql_error(blank).await;
+    assert_eq!(code, 400);
+    assert!(
+        message.contains("'query' parameter can not be null or empty"),
+        "{message}"
+    );
+    let step = r#"{ browseV2(input: {path: ["␟a"]}) { total } }"#;
+    assert_eq!(app.graphql_error(step).await.0, 400);
+}
+
+#[tokio::test]
+async fn rest_calls_say_what_is_wrong_with_them() {
+    let app = App::empty().await;
+    for (path, body, said) in [
+        ("/entities?action=find", json!({}), "'search'"),
+        ("/entities?action=search", json!([]), "entity and input"),
+        (
+            "/entities?action=search",
+            json!({"entity": "nonsense", "input": "*"}),
+            "no entity type called 'nonsense'",
+        ),
+        (
+            "/entities?action=search",
+            json!({"entity": "dataset", "input": "*", "count": -1}),
+            "must not be negative",
+        ),
+        (
+            "/entities?action=search",
+            json!({"entity": "dataset", "input": "*", "filter": {"or": [{"and": [{"field": "name", "condition": "LIKE"}]}]}}),
+            "'LIKE'",
+        ),
+        (
+            "/entities?action=autocomplete",
+            json!({"entity": "dataset", "query": ""}),
+            "can not be null or empty",
+        ),
+        (
+            "/openapi/v3/entity/scroll?count=many",
+            json!({}),
+            "no number",
+        ),
+        (
+            "/openapi/v3/entity/scroll?sliceMax=2",
+            json!({}),
+            "slices are not supported",
+        ),
+        (
+            "/openapi/v3/entity/scroll?count=1001",
+            json!({"aspects": []}),
+            "at most 1000",
+        ),
+        (
+            "/openapi/v3/entity/scroll",
+            json!({"aspects": ["nonsense"]}),
+            "nonsense",
+        ),
+        (
+            "/openapi/v3/relationship/scroll",
+            json!({}),
+            "say whose relationships",
+        ),
+        (
+            "/openapi/v3/relationship/scroll?scrollId=x",
+            json!({"sourceFilter": {"and": []}}),
+            "scrollId",
+        ),
+        (
+            "/openapi/v3/relationship/scroll",
+            json!({"sourceFilter": {"and": [{"criteria": [{"field": "platform", "values": ["a"]}]}]}}),
+            "can only name URNs",
+        ),
+    ] {
+        let (status, reply) = app.post(path, &body).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{path} {body}: {reply}");
+        let message = reply["message"].as_str().unwrap_or_default();
+        assert!(message.contains(said), "{path} {body}: {message}");
+    }
+    let (status, _) = app.get("/openapi/v3/entity/nonsense").await;
+    assert_eq!(status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn the_large_fragment_on_results_costs_twice_their_number() {
+    let app = App::empty().await;
+    let fragment = "fragment searchResultFields on Entity { urn }";
+    let literal = |count: u64| {
+        format!(
+            r#"{{ searchAcrossEntities(input: {{query: "*", count: {count}}}) {{ searchResults {{ entity {{ ...searchResultFields }} }} }} }} {fragment}"#
+        )
+    };
+    // Four fields besides.
+    assert_eq!(app.graphql(&literal(998)).await["errors"], Value::Null);
+    let reply = app.graphql(&literal(999)).await;
+    assert_eq!(
+        reply["errors"][0]["message"], "maximum query complexity exceeded 2002 > 2000",
+        "{reply}"
+    );
+    let variable = format!(
+        "query($input: SearchAcrossEntitiesInput!) {{ searchAcrossEntities(input: $input) {{ ...results }} }} \
+         fragment results on SearchResults {{ searchResults {{ entity {{ ...searchResultFields }} }} }} {fragment}"
+    );
+    let counted = format!(
+        "query($count: Int) {{ searchAcrossEntities(input: {{query: \"*\", count: $count}}) \
+         {{ searchResults {{ entity {{ ... {{ ...searchResultFields }} }} }} }} }} {fragment}"
+    );
+    for (query, variables) in [
+        (&variable, json!({"input": {"query": "*", "count": 999}})),
+        (&counted, json!({"count": 999})),
+    ] {
+        let reply = app.graphql_with(query, variables).await;
+        assert_eq!(
+            reply["errors"][0]["message"],
+            "maximum query complexity exceeded 2002 > 2000"
+        );
+    }
+    let plain = r#"{ searchAcrossEntities(input: {query: "*", count: 1000}) { searchResults { entity { urn } } } }"#;
+    assert_eq!(app.graphql(plain).await["errors"], Value::Null);
+}
