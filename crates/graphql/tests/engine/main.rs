@@ -11,3 +11,4 @@ mod nulls;
 mod reads;
 mod refusals;
 mod relationships;
+mod selections;

@@ -309,6 +309,8 @@ async fn quick_filters_are_the_platforms_and_kinds_that_are_there() {
             {"field": "platform", "value": HIVE, "entity": {"urn": HIVE}},
             {"field": "_entityType", "value": "DATASET", "entity": null},
             {"field": "_entityType", "value": "DOMAIN", "entity": null},
+            // The user whose token the test has.
+            {"field": "_entityType", "value": "CORP_USER", "entity": null},
         ])
     );
 }
