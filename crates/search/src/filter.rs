@@ -47,6 +47,25 @@ pub(crate) fn canonical(field: &str) -> String {
         .map_or_else(|| field.to_owned(), |known| known.name.to_owned())
 }
 
+/// Whether there is a field of this name.
+pub(crate) fn is_field(field: &str) -> bool {
+    let name = canonical(field);
+    let own = [
+        URN,
+        ENTITY_TYPE,
+        REMOVED,
+        HAS_DESCRIPTION,
+        ENTITY_NAME,
+        "column",
+        "columns",
+    ];
+    own.contains(&name.as_str())
+        || Registry::get()
+            .search_fields()
+            .iter()
+            .any(|known| known.name == name || known.has_values == Some(&name))
+}
+
 pub(crate) struct Filters<'s> {
     pub(crate) searcher: &'s Searcher,
     pub(crate) fields: &'s Fields,

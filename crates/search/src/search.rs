@@ -15,7 +15,7 @@ use crate::document::{ENTITY_NAME, ENTITY_TYPE, Entity, HAS_DESCRIPTION, REMOVED
 use crate::error::SearchError;
 use crate::explain::explain;
 use crate::feed::blocking;
-use crate::filter::{Filters, canonical};
+use crate::filter::{self, Filters, canonical};
 use crate::found::{Completions, Facet, FacetValue, Found, Hit, Match};
 use crate::language;
 use crate::live::Live;
@@ -75,7 +75,7 @@ impl Search {
     /// Answers from an index that has every change that is committed now.
     pub async fn search(&self, request: &Request) -> Result<Found, SearchError> {
         let gather = gather_of(request)?;
-        let parsed = language::parse(&request.query);
+        let parsed = known_fields(language::parse(&request.query));
         let (wanted, query) = (request.clone(), parsed.clone());
         let gathered = self
             .run(move |searcher, fields| {
@@ -400,6 +400,34 @@ fn label_of(field: &str) -> String {
         .to_owned()
 }
 
+/// The query with every field that there is none of read as a word: `mailto:me` asks for two words.
+fn known_fields(query: language::Query) -> language::Query {
+    fn known(term: language::Term) -> language::Term {
+        match term {
+            language::Term::Field { field, term } if !filter::is_field(&field) => {
+                let should = |term| language::Clause {
+                    occur: language::Occur::Should,
+                    term,
+                };
+                language::Term::Group(language::Query {
+                    clauses: vec![should(language::Term::Word(field)), should(known(*term))],
+                    plain: None,
+                })
+            }
+            language::Term::Group(query) => language::Term::Group(known_fields(query)),
+            other => other,
+        }
+    }
+    let clauses = query.clauses.into_iter().map(|clause| language::Clause {
+        occur: clause.occur,
+        term: known(clause.term),
+    });
+    language::Query {
+        clauses: clauses.collect(),
+        plain: query.plain,
+    }
+}
+
 /// The words that were typed, wherever they stand in the query.
 fn words_of(query: &language::Query) -> Vec<String> {
     fn add(term: &language::Term, words: &mut Vec<String>) {
@@ -430,6 +458,7 @@ fn similar_words(word: &str, values: &[(&str, &str)]) -> Vec<String> {
     let tokens: HashSet<String> = values
         .iter()
         .flat_map(|(_, text)| analysis::name_words(text))
+        .filter(|token| !token.joined)
         .map(|token| token.text)
         .collect();
     let mut similar: Vec<String> = Vec::new();

@@ -11,7 +11,7 @@ pub(super) mod members;
 
 use docent_catalog::Error;
 use docent_catalog::search::{
-    Facet, FacetValue, Facets, Found, Hit, PAIR, Page, page, scroll_page,
+    Facet, FacetValue, Facets, Found, Hit, Match, PAIR, Page, page, scroll_page,
 };
 use docent_model::Registry;
 use serde_json::{Value, json};
@@ -99,18 +99,40 @@ fn results(page: &Page, found: &Found) -> Value {
 }
 
 fn hit(hit: &Hit) -> Value {
-    let matched: Vec<Value> = hit
-        .matched
+    json!({"entity": hit.urn, "matchedFields": matched_fields(hit), "extraProperties": []})
+}
+
+/// Why an entity was found, as the schema's `MatchedField` has it.
+pub(super) fn matched_fields(hit: &Hit) -> Vec<Value> {
+    hit.matched
         .iter()
         .map(|matched| {
             json!({
                 "name": matched.field,
                 "value": matched.value,
                 "entity": urn(&matched.value),
+                "pieces": pieces(matched),
             })
         })
-        .collect();
-    json!({"entity": hit.urn, "matchedFields": matched, "extraProperties": []})
+        .collect()
+}
+
+/// The value in pieces, so that whoever shows it can mark those that matched without trusting the text.
+fn pieces(matched: &Match) -> Vec<Value> {
+    let mut pieces = Vec::new();
+    let mut end = 0;
+    let mut push = |range: std::ops::Range<usize>, is_match: bool| {
+        if let Some(text) = matched.value.get(range).filter(|text| !text.is_empty()) {
+            pieces.push(json!({"text": text, "matched": is_match}));
+        }
+    };
+    for place in &matched.places {
+        push(end..place.start, false);
+        push(place.clone(), true);
+        end = place.end;
+    }
+    push(end..matched.value.len(), false);
+    pieces
 }
 
 fn facet(facet: &Facet) -> Value {

@@ -119,6 +119,36 @@ async fn results_are_entities_that_can_be_read_further() {
 }
 
 #[tokio::test]
+async fn every_matching_column_is_named_and_what_matched_is_marked() {
+    let app = App::empty().await;
+    let urn = "urn:li:dataset:(urn:li:dataPlatform:hive,wide,PROD)";
+    let field = |path: &str| {
+        json!({"fieldPath": path, "nativeDataType": "text",
+               "type": {"type": {"com.linkedin.schema.StringType": {}}}})
+    };
+    let schema = json!({
+        "schemaName": "wide", "platform": "urn:li:dataPlatform:hive", "version": 0, "hash": "",
+        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
+        "fields": [field("customer_id"), field("total"), field("customer_name")],
+    });
+    app.ingest(urn, "schemaMetadata", &schema).await;
+    let query = r#"{ searchAcrossEntities(input: {query: "customer"}) { searchResults {
+        matchedFields { name value pieces { text matched } } } } }"#;
+    let reply = data(&app, query).await;
+    let matched = &reply["searchAcrossEntities"]["searchResults"][0]["matchedFields"];
+    let piece = |text: &str, matched: bool| json!({"text": text, "matched": matched});
+    assert_eq!(
+        *matched,
+        json!([
+            {"name": "fieldPaths", "value": "customer_id",
+             "pieces": [piece("customer", true), piece("_id", false)]},
+            {"name": "fieldPaths", "value": "customer_name",
+             "pieces": [piece("customer", true), piece("_name", false)]},
+        ])
+    );
+}
+
+#[tokio::test]
 async fn filters_are_anded_within_and_ored_between_alternatives() {
     let app = catalog().await;
     let (orders, users) = (

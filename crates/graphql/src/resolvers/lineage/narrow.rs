@@ -1,15 +1,16 @@
 //! What of a walk is wanted.
 
 use std::collections::HashMap;
-use std::future::{Future, ready};
 
 use docent_catalog::Error;
 use docent_catalog::lineage::Reached;
+use docent_catalog::search::{MAX_SCROLL_COUNT, Page, Request, criterion};
 use docent_model::Urn;
 use serde_json::Value;
 
 use super::conditions::{Alternatives, Filter};
 use crate::Context;
+use crate::resolvers::search::matched_fields;
 
 /// An entity that is wanted.
 #[derive(Debug)]
@@ -91,20 +92,49 @@ pub(super) async fn narrow(
 
 /// Those of the entities that search finds, with the fields that matched.
 ///
-/// The only place of this module that needs an index: each alternative is a list of conditions with one more, that the
-/// `urn` is one of the entities. Without an index the answer is that there is none.
-fn matching(
-    _context: &Context,
+/// Each alternative is its list of conditions with one more, that the `urn` is one of the entities. Whether an entity
+/// is removed has been decided already.
+async fn matching(
+    context: &Context,
     question: &Question<'_>,
-) -> impl Future<Output = Result<HashMap<Urn, Vec<Value>>, Error>> {
-    let what = question
-        .alternatives
+) -> Result<HashMap<Urn, Vec<Value>>, Error> {
+    let mut kinds: Vec<String> = Vec::new();
+    let mut any = Vec::new();
+    for narrowed in &question.alternatives {
+        let mut criteria = Vec::new();
+        for filter in narrowed.conditions {
+            criteria.push(criterion(
+                filter.field.clone(),
+                filter.values.clone().unwrap_or_default(),
+                filter.condition.as_deref(),
+                filter.negated == Some(true),
+            )?);
+        }
+        let urns = narrowed.urns.iter().map(ToString::to_string).collect();
+        criteria.push(criterion("urn".to_owned(), urns, None, false)?);
+        any.push(criteria);
+        for urn in &narrowed.urns {
+            if !kinds.iter().any(|kind| kind == urn.entity_type()) {
+                kinds.push(urn.entity_type().to_owned());
+            }
+        }
+    }
+    let request = Request {
+        types: kinds,
+        query: question.query.to_owned(),
+        filter: docent_catalog::search::Filter { any },
+        include_removed: true,
+        page: Page::After {
+            mark: None,
+            count: MAX_SCROLL_COUNT,
+        },
+        explain_matches: true,
+        ..Request::default()
+    };
+    let found = context.catalog.search(&context.caller, &request).await?;
+    Ok(found
+        .hits
         .iter()
-        .flat_map(|narrowed| narrowed.conditions)
-        .map(|filter| format!("the filter on {}", filter.field))
-        .next()
-        .unwrap_or_else(|| format!("the query '{}'", question.query));
-    ready(Err(Error::Unavailable(format!(
-        "{what} needs search, which is off: lineage can be narrowed by types, degree, removed and urn"
-    ))))
+        .map(|hit| (hit.urn.clone(), matched_fields(hit)))
+        .collect())
 }
