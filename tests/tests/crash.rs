@@ -3,16 +3,17 @@
 //! `DOCENT_CRASH_KILLS` sets how often (50 by default) and `DOCENT_CRASH_SEED` which random numbers are used, for longer
 //! runs by hand.
 
-use std::env;
 use std::process::Stdio;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+use std::{env, fs};
 
 use anyhow::{Context as _, anyhow, ensure};
 use docent_e2e::load::{Connection, Random, Writer};
 use docent_e2e::{Finished, Options, Server};
+use serde_json::{Value, json};
 
 const WRITERS: usize = 8;
 
@@ -65,8 +66,61 @@ fn crash_all_acknowledged_writes_survive_and_no_batch_is_half_applied() -> anyho
         acknowledged >= kills,
         "only {acknowledged} writes were acknowledged: this proves nothing"
     );
+    index_equals_store(&mut server, &connection)?;
     ensure!(server.stop()?.success());
     Ok(())
+}
+
+/// What the index holds after all those kills is what one holds that is made of the store.
+fn index_equals_store(server: &mut Server, connection: &Connection) -> anyhow::Result<()> {
+    let after_kills = scroll(connection)?;
+    ensure!(
+        after_kills.len() >= WRITERS,
+        "the index has lost its datasets"
+    );
+    server.kill()?;
+    fs::remove_dir_all(server.directory().join("docent.db-search"))?;
+    server.restart()?;
+    let anew = scroll(&connection.at(server.address()))?;
+    ensure!(
+        after_kills == anew,
+        "the index differs from the store: it has {} entities, the store {}",
+        after_kills.len(),
+        anew.len()
+    );
+    Ok(())
+}
+
+/// All entities that search knows, soft-deleted ones too.
+fn scroll(connection: &Connection) -> anyhow::Result<Vec<String>> {
+    const DOCUMENT: &str = "query ($mark: String) {
+        scrollAcrossEntities(input: {query: \"*\", count: 500, scrollId: $mark, searchFlags: {includeSoftDeleted: true}}) {
+            nextScrollId searchResults { entity { urn } }
+        } }";
+    let mut found = Vec::new();
+    let mut mark = Value::Null;
+    loop {
+        let mut data = connection.query(DOCUMENT, &json!({ "mark": mark }))?;
+        let mut page = data["scrollAcrossEntities"].take();
+        let results = page["searchResults"].as_array();
+        found.extend(results.into_iter().flatten().map(Value::to_string));
+        mark = page["nextScrollId"].take();
+        if mark.is_null() {
+            return Ok(found);
+        }
+    }
+}
+
+/// Searches until the server is gone, so that its end finds the index in the midst of being fed.
+fn search_until_cut(connection: &Connection, killed: &AtomicBool) -> anyhow::Result<()> {
+    const DOCUMENT: &str = "{ searchAcrossEntities(input: {query: \"*\", count: 0}) { total } }";
+    loop {
+        let searched = connection.query(DOCUMENT, &json!({}));
+        if killed.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        searched.context("a search failed while the server was up")?;
+    }
 }
 
 /// Lets all writers write and kills the server in the midst of it.
@@ -77,7 +131,7 @@ fn write_and_kill(
     delay: Duration,
 ) -> anyhow::Result<()> {
     let killed = AtomicBool::new(false);
-    let start = Barrier::new(writers.len() + 1);
+    let start = Barrier::new(writers.len() + 2);
     thread::scope(|scope| {
         let running: Vec<_> = writers
             .iter_mut()
@@ -89,6 +143,10 @@ fn write_and_kill(
                 })
             })
             .collect();
+        let searching = scope.spawn(|| {
+            start.wait();
+            search_until_cut(connection, &killed)
+        });
         start.wait();
         // The moment of the kill is what is random here; nothing waits for this time to be enough.
         thread::sleep(delay);
@@ -97,6 +155,9 @@ fn write_and_kill(
         for writer in running {
             writer.join().map_err(|_| anyhow!("a writer panicked"))??;
         }
+        searching
+            .join()
+            .map_err(|_| anyhow!("the searcher panicked"))??;
         ended
     })
 }

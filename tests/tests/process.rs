@@ -403,7 +403,14 @@ fn the_help_lists_every_command_and_every_flag_with_its_variable() -> anyhow::Re
         ensure!(listed, "{command} is not in\n{whole}");
     }
     let serve = help(&["serve"])?;
-    let own = ["--listen", "--auth", "--demo", "--log", "--log-format"];
+    let own = [
+        "--listen",
+        "--auth",
+        "--demo",
+        "--search-index",
+        "--log",
+        "--log-format",
+    ];
     expect(&serve, &own)?;
     for flag in own.iter().chain(&["--store", "--config"]) {
         let variable = flag

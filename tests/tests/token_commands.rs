@@ -252,8 +252,14 @@ fn the_secret_is_in_no_file_of_the_store() -> anyhow::Result<()> {
         .collect::<anyhow::Result<_>>()?;
     let look = |directory: &Path, when: &str| -> anyhow::Result<()> {
         let mut name_found = false;
-        for entry in fs::read_dir(directory)? {
-            let path = entry?.path();
+        let mut paths = vec![directory.to_owned()];
+        while let Some(path) = paths.pop() {
+            if path.is_dir() {
+                for entry in fs::read_dir(&path)? {
+                    paths.push(entry?.path());
+                }
+                continue;
+            }
             let bytes = fs::read(&path)?;
             let has = |needle: &[u8]| bytes.windows(needle.len()).any(|window| window == needle);
             for needle in [&body.as_bytes()[..64], &raw] {

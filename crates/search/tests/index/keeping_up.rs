@@ -68,6 +68,24 @@ async fn soft_deleted_entities_are_left_out_unless_asked_for() {
     assert_eq!(fixture.find("gone").await.total, 1);
 }
 
+#[tokio::test]
+async fn access_tokens_are_not_found_whoever_asks() {
+    let fixture = Fixture::new();
+    fixture.find("*").await;
+    let urn = docent_model::Urn::parse("urn:li:dataHubAccessToken:0123").unwrap();
+    let key = super::key_of(&urn);
+    fixture.put(&urn, "dataHubAccessTokenKey", &key).await;
+    let request = docent_search::Request {
+        types: vec!["dataHubAccessToken".to_owned()],
+        ..docent_search::Request::default()
+    };
+    assert_eq!(fixture.search.search(&request).await.unwrap().total, 0);
+    // Neither from the log nor when everything is read.
+    std::fs::remove_dir_all(fixture.index_path()).unwrap();
+    let fixture = fixture.restart();
+    assert_eq!(fixture.search.search(&request).await.unwrap().total, 0);
+}
+
 /// A file that is written once for each index.
 fn made_at(fixture: &Fixture) -> std::time::SystemTime {
     let path = fixture.index_path().join("format-1").join(".managed.json");
