@@ -2,7 +2,7 @@
 //!
 //! The catalog walks; here the input is read ([`conditions`]), and what was found is narrowed and put into pages. What can
 //! be told from the walk alone (the degree, the kind, whether it is removed) is decided here; a query and all other
-//! conditions are the business of search ([`narrow::matching`]).
+//! conditions are the business of search (`narrow`).
 
 mod conditions;
 mod narrow;
