@@ -247,7 +247,7 @@ impl Makers {
         }
         for number in 0..COLUMNS {
             let mut name = String::new();
-            for part in 0..1 + random.below(3) {
+            for part in 0..=random.below(3) {
                 if part > 0 {
                     name.push('_');
                 }

@@ -239,11 +239,11 @@ async fn restart(
 ) -> Result<()> {
     report.progress("restart with the index there");
     let mut milliseconds = Vec::new();
-    for number in 0..amounts.restarts {
+    for words in words.iter().take(amounts.restarts) {
         let started = Instant::now();
         let server = start(bench, store, Some(index))?;
         let mut asker = Asker::open(&server).await?;
-        let reply = asker.ask(&ask::search(&words[number].join(" "))).await?;
+        let reply = asker.ask(&ask::search(&words.join(" "))).await?;
         milliseconds.push(started.elapsed().as_secs_f64() * 1e3);
         ensure!(ask::has_found(&reply), "the first answer is {reply}");
         server.stop()?;
