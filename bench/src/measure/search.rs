@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use ask::{Asker, Times};
 
 use crate::bench::{Bench, Store, median};
@@ -27,6 +27,10 @@ use crate::search_data::vocabulary::Random;
 const WRITERS: usize = 64;
 /// Writes of each writer per slice.
 const TURNS: u64 = 64;
+
+/// A server is at rest when it has spent next to nothing in this time; it is looked at so often at most.
+const SETTLE_TIME: Duration = Duration::from_millis(300);
+const SETTLE_LOOKS: usize = 200;
 
 /// How much is asked.
 #[derive(Debug, Clone, Copy)]
@@ -310,6 +314,7 @@ async fn writes(
             if index.is_some() {
                 Asker::open(&server).await?.ask(&ask::prepare()).await?;
             }
+            settle(&server).await?;
             let mut client = Client::open(server.address(), WRITERS).await?;
             client.drive(&writes, Until::Turns(8)).await?;
             pair[side] = client
@@ -330,6 +335,20 @@ async fn writes(
         Target::AtMost(1.1),
     );
     Ok(())
+}
+
+/// Waits until the server has nothing left to do: taking in the writes of the slice before ends with merges.
+async fn settle(server: &Server) -> Result<()> {
+    let mut before = server.cpu()?;
+    for _ in 0..SETTLE_LOOKS {
+        tokio::time::sleep(SETTLE_TIME).await;
+        let now = server.cpu()?;
+        if now.since(&before) < SETTLE_TIME / 50 {
+            return Ok(());
+        }
+        before = now;
+    }
+    bail!("a server that nobody asks anything does not come to rest")
 }
 
 fn size_of_directory(directory: &Path) -> Result<u64> {
