@@ -72,7 +72,7 @@ pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> Result<()> {
     let index = bench.path("search.db-search");
 
     let server = start(bench, &store, Some(&index))?;
-    build(&server, &index, &catalog, report).await?;
+    let rate = build(&server, &index, &catalog, report).await?;
     let mut random = Random::new(1);
     let words: Vec<[String; 2]> = (0..amounts.questions)
         .map(|_| catalog.two_words(&mut random))
@@ -89,9 +89,9 @@ pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> Result<()> {
     if bench.quick {
         return Ok(());
     }
-    let peer = fts5::load(bench, &catalog, report)?;
+    let peer = fts5::load(bench, &catalog, rate, report)?;
     peers::ask("SQLite FTS5", peer, &words, &ours, report)?;
-    match postgres::load(bench, &catalog, report)? {
+    match postgres::load(bench, &catalog, rate, report)? {
         Some(peer) => peers::ask("PostgreSQL tsvector", peer, &words, &ours, report)?,
         None => report.progress("PostgreSQL is not installed and is left out"),
     }
@@ -106,12 +106,13 @@ fn start(bench: &Bench, store: &Store, index: Option<&Path>) -> Result<Server> {
     Server::start(command, &bench.path("search.log"))
 }
 
+/// How many datasets a second the index takes in.
 async fn build(
     server: &Server,
     index: &Path,
     catalog: &Catalog,
     report: &mut Report,
-) -> Result<()> {
+) -> Result<f64> {
     report.progress("building the index");
     let mut asker = Asker::open(server).await?;
     let started = Instant::now();
@@ -135,7 +136,7 @@ async fn build(
         bytes,
         Target::None,
     );
-    Ok(())
+    Ok(rate)
 }
 
 async fn two_words(server: &Server, words: &[[String; 2]], report: &mut Report) -> Result<Times> {

@@ -27,7 +27,12 @@ pub(super) struct Fts5 {
     facets: String,
 }
 
-pub(super) fn load(bench: &Bench, catalog: &Catalog, report: &mut Report) -> Result<Fts5> {
+pub(super) fn load(
+    bench: &Bench,
+    catalog: &Catalog,
+    our_rate: f64,
+    report: &mut Report,
+) -> Result<Fts5> {
     report.progress("loading SQLite FTS5");
     let path = bench.path("fts5.db");
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
@@ -37,7 +42,8 @@ pub(super) fn load(bench: &Bench, catalog: &Catalog, report: &mut Report) -> Res
         .with_context(|| format!("cannot open {}", path.display()))?;
     let started = Instant::now();
     peers::on_server_core(|| fill(&connection, catalog))?;
-    peers::loaded("SQLite FTS5", catalog.len(), started.elapsed(), report);
+    let rate = catalog.len() as f64 / started.elapsed().as_secs_f64();
+    peers::loaded("SQLite FTS5", rate, our_rate, report);
     Ok(Fts5 {
         connection,
         facets: facets(),

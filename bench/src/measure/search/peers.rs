@@ -57,10 +57,15 @@ pub(super) fn ask(
     Ok(())
 }
 
-/// Says how fast a peer took the catalog in.
-pub(super) fn loaded(name: &str, datasets: usize, elapsed: Duration, report: &mut Report) {
-    let rate = datasets as f64 / elapsed.as_secs_f64();
-    report.progress(&format!("{name} took in {rate:.0} datasets per second"));
+/// Says how fast a peer took the catalog in, in datasets per second.
+pub(super) fn loaded(name: &str, rate: f64, our_rate: f64, report: &mut Report) {
+    report.line(
+        format!("search: indexing against {name}"),
+        format!("{our_rate:.0} datasets/s"),
+        format!("{name} {rate:.0} datasets/s"),
+        our_rate / rate,
+        Target::None,
+    );
 }
 
 /// Does something on the core of the servers, in this thread.

@@ -54,6 +54,7 @@ pub(super) struct Postgres {
 pub(super) fn load(
     bench: &Bench,
     catalog: &Catalog,
+    our_rate: f64,
     report: &mut Report,
 ) -> Result<Option<Postgres>> {
     if !Path::new(PROGRAMS).join("postgres").exists() {
@@ -69,7 +70,8 @@ pub(super) fn load(
         session.send(&row(id, &dataset))?;
     }
     session.run("\\.\nCREATE INDEX ON dataset USING gin (words); ANALYZE dataset;")?;
-    peers::loaded("PostgreSQL", catalog.len(), started.elapsed(), report);
+    let rate = catalog.len() as f64 / started.elapsed().as_secs_f64();
+    peers::loaded("PostgreSQL tsvector", rate, our_rate, report);
     Ok(Some(Postgres {
         session,
         _server: server,
