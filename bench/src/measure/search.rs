@@ -303,6 +303,8 @@ async fn writes(
             .collect(),
         serial: AtomicU64::new(0),
     });
+    report.progress("every dataset that is written gets its first edit");
+    write_slice(bench, store, None, &writes).await?;
     let (mut rates, mut ratios) = ([Vec::new(), Vec::new()], Vec::new());
     for slice in 0..amounts.slices {
         report.progress(&format!(
@@ -310,21 +312,14 @@ async fn writes(
             slice + 1
         ));
         let mut pair = [0.0; 2];
-        for (side, index) in [None, Some(index)].into_iter().enumerate() {
-            let server = start(bench, store, index)?;
-            if index.is_some() {
-                Asker::open(&server).await?.ask(&ask::prepare()).await?;
-            }
-            settle(&server).await?;
-            let mut client = Client::open(server.address(), WRITERS).await?;
-            client.drive(&writes, Until::Turns(8)).await?;
-            pair[side] = client
-                .drive(&writes, Until::Turns(TURNS))
-                .await?
-                .per_second();
+        let mut sides = [(0, None), (1, Some(index))];
+        // Whoever comes second finds more history.
+        if slice % 2 == 1 {
+            sides.reverse();
+        }
+        for (side, index) in sides {
+            pair[side] = write_slice(bench, store, index, &writes).await?;
             rates[side].push(pair[side]);
-            drop(client);
-            server.stop()?;
         }
         ratios.push(pair[0] / pair[1]);
     }
@@ -336,6 +331,26 @@ async fn writes(
         Target::AtMost(1.1),
     );
     Ok(())
+}
+
+/// Starts a server, has every dataset written once, and says how many writes a second that were.
+async fn write_slice(
+    bench: &Bench,
+    store: &Store,
+    index: Option<&Path>,
+    writes: &Arc<DescriptionWrites>,
+) -> Result<f64> {
+    let server = start(bench, store, index)?;
+    if index.is_some() {
+        Asker::open(&server).await?.ask(&ask::prepare()).await?;
+    }
+    settle(&server).await?;
+    let mut client = Client::open(server.address(), WRITERS).await?;
+    client.drive(writes, Until::Turns(8)).await?;
+    let done = client.drive(writes, Until::Turns(TURNS)).await?;
+    drop(client);
+    server.stop()?;
+    Ok(done.per_second())
 }
 
 /// Waits until the server has nothing left to do: taking in the writes of the slice before ends with merges.

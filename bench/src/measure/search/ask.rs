@@ -109,6 +109,14 @@ impl Times {
         self.replies.extend(more.replies);
     }
 
+    /// The times of the first questions alone.
+    pub(super) fn first(&self, count: usize) -> Self {
+        Self {
+            elapsed: self.elapsed.iter().copied().take(count).collect(),
+            ..Self::default()
+        }
+    }
+
     /// The time that so many percent took at most, in milliseconds; 0 if nothing was asked.
     pub(super) fn percentile_ms(&self, percent: usize) -> f64 {
         let mut sorted = self.elapsed.clone();
@@ -141,6 +149,8 @@ mod tests {
         assert!((times.percentile_ms(50) - 100.0).abs() < 1e-9);
         assert!((times.percentile_ms(99) - 198.0).abs() < 1e-9);
         assert!((times.percentile_ms(100) - 200.0).abs() < 1e-9);
+        assert!((times.first(10).percentile_ms(100) - 200.0).abs() < 1e-9);
+        assert!((times.first(10).percentile_ms(50) - 195.0).abs() < 1e-9);
         assert!(Times::default().percentile_ms(50).abs() < 1e-9);
     }
 }
