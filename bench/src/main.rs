@@ -1,7 +1,8 @@
 //! The load harness: measures a release build of docent against its peers, and prints one table.
 //!
-//! It speaks to docent over HTTP like any client and uses none of its crates. See docs/PERFORMANCE.md for what is
-//! measured and how. To measure one more thing: a module in [`measure`] and a line in [`run_all`].
+//! It speaks to docent over HTTP like any client; only search is measured as a library, behind a server of our own
+//! ([`search_server`]). See docs/PERFORMANCE.md for what is measured and how. To measure one more thing: a module in
+//! [`measure`] and a line in [`run_all`].
 
 #![expect(
     clippy::cast_precision_loss,
@@ -17,6 +18,8 @@ mod machine;
 mod measure;
 mod process;
 mod report;
+mod search_data;
+mod search_server;
 mod store;
 
 use std::path::{Path, PathBuf};
@@ -48,6 +51,9 @@ enum Command {
         /// The file with the body
         body: PathBuf,
     },
+    /// Search without docent around it; it ends with its standard input
+    #[command(hide = true)]
+    SearchServer(search_server::Options),
 }
 
 #[derive(Debug, Args)]
@@ -64,7 +70,7 @@ struct Options {
     /// Write the page with the results to this file
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
-    /// Only these: start, reads, writes, memory, scale
+    /// Only these: start, reads, writes, memory, scale, search
     #[arg(long, value_delimiter = ',', value_name = "PARTS")]
     only: Vec<String>,
 }
@@ -72,6 +78,7 @@ struct Options {
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Canned { body } => canned::serve(&body).map(|()| true),
+        Command::SearchServer(options) => search_server::serve(&options).map(|()| true),
         Command::All(options) => all(&options),
     };
     match done {
@@ -139,6 +146,13 @@ fn measure_all(bench: &Bench, options: &Options, report: &mut Report) -> Result<
 async fn run_all(bench: &Bench, options: &Options, report: &mut Report) -> Result<()> {
     let wanted =
         |part: &str| options.only.is_empty() || options.only.iter().any(|only| only == part);
+    if wanted("search") {
+        measure::search::measure(bench, report).await?;
+    }
+    // The others share a store.
+    if !options.only.is_empty() && options.only.iter().all(|only| only == "search") {
+        return Ok(());
+    }
     let store = bench.create_store("docent.db")?;
     // Loads what the others read.
     measure::bulk::measure(bench, &store, report).await?;

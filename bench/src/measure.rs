@@ -6,5 +6,6 @@ pub(crate) mod bulk;
 pub(crate) mod memory;
 pub(crate) mod reads;
 pub(crate) mod scale;
+pub(crate) mod search;
 pub(crate) mod start;
 pub(crate) mod writes;

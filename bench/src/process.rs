@@ -132,7 +132,7 @@ impl Drop for Server {
 }
 
 /// A child inherits the core of the thread that starts it.
-fn start_on_server_core(command: &mut Command) -> Result<Child> {
+pub(crate) fn start_on_server_core(command: &mut Command) -> Result<Child> {
     pin(SERVER_CORE)?;
     let child = command
         .spawn()

@@ -18,6 +18,8 @@ pub(crate) enum Target {
     AtMost(f64),
     /// Of the value itself, in this unit.
     Below(f64, &'static str),
+    /// Of the value itself, in this unit.
+    Above(f64, &'static str),
     /// It is there for comparison.
     None,
 }
@@ -28,6 +30,7 @@ impl Target {
             Self::AtLeast(least) => measured >= least,
             Self::AtMost(most) => measured <= most,
             Self::Below(limit, _) => measured < limit,
+            Self::Above(limit, _) => measured > limit,
             Self::None => true,
         }
     }
@@ -39,6 +42,7 @@ impl fmt::Display for Target {
             Self::AtLeast(least) => write!(formatter, "≥ {least}"),
             Self::AtMost(most) => write!(formatter, "≤ {most}"),
             Self::Below(limit, unit) => write!(formatter, "< {limit} {unit}"),
+            Self::Above(limit, unit) => write!(formatter, "> {limit} {unit}"),
             Self::None => Ok(()),
         }
     }
@@ -57,7 +61,7 @@ struct Line {
 impl Line {
     fn cells(&self) -> [String; 6] {
         let ratio = match self.target {
-            Target::Below(..) => String::new(),
+            Target::Below(..) | Target::Above(..) => String::new(),
             Target::AtLeast(_) | Target::AtMost(_) | Target::None => {
                 format!("{:.2}", self.measured)
             }
@@ -156,11 +160,13 @@ mod tests {
         assert!(report.is_good());
         report.line("b", "41 MiB", "", 41.0, Target::Below(40.0, "MiB"));
         assert!(!report.is_good());
+        report.line("c", "7/s", "", 7.0, Target::Above(8.0, "/s"));
         let text = report.markdown();
         assert!(text.contains("| a | 1 | 2 | 0.50 | ≥ 0.5 | ok |"), "{text}");
         assert!(
             text.contains("| b | 41 MiB |  |  | < 40 MiB | miss |"),
             "{text}"
         );
+        assert!(text.contains("| c | 7/s |  |  | > 8 /s | miss |"), "{text}");
     }
 }

@@ -1,0 +1,385 @@
+//! Search in a catalog of a million datasets, and the same questions to the full-text search of SQLite and PostgreSQL.
+//!
+//! To measure one more kind of question: a function in [`ask`] that makes its request, and a call of [`Asker::time`].
+
+mod ask;
+mod fts5;
+mod load;
+mod peers;
+mod postgres;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail, ensure};
+use ask::{Asker, Times};
+
+use crate::bench::{Bench, Store, median};
+use crate::load::{Client, Source, Until};
+use crate::process::Server;
+use crate::report::{Report, Target};
+use crate::search_data::Catalog;
+use crate::search_data::vocabulary::Random;
+
+const WRITERS: usize = 64;
+/// Writes of each writer per slice.
+const TURNS: u64 = 64;
+
+/// A server is at rest when it has spent next to nothing in this time; it is looked at so often at most.
+const SETTLE_TIME: Duration = Duration::from_millis(300);
+const SETTLE_LOOKS: usize = 200;
+
+/// How much is asked.
+#[derive(Debug, Clone, Copy)]
+struct Amounts {
+    datasets: usize,
+    questions: usize,
+    after_writes: usize,
+    restarts: usize,
+    slices: usize,
+}
+
+impl Amounts {
+    fn of(bench: &Bench) -> Self {
+        if bench.quick {
+            return Self {
+                datasets: 20_000,
+                questions: 300,
+                after_writes: 50,
+                restarts: 3,
+                slices: 2,
+            };
+        }
+        Self {
+            datasets: 1_000_000,
+            questions: 1_000,
+            after_writes: 200,
+            restarts: 5,
+            slices: 5,
+        }
+    }
+}
+
+pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> Result<()> {
+    let amounts = Amounts::of(bench);
+    report.progress(&format!("search: {} datasets", amounts.datasets));
+    let catalog = Catalog::new(amounts.datasets);
+    let store = bench.create_store("search.db")?;
+    load::write(&store, &catalog, report).await?;
+    let index = bench.path("search.db-search");
+
+    let server = start(bench, &store, Some(&index))?;
+    let rate = build(&server, &index, &catalog, report).await?;
+    let mut random = Random::new(1);
+    let words: Vec<[String; 2]> = (0..amounts.questions)
+        .map(|_| catalog.two_words(&mut random))
+        .collect();
+    let ours = two_words(&server, &words, report).await?;
+    autocomplete(&server, &catalog, amounts, report).await?;
+    after_writes(&server, &catalog, &words, amounts, report).await?;
+    server.stop()?;
+    restart(bench, &store, &index, &words, amounts, report).await?;
+    writes(bench, &store, &index, &catalog, amounts, report).await?;
+    std::fs::remove_dir_all(&index)?;
+    store.remove()?;
+
+    if bench.quick {
+        return Ok(());
+    }
+    let peer = fts5::load(bench, &catalog, rate, report)?;
+    peers::ask("SQLite FTS5", peer, &words, &ours, report)?;
+    match postgres::load(bench, &catalog, rate, report)? {
+        Some(peer) => peers::ask("PostgreSQL tsvector", peer, &words, &ours, report)?,
+        None => report.progress("PostgreSQL is not installed and is left out"),
+    }
+    Ok(())
+}
+
+/// Starts search on a store; without an index it only takes writes.
+fn start(bench: &Bench, store: &Store, index: Option<&Path>) -> Result<Server> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg("search-server").arg(&store.path);
+    command.args(index);
+    Server::start(command, &bench.path("search.log"))
+}
+
+/// How many datasets a second the index takes in.
+async fn build(
+    server: &Server,
+    index: &Path,
+    catalog: &Catalog,
+    report: &mut Report,
+) -> Result<f64> {
+    report.progress("building the index");
+    let mut asker = Asker::open(server).await?;
+    let started = Instant::now();
+    asker.ask(&ask::prepare()).await?;
+    let rate = catalog.len() as f64 / started.elapsed().as_secs_f64();
+    report.line(
+        format!("search: indexing {} datasets", catalog.len()),
+        format!("{rate:.0} datasets/s"),
+        format!(
+            "{} MiB of own memory afterwards",
+            server.memory_kib("RssAnon")? / 1024
+        ),
+        rate,
+        Target::Above(20_000.0, "/s"),
+    );
+    let bytes = size_of_directory(index)? as f64 / catalog.len() as f64;
+    report.line(
+        "search: size of the index per dataset",
+        format!("{bytes:.0} bytes"),
+        "",
+        bytes,
+        Target::None,
+    );
+    Ok(rate)
+}
+
+async fn two_words(server: &Server, words: &[[String; 2]], report: &mut Report) -> Result<Times> {
+    report.progress("two-word queries");
+    let mut asker = Asker::open(server).await?;
+    let requests: Vec<Vec<u8>> = words
+        .iter()
+        .map(|words| ask::search(&words.join(" ")))
+        .collect();
+    for request in requests.iter().take(50) {
+        asker.ask(request).await?;
+    }
+    let times = asker.time(server, &requests, ask::has_found).await?;
+    let total = times
+        .replies
+        .iter()
+        .filter_map(ask::total)
+        .map(|it| it as f64);
+    report.line(
+        "search: two words with facets, p50",
+        times.text(50),
+        format!(
+            "{:.0} results each (median)",
+            median(&total.collect::<Vec<_>>())
+        ),
+        times.percentile_ms(50),
+        Target::Below(10.0, "ms"),
+    );
+    report.line(
+        "search: two words with facets, p99",
+        times.text(99),
+        "",
+        times.percentile_ms(99),
+        Target::Below(40.0, "ms"),
+    );
+    Ok(times)
+}
+
+async fn autocomplete(
+    server: &Server,
+    catalog: &Catalog,
+    amounts: Amounts,
+    report: &mut Report,
+) -> Result<()> {
+    report.progress("autocomplete");
+    let mut asker = Asker::open(server).await?;
+    let mut random = Random::new(2);
+    let requests: Vec<Vec<u8>> = (0..amounts.questions)
+        .map(|_| ask::complete(&catalog.beginning(&mut random)))
+        .collect();
+    let times = asker.time(server, &requests, ask::has_completed).await?;
+    report.line(
+        "search: autocomplete, p50",
+        times.text(50),
+        format!("p99 {:.2} ms", times.percentile_ms(99)),
+        times.percentile_ms(50),
+        Target::Below(3.0, "ms"),
+    );
+    Ok(())
+}
+
+/// The first search after each of some writes; every tenth time also whether what was written is found.
+async fn after_writes(
+    server: &Server,
+    catalog: &Catalog,
+    words: &[[String; 2]],
+    amounts: Amounts,
+    report: &mut Report,
+) -> Result<()> {
+    report.progress("the first search after a write");
+    let mut asker = Asker::open(server).await?;
+    let mut random = Random::new(3);
+    let mut times = Times::default();
+    for serial in 0..amounts.after_writes {
+        let urn = catalog.dataset(random.below(catalog.len())).urn();
+        let mark = format!("marked{serial:06}x");
+        asker
+            .ask(&ask::write(&urn, &format!("Edited, {mark}")))
+            .await?;
+        let request = ask::search(&words[serial % words.len()].join(" "));
+        times.add(asker.time(server, &[request], ask::has_found).await?);
+        if serial % 10 == 0 {
+            let found = asker.ask(&ask::search(&mark)).await?;
+            ensure!(
+                ask::first_urn(&found).is_some_and(|first| first == urn),
+                "{urn} was written and not found: {found}"
+            );
+        }
+    }
+    report.line(
+        "search: the first one after a write, p50",
+        times.text(50),
+        format!("p99 {:.2} ms", times.percentile_ms(99)),
+        times.percentile_ms(50),
+        Target::Below(25.0, "ms"),
+    );
+    Ok(())
+}
+
+/// From starting the process to its first answer.
+async fn restart(
+    bench: &Bench,
+    store: &Store,
+    index: &Path,
+    words: &[[String; 2]],
+    amounts: Amounts,
+    report: &mut Report,
+) -> Result<()> {
+    report.progress("restart with the index there");
+    let mut milliseconds = Vec::new();
+    for words in words.iter().take(amounts.restarts) {
+        let started = Instant::now();
+        let server = start(bench, store, Some(index))?;
+        let mut asker = Asker::open(&server).await?;
+        let reply = asker.ask(&ask::search(&words.join(" "))).await?;
+        milliseconds.push(started.elapsed().as_secs_f64() * 1e3);
+        ensure!(ask::has_found(&reply), "the first answer is {reply}");
+        server.stop()?;
+    }
+    report.line(
+        "search: restart to the first answer",
+        format!("{:.0} ms", median(&milliseconds)),
+        "",
+        median(&milliseconds),
+        Target::Below(150.0, "ms"),
+    );
+    Ok(())
+}
+
+/// Each writer goes through datasets of its own; every write has another text.
+#[derive(Debug)]
+struct DescriptionWrites {
+    urns: Vec<String>,
+    serial: AtomicU64,
+}
+
+impl Source for DescriptionWrites {
+    fn request(&self, connection: usize, turn: u64, request: &mut Vec<u8>) -> bool {
+        let serial = self.serial.fetch_add(1, Ordering::Relaxed);
+        let urn = &self.urns[(turn as usize * WRITERS + connection) % self.urns.len()];
+        let description = format!("Edited by a person, for the {serial:09}th time.");
+        request.extend(ask::write(urn, &description));
+        true
+    }
+
+    fn is_right(&self, reply: &[u8]) -> bool {
+        reply == b"true"
+    }
+}
+
+/// Writes without search and with it, in turn.
+async fn writes(
+    bench: &Bench,
+    store: &Store,
+    index: &Path,
+    catalog: &Catalog,
+    amounts: Amounts,
+    report: &mut Report,
+) -> Result<()> {
+    let mut random = Random::new(4);
+    let writes = Arc::new(DescriptionWrites {
+        urns: (0..WRITERS * 64)
+            .map(|_| catalog.dataset(random.below(catalog.len())).urn())
+            .collect(),
+        serial: AtomicU64::new(0),
+    });
+    report.progress("every dataset that is written gets its first edit");
+    write_slice(bench, store, None, &writes).await?;
+    let (mut rates, mut ratios) = ([Vec::new(), Vec::new()], Vec::new());
+    for slice in 0..amounts.slices {
+        report.progress(&format!(
+            "writes without search and with it, slice {}",
+            slice + 1
+        ));
+        let mut pair = [0.0; 2];
+        let mut sides = [(0, None), (1, Some(index))];
+        // Whoever comes second finds more history.
+        if slice % 2 == 1 {
+            sides.reverse();
+        }
+        for (side, index) in sides {
+            pair[side] = write_slice(bench, store, index, &writes).await?;
+            rates[side].push(pair[side]);
+        }
+        ratios.push(pair[0] / pair[1]);
+    }
+    report.line(
+        "search: cost of a write with search on",
+        format!("{:.0} writes/s", median(&rates[1])),
+        format!("search off {:.0} writes/s", median(&rates[0])),
+        median(&ratios),
+        Target::AtMost(1.1),
+    );
+    Ok(())
+}
+
+/// Starts a server, has every dataset written once, and says how many writes a second that were.
+async fn write_slice(
+    bench: &Bench,
+    store: &Store,
+    index: Option<&Path>,
+    writes: &Arc<DescriptionWrites>,
+) -> Result<f64> {
+    let server = start(bench, store, index)?;
+    if index.is_some() {
+        Asker::open(&server).await?.ask(&ask::prepare()).await?;
+    }
+    settle(&server).await?;
+    let mut client = Client::open(server.address(), WRITERS).await?;
+    client.drive(writes, Until::Turns(8)).await?;
+    let done = client.drive(writes, Until::Turns(TURNS)).await?;
+    drop(client);
+    server.stop()?;
+    Ok(done.per_second())
+}
+
+/// Waits until the server has nothing left to do: taking in the writes of the slice before ends with merges.
+async fn settle(server: &Server) -> Result<()> {
+    let mut before = server.cpu()?;
+    for _ in 0..SETTLE_LOOKS {
+        tokio::time::sleep(SETTLE_TIME).await;
+        let now = server.cpu()?;
+        if now.since(&before) < SETTLE_TIME / 50 {
+            return Ok(());
+        }
+        before = now;
+    }
+    bail!("a server that nobody asks anything does not come to rest")
+}
+
+fn size_of_directory(directory: &Path) -> Result<u64> {
+    let mut size = 0;
+    let mut open: Vec<PathBuf> = vec![directory.to_owned()];
+    while let Some(next) = open.pop() {
+        for entry in std::fs::read_dir(next)? {
+            let entry = entry?;
+            let metadata = entry.metadata()?;
+            if metadata.is_dir() {
+                open.push(entry.path());
+            } else {
+                size += metadata.len();
+            }
+        }
+    }
+    Ok(size)
+}

@@ -1,0 +1,280 @@
+//! PostgreSQL's full-text search: a server of our own in the work directory, on the core of the servers, asked through
+//! `psql` on the other one.
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, BufWriter, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use rustix::process::{Pid, Signal, geteuid, kill_process};
+
+use super::peers::{self, FACET_VALUES, Peer, WEIGHTS};
+use crate::bench::Bench;
+use crate::process;
+use crate::report::Report;
+use crate::search_data::{Catalog, Dataset, domain_urn, owner_urn, tag_urn};
+
+const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
+/// Who runs the server if we are root, which it refuses.
+const USER: &str = "postgres";
+const START_TIMEOUT: Duration = Duration::from_secs(30);
+/// What psql says when an answer is over.
+const END: &str = "=end=";
+
+/// As an operator sets them who has read the manual; on one core there is nothing to do in parallel.
+const SETTINGS: [&str; 8] = [
+    "shared_buffers=4GB",
+    "work_mem=256MB",
+    "maintenance_work_mem=1GB",
+    "max_wal_size=8GB",
+    "fsync=off",
+    "jit=off",
+    "max_parallel_workers_per_gather=0",
+    "listen_addresses=",
+];
+
+const TABLE: &str = "CREATE UNLOGGED TABLE dataset (id int, urn text, name text, columns text, description text, \
+     platform text, origin text, domain text, documented bool, tags text[], owners text[], words tsvector \
+     GENERATED ALWAYS AS (setweight(to_tsvector('simple', name), 'A') || \
+     setweight(to_tsvector('simple', columns), 'B') || setweight(to_tsvector('simple', description), 'C')) STORED);";
+
+const COPY: &str = "COPY dataset (id, urn, name, columns, description, platform, origin, domain, documented, tags, \
+     owners) FROM STDIN;";
+
+#[derive(Debug)]
+pub(super) struct Postgres {
+    session: Session,
+    // Stops after the session.
+    _server: PostgresServer,
+}
+
+/// Loads the catalog; `None` where PostgreSQL is not installed.
+pub(super) fn load(
+    bench: &Bench,
+    catalog: &Catalog,
+    our_rate: f64,
+    report: &mut Report,
+) -> Result<Option<Postgres>> {
+    if !Path::new(PROGRAMS).join("postgres").exists() {
+        return Ok(None);
+    }
+    report.progress("loading PostgreSQL");
+    let server = PostgresServer::start(bench)?;
+    let mut session = Session::open(bench)?;
+    let started = Instant::now();
+    session.run(TABLE)?;
+    session.send(COPY)?;
+    for (id, dataset) in catalog.datasets().enumerate() {
+        session.send(&row(id, &dataset))?;
+    }
+    session.run("\\.\nCREATE INDEX ON dataset USING gin (words); ANALYZE dataset;")?;
+    let rate = catalog.len() as f64 / started.elapsed().as_secs_f64();
+    peers::loaded("PostgreSQL tsvector", rate, our_rate, report);
+    Ok(Some(Postgres {
+        session,
+        _server: server,
+    }))
+}
+
+/// In the format of COPY; no text in here needs an escape.
+fn row(id: usize, dataset: &Dataset) -> String {
+    let set = |urns: Vec<String>| format!("{{{}}}", urns.join(","));
+    [
+        id.to_string(),
+        dataset.urn(),
+        dataset.name_text(),
+        dataset.column_text(),
+        dataset.description.clone(),
+        dataset.platform.to_owned(),
+        dataset.origin.to_owned(),
+        dataset.domain.map_or_else(|| "\\N".to_owned(), domain_urn),
+        (!dataset.description.is_empty()).to_string(),
+        set(dataset.tags.iter().map(|tag| tag_urn(*tag)).collect()),
+        set(dataset
+            .owners
+            .iter()
+            .map(|owner| owner_urn(*owner))
+            .collect()),
+    ]
+    .join("\t")
+}
+
+impl Peer for Postgres {
+    fn answer(&mut self, words: &[String; 2]) -> Result<usize> {
+        let either = format!("to_tsquery('simple', '{} | {}')", words[0], words[1]);
+        let [name, column, description] = WEIGHTS;
+        let largest = name.max(1.0);
+        // From the weight D, which nothing has, to A.
+        let weights = format!(
+            "'{{0, {}, {}, {}}}'",
+            description / largest,
+            column / largest,
+            name / largest
+        );
+        let columns = ["platform", "origin", "domain", "documented::text"];
+        let lists = ["unnest(tags)", "unnest(owners)"];
+        let counts: Vec<String> = columns
+            .into_iter()
+            .chain(lists)
+            .map(|value| {
+                format!("(SELECT {value}, count(*) FROM matching GROUP BY 1 ORDER BY 2 DESC LIMIT {FACET_VALUES})")
+            })
+            .collect();
+        let best = format!(
+            "SELECT urn, ts_rank({weights}, words, {either}) AS score FROM dataset WHERE words @@ {either} \
+             ORDER BY score DESC LIMIT 10;"
+        );
+        let facets = format!(
+            "WITH matching AS MATERIALIZED (SELECT platform, origin, domain, documented, tags, owners FROM dataset \
+             WHERE words @@ {either}) {};",
+            counts.join(" UNION ALL ")
+        );
+        self.session.run(&format!("{best}\n{facets}"))
+    }
+}
+
+/// A running psql.
+#[derive(Debug)]
+struct Session {
+    child: Child,
+    input: BufWriter<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Session {
+    fn open(bench: &Bench) -> Result<Self> {
+        let mut child = Command::new("psql")
+            .args([
+                "-X",
+                "-q",
+                "-A",
+                "-t",
+                "-v",
+                "ON_ERROR_STOP=1",
+                "-U",
+                USER,
+                "-d",
+                "postgres",
+                "-h",
+            ])
+            .arg(bench.path("postgres"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(File::create(bench.path("psql.log"))?)
+            .spawn()
+            .context("cannot start psql")?;
+        let input = child.stdin.take().context("psql has no input")?;
+        let output = child.stdout.take().context("psql has no output")?;
+        Ok(Self {
+            child,
+            input: BufWriter::with_capacity(1 << 16, input),
+            output: BufReader::new(output),
+        })
+    }
+
+    fn send(&mut self, line: &str) -> Result<()> {
+        Ok(writeln!(self.input, "{line}")?)
+    }
+
+    /// Runs statements and says how many rows came back.
+    fn run(&mut self, statements: &str) -> Result<usize> {
+        self.send(statements)?;
+        self.send(&format!("\\echo {END}"))?;
+        self.input.flush()?;
+        let mut rows = 0;
+        let mut line = String::new();
+        loop {
+            line.clear();
+            let read = self.output.read_line(&mut line)?;
+            ensure!(read > 0, "psql ended; its log says why");
+            if line.trim_end() == END {
+                return Ok(rows);
+            }
+            rows += 1;
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[derive(Debug)]
+struct PostgresServer(Child);
+
+impl PostgresServer {
+    fn start(bench: &Bench) -> Result<Self> {
+        let directory = bench.path("postgres");
+        let log = File::create(bench.path("postgres.log"))?;
+        std::fs::create_dir(&directory)?;
+        if geteuid().is_root() {
+            let status = Command::new("chown").arg(USER).arg(&directory).status()?;
+            ensure!(
+                status.success(),
+                "there is no user {USER} to run PostgreSQL"
+            );
+        }
+        let data = directory.join("data");
+        let status = as_user("initdb")
+            .args([
+                "--auth=trust",
+                "--encoding=UTF8",
+                "--locale=C",
+                "--no-sync",
+                "-U",
+                USER,
+                "-D",
+            ])
+            .arg(&data)
+            .stdout(log.try_clone()?)
+            .stderr(log.try_clone()?)
+            .status()?;
+        ensure!(status.success(), "initdb failed; postgres.log says why");
+        let mut command = as_user("postgres");
+        command.arg("-D").arg(&data).arg("-k").arg(&directory);
+        for setting in SETTINGS {
+            command.args(["-c", setting]);
+        }
+        command.stdout(log.try_clone()?).stderr(log);
+        let server = Self(process::start_on_server_core(&mut command)?);
+        let started = Instant::now();
+        while started.elapsed() < START_TIMEOUT {
+            let ready = Command::new(format!("{PROGRAMS}/pg_isready"))
+                .args(["-q", "-h"])
+                .arg(&directory)
+                .status()?;
+            if ready.success() {
+                return Ok(server);
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        bail!("PostgreSQL did not start; postgres.log says why")
+    }
+}
+
+impl Drop for PostgresServer {
+    fn drop(&mut self) {
+        // Interrupted, it ends its sessions and then itself.
+        if let Some(pid) = Pid::from_raw(self.0.id().cast_signed()) {
+            let _ = kill_process(pid, Signal::INT);
+        }
+        let _ = self.0.wait();
+    }
+}
+
+/// A program of PostgreSQL that ends with us, as somebody it is willing to run as.
+fn as_user(program: &str) -> Command {
+    let mut command = Command::new("setpriv");
+    if geteuid().is_root() {
+        command.args(["--reuid", USER, "--regid", USER, "--clear-groups"]);
+    }
+    command
+        .args(["--pdeathsig", "INT"])
+        .arg(format!("{PROGRAMS}/{program}"));
+    command
+}
