@@ -13,6 +13,9 @@ use crate::schema::{ORDER, RANK, URN, column_path};
 /// How much of a score the rank may be: less than any difference between two ways to match.
 const RANK_SHARE: f32 = 0.1;
 
+/// How many documents are looked at together.
+const BLOCK: usize = 1024;
+
 /// Joins two fields that are counted together, and their values.
 pub(crate) const PAIR: char = '␞';
 
@@ -337,23 +340,34 @@ impl SegmentGather {
             return Ok(HashMap::new());
         };
         let mut counts = vec![0_u64; column.num_terms()];
-        for document in &self.documents {
-            for ordinal in column.ords().values_for_doc(*document) {
-                if let Some(count) = counts.get_mut(ordinal as usize) {
+        let (mut rows, mut of_documents, mut ordinals) = (Vec::new(), Vec::new(), Vec::new());
+        for block in self.documents.chunks(BLOCK) {
+            rows.clear();
+            of_documents.clear();
+            let ords = column.ords();
+            ords.row_ids_for_docs(block, &mut of_documents, &mut rows);
+            ordinals.resize(rows.len(), 0);
+            ords.values.get_vals(&rows, &mut ordinals);
+            for ordinal in &ordinals {
+                if let Some(count) = counts.get_mut(*ordinal as usize) {
                     *count += 1;
                 }
             }
         }
-        let mut named = HashMap::new();
-        for (ordinal, count) in counts
-            .into_iter()
-            .enumerate()
-            .filter(|(_, count)| *count > 0)
-        {
-            let mut value = String::new();
-            column.ord_to_str(ordinal as u64, &mut value)?;
-            named.insert(value, count);
-        }
+        let present: Vec<u64> = (0..counts.len() as u64)
+            .filter(|ordinal| counts[*ordinal as usize] > 0)
+            .collect();
+        let mut named = HashMap::with_capacity(present.len());
+        let mut ordinals = present.iter();
+        // Their texts are read in one pass; each by itself would begin at the start of its block.
+        column
+            .dictionary()
+            .sorted_ords_to_term_cb(&present, |text| {
+                if let Some(ordinal) = ordinals.next() {
+                    let text = String::from_utf8_lossy(text).into_owned();
+                    named.insert(text, counts[*ordinal as usize]);
+                }
+            })?;
         Ok(named)
     }
 

@@ -21,7 +21,6 @@ pub(crate) const ENTITY_TYPE: &str = "_entityType";
 pub(crate) const REMOVED: &str = "removed";
 pub(crate) const HAS_DESCRIPTION: &str = "hasDescription";
 pub(crate) const ENTITY_NAME: &str = "_entityName";
-pub(crate) const URN: &str = "urn";
 const NAME: &str = "name";
 /// The registry gives the steps of a path one by one; people filter by the whole.
 const BROWSE_PATH: &str = "browsePathV2";
@@ -256,7 +255,6 @@ impl Entity {
         for (field, value) in own {
             self.keywords.insert(field, vec![OwnedValue::Str(value)]);
         }
-        document.add_text(fields.terms, term_text(URN, urn.as_str()));
         for field in &self.present {
             document.add_text(fields.terms, exists_text(field));
         }

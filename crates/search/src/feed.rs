@@ -16,6 +16,8 @@ use crate::schema::Fields;
 const CHUNK: usize = 500;
 /// How many changes are looked at at once.
 const CHANGES: usize = 10_000;
+/// How many entities are remembered as changed before they are read.
+const GATHERED: usize = 100_000;
 
 /// Tokens are nobody's to find.
 fn is_indexed(entity_type: &str) -> bool {
@@ -74,22 +76,22 @@ pub(crate) async fn catch_up(
     fields: &Fields,
 ) -> Result<bool, SearchError> {
     let mut last: Option<Change> = None;
+    // An entity that changed often is read once, behind its last change.
+    let mut urns_to_read: HashSet<Urn> = HashSet::new();
     loop {
         let after = last.as_ref().map_or(open.holds.position, |it| it.position);
         let mut changes = store.changes_read(after, CHANGES).await?;
-        let mut seen = HashSet::new();
-        let urns: Vec<Urn> = changes
-            .iter()
-            .filter(|change| is_indexed(change.key.urn.entity_type()))
-            .filter(|change| seen.insert(change.key.urn.as_str()))
-            .map(|change| change.key.urn.clone())
-            .collect();
-        for chunk in urns.chunks(CHUNK) {
-            let entities = store.entities_read(chunk).await?;
-            replace(&open.writer, chunk, &entities, fields)?;
-        }
         let complete = changes.len() < CHANGES;
+        let urns = changes.iter().map(|change| &change.key.urn);
+        urns_to_read.extend(urns.filter(|urn| is_indexed(urn.entity_type())).cloned());
         last = changes.pop().or(last);
+        if complete || urns_to_read.len() >= GATHERED {
+            let urns: Vec<Urn> = urns_to_read.drain().collect();
+            for chunk in urns.chunks(CHUNK) {
+                let entities = store.entities_read(chunk).await?;
+                replace(&open.writer, chunk, &entities, fields)?;
+            }
+        }
         if complete {
             break;
         }

@@ -12,10 +12,10 @@ use tantivy::query::{AllQuery, BooleanQuery, EmptyQuery, Occur, Query, TermQuery
 use tantivy::schema::IndexRecordOption;
 use tantivy::{Searcher, Term};
 
-use crate::document::{ENTITY_NAME, ENTITY_TYPE, HAS_DESCRIPTION, REMOVED, URN};
+use crate::document::{ENTITY_NAME, ENTITY_TYPE, HAS_DESCRIPTION, REMOVED};
 use crate::error::SearchError;
 use crate::request::{Criterion, Filter, Operator};
-use crate::schema::{Fields, exists_text, term_text};
+use crate::schema::{Fields, URN, exists_text, term_text};
 
 /// More alternatives in one condition are refused.
 const MAX_VALUES: usize = 20_000;
@@ -162,7 +162,7 @@ impl Filters<'_> {
         let is_flag = field == REMOVED || field.starts_with("has") || field.starts_with("is");
         // A flag that nobody set is false.
         if is_flag && values.len() == 1 && values[0].eq_ignore_ascii_case("false") {
-            let set = self.term_query(&term_text(field, "true"));
+            let set = term_query(self.fields.term(field, "true"));
             return Box::new(BooleanQuery::new(vec![
                 (Occur::Must, Box::new(AllQuery) as Box<dyn Query>),
                 (Occur::MustNot, set),
@@ -170,7 +170,7 @@ impl Filters<'_> {
         }
         match values {
             [] => Box::new(EmptyQuery),
-            [value] => self.term_query(&term_text(field, value)),
+            [value] => term_query(self.fields.term(field, value)),
             values => Box::new(TermSetQuery::new(
                 values.iter().map(|value| self.fields.term(field, value)),
             )),
@@ -183,14 +183,12 @@ impl Filters<'_> {
             return Box::new(AllQuery);
         }
         if field == HAS_DESCRIPTION {
-            return self.term_query(&term_text(field, "true"));
+            return term_query(self.fields.term(field, "true"));
         }
-        self.term_query(&exists_text(field))
-    }
-
-    fn term_query(&self, text: &str) -> Box<dyn Query> {
-        let term = Term::from_field_text(self.fields.terms, text);
-        Box::new(TermQuery::new(term, IndexRecordOption::Basic))
+        term_query(Term::from_field_text(
+            self.fields.terms,
+            &exists_text(field),
+        ))
     }
 
     /// Documents with a value that passes the test.
@@ -200,9 +198,9 @@ impl Filters<'_> {
         test: impl Fn(&str) -> bool,
     ) -> Result<Box<dyn Query>, SearchError> {
         let mut terms = HashSet::new();
-        self.each_value(field, |value, text| {
+        self.each_value(field, |value| {
             if test(value) {
-                terms.insert(Term::from_field_text(self.fields.terms, text));
+                terms.insert(self.fields.term(field, value));
             }
         })?;
         Ok(Box::new(TermSetQuery::new(terms)))
@@ -226,14 +224,14 @@ impl Filters<'_> {
     }
 
     /// Walks over the values that a field has anywhere in the index.
-    fn each_value(
-        &self,
-        field: &str,
-        mut found: impl FnMut(&str, &str),
-    ) -> Result<(), SearchError> {
-        let start = term_text(field, "");
+    fn each_value(&self, field: &str, mut found: impl FnMut(&str)) -> Result<(), SearchError> {
+        let (place, start) = if field == URN {
+            (self.fields.urn, String::new())
+        } else {
+            (self.fields.terms, term_text(field, ""))
+        };
         for segment in self.searcher.segment_readers() {
-            let inverted = segment.inverted_index(self.fields.terms)?;
+            let inverted = segment.inverted_index(place)?;
             let mut stream = inverted
                 .terms()
                 .range()
@@ -247,7 +245,7 @@ impl Filters<'_> {
                 let Some(value) = text.strip_prefix(&start) else {
                     break;
                 };
-                found(value, text);
+                found(value);
             }
         }
         Ok(())
@@ -311,7 +309,7 @@ impl Filters<'_> {
         let mut urns = Vec::new();
         for address in documents {
             let segment = self.searcher.segment_reader(address.segment_ord);
-            let Some(column) = segment.fast_fields().str(crate::schema::URN)? else {
+            let Some(column) = segment.fast_fields().str(URN)? else {
                 continue;
             };
             let mut urn = String::new();
@@ -364,6 +362,10 @@ fn parent_field(urn: &str) -> Option<&'static str> {
         "glossaryNode" => Some("parentNode"),
         _ => None,
     }
+}
+
+fn term_query(term: Term) -> Box<dyn Query> {
+    Box::new(TermQuery::new(term, IndexRecordOption::Basic))
 }
 
 fn lower(values: &[String]) -> Vec<String> {

@@ -11,7 +11,7 @@ use tokio::sync::Mutex;
 
 use crate::error::SearchError;
 use crate::feed::{self, blocking};
-use crate::index::{Location, OpenIndex};
+use crate::index::{self, Location, OpenIndex};
 use crate::schema::Fields;
 
 /// How long a search waits for an index that is being built; a small one is ready by then.
@@ -134,6 +134,7 @@ impl Live {
         let existing = blocking(move || Ok(location.open(&fields))).await?;
         if let Some(open) = existing {
             if feed::is_of_log(&*inner.store, &open.holds).await? {
+                self.check_later(&open);
                 return Ok(open);
             }
             tracing::warn!(
@@ -145,6 +146,17 @@ impl Live {
         let entities = inner.built.load(Ordering::Relaxed);
         tracing::info!(entities, elapsed = ?started.elapsed(), "the search index is built");
         Ok(open)
+    }
+
+    /// Compares the files with their checksums while the index serves, and gives it up if one is damaged.
+    fn check_later(&self, open: &OpenIndex) {
+        let (live, index) = (self.clone(), open.index.clone());
+        tokio::spawn(async move {
+            if let Err(error) = blocking(move || index::check(&index)).await {
+                tracing::error!(%error, "the search index is damaged and is built anew");
+                live.discard().await;
+            }
+        });
     }
 
     /// Gives up an index that turned out to be damaged; the next search builds another.

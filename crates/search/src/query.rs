@@ -47,6 +47,9 @@ const MIN_WORD_PREFIX: usize = 2;
 /// How many tags, terms, domains … a word may stand for.
 const MAX_LABELS: usize = 50;
 
+/// How many terms are looked at to complete a name.
+const MAX_COMPLETIONS: usize = 200;
+
 /// Entities whose names are searched for on other entities, and the fields that point at them.
 const LABEL_TYPES: [&str; 7] = [
     "domain",
@@ -262,20 +265,57 @@ impl Translator<'_> {
     }
 
     /// Names that begin with what was typed.
-    pub(crate) fn name_prefix(&self, typed: &str) -> Box<dyn Query> {
+    ///
+    /// Where more names begin so than anybody reads, the first of them stand for all.
+    pub(crate) fn name_prefix(&self, typed: &str) -> Result<Box<dyn Query>, SearchError> {
         let tokens = name_words(typed);
-        if tokens.is_empty() {
-            return Box::new(AllQuery);
-        }
-        let whole = Term::from_field_text(self.fields.exact_name, &fold(typed));
-        Box::new(DisjunctionMaxQuery::new(vec![
-            worth(term_query(whole.clone()), EXACT_NAME),
+        let parts: Vec<&Token> = parts(&tokens).collect();
+        let Some((last, complete)) = parts.split_last() else {
+            return Ok(Box::new(AllQuery));
+        };
+        let whole = fold(typed);
+        let mut words: Vec<Box<dyn Query>> = complete
+            .iter()
+            .map(|token| term_query(Term::from_field_text(self.fields.name, &token.text)))
+            .collect();
+        words.push(self.first_terms(self.fields.name, &last.text)?);
+        Ok(Box::new(DisjunctionMaxQuery::new(vec![
             worth(
-                Box::new(FuzzyTermQuery::new_prefix(whole, 0, true)),
+                term_query(Term::from_field_text(self.fields.exact_name, &whole)),
+                EXACT_NAME,
+            ),
+            worth(
+                self.first_terms(self.fields.exact_name, &whole)?,
                 BEGINS_NAME,
             ),
-            worth(begins(self.fields.name, &tokens), WORD),
-        ]))
+            worth(Box::new(BooleanQuery::intersection(words)), WORD),
+        ])))
+    }
+
+    /// The first terms of a field that begin so.
+    fn first_terms(&self, field: Field, start: &str) -> Result<Box<dyn Query>, SearchError> {
+        let mut terms = HashSet::new();
+        for segment in self.searcher.segment_readers() {
+            let inverted = segment.inverted_index(field)?;
+            let mut stream = inverted
+                .terms()
+                .range()
+                .ge(start.as_bytes())
+                .into_stream()
+                .map_err(tantivy::TantivyError::from)?;
+            let mut count = 0;
+            while count < MAX_COMPLETIONS && stream.advance() {
+                let Some(text) = std::str::from_utf8(stream.key()).ok() else {
+                    continue;
+                };
+                if !text.starts_with(start) {
+                    break;
+                }
+                terms.insert(Term::from_field_text(field, text));
+                count += 1;
+            }
+        }
+        Ok(Box::new(TermSetQuery::new(terms)))
     }
 
     fn prefix(&self, prefix: &str) -> Box<dyn Query> {

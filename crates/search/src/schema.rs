@@ -96,8 +96,11 @@ impl Fields {
         manager
     }
 
-    /// The term that stands for a value of a field.
+    /// The term that stands for a value of a field. URNs have a field of their own, by which documents are replaced.
     pub(crate) fn term(&self, field: &str, value: &str) -> Term {
+        if field == URN {
+            return Term::from_field_text(self.urn, value);
+        }
         Term::from_field_text(self.terms, &term_text(field, value))
     }
 }

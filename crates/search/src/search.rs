@@ -11,7 +11,7 @@ use tantivy::query::{AllQuery, BooleanQuery, ConstScoreQuery, Occur, Query};
 use tantivy::{Searcher, TantivyError};
 
 use crate::collect::{Gather, Gathered, Order, PAIR};
-use crate::document::{ENTITY_NAME, ENTITY_TYPE, Entity, HAS_DESCRIPTION, REMOVED, URN};
+use crate::document::{ENTITY_NAME, ENTITY_TYPE, Entity, HAS_DESCRIPTION, REMOVED};
 use crate::error::SearchError;
 use crate::explain::explain;
 use crate::feed::blocking;
@@ -21,7 +21,7 @@ use crate::language;
 use crate::live::Live;
 use crate::query::{Translator, allowed_typos};
 use crate::request::{Facets, Filter, Page, Request};
-use crate::schema::Fields;
+use crate::schema::{Fields, URN};
 use crate::{DEFAULT_TYPES, analysis};
 
 /// Pages further down are read by scrolling.
@@ -107,7 +107,7 @@ impl Search {
         let gather = gather_of(&request)?;
         let gathered = self
             .run(move |searcher, fields| {
-                let names = Translator { searcher, fields }.name_prefix(request.query.trim());
+                let names = Translator { searcher, fields }.name_prefix(request.query.trim())?;
                 let query = narrowed(searcher, fields, &request, Some(names))?;
                 Ok(searcher.search(&*query, &gather)?)
             })
