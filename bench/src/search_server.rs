@@ -118,7 +118,7 @@ fn text<'v>(body: &'v Value, member: &str) -> Result<&'v str, Failure> {
 async fn prepare(State(served): State<Served>) -> Reply {
     let search = open_search(&served)?;
     loop {
-        match search.prepare().await {
+        match search.build_if_missing().await {
             Err(SearchError::Building { .. }) => {}
             prepared => return Ok(Json(json!(prepared.map(|()| true)?))),
         }

@@ -56,6 +56,14 @@ impl Location {
         directory.join(format!("format-{FORMAT}"))
     }
 
+    /// Whether nothing of our format is there.
+    pub(crate) fn is_empty(&self) -> bool {
+        match self {
+            Self::Memory => true,
+            Self::Directory(directory) => !Self::current(directory).exists(),
+        }
+    }
+
     /// The index that is there, if it is of our format and whole.
     pub(crate) fn open(&self, fields: &Fields) -> Option<OpenIndex> {
         let Self::Directory(directory) = self else {

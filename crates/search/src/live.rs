@@ -70,6 +70,11 @@ impl Live {
         &self.0.fields
     }
 
+    /// Whether there is no index of our format on the disk.
+    pub(crate) fn is_missing(&self) -> bool {
+        self.0.location.is_empty()
+    }
+
     /// A searcher that has everything that is committed now.
     pub(crate) async fn searcher(&self) -> Result<Searcher, SearchError> {
         let stamp = self.0.store.commit_stamp()?;

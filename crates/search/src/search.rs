@@ -53,7 +53,7 @@ pub struct Search {
 
 impl Search {
     /// An index in this directory, which is made if it is not there. Nothing is read before the first search,
-    /// or before [`Search::prepare`].
+    /// or before [`Search::build_if_missing`].
     pub fn in_directory(store: Arc<dyn Store>, directory: &Path) -> Self {
         Self {
             live: Live::new(store, Some(directory.to_owned())),
@@ -67,9 +67,13 @@ impl Search {
         }
     }
 
-    /// Opens the index, builds it if it is missing, and brings it up to date.
-    pub async fn prepare(&self) -> Result<(), SearchError> {
-        self.live.searcher().await.map(drop)
+    /// Builds the index if there is none, so that the first search need not wait for it. One that is there is opened
+    /// by the first search: a server that nobody searches in should not keep one in memory.
+    pub async fn build_if_missing(&self) -> Result<(), SearchError> {
+        if self.live.is_missing() {
+            self.live.searcher().await?;
+        }
+        Ok(())
     }
 
     /// Answers from an index that has every change that is committed now.

@@ -56,8 +56,8 @@ async fn run(settings: Settings) -> Result<()> {
     } else {
         None
     };
-    // A large index takes a while to be read or built; everything else is answered meanwhile.
-    let preparing = tokio::spawn(async move { search.prepare().await });
+    // A large index takes a while to be built; everything else is answered meanwhile.
+    let preparing = tokio::spawn(async move { search.build_if_missing().await });
     let auth = match settings.auth {
         Switch::On => AuthMode::On,
         Switch::Off => AuthMode::Off,
