@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use docent_model::{Registry, Urn};
 use tantivy::query::{AllQuery, BooleanQuery, EmptyQuery, Occur, Query, TermQuery, TermSetQuery};
 use tantivy::schema::IndexRecordOption;
-use tantivy::{Searcher, Term};
+use tantivy::{DocAddress, Searcher, Term};
 
 use crate::document::{ENTITY_NAME, ENTITY_TYPE, HAS_DESCRIPTION, REMOVED};
 use crate::error::SearchError;
@@ -308,20 +308,11 @@ impl Filters<'_> {
             .search(query, &tantivy::collector::DocSetCollector)?;
         let mut urns = Vec::new();
         for address in documents {
-            let segment = self.searcher.segment_reader(address.segment_ord);
-            let Some(column) = segment.fast_fields().str(URN)? else {
-                continue;
-            };
-            let mut urn = String::new();
-            for ordinal in column.term_ords(address.doc_id) {
-                urn.clear();
-                column
-                    .ord_to_str(ordinal, &mut urn)
-                    .map_err(tantivy::TantivyError::from)?;
-            }
-            let fits = |kind: &str| Urn::parse(&urn).is_ok_and(|urn| urn.entity_type() == kind);
-            if kind.is_none_or(fits) {
-                urns.push(urn);
+            for urn in column_values(self.searcher, address, URN)? {
+                let fits = |kind: &str| Urn::parse(&urn).is_ok_and(|urn| urn.entity_type() == kind);
+                if kind.is_none_or(fits) {
+                    urns.push(urn);
+                }
             }
         }
         Ok(urns)
@@ -335,22 +326,33 @@ impl Filters<'_> {
         let documents = self
             .searcher
             .search(&query, &tantivy::collector::DocSetCollector)?;
+        let path = crate::schema::column_path(field);
         let mut values = Vec::new();
         for address in documents {
-            let segment = self.searcher.segment_reader(address.segment_ord);
-            let path = crate::schema::column_path(field);
-            if let Some(column) = segment.fast_fields().str(&path)? {
-                for ordinal in column.term_ords(address.doc_id) {
-                    let mut value = String::new();
-                    column
-                        .ord_to_str(ordinal, &mut value)
-                        .map_err(tantivy::TantivyError::from)?;
-                    values.push(value);
-                }
-            }
+            values.extend(column_values(self.searcher, address, &path)?);
         }
         Ok(values)
     }
+}
+
+/// The texts that a document has in a column.
+pub(crate) fn column_values(
+    searcher: &Searcher,
+    address: DocAddress,
+    column: &str,
+) -> tantivy::Result<Vec<String>> {
+    let segment = searcher.segment_reader(address.segment_ord);
+    let Some(column) = segment.fast_fields().str(column)? else {
+        return Ok(Vec::new());
+    };
+    column
+        .term_ords(address.doc_id)
+        .map(|ordinal| {
+            let mut text = String::new();
+            column.ord_to_str(ordinal, &mut text)?;
+            Ok(text)
+        })
+        .collect()
 }
 
 /// The field that names the parent of such an entity.

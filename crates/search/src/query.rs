@@ -17,7 +17,7 @@ use tantivy::{Searcher, Term};
 use crate::analysis::{Token, fold, name_words, text_words};
 use crate::document::ENTITY_TYPE;
 use crate::error::SearchError;
-use crate::filter::{Filters, canonical};
+use crate::filter::{Filters, canonical, column_values};
 use crate::language::{self, Clause};
 use crate::request::{Criterion, Operator};
 use crate::schema::Fields;
@@ -250,16 +250,7 @@ impl Translator<'_> {
             .searcher
             .search(&named, &TopDocs::with_limit(MAX_LABELS).order_by_score())?;
         for (_, address) in found {
-            let segment = self.searcher.segment_reader(address.segment_ord);
-            if let Some(column) = segment.fast_fields().str(crate::schema::URN)?
-                && let Some(ordinal) = column.ords().first(address.doc_id)
-            {
-                let mut urn = String::new();
-                column
-                    .ord_to_str(ordinal, &mut urn)
-                    .map_err(tantivy::TantivyError::from)?;
-                urns.insert(urn);
-            }
+            urns.extend(column_values(self.searcher, address, crate::schema::URN)?);
         }
         Ok(urns)
     }
