@@ -1,7 +1,7 @@
 //! Search behind HTTP with nothing in between: the store, the index, and as little around them as can be asked.
 //!
 //! What it answers is made by the library that the server has, on the runtime that the server has. To measure the server
-//! itself, ask it in [`crate::measure::search::ask`].
+//! itself, ask it in `measure::search::ask`.
 
 use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
