@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use docent_model::{Registry, Urn};
 use tantivy::query::{AllQuery, BooleanQuery, EmptyQuery, Occur, Query, TermQuery, TermSetQuery};
-use tantivy::schema::IndexRecordOption;
+use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocAddress, Searcher, Term};
 
 use crate::document::{ENTITY_NAME, ENTITY_TYPE, HAS_DESCRIPTION, REMOVED};
@@ -230,24 +230,9 @@ impl Filters<'_> {
         } else {
             (self.fields.terms, term_text(field, ""))
         };
-        for segment in self.searcher.segment_readers() {
-            let inverted = segment.inverted_index(place)?;
-            let mut stream = inverted
-                .terms()
-                .range()
-                .ge(start.as_bytes())
-                .into_stream()
-                .map_err(tantivy::TantivyError::from)?;
-            while stream.advance() {
-                let Some(text) = std::str::from_utf8(stream.key()).ok() else {
-                    continue;
-                };
-                let Some(value) = text.strip_prefix(&start) else {
-                    break;
-                };
-                found(value);
-            }
-        }
+        each_term(self.searcher, place, &start, usize::MAX, |text| {
+            found(&text[start.len()..]);
+        })?;
         Ok(())
     }
 
@@ -333,6 +318,36 @@ impl Filters<'_> {
         }
         Ok(values)
     }
+}
+
+/// Walks over the terms of a field that begin so, in each segment the first `most` of them.
+pub(crate) fn each_term(
+    searcher: &Searcher,
+    field: Field,
+    start: &str,
+    most: usize,
+    mut found: impl FnMut(&str),
+) -> tantivy::Result<()> {
+    for segment in searcher.segment_readers() {
+        let inverted = segment.inverted_index(field)?;
+        let mut stream = inverted
+            .terms()
+            .range()
+            .ge(start.as_bytes())
+            .into_stream()?;
+        let mut count = 0;
+        while count < most && stream.advance() {
+            let Ok(text) = std::str::from_utf8(stream.key()) else {
+                continue;
+            };
+            if !text.starts_with(start) {
+                break;
+            }
+            found(text);
+            count += 1;
+        }
+    }
+    Ok(())
 }
 
 /// The texts that a document has in a column.

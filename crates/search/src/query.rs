@@ -17,7 +17,7 @@ use tantivy::{Searcher, Term};
 use crate::analysis::{Token, fold, name_words, text_words};
 use crate::document::ENTITY_TYPE;
 use crate::error::SearchError;
-use crate::filter::{Filters, canonical, column_values};
+use crate::filter::{Filters, canonical, column_values, each_term};
 use crate::language::{self, Clause};
 use crate::request::{Criterion, Operator};
 use crate::schema::Fields;
@@ -286,26 +286,9 @@ impl Translator<'_> {
     /// The first terms of a field that begin so.
     fn first_terms(&self, field: Field, start: &str) -> Result<Box<dyn Query>, SearchError> {
         let mut terms = HashSet::new();
-        for segment in self.searcher.segment_readers() {
-            let inverted = segment.inverted_index(field)?;
-            let mut stream = inverted
-                .terms()
-                .range()
-                .ge(start.as_bytes())
-                .into_stream()
-                .map_err(tantivy::TantivyError::from)?;
-            let mut count = 0;
-            while count < MAX_COMPLETIONS && stream.advance() {
-                let Some(text) = std::str::from_utf8(stream.key()).ok() else {
-                    continue;
-                };
-                if !text.starts_with(start) {
-                    break;
-                }
-                terms.insert(Term::from_field_text(field, text));
-                count += 1;
-            }
-        }
+        each_term(self.searcher, field, start, MAX_COMPLETIONS, |text| {
+            terms.insert(Term::from_field_text(field, text));
+        })?;
         Ok(Box::new(TermSetQuery::new(terms)))
     }
 

@@ -7,7 +7,7 @@
 
 use tantivy::Term;
 use tantivy::schema::{
-    FAST, Field, INDEXED, IndexRecordOption, JsonObjectOptions, STRING, Schema, TextFieldIndexing,
+    FAST, Field, IndexRecordOption, JsonObjectOptions, STRING, Schema, TextFieldIndexing,
     TextOptions,
 };
 use tantivy::tokenizer::TokenizerManager;
@@ -73,7 +73,7 @@ impl Fields {
         let terms = builder.add_text_field("terms", keyword());
         let values = builder.add_json_field("values", JsonObjectOptions::default().set_fast("raw"));
         let rank = builder.add_u64_field(RANK, FAST);
-        let order = builder.add_u64_field(ORDER, FAST | INDEXED);
+        let order = builder.add_u64_field(ORDER, FAST);
         Self {
             schema: builder.build(),
             urn,

@@ -223,7 +223,13 @@ impl Search {
                 .iter()
                 .map(|(field, _, text)| (*field, text.as_str()))
                 .collect();
-            let expanded = |word: &str| similar_words(word, &values);
+            let words: HashSet<String> = values
+                .iter()
+                .flat_map(|(_, text)| analysis::name_words(text))
+                .filter(|token| !token.joined)
+                .map(|token| token.text)
+                .collect();
+            let expanded = |word: &str| similar_words(word, &words);
             hit.matched = explain(query, &values, &expanded);
             for (field, urn) in entity.labels() {
                 if labels.contains(urn) {
@@ -458,13 +464,7 @@ fn words_of(query: &language::Query) -> Vec<String> {
 
 /// The words of an entity that were found for a word that was typed: those that begin with it, and, if none is the
 /// word itself, those that differ in as many letters as are forgiven.
-fn similar_words(word: &str, values: &[(&str, &str)]) -> Vec<String> {
-    let tokens: HashSet<String> = values
-        .iter()
-        .flat_map(|(_, text)| analysis::name_words(text))
-        .filter(|token| !token.joined)
-        .map(|token| token.text)
-        .collect();
+fn similar_words(word: &str, tokens: &HashSet<String>) -> Vec<String> {
     let mut similar: Vec<String> = Vec::new();
     for typed in analysis::name_words(word) {
         let begin = tokens.iter().filter(|token| token.starts_with(&typed.text));

@@ -15,8 +15,10 @@ use docent_model::{LineageDirection, Registry, Urn};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::resolvers::search::input::{AndFilter, FacetFilter};
+use crate::resolvers::search::kinds;
 use crate::{Args, BatchResult, Context, EntityView};
-use conditions::{Alternative, Alternatives, Filter};
+use conditions::Alternatives;
 use narrow::Hit;
 
 const DEFAULT_NEIGHBOURS: i64 = 100;
@@ -95,8 +97,8 @@ struct Input {
     start: Option<i64>,
     scroll_id: Option<String>,
     count: Option<i64>,
-    filters: Option<Vec<Filter>>,
-    or_filters: Option<Vec<Alternative>>,
+    filters: Option<Vec<FacetFilter>>,
+    or_filters: Option<Vec<AndFilter>>,
     search_flags: Option<SearchFlags>,
     lineage_flags: Option<LineageFlags>,
 }
@@ -155,7 +157,10 @@ impl Input {
 
     fn wants_kind(&self, kind: &str) -> bool {
         let types = self.types.as_deref().unwrap_or_default();
-        types.is_empty() || types.iter().any(|name| conditions::same_kind(name, kind))
+        types.is_empty()
+            || types
+                .iter()
+                .any(|name| kinds::by_either_name(name) == Some(kind))
     }
 }
 
@@ -291,7 +296,7 @@ fn facets(hits: &[Hit]) -> Value {
         near @ (0..=2) => near.to_string(),
         _ => "3+".to_owned(),
     };
-    let kind = |hit: &Hit| conditions::enum_name(hit.reached.urn.entity_type());
+    let kind = |hit: &Hit| kinds::in_schema(hit.reached.urn.entity_type()).to_owned();
     json!([
         facet("_entityType", "Type", hits.iter().map(kind).collect()),
         facet(

@@ -5,8 +5,8 @@
 
 pub(super) mod browse;
 pub(super) mod complete;
-mod input;
-mod kinds;
+pub(super) mod input;
+pub(super) mod kinds;
 pub(super) mod members;
 
 use docent_catalog::Error;

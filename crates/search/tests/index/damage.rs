@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::{Fixture, open_store};
+use super::Fixture;
 
 async fn filled() -> Fixture {
     let fixture = Fixture::new();
@@ -91,14 +91,7 @@ async fn an_index_that_is_ahead_of_the_log_or_of_another_one_is_built_anew() {
     for name in ["docent.db", "docent.db-wal", "docent.db-shm"] {
         let _ = fs::remove_file(directory.path().join(name));
     }
-    let store = open_store(&directory.path().join("docent.db"));
-    let search =
-        docent_search::Search::in_directory(store.clone(), &directory.path().join("index"));
-    let fixture = Fixture {
-        store,
-        search,
-        directory,
-    };
+    let fixture = Fixture::open(directory);
     assert_eq!(fixture.find("*").await.total, 0);
     for number in 0..40 {
         fixture.dataset(&format!("other_{number}"), "Another").await;

@@ -29,14 +29,7 @@ struct Fixture {
 
 impl Fixture {
     fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let store = open_store(&directory.path().join("docent.db"));
-        let search = Search::in_directory(Arc::clone(&store), &directory.path().join("index"));
-        Self {
-            store,
-            search,
-            directory,
-        }
+        Self::open(tempfile::tempdir().unwrap())
     }
 
     /// As after a restart: another store and another index on the same files.
@@ -48,6 +41,10 @@ impl Fixture {
         } = self;
         drop(search);
         drop(store);
+        Self::open(directory)
+    }
+
+    fn open(directory: tempfile::TempDir) -> Self {
         let store = open_store(&directory.path().join("docent.db"));
         let search = Search::in_directory(Arc::clone(&store), &directory.path().join("index"));
         Self {

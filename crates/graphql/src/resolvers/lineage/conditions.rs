@@ -2,22 +2,9 @@
 
 use docent_catalog::Error;
 use docent_catalog::lineage::{MAX_HOPS, Reached};
-use serde::Deserialize;
 
-/// A condition as it is sent.
-#[derive(Debug, Clone, Deserialize)]
-pub(super) struct Filter {
-    pub(super) field: String,
-    pub(super) values: Option<Vec<String>>,
-    pub(super) negated: Option<bool>,
-    pub(super) condition: Option<String>,
-}
-
-/// Conditions that must all hold, as they are sent.
-#[derive(Debug, Clone, Deserialize)]
-pub(super) struct Alternative {
-    and: Option<Vec<Filter>>,
-}
+use crate::resolvers::search::input::{AndFilter, FacetFilter};
+use crate::resolvers::search::kinds;
 
 /// All alternatives, read; there is at least one.
 #[derive(Debug)]
@@ -29,7 +16,7 @@ pub(super) struct Conditions {
     /// What the walk can answer.
     known: Vec<Known>,
     /// What only search can.
-    pub(super) unknown: Vec<Filter>,
+    pub(super) unknown: Vec<FacetFilter>,
 }
 
 #[derive(Debug)]
@@ -50,11 +37,11 @@ enum Test {
 impl Alternatives {
     /// `all` must hold in every alternative. Where nothing is said about removed entities, they are left out.
     pub(super) fn read(
-        all: &[Filter],
-        any: &[Alternative],
+        all: &[FacetFilter],
+        any: &[AndFilter],
         includes_removed: bool,
     ) -> Result<Self, Error> {
-        let nothing = [Alternative { and: None }];
+        let nothing = [AndFilter { and: None }];
         let any = if any.is_empty() { &nothing } else { any };
         any.iter()
             .map(|alternative| {
@@ -78,7 +65,7 @@ impl Alternatives {
 
 impl Conditions {
     fn read<'f>(
-        filters: impl Iterator<Item = &'f Filter>,
+        filters: impl Iterator<Item = &'f FacetFilter>,
         includes_removed: bool,
     ) -> Result<Self, Error> {
         let mut conditions = Self {
@@ -114,7 +101,7 @@ impl Conditions {
                 Test::Removed(removed) => reached.is_removed == *removed,
                 Test::Kind(kinds) => kinds
                     .iter()
-                    .any(|kind| same_kind(kind, reached.urn.entity_type())),
+                    .any(|kind| kinds::by_either_name(kind) == Some(reached.urn.entity_type())),
                 Test::Urn(urns) => urns.iter().any(|urn| urn == reached.urn.as_str()),
             };
             holds != known.is_negated
@@ -134,7 +121,7 @@ impl Conditions {
 }
 
 /// The condition as the walk can answer it; `None` if it cannot.
-fn known(filter: &Filter) -> Result<Option<Test>, Error> {
+fn known(filter: &FacetFilter) -> Result<Option<Test>, Error> {
     let values = filter.values.clone().unwrap_or_default();
     let is_equality = matches!(
         filter.condition.as_deref(),
@@ -180,34 +167,13 @@ fn degrees(text: &str) -> Result<(usize, usize), Error> {
     }
 }
 
-/// Whether a kind from outside, such as `DATA_JOB` or `dataJob`, is this kind of the registry.
-pub(super) fn same_kind(name: &str, kind: &str) -> bool {
-    let letters = name.bytes().filter(|byte| *byte != b'_');
-    letters
-        .map(|byte| byte.to_ascii_lowercase())
-        .eq(kind.bytes().map(|byte| byte.to_ascii_lowercase()))
-}
-
-/// The name that `EntityType` has for a kind in the lineage graph.
-pub(super) fn enum_name(kind: &str) -> String {
-    let mut name = String::with_capacity(kind.len() + 4);
-    for letter in kind.chars() {
-        // The kinds of machine learning are written MLMODEL_GROUP.
-        if letter.is_ascii_uppercase() && name != "ML" {
-            name.push('_');
-        }
-        name.push(letter.to_ascii_uppercase());
-    }
-    name
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::{Value, json};
 
     fn read(any: Value) -> Result<Alternatives, Error> {
-        let any: Vec<Alternative> = serde_json::from_value(any).unwrap();
+        let any: Vec<AndFilter> = serde_json::from_value(any).unwrap();
         Alternatives::read(&[], &any, false)
     }
 
@@ -264,35 +230,5 @@ mod tests {
             .map(|filter| filter.field.as_str())
             .collect();
         assert_eq!(unknown, ["urn", "platform.keyword"]);
-    }
-
-    #[test]
-    fn the_names_of_kinds_are_those_of_the_schema() {
-        let enums = include_str!("../../../schema/enums.graphql");
-        for kind in [
-            "dataset",
-            "dataJob",
-            "dataFlow",
-            "chart",
-            "dashboard",
-            "mlModel",
-            "mlModelGroup",
-            "mlFeature",
-            "mlFeatureTable",
-            "mlPrimaryKey",
-            "dataProcessInstance",
-            "schemaField",
-            "application",
-            "metric",
-            "semanticModel",
-        ] {
-            let name = enum_name(kind);
-            assert!(
-                enums.contains(&format!("  {name} @entity(type: \"{kind}\")")),
-                "{name}"
-            );
-            assert!(same_kind(&name, kind) && same_kind(kind, kind), "{name}");
-        }
-        assert!(!same_kind("DATA_JOB", "dataFlow"));
     }
 }

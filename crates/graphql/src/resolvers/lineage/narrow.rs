@@ -4,12 +4,13 @@ use std::collections::HashMap;
 
 use docent_catalog::Error;
 use docent_catalog::lineage::Reached;
-use docent_catalog::search::{MAX_SCROLL_COUNT, Page, Request, criterion};
+use docent_catalog::search::{Filter, MAX_SCROLL_COUNT, Page, Request, criterion};
 use docent_model::Urn;
 use serde_json::Value;
 
-use super::conditions::{Alternatives, Filter};
+use super::conditions::Alternatives;
 use crate::Context;
+use crate::resolvers::search::input::FacetFilter;
 use crate::resolvers::search::matched_fields;
 
 /// An entity that is wanted.
@@ -31,7 +32,7 @@ struct Question<'a> {
 #[derive(Debug)]
 struct Narrowed<'a> {
     urns: Vec<&'a Urn>,
-    conditions: &'a [Filter],
+    conditions: &'a [FacetFilter],
 }
 
 /// Those of the candidates that match the query and one of the alternatives, in their order.
@@ -101,15 +102,10 @@ async fn matching(
     let mut kinds: Vec<String> = Vec::new();
     let mut any = Vec::new();
     for narrowed in &question.alternatives {
-        let mut criteria = Vec::new();
-        for filter in narrowed.conditions {
-            criteria.push(criterion(
-                filter.field.clone(),
-                filter.values.clone().unwrap_or_default(),
-                filter.condition.as_deref(),
-                filter.negated == Some(true),
-            )?);
-        }
+        let conditions = narrowed.conditions.iter();
+        let mut criteria = conditions
+            .map(FacetFilter::criterion)
+            .collect::<Result<Vec<_>, _>>()?;
         let urns = narrowed.urns.iter().map(ToString::to_string).collect();
         criteria.push(criterion("urn".to_owned(), urns, None, false)?);
         any.push(criteria);
@@ -122,7 +118,7 @@ async fn matching(
     let request = Request {
         types: kinds,
         query: question.query.to_owned(),
-        filter: docent_catalog::search::Filter { any },
+        filter: Filter { any },
         include_removed: true,
         page: Page::After {
             mark: None,

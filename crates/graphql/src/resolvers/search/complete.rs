@@ -1,7 +1,7 @@
 //! Completing names as they are typed.
 
 use docent_catalog::Error;
-use docent_catalog::search::whole;
+use docent_catalog::search::{Completions, Filter, whole};
 use futures_util::future::try_join_all;
 use serde_json::{Value, json};
 
@@ -34,47 +34,60 @@ const DEFAULT_KINDS: [&str; 19] = [
     "structuredProperty",
 ];
 
-fn kinds_or_default(input: &Input) -> Result<Vec<String>, Error> {
-    let named = input.kinds()?;
-    Ok(if named.is_empty() {
-        DEFAULT_KINDS.map(str::to_owned).to_vec()
-    } else {
-        named
-    })
+/// What is to be completed.
+struct Typed {
+    text: String,
+    kinds: Vec<String>,
+    filter: Filter,
+    limit: usize,
+}
+
+impl Typed {
+    fn of(arguments: &Args<'_>) -> Result<Self, Error> {
+        let mut input = Input::of(arguments)?;
+        let mut kinds = input.kinds()?;
+        if kinds.is_empty() {
+            kinds = DEFAULT_KINDS.map(str::to_owned).to_vec();
+        }
+        Ok(Self {
+            kinds,
+            filter: input.filter()?,
+            limit: whole("limit", input.limit, DEFAULT_LIMIT)?,
+            text: input.query.unwrap_or_default(),
+        })
+    }
+
+    /// The names of these kinds that begin so.
+    async fn complete(&self, context: &Context, kinds: &[String]) -> Result<Completions, Error> {
+        let Self {
+            text,
+            filter,
+            limit,
+            ..
+        } = self;
+        let catalog = &context.catalog;
+        catalog
+            .complete(&context.caller, kinds, text, filter, *limit)
+            .await
+    }
 }
 
 pub(in super::super) async fn auto_complete(
     context: &Context,
     arguments: Args<'_>,
 ) -> Result<Value, Error> {
-    let mut input = Input::of(&arguments)?;
-    let kinds = kinds_or_default(&input)?;
-    let filter = input.filter()?;
-    let limit = whole("limit", input.limit, DEFAULT_LIMIT)?;
-    let text = input.query.unwrap_or_default();
-    let found = context
-        .catalog
-        .complete(&context.caller, &kinds, &text, &filter, limit)
-        .await?;
-    Ok(json!({"query": text, "suggestions": found.suggestions, "entities": found.entities}))
+    let typed = Typed::of(&arguments)?;
+    let found = typed.complete(context, &typed.kinds).await?;
+    Ok(json!({"query": typed.text, "suggestions": found.suggestions, "entities": found.entities}))
 }
 
 pub(in super::super) async fn auto_complete_for_multiple(
     context: &Context,
     arguments: Args<'_>,
 ) -> Result<Value, Error> {
-    let mut input = Input::of(&arguments)?;
-    let kinds = kinds_or_default(&input)?;
-    let filter = input.filter()?;
-    let limit = whole("limit", input.limit, DEFAULT_LIMIT)?;
-    let text = input.query.unwrap_or_default();
-    let (text, filter) = (&text, &filter);
-    let found = try_join_all(kinds.iter().map(|kind| async move {
-        let one = std::slice::from_ref(kind);
-        let found = context
-            .catalog
-            .complete(&context.caller, one, text, filter, limit)
-            .await?;
+    let typed = &Typed::of(&arguments)?;
+    let found = try_join_all(typed.kinds.iter().map(|kind| async move {
+        let found = typed.complete(context, std::slice::from_ref(kind)).await?;
         Ok::<_, Error>((kind, found))
     }))
     .await?;
@@ -89,5 +102,5 @@ pub(in super::super) async fn auto_complete_for_multiple(
             })
         })
         .collect();
-    Ok(json!({"query": text, "suggestions": suggestions}))
+    Ok(json!({"query": typed.text, "suggestions": suggestions}))
 }

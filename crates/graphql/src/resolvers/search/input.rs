@@ -12,17 +12,34 @@ use crate::Args;
 /// How many values a facet lists.
 const DEFAULT_FACET_VALUES: usize = 20;
 
-#[derive(Debug, Deserialize)]
-pub(super) struct FacetFilter {
-    field: String,
-    values: Option<Vec<String>>,
-    negated: Option<bool>,
-    condition: Option<String>,
+/// A condition as it is sent.
+#[derive(Debug, Clone, Deserialize)]
+pub(in crate::resolvers) struct FacetFilter {
+    pub(in crate::resolvers) field: String,
+    pub(in crate::resolvers) values: Option<Vec<String>>,
+    pub(in crate::resolvers) negated: Option<bool>,
+    pub(in crate::resolvers) condition: Option<String>,
 }
 
-#[derive(Debug, Deserialize)]
-pub(super) struct AndFilter {
-    and: Option<Vec<FacetFilter>>,
+/// Conditions that must all hold, as they are sent.
+#[derive(Debug, Clone, Deserialize)]
+pub(in crate::resolvers) struct AndFilter {
+    pub(in crate::resolvers) and: Option<Vec<FacetFilter>>,
+}
+
+impl FacetFilter {
+    /// The condition as search takes it.
+    pub(in crate::resolvers) fn criterion(&self) -> Result<Criterion, Error> {
+        let values = self.values.iter().flatten();
+        criterion(
+            kinds::field_name(&self.field),
+            values
+                .map(|value| kinds::filter_value(&self.field, value))
+                .collect(),
+            self.condition.as_deref(),
+            self.negated.unwrap_or(false),
+        )
+    }
 }
 
 /// Flags that change what is found here. Those about caches, restricted entities and the workings of another engine
@@ -96,9 +113,9 @@ impl Input {
         for alternative in self.or_filters.take().unwrap_or_default() {
             filter
                 .any
-                .push(criteria(alternative.and.unwrap_or_default())?);
+                .push(criteria(alternative.and.as_deref().unwrap_or_default())?);
         }
-        for more in criteria(self.filters.take().unwrap_or_default())? {
+        for more in criteria(&self.filters.take().unwrap_or_default())? {
             filter = filter.and(more);
         }
         Ok(filter)
@@ -155,21 +172,6 @@ impl Input {
     }
 }
 
-fn criteria(filters: Vec<FacetFilter>) -> Result<Vec<Criterion>, Error> {
-    filters
-        .into_iter()
-        .map(|filter| {
-            let values = filter.values.unwrap_or_default();
-            let values = values
-                .iter()
-                .map(|value| kinds::filter_value(&filter.field, value))
-                .collect();
-            criterion(
-                kinds::field_name(&filter.field),
-                values,
-                filter.condition.as_deref(),
-                filter.negated.unwrap_or(false),
-            )
-        })
-        .collect()
+fn criteria(filters: &[FacetFilter]) -> Result<Vec<Criterion>, Error> {
+    filters.iter().map(FacetFilter::criterion).collect()
 }

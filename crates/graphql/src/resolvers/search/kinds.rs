@@ -61,7 +61,7 @@ pub(super) fn in_registry(names: &[String]) -> Result<Vec<String>, Error> {
 }
 
 /// The name in the schema; a kind that has none is called by its name in the registry.
-pub(super) fn in_schema(kind: &str) -> &str {
+pub(in crate::resolvers) fn in_schema(kind: &str) -> &str {
     KINDS.in_schema.get(kind).map_or(kind, String::as_str)
 }
 
@@ -69,16 +69,17 @@ pub(super) fn in_schema(kind: &str) -> &str {
 /// name, in any case.
 pub(super) fn filter_value(field: &str, value: &str) -> String {
     by_field(field, value, |name| {
-        let upper = name.to_uppercase();
-        let by_name = KINDS.in_registry.get(&upper).copied();
-        by_name
-            .or_else(|| {
-                let mut all = Registry::get().entities();
-                all.find(|spec| spec.name.eq_ignore_ascii_case(name))
-                    .map(|spec| spec.name)
-            })
-            .unwrap_or(name)
-            .to_owned()
+        by_either_name(name).unwrap_or(name).to_owned()
+    })
+}
+
+/// The name in the registry of a kind that is given by either name, in any case.
+pub(in crate::resolvers) fn by_either_name(name: &str) -> Option<&'static str> {
+    let by_name = KINDS.in_registry.get(&name.to_uppercase()).copied();
+    by_name.or_else(|| {
+        let mut all = Registry::get().entities();
+        all.find(|spec| spec.name.eq_ignore_ascii_case(name))
+            .map(|spec| spec.name)
     })
 }
 
@@ -124,6 +125,37 @@ mod tests {
         assert_eq!(in_registry(&["MLMODEL".to_owned()]).unwrap(), ["mlModel"]);
         let error = in_registry(&["RESTRICTED".to_owned()]).unwrap_err();
         assert_eq!(error.code().number, 400);
+    }
+
+    #[test]
+    fn the_names_of_kinds_are_those_of_the_schema() {
+        let enums = include_str!("../../../schema/enums.graphql");
+        for kind in [
+            "dataset",
+            "dataJob",
+            "dataFlow",
+            "chart",
+            "dashboard",
+            "mlModel",
+            "mlModelGroup",
+            "mlFeature",
+            "mlFeatureTable",
+            "mlPrimaryKey",
+            "dataProcessInstance",
+            "schemaField",
+            "application",
+            "metric",
+            "semanticModel",
+        ] {
+            let name = in_schema(kind);
+            assert!(
+                enums.contains(&format!("  {name} @entity(type: \"{kind}\")")),
+                "{name}"
+            );
+            assert_eq!(by_either_name(name), Some(kind));
+            assert_eq!(by_either_name(kind), Some(kind));
+        }
+        assert_ne!(by_either_name("DATA_JOB"), Some("dataFlow"));
     }
 
     #[test]
