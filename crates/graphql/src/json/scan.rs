@@ -5,7 +5,7 @@
 //! longer, of 23. The text was checked when it was written, so what is not wanted is trusted here; what is wanted is
 //! checked as far as a reply could be spoilt by it.
 
-use memchr::memchr2;
+use memchr::{memchr, memchr2};
 use serde_json::Value;
 
 use super::{Node, Shape};
@@ -31,6 +31,18 @@ pub(super) fn parse(shape: &Shape, text: &str) -> Result<Node, NotJson> {
         None => Ok(node),
         Some(_) => Err(scanner.not_json()),
     }
+}
+
+/// What stands between two wanted values of an object, or before the first, or behind the last.
+///
+/// The next element of a list most often has the same members in the same order, and the same values where they are not
+/// wanted (types, flags): comparing the stretch as a whole is far cheaper than finding out again where it ends.
+#[derive(Clone, Copy)]
+struct Stretch {
+    start: usize,
+    end: usize,
+    /// The wanted member whose value begins at the end; `None` where the object has ended.
+    next: Option<usize>,
 }
 
 struct Scanner<'t> {
@@ -78,7 +90,7 @@ impl<'t> Scanner<'t> {
             });
         }
         match first {
-            Some(b'{') => self.object(shape, depth),
+            Some(b'{') => self.object(shape, depth, &mut Vec::new()),
             Some(b'[') => self.array(shape, depth),
             _ => {
                 let start = self.at;
@@ -88,38 +100,89 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    fn object(&mut self, shape: &Shape, depth: usize) -> Result<Node, NotJson> {
+    /// An object. `seen` has the stretches of the element before it in the list, and takes down those of this one.
+    fn object(
+        &mut self,
+        shape: &Shape,
+        depth: usize,
+        seen: &mut Vec<Stretch>,
+    ) -> Result<Node, NotJson> {
         let mut members = Vec::with_capacity(shape.members.len());
         self.at += 1;
-        if self.peek() == Some(b'}') {
+        for number in 0.. {
+            let next = match seen.get(number) {
+                Some(before) if self.continues_as(before) => {
+                    self.at += before.end - before.start;
+                    before.next
+                }
+                before => {
+                    let is_new = before.is_none();
+                    let start = self.at;
+                    let next = self.next_wanted(shape, number == 0)?;
+                    let end = self.at;
+                    let stretch = Stretch { start, end, next };
+                    if is_new {
+                        seen.push(stretch);
+                    } else {
+                        seen[number] = stretch;
+                    }
+                    next
+                }
+            };
+            let Some(index) = next else {
+                break;
+            };
+            let node = self.value(&shape.members[index].1, depth + 1)?;
+            members.push((index as u16, node));
+        }
+        Ok(Node::Object(members))
+    }
+
+    /// Whether the same text as there stands here.
+    fn continues_as(&self, there: &Stretch) -> bool {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let there = self.bytes.get(there.start..there.end);
+        there.is_some_and(|there| rest.starts_with(there))
+    }
+
+    /// Goes to the next value of an object that is wanted, or behind its end.
+    fn next_wanted(&mut self, shape: &Shape, is_first: bool) -> Result<Option<usize>, NotJson> {
+        if is_first && self.peek() == Some(b'}') {
             self.at += 1;
-            return Ok(Node::Object(members));
+            return Ok(None);
+        }
+        if !is_first && !self.another(b'}')? {
+            return Ok(None);
         }
         loop {
             let wanted = self.member_name(shape)?;
             self.expect(b':')?;
-            if let Some(index) = wanted {
-                let node = self.value(&shape.members[index].1, depth + 1)?;
-                members.push((index as u16, node));
-            } else {
-                self.peek();
-                self.skip()?;
+            self.peek();
+            if wanted.is_some() {
+                return Ok(wanted);
             }
+            self.skip()?;
             if !self.another(b'}')? {
-                return Ok(Node::Object(members));
+                return Ok(None);
             }
         }
     }
 
     fn array(&mut self, shape: &Shape, depth: usize) -> Result<Node, NotJson> {
         let mut elements = Vec::new();
+        let mut seen = Vec::new();
         self.at += 1;
         if self.peek() == Some(b']') {
             self.at += 1;
             return Ok(Node::Array(elements));
         }
         loop {
-            elements.push(self.value(shape, depth + 1)?);
+            let element = if self.peek() == Some(b'{') && depth < MAX_DEPTH {
+                self.object(shape, depth + 1, &mut seen)?
+            } else {
+                self.value(shape, depth + 1)?
+            };
+            elements.push(element);
             if !self.another(b']')? {
                 return Ok(Node::Array(elements));
             }
@@ -216,9 +279,9 @@ impl<'t> Scanner<'t> {
     /// Checks a wanted value that ends here, except for a plain string: there is nothing in it to go wrong.
     fn check(&self, start: usize) -> Result<(), NotJson> {
         let slice = &self.bytes[start..self.at];
-        // Counted to the end, which the compiler does for many bytes at a time.
-        let is_special = |byte: &&u8| **byte == b'\\' || **byte < 0x20;
-        if slice.first() == Some(&b'"') && slice.iter().filter(is_special).count() == 0 {
+        // Looked through to the end, which the compiler does for many bytes at a time.
+        let least = slice.iter().fold(u8::MAX, |least, byte| least.min(*byte));
+        if slice.first() == Some(&b'"') && least >= 0x20 && memchr(b'\\', slice).is_none() {
             return Ok(());
         }
         serde_json::from_slice::<serde::de::IgnoredAny>(slice)
