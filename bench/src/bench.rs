@@ -102,7 +102,12 @@ impl Store {
 
     /// Takes the files away when they are needed no more; the large ones would fill a disk.
     pub(crate) fn remove(self) -> Result<()> {
-        Ok(std::fs::remove_file(&self.path)?)
+        std::fs::remove_file(&self.path)?;
+        let index = crate::store::search_index(&self.path);
+        if index.exists() {
+            std::fs::remove_dir_all(index)?;
+        }
+        Ok(())
     }
 }
 

@@ -6,7 +6,7 @@
 //!
 //! A new table that the server fills must be added to [`Written`] as well; [`check_tables`] notices it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -78,7 +78,13 @@ pub(crate) fn open_writer(path: &Path) -> Result<Connection> {
     Ok(connection)
 }
 
-/// Copies the file of a stopped server.
+/// Where a server keeps the search index of a store unless it is told otherwise.
+pub(crate) fn search_index(database: &Path) -> PathBuf {
+    database.with_extension("db-search")
+}
+
+/// Copies the files of a stopped server. Its search index comes along: a server that finds none makes one, and what it
+/// takes for that would be counted as the cost of requests.
 pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
     let log = from.with_extension("db-wal");
     ensure!(
@@ -87,6 +93,27 @@ pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
         from.display()
     );
     std::fs::copy(from, to).with_context(|| format!("cannot copy to {}", to.display()))?;
+    let index = search_index(from);
+    if index.exists() {
+        copy_directory(&index, &search_index(to))?;
+    }
+    Ok(())
+}
+
+fn copy_directory(from: &Path, to: &Path) -> Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in
+        std::fs::read_dir(from).with_context(|| format!("cannot list {}", from.display()))?
+    {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_directory(&entry.path(), &target)?;
+        } else {
+            std::fs::copy(entry.path(), &target)
+                .with_context(|| format!("cannot copy to {}", target.display()))?;
+        }
+    }
     Ok(())
 }
 

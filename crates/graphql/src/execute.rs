@@ -165,11 +165,19 @@ async fn resolve(scope: Scope<'_>, field: &FieldPlan) -> RootValue {
 }
 
 /// The entity that a URN names, which must be of the type that the field has.
+///
+/// Where an entity has to exist, only one that does not is held against the registry ([`Writer`]): what is stored
+/// was checked when it was written.
 fn named_entity(plan: &ValuePlan, text: &str) -> Result<Urn, Error> {
-    let urn = Registry::get().parse_urn(text)?;
-    if let Selection::Object(object) = &plan.selection
-        && let Some(spec) = object.ty.entity()
-    {
+    let Selection::Object(object) = &plan.selection else {
+        return Ok(Registry::get().parse_urn(text)?);
+    };
+    let urn = if plan.field.must_exist && !object.asks_existence {
+        Urn::parse(text)?
+    } else {
+        Registry::get().parse_urn(text)?
+    };
+    if let Some(spec) = object.ty.entity() {
         urn.expect_type(spec.name)?;
     }
     Ok(urn)

@@ -246,7 +246,7 @@ impl<'p> Levels<'p> {
             for (need, cell) in slot.plan.needs.iter().zip(cells) {
                 if let (Some(row), Some(shape)) = (cell.row, &need.shape) {
                     cell.content = match shape.parse(&self.loaded.rows[row].metadata) {
-                        Ok(node) => Content::Parsed(node),
+                        Ok(parsed) => Content::Parsed(parsed),
                         Err(error) => {
                             tracing::error!(urn = %slot.urn, aspect = %need.aspect, %error, "a stored aspect is not JSON");
                             Content::Damaged

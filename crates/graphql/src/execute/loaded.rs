@@ -9,7 +9,7 @@ use docent_model::{AspectName, Urn};
 use serde_json::Value;
 
 use crate::error::Failure;
-use crate::json::{Node, View};
+use crate::json::{Parsed, View};
 use crate::plan::{ObjectPlan, ValuePlan};
 
 /// So few entities are looked through faster than hashed.
@@ -47,7 +47,7 @@ pub(crate) enum Content {
     /// Nothing is there, or nothing of it is wanted.
     #[default]
     Nothing,
-    Parsed(Node),
+    Parsed(Parsed),
     /// The stored text is not JSON.
     Damaged,
 }

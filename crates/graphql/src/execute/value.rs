@@ -70,8 +70,9 @@ pub(crate) fn read<'l>(
                             slot.urn
                         )))));
                     }
-                    Content::Parsed(node) => {
-                        first(View::node(node, shape, &loaded.rows[row].metadata), paths)
+                    Content::Parsed(parsed) => {
+                        let text = &loaded.rows[row].metadata;
+                        first(View::parsed(parsed, shape, text), paths)
                     }
                 }
             }

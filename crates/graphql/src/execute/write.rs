@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use docent_catalog::Error;
-use docent_model::Urn;
+use docent_model::{Registry, Urn};
 
 use super::budget::Budget;
 use super::loaded::Loaded;
@@ -292,7 +292,10 @@ impl<'w, 'p> Writer<'w, 'p> {
             return Err(Unwritten::Nothing);
         }
         if current.plan.field.must_exist && !plan.asks_existence && !self.loaded.exists(slot) {
-            let error = Error::NotFound(format!("{} {} does not exist", plan.ty.name, loaded.urn));
+            let error = match Registry::get().check_urn(&loaded.urn) {
+                Ok(_) => Error::NotFound(format!("{} {} does not exist", plan.ty.name, loaded.urn)),
+                Err(unfit) => unfit.into(),
+            };
             self.record(current, Failure::of(&error));
             return Err(Unwritten::Nothing);
         }

@@ -8,7 +8,7 @@
 use memchr::{memchr, memchr2};
 use serde_json::Value;
 
-use super::{Node, Shape};
+use super::{Children, Kind, Node, Parsed, Shape};
 
 /// Lists may stand in lists this deep, which is as deep as `serde_json` reads.
 const MAX_DEPTH: usize = 128;
@@ -20,15 +20,23 @@ pub(crate) struct NotJson {
     at: usize,
 }
 
-pub(super) fn parse(shape: &Shape, text: &str) -> Result<Node, NotJson> {
+/// How many nodes most aspects come to.
+const NODES: usize = 32;
+
+pub(super) fn parse(shape: &Shape, text: &str) -> Result<Parsed, NotJson> {
     let mut scanner = Scanner {
         text,
         bytes: text.as_bytes(),
         at: 0,
+        nodes: Vec::with_capacity(NODES),
+        open: Vec::with_capacity(NODES),
     };
-    let node = scanner.value(shape, 0)?;
+    let kind = scanner.value(shape, 0)?;
+    scanner.nodes.push(Node { member: 0, kind });
     match scanner.peek() {
-        None => Ok(node),
+        None => Ok(Parsed {
+            nodes: scanner.nodes,
+        }),
         Some(_) => Err(scanner.not_json()),
     }
 }
@@ -49,6 +57,9 @@ struct Scanner<'t> {
     text: &'t str,
     bytes: &'t [u8],
     at: usize,
+    nodes: Vec<Node>,
+    /// The children of the objects and lists that have not ended yet.
+    open: Vec<Node>,
 }
 
 impl<'t> Scanner<'t> {
@@ -75,29 +86,39 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    fn value(&mut self, shape: &Shape, depth: usize) -> Result<Node, NotJson> {
+    fn value(&mut self, shape: &Shape, depth: usize) -> Result<Kind, NotJson> {
         let first = self.peek();
         if depth > MAX_DEPTH {
             return Err(self.not_json());
         }
-        if shape.whole {
-            let start = self.at;
-            self.skip()?;
-            self.check(start)?;
-            return Ok(Node::Slice {
-                start: start as u32,
-                end: self.at as u32,
-            });
-        }
         match first {
-            Some(b'{') => self.object(shape, depth, &mut Vec::new()),
-            Some(b'[') => self.array(shape, depth),
-            _ => {
-                let start = self.at;
-                self.skip()?;
-                Ok(Node::Scalar(Box::new(self.scalar(start)?)))
-            }
+            Some(b'{') if !shape.whole => self.object(shape, depth, &mut Vec::new()),
+            Some(b'[') if !shape.whole => self.array(shape, depth),
+            // A scalar where members were wanted is kept.
+            _ => self.slice(),
         }
+    }
+
+    /// A value that stays as it is.
+    fn slice(&mut self) -> Result<Kind, NotJson> {
+        let start = self.at;
+        self.skip()?;
+        self.check(start)?;
+        Ok(Kind::Slice {
+            start: start as u32,
+            end: self.at as u32,
+        })
+    }
+
+    /// Closes an object or a list whose children are the open ones behind `mark`.
+    fn close(&mut self, mark: usize) -> Children {
+        let children = Children {
+            first: self.nodes.len() as u32,
+            count: (self.open.len() - mark) as u32,
+        };
+        self.nodes.extend_from_slice(&self.open[mark..]);
+        self.open.truncate(mark);
+        children
     }
 
     /// An object. `seen` has the stretches of the element before it in the list, and takes down those of this one.
@@ -106,8 +127,8 @@ impl<'t> Scanner<'t> {
         shape: &Shape,
         depth: usize,
         seen: &mut Vec<Stretch>,
-    ) -> Result<Node, NotJson> {
-        let mut members = Vec::with_capacity(shape.members.len());
+    ) -> Result<Kind, NotJson> {
+        let mark = self.open.len();
         self.at += 1;
         for number in 0.. {
             let next = match seen.get(number) {
@@ -132,10 +153,11 @@ impl<'t> Scanner<'t> {
             let Some(index) = next else {
                 break;
             };
-            let node = self.value(&shape.members[index].1, depth + 1)?;
-            members.push((index as u16, node));
+            let kind = self.value(&shape.members[index].1, depth + 1)?;
+            let member = index as u16;
+            self.open.push(Node { member, kind });
         }
-        Ok(Node::Object(members))
+        Ok(Kind::Object(self.close(mark)))
     }
 
     /// Whether the same text as there stands here.
@@ -168,23 +190,23 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    fn array(&mut self, shape: &Shape, depth: usize) -> Result<Node, NotJson> {
-        let mut elements = Vec::new();
+    fn array(&mut self, shape: &Shape, depth: usize) -> Result<Kind, NotJson> {
+        let mark = self.open.len();
         let mut seen = Vec::new();
         self.at += 1;
         if self.peek() == Some(b']') {
             self.at += 1;
-            return Ok(Node::Array(elements));
+            return Ok(Kind::Array(self.close(mark)));
         }
         loop {
-            let element = if self.peek() == Some(b'{') && depth < MAX_DEPTH {
+            let kind = if self.peek() == Some(b'{') && depth < MAX_DEPTH {
                 self.object(shape, depth + 1, &mut seen)?
             } else {
                 self.value(shape, depth + 1)?
             };
-            elements.push(element);
+            self.open.push(Node { member: 0, kind });
             if !self.another(b']')? {
-                return Ok(Node::Array(elements));
+                return Ok(Kind::Array(self.close(mark)));
             }
         }
     }
@@ -345,13 +367,15 @@ mod tests {
     fn escaped_names_and_repeated_members_are_read_as_every_parser_reads_them() {
         let shape = wanting(&["name"]);
         let text = r#"{"\u006eame": 1, "other": {"name": 2}, "name": 3}"#;
-        let node = parse(&shape, text).unwrap();
-        let name = View::node(&node, &shape, text).member("name");
+        let parsed = parse(&shape, text).unwrap();
+        let name = View::parsed(&parsed, &shape, text).member("name");
         assert_eq!(name.to_value(), json!(3));
         let text = r#"{"\u006eame": 1}"#;
-        let node = parse(&shape, text).unwrap();
+        let parsed = parse(&shape, text).unwrap();
         assert_eq!(
-            View::node(&node, &shape, text).member("name").to_value(),
+            View::parsed(&parsed, &shape, text)
+                .member("name")
+                .to_value(),
             json!(1)
         );
     }
@@ -383,11 +407,11 @@ mod tests {
             };
             let expected: Value = serde_json::from_str(&text).unwrap();
             let whole = Shape::whole();
-            let node = parse(&whole, &text).unwrap();
-            prop_assert_eq!(View::node(&node, &whole, &text).to_value(), expected.clone());
+            let parsed = parse(&whole, &text).unwrap();
+            prop_assert_eq!(View::parsed(&parsed, &whole, &text).to_value(), expected.clone());
             let shape = wanting(&["a", "b.c"]);
-            let node = parse(&shape, &text).unwrap();
-            let view = View::node(&node, &shape, &text);
+            let parsed = parse(&shape, &text).unwrap();
+            let view = View::parsed(&parsed, &shape, &text);
             if expected.is_object() {
                 let found = view.member("a").to_value();
                 prop_assert_eq!(&found, expected.get("a").unwrap_or(&Value::Null));

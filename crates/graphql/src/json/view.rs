@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::{Node, Shape, raw};
+use super::{Children, Kind, Node, Parsed, Shape, raw};
 use crate::path::{Path, Step};
 
 /// A JSON value that somebody else owns. Looking for what is not there gives [`View::Missing`].
@@ -12,11 +12,7 @@ use crate::path::{Path, Step};
 pub(crate) enum View<'a> {
     Missing,
     /// Part of a stored aspect.
-    Node {
-        node: &'a Node,
-        shape: &'a Shape,
-        text: &'a str,
-    },
+    Stored(Stored<'a>),
     /// JSON text.
     Raw(&'a str),
     /// What a resolver returned, or a constant of the schema.
@@ -31,16 +27,92 @@ pub(crate) enum View<'a> {
     },
 }
 
-impl<'a> View<'a> {
-    /// A parsed node; a slice of the text becomes that text.
-    pub(crate) fn node(node: &'a Node, shape: &'a Shape, text: &'a str) -> Self {
-        match node {
-            Node::Slice { start, end } => text
-                .get(*start as usize..*end as usize)
-                .map_or(Self::Missing, Self::Raw),
-            Node::Scalar(value) => Self::Value(value),
-            Node::Object(_) | Node::Array(_) => Self::Node { node, shape, text },
+/// An object or a list in a parsed text.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stored<'a> {
+    node: &'a Node,
+    parsed: &'a Parsed,
+    shape: &'a Shape,
+    text: &'a str,
+}
+
+impl<'a> Stored<'a> {
+    /// Another node of the same text; a slice of the text becomes that text.
+    fn view(self, node: &'a Node, shape: &'a Shape) -> View<'a> {
+        match node.kind {
+            Kind::Slice { start, end } => self
+                .text
+                .get(start as usize..end as usize)
+                .map_or(View::Missing, View::Raw),
+            Kind::Object(_) | Kind::Array(_) => View::Stored(Self {
+                node,
+                shape,
+                ..self
+            }),
         }
+    }
+
+    fn children(self, Children { first, count }: Children) -> &'a [Node] {
+        let first = first as usize;
+        let children = self.parsed.nodes.get(first..first + count as usize);
+        children.unwrap_or_default()
+    }
+
+    fn member(self, name: &str) -> View<'a> {
+        let (Kind::Object(children), Some(wanted)) = (self.node.kind, self.shape.find(name)) else {
+            return View::Missing;
+        };
+        self.children(children)
+            .iter()
+            .rev()
+            .find(|node| usize::from(node.member) == wanted)
+            .map_or(View::Missing, |node| {
+                self.view(node, &self.shape.members[wanted].1)
+            })
+    }
+
+    fn elements(self) -> Option<std::slice::Iter<'a, Node>> {
+        match self.node.kind {
+            Kind::Array(children) => Some(self.children(children).iter()),
+            _ => None,
+        }
+    }
+
+    fn to_value(self) -> Value {
+        match self.node.kind {
+            Kind::Object(children) => self
+                .children(children)
+                .iter()
+                .map(|node| {
+                    let (name, shape) = &self.shape.members[usize::from(node.member)];
+                    (name.to_string(), self.view(node, shape).to_value())
+                })
+                .collect::<serde_json::Map<_, _>>()
+                .into(),
+            Kind::Array(children) => self
+                .children(children)
+                .iter()
+                .map(|node| self.view(node, self.shape).to_value())
+                .collect::<Vec<_>>()
+                .into(),
+            Kind::Slice { .. } => self.view(self.node, self.shape).to_value(),
+        }
+    }
+}
+
+impl<'a> View<'a> {
+    /// What was found in a text, by the shape that it was looked for with.
+    pub(crate) fn parsed(parsed: &'a Parsed, shape: &'a Shape, text: &'a str) -> Self {
+        let Some(node) = parsed.nodes.last() else {
+            return Self::Missing;
+        };
+        let root = Stored {
+            node,
+            parsed,
+            shape,
+            text,
+        };
+        root.view(node, shape)
     }
 
     pub(crate) fn is_null(&self) -> bool {
@@ -63,18 +135,7 @@ impl<'a> View<'a> {
 
     pub(crate) fn member(self, name: &str) -> Self {
         match self {
-            Self::Node { node, shape, text } => {
-                let (Node::Object(members), Some(wanted)) = (node, shape.find(name)) else {
-                    return Self::Missing;
-                };
-                members
-                    .iter()
-                    .rev()
-                    .find(|(index, _)| usize::from(*index) == wanted)
-                    .map_or(Self::Missing, |(_, node)| {
-                        Self::node(node, &shape.members[wanted].1, text)
-                    })
-            }
+            Self::Stored(stored) => stored.member(name),
             Self::Raw(text) => raw::member(text, name).map_or(Self::Missing, Self::Raw),
             Self::Value(Value::Object(members)) => {
                 members.get(name).map_or(Self::Missing, Self::Value)
@@ -90,13 +151,10 @@ impl<'a> View<'a> {
 
     fn element(self, index: usize) -> Self {
         match self {
-            Self::Node {
-                node: Node::Array(elements),
-                shape,
-                text,
-            } => elements
-                .get(index)
-                .map_or(Self::Missing, |node| Self::node(node, shape, text)),
+            Self::Stored(stored) => stored
+                .elements()
+                .and_then(|mut elements| elements.nth(index))
+                .map_or(Self::Missing, |node| stored.view(node, stored.shape)),
             Self::Raw(text) => raw::elements(text)
                 .and_then(|elements| elements.get(index).copied())
                 .map_or(Self::Missing, Self::Raw),
@@ -110,11 +168,7 @@ impl<'a> View<'a> {
     /// The elements of a list; `None` if this is none.
     pub(crate) fn elements(self) -> Option<Elements<'a>> {
         match self {
-            Self::Node {
-                node: Node::Array(elements),
-                shape,
-                text,
-            } => Some(Elements::Nodes(elements.iter(), shape, text)),
+            Self::Stored(stored) => Some(Elements::Stored(stored.elements()?, stored)),
             Self::Raw(text) => raw::elements(text).map(|it| Elements::Raws(it.into_iter())),
             Self::Value(Value::Array(elements)) => Some(Elements::Values(elements.iter())),
             _ => None,
@@ -190,22 +244,7 @@ impl<'a> View<'a> {
             Self::Entry { name, value } => {
                 serde_json::json!({"key": name, "value": value.to_value()})
             }
-            Self::Node { node, shape, text } => match node {
-                Node::Object(members) => members
-                    .iter()
-                    .map(|(index, node)| {
-                        let (name, shape) = &shape.members[usize::from(*index)];
-                        (name.to_string(), View::node(node, shape, text).to_value())
-                    })
-                    .collect::<serde_json::Map<_, _>>()
-                    .into(),
-                Node::Array(elements) => elements
-                    .iter()
-                    .map(|node| View::node(node, shape, text).to_value())
-                    .collect::<Vec<_>>()
-                    .into(),
-                Node::Slice { .. } | Node::Scalar(_) => View::node(node, shape, text).to_value(),
-            },
+            Self::Stored(stored) => stored.to_value(),
         }
     }
 
@@ -213,7 +252,7 @@ impl<'a> View<'a> {
     pub(crate) fn address(self) -> usize {
         match self {
             Self::Missing | Self::Flag(_) => 0,
-            Self::Node { node, .. } => std::ptr::from_ref(node) as usize,
+            Self::Stored(stored) => std::ptr::from_ref(stored.node) as usize,
             Self::Raw(text) | Self::Text(text) => text.as_ptr() as usize,
             Self::Value(value) => std::ptr::from_ref(value) as usize,
             Self::Entry { value, .. } => value.address(),
@@ -224,7 +263,7 @@ impl<'a> View<'a> {
 /// The elements of a list, one after another.
 #[derive(Debug)]
 pub(crate) enum Elements<'a> {
-    Nodes(std::slice::Iter<'a, Node>, &'a Shape, &'a str),
+    Stored(std::slice::Iter<'a, Node>, Stored<'a>),
     Raws(std::vec::IntoIter<&'a str>),
     Values(std::slice::Iter<'a, Value>),
 }
@@ -234,9 +273,7 @@ impl<'a> Iterator for Elements<'a> {
 
     fn next(&mut self) -> Option<View<'a>> {
         match self {
-            Self::Nodes(nodes, shape, text) => {
-                nodes.next().map(|node| View::node(node, shape, text))
-            }
+            Self::Stored(nodes, list) => nodes.next().map(|node| list.view(node, list.shape)),
             Self::Raws(texts) => texts.next().map(View::Raw),
             Self::Values(values) => values.next().map(View::Value),
         }
