@@ -20,11 +20,18 @@ pub(crate) struct Migration {
     sql: &'static str,
 }
 
-pub(crate) const MIGRATIONS: &[Migration] = &[Migration {
-    number: 1,
-    name: "aspects",
-    sql: include_str!("../migrations/0001_aspects.sql"),
-}];
+pub(crate) const MIGRATIONS: &[Migration] = &[
+    Migration {
+        number: 1,
+        name: "aspects",
+        sql: include_str!("../migrations/0001_aspects.sql"),
+    },
+    Migration {
+        number: 2,
+        name: "runs",
+        sql: include_str!("../migrations/0002_runs.sql"),
+    },
+];
 
 const TABLE: &str = "
     CREATE TABLE IF NOT EXISTS docent_migration (
