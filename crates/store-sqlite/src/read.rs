@@ -175,12 +175,27 @@ pub(crate) fn aspects_count(
     aspect: AspectName,
     urn_like: Option<&str>,
 ) -> Result<u64, EngineError> {
-    let mut statement = connection.prepare_cached(
-        "SELECT count(*) FROM metadata_aspect_v2 \
-         WHERE aspect=?1 AND version=0 AND (?2 IS NULL OR urn GLOB ?2)",
-    )?;
-    let pattern = urn_like.map(glob);
-    let count: i64 = statement.query_row((aspect.as_str(), pattern), |row| row.get(0))?;
+    const ALL: &str = "SELECT count(*) FROM metadata_aspect_v2 WHERE aspect=?1 AND version=0";
+    let count: i64 = match urn_like.map(glob) {
+        None => connection
+            .prepare_cached(ALL)?
+            .query_row([aspect.as_str()], |row| row.get(0))?,
+        Some(pattern) => {
+            // What stands before the first wildcard bounds the part of the index that is looked at.
+            let first: String = pattern.split(['*', '?', '[']).take(1).collect();
+            connection
+                .prepare_cached(&format!("{ALL} AND urn>=?2 AND urn GLOB ?3 AND urn<?4"))?
+                .query_row(
+                    (
+                        aspect.as_str(),
+                        &first,
+                        &pattern,
+                        format!("{first}\u{10FFFF}"),
+                    ),
+                    |row| row.get(0),
+                )?
+        }
+    };
     Ok(count as u64)
 }
 
