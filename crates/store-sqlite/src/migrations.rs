@@ -255,4 +255,30 @@ mod tests {
         let message = refusal(migrate_with(&connection, path(), TWO));
         assert!(message.contains("another program"), "{message}");
     }
+
+    #[test]
+    fn rows_from_before_there_was_an_index_of_runs_are_in_it() {
+        let connection = memory();
+        migrate_with(&connection, path(), &MIGRATIONS[..1]).unwrap();
+        for (urn, noted) in [
+            ("a", Some(r#"{"runId":"r","lastObserved":7}"#)),
+            ("b", Some("no JSON")),
+            ("c", None),
+            ("d", Some(r#"{"runId":"no-run-id-provided"}"#)),
+        ] {
+            connection
+                .execute(
+                    "INSERT INTO metadata_aspect_v2 VALUES (?1,'status',0,'{}',?2,0,'x',NULL)",
+                    (urn, noted),
+                )
+                .unwrap();
+        }
+        migrate(&connection, path()).unwrap();
+        let runs = crate::runs::list(&connection, true, 0, 10).unwrap();
+        let found: Vec<_> = runs
+            .iter()
+            .map(|run| (run.id.as_str(), run.rows, run.time_ms))
+            .collect();
+        assert_eq!(found, [("r", 1, 7)]);
+    }
 }

@@ -134,3 +134,49 @@ pub(crate) fn timeseries(
 pub(crate) fn rebuild(connection: &Connection) -> Result<(), EngineError> {
     Ok(connection.execute_batch("REINDEX aspect_by_run; REINDEX timeseries_by_run;")?)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::migrations::migrate;
+
+    /// A condition that is not word for word that of the index would read the whole table, and nobody would notice.
+    #[test]
+    fn what_runs_wrote_is_found_by_index() {
+        let connection = Connection::open_in_memory().unwrap();
+        migrate(&connection, Path::new("some.db")).unwrap();
+        for (sql, index) in [
+            (format!("SELECT count(*) {}", of_run(true)), "aspect_by_run"),
+            (
+                format!("SELECT count(*) {}", of_run(false)),
+                "aspect_by_run",
+            ),
+            (
+                format!("SELECT urn {} ORDER BY {TIME},rowid", of_run(true)),
+                "aspect_by_run",
+            ),
+            (
+                format!("SELECT urn FROM timeseries WHERE {OF_RUNS} AND {RUN}=?1"),
+                "timeseries_by_run",
+            ),
+        ] {
+            let plan: Vec<String> = connection
+                .prepare(&format!("EXPLAIN QUERY PLAN {sql}"))
+                .unwrap()
+                .query_map(["r"], |row| row.get(3))
+                .unwrap()
+                .collect::<Result<_, _>>()
+                .unwrap();
+            assert!(
+                plan[0].contains(&format!("USING INDEX {index}")),
+                "{sql}: {plan:?}"
+            );
+            assert!(
+                plan.iter().all(|step| !step.contains("TEMP B-TREE")),
+                "{sql}: {plan:?}"
+            );
+        }
+    }
+}

@@ -222,8 +222,9 @@ async fn delete_references(
         .iter()
         .map(|related| {
             json!({
-                "entity": related.urn,
+                // The CLI prints the members in their order, under headings of its own.
                 "relationship": related.relationship,
+                "entity": related.urn,
                 "aspect": related.aspect.as_str(),
             })
         })
