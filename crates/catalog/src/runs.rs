@@ -4,6 +4,7 @@
 //! becomes what it was before, or goes; an entity that the run made goes as a whole. Of an entity that others have
 //! written to since, only the run's own aspects go, unless the caller says that all of it may.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use docent_model::{AspectName, NO_RUN_ID, Registry, SystemMetadata, Urn};
@@ -290,7 +291,7 @@ impl Catalog {
             .map(|chain| chain.len())
             .zip(domains)
             .collect();
-        by_depth.sort_unstable_by(|one, other| other.0.cmp(&one.0));
+        by_depth.sort_unstable_by_key(|(depth, _)| Reverse(*depth));
         for some in by_depth.chunks(PIECE) {
             let proposals = some
                 .iter()

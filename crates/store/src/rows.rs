@@ -42,10 +42,6 @@ pub struct AspectWrite {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "nearly every effect is a put; boxing it would cost an allocation per write"
-)]
 pub enum Effect {
     /// Row 0 becomes `row`; what it was is kept as `history` under its logical version, history rows up to `prune_through` go; the rows derived
     /// from the aspect are replaced and the change is logged.

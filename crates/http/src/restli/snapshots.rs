@@ -51,7 +51,7 @@ pub(super) async fn ingest(
     bytes: &[u8],
 ) -> Result<Response, Refusal> {
     let one: One = parse(bytes)?;
-    let proposals = proposals(one.entity, one.system_metadata.unwrap_or_default())
+    let proposals = proposals(one.entity, &one.system_metadata.unwrap_or_default())
         .map_err(Refusal::bad_request)?;
     state.catalog().ingest(caller, proposals).await?;
     Ok(reply(&json!({})))
@@ -75,13 +75,13 @@ pub(super) async fn ingest_all(
     let mut all = Vec::new();
     for (position, entity) in many.entities.into_iter().enumerate() {
         let named = |message| Refusal::bad_request(format!("item {position}: {message}"));
-        all.extend(proposals(entity, noted.next().unwrap_or_default()).map_err(named)?);
+        all.extend(proposals(entity, &noted.next().unwrap_or_default()).map_err(named)?);
     }
     state.catalog().ingest(caller, all).await?;
     Ok(reply(&json!({})))
 }
 
-fn proposals(entity: Entity, noted: SystemMetadata) -> Result<Vec<Proposal>, String> {
+fn proposals(entity: Entity, noted: &SystemMetadata) -> Result<Vec<Proposal>, String> {
     let mut proposals = Vec::new();
     for snapshot in entity.value.into_values() {
         let urn = parse_urn(&snapshot.urn).map_err(Refusal::into_message)?;

@@ -29,22 +29,20 @@ impl Batch<'_> {
         let Some(write) = version::revert(key.clone(), &latest, history, run, &self.stamp) else {
             return Ok(());
         };
-        match &write.effect {
-            Effect::Revert { row, .. } => {
-                if aspect == AspectName::DOMAIN_PROPERTIES {
-                    let value: Value = serde_json::from_str(&row.metadata).unwrap_or_default();
-                    self.check_domain(proposal, Some(&latest.metadata), &value)
-                        .await?;
-                }
-                self.known.insert(key, Some(Arc::new(row.clone())));
+        let is_domain = aspect == AspectName::DOMAIN_PROPERTIES;
+        if let Effect::Revert { row, .. } = &write.effect {
+            if is_domain {
+                let value: Value = serde_json::from_str(&row.metadata).unwrap_or_default();
+                self.check_domain(proposal, Some(&latest.metadata), &value)
+                    .await?;
             }
-            _ => {
-                if aspect == AspectName::DOMAIN_PROPERTIES {
-                    self.check_childless(urn).await?;
-                }
-                self.count_deleted(urn, Some(aspect)).await?;
-                self.known.insert(key, None);
+            self.known.insert(key, Some(Arc::new(row.clone())));
+        } else {
+            if is_domain {
+                self.check_childless(urn).await?;
             }
+            self.count_deleted(urn, Some(aspect)).await?;
+            self.known.insert(key, None);
         }
         self.writes.push(write);
         Ok(())
