@@ -25,8 +25,13 @@ pub mod links;
 pub mod names;
 mod proposal;
 pub mod read;
+pub mod references;
+pub mod runs;
 pub mod search;
+pub mod timeline;
+pub mod timeseries;
 pub mod tokens;
+pub mod usage;
 
 use std::sync::Arc;
 
@@ -37,7 +42,7 @@ use docent_store::Store;
 pub use apply::Applied;
 pub use caller::Caller;
 pub use docent_model::aspects::SYSTEM_ACTOR;
-pub use docent_store::{AspectKey, Page, Related, Row, StoredAspect};
+pub use docent_store::{AspectKey, Page, PointRange, Related, Row, StoredAspect};
 pub use error::{Code, Error};
 pub use proposal::{Change, Proposal, Requirement};
 
@@ -71,7 +76,8 @@ impl Catalog {
         &*self.inner.store
     }
 
-    pub(crate) fn now_ms(&self) -> EpochMillis {
+    /// The time that stands in audit stamps.
+    pub fn now_ms(&self) -> EpochMillis {
         self.inner.clock.now_ms()
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, SystemMetadata, Urn};
+use docent_store::PointRange;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -33,6 +34,16 @@ pub enum Change {
     Edit { aspect: AspectName, edit: Edit },
     /// The aspect goes, with its history; its key aspect stands for the whole entity.
     DeleteAspect { aspect: AspectName },
+    /// The aspect becomes again what it was before an ingestion run wrote it, or goes if the run made it. Nothing
+    /// happens if the latest version is not of that run.
+    Revert { aspect: AspectName, run: String },
+    /// The aspect becomes what it is without any relationship with an entity; it goes if it is nothing without.
+    TakeOut { aspect: AspectName, target: Urn },
+    /// Points of a time series go.
+    DeletePoints {
+        aspect: AspectName,
+        range: PointRange,
+    },
     /// The entity goes, with everything about it; what pointed at it is mended where we know how.
     DeleteEntity,
 }
@@ -44,6 +55,9 @@ impl Change {
             | Self::Create { aspect, .. }
             | Self::CreateEntity { aspect, .. }
             | Self::Edit { aspect, .. }
+            | Self::Revert { aspect, .. }
+            | Self::TakeOut { aspect, .. }
+            | Self::DeletePoints { aspect, .. }
             | Self::DeleteAspect { aspect } => Some(*aspect),
             Self::DeleteEntity => None,
         }

@@ -18,6 +18,9 @@ const SECRET_ASPECTS: [&str; 4] = [
 /// More names in one question are a mistake: the registry has about as many relationships.
 const MAX_RELATIONSHIP_NAMES: usize = 100;
 
+/// How many URNs one list has at most.
+const MAX_URNS: usize = 10_000;
+
 impl Catalog {
     /// Whether an aspect is never shown as it is stored, whoever asks. [`Catalog::read`] and its kin do not
     /// look at this: doors that show whole aspects must.
@@ -68,6 +71,16 @@ impl Catalog {
             .map(Arc::unwrap_or_clone))
     }
 
+    /// How many entities have an aspect; in the pattern `%` stands for any text and `_` for any character.
+    pub async fn count_aspects(
+        &self,
+        _caller: &Caller,
+        aspect: AspectName,
+        urn_like: Option<&str>,
+    ) -> Result<u64, Error> {
+        Ok(self.store().aspects_count(aspect, urn_like).await?)
+    }
+
     /// Whether each entity exists, soft-deleted ones included.
     pub async fn exists(&self, caller: &Caller, urns: &[Urn]) -> Result<Vec<bool>, Error> {
         let keys = urns
@@ -113,6 +126,55 @@ impl Catalog {
         Ok(store
             .edges_list(urns, outgoing, &known, start, count)
             .await?)
+    }
+
+    /// The entities of a type in the order of their URNs, soft-deleted ones included, and how many there are.
+    pub async fn list_urns(
+        &self,
+        _caller: &Caller,
+        entity_type: &str,
+        start: usize,
+        count: usize,
+    ) -> Result<Page<Urn>, Error> {
+        let entity = Registry::get().entity(entity_type).ok_or_else(|| {
+            Error::Invalid(format!(
+                "there is no entity type called '{entity_type}' in the registry"
+            ))
+        })?;
+        if count > MAX_URNS {
+            return Err(Error::Invalid(format!(
+                "count is {count}: at most {MAX_URNS} URNs are given at once"
+            )));
+        }
+        let pattern = format!("urn:li:{}:%", entity.name);
+        let total = self
+            .store()
+            .aspects_count(entity.key_aspect, Some(&pattern))
+            .await?;
+        let mut items: Vec<Urn> = Vec::new();
+        let mut before = start;
+        // The store goes on behind a URN, not behind a number: what comes before is passed over in pieces.
+        let mut after: Option<Urn> = None;
+        while items.len() < count && before < usize::try_from(total).unwrap_or(usize::MAX) {
+            let wanted = (before + count).min(MAX_URNS);
+            let urns = self
+                .store()
+                .urns_list(entity.name, entity.key_aspect, after.as_ref(), wanted)
+                .await?;
+            let last = urns.len() < wanted;
+            after = urns.last().cloned();
+            let passed = before.min(urns.len());
+            before -= passed;
+            let room = count - items.len();
+            items.extend(urns.into_iter().skip(passed).take(room));
+            if last {
+                break;
+            }
+        }
+        Ok(Page {
+            total: usize::try_from(total).unwrap_or(usize::MAX),
+            items,
+        })
     }
 
     /// Whether the store holds no entity of this type.

@@ -7,6 +7,7 @@
 //! - [`restli`]: the REST calls of DataHub's ingestion clients
 //! - [`openapi`]: the calls of its OpenAPI
 //! - [`status`]: health and configuration, the only routes that need no token
+//! - [`trace`]: the names of writes
 //! - [`auth`]: from a request to the caller
 //! - [`server`]: connections, limits, shutdown
 //!
@@ -23,6 +24,7 @@ mod query;
 mod restli;
 pub mod server;
 mod status;
+mod trace;
 
 use std::sync::Arc;
 
@@ -73,8 +75,13 @@ impl AppState {
 /// All routes. Clients write some of them with a slash at the end: both spellings are served.
 pub fn router(state: AppState) -> Router {
     let graphql = || post(graphql::execute).fallback(graphql::only_post);
-    let aspects = || post(restli::proposals::ingest);
-    let entities = || post(restli::entities::act);
+    let aspects = || trace::traced(&state, post(restli::aspects::act));
+    let entities = || trace::traced(&state, post(restli::entities::act));
+    let runs = || post(restli::runs::act);
+    let operations = || post(restli::operations::act);
+    let usage = || trace::traced(&state, post(restli::usage::act));
+    let relationships = || get(restli::relationships::list);
+    let related = || get(restli::relationships::list_related);
     Router::new()
         .route("/", get(status::page))
         .route("/api/graphql", graphql())
@@ -85,6 +92,34 @@ pub fn router(state: AppState) -> Router {
         .route("/entitiesV2/{*urn}", get(restli::entities::read))
         .route("/entities", entities())
         .route("/entities/", entities())
+        .route("/entities/{*urn}", get(restli::snapshots::read))
+        .route("/relationships", relationships())
+        .route("/relationships/", relationships())
+        .route("/openapi/relationships/v1", related())
+        .route("/openapi/relationships/v1/", related())
+        .route("/runs", runs())
+        .route("/runs/", runs())
+        .route("/usageStats", usage())
+        .route("/usageStats/", usage())
+        .route("/operations", operations())
+        .route("/operations/", operations())
+        .route(
+            "/openapi/operations/messaging/{queue}/consumer/lag",
+            get(restli::operations::lag),
+        )
+        .route(
+            "/openapi/operations/kafka/{queue}/consumer/offsets",
+            get(restli::operations::offsets),
+        )
+        .route("/openapi/v1/trace/write/{trace}", post(trace::written))
+        .route(
+            "/openapi/v2/timeline/v1/{*urn}",
+            get(openapi::timeline::read),
+        )
+        .route(
+            "/openapi/v2/entity/batch/{type}",
+            post(openapi::batch::read),
+        )
         .route("/openapi/v3/entity/scroll", post(openapi::entities::scroll))
         .route("/openapi/v3/entity/{type}", get(openapi::entities::list))
         .route(

@@ -2,8 +2,10 @@
 //!
 //! To add one: a handler in the module of its noun, and a line in [`crate::router`].
 
+pub(crate) mod batch;
 pub(crate) mod entities;
 pub(crate) mod relationships;
+pub(crate) mod timeline;
 
 use serde::Deserialize;
 

@@ -2,22 +2,51 @@
 
 pub(crate) mod aspects;
 pub(crate) mod entities;
+pub(crate) mod operations;
 pub(crate) mod proposals;
+pub(crate) mod relationships;
+pub(crate) mod runs;
 mod search;
+pub(crate) mod snapshots;
+mod timeseries;
+pub(crate) mod usage;
 
 use axum::http::Uri;
 use axum::response::{IntoResponse, Response};
 use docent_model::{AspectName, Registry, Urn};
 use percent_encoding::percent_decode_str;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::error::Refusal;
 
 /// `?action=…` of a call that is a verb.
-#[derive(Debug, serde::Deserialize)]
+#[derive(Debug, Deserialize)]
 pub(crate) struct Action {
     pub(crate) action: Option<String>,
+}
+
+pub(crate) fn no_action(place: &str, action: Option<&str>, known: &str) -> Refusal {
+    Refusal::bad_request(match action {
+        Some(action) => format!("{place} has no action '{action}'; it has {known}"),
+        None => format!("say what to do at {place}: ?action= is one of {known}"),
+    })
+}
+
+/// The body of an action.
+pub(crate) fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Refusal> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        Refusal::bad_request(format!("The body is not what this action takes: {error}"))
+    })
+}
+
+/// `List(a,b)`; names with commas between them are taken as well.
+pub(crate) fn parse_list(text: &str) -> Vec<&str> {
+    let inner = text
+        .strip_prefix("List(")
+        .and_then(|rest| rest.strip_suffix(')'))
+        .unwrap_or(text);
+    inner.split(',').filter(|name| !name.is_empty()).collect()
 }
 
 /// The URN behind a path prefix. Clients encode it completely or not at all, so the raw path is what counts:

@@ -50,11 +50,11 @@ pub(crate) async fn config(State(state): State<AppState>) -> Json<Value> {
     Json(json!({
         "noCode": "true",
         "retention": "true",
-        // Clients take these as promises: they need PATCH, time series that can be read, and lineage.
-        "statefulIngestionCapable": false,
+        // Clients take these as promises: time series that can be read, PATCH, and search along lineage.
+        "statefulIngestionCapable": true,
         "patchCapable": false,
         "timeZone": "GMT",
-        "supportsImpactAnalysis": false,
+        "supportsImpactAnalysis": true,
         "datasetUrnNameCasing": false,
         "versions": {
             "acryldata/datahub": {"version": SPOKEN_VERSION, "commit": state.engine().schema_hash()},

@@ -3,7 +3,7 @@
 //! - [`Urn`]: the names of entities.
 //! - [`Registry`]: which entities, aspects and records exist. It is data (`registry.json`), interpreted here:
 //!   [`Registry::validate`] checks an aspect, [`derive()`] gives the rows that follow from it,
-//!   [`searchable`] the values that it is found by, [`defaults`] the aspects that a new entity starts with.
+//!   [`take_out`] takes a URN out of it, [`searchable`] the values that it is found by, [`defaults`] the aspects that a new entity starts with.
 //! - [`aspects`]: Rust structs for the few aspects that our own logic edits.
 //! - [`Clock`]: time as a parameter.
 //!
@@ -17,6 +17,7 @@ mod clock;
 pub mod defaults;
 mod derive;
 mod names;
+mod references;
 mod registry;
 pub mod searchable;
 mod system_metadata;
@@ -26,6 +27,7 @@ mod validate;
 pub use clock::{Clock, EpochMillis, FixedClock, SystemClock};
 pub use derive::{Derived, Edge, Placement, derive};
 pub use names::AspectName;
+pub use references::{Remainder, take_out};
 pub use registry::{EntitySpec, LineageDirection, Registry};
 pub use system_metadata::{NO_RUN_ID, SystemMetadata};
 pub use urn::{MAX_ENCODED_BYTES, Urn, UrnError};

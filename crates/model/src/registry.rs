@@ -113,6 +113,14 @@ impl Registry {
             .map(|aspect| aspect.record_name)
     }
 
+    /// The aspect of an entity type whose record has this qualified name, with or without the part that old clients put
+    /// into it.
+    pub fn aspect_of_record(&self, entity: &EntitySpec, record_name: &str) -> Option<AspectName> {
+        let plain = record_name.replacen(".pegasus2avro.", ".", 1);
+        let mut members = entity.members.iter().copied();
+        members.find(|aspect| self.record_name(*aspect) == Some(plain.as_str()))
+    }
+
     /// Whether each value of the aspect is an event in time instead of replacing the one before.
     pub fn is_timeseries(&self, aspect: AspectName) -> bool {
         self.aspects

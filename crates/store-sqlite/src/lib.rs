@@ -17,10 +17,12 @@ mod derived;
 mod error;
 mod lock;
 mod migrations;
+mod points;
 mod read;
 mod readers;
 mod rebuild;
 mod recent;
+mod runs;
 mod stamp;
 mod transaction;
 mod writer;
@@ -31,8 +33,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use docent_model::{AspectName, Urn};
 use docent_store::{
-    AspectKey, Change, Page, PlacedEntity, RebuildReport, Related, Row, Store, StoreError,
-    StoredAspect, TimeseriesRow, Work,
+    AspectKey, Change, Page, PlacedEntity, PointRange, RebuildReport, Related, Row, Run, RunAspect,
+    Store, StoreError, StoredAspect, TimeseriesRow, Work,
 };
 use rusqlite::Connection;
 
@@ -297,11 +299,66 @@ impl Store for SqliteStore {
     async fn timeseries_list(
         &self,
         key: &AspectKey,
+        range: &PointRange,
+        newest_first: bool,
+        start: usize,
         limit: usize,
     ) -> Result<Vec<TimeseriesRow>, StoreError> {
-        let key = key.clone();
-        self.read(limit > IN_PLACE_ROWS, move |connection| {
-            read::timeseries(connection, &key, limit)
+        // Those of a run are found by looking at all.
+        let long = start.saturating_add(limit) > IN_PLACE_ROWS || range.run.is_some();
+        let (key, range) = (key.clone(), range.clone());
+        self.read(long, move |connection| {
+            points::list(connection, &key, &range, newest_first, start, limit)
+        })
+        .await
+    }
+
+    async fn runs_list(
+        &self,
+        include_removed: bool,
+        start: usize,
+        limit: usize,
+    ) -> Result<Vec<Run>, StoreError> {
+        self.read(true, move |connection| {
+            runs::list(connection, include_removed, start, limit)
+        })
+        .await
+    }
+
+    async fn run_aspects(
+        &self,
+        run: &str,
+        include_removed: bool,
+        start: usize,
+        limit: usize,
+    ) -> Result<Vec<RunAspect>, StoreError> {
+        let run = run.to_owned();
+        self.read(true, move |connection| {
+            runs::aspects(connection, &run, include_removed, start, limit)
+        })
+        .await
+    }
+
+    async fn run_timeseries(
+        &self,
+        run: &str,
+        limit: usize,
+    ) -> Result<Vec<(AspectKey, u64)>, StoreError> {
+        let run = run.to_owned();
+        self.read(true, move |connection| {
+            runs::timeseries(connection, &run, limit)
+        })
+        .await
+    }
+
+    async fn aspects_count(
+        &self,
+        aspect: AspectName,
+        urn_like: Option<&str>,
+    ) -> Result<u64, StoreError> {
+        let urn_like = urn_like.map(str::to_owned);
+        self.read(true, move |connection| {
+            read::aspects_count(connection, aspect, urn_like.as_deref())
         })
         .await
     }

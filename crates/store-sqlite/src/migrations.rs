@@ -20,11 +20,18 @@ pub(crate) struct Migration {
     sql: &'static str,
 }
 
-pub(crate) const MIGRATIONS: &[Migration] = &[Migration {
-    number: 1,
-    name: "aspects",
-    sql: include_str!("../migrations/0001_aspects.sql"),
-}];
+pub(crate) const MIGRATIONS: &[Migration] = &[
+    Migration {
+        number: 1,
+        name: "aspects",
+        sql: include_str!("../migrations/0001_aspects.sql"),
+    },
+    Migration {
+        number: 2,
+        name: "runs",
+        sql: include_str!("../migrations/0002_runs.sql"),
+    },
+];
 
 const TABLE: &str = "
     CREATE TABLE IF NOT EXISTS docent_migration (
@@ -247,5 +254,31 @@ mod tests {
             .unwrap();
         let message = refusal(migrate_with(&connection, path(), TWO));
         assert!(message.contains("another program"), "{message}");
+    }
+
+    #[test]
+    fn rows_from_before_there_was_an_index_of_runs_are_in_it() {
+        let connection = memory();
+        migrate_with(&connection, path(), &MIGRATIONS[..1]).unwrap();
+        for (urn, noted) in [
+            ("a", Some(r#"{"runId":"r","lastObserved":7}"#)),
+            ("b", Some("no JSON")),
+            ("c", None),
+            ("d", Some(r#"{"runId":"no-run-id-provided"}"#)),
+        ] {
+            connection
+                .execute(
+                    "INSERT INTO metadata_aspect_v2 VALUES (?1,'status',0,'{}',?2,0,'x',NULL)",
+                    (urn, noted),
+                )
+                .unwrap();
+        }
+        migrate(&connection, path()).unwrap();
+        let runs = crate::runs::list(&connection, true, 0, 10).unwrap();
+        let found: Vec<_> = runs
+            .iter()
+            .map(|run| (run.id.as_str(), run.rows, run.time_ms))
+            .collect();
+        assert_eq!(found, [("r", 1, 7)]);
     }
 }

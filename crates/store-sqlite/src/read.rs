@@ -1,4 +1,4 @@
-//! The statements that read aspects, edges, placements, the log and time series.
+//! The statements that read aspects, edges, placements and the log; `points` and `runs` have the others.
 //!
 //! They take a connection and nothing else, so that the readers and a transaction of the writer share them. What
 //! is committed and what is not is their caller's business.
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use docent_model::{AspectName, Registry, Urn};
 use docent_store::{
     AspectKey, Change, ChangeKind, Page, PlacedEntity, Related, Row as AspectRow, StoreError,
-    StoredAspect, TimeseriesRow,
+    StoredAspect,
 };
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Row, params, params_from_iter};
@@ -93,6 +93,23 @@ pub(crate) fn version(
     }
 }
 
+/// The former versions of an aspect, newest first.
+pub(crate) fn history(
+    connection: &Connection,
+    key: &AspectKey,
+) -> Result<Vec<StoredAspect>, EngineError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT version,metadata,systemmetadata,createdon,createdby,createdfor \
+         FROM metadata_aspect_v2 WHERE urn=?1 AND aspect=?2 AND version>0 ORDER BY version DESC",
+    )?;
+    let mut rows = statement.query((key.urn.as_str(), key.aspect.as_str()))?;
+    let mut versions = Vec::new();
+    while let Some(row) = rows.next()? {
+        versions.push(stored_aspect(row, 0, key.urn.as_str())?);
+    }
+    Ok(versions)
+}
+
 /// All latest aspects of an entity, by name; those that the registry does not know are left out.
 pub(crate) fn entity(
     connection: &Connection,
@@ -150,6 +167,50 @@ pub(crate) fn aspect_names(
         names.extend(aspect_name(row, 0, ASPECTS, urn.as_str())?);
     }
     Ok(names)
+}
+
+/// How many entities have an aspect.
+pub(crate) fn aspects_count(
+    connection: &Connection,
+    aspect: AspectName,
+    urn_like: Option<&str>,
+) -> Result<u64, EngineError> {
+    const ALL: &str = "SELECT count(*) FROM metadata_aspect_v2 WHERE aspect=?1 AND version=0";
+    let count: i64 = match urn_like.map(glob) {
+        None => connection
+            .prepare_cached(ALL)?
+            .query_row([aspect.as_str()], |row| row.get(0))?,
+        Some(pattern) => {
+            // What stands before the first wildcard bounds the part of the index that is looked at.
+            let first: String = pattern.split(['*', '?', '[']).take(1).collect();
+            connection
+                .prepare_cached(&format!("{ALL} AND urn>=?2 AND urn GLOB ?3 AND urn<?4"))?
+                .query_row(
+                    (
+                        aspect.as_str(),
+                        &first,
+                        &pattern,
+                        format!("{first}\u{10FFFF}"),
+                    ),
+                    |row| row.get(0),
+                )?
+        }
+    };
+    Ok(count as u64)
+}
+
+/// A pattern of LIKE as one of GLOB: SQLite's LIKE takes capital and small letters for the same.
+fn glob(like: &str) -> String {
+    let mut glob = String::with_capacity(like.len());
+    for letter in like.chars() {
+        match letter {
+            '%' => glob.push('*'),
+            '_' => glob.push('?'),
+            '*' | '?' | '[' => glob.extend(['[', letter, ']']),
+            other => glob.push(other),
+        }
+    }
+    glob
 }
 
 /// How many rows an entity has, of one aspect or of all: (versioned, time series).
@@ -328,29 +389,6 @@ pub(crate) fn edges(
     })
 }
 
-pub(crate) fn timeseries(
-    connection: &Connection,
-    key: &AspectKey,
-    limit: usize,
-) -> Result<Vec<TimeseriesRow>, EngineError> {
-    let mut statement = connection.prepare_cached(
-        "SELECT time_ms,id,metadata,systemmetadata FROM timeseries WHERE urn=?1 AND aspect=?2 \
-         ORDER BY time_ms DESC, id DESC LIMIT ?3",
-    )?;
-    let urn = key.urn.as_str();
-    let mut rows = statement.query((urn, key.aspect.as_str(), as_limit(limit)))?;
-    let mut points = Vec::new();
-    while let Some(row) = rows.next()? {
-        points.push(TimeseriesRow {
-            time_ms: row.get(0)?,
-            id: text_at(row, 1, "timeseries", "id", urn)?.to_owned(),
-            metadata: text_at(row, 2, "timeseries", "metadata", urn)?.to_owned(),
-            system_metadata: row.get(3)?,
-        });
-    }
-    Ok(points)
-}
-
 /// Changes behind a position. Aspects that the registry does not know are passed over without counting, so that
 /// an empty answer always means the end of the log.
 pub(crate) fn changes(
@@ -440,7 +478,7 @@ fn related_at(row: &Row<'_>) -> Result<Option<Related>, EngineError> {
     }))
 }
 
-fn aspect_name(
+pub(crate) fn aspect_name(
     row: &Row<'_>,
     index: usize,
     table: &'static str,
@@ -478,7 +516,7 @@ pub(crate) fn text_at<'r>(
     }
 }
 
-fn optional_text_at(
+pub(crate) fn optional_text_at(
     row: &Row<'_>,
     index: usize,
     column: &'static str,
@@ -499,6 +537,6 @@ fn damaged(table: &'static str, column: &'static str, key: &str, reason: &str) -
     })
 }
 
-fn as_limit(number: usize) -> i64 {
+pub(crate) fn as_limit(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

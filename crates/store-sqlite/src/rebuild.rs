@@ -6,7 +6,7 @@ use rusqlite::Connection;
 use serde_json::Value;
 
 use crate::error::EngineError;
-use crate::{derived, read};
+use crate::{derived, read, runs};
 
 /// The progress is told once per so many aspects.
 const PROGRESS_STEP: u64 = 1000;
@@ -52,10 +52,12 @@ fn mend(
             progress(report.aspects, total);
         }
     }
+    drop(rows);
     for table in derived::TABLES {
         let sql = format!("DELETE FROM {} WHERE {}", table.name, table.is_orphan());
         report.orphans += connection.execute(&sql, [])? as u64;
     }
+    runs::rebuild(connection)?;
     progress(report.aspects, total);
     Ok(report)
 }

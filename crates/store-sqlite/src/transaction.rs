@@ -3,12 +3,13 @@
 use async_trait::async_trait;
 use docent_model::{AspectName, Urn};
 use docent_store::{
-    AspectKey, AspectWrite, Effect, Related, StoreError, StoredAspect, TimeseriesRow, Transaction,
+    AspectKey, AspectWrite, Effect, PointRange, Related, StoreError, StoredAspect, TimeseriesRow,
+    Transaction,
 };
 use rusqlite::{Connection, params};
 
 use crate::error::EngineError;
-use crate::{derived, read};
+use crate::{derived, points, read};
 
 /// Borrows the writer's connection for one piece of work.
 pub(crate) struct SqliteTransaction<'c> {
@@ -46,6 +47,18 @@ impl Transaction for SqliteTransaction<'_> {
         aspect: Option<AspectName>,
     ) -> Result<(u64, u64), StoreError> {
         Ok(read::rows_count(self.connection, urn, aspect)?)
+    }
+
+    async fn aspect_history(&mut self, key: &AspectKey) -> Result<Vec<StoredAspect>, StoreError> {
+        Ok(read::history(self.connection, key)?)
+    }
+
+    async fn points_count(
+        &mut self,
+        key: &AspectKey,
+        range: &PointRange,
+    ) -> Result<u64, StoreError> {
+        Ok(points::count(self.connection, key, range)?)
     }
 
     async fn placement_parent(&mut self, urn: &Urn) -> Result<Option<Option<Urn>>, StoreError> {
@@ -139,6 +152,23 @@ fn carry_out(connection: &Connection, write: &AspectWrite) -> Result<(), EngineE
                 .execute((key.urn.as_str(), key.aspect.as_str(), system_metadata))?;
             Ok(())
         }
+        Effect::Revert {
+            row,
+            logical_version,
+            derived,
+            time_ms,
+            actor,
+        } => {
+            let (urn, aspect) = (key.urn.as_str(), key.aspect.as_str());
+            put_row(connection, key, 0, row)?;
+            connection
+                .prepare_cached(
+                    "DELETE FROM metadata_aspect_v2 WHERE urn=?1 AND aspect=?2 AND version>=?3",
+                )?
+                .execute(params![urn, aspect, logical_version])?;
+            derived::replace(connection, urn, aspect, derived)?;
+            log(connection, key, "put", *logical_version, *time_ms, actor)
+        }
         Effect::Delete { time_ms, actor } => {
             for sql in [
                 "DELETE FROM metadata_aspect_v2 WHERE urn=?1 AND aspect=?2",
@@ -152,6 +182,7 @@ fn carry_out(connection: &Connection, write: &AspectWrite) -> Result<(), EngineE
             log(connection, key, "delete", 0, *time_ms, actor)
         }
         Effect::Timeseries(point) => put_point(connection, key, point),
+        Effect::DeletePoints(range) => points::delete(connection, key, range),
     }
 }
 

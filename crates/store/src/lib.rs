@@ -26,8 +26,8 @@ use docent_model::{AspectName, Urn};
 
 pub use error::StoreError;
 pub use rows::{
-    AspectKey, AspectWrite, Change, ChangeKind, Effect, Page, PlacedEntity, Related, Row,
-    StoredAspect, TimeseriesRow,
+    AspectKey, AspectWrite, Change, ChangeKind, Effect, Page, PlacedEntity, PointRange, Related,
+    Row, Run, RunAspect, StoredAspect, TimeseriesRow,
 };
 pub use transaction::{Aborted, Transaction, Work, transact};
 
@@ -102,12 +102,48 @@ pub trait Store: Send + Sync + Debug {
         limit: usize,
     ) -> Result<Vec<Page<Related>>, StoreError>;
 
-    /// Time series values of one aspect of one entity, newest first.
+    /// Points of a time series in a range, newest or oldest first, behind the first `start`.
     async fn timeseries_list(
         &self,
         key: &AspectKey,
+        range: &PointRange,
+        newest_first: bool,
+        start: usize,
         limit: usize,
     ) -> Result<Vec<TimeseriesRow>, StoreError>;
+
+    /// The ingestion runs that some aspect's latest version is of, the one that was active last first. Aspects of
+    /// soft-deleted entities count only if asked for; a run that has none then is left out.
+    async fn runs_list(
+        &self,
+        include_removed: bool,
+        start: usize,
+        limit: usize,
+    ) -> Result<Vec<Run>, StoreError>;
+
+    /// The aspects whose latest version is of this run, in the order in which it observed them.
+    async fn run_aspects(
+        &self,
+        run: &str,
+        include_removed: bool,
+        start: usize,
+        limit: usize,
+    ) -> Result<Vec<RunAspect>, StoreError>;
+
+    /// The time series that have points of this run, with how many.
+    async fn run_timeseries(
+        &self,
+        run: &str,
+        limit: usize,
+    ) -> Result<Vec<(AspectKey, u64)>, StoreError>;
+
+    /// How many entities have the aspect; `urn_like` is a pattern in which `%` stands for any text and `_` for any
+    /// character. Counting takes as long as there are entities.
+    async fn aspects_count(
+        &self,
+        aspect: AspectName,
+        urn_like: Option<&str>,
+    ) -> Result<u64, StoreError>;
 
     /// Committed changes behind a position of the log, in commit order.
     async fn changes_read(&self, after: i64, limit: usize) -> Result<Vec<Change>, StoreError>;

@@ -42,10 +42,6 @@ pub struct AspectWrite {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "nearly every effect is a put; boxing it would cost an allocation per write"
-)]
 pub enum Effect {
     /// Row 0 becomes `row`; what it was is kept as `history` under its logical version, history rows up to `prune_through` go; the rows derived
     /// from the aspect are replaced and the change is logged.
@@ -59,10 +55,22 @@ pub enum Effect {
     },
     /// The value stays; only what the server notes about it changes. Not logged.
     Touch { system_metadata: String },
+    /// Row 0 becomes `row`, a former version; that version and all behind it leave the history. The rows derived from
+    /// the aspect are replaced and the change is logged with this time and actor.
+    Revert {
+        row: StoredAspect,
+        /// The logical version that `row` has: under it it stands in the history until now.
+        logical_version: i64,
+        derived: Derived,
+        time_ms: EpochMillis,
+        actor: String,
+    },
     /// All versions, all points of a time series and all derived rows go; logged with this time and actor.
     Delete { time_ms: EpochMillis, actor: String },
     /// A point of a time series is added, or replaces the one with the same time and id.
     Timeseries(TimeseriesRow),
+    /// The points of a time series in this range go. Not logged.
+    DeletePoints(PointRange),
 }
 
 /// A point of a time series aspect.
@@ -73,6 +81,36 @@ pub struct TimeseriesRow {
     pub id: String,
     pub metadata: String,
     pub system_metadata: Option<String>,
+}
+
+/// Which points of a time series; what is `None` does not matter.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PointRange {
+    /// The first time that counts.
+    pub from_ms: Option<EpochMillis>,
+    /// The last time that counts.
+    pub through_ms: Option<EpochMillis>,
+    /// Only points of this ingestion run.
+    pub run: Option<String>,
+}
+
+/// An ingestion run that wrote or confirmed the latest version of some aspects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    pub id: String,
+    /// How many aspects have it as their last.
+    pub rows: u64,
+    /// When it observed the last of them.
+    pub time_ms: EpochMillis,
+}
+
+/// An aspect whose latest version a run wrote or confirmed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunAspect {
+    pub key: AspectKey,
+    /// When the run observed it.
+    pub time_ms: EpochMillis,
+    pub system_metadata: String,
 }
 
 /// An entry of the change log. Positions grow in commit order.

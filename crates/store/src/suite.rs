@@ -17,6 +17,7 @@ mod changes;
 mod derived;
 mod edges;
 mod maintenance;
+mod runs;
 mod timeseries;
 mod transactions;
 mod versions;
@@ -134,6 +135,17 @@ cases! { $
         points_come_newest_first_and_limited,
         a_point_of_the_same_time_and_id_is_replaced,
         a_deletion_removes_the_points,
+        a_range_takes_its_ends_in_and_can_be_read_from_either_side,
+        points_of_a_range_are_counted_and_deleted_alone,
+        points_of_a_run_are_found_and_deleted_alone,
+    }
+    runs {
+        a_run_has_the_aspects_that_it_wrote_or_confirmed_last,
+        runs_come_newest_first_page_by_page,
+        aspects_of_removed_entities_count_only_if_asked_for,
+        a_reverted_aspect_is_what_it_was_and_its_later_versions_are_gone,
+        a_rebuild_and_a_check_agree_with_what_runs_wrote,
+        entities_are_counted_by_aspect_and_pattern,
     }
     maintenance {
         an_empty_store_is_healthy,

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use docent_model::{AspectName, Urn};
 use futures_util::future::BoxFuture;
 
-use crate::{AspectKey, AspectWrite, Related, Store, StoreError, StoredAspect};
+use crate::{AspectKey, AspectWrite, PointRange, Related, Store, StoreError, StoredAspect};
 
 /// The database as a piece of work sees it. Reads lock what they read until the end. Written rows are not
 /// visible to the reads of the same transaction until [`Transaction::write`] has been called.
@@ -27,6 +27,16 @@ pub trait Transaction: Send {
         urn: &Urn,
         aspect: Option<AspectName>,
     ) -> Result<(u64, u64), StoreError>;
+
+    /// The former versions of an aspect, newest first; the latest is not among them.
+    async fn aspect_history(&mut self, key: &AspectKey) -> Result<Vec<StoredAspect>, StoreError>;
+
+    /// How many points of a time series stand in a range.
+    async fn points_count(
+        &mut self,
+        key: &AspectKey,
+        range: &PointRange,
+    ) -> Result<u64, StoreError>;
 
     /// The parent of a placed entity: `None` if it is not placed, `Some(None)` if it stands at the root.
     async fn placement_parent(&mut self, urn: &Urn) -> Result<Option<Option<Urn>>, StoreError>;

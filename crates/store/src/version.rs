@@ -6,13 +6,16 @@
 //! ingestion client wants to have noted.
 
 use docent_model::aspects::{AuditStamp, SYSTEM_ACTOR};
-use docent_model::{AspectName, Derived, SystemMetadata};
+use docent_model::{AspectName, Derived, NO_RUN_ID, SystemMetadata, derive};
 use serde_json::{Map, Value};
 
 use crate::{AspectKey, AspectWrite, Effect, StoredAspect};
 
 /// How many versions of an aspect are kept, the latest included.
 pub const RETAINED_VERSIONS: i64 = 20;
+
+/// The property of system metadata that says that a write found the value as it is.
+const NO_CHANGE: &str = "isNoOp";
 
 /// A value on its way into the store.
 #[derive(Debug, Clone)]
@@ -101,13 +104,62 @@ fn logical_version(noted: &SystemMetadata) -> i64 {
 
 fn touch(noted: &SystemMetadata, new: SystemMetadata) -> SystemMetadata {
     let mut touched = noted.clone();
+    // A run that says the same twice is still the one that wrote it, and can be rolled back.
+    let by_its_writer = wrote(noted, &new.run_id);
     touched.last_run_id = std::mem::replace(&mut touched.run_id, new.run_id);
     touched.last_observed = new.last_observed;
+    if !by_its_writer {
+        touched
+            .properties
+            .get_or_insert_with(Map::new)
+            .insert(NO_CHANGE.to_owned(), Value::from("true"));
+    }
     touched
+}
+
+/// Whether the ingestion run is the one that wrote the value, and not one that found it as it is.
+pub fn wrote(noted: &SystemMetadata, run: &str) -> bool {
+    let confirmed = noted
         .properties
-        .get_or_insert_with(Map::new)
-        .insert("isNoOp".to_owned(), Value::from("true"));
-    touched
+        .as_ref()
+        .and_then(|properties| properties.get(NO_CHANGE))
+        .is_some_and(|flag| flag == "true");
+    noted.run_id == run && run != NO_RUN_ID && !confirmed
+}
+
+/// The write that takes back what a run wrote: the aspect becomes again what it was before, or goes if it was not
+/// there. `None` if the run did not write the latest version. `history` is newest first.
+pub fn revert(
+    key: AspectKey,
+    latest: &StoredAspect,
+    history: Vec<StoredAspect>,
+    run: &str,
+    stamp: &AuditStamp,
+) -> Option<AspectWrite> {
+    if !wrote(&noted_of(latest), run) {
+        return None;
+    }
+    let (time_ms, actor) = (stamp.time, stamp.actor.to_string());
+    let before = history
+        .into_iter()
+        .find(|former| !wrote(&noted_of(former), run));
+    let effect = match before {
+        None => Effect::Delete { time_ms, actor },
+        Some(former) => {
+            let value: Value = serde_json::from_str(&former.metadata).unwrap_or_default();
+            Effect::Revert {
+                logical_version: former.version,
+                derived: derive(&key.urn, key.aspect, &value),
+                row: StoredAspect {
+                    version: 0,
+                    ..former
+                },
+                time_ms,
+                actor,
+            }
+        }
+    };
+    Some(AspectWrite { key, effect })
 }
 
 fn same_content(stored: &str, new: &str) -> bool {

@@ -5,6 +5,7 @@
 
 mod columns;
 mod domains;
+mod revert;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -123,6 +124,9 @@ impl<'t> Batch<'t> {
                 }
                 Ok(())
             }
+            Change::Revert { aspect, run } => self.revert(&item.proposal, *aspect, run).await,
+            Change::TakeOut { aspect, target } => self.take_out(item, *aspect, target).await,
+            Change::DeletePoints { aspect, range } => self.delete_points(urn, *aspect, range).await,
             Change::DeleteEntity => self.delete_entity(urn).await,
         }
     }
@@ -370,12 +374,12 @@ fn touched_keys(item: &Prepared) -> Vec<AspectKey> {
 /// Row 0 as a write leaves it.
 fn row_after(current: Option<&StoredAspect>, effect: &Effect) -> Option<StoredAspect> {
     match effect {
-        Effect::Put { row, .. } => Some(row.clone()),
+        Effect::Put { row, .. } | Effect::Revert { row, .. } => Some(row.clone()),
         Effect::Touch { system_metadata } => Some(StoredAspect {
             system_metadata: Some(system_metadata.clone()),
             ..current?.clone()
         }),
-        Effect::Delete { .. } | Effect::Timeseries(_) => None,
+        Effect::Delete { .. } | Effect::Timeseries(_) | Effect::DeletePoints(_) => None,
     }
 }
 

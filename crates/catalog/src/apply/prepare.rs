@@ -99,7 +99,12 @@ impl Prepared {
                 }
                 Some(payload)
             }
-            Change::Edit { .. } | Change::DeleteAspect { .. } | Change::DeleteEntity => None,
+            Change::Edit { .. }
+            | Change::Revert { .. }
+            | Change::TakeOut { .. }
+            | Change::DeletePoints { .. }
+            | Change::DeleteAspect { .. }
+            | Change::DeleteEntity => None,
         };
         Ok((entity, payload))
     }

@@ -11,8 +11,8 @@ use docent_graphql::{
 };
 use docent_model::{AspectName, FixedClock, Registry, Urn};
 use docent_store::{
-    AspectKey, Change, Page, PlacedEntity, RebuildReport, Related, Row, Store, StoreError,
-    StoredAspect, TimeseriesRow, Work,
+    AspectKey, Change, Page, PlacedEntity, PointRange, RebuildReport, Related, Row, Run, RunAspect,
+    Store, StoreError, StoredAspect, TimeseriesRow, Work,
 };
 use docent_store_sqlite::{OpenOptions, SqliteStore};
 use serde_json::{Map, Value, json};
@@ -391,9 +391,51 @@ impl Store for CountingStore {
     async fn timeseries_list(
         &self,
         key: &AspectKey,
+        range: &PointRange,
+        newest_first: bool,
+        start: usize,
         limit: usize,
     ) -> Result<Vec<TimeseriesRow>, StoreError> {
-        self.inner.timeseries_list(key, limit).await
+        self.inner
+            .timeseries_list(key, range, newest_first, start, limit)
+            .await
+    }
+
+    async fn runs_list(
+        &self,
+        include_removed: bool,
+        start: usize,
+        limit: usize,
+    ) -> Result<Vec<Run>, StoreError> {
+        self.inner.runs_list(include_removed, start, limit).await
+    }
+
+    async fn run_aspects(
+        &self,
+        run: &str,
+        include_removed: bool,
+        start: usize,
+        limit: usize,
+    ) -> Result<Vec<RunAspect>, StoreError> {
+        self.inner
+            .run_aspects(run, include_removed, start, limit)
+            .await
+    }
+
+    async fn run_timeseries(
+        &self,
+        run: &str,
+        limit: usize,
+    ) -> Result<Vec<(AspectKey, u64)>, StoreError> {
+        self.inner.run_timeseries(run, limit).await
+    }
+
+    async fn aspects_count(
+        &self,
+        aspect: AspectName,
+        urn_like: Option<&str>,
+    ) -> Result<u64, StoreError> {
+        self.inner.aspects_count(aspect, urn_like).await
     }
 
     async fn changes_read(&self, after: i64, limit: usize) -> Result<Vec<Change>, StoreError> {

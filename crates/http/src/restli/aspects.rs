@@ -1,18 +1,20 @@
-//! `GET /aspects/{urn}?aspect=NAME&version=N`: one aspect, by its record's full name.
+//! `GET /aspects/{urn}?aspect=NAME&version=N`: one aspect, by its record's full name; and `POST /aspects?action=…`.
 
 use std::collections::BTreeMap;
 
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
-use docent_catalog::{AspectKey, Catalog};
+use docent_catalog::{AspectKey, Caller, Catalog};
 use docent_model::Registry;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::{json, parse_aspect, raw, urn_in_path};
+use super::{Action, json, parse, parse_aspect, proposals, raw, timeseries, urn_in_path};
 use crate::AppState;
 use crate::auth::Authenticated;
+use crate::body::WholeBody;
 use crate::error::Refusal;
 use crate::query::Query;
 
@@ -27,6 +29,41 @@ pub(crate) struct Wanted {
 struct Reply {
     version: i64,
     aspect: BTreeMap<&'static str, Box<RawValue>>,
+}
+
+/// The verbs on aspects. Those that write are in [`proposals`].
+pub(crate) async fn act(
+    State(state): State<AppState>,
+    Authenticated(caller): Authenticated,
+    Query(Action { action }): Query<Action>,
+    WholeBody(bytes): WholeBody,
+) -> Result<Response, Refusal> {
+    match action.as_deref() {
+        Some("getTimeseriesAspectValues") => timeseries::values(&state, &caller, &bytes).await,
+        Some("getCount") => count(&state, &caller, &bytes).await,
+        _ => {
+            let (state, caller) = (State(state), Authenticated(caller));
+            proposals::ingest(state, caller, Query(Action { action }), WholeBody(bytes)).await
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", expecting = "an object with aspect")]
+struct Counted {
+    aspect: String,
+    urn_like: Option<String>,
+}
+
+/// How many entities have an aspect; in `urnLike` `%` stands for any text.
+async fn count(state: &AppState, caller: &Caller, bytes: &[u8]) -> Result<Response, Refusal> {
+    let counted: Counted = parse(bytes)?;
+    let aspect = parse_aspect(&counted.aspect)?;
+    let count = state
+        .catalog()
+        .count_aspects(caller, aspect, counted.urn_like.as_deref())
+        .await?;
+    Ok(json(&json!({"value": count})))
 }
 
 pub(crate) async fn read(

@@ -5,18 +5,25 @@ use std::collections::BTreeMap;
 use axum::extract::State;
 use axum::http::Uri;
 use axum::response::Response;
-use docent_catalog::{Caller, Catalog, Change, Proposal, StoredAspect};
+use docent_catalog::search::whole;
+use docent_catalog::{Caller, Catalog, Change, PointRange, Proposal, StoredAspect};
 use docent_model::{AspectName, Registry, Urn};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
-use super::{Action, json as reply, parse_aspect, parse_urn, raw, search, urn_in_path};
+use super::{
+    Action, json as reply, no_action, parse, parse_aspect, parse_list, parse_urn, raw, search,
+    snapshots, urn_in_path,
+};
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
 use crate::error::Refusal;
 use crate::query::Query;
+
+/// How many URNs are listed if nothing is said.
+const DEFAULT_COUNT: usize = 10;
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct Wanted {
@@ -61,7 +68,7 @@ pub(crate) async fn read(
     let entity = Registry::get()
         .check_urn(&urn)
         .map_err(|error| Refusal::bad_request(error.to_string()))?;
-    let wanted = wanted.aspects.as_deref().map(parse_list).transpose()?;
+    let wanted = wanted.aspects.as_deref().map(parse_aspects).transpose()?;
     let rows = state
         .catalog()
         .read_entities(&caller, std::slice::from_ref(&urn))
@@ -112,17 +119,8 @@ fn aspect_reply(aspect: AspectName, row: StoredAspect) -> Result<AspectReply, Re
     })
 }
 
-/// `List(a,b)`; a single name is taken as well.
-fn parse_list(text: &str) -> Result<Vec<AspectName>, Refusal> {
-    let inner = text
-        .strip_prefix("List(")
-        .and_then(|rest| rest.strip_suffix(')'))
-        .unwrap_or(text);
-    inner
-        .split(',')
-        .filter(|name| !name.is_empty())
-        .map(parse_aspect)
-        .collect()
+fn parse_aspects(text: &str) -> Result<Vec<AspectName>, Refusal> {
+    parse_list(text).into_iter().map(parse_aspect).collect()
 }
 
 /// The verbs on entities.
@@ -137,11 +135,14 @@ pub(crate) async fn act(
         Some("search") => search::search(&state, &caller, &bytes).await,
         Some("autocomplete") => search::autocomplete(&state, &caller, &bytes).await,
         Some("browse") => search::browse(&state, &caller, &bytes).await,
-        Some(other) => Err(Refusal::bad_request(format!(
-            "/entities has no action '{other}'; it has 'search', 'autocomplete', 'browse' and 'delete'"
-        ))),
-        None => Err(Refusal::bad_request(
-            "say what to do: POST /entities?action=search",
+        Some("ingest") => snapshots::ingest(&state, &caller, &bytes).await,
+        Some("batchIngest") => snapshots::ingest_all(&state, &caller, &bytes).await,
+        Some("deleteReferences") => delete_references(&state, &caller, &bytes).await,
+        Some("listUrns") => list_urns(&state, &caller, &bytes).await,
+        other => Err(no_action(
+            "/entities",
+            other,
+            "search, autocomplete, browse, listUrns, ingest, batchIngest, delete and deleteReferences",
         )),
     }
 }
@@ -151,9 +152,12 @@ pub(crate) async fn act(
 struct Deletion {
     urn: String,
     aspect_name: Option<String>,
+    start_time_millis: Option<i64>,
+    end_time_millis: Option<i64>,
 }
 
-/// Removes an entity with everything about it, or one aspect of it. What is not there needs no removal.
+/// Removes an entity with everything about it, one aspect of it, or the points of a time series between two times. What
+/// is not there needs no removal.
 async fn delete(state: &AppState, caller: &Caller, bytes: &[u8]) -> Result<Response, Refusal> {
     let deletion: Deletion = serde_json::from_slice(bytes).map_err(|error| {
         Refusal::bad_request(format!(
@@ -161,10 +165,25 @@ async fn delete(state: &AppState, caller: &Caller, bytes: &[u8]) -> Result<Respo
         ))
     })?;
     let urn = parse_urn(&deletion.urn)?;
+    let range = PointRange {
+        from_ms: deletion.start_time_millis,
+        through_ms: deletion.end_time_millis,
+        run: None,
+    };
+    let bounded = range != PointRange::default();
     let change = match &deletion.aspect_name {
+        Some(name) if bounded => Change::DeletePoints {
+            aspect: parse_aspect(name)?,
+            range,
+        },
         Some(name) => Change::DeleteAspect {
             aspect: parse_aspect(name)?,
         },
+        None if bounded => {
+            return Err(Refusal::bad_request(
+                "startTimeMillis and endTimeMillis bound the points of a time series: say of which, in aspectName",
+            ));
+        }
         None => Change::DeleteEntity,
     };
     let applied = state
@@ -175,5 +194,66 @@ async fn delete(state: &AppState, caller: &Caller, bytes: &[u8]) -> Result<Respo
         "urn": urn,
         "rows": applied.deleted_rows,
         "timeseriesRows": applied.deleted_timeseries_rows,
+    }})))
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", expecting = "an object with urn and dryRun")]
+struct Referred {
+    urn: String,
+    dry_run: Option<bool>,
+}
+
+/// Takes an entity out of all aspects that refer to it.
+async fn delete_references(
+    state: &AppState,
+    caller: &Caller,
+    bytes: &[u8],
+) -> Result<Response, Refusal> {
+    let referred: Referred = parse(bytes)?;
+    let urn = parse_urn(&referred.urn)?;
+    let dry_run = referred.dry_run.unwrap_or(false);
+    let found = state
+        .catalog()
+        .delete_references(caller, &urn, dry_run)
+        .await?;
+    let related: Vec<Value> = found
+        .named
+        .iter()
+        .map(|related| {
+            json!({
+                // The CLI prints the members in their order, under headings of its own.
+                "relationship": related.relationship,
+                "entity": related.urn,
+                "aspect": related.aspect.as_str(),
+            })
+        })
+        .collect();
+    Ok(reply(
+        &json!({"value": {"total": found.total, "relatedAspects": related}}),
+    ))
+}
+
+#[derive(Deserialize)]
+#[serde(expecting = "an object with entity, start and count")]
+struct Listed {
+    entity: String,
+    start: Option<i64>,
+    count: Option<i64>,
+}
+
+async fn list_urns(state: &AppState, caller: &Caller, bytes: &[u8]) -> Result<Response, Refusal> {
+    let listed: Listed = parse(bytes)?;
+    let start = whole("start", listed.start, 0)?;
+    let count = whole("count", listed.count, DEFAULT_COUNT)?;
+    let page = state
+        .catalog()
+        .list_urns(caller, &listed.entity, start, count)
+        .await?;
+    Ok(reply(&json!({"value": {
+        "start": start,
+        "count": page.items.len(),
+        "total": page.total,
+        "entities": page.items,
     }})))
 }

@@ -7,7 +7,7 @@ use docent_model::{AspectName, SystemMetadata, Urn};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
-use super::{Action, json as reply, parse_aspect, parse_urn};
+use super::{Action, json as reply, parse, parse_aspect, parse_urn};
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
@@ -69,7 +69,8 @@ pub(crate) async fn ingest(
         Some("ingestProposalBatch") => (parse::<Many>(&bytes)?.proposals, true),
         other => {
             return Err(Refusal::bad_request(format!(
-                "/aspects has no action '{}'; it has 'ingestProposal' and 'ingestProposalBatch'",
+                "/aspects has no action '{}'; it has 'ingestProposal', 'ingestProposalBatch', \
+                 'getTimeseriesAspectValues' and 'getCount'",
                 other.unwrap_or_default()
             )));
         }
@@ -89,12 +90,6 @@ pub(crate) async fn ingest(
         .collect::<Result<Vec<_>, _>>()?;
     state.catalog().ingest(&caller, proposals).await?;
     Ok(reply(&json!({"value": "success"})))
-}
-
-fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Refusal> {
-    serde_json::from_slice(bytes).map_err(|error| {
-        Refusal::bad_request(format!("The body is not what this action takes: {error}"))
-    })
 }
 
 fn translate(wire: WireProposal) -> Result<Proposal, String> {

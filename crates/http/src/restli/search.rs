@@ -33,7 +33,7 @@ struct Search {
 }
 
 #[derive(Deserialize)]
-struct WireSort {
+pub(super) struct WireSort {
     field: String,
     order: Option<String>,
 }
@@ -83,7 +83,7 @@ pub(super) async fn search(
 }
 
 impl WireSort {
-    fn read(self) -> Sort {
+    pub(super) fn read(self) -> Sort {
         Sort {
             field: self.field,
             descending: self.order.as_deref() == Some("DESCENDING"),

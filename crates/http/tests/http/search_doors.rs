@@ -89,7 +89,7 @@ async fn pages_that_cannot_be_are_refused_with_what_to_do() {
 async fn rest_calls_say_what_is_wrong_with_them() {
     let app = App::empty().await;
     for (path, body, said) in [
-        ("/entities?action=find", json!({}), "'search'"),
+        ("/entities?action=find", json!({}), "it has search,"),
         ("/entities?action=search", json!([]), "entity and input"),
         (
             "/entities?action=search",

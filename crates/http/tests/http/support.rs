@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::{Method, Request, StatusCode, header};
+use axum::http::{HeaderMap, Method, Request, StatusCode, header};
 use docent_catalog::tokens::NewToken;
 use docent_catalog::{Caller, Catalog};
 use docent_graphql::Engine;
@@ -203,6 +203,12 @@ impl App {
             .header(header::CONTENT_TYPE, "application/json")
             .body(body.into())
             .unwrap()
+    }
+
+    /// The headers of a reply.
+    pub(crate) async fn headers_of(&self, request: Request<Body>) -> HeaderMap {
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        response.headers().clone()
     }
 
     /// Status and body; a body that is not JSON comes as a string.

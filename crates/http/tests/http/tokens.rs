@@ -9,7 +9,7 @@ use docent_model::{AspectName, Urn};
 use serde_json::{Value, json};
 
 /// Every route there is, with what it needs: this list and the router must agree.
-const PROTECTED: [(&str, &str); 14] = [
+const PROTECTED: [(&str, &str); 31] = [
     ("POST", "/api/graphql"),
     ("POST", "/api/v2/graphql"),
     ("GET", "/api/graphql"),
@@ -20,6 +20,26 @@ const PROTECTED: [(&str, &str); 14] = [
     ("POST", "/entities?action=delete"),
     ("POST", "/entities/?action=delete"),
     ("POST", "/entities?action=search"),
+    ("GET", "/entities/urn%3Ali%3Adomain%3Aa"),
+    ("POST", "/aspects?action=getCount"),
+    ("GET", "/relationships?urn=urn:li:domain:a"),
+    ("GET", "/relationships/?urn=urn:li:domain:a"),
+    ("GET", "/openapi/relationships/v1?urn=urn:li:domain:a"),
+    ("GET", "/openapi/relationships/v1/?urn=urn:li:domain:a"),
+    ("POST", "/runs?action=list"),
+    ("POST", "/runs/?action=rollback"),
+    ("POST", "/usageStats?action=query"),
+    ("POST", "/usageStats/?action=query"),
+    ("POST", "/operations?action=restoreIndices"),
+    ("POST", "/operations/?action=restoreIndices"),
+    ("GET", "/openapi/operations/messaging/mcp/consumer/lag"),
+    ("GET", "/openapi/operations/kafka/mcp/consumer/offsets"),
+    ("POST", "/openapi/v1/trace/write/0123"),
+    (
+        "GET",
+        "/openapi/v2/timeline/v1/urn%3Ali%3Adomain%3Aa?categories=TAG",
+    ),
+    ("POST", "/openapi/v2/entity/batch/domain"),
     ("POST", "/openapi/v3/entity/scroll"),
     ("GET", "/openapi/v3/entity/domain"),
     ("POST", "/openapi/v3/relationship/scroll"),

@@ -183,3 +183,38 @@ async fn aspects_that_the_registry_does_not_know_are_left_out() {
     assert_eq!(changes[0].position, 1001);
     assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
 }
+
+#[tokio::test]
+async fn a_row_that_the_index_of_runs_misses_is_found_and_mended() {
+    let place = Place::new();
+    let store = healthy(&place).await;
+    let raw = place.raw();
+    // As if the index had been something else while the row was written.
+    let as_if = |from: &str, to: &str| {
+        let sql = "UPDATE sqlite_schema SET sql=replace(sql, ?1, ?2) WHERE name='aspect_by_run'";
+        raw.execute_batch("PRAGMA writable_schema=ON").unwrap();
+        assert_eq!(raw.execute(sql, (from, to)).unwrap(), 1);
+        raw.execute_batch("PRAGMA writable_schema=RESET").unwrap();
+    };
+    as_if("version = 0", "version = 9");
+    let changed = raw.execute(
+        "UPDATE metadata_aspect_v2 SET systemmetadata='{\"runId\":\"r\",\"lastObserved\":1}' WHERE aspect='datasetKey'",
+        [],
+    );
+    assert_eq!(changed.unwrap(), 1);
+    as_if("version = 9", "version = 0");
+    drop(raw);
+    drop(store);
+    let store = place.open();
+    assert_eq!(store.runs_list(true, 0, 9).await.unwrap(), []);
+    let findings = store.check().await.unwrap();
+    assert!(
+        findings
+            .iter()
+            .any(|finding| finding.contains("aspect_by_run")),
+        "{findings:?}"
+    );
+    store.rebuild(Box::new(|_, _| {})).await.unwrap();
+    assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
+    assert_eq!(store.runs_list(true, 0, 9).await.unwrap().len(), 1);
+}

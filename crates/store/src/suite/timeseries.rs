@@ -3,7 +3,9 @@
 use docent_model::Registry;
 
 use super::{Harness, dataset, delete, key, write};
-use crate::{AspectKey, AspectWrite, Effect, Store, TimeseriesRow};
+use crate::{
+    AspectKey, AspectWrite, Effect, PointRange, Store, StoreError, TimeseriesRow, transact,
+};
 
 fn profile(name: &str) -> AspectKey {
     let aspect = Registry::get().aspect("datasetProfile").unwrap();
@@ -31,6 +33,42 @@ async fn add(store: &dyn Store, key: &AspectKey, point: &TimeseriesRow) {
     .await;
 }
 
+async fn list(store: &dyn Store, key: &AspectKey, limit: usize) -> Vec<TimeseriesRow> {
+    let all = PointRange::default();
+    store
+        .timeseries_list(key, &all, true, 0, limit)
+        .await
+        .unwrap()
+}
+
+fn times(from_ms: i64, through_ms: i64) -> PointRange {
+    PointRange {
+        from_ms: Some(from_ms),
+        through_ms: Some(through_ms),
+        run: None,
+    }
+}
+
+async fn count(store: &dyn Store, key: &AspectKey, range: &PointRange) -> u64 {
+    let (key, range) = (key.clone(), range.clone());
+    transact::<u64, StoreError, _>(store, move |tx| {
+        let (key, range) = (key.clone(), range.clone());
+        Box::pin(async move { tx.points_count(&key, &range).await })
+    })
+    .await
+    .unwrap()
+}
+
+async fn delete_points(store: &dyn Store, key: &AspectKey, range: PointRange) {
+    let effect = Effect::DeletePoints(range);
+    let key = key.clone();
+    write(store, vec![AspectWrite { key, effect }]).await;
+}
+
+fn metadata(points: &[TimeseriesRow]) -> Vec<&str> {
+    points.iter().map(|point| point.metadata.as_str()).collect()
+}
+
 pub(super) async fn points_come_newest_first_and_limited(harness: &impl Harness) {
     let store = harness.store();
     let points = [point(5, "", "5"), point(9, "x", "9"), point(1, "", "1")];
@@ -39,9 +77,9 @@ pub(super) async fn points_come_newest_first_and_limited(harness: &impl Harness)
     }
     add(store, &profile("other"), &point(7, "", "7")).await;
     let [five, nine, one] = points;
-    let all = store.timeseries_list(&profile("t"), 10).await.unwrap();
+    let all = list(store, &profile("t"), 10).await;
     assert_eq!(all, [nine.clone(), five.clone(), one]);
-    let two = store.timeseries_list(&profile("t"), 2).await.unwrap();
+    let two = list(store, &profile("t"), 2).await;
     assert_eq!(two, [nine, five]);
 }
 
@@ -50,7 +88,7 @@ pub(super) async fn a_point_of_the_same_time_and_id_is_replaced(harness: &impl H
     for point in [point(5, "a", "1"), point(5, "b", "2"), point(5, "a", "3")] {
         add(store, &profile("t"), &point).await;
     }
-    let mut all = store.timeseries_list(&profile("t"), 10).await.unwrap();
+    let mut all = list(store, &profile("t"), 10).await;
     all.sort_unstable_by(|one, other| one.id.cmp(&other.id));
     assert_eq!(all, [point(5, "a", "3"), point(5, "b", "2")]);
 }
@@ -61,7 +99,62 @@ pub(super) async fn a_deletion_removes_the_points(harness: &impl Harness) {
         add(store, &profile(name), &point(5, "", "1")).await;
     }
     delete(store, &profile("t")).await;
-    assert_eq!(store.timeseries_list(&profile("t"), 10).await.unwrap(), []);
-    let other = store.timeseries_list(&profile("other"), 10).await.unwrap();
+    assert_eq!(list(store, &profile("t"), 10).await, []);
+    let other = list(store, &profile("other"), 10).await;
     assert_eq!(other.len(), 1);
+}
+
+pub(super) async fn a_range_takes_its_ends_in_and_can_be_read_from_either_side(
+    harness: &impl Harness,
+) {
+    let store = harness.store();
+    for time in 1..=5 {
+        add(store, &profile("t"), &point(time, "", &time.to_string())).await;
+    }
+    let range = times(2, 4);
+    let read = async |newest_first, start| {
+        store
+            .timeseries_list(&profile("t"), &range, newest_first, start, 2)
+            .await
+            .unwrap()
+    };
+    assert_eq!(metadata(&read(true, 0).await), ["4", "3"]);
+    assert_eq!(metadata(&read(false, 0).await), ["2", "3"]);
+    assert_eq!(metadata(&read(true, 2).await), ["2"]);
+}
+
+pub(super) async fn points_of_a_range_are_counted_and_deleted_alone(harness: &impl Harness) {
+    let store = harness.store();
+    for time in 1..=5 {
+        add(store, &profile("t"), &point(time, "", &time.to_string())).await;
+    }
+    add(store, &profile("other"), &point(3, "", "3")).await;
+    assert_eq!(count(store, &profile("t"), &times(2, 4)).await, 3);
+    delete_points(store, &profile("t"), times(2, 4)).await;
+    assert_eq!(metadata(&list(store, &profile("t"), 10).await), ["5", "1"]);
+    assert_eq!(metadata(&list(store, &profile("other"), 10).await), ["3"]);
+}
+
+pub(super) async fn points_of_a_run_are_found_and_deleted_alone(harness: &impl Harness) {
+    let store = harness.store();
+    for (time, run) in [
+        (1, "one"),
+        (2, "two"),
+        (3, "one"),
+        (4, "no-run-id-provided"),
+    ] {
+        let mut point = point(time, "", &time.to_string());
+        point.system_metadata = Some(format!(r#"{{"runId":"{run}"}}"#));
+        add(store, &profile("t"), &point).await;
+    }
+    let found = store.run_timeseries("one", 10).await.unwrap();
+    assert_eq!(found, [(profile("t"), 2)]);
+    let of_one = PointRange {
+        run: Some("one".to_owned()),
+        ..PointRange::default()
+    };
+    assert_eq!(count(store, &profile("t"), &of_one).await, 2);
+    delete_points(store, &profile("t"), of_one).await;
+    assert_eq!(metadata(&list(store, &profile("t"), 10).await), ["4", "2"]);
+    assert_eq!(store.run_timeseries("one", 10).await.unwrap(), []);
 }

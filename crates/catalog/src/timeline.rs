@@ -1,0 +1,460 @@
+//! What happened to an entity, from the versions of its aspects that are stored.
+//!
+//! Each rule of [`RULES`] names a list (or a single text) in an aspect whose entries have a key; two versions are compared
+//! by it: an entry that is new was added, one that is gone was removed, one with other content was modified.
+//!
+//! To make one more kind of change known: a line in [`RULES`].
+
+use std::collections::BTreeMap;
+
+use docent_model::{EpochMillis, Registry, Urn};
+use docent_store::{AspectKey, StoredAspect, version};
+use serde_json::Value;
+
+use crate::{Caller, Catalog, Error};
+
+/// What a change is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Category {
+    Documentation,
+    Tag,
+    GlossaryTerm,
+    Ownership,
+    TechnicalSchema,
+    Domain,
+    StructuredProperty,
+    Application,
+    AssetMembership,
+    Versioning,
+}
+
+impl Category {
+    const ALL: [(Self, &'static str); 10] = [
+        (Self::Documentation, "DOCUMENTATION"),
+        (Self::Tag, "TAG"),
+        (Self::GlossaryTerm, "GLOSSARY_TERM"),
+        (Self::Ownership, "OWNERSHIP"),
+        (Self::TechnicalSchema, "TECHNICAL_SCHEMA"),
+        (Self::Domain, "DOMAIN"),
+        (Self::StructuredProperty, "STRUCTURED_PROPERTY"),
+        (Self::Application, "APPLICATION"),
+        (Self::AssetMembership, "ASSET_MEMBERSHIP"),
+        (Self::Versioning, "VERSIONING"),
+    ];
+
+    pub fn parse(name: &str) -> Result<Self, Error> {
+        let name = name.to_ascii_uppercase();
+        let name = match name.as_str() {
+            "OWNER" => "OWNERSHIP",
+            "TERM" => "GLOSSARY_TERM",
+            other => other,
+        };
+        let found = Self::ALL.iter().find(|(_, known)| *known == name);
+        found.map(|(category, _)| *category).ok_or_else(|| {
+            let known: Vec<&str> = Self::ALL.iter().map(|(_, known)| *known).collect();
+            Error::Invalid(format!(
+                "there is no category '{name}': use {}",
+                known.join(", ")
+            ))
+        })
+    }
+
+    pub fn name(self) -> &'static str {
+        let mut all = Self::ALL.iter();
+        all.find(|(category, _)| *category == self)
+            .map_or("", |(_, name)| name)
+    }
+}
+
+/// How much a change matters to those who use the entity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Weight {
+    Patch,
+    Minor,
+    Major,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Operation {
+    Add,
+    Modify,
+    Remove,
+}
+
+#[derive(Debug)]
+pub struct Event {
+    pub category: Category,
+    pub operation: Operation,
+    pub weight: Weight,
+    /// What was added, modified or removed: a URN or a url; `None` for the entity's own text.
+    pub modifier: Option<String>,
+    /// The column that it is about.
+    pub column: Option<String>,
+    pub description: String,
+}
+
+/// What changed at one time.
+#[derive(Debug)]
+pub struct Moment {
+    pub time_ms: EpochMillis,
+    pub actor: String,
+    pub events: Vec<Event>,
+}
+
+struct Rule {
+    category: Category,
+    aspect: &'static str,
+    /// Where the entries stand: members, `*` for each item of a list.
+    path: &'static [&'static str],
+    /// The member of an entry that tells it from the others; `""` if it is the entry itself, `None` if there is only one.
+    key: Option<&'static str>,
+    /// The member of the column that the entry stands in.
+    column: Option<&'static str>,
+    /// Which members must be the same for an entry not to be modified; none if they do not matter.
+    content: &'static [&'static str],
+    /// What an entry is called.
+    noun: &'static str,
+}
+
+const fn rule(category: Category, aspect: &'static str, noun: &'static str) -> Rule {
+    Rule {
+        category,
+        aspect,
+        path: &[],
+        key: None,
+        column: None,
+        content: &[],
+        noun,
+    }
+}
+
+/// A text of the entity itself.
+const fn text(aspect: &'static str, path: &'static [&'static str]) -> Rule {
+    Rule {
+        path,
+        content: &[""],
+        ..rule(Category::Documentation, aspect, "documentation")
+    }
+}
+
+const COLUMN: Option<&str> = Some("fieldPath");
+
+const RULES: [Rule; 23] = [
+    text("datasetProperties", &["description"]),
+    text("editableDatasetProperties", &["description"]),
+    text("containerProperties", &["description"]),
+    text("editableContainerProperties", &["description"]),
+    text("domainProperties", &["description"]),
+    text("dataProductProperties", &["description"]),
+    text("glossaryTermInfo", &["definition"]),
+    text("glossaryNodeInfo", &["definition"]),
+    text("tagProperties", &["description"]),
+    Rule {
+        path: &["elements", "*"],
+        key: Some("url"),
+        content: &["description"],
+        ..rule(Category::Documentation, "institutionalMemory", "link")
+    },
+    Rule {
+        path: &["fields", "*"],
+        key: COLUMN,
+        content: &["description"],
+        ..rule(
+            Category::Documentation,
+            "schemaMetadata",
+            "documentation of column",
+        )
+    },
+    Rule {
+        path: &["editableSchemaFieldInfo", "*"],
+        key: COLUMN,
+        content: &["description"],
+        ..rule(
+            Category::Documentation,
+            "editableSchemaMetadata",
+            "documentation of column",
+        )
+    },
+    Rule {
+        path: &["tags", "*"],
+        key: Some("tag"),
+        ..rule(Category::Tag, "globalTags", "tag")
+    },
+    Rule {
+        path: &["editableSchemaFieldInfo", "*", "globalTags", "tags", "*"],
+        key: Some("tag"),
+        column: COLUMN,
+        ..rule(Category::Tag, "editableSchemaMetadata", "tag")
+    },
+    Rule {
+        path: &["terms", "*"],
+        key: Some("urn"),
+        ..rule(Category::GlossaryTerm, "glossaryTerms", "term")
+    },
+    Rule {
+        path: &[
+            "editableSchemaFieldInfo",
+            "*",
+            "glossaryTerms",
+            "terms",
+            "*",
+        ],
+        key: Some("urn"),
+        column: COLUMN,
+        ..rule(Category::GlossaryTerm, "editableSchemaMetadata", "term")
+    },
+    Rule {
+        path: &["owners", "*"],
+        key: Some("owner"),
+        content: &["type", "typeUrn"],
+        ..rule(Category::Ownership, "ownership", "owner")
+    },
+    Rule {
+        path: &["fields", "*"],
+        key: COLUMN,
+        content: &["type", "nativeDataType", "nullable", "isPartOfKey"],
+        ..rule(Category::TechnicalSchema, "schemaMetadata", "column")
+    },
+    Rule {
+        path: &["domains", "*"],
+        key: Some(""),
+        ..rule(Category::Domain, "domains", "domain")
+    },
+    Rule {
+        path: &["properties", "*"],
+        key: Some("propertyUrn"),
+        content: &["values"],
+        ..rule(
+            Category::StructuredProperty,
+            "structuredProperties",
+            "structured property",
+        )
+    },
+    Rule {
+        path: &["applications", "*"],
+        key: Some(""),
+        ..rule(Category::Application, "applications", "application")
+    },
+    Rule {
+        path: &["assets", "*"],
+        key: Some("destinationUrn"),
+        ..rule(Category::AssetMembership, "dataProductProperties", "asset")
+    },
+    Rule {
+        path: &["version", "versionTag"],
+        content: &[""],
+        ..rule(Category::Versioning, "versionProperties", "version")
+    },
+];
+
+/// The entries of a version, by key and column, with the content that counts.
+type Entries = BTreeMap<(String, Option<String>), Value>;
+
+impl Catalog {
+    /// What happened to an entity in some categories, the oldest first. History reaches as far back as versions are
+    /// kept.
+    pub async fn timeline(
+        &self,
+        caller: &Caller,
+        urn: &Urn,
+        categories: &[Category],
+        from_ms: Option<EpochMillis>,
+        through_ms: Option<EpochMillis>,
+    ) -> Result<Vec<Moment>, Error> {
+        let entity = Registry::get().check_urn(urn)?;
+        let mut moments: BTreeMap<(EpochMillis, String), Vec<Event>> = BTreeMap::new();
+        let mut histories: BTreeMap<&str, Vec<StoredAspect>> = BTreeMap::new();
+        for rule in &RULES {
+            let aspect = Registry::get().aspect(rule.aspect);
+            let Some(aspect) = aspect.filter(|aspect| entity.has_aspect(*aspect)) else {
+                continue;
+            };
+            if !categories.contains(&rule.category) {
+                continue;
+            }
+            if !histories.contains_key(rule.aspect) {
+                let versions = self.versions(caller, &AspectKey::new(urn, aspect)).await?;
+                histories.insert(rule.aspect, versions);
+            }
+            let versions = histories.get(rule.aspect).map_or(&[][..], Vec::as_slice);
+            for (place, row) in versions.iter().enumerate() {
+                let before = match place.checked_sub(1) {
+                    Some(place) => versions.get(place),
+                    // What the first version that is kept has changed is not known.
+                    None if version::logical_version_of(row) > 1 => continue,
+                    None => None,
+                };
+                let events = rule.compare(urn, before, row);
+                if !events.is_empty() {
+                    let moment = (row.created_on_ms, row.created_by.clone());
+                    moments.entry(moment).or_default().extend(events);
+                }
+            }
+        }
+        let in_range = |time: EpochMillis| {
+            from_ms.is_none_or(|from| time >= from) && through_ms.is_none_or(|last| time <= last)
+        };
+        Ok(moments
+            .into_iter()
+            .filter(|((time_ms, _), _)| in_range(*time_ms))
+            .map(|((time_ms, actor), events)| Moment {
+                time_ms,
+                actor,
+                events,
+            })
+            .collect())
+    }
+
+    /// All versions of an aspect that are kept, the oldest first.
+    async fn versions(&self, caller: &Caller, key: &AspectKey) -> Result<Vec<StoredAspect>, Error> {
+        let Some(latest) = self.read_version(caller, key, 0).await? else {
+            return Ok(Vec::new());
+        };
+        let newest = version::logical_version_of(&latest);
+        let oldest = (newest - version::RETAINED_VERSIONS + 1).max(1);
+        let mut versions = Vec::new();
+        for number in oldest..newest {
+            let row = self.store().aspect_read_version(key, number).await?;
+            versions.extend(row);
+        }
+        versions.push(latest);
+        Ok(versions)
+    }
+}
+
+impl Rule {
+    fn compare(
+        &self,
+        urn: &Urn,
+        before: Option<&StoredAspect>,
+        after: &StoredAspect,
+    ) -> Vec<Event> {
+        let (mut old, new) = (self.entries(before), self.entries(Some(after)));
+        let mut events = Vec::new();
+        for (key, content) in new {
+            match old.remove(&key) {
+                None => events.push(self.event(urn, Operation::Add, key)),
+                Some(former) if former != content => {
+                    events.push(self.event(urn, Operation::Modify, key));
+                }
+                Some(_) => {}
+            }
+        }
+        for key in old.into_keys() {
+            events.push(self.event(urn, Operation::Remove, key));
+        }
+        events
+    }
+
+    fn entries(&self, row: Option<&StoredAspect>) -> Entries {
+        let mut entries = Entries::new();
+        let value = row.and_then(|row| serde_json::from_str::<Value>(&row.metadata).ok());
+        if let Some(value) = value {
+            self.collect(&value, self.path, None, &mut entries);
+        }
+        entries
+    }
+
+    fn collect(&self, value: &Value, path: &[&str], column: Option<&str>, entries: &mut Entries) {
+        let Some((step, rest)) = path.split_first() else {
+            self.collect_entry(value, column, entries);
+            return;
+        };
+        if *step != "*" {
+            if let Some(inner) = value.get(*step) {
+                self.collect(inner, rest, column, entries);
+            }
+            return;
+        }
+        for item in value.as_array().into_iter().flatten() {
+            let own = self.column.and_then(|member| item.get(member)?.as_str());
+            self.collect(item, rest, own.or(column), entries);
+        }
+    }
+
+    fn collect_entry(&self, entry: &Value, column: Option<&str>, entries: &mut Entries) {
+        let key = match self.key {
+            None => Some(""),
+            Some("") => entry.as_str(),
+            Some(member) => entry.get(member).and_then(Value::as_str),
+        };
+        let content: Vec<Value> = self
+            .content
+            .iter()
+            .map(|member| match *member {
+                "" => entry.clone(),
+                member => entry.get(member).cloned().unwrap_or_default(),
+            })
+            .collect();
+        // A text that is not there is no entry, nor is the column without one.
+        let is_text = self.category == Category::Documentation;
+        let is_empty = |value: &Value| value.is_null() || value == "";
+        if is_text && content.iter().all(is_empty) {
+            return;
+        }
+        if let Some(key) = key {
+            let column = if self.key == COLUMN {
+                Some(key)
+            } else {
+                column
+            };
+            let place = (key.to_owned(), column.map(str::to_owned));
+            entries.insert(place, Value::Array(content));
+        }
+    }
+
+    fn event(
+        &self,
+        urn: &Urn,
+        operation: Operation,
+        (key, column): (String, Option<String>),
+    ) -> Event {
+        let weight = match (self.category, operation) {
+            (Category::TechnicalSchema, Operation::Add) => Weight::Minor,
+            (Category::TechnicalSchema, _) => Weight::Major,
+            (Category::Documentation, _) => Weight::Patch,
+            _ => Weight::Minor,
+        };
+        let verb = match operation {
+            Operation::Add => "added",
+            Operation::Modify => "changed",
+            Operation::Remove => "removed",
+        };
+        let mut what = format!("The {}", self.noun);
+        if !key.is_empty() {
+            what = format!("{what} '{key}'");
+        }
+        let modifier = match &column {
+            Some(column) if self.key == COLUMN => format!("urn:li:schemaField:({urn},{column})"),
+            Some(column) => {
+                what = format!("{what} of column '{column}'");
+                key
+            }
+            None => key,
+        };
+        Event {
+            category: self.category,
+            operation,
+            weight,
+            modifier: Some(modifier).filter(|modifier| !modifier.is_empty()),
+            column,
+            description: format!("{what} was {verb}."),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_is_about_an_aspect_of_the_registry() {
+        for rule in &RULES {
+            assert!(
+                Registry::get().aspect(rule.aspect).is_some(),
+                "{}",
+                rule.aspect
+            );
+        }
+    }
+}

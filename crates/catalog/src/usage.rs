@@ -1,0 +1,277 @@
+//! How a dataset is used: buckets of time, kept as points of its time series `datasetUsageStatistics`.
+
+use std::collections::BTreeMap;
+
+use docent_model::{AspectName, EpochMillis, Registry, Urn};
+use docent_store::{AspectKey, PointRange};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::search::Filter;
+use crate::timeseries::Wanted;
+use crate::{Caller, Catalog, Error, Proposal};
+
+const ASPECT: &str = "datasetUsageStatistics";
+const MAX_BUCKETS: usize = 10_000;
+const DAY_MS: EpochMillis = 24 * 60 * 60 * 1000;
+
+/// The use of a dataset in one bucket of time.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(
+    rename_all = "camelCase",
+    expecting = "a bucket with bucket, duration, resource and metrics"
+)]
+pub struct Bucket {
+    /// When it begins.
+    pub bucket: EpochMillis,
+    /// YEAR, MONTH, WEEK, DAY or HOUR.
+    pub duration: String,
+    pub resource: String,
+    pub metrics: Metrics,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Metrics {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unique_user_count: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub users: Option<Vec<UserCount>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total_sql_queries: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub top_sql_queries: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fields: Option<Vec<FieldCount>>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UserCount {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    pub count: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_email: Option<String>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FieldCount {
+    pub field_name: String,
+    pub count: i64,
+}
+
+/// Buckets of a dataset, and what they come to together.
+#[derive(Debug, Serialize)]
+pub struct Usage {
+    pub buckets: Vec<Bucket>,
+    pub aggregations: Metrics,
+}
+
+/// Which buckets are wanted.
+#[derive(Debug)]
+pub struct Period {
+    pub duration: String,
+    pub from_ms: Option<EpochMillis>,
+    pub through_ms: Option<EpochMillis>,
+    pub max_buckets: Option<usize>,
+}
+
+impl Catalog {
+    /// Writes buckets, all or none.
+    pub async fn ingest_usage(&self, caller: &Caller, buckets: Vec<Bucket>) -> Result<(), Error> {
+        let aspect = aspect()?;
+        let proposals = buckets
+            .into_iter()
+            .map(|bucket| {
+                let urn = Registry::get().parse_urn(&bucket.resource)?;
+                Ok(Proposal::upsert(urn, aspect, point(bucket).to_string()))
+            })
+            .collect::<Result<_, Error>>()?;
+        self.ingest(caller, proposals).await.map(drop)
+    }
+
+    /// The buckets of a period, newest first.
+    pub async fn usage(
+        &self,
+        caller: &Caller,
+        resource: &Urn,
+        period: &Period,
+    ) -> Result<Usage, Error> {
+        let wanted = Wanted {
+            key: AspectKey::new(resource, aspect()?),
+            range: PointRange {
+                from_ms: period.from_ms,
+                through_ms: period.through_ms,
+                run: None,
+            },
+            filter: Filter::default(),
+            sort: None,
+            limit: MAX_BUCKETS,
+        };
+        let points = self.timeseries(caller, &wanted).await?;
+        let values = points
+            .iter()
+            .filter_map(|point| serde_json::from_str::<Value>(&point.metadata).ok());
+        let buckets: Vec<Bucket> = values
+            .filter(|value| {
+                let unit = value
+                    .pointer("/eventGranularity/unit")
+                    .and_then(Value::as_str);
+                unit.is_none_or(|unit| unit == period.duration)
+            })
+            .map(|value| bucket(resource, &period.duration, &value))
+            .take(period.max_buckets.unwrap_or(MAX_BUCKETS))
+            .collect();
+        let aggregations = together(&buckets);
+        Ok(Usage {
+            buckets,
+            aggregations,
+        })
+    }
+
+    /// The period from some time ago until now: DAY, WEEK, MONTH, QUARTER, YEAR or ALL.
+    pub fn period_until_now(&self, duration: String, range: &str) -> Result<Period, Error> {
+        let days = match range {
+            "DAY" => Some(1),
+            "WEEK" => Some(7),
+            "MONTH" => Some(31),
+            "QUARTER" => Some(92),
+            "YEAR" => Some(366),
+            "ALL" => None,
+            other => {
+                return Err(Error::Invalid(format!(
+                    "range is '{other}': use DAY, WEEK, MONTH, QUARTER, YEAR or ALL"
+                )));
+            }
+        };
+        Ok(Period {
+            duration,
+            from_ms: days.map(|days| self.now_ms() - days * DAY_MS),
+            through_ms: None,
+            max_buckets: None,
+        })
+    }
+}
+
+fn aspect() -> Result<AspectName, Error> {
+    let aspect = Registry::get().aspect(ASPECT);
+    aspect.ok_or_else(|| Error::Invalid(format!("the registry has no {ASPECT}")))
+}
+
+/// The point of the time series that a bucket is. Members that are not known are left out.
+fn point(bucket: Bucket) -> Value {
+    let Metrics {
+        unique_user_count,
+        users,
+        total_sql_queries,
+        top_sql_queries,
+        fields,
+    } = bucket.metrics;
+    let users = users.map(|users| users.into_iter().filter_map(user).collect::<Vec<_>>());
+    let fields = fields.map(|fields| {
+        let field = |it: FieldCount| json!({"fieldPath": it.field_name, "count": it.count});
+        fields.into_iter().map(field).collect::<Vec<_>>()
+    });
+    let mut point = json!({
+        "timestampMillis": bucket.bucket,
+        "eventGranularity": {"unit": bucket.duration, "multiple": 1},
+        "uniqueUserCount": unique_user_count,
+        "totalSqlQueries": total_sql_queries,
+        "topSqlQueries": top_sql_queries,
+        "userCounts": users,
+        "fieldCounts": fields,
+    });
+    if let Value::Object(members) = &mut point {
+        members.retain(|_, member| !member.is_null());
+    }
+    point
+}
+
+/// Somebody known only by an address is the user of that name.
+fn user(it: UserCount) -> Option<Value> {
+    let named = it.user_email.as_deref().and_then(|email| {
+        let name = email.split('@').next().filter(|name| !name.is_empty())?;
+        Some(format!("urn:li:corpuser:{name}"))
+    });
+    let user = it.user.or(named)?;
+    Some(json!({"user": user, "count": it.count, "userEmail": it.user_email}))
+}
+
+fn bucket(resource: &Urn, duration: &str, value: &Value) -> Bucket {
+    let number = |name: &str| value.get(name).and_then(Value::as_i64);
+    let items = |name: &str| value.get(name).and_then(Value::as_array);
+    let text = |item: &Value, name: &str| Some(item.get(name)?.as_str()?.to_owned());
+    let count = |item: &Value| item.get("count").and_then(Value::as_i64).unwrap_or(0);
+    Bucket {
+        bucket: number("timestampMillis").unwrap_or_default(),
+        duration: duration.to_owned(),
+        resource: resource.to_string(),
+        metrics: Metrics {
+            unique_user_count: number("uniqueUserCount"),
+            users: items("userCounts").map(|users| {
+                let user = |item| UserCount {
+                    user: text(item, "user"),
+                    count: count(item),
+                    user_email: text(item, "userEmail"),
+                };
+                users.iter().map(user).collect()
+            }),
+            total_sql_queries: number("totalSqlQueries"),
+            top_sql_queries: items("topSqlQueries").map(|queries| {
+                let texts = queries.iter().filter_map(Value::as_str);
+                texts.map(str::to_owned).collect()
+            }),
+            fields: items("fieldCounts").map(|fields| {
+                let field = |item| {
+                    Some(FieldCount {
+                        field_name: text(item, "fieldPath")?,
+                        count: count(item),
+                    })
+                };
+                fields.iter().filter_map(field).collect()
+            }),
+        },
+    }
+}
+
+fn together(buckets: &[Bucket]) -> Metrics {
+    let mut users: BTreeMap<(Option<String>, Option<String>), i64> = BTreeMap::new();
+    let mut fields: BTreeMap<String, i64> = BTreeMap::new();
+    let mut queries = 0_i64;
+    for Bucket { metrics, .. } in buckets {
+        queries = queries.saturating_add(metrics.total_sql_queries.unwrap_or(0));
+        for user in metrics.users.iter().flatten() {
+            let sum = users
+                .entry((user.user.clone(), user.user_email.clone()))
+                .or_default();
+            *sum = sum.saturating_add(user.count);
+        }
+        for field in metrics.fields.iter().flatten() {
+            let sum = fields.entry(field.field_name.clone()).or_default();
+            *sum = sum.saturating_add(field.count);
+        }
+    }
+    let mut users: Vec<UserCount> = users
+        .into_iter()
+        .map(|((user, user_email), count)| UserCount {
+            user,
+            count,
+            user_email,
+        })
+        .collect();
+    users.sort_by_key(|user| std::cmp::Reverse(user.count));
+    let mut fields: Vec<FieldCount> = fields
+        .into_iter()
+        .map(|(field_name, count)| FieldCount { field_name, count })
+        .collect();
+    fields.sort_by_key(|field| std::cmp::Reverse(field.count));
+    Metrics {
+        unique_user_count: Some(i64::try_from(users.len()).unwrap_or(i64::MAX)),
+        users: Some(users),
+        total_sql_queries: Some(queries),
+        top_sql_queries: None,
+        fields: Some(fields),
+    }
+}

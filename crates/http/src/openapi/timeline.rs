@@ -1,0 +1,127 @@
+//! `GET /openapi/v2/timeline/v1/{urn}?categories=TAG,…`: what happened to an entity.
+
+use axum::extract::State;
+use axum::http::Uri;
+use axum::response::Response;
+use docent_catalog::timeline::{Category, Event, Moment, Operation, Weight};
+use docent_model::Urn;
+use serde_json::{Value, json};
+
+use crate::AppState;
+use crate::auth::Authenticated;
+use crate::error::Refusal;
+use crate::query::Parameters;
+use crate::restli::{json as reply, urn_in_path};
+
+pub(crate) async fn read(
+    State(state): State<AppState>,
+    Authenticated(caller): Authenticated,
+    parameters: Parameters,
+    uri: Uri,
+) -> Result<Response, Refusal> {
+    let urn = urn_in_path(&uri, "/openapi/v2/timeline/v1/")?;
+    let categories = parameters
+        .all("categories")
+        .iter()
+        .map(|name| Category::parse(name))
+        .collect::<Result<Vec<_>, _>>()?;
+    if categories.is_empty() {
+        return Err(Refusal::bad_request(
+            "say what you want to know about: ?categories=DOCUMENTATION,TAG",
+        ));
+    }
+    let moments = state
+        .catalog()
+        .timeline(
+            &caller,
+            &urn,
+            &categories,
+            parameters.number("startTime")?,
+            parameters.number("endTime")?,
+        )
+        .await?;
+    let mut number = Number::default();
+    let moments: Vec<Value> = moments
+        .iter()
+        .map(|moment| {
+            let weight = moment.events.iter().map(|event| event.weight).max();
+            number.advance(weight);
+            transaction(&urn, moment, &number, weight)
+        })
+        .collect();
+    Ok(reply(&moments))
+}
+
+/// A version number that grows with what happened.
+#[derive(Default)]
+struct Number {
+    major: u64,
+    minor: u64,
+    patch: u64,
+}
+
+impl Number {
+    fn advance(&mut self, weight: Option<Weight>) {
+        match weight {
+            Some(Weight::Major) => {
+                *self = Self {
+                    major: self.major + 1,
+                    ..Self::default()
+                };
+            }
+            Some(Weight::Minor) => {
+                self.minor += 1;
+                self.patch = 0;
+            }
+            Some(Weight::Patch) => self.patch += 1,
+            None => {}
+        }
+    }
+}
+
+fn transaction(urn: &Urn, moment: &Moment, number: &Number, weight: Option<Weight>) -> Value {
+    let stamp = json!({"time": moment.time_ms, "actor": moment.actor});
+    let events: Vec<Value> = moment
+        .events
+        .iter()
+        .map(|event| change_event(urn, event, &stamp))
+        .collect();
+    json!({
+        "timestamp": moment.time_ms,
+        "actor": moment.actor,
+        "semVer": format!("{}.{}.{}", number.major, number.minor, number.patch),
+        "semVerChange": weight_name(weight),
+        "changeEvents": events,
+    })
+}
+
+fn change_event(urn: &Urn, event: &Event, stamp: &Value) -> Value {
+    let operation = match event.operation {
+        Operation::Add => "ADD",
+        Operation::Modify => "MODIFY",
+        Operation::Remove => "REMOVE",
+    };
+    let parameters = event
+        .column
+        .as_ref()
+        .map(|column| json!({"fieldPath": column}));
+    json!({
+        "entityUrn": urn,
+        "category": event.category.name(),
+        "operation": operation,
+        "modifier": event.modifier,
+        "parameters": parameters,
+        "semVerChange": weight_name(Some(event.weight)),
+        "description": event.description,
+        "auditStamp": stamp,
+    })
+}
+
+fn weight_name(weight: Option<Weight>) -> &'static str {
+    match weight {
+        None => "NONE",
+        Some(Weight::Patch) => "PATCH",
+        Some(Weight::Minor) => "MINOR",
+        Some(Weight::Major) => "MAJOR",
+    }
+}

@@ -1,0 +1,109 @@
+//! `GET /relationships` and `GET /openapi/relationships/v1/`: who points at an entity, or whom it points at.
+
+use axum::extract::State;
+use axum::response::Response;
+use docent_catalog::search::whole;
+use docent_catalog::{Caller, Page, Related};
+use serde_json::{Value, json};
+
+use super::{json as reply, parse_list, parse_urn};
+use crate::AppState;
+use crate::auth::Authenticated;
+use crate::error::Refusal;
+use crate::query::Parameters;
+
+const DEFAULT_COUNT: usize = 100;
+const MAX_COUNT: usize = 10_000;
+
+/// A page of relationships, and where it begins.
+struct Found {
+    start: usize,
+    page: Page<Related>,
+}
+
+/// The Rest.li form.
+pub(crate) async fn list(
+    State(state): State<AppState>,
+    Authenticated(caller): Authenticated,
+    parameters: Parameters,
+) -> Result<Response, Refusal> {
+    let Found { start, page } = find(&state, &caller, &parameters, "types").await?;
+    let relationships: Vec<Value> = page
+        .items
+        .iter()
+        .map(|related| json!({"type": related.relationship, "entity": related.urn}))
+        .collect();
+    Ok(reply(&json!({
+        "start": start,
+        "count": relationships.len(),
+        "total": page.total,
+        "relationships": relationships,
+    })))
+}
+
+/// The form of the OpenAPI. Clients go on until a page has `count` 0.
+pub(crate) async fn list_related(
+    State(state): State<AppState>,
+    Authenticated(caller): Authenticated,
+    parameters: Parameters,
+) -> Result<Response, Refusal> {
+    let Found { start, page } = find(&state, &caller, &parameters, "relationshipTypes").await?;
+    let entities: Vec<Value> = page
+        .items
+        .iter()
+        .map(|related| json!({"relationshipType": related.relationship, "urn": related.urn}))
+        .collect();
+    Ok(reply(&json!({
+        "start": start,
+        "count": entities.len(),
+        "total": page.total,
+        "entities": entities,
+    })))
+}
+
+async fn find(
+    state: &AppState,
+    caller: &Caller,
+    parameters: &Parameters,
+    types: &str,
+) -> Result<Found, Refusal> {
+    let urn = parameters
+        .get("urn")
+        .ok_or_else(|| Refusal::bad_request("say whose relationships you want: ?urn=urn:li:…"))?;
+    let urn = parse_urn(urn)?;
+    let outgoing = match parameters.get("direction").unwrap_or("OUTGOING") {
+        "OUTGOING" => true,
+        "INCOMING" => false,
+        other => {
+            return Err(Refusal::bad_request(format!(
+                "direction is '{other}': use OUTGOING or INCOMING"
+            )));
+        }
+    };
+    let start = whole("start", parameters.number("start")?, 0)?;
+    let count = whole("count", parameters.number("count")?, DEFAULT_COUNT)?;
+    if count > MAX_COUNT {
+        return Err(Refusal::bad_request(format!(
+            "count is {count}: at most {MAX_COUNT} are given at once, use start for the next page"
+        )));
+    }
+    // Lists in brackets arrive in pieces, because a comma also separates the values of a name.
+    let joined = parameters.all(types).join(",");
+    let names = parse_list(&joined);
+    let mut pages = state
+        .catalog()
+        .relationships(
+            caller,
+            std::slice::from_ref(&urn),
+            outgoing,
+            &names,
+            start,
+            count,
+        )
+        .await?;
+    let page = pages.pop().unwrap_or(Page {
+        total: 0,
+        items: Vec::new(),
+    });
+    Ok(Found { start, page })
+}

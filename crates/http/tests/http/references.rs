@@ -1,0 +1,139 @@
+//! `POST /entities?action=deleteReferences`, and who points at whom.
+
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+
+use crate::support::{App, DATASET, NOW_MS, encoded};
+
+const TERM: &str = "urn:li:glossaryTerm:pii";
+const CONTAINER: &str = "urn:li:container:c";
+
+async fn delete_references(app: &App, urn: &str, dry_run: bool) -> Value {
+    let body = json!({"urn": urn, "dryRun": dry_run});
+    let (status, reply) = app.post("/entities?action=deleteReferences", &body).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    reply["value"].clone()
+}
+
+#[tokio::test]
+async fn references_are_counted_then_taken_out() {
+    let app = App::with_dataset().await;
+    let stamp = json!({"time": NOW_MS, "actor": "urn:li:corpuser:datahub"});
+    let terms = json!({"terms": [{"urn": TERM}, {"urn": "urn:li:glossaryTerm:other"}], "auditStamp": stamp});
+    app.ingest(DATASET, "glossaryTerms", &terms).await;
+    let columns = json!({"editableSchemaFieldInfo": [
+        {"fieldPath": "user_name", "description": "kept", "glossaryTerms": {"terms": [{"urn": TERM}], "auditStamp": stamp}},
+    ]});
+    app.ingest(DATASET, "editableSchemaMetadata", &columns)
+        .await;
+    let counted = delete_references(&app, TERM, true).await;
+    assert_eq!(counted["total"], 2, "{counted}");
+    let aspects: Vec<&str> = counted["relatedAspects"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|related| related["entity"] == DATASET && related["relationship"].is_string())
+        .filter_map(|related| related["aspect"].as_str())
+        .collect();
+    assert_eq!(aspects.len(), 2, "{counted}");
+    assert_eq!(app.aspect(DATASET, "glossaryTerms").await, Some(terms));
+
+    let done = delete_references(&app, TERM, false).await;
+    assert_eq!(done["total"], 2, "{done}");
+    let terms = app.aspect(DATASET, "glossaryTerms").await.unwrap();
+    assert_eq!(
+        terms["terms"],
+        json!([{"urn": "urn:li:glossaryTerm:other"}])
+    );
+    let columns = app.aspect(DATASET, "editableSchemaMetadata").await.unwrap();
+    let column = &columns["editableSchemaFieldInfo"][0];
+    assert_eq!(column["description"], "kept");
+    assert_eq!(column["glossaryTerms"]["terms"], json!([]));
+    assert_eq!(delete_references(&app, TERM, true).await["total"], 0);
+}
+
+#[tokio::test]
+async fn an_aspect_that_is_nothing_but_a_reference_goes() {
+    let app = App::with_dataset().await;
+    app.ingest(DATASET, "container", &json!({"container": CONTAINER}))
+        .await;
+    assert_eq!(delete_references(&app, CONTAINER, false).await["total"], 1);
+    assert_eq!(app.aspect(DATASET, "container").await, None);
+    assert!(app.aspect(DATASET, "datasetKey").await.is_some());
+}
+
+#[tokio::test]
+async fn what_stands_in_a_urn_stays() {
+    let app = App::empty().await;
+    let flow = "urn:li:dataFlow:(airflow,f,prod)";
+    let job = format!("urn:li:dataJob:({flow},j)");
+    app.ingest(&job, "status", &json!({"removed": false})).await;
+    assert_eq!(delete_references(&app, flow, false).await["total"], 1);
+    assert!(app.aspect(&job, "dataJobKey").await.is_some());
+    let (status, reply) = app
+        .post(
+            "/entities?action=deleteReferences",
+            &json!({"urn": "urn:li:nothing:x"}),
+        )
+        .await;
+    assert_eq!(status, StatusCode::BAD_REQUEST, "{reply}");
+}
+
+#[tokio::test]
+async fn relationships_are_read_in_both_forms_until_a_page_is_empty() {
+    let app = App::with_dataset().await;
+    let tags = json!({"tags": [{"tag": "urn:li:tag:a"}, {"tag": "urn:li:tag:b"}]});
+    app.ingest(DATASET, "globalTags", &tags).await;
+    let urn = encoded(DATASET);
+    let (status, reply) = app
+        .get(&format!(
+            "/relationships?urn={urn}&direction=OUTGOING&types=List(TaggedWith)&count=1"
+        ))
+        .await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    assert_eq!(
+        reply["relationships"],
+        json!([{"type": "TaggedWith", "entity": "urn:li:tag:a"}])
+    );
+    assert_eq!(
+        (&reply["start"], &reply["count"], &reply["total"]),
+        (&json!(0), &json!(1), &json!(2))
+    );
+
+    let mut start = 0;
+    let mut found = Vec::new();
+    loop {
+        let (_, page) = app
+            .get(&format!(
+                "/openapi/relationships/v1/?urn={urn}&direction=OUTGOING&relationshipTypes=TaggedWith&start={start}&count=1"
+            ))
+            .await;
+        let count = page["count"].as_i64().unwrap();
+        if count == 0 {
+            break;
+        }
+        start += count;
+        found.extend(page["entities"].as_array().unwrap().clone());
+    }
+    assert_eq!(found.len(), 2);
+    assert_eq!(
+        found[1],
+        json!({"urn": "urn:li:tag:b", "relationshipType": "TaggedWith"})
+    );
+    let tag = encoded("urn:li:tag:a");
+    let (_, incoming) = app
+        .get(&format!(
+            "/openapi/relationships/v1?urn={tag}&direction=INCOMING"
+        ))
+        .await;
+    assert_eq!(incoming["entities"][0]["urn"], DATASET);
+    for query in [
+        "",
+        "?urn=x",
+        "?urn=urn:li:tag:a&direction=UP",
+        "?urn=urn:li:tag:a&count=1000000",
+    ] {
+        let (status, reply) = app.get(&format!("/relationships{query}")).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{query} {reply}");
+    }
+}

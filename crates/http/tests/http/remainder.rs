@@ -1,0 +1,316 @@
+//! What else REST clients ask: snapshots, lists, counts, usage, traces and lag.
+
+use axum::http::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::support::{App, DATASET, MISSING, NOW_MS, USER, encoded};
+
+fn snapshot(urn: &str, aspects: &Value) -> Value {
+    json!({"value": {"com.linkedin.metadata.snapshot.DatasetSnapshot": {"urn": urn, "aspects": aspects}}})
+}
+
+#[tokio::test]
+async fn a_snapshot_is_written_and_read_back() {
+    let app = App::empty().await;
+    let aspects = json!([
+        {"com.linkedin.dataset.DatasetProperties": {"description": "d"}},
+        {"com.linkedin.pegasus2avro.common.Status": {"removed": false}},
+    ]);
+    let body = json!({"entity": snapshot(DATASET, &aspects), "systemMetadata": {"lastObserved": 5, "runId": "r"}});
+    let (status, reply) = app.post("/entities?action=ingest", &body).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    assert_eq!(
+        app.aspect(DATASET, "datasetProperties").await,
+        Some(json!({"description": "d"}))
+    );
+    let (_, runs) = app.post("/runs?action=list", &json!({})).await;
+    assert_eq!(runs["value"][0]["runId"], "r", "{runs}");
+
+    let (status, read) = app.get(&format!("/entities/{}", encoded(DATASET))).await;
+    assert_eq!(status, StatusCode::OK, "{read}");
+    let read = &read["value"]["com.linkedin.metadata.snapshot.DatasetSnapshot"];
+    assert_eq!(read["urn"], DATASET);
+    let read = read["aspects"].as_array().unwrap();
+    let aspect = |record: &str| read.iter().find_map(|aspect| aspect.get(record));
+    assert_eq!(
+        aspect("com.linkedin.common.Status"),
+        Some(&json!({"removed": false}))
+    );
+    assert!(aspect("com.linkedin.metadata.key.DatasetKey").is_some());
+    let (_, user) = app.get(&format!("/entities/{}", encoded(USER))).await;
+    assert!(
+        user["value"]["com.linkedin.metadata.snapshot.CorpUserSnapshot"].is_object(),
+        "{user}"
+    );
+    let (status, _) = app.get(&format!("/entities/{}", encoded(MISSING))).await;
+    assert_eq!(status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn a_batch_of_snapshots_is_written_whole_or_not_at_all() {
+    let app = App::empty().await;
+    let good = json!([{"com.linkedin.dataset.DatasetProperties": {"description": "d"}}]);
+    for (bad, status, expected) in [
+        (
+            json!([{"com.linkedin.chart.ChartInfo": {}}]),
+            StatusCode::BAD_REQUEST,
+            "item 1",
+        ),
+        (json!([]), StatusCode::BAD_REQUEST, "item 1"),
+        (
+            json!([{"com.linkedin.common.Status": {"removed": 1}}]),
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "removed",
+        ),
+    ] {
+        let body = json!({"entities": [snapshot(DATASET, &good), snapshot(MISSING, &bad)]});
+        let (answered, reply) = app.post("/entities?action=batchIngest", &body).await;
+        assert_eq!(answered, status, "{reply}");
+        assert!(
+            reply["message"].as_str().unwrap().contains(expected),
+            "{reply}"
+        );
+        assert_eq!(app.aspect(DATASET, "datasetKey").await, None);
+    }
+    let body = json!({"entities": [snapshot(DATASET, &good), snapshot(MISSING, &good)]});
+    let (status, reply) = app.post("/entities/?action=batchIngest", &body).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    assert!(app.aspect(MISSING, "datasetProperties").await.is_some());
+}
+
+#[tokio::test]
+async fn urns_are_listed_and_aspects_counted() {
+    let app = App::empty().await;
+    for name in ["c", "a", "b"] {
+        app.ingest(
+            &format!("urn:li:tag:{name}"),
+            "tagProperties",
+            &json!({"name": name}),
+        )
+        .await;
+    }
+    let list = async |start: i64, count: i64| {
+        let body = json!({"entity": "tag", "start": start, "count": count});
+        let (status, reply) = app.post("/entities?action=listUrns", &body).await;
+        assert_eq!(status, StatusCode::OK, "{reply}");
+        reply["value"].clone()
+    };
+    assert_eq!(
+        list(1, 5).await,
+        json!({"start": 1, "count": 2, "total": 3, "entities": ["urn:li:tag:b", "urn:li:tag:c"]})
+    );
+    assert_eq!(list(0, 1).await["entities"], json!(["urn:li:tag:a"]));
+    assert_eq!(list(3, 5).await["count"], 0);
+    let count = async |body: Value| app.post("/aspects?action=getCount", &body).await;
+    assert_eq!(
+        count(json!({"aspect": "tagProperties"})).await.1["value"],
+        3
+    );
+    assert_eq!(
+        count(json!({"aspect": "tagProperties", "urnLike": "urn:li:tag:b%"}))
+            .await
+            .1["value"],
+        1
+    );
+    assert_eq!(
+        count(json!({"aspect": "nothing"})).await.0,
+        StatusCode::BAD_REQUEST
+    );
+    let unknown = json!({"entity": "nothing", "start": 0, "count": 1});
+    assert_eq!(
+        app.post("/entities?action=listUrns", &unknown).await.0,
+        StatusCode::BAD_REQUEST
+    );
+}
+
+#[tokio::test]
+async fn usage_is_kept_in_buckets_and_added_up() {
+    let app = App::with_dataset().await;
+    let day = 24 * 60 * 60 * 1000;
+    let bucket = |time: i64, user: &str, queries: i64| {
+        json!({
+            "bucket": time,
+            "duration": "DAY",
+            "resource": DATASET,
+            "metrics": {
+                "uniqueUserCount": 1,
+                "users": [{"user": user, "count": queries}],
+                "totalSqlQueries": queries,
+                "fields": [{"fieldName": "user_name", "count": queries}],
+            },
+        })
+    };
+    let first = NOW_MS - 10 * day;
+    let buckets = [
+        bucket(first, "urn:li:corpuser:a", 2),
+        bucket(NOW_MS - day, "urn:li:corpuser:b", 3),
+    ];
+    let (status, reply) = app
+        .post(
+            "/usageStats?action=batchIngest",
+            &json!({"buckets": buckets}),
+        )
+        .await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    let all =
+        json!({"resource": DATASET, "duration": "DAY", "startTime": first, "endTime": NOW_MS});
+    let (_, found) = app.post("/usageStats?action=query", &all).await;
+    let found = &found["value"];
+    assert_eq!(found["buckets"].as_array().unwrap().len(), 2, "{found}");
+    assert_eq!(found["buckets"][1], buckets[0]);
+    assert_eq!(found["aggregations"]["totalSqlQueries"], 5);
+    assert_eq!(found["aggregations"]["uniqueUserCount"], 2);
+    assert_eq!(
+        found["aggregations"]["users"][0],
+        json!({"user": "urn:li:corpuser:b", "count": 3})
+    );
+    assert_eq!(
+        found["aggregations"]["fields"],
+        json!([{"fieldName": "user_name", "count": 5}])
+    );
+    let week = json!({"resource": DATASET, "duration": "DAY", "range": "WEEK"});
+    let (_, found) = app.post("/usageStats?action=queryRange", &week).await;
+    assert_eq!(
+        found["value"]["buckets"].as_array().unwrap().len(),
+        1,
+        "{found}"
+    );
+    let bad = json!({"resource": DATASET, "duration": "DAY", "range": "AGES"});
+    assert_eq!(
+        app.post("/usageStats?action=queryRange", &bad).await.0,
+        StatusCode::BAD_REQUEST
+    );
+    let mut bad = bucket(first, "nobody", 2);
+    let (status, _) = app
+        .post("/usageStats?action=batchIngest", &json!({"buckets": [bad]}))
+        .await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
+    bad["resource"] = json!("x");
+    let (status, _) = app
+        .post("/usageStats?action=batchIngest", &json!({"buckets": [bad]}))
+        .await;
+    assert_eq!(status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn a_write_has_a_trace_whose_outcome_is_told() {
+    let app = App::with_dataset().await;
+    let body = json!({"proposal": crate::support::proposal("UPSERT", DATASET, "status", &json!({"removed": false}))});
+    let send = async |given: Option<&str>| {
+        let mut request = app.request(
+            Method::POST,
+            "/aspects?action=ingestProposal",
+            body.to_string(),
+        );
+        if let Some(given) = given {
+            request
+                .headers_mut()
+                .insert("traceparent", given.parse().unwrap());
+        }
+        let headers = app.headers_of(request).await;
+        headers["traceparent"].to_str().unwrap().to_owned()
+    };
+    let trace = send(None).await;
+    let parts: Vec<&str> = trace.split('-').collect();
+    assert_eq!(
+        parts.iter().map(|part| part.len()).collect::<Vec<_>>(),
+        [2, 32, 16, 2],
+        "{trace}"
+    );
+    let micros = i64::from_str_radix(&parts[1][..16], 16).unwrap();
+    assert_eq!(micros, NOW_MS * 1000);
+    assert_ne!(send(None).await, trace);
+    let given = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    assert_eq!(
+        send(Some(given)).await.split('-').nth(1),
+        given.split('-').nth(1)
+    );
+
+    let path = format!(
+        "/openapi/v1/trace/write/{}?onlyIncludeErrors=false&detailed=true",
+        parts[1]
+    );
+    let asked = json!({DATASET: ["status", "globalTags"]});
+    let (status, told) = app.post(&path, &asked).await;
+    assert_eq!(status, StatusCode::OK, "{told}");
+    assert_eq!(told[DATASET]["status"]["success"], true);
+    assert_eq!(
+        told[DATASET]["status"]["primaryStorage"]["writeStatus"],
+        "ACTIVE_STATE"
+    );
+    assert_eq!(
+        told[DATASET]["status"]["searchStorage"]["writeStatus"],
+        "ACTIVE_STATE"
+    );
+    assert_eq!(told[DATASET]["globalTags"]["success"], false);
+    let path = path.replace("onlyIncludeErrors=false", "onlyIncludeErrors=true");
+    let (_, told) = app.post(&path, &asked).await;
+    assert_eq!(told[DATASET].as_object().unwrap().len(), 1, "{told}");
+    let (status, _) = app.post(&path, &json!({"x": ["status"]})).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn nothing_lags_and_nothing_has_to_be_restored() {
+    let app = App::empty().await;
+    for queue in ["mcp", "mcl", "mcl-timeseries"] {
+        let path = format!(
+            "/openapi/operations/messaging/{queue}/consumer/lag?skipCache=true&detailed=true"
+        );
+        assert_eq!(
+            app.get(&path).await,
+            (StatusCode::OK, json!({"consumerGroups": {}}))
+        );
+        let path = format!("/openapi/operations/kafka/{queue}/consumer/offsets");
+        assert_eq!(app.get(&path).await, (StatusCode::OK, json!({})));
+    }
+    let (status, reply) = app
+        .post(
+            "/operations?action=restoreIndices",
+            &json!({"urn": DATASET}),
+        )
+        .await;
+    assert_eq!(status, StatusCode::OK);
+    assert!(
+        reply["value"]
+            .as_str()
+            .unwrap()
+            .starts_with("Nothing to restore"),
+        "{reply}"
+    );
+    let (status, _) = app.post("/operations?action=explode", &json!({})).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn entities_are_read_in_the_form_of_version_two() {
+    let app = App::with_dataset().await;
+    let ask = json!({"urns": [DATASET, MISSING], "aspectNames": ["datasetProperties"], "withSystemMetadata": true});
+    let (status, reply) = app.post("/openapi/v2/entity/batch/dataset", &ask).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    assert_eq!(reply["entities"].as_array().unwrap().len(), 1, "{reply}");
+    let entity = &reply["entities"][0];
+    assert_eq!(entity["urn"], DATASET);
+    assert_eq!(entity["aspects"].as_object().unwrap().len(), 1);
+    let properties = &entity["aspects"]["datasetProperties"];
+    assert!(properties["value"]["description"].is_string(), "{reply}");
+    assert_eq!(properties["systemMetadata"]["version"], "1");
+    let (_, all) = app
+        .post(
+            "/openapi/v2/entity/batch/dataset",
+            &json!({"urns": [DATASET]}),
+        )
+        .await;
+    assert!(all["entities"][0]["aspects"]["schemaMetadata"]["systemMetadata"].is_null());
+    for (path, body) in [
+        ("/openapi/v2/entity/batch/nothing", json!({"urns": []})),
+        ("/openapi/v2/entity/batch/chart", json!({"urns": [DATASET]})),
+        ("/openapi/v2/entity/batch/dataset", json!({})),
+    ] {
+        assert_eq!(
+            app.post(path, &body).await.0,
+            StatusCode::BAD_REQUEST,
+            "{path}"
+        );
+    }
+}

@@ -1,0 +1,304 @@
+//! `POST /runs?action=…`: what ingestion runs wrote, and taking it back.
+
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+
+use crate::support::{App, DATASET, NOW_MS, proposal};
+
+const OTHER: &str = "urn:li:dataset:(urn:li:dataPlatform:hive,other,PROD)";
+
+impl App {
+    /// Writes aspects as an ingestion run does.
+    async fn run(&self, run: &str, aspects: &[(&str, &str, Value)]) {
+        let proposals = aspects
+            .iter()
+            .map(|(urn, aspect, value)| {
+                let mut proposal = proposal("UPSERT", urn, aspect, value);
+                proposal["systemMetadata"] = json!({"lastObserved": NOW_MS, "runId": run});
+                proposal
+            })
+            .collect();
+        let (status, body) = self.propose_all(proposals).await;
+        assert_eq!(status, StatusCode::OK, "{body}");
+    }
+
+    async fn runs(&self, action: &str, body: &Value) -> Value {
+        let (status, reply) = self.post(&format!("/runs?action={action}"), body).await;
+        assert_eq!(status, StatusCode::OK, "{reply}");
+        reply["value"].clone()
+    }
+
+    async fn roll_back(&self, run: &str, safe: bool) -> Value {
+        let body = json!({"runId": run, "dryRun": false, "safe": safe});
+        self.runs("rollback", &body).await
+    }
+}
+
+fn text(text: &str) -> Value {
+    json!({"description": text})
+}
+
+fn counts(summary: &Value) -> [i64; 4] {
+    [
+        "entitiesAffected",
+        "aspectsReverted",
+        "aspectsAffected",
+        "unsafeEntitiesCount",
+    ]
+    .map(|name| summary[name].as_i64().unwrap())
+}
+
+#[tokio::test]
+async fn runs_are_listed_newest_first_and_described() {
+    let app = App::empty().await;
+    app.run("first", &[(DATASET, "datasetProperties", text("a"))])
+        .await;
+    app.run("second", &[(OTHER, "datasetProperties", text("a"))])
+        .await;
+    let (status, _) = app
+        .propose(
+            "UPSERT",
+            OTHER,
+            "editableDatasetProperties",
+            &text("by hand"),
+        )
+        .await;
+    assert_eq!(status, StatusCode::OK);
+    let page = json!({"pageOffset": 0, "pageSize": 20, "includeSoft": false});
+    let runs = app.runs("list", &page).await;
+    let ids: Vec<&str> = runs
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|run| run["runId"].as_str())
+        .collect();
+    assert_eq!(ids, ["first", "second"], "{runs}");
+    assert_eq!(runs[0]["timestamp"], NOW_MS);
+
+    let described = app
+        .runs(
+            "describe",
+            &json!({"runId": "first", "start": 0, "count": 100, "includeAspect": true}),
+        )
+        .await;
+    let described = described.as_array().unwrap();
+    assert_eq!(runs[0]["rows"], described.len());
+    let properties = described
+        .iter()
+        .find(|row| row["aspectName"] == "datasetProperties")
+        .unwrap();
+    assert_eq!(properties["urn"], DATASET);
+    assert_eq!(properties["runId"], "first");
+    assert_eq!(
+        properties["aspect"]["com.linkedin.dataset.DatasetProperties"],
+        text("a")
+    );
+    let key = described
+        .iter()
+        .find(|row| row["aspectName"] == "datasetKey")
+        .unwrap();
+    assert_eq!(key["keyAspect"], true);
+
+    app.ingest(DATASET, "status", &json!({"removed": true}))
+        .await;
+    let visible = app.runs("list", &page).await;
+    assert_eq!(visible.as_array().unwrap().len(), 1, "{visible}");
+    let all = app.runs("list", &json!({"includeSoft": true})).await;
+    assert_eq!(all.as_array().unwrap().len(), 2, "{all}");
+}
+
+#[tokio::test]
+async fn a_rollback_reverts_what_was_changed_and_removes_what_was_made() {
+    let app = App::empty().await;
+    app.run("first", &[(DATASET, "datasetProperties", text("before"))])
+        .await;
+    app.run(
+        "second",
+        &[
+            (DATASET, "datasetProperties", text("after")),
+            (
+                DATASET,
+                "globalTags",
+                json!({"tags": [{"tag": "urn:li:tag:x"}]}),
+            ),
+            (OTHER, "datasetProperties", text("new")),
+        ],
+    )
+    .await;
+    let dry = json!({"runId": "second", "dryRun": true, "safe": true});
+    let planned = app.runs("rollback", &dry).await;
+    assert_eq!(counts(&planned)[0], 1, "{planned}");
+    assert_eq!(
+        app.aspect(DATASET, "datasetProperties").await,
+        Some(text("after"))
+    );
+
+    let done = app.roll_back("second", true).await;
+    assert_eq!(counts(&done), counts(&planned));
+    assert_eq!(done["aspectRowSummaries"], planned["aspectRowSummaries"]);
+    assert_eq!(
+        app.aspect(DATASET, "datasetProperties").await,
+        Some(text("before"))
+    );
+    assert_eq!(app.aspect(DATASET, "globalTags").await, None);
+    assert_eq!(app.aspect(OTHER, "datasetKey").await, None);
+    // Found again by what it says now.
+    let search = json!({"entity": "dataset", "input": "before", "start": 0, "count": 10});
+    let (_, found) = app.post("/entities?action=search", &search).await;
+    assert_eq!(found["value"]["numEntities"], 1, "{found}");
+    // Nothing is left to do.
+    assert_eq!(counts(&app.roll_back("second", true).await), [0, 0, 0, 0]);
+}
+
+#[tokio::test]
+async fn what_a_run_found_as_it_is_stays() {
+    let app = App::empty().await;
+    app.run("first", &[(DATASET, "datasetProperties", text("a"))])
+        .await;
+    app.run("second", &[(DATASET, "datasetProperties", text("a"))])
+        .await;
+    let done = app.roll_back("second", false).await;
+    assert_eq!(counts(&done), [0, 0, 0, 0], "{done}");
+    assert_eq!(
+        app.aspect(DATASET, "datasetProperties").await,
+        Some(text("a"))
+    );
+}
+
+#[tokio::test]
+async fn an_entity_that_others_wrote_to_stays_unless_all_may_go() {
+    let app = App::empty().await;
+    app.run("first", &[(DATASET, "datasetProperties", text("a"))])
+        .await;
+    app.ingest(DATASET, "editableDatasetProperties", &text("by hand"))
+        .await;
+    let done = app.roll_back("first", true).await;
+    assert_eq!(done["entitiesAffected"], 0, "{done}");
+    assert_eq!(
+        (&done["aspectsAffected"], &done["unsafeEntitiesCount"]),
+        (&json!(1), &json!(1))
+    );
+    assert_eq!(done["unsafeEntities"], json!([{"urn": DATASET}]));
+    assert_eq!(app.aspect(DATASET, "datasetProperties").await, None);
+    assert_eq!(
+        app.aspect(DATASET, "editableDatasetProperties").await,
+        Some(text("by hand"))
+    );
+    assert!(app.aspect(DATASET, "datasetKey").await.is_some());
+
+    let done = app.roll_back("first", false).await;
+    assert_eq!(done["entitiesAffected"], 1, "{done}");
+    assert_eq!(app.aspect(DATASET, "editableDatasetProperties").await, None);
+    assert_eq!(app.aspect(DATASET, "datasetKey").await, None);
+}
+
+#[tokio::test]
+async fn domains_that_a_run_made_go_with_those_below_them() {
+    let app = App::empty().await;
+    let domain = |name: &str, parent: Option<&str>| {
+        let mut value = json!({"name": name});
+        if let Some(parent) = parent {
+            value["parentDomain"] = json!(format!("urn:li:domain:{parent}"));
+        }
+        value
+    };
+    app.run(
+        "domains",
+        &[
+            ("urn:li:domain:a", "domainProperties", domain("a", None)),
+            (
+                "urn:li:domain:b",
+                "domainProperties",
+                domain("b", Some("a")),
+            ),
+            (
+                "urn:li:domain:c",
+                "domainProperties",
+                domain("c", Some("b")),
+            ),
+        ],
+    )
+    .await;
+    let done = app.roll_back("domains", true).await;
+    assert_eq!(done["entitiesAffected"], 3, "{done}");
+    for id in ["a", "b", "c"] {
+        let urn = format!("urn:li:domain:{id}");
+        assert_eq!(app.aspect(&urn, "domainKey").await, None, "{urn}");
+    }
+}
+
+#[tokio::test]
+async fn points_of_time_series_go_with_their_run() {
+    let app = App::with_dataset().await;
+    let profile = |time: i64| json!({"timestampMillis": time, "rowCount": time});
+    app.run("one", &[(DATASET, "datasetProfile", profile(1))])
+        .await;
+    app.run("two", &[(DATASET, "datasetProfile", profile(2))])
+        .await;
+    let done = app.roll_back("one", true).await;
+    assert_eq!(done["timeseriesRows"], 1, "{done}");
+    let ask = json!({"urn": DATASET, "entity": "dataset", "aspect": "datasetProfile"});
+    let (_, left) = app
+        .post("/aspects?action=getTimeseriesAspectValues", &ask)
+        .await;
+    assert_eq!(
+        left["value"]["values"].as_array().unwrap().len(),
+        1,
+        "{left}"
+    );
+}
+
+#[tokio::test]
+async fn a_run_of_thousands_is_taken_back_whole() {
+    let app = App::empty().await;
+    let urns: Vec<String> = (0..700)
+        .map(|number| format!("urn:li:dataset:(urn:li:dataPlatform:hive,t{number},PROD)"))
+        .collect();
+    let aspects: Vec<(&str, &str, Value)> = urns
+        .iter()
+        .map(|urn| (urn.as_str(), "datasetProperties", text("x")))
+        .collect();
+    app.run("large", &aspects).await;
+    let done = app.roll_back("large", true).await;
+    assert_eq!(done["entitiesAffected"], 700);
+    assert!(
+        done["aspectsReverted"].as_i64().unwrap() > 2000,
+        "{}",
+        done["aspectsReverted"]
+    );
+    assert_eq!(done["aspectRowSummaries"].as_array().unwrap().len(), 100);
+    let listed = json!({"entity": "dataset", "start": 0, "count": 10});
+    let (_, left) = app.post("/entities?action=listUrns", &listed).await;
+    assert_eq!(left["value"]["total"], 0, "{left}");
+}
+
+#[tokio::test]
+async fn a_bad_question_about_runs_gets_a_sentence() {
+    let app = App::empty().await;
+    for (path, body, expected) in [
+        (
+            "/runs?action=forget",
+            json!({}),
+            "list, describe and rollback",
+        ),
+        ("/runs", json!({}), "list, describe and rollback"),
+        ("/runs?action=describe", json!({}), "runId"),
+        ("/runs?action=list", json!({"pageOffset": -1}), "pageOffset"),
+        (
+            "/runs?action=rollback",
+            json!({"runId": "no-run-id-provided"}),
+            "runId",
+        ),
+        ("/runs?action=rollback", json!({"runId": ""}), "runId"),
+    ] {
+        let (status, reply) = app.post(path, &body).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{path} {reply}");
+        let message = reply["message"].as_str().unwrap();
+        assert!(message.contains(expected), "{path}: {message}");
+    }
+    let (status, unknown) = app
+        .post("/runs/?action=rollback", &json!({"runId": "never"}))
+        .await;
+    assert_eq!(status, StatusCode::OK);
+    assert_eq!(counts(&unknown["value"]), [0, 0, 0, 0]);
+}

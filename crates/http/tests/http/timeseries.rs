@@ -1,0 +1,211 @@
+//! Time series: aspects whose values are events in time.
+
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+
+use crate::support::{App, DATASET};
+
+const READ: &str = "/aspects?action=getTimeseriesAspectValues";
+
+impl App {
+    /// Three points of an operation on the dataset, at 1000, 2000 and 3000.
+    async fn with_operations() -> Self {
+        let app = Self::with_dataset().await;
+        for (time, kind, rows) in [
+            (1000, "INSERT", 30),
+            (3000, "DELETE", 20),
+            (2000, "INSERT", 10),
+        ] {
+            let point = json!({
+                "timestampMillis": time,
+                "operationType": kind,
+                "lastUpdatedTimestamp": time,
+                "numAffectedRows": rows,
+                "affectedDatasets": [DATASET],
+            });
+            app.ingest(DATASET, "operation", &point).await;
+        }
+        app
+    }
+
+    /// The times of the points that are read.
+    async fn times(&self, more: &Value) -> Vec<i64> {
+        let mut body = json!({"urn": DATASET, "entity": "dataset", "aspect": "operation"});
+        for (name, value) in more.as_object().unwrap() {
+            body[name] = value.clone();
+        }
+        let (status, reply) = self.post(READ, &body).await;
+        assert_eq!(status, StatusCode::OK, "{reply}");
+        let values = reply["value"]["values"].as_array().unwrap().clone();
+        let time = |value: &Value| {
+            let text = value["aspect"]["value"].as_str().unwrap();
+            let point: Value = serde_json::from_str(text).unwrap();
+            point["timestampMillis"].as_i64().unwrap()
+        };
+        values.iter().map(time).collect()
+    }
+}
+
+fn filter(field: &str, condition: &str, value: &str) -> Value {
+    json!({"filter": {"or": [{"and": [{"field": field, "condition": condition, "values": [value]}]}]}})
+}
+
+#[tokio::test]
+async fn points_are_read_newest_first_by_range_limit_and_filter() {
+    let app = App::with_operations().await;
+    assert_eq!(app.times(&json!({})).await, [3000, 2000, 1000]);
+    assert_eq!(app.times(&json!({"limit": 1})).await, [3000]);
+    assert_eq!(
+        app.times(&json!({"latestValue": true, "limit": 5})).await,
+        [3000]
+    );
+    let range = json!({"startTimeMillis": 1000, "endTimeMillis": 2000});
+    assert_eq!(app.times(&range).await, [2000, 1000]);
+    let inserts = filter("operationType", "EQUAL", "INSERT");
+    assert_eq!(app.times(&inserts).await, [2000, 1000]);
+    assert_eq!(
+        app.times(&filter("numAffectedRows", "GREATER_THAN", "15"))
+            .await,
+        [3000, 1000]
+    );
+    assert_eq!(
+        app.times(&filter("affectedDatasets", "EQUAL", DATASET))
+            .await
+            .len(),
+        3
+    );
+    assert_eq!(app.times(&filter("urn", "EQUAL", DATASET)).await.len(), 3);
+    assert_eq!(
+        app.times(&filter("operationType", "EQUAL", "UPDATE")).await,
+        [0_i64; 0]
+    );
+    let ascending = json!({"sort": {"field": "timestampMillis", "order": "ASCENDING"}});
+    assert_eq!(app.times(&ascending).await, [1000, 2000, 3000]);
+    let by_rows = json!({"sort": {"field": "numAffectedRows", "order": "ASCENDING"}, "limit": 2});
+    assert_eq!(app.times(&by_rows).await, [2000, 3000]);
+}
+
+#[tokio::test]
+async fn the_reply_says_what_it_is_about() {
+    let app = App::with_operations().await;
+    let body = json!({"urn": DATASET, "entity": "dataset", "aspect": "operation", "limit": 1});
+    let (_, reply) = app
+        .post("/aspects/?action=getTimeseriesAspectValues", &body)
+        .await;
+    let value = &reply["value"];
+    assert_eq!(value["entityName"], "dataset");
+    assert_eq!(value["aspectName"], "operation");
+    assert_eq!(value["limit"], 1);
+    assert_eq!(
+        value["values"][0]["aspect"]["contentType"],
+        "application/json"
+    );
+    assert_eq!(
+        value["values"][0]["systemMetadata"]["runId"],
+        "no-run-id-provided"
+    );
+}
+
+#[tokio::test]
+async fn the_checkpoint_of_stateful_ingestion_is_found_by_its_pipeline() {
+    let app = App::empty().await;
+    let job = "urn:li:dataJob:(urn:li:dataFlow:(datahub,p,prod),state)";
+    for (time, pipeline) in [(1, "p"), (2, "q")] {
+        let checkpoint = json!({
+            "timestampMillis": time,
+            "pipelineName": pipeline,
+            "platformInstanceId": "",
+            "config": "",
+            "state": {"formatVersion": "1.0", "serde": "utf-8", "payload": "e30="},
+            "runId": "r",
+        });
+        app.ingest(job, "datahubIngestionCheckpoint", &checkpoint)
+            .await;
+    }
+    let mut body = filter("pipelineName", "EQUAL", "p");
+    body["urn"] = json!(job);
+    body["entity"] = json!("dataJob");
+    body["aspect"] = json!("datahubIngestionCheckpoint");
+    body["limit"] = json!(1);
+    let (_, reply) = app.post(READ, &body).await;
+    let text = reply["value"]["values"][0]["aspect"]["value"]
+        .as_str()
+        .unwrap();
+    let checkpoint: Value = serde_json::from_str(text).unwrap();
+    assert_eq!(checkpoint["timestampMillis"], 1);
+    let (_, config) = app.get("/config").await;
+    assert_eq!(config["statefulIngestionCapable"], true);
+    assert_eq!(config["supportsImpactAnalysis"], true);
+}
+
+#[tokio::test]
+async fn points_are_deleted_by_range_and_with_their_entity() {
+    let app = App::with_operations().await;
+    let range = json!({"urn": DATASET, "aspectName": "operation", "startTimeMillis": 2000, "endTimeMillis": 2500});
+    let (status, reply) = app.post("/entities?action=delete", &range).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    assert_eq!(
+        (&reply["value"]["rows"], &reply["value"]["timeseriesRows"]),
+        (&json!(0), &json!(1))
+    );
+    assert_eq!(app.times(&json!({})).await, [3000, 1000]);
+    let (_, reply) = app
+        .post("/entities?action=delete", &json!({"urn": DATASET}))
+        .await;
+    assert_eq!(reply["value"]["timeseriesRows"], 2, "{reply}");
+    assert_eq!(app.times(&json!({})).await, [0_i64; 0]);
+}
+
+#[tokio::test]
+async fn a_bad_question_about_points_gets_a_sentence() {
+    let app = App::with_operations().await;
+    for (path, body, expected) in [
+        (READ, json!({"urn": DATASET}), "aspect"),
+        (READ, json!({"urn": "x", "aspect": "operation"}), "URN"),
+        (
+            READ,
+            json!({"urn": DATASET, "aspect": "nothing"}),
+            "no aspect called",
+        ),
+        (
+            READ,
+            json!({"urn": DATASET, "aspect": "status"}),
+            "no time series",
+        ),
+        (
+            READ,
+            json!({"urn": DATASET, "aspect": "assertionRunEvent"}),
+            "Unknown aspect",
+        ),
+        (
+            READ,
+            json!({"urn": DATASET, "aspect": "operation", "entity": "chart"}),
+            "does not fit",
+        ),
+        (
+            READ,
+            json!({"urn": DATASET, "aspect": "operation", "limit": -1}),
+            "limit",
+        ),
+        (
+            READ,
+            json!({"urn": DATASET, "aspect": "operation", "limit": 1_000_000}),
+            "10000",
+        ),
+        (
+            "/entities?action=delete",
+            json!({"urn": DATASET, "startTimeMillis": 1}),
+            "aspectName",
+        ),
+        (
+            "/entities?action=delete",
+            json!({"urn": DATASET, "aspectName": "status", "endTimeMillis": 1}),
+            "no time series",
+        ),
+    ] {
+        let (status, reply) = app.post(path, &body).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{body} {reply}");
+        let message = reply["message"].as_str().unwrap();
+        assert!(message.contains(expected), "{body}: {message}");
+    }
+}

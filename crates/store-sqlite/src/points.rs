@@ -1,0 +1,91 @@
+//! The statements about points of time series.
+
+use docent_store::{AspectKey, PointRange, TimeseriesRow};
+use rusqlite::types::Value;
+use rusqlite::{Connection, params_from_iter};
+
+use crate::error::EngineError;
+use crate::read::{as_limit, text_at};
+
+const TABLE: &str = "timeseries";
+
+/// The condition of the points in a range, and what it is about.
+fn condition(key: &AspectKey, range: &PointRange) -> (String, Vec<Value>) {
+    let mut sql = "urn=? AND aspect=?".to_owned();
+    let mut bound = vec![
+        Value::from(key.urn.to_string()),
+        Value::from(key.aspect.as_str().to_owned()),
+    ];
+    let times = [
+        (" AND time_ms>=?", range.from_ms),
+        (" AND time_ms<=?", range.through_ms),
+    ];
+    for (text, time) in times {
+        if let Some(time) = time {
+            sql.push_str(text);
+            bound.push(Value::from(time));
+        }
+    }
+    if let Some(run) = &range.run {
+        sql.push_str(
+            " AND json_valid(systemmetadata) AND json_extract(systemmetadata,'$.runId')=?",
+        );
+        bound.push(Value::from(run.clone()));
+    }
+    (sql, bound)
+}
+
+pub(crate) fn list(
+    connection: &Connection,
+    key: &AspectKey,
+    range: &PointRange,
+    newest_first: bool,
+    start: usize,
+    limit: usize,
+) -> Result<Vec<TimeseriesRow>, EngineError> {
+    let (condition, mut bound) = condition(key, range);
+    let order = if newest_first { "DESC" } else { "ASC" };
+    let mut statement = connection.prepare_cached(&format!(
+        "SELECT time_ms,id,metadata,systemmetadata FROM timeseries WHERE {condition} \
+         ORDER BY time_ms {order}, id {order} LIMIT ? OFFSET ?"
+    ))?;
+    bound.extend([as_limit(limit), as_limit(start)].map(Value::from));
+    let urn = key.urn.as_str();
+    let mut rows = statement.query(params_from_iter(bound))?;
+    let mut points = Vec::new();
+    while let Some(row) = rows.next()? {
+        points.push(TimeseriesRow {
+            time_ms: row.get(0)?,
+            id: text_at(row, 1, TABLE, "id", urn)?.to_owned(),
+            metadata: text_at(row, 2, TABLE, "metadata", urn)?.to_owned(),
+            system_metadata: row.get(3)?,
+        });
+    }
+    Ok(points)
+}
+
+pub(crate) fn count(
+    connection: &Connection,
+    key: &AspectKey,
+    range: &PointRange,
+) -> Result<u64, EngineError> {
+    let (condition, bound) = condition(key, range);
+    let count: i64 = connection
+        .prepare_cached(&format!(
+            "SELECT count(*) FROM timeseries WHERE {condition}"
+        ))?
+        .query_row(params_from_iter(bound), |row| row.get(0))?;
+    Ok(count as u64)
+}
+
+pub(crate) fn delete(
+    connection: &Connection,
+    key: &AspectKey,
+    range: &PointRange,
+) -> Result<(), EngineError> {
+    let (condition, bound) = condition(key, range);
+    connection
+        .prepare_cached(&format!("DELETE FROM timeseries WHERE {condition}"))?
+        .execute(params_from_iter(bound))?;
+    Ok(())
+}

@@ -1,0 +1,182 @@
+//! The statements that find what ingestion runs wrote.
+//!
+//! They use the indexes of migration 2, whose conditions they must repeat word for word: SQLite takes such an index
+//! only where it can see that no row is missing from it.
+
+use docent_store::{AspectKey, Run, RunAspect};
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use crate::error::EngineError;
+use crate::read::{ASPECTS, as_limit, aspect_name, text_at, urn_at};
+
+const RUN: &str = "json_extract(systemmetadata,'$.runId')";
+const TIME: &str = "json_extract(systemmetadata,'$.lastObserved')";
+const OF_RUNS: &str = "json_valid(systemmetadata) \
+     AND json_extract(systemmetadata,'$.runId')<>'no-run-id-provided'";
+/// An entity says by its status whether it is removed.
+const IS_THERE: &str = " AND NOT EXISTS (SELECT 1 FROM metadata_aspect_v2 AS s \
+     WHERE s.urn=a.urn AND s.aspect='status' AND s.version=0 AND json_valid(s.metadata) \
+     AND json_extract(s.metadata,'$.removed'))";
+
+/// The rows of one run, which is the first parameter.
+fn of_run(include_removed: bool) -> String {
+    let there = if include_removed { "" } else { IS_THERE };
+    format!("FROM metadata_aspect_v2 AS a WHERE version=0 AND {OF_RUNS} AND {RUN}=?1{there}")
+}
+
+/// The runs, the one that was active last first.
+pub(crate) fn list(
+    connection: &Connection,
+    include_removed: bool,
+    start: usize,
+    limit: usize,
+) -> Result<Vec<Run>, EngineError> {
+    let rows = of_run(include_removed);
+    let mut any = connection.prepare_cached(&format!("SELECT 1 {rows} LIMIT 1"))?;
+    let mut count = connection.prepare_cached(&format!("SELECT count(*) {rows}"))?;
+    let mut before = start;
+    let mut runs = Vec::new();
+    for (id, time_ms) in by_time(connection)? {
+        if runs.len() >= limit {
+            break;
+        }
+        if !include_removed && !any.exists([&id])? {
+            continue;
+        }
+        if before > 0 {
+            before -= 1;
+            continue;
+        }
+        let rows: i64 = count.query_row([&id], |row| row.get(0))?;
+        runs.push(Run {
+            id,
+            rows: rows as u64,
+            time_ms,
+        });
+    }
+    Ok(runs)
+}
+
+/// All runs with their last times. Steps from run to run in the index instead of reading all of it.
+fn by_time(connection: &Connection) -> Result<Vec<(String, i64)>, EngineError> {
+    let mut next = connection.prepare_cached(&format!(
+        "SELECT {RUN} FROM metadata_aspect_v2 WHERE version=0 AND {OF_RUNS} AND {RUN}>?1 \
+         ORDER BY {RUN} LIMIT 1"
+    ))?;
+    let mut last_time = connection.prepare_cached(&format!(
+        "SELECT {TIME} FROM metadata_aspect_v2 WHERE version=0 AND {OF_RUNS} AND {RUN}=?1 \
+         ORDER BY {TIME} DESC LIMIT 1"
+    ))?;
+    let mut runs: Vec<(String, i64)> = Vec::new();
+    let mut before = String::new();
+    while let Some(id) = next
+        .query_row([&before], |row| row.get::<_, String>(0))
+        .optional()?
+    {
+        let time: Option<i64> = last_time.query_row([&id], |row| row.get(0))?;
+        before.clone_from(&id);
+        runs.push((id, time.unwrap_or_default()));
+    }
+    runs.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
+    Ok(runs)
+}
+
+/// The aspects of a run, in the order in which it observed them.
+pub(crate) fn aspects(
+    connection: &Connection,
+    run: &str,
+    include_removed: bool,
+    start: usize,
+    limit: usize,
+) -> Result<Vec<RunAspect>, EngineError> {
+    let mut statement = connection.prepare_cached(&format!(
+        "SELECT urn,aspect,{TIME},systemmetadata {} ORDER BY {TIME},rowid LIMIT ?2 OFFSET ?3",
+        of_run(include_removed)
+    ))?;
+    let mut rows = statement.query(params![run, as_limit(limit), as_limit(start)])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let urn = urn_at(row, 0, ASPECTS, "urn")?;
+        if let Some(aspect) = aspect_name(row, 1, ASPECTS, urn.as_str())? {
+            found.push(RunAspect {
+                time_ms: row.get::<_, Option<i64>>(2)?.unwrap_or_default(),
+                system_metadata: text_at(row, 3, ASPECTS, "systemmetadata", urn.as_str())?
+                    .to_owned(),
+                key: AspectKey { urn, aspect },
+            });
+        }
+    }
+    Ok(found)
+}
+
+/// The time series with points of a run.
+pub(crate) fn timeseries(
+    connection: &Connection,
+    run: &str,
+    limit: usize,
+) -> Result<Vec<(AspectKey, u64)>, EngineError> {
+    let mut statement = connection.prepare_cached(&format!(
+        "SELECT urn,aspect,count(*) FROM timeseries WHERE {OF_RUNS} AND {RUN}=?1 \
+         GROUP BY urn,aspect LIMIT ?2"
+    ))?;
+    let mut rows = statement.query(params![run, as_limit(limit)])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let urn = urn_at(row, 0, "timeseries", "urn")?;
+        if let Some(aspect) = aspect_name(row, 1, "timeseries", urn.as_str())? {
+            found.push((AspectKey { urn, aspect }, row.get::<_, i64>(2)? as u64));
+        }
+    }
+    Ok(found)
+}
+
+/// Makes the indexes anew from the rows.
+pub(crate) fn rebuild(connection: &Connection) -> Result<(), EngineError> {
+    Ok(connection.execute_batch("REINDEX aspect_by_run; REINDEX timeseries_by_run;")?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::migrations::migrate;
+
+    /// A condition that is not word for word that of the index would read the whole table, and nobody would notice.
+    #[test]
+    fn what_runs_wrote_is_found_by_index() {
+        let connection = Connection::open_in_memory().unwrap();
+        migrate(&connection, Path::new("some.db")).unwrap();
+        for (sql, index) in [
+            (format!("SELECT count(*) {}", of_run(true)), "aspect_by_run"),
+            (
+                format!("SELECT count(*) {}", of_run(false)),
+                "aspect_by_run",
+            ),
+            (
+                format!("SELECT urn {} ORDER BY {TIME},rowid", of_run(true)),
+                "aspect_by_run",
+            ),
+            (
+                format!("SELECT urn FROM timeseries WHERE {OF_RUNS} AND {RUN}=?1"),
+                "timeseries_by_run",
+            ),
+        ] {
+            let plan: Vec<String> = connection
+                .prepare(&format!("EXPLAIN QUERY PLAN {sql}"))
+                .unwrap()
+                .query_map(["r"], |row| row.get(3))
+                .unwrap()
+                .collect::<Result<_, _>>()
+                .unwrap();
+            assert!(
+                plan[0].contains(&format!("USING INDEX {index}")),
+                "{sql}: {plan:?}"
+            );
+            assert!(
+                plan.iter().all(|step| !step.contains("TEMP B-TREE")),
+                "{sql}: {plan:?}"
+            );
+        }
+    }
+}
