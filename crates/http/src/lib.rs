@@ -6,8 +6,10 @@
 //! - [`graphql`]: `POST /api/graphql`
 //! - [`restli`]: the REST calls of DataHub's ingestion clients
 //! - [`openapi`]: the calls of its OpenAPI
-//! - [`status`]: health and configuration, the only routes that need no token
+//! - [`status`]: health and configuration, which need no token
+//! - [`sign_in`]: from a password to a session, which needs none either
 //! - [`auth`]: from a request to the caller
+//! - [`origin`]: whether another site made the request
 //! - [`server`]: connections, limits, shutdown
 //!
 //! To add a route: a handler in the module of its noun, and a line in [`router`]. A handler that takes
@@ -19,9 +21,11 @@ mod error;
 mod filter;
 mod graphql;
 mod openapi;
+mod origin;
 mod query;
 mod restli;
 pub mod server;
+mod sign_in;
 mod status;
 
 use std::sync::Arc;
@@ -70,8 +74,17 @@ impl AppState {
     }
 }
 
-/// All routes. Clients write some of them with a slash at the end: both spellings are served.
+/// All routes, and once more below the path under which DataHub's web server passes them on.
 pub fn router(state: AppState) -> Router {
+    routes()
+        .nest("/api/gms", routes())
+        .fallback(error::no_such_route)
+        .method_not_allowed_fallback(error::method_not_allowed)
+        .with_state(state)
+}
+
+/// Clients write some of them with a slash at the end: both spellings are served.
+fn routes() -> Router<AppState> {
     let graphql = || post(graphql::execute).fallback(graphql::only_post);
     let aspects = || post(restli::proposals::ingest);
     let entities = || post(restli::entities::act);
@@ -96,7 +109,9 @@ pub fn router(state: AppState) -> Router {
         .route("/health/live", get(status::live))
         .route("/health/ready", get(status::health))
         .route("/health/detailed", get(status::detailed))
-        .fallback(error::no_such_route)
-        .method_not_allowed_fallback(error::method_not_allowed)
-        .with_state(state)
+        .route("/logIn", post(sign_in::log_in))
+        .route(
+            "/logOut",
+            post(sign_in::log_out).get(sign_in::log_out_by_link),
+        )
 }
