@@ -1,12 +1,11 @@
 //! Connections: accepting them, bounding them, and letting them finish at the end.
 
+use std::convert::Infallible;
 use std::future::Future;
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
-
-use std::convert::Infallible;
-use std::net::IpAddr;
 
 use axum::Router;
 use axum::extract::FromRequestParts;
