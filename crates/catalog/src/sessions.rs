@@ -83,13 +83,21 @@ impl Catalog {
             user => {
                 // A name that nobody has may be a password typed into the wrong field.
                 let known = user.filter(|_| credentials.is_some());
-                tracing::info!(user = ?known.as_ref().map(Urn::as_str), ?address, "a sign-in was refused");
+                tracing::info!(
+                    user = known.as_ref().map(Urn::as_str),
+                    address = address.map(tracing::field::display),
+                    "a sign-in was refused"
+                );
                 return Ok(SignIn::Refused);
             }
         };
         let secret = self.begin_session(&user).await?;
         throttle.give_back(&attempt);
-        tracing::info!(user = user.as_str(), ?address, "{user} has signed in");
+        tracing::info!(
+            user = user.as_str(),
+            address = address.map(tracing::field::display),
+            "{user} has signed in"
+        );
         Ok(SignIn::Welcome { user, secret })
     }
 
