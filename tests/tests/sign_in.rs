@@ -1,12 +1,13 @@
 //! People: the first start, `docent user …` beside a running server and without one, the second listener.
 
 use std::fs;
-use std::io;
 use std::net::TcpListener;
 use std::path::Path;
 
 use anyhow::{Context as _, ensure};
-use docent_e2e::{Finished, Options, Reply, Server, docent_command, temporary_directory};
+use docent_e2e::{
+    Finished, Options, Reply, Server, docent_command, files_below, temporary_directory,
+};
 use reqwest::Method;
 use reqwest::blocking::Client;
 use serde_json::json;
@@ -49,31 +50,18 @@ fn status_with(server: &Server, cookie: &str) -> anyhow::Result<u16> {
 }
 
 /// The password that the server shows on its first start.
-fn shown_password(server: &Server) -> Option<String> {
-    let printed = server.printed();
-    let mut lines = printed.lines();
-    let password = lines.find_map(|line| line.strip_prefix("password: "))?;
-    Some(password.to_owned())
-}
-
-/// Waits until everything that a start prints is there: the log line comes last.
-fn started(server: &Server) -> anyhow::Result<()> {
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
-    while !server.printed().contains("serving sqlite:docent.db") {
-        ensure!(std::time::Instant::now() < deadline, "{}", server.printed());
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
-    Ok(())
+fn shown_password(server: &Server) -> anyhow::Result<String> {
+    let line = server.printed_line("password: ")?;
+    Ok(line.trim_start_matches("password: ").to_owned())
 }
 
 #[test]
 fn the_first_start_shows_a_password_for_datahub_once() -> anyhow::Result<()> {
     let options = Options::default().argument("--log-format").argument("json");
     let mut server = Server::start(options.argument("--log").argument("trace"))?;
-    started(&server)?;
+    let password = shown_password(&server)?;
     let printed = server.printed();
     ensure!(printed.contains("user: datahub\n"), "{printed}");
-    let password = shown_password(&server).context("no password is shown")?;
     ensure!(
         printed.matches(&password).count() == 1,
         "shown more than once:\n{printed}"
@@ -83,10 +71,10 @@ fn the_first_start_shows_a_password_for_datahub_once() -> anyhow::Result<()> {
     let log = server.printed();
     ensure!(log.matches(&password).count() == 1, "logged:\n{log}");
     server.restart()?;
-    started(&server)?;
+    ensure!(log_in(&server, "datahub", &password)?.status == 200);
+    ensure!(server.stop()?.success());
     let printed = server.printed();
     ensure!(!printed.contains("password"), "{printed}");
-    ensure!(log_in(&server, "datahub", &password)?.status == 200);
     Ok(())
 }
 
@@ -98,13 +86,12 @@ fn with_a_password_file_the_first_start_shows_nothing_and_later_ones_change_noth
     fs::write(&file, format!("{PASSWORD}\n"))?;
     let mut server =
         Server::start(Options::default().variable("DOCENT_ADMIN_PASSWORD_FILE", file.as_os_str()))?;
-    started(&server)?;
+    ensure!(log_in(&server, "datahub", PASSWORD)?.status == 200);
     let printed = server.printed();
     ensure!(
         !printed.contains("password: ") && !printed.contains(PASSWORD),
         "{printed}"
     );
-    ensure!(log_in(&server, "datahub", PASSWORD)?.status == 200);
     fs::write(&file, "another password")?;
     server.restart()?;
     ensure!(log_in(&server, "datahub", PASSWORD)?.status == 200);
@@ -140,8 +127,9 @@ fn a_password_file_that_holds_none_is_refused_and_leaves_no_store() -> anyhow::R
 #[test]
 fn without_authentication_nobody_gets_a_password() -> anyhow::Result<()> {
     let server = Server::start(Options::default().without_authentication())?;
-    started(&server)?;
-    ensure!(shown_password(&server).is_none(), "{}", server.printed());
+    ensure!(log_in(&server, "datahub", "datahub")?.status == 401);
+    let printed = server.printed();
+    ensure!(!printed.contains("password"), "{printed}");
     let list = user(server.directory(), &["list"], "")?.succeeded()?;
     ensure!(list.contains("docent user add"), "{list}");
     Ok(())
@@ -255,15 +243,10 @@ fn wrong_arguments_are_refused_with_a_sentence() -> anyhow::Result<()> {
 fn the_second_listener_serves_the_same_and_stops_with_the_first() -> anyhow::Result<()> {
     let options = Options::default().argument("--ui-listen");
     let mut server = Server::start(options.argument("127.0.0.1:0"))?;
-    started(&server)?;
-    let printed = server.printed();
-    let second = printed
-        .lines()
-        .find_map(|line| line.strip_prefix("and on "))
-        .context("the second address is not printed")?
-        .to_owned();
+    let second = server.printed_line("and on ")?;
+    let second = second.trim_start_matches("and on ").to_owned();
     ensure!(second != server.address());
-    let password = shown_password(&server).context("no password is shown")?;
+    let password = shown_password(&server)?;
     let cookie = session(&second, "datahub", &password)?;
     ensure!(status_with(&server, &cookie)? == 200, "it holds on both");
     let client = Client::builder().no_proxy().build()?;
@@ -294,20 +277,10 @@ fn a_second_address_that_is_in_use_is_refused_and_leaves_no_store() -> anyhow::R
     Ok(())
 }
 
-/// What was read, unless it went away since it was listed: a running server
-/// replaces the files of its search index.
-fn unless_gone<T>(read: io::Result<T>) -> io::Result<Option<T>> {
-    match read {
-        Err(gone) if gone.kind() == io::ErrorKind::NotFound => Ok(None),
-        read => read.map(Some),
-    }
-}
-
 #[test]
 fn neither_password_nor_session_is_in_any_file() -> anyhow::Result<()> {
     let mut server = Server::start(Options::default())?;
-    started(&server)?;
-    let shown = shown_password(&server).context("no password is shown")?;
+    let shown = shown_password(&server)?;
     user(server.directory(), &["add", "ada"], PASSWORD)?.succeeded()?;
     let cookie = session(server.address(), "ada", PASSWORD)?;
     ensure!(log_in(&server, "ada", "a wrong needle")?.status == 401);
@@ -322,18 +295,8 @@ fn neither_password_nor_session_is_in_any_file() -> anyhow::Result<()> {
         &secret[32..],
     ];
     for when in ["running", "stopped"] {
-        let mut paths = vec![server.directory().to_owned()];
         let mut hash_found = false;
-        while let Some(path) = paths.pop() {
-            if path.is_dir() {
-                for entry in unless_gone(fs::read_dir(&path))?.into_iter().flatten() {
-                    paths.push(entry?.path());
-                }
-                continue;
-            }
-            let Some(bytes) = unless_gone(fs::read(&path))? else {
-                continue;
-            };
+        for (path, bytes) in files_below(server.directory())? {
             let has = |needle: &str| {
                 let needle = needle.as_bytes();
                 bytes.windows(needle.len()).any(|window| window == needle)

@@ -19,6 +19,7 @@ mod proposals;
 mod search;
 mod search_doors;
 mod search_rest;
+mod sessions;
 mod sign_in;
 mod stories;
 mod support;

@@ -35,7 +35,7 @@ const OPEN: [&str; 6] = [
     "/health/detailed",
 ];
 
-/// Where people become known; `sign_in.rs` tests both.
+/// Where people become known; `sign_in.rs` and `sessions.rs` test both.
 const SIGN_IN: [&str; 2] = ["/logIn", "/logOut"];
 
 fn anonymous(method: &str, path: &str, authorization: Option<&str>) -> Request<Body> {
