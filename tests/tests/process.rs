@@ -382,7 +382,9 @@ fn the_help_lists_every_command_and_every_flag_with_its_variable() -> anyhow::Re
         Ok(())
     };
     let whole = help(&[])?;
-    for command in ["serve", "token", "rebuild", "check", "backup", "restore"] {
+    for command in [
+        "serve", "token", "user", "rebuild", "check", "backup", "restore",
+    ] {
         let listed = whole
             .lines()
             .any(|line| line.trim_start().starts_with(command));
@@ -391,7 +393,9 @@ fn the_help_lists_every_command_and_every_flag_with_its_variable() -> anyhow::Re
     let serve = help(&["serve"])?;
     let own = [
         "--listen",
+        "--ui-listen",
         "--auth",
+        "--admin-password-file",
         "--demo",
         "--search-index",
         "--log",
@@ -406,6 +410,12 @@ fn the_help_lists_every_command_and_every_flag_with_its_variable() -> anyhow::Re
         ensure!(serve.contains(&format!("DOCENT_{variable}=")), "{serve}");
     }
     expect(&help(&["token", "create"])?, &["--user", "--name", "--ttl"])?;
+    let add = ["--display-name", "--email", "--password-file"];
+    expect(&help(&["user", "add"])?, &add)?;
+    expect(&help(&["user", "passwd"])?, &["--password-file"])?;
+    expect(&help(&["user", "list"])?, &["--all"])?;
+    expect(&help(&["user", "suspend"])?, &[])?;
+    expect(&help(&["user", "resume"])?, &[])?;
     expect(&help(&["restore"])?, &["--replace"])?;
     expect(&help(&["check"])?, &[])
 }

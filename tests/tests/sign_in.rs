@@ -3,10 +3,12 @@
 use std::fs;
 use std::net::TcpListener;
 use std::path::Path;
+use std::process::Command;
 
 use anyhow::{Context as _, ensure};
 use docent_e2e::{
-    Finished, Options, Reply, Server, docent_command, files_below, temporary_directory,
+    Finished, Options, Reply, Server, docent_binary, docent_command, files_below, python,
+    repository_root, temporary_directory,
 };
 use reqwest::Method;
 use reqwest::blocking::Client;
@@ -200,6 +202,33 @@ fn users_are_managed_beside_a_running_server_with_effect_at_once() -> anyhow::Re
 
     let all = user(here, &["list", "--all"], "")?.succeeded()?;
     ensure!(all.contains("ada") && all.contains("datahub"), "{all}");
+    Ok(())
+}
+
+#[test]
+fn on_a_terminal_the_password_is_asked_for_twice_and_not_shown() -> anyhow::Result<()> {
+    let directory = temporary_directory()?;
+    let type_in = |name: &str, answers: &[&str]| -> anyhow::Result<Finished> {
+        let mut command = Command::new(python()?);
+        command
+            .current_dir(directory.path())
+            .arg(repository_root().join("tests/terminal.py"))
+            .arg(json!(answers).to_string())
+            .arg(docent_binary()?)
+            .args(["user", "add", name, "--store", "sqlite:docent.db"]);
+        Finished::run(&mut command)
+    };
+    let shown = type_in("ada", &[PASSWORD, PASSWORD])?.succeeded()?;
+    ensure!(
+        shown == "New password: \r\nOnce more: \r\nada can sign in\r\n",
+        "{shown:?}"
+    );
+    let refused = type_in("grace", &[PASSWORD, "something else"])?;
+    ensure!(refused.code == Some(1), "{refused:?}");
+    ensure!(refused.output.contains("not the same"), "{refused:?}");
+    ensure!(!refused.output.contains("something"), "{refused:?}");
+    let list = user(directory.path(), &["list"], "")?.succeeded()?;
+    ensure!(list.contains("ada") && !list.contains("grace"), "{list}");
     Ok(())
 }
 

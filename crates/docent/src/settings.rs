@@ -229,6 +229,24 @@ mod tests {
     }
 
     #[test]
+    fn the_second_address_is_off_unless_it_is_named() {
+        let (_directory, store) = file("");
+        let settings = Settings::resolve(&store, ServeFlags::default()).unwrap();
+        assert_eq!(settings.ui_listen, None);
+        let (_directory, store) =
+            file("ui-listen = '127.0.0.1:9002'\nadmin-password-file = 'secret'\n");
+        let settings = Settings::resolve(&store, ServeFlags::default()).unwrap();
+        assert_eq!(settings.ui_listen.map(|address| address.port()), Some(9002));
+        assert_eq!(settings.admin_password_file, Some(PathBuf::from("secret")));
+        let flags = ServeFlags {
+            ui_listen: Some("9002".to_owned()),
+            ..ServeFlags::default()
+        };
+        let error = Settings::resolve(&store, flags).unwrap_err().to_string();
+        assert!(error.contains("'9002' is not an address"), "{error}");
+    }
+
+    #[test]
     fn a_key_that_is_not_a_setting_is_an_error_that_names_it() {
         let (_directory, store) = file("lissten = '127.0.0.1:9000'\n");
         let error = Settings::resolve(&store, ServeFlags::default()).unwrap_err();

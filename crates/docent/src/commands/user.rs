@@ -1,5 +1,7 @@
 //! `docent user …`: the people who sign in, with or without a running server.
 
+mod terminal;
+
 use std::io::{IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -164,9 +166,8 @@ impl PasswordFlags {
                 .context("the password cannot be read from standard input")?;
             return Ok(Password::new(text).context("on standard input")?);
         }
-        let ask = |prompt| rpassword::prompt_password(prompt).context("no password was typed");
-        let first = Password::new(ask("New password: ")?)?;
-        if ask("Once more: ")? != first.as_str() {
+        let first = Password::new(terminal::ask("New password: ")?)?;
+        if terminal::ask("Once more: ")? != first.as_str() {
             bail!("the two passwords are not the same");
         }
         Ok(first)
