@@ -173,6 +173,9 @@ impl Catalog {
         let mut proposals = vec![forget, remember];
         proposals.extend(self.session_removals(user).await?);
         self.apply(caller, proposals).await?;
+        // Whoever signed in between the look and the change did so with the old password.
+        let left = self.session_removals(user).await?;
+        self.apply(caller, left).await?;
         Ok(())
     }
 

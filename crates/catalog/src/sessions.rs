@@ -7,7 +7,7 @@
 
 use std::net::IpAddr;
 
-use docent_model::aspects::{AccessTokenInfo, Other};
+use docent_model::aspects::{AccessTokenInfo, AuditStamp, CorpUserCredentials, Other};
 use docent_model::{AspectName, EpochMillis, Registry, Urn};
 use sha2::{Digest, Sha256};
 
@@ -91,7 +91,7 @@ impl Catalog {
                 return Ok(SignIn::Refused);
             }
         };
-        let secret = self.begin_session(&user).await?;
+        let secret = self.begin_session(&user, credentials).await?;
         throttle.give_back(&attempt);
         tracing::info!(
             user = user.as_str(),
@@ -124,7 +124,12 @@ impl Catalog {
         Ok(())
     }
 
-    async fn begin_session(&self, user: &Urn) -> Result<String, Error> {
+    /// Begins a session with the credentials that were checked.
+    async fn begin_session(
+        &self,
+        user: &Urn,
+        checked: Option<CorpUserCredentials>,
+    ) -> Result<String, Error> {
         let secret = format!("{}{}", mark(user), hex(&random::<32>()?));
         let id = session_id(&secret).unwrap_or_default();
         let urn = token_urn(&id)?;
@@ -142,12 +147,20 @@ impl Catalog {
             Ok::<AccessTokenInfo, _>(info.clone())
         });
         let begin = begin.requires_existing(user, format!("the user {user} does not exist"));
+        // The password may have been changed since.
+        let unchanged = move |current: Option<CorpUserCredentials>, _: &AuditStamp| {
+            let current = current.filter(|current| checked.as_ref() == Some(current));
+            current.ok_or_else(|| {
+                Error::Conflict("the password was changed just now: sign in again".to_owned())
+            })
+        };
+        let check = Proposal::edit(user.clone(), AspectName::CORP_USER_CREDENTIALS, unchanged);
         let mut ended = self.surplus_sessions(user).await?;
         ended.extend(self.long_ended(&urn).await?);
         ended.sort_unstable();
         ended.dedup();
         let removals = ended.into_iter().map(removal);
-        let proposals = std::iter::once(begin).chain(removals).collect();
+        let proposals = [check, begin].into_iter().chain(removals).collect();
         self.apply(&Caller::new(user.clone()), proposals).await?;
         Ok(secret)
     }

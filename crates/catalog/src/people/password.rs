@@ -196,8 +196,8 @@ mod tests {
         assert_eq!(real.version, nobodys.version);
         assert_eq!(real.params, nobodys.params);
         let length = |hash: &PasswordHash| {
-            let salt = hash.salt.as_ref().map(|salt| salt.len());
-            (salt, hash.hash.as_ref().map(|hash| hash.len()))
+            let salt = hash.salt.map(|salt| salt.len());
+            (salt, hash.hash.map(|hash| hash.len()))
         };
         assert_eq!(length(&real), length(&nobodys));
     }

@@ -164,7 +164,7 @@ impl PasswordFlags {
         if !std::io::stdin().is_terminal() {
             let text = read_line(std::io::stdin().lock())
                 .context("the password cannot be read from standard input")?;
-            return Ok(Password::new(text).context("on standard input")?);
+            return Password::new(text).context("the password on standard input is not right");
         }
         let first = Password::new(terminal::ask("New password: ")?)?;
         if terminal::ask("Once more: ")? != first.as_str() {
