@@ -16,7 +16,7 @@ run: ## Build and start the demo on http://localhost:8080
 	@scripts/set-up-system compiler
 	cargo build $(LOCKED) --release --package docent
 	@mkdir -p target/demo
-	$(TARGET)/release/docent serve --demo --listen 127.0.0.1:8080 --store sqlite:target/demo/docent.db
+	$(TARGET)/release/docent serve --demo --listen 127.0.0.1:8080 --ui-listen 127.0.0.1:9002 --store sqlite:target/demo/docent.db
 
 .PHONY: build
 build: ## Build the release binary

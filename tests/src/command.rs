@@ -1,8 +1,8 @@
 //! Runs of the binary that end by themselves: what they printed and how they ended.
 
-use std::io::{Read as _, Seek as _};
+use std::io::{Read as _, Seek as _, Write as _};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
@@ -36,11 +36,19 @@ pub struct Finished {
 impl Finished {
     /// Runs a command to its end; one that does not end is killed and is an error.
     pub fn run(command: &mut Command) -> anyhow::Result<Self> {
+        Self::run_with_input(command, "")
+    }
+
+    /// The same, with something to read on standard input.
+    pub fn run_with_input(command: &mut Command, text: &str) -> anyhow::Result<Self> {
+        let mut input = tempfile::tempfile()?;
+        input.write_all(text.as_bytes())?;
+        input.rewind()?;
         // Files, not pipes: a command that prints much never waits for us.
         let mut output = tempfile::tempfile()?;
         let mut complaint = tempfile::tempfile()?;
         let mut child = command
-            .stdin(Stdio::null())
+            .stdin(input)
             .stdout(output.try_clone()?)
             .stderr(complaint.try_clone()?)
             .spawn()

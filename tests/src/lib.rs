@@ -11,6 +11,7 @@
 
 mod command;
 pub mod expectation;
+mod files;
 pub mod load;
 pub mod markdown;
 mod programs;
@@ -19,6 +20,7 @@ mod shell;
 mod temporary;
 
 pub use command::{Finished, docent_command};
+pub use files::files_below;
 pub use programs::{docent_binary, python, repository_root};
 pub use rustix::process::Signal;
 pub use server::{Options, Reply, Server};

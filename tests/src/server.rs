@@ -164,6 +164,21 @@ impl Server {
         self.output.text()
     }
 
+    /// Waits for a line with this beginning among what the server prints.
+    pub fn printed_line(&self, beginning: &str) -> anyhow::Result<String> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let printed = self.printed();
+            if let Some(line) = printed.lines().find(|line| line.starts_with(beginning)) {
+                return Ok(line.to_owned());
+            }
+            if Instant::now() > deadline {
+                bail!("no line begins with {beginning:?}:\n{printed}");
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     /// Prepares another `docent` command in the server's directory.
     pub fn docent<I, A>(&self, arguments: I) -> anyhow::Result<Command>
     where

@@ -58,22 +58,6 @@ fn describe(server: &Server, urn: &str, description: &str) -> anyhow::Result<()>
     Ok(())
 }
 
-/// Waits for a line with this beginning among what the server prints.
-fn printed_line(server: &Server, beginning: &str) -> anyhow::Result<String> {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        let printed = server.printed();
-        if let Some(line) = printed.lines().find(|line| line.starts_with(beginning)) {
-            return Ok(line.to_owned());
-        }
-        ensure!(
-            Instant::now() < deadline,
-            "no line begins with {beginning:?}:\n{printed}"
-        );
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 #[test]
 fn a_server_on_an_existing_store_answers_soon_after_its_start() -> anyhow::Result<()> {
     let mut server = Server::start(Options::default().demo())?;
@@ -336,7 +320,9 @@ fn switches_of_the_server_follow_the_same_order() -> anyhow::Result<()> {
         description(&server, DELETED)?.is_some(),
         "and fills the store"
     );
-    printed_line(&server, "{\"timestamp\"").context("and wants the log as JSON")?;
+    server
+        .printed_line("{\"timestamp\"")
+        .context("and wants the log as JSON")?;
     let server = Server::start(
         from_file()
             .variable("DOCENT_AUTH", "on")
@@ -396,7 +382,9 @@ fn the_help_lists_every_command_and_every_flag_with_its_variable() -> anyhow::Re
         Ok(())
     };
     let whole = help(&[])?;
-    for command in ["serve", "token", "rebuild", "check", "backup", "restore"] {
+    for command in [
+        "serve", "token", "user", "rebuild", "check", "backup", "restore",
+    ] {
         let listed = whole
             .lines()
             .any(|line| line.trim_start().starts_with(command));
@@ -405,7 +393,9 @@ fn the_help_lists_every_command_and_every_flag_with_its_variable() -> anyhow::Re
     let serve = help(&["serve"])?;
     let own = [
         "--listen",
+        "--ui-listen",
         "--auth",
+        "--admin-password-file",
         "--demo",
         "--search-index",
         "--log",
@@ -420,6 +410,12 @@ fn the_help_lists_every_command_and_every_flag_with_its_variable() -> anyhow::Re
         ensure!(serve.contains(&format!("DOCENT_{variable}=")), "{serve}");
     }
     expect(&help(&["token", "create"])?, &["--user", "--name", "--ttl"])?;
+    let add = ["--display-name", "--email", "--password-file"];
+    expect(&help(&["user", "add"])?, &add)?;
+    expect(&help(&["user", "passwd"])?, &["--password-file"])?;
+    expect(&help(&["user", "list"])?, &["--all"])?;
+    expect(&help(&["user", "suspend"])?, &[])?;
+    expect(&help(&["user", "resume"])?, &[])?;
     expect(&help(&["restore"])?, &["--replace"])?;
     expect(&help(&["check"])?, &[])
 }
@@ -441,7 +437,7 @@ fn demo_urns(entity_type: &str) -> anyhow::Result<Vec<String>> {
 #[test]
 fn the_demo_fills_an_empty_store_and_prints_a_token_that_works() -> anyhow::Result<()> {
     let server = Server::start(Options::default().demo())?;
-    let line = printed_line(&server, "token: ")?;
+    let line = server.printed_line("token: ")?;
     let token = line.trim_start_matches("token: ");
     let query = "query($urns: [String!]!) { entities(urns: $urns) { urn
         ... on Dataset { platform { urn } schemaMetadata { fields { fieldPath } }

@@ -1,12 +1,10 @@
 //! `docent token …`, beside a running server and without one.
 
-use std::fs;
-use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
-use docent_e2e::{Finished, Options, Server, docent_command, temporary_directory};
+use docent_e2e::{Finished, Options, Server, docent_command, files_below, temporary_directory};
 use reqwest::Method;
 
 /// A route that needs a token.
@@ -241,15 +239,6 @@ fn wrong_arguments_are_refused_with_a_sentence_and_make_nothing() -> anyhow::Res
     Ok(())
 }
 
-/// What was read, unless it went away since it was listed: a running server
-/// replaces the files of its search index.
-fn unless_gone<T>(read: io::Result<T>) -> io::Result<Option<T>> {
-    match read {
-        Err(gone) if gone.kind() == io::ErrorKind::NotFound => Ok(None),
-        read => read.map(Some),
-    }
-}
-
 #[test]
 fn the_secret_is_in_no_file_of_the_store() -> anyhow::Result<()> {
     let mut server = Server::start(Options::default())?;
@@ -262,17 +251,7 @@ fn the_secret_is_in_no_file_of_the_store() -> anyhow::Result<()> {
         .collect::<anyhow::Result<_>>()?;
     let look = |directory: &Path, when: &str| -> anyhow::Result<()> {
         let mut name_found = false;
-        let mut paths = vec![directory.to_owned()];
-        while let Some(path) = paths.pop() {
-            if path.is_dir() {
-                for entry in unless_gone(fs::read_dir(&path))?.into_iter().flatten() {
-                    paths.push(entry?.path());
-                }
-                continue;
-            }
-            let Some(bytes) = unless_gone(fs::read(&path))? else {
-                continue;
-            };
+        for (path, bytes) in files_below(directory)? {
             let has = |needle: &[u8]| bytes.windows(needle.len()).any(|window| window == needle);
             for needle in [&body.as_bytes()[..64], &raw] {
                 ensure!(!has(needle), "{when}: the secret is in {}", path.display());

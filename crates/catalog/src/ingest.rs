@@ -1,5 +1,7 @@
 //! Aspects that clients write directly.
 
+use docent_model::AspectName;
+
 use crate::{Applied, Caller, Catalog, Error, Proposal};
 
 /// Entities that only our own use cases write: whoever could write a token's entity could make a token up.
@@ -14,6 +16,13 @@ impl Catalog {
     ) -> Result<Applied, Error> {
         for proposal in &proposals {
             let urn = &proposal.urn;
+            if proposal.change.aspect() == Some(AspectName::CORP_USER_CREDENTIALS) {
+                return Err(Error::Forbidden(format!(
+                    "the {} of {urn} cannot be written directly: 'docent user add' and 'docent user passwd' set a \
+                     password",
+                    AspectName::CORP_USER_CREDENTIALS
+                )));
+            }
             if RESERVED.contains(&urn.entity_type()) {
                 return Err(Error::Forbidden(format!(
                     "{urn} cannot be written directly: access tokens are made and revoked by 'docent token', or by \

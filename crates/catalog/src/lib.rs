@@ -3,7 +3,8 @@
 //! Reads go to the store as they are ([`read`]) or follow the flow of data ([`lineage`]), searches go to the index
 //! ([`search`]). Every change, whatever door it came through, becomes a list
 //! of [`Proposal`]s for [`Catalog::apply`], the only function that writes. The other modules turn the input of
-//! one use case into proposals: [`descriptions`], [`datasets`], [`domains`], [`links`], [`names`], [`tokens`].
+//! one use case into proposals: [`descriptions`], [`datasets`], [`domains`], [`links`], [`names`], [`people`],
+//! [`sessions`], [`tokens`].
 //!
 //! Every function takes the [`Caller`]. Today every authenticated caller may do everything.
 //!
@@ -23,11 +24,13 @@ mod ingest;
 pub mod lineage;
 pub mod links;
 pub mod names;
+pub mod people;
 mod proposal;
 pub mod read;
 pub mod references;
 pub mod runs;
 pub mod search;
+pub mod sessions;
 pub mod timeline;
 pub mod timeseries;
 pub mod tokens;
@@ -58,6 +61,9 @@ struct Inner {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     known_tokens: tokens::KnownTokens,
+    known_sessions: tokens::KnownTokens,
+    hashing: people::password::Hashing,
+    throttle: people::throttle::Throttle,
 }
 
 impl Catalog {
@@ -67,6 +73,9 @@ impl Catalog {
                 store,
                 clock,
                 known_tokens: tokens::KnownTokens::default(),
+                known_sessions: tokens::KnownTokens::default(),
+                hashing: people::password::Hashing::default(),
+                throttle: people::throttle::Throttle::default(),
             }),
             search: None,
         }

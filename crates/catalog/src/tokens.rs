@@ -9,12 +9,12 @@ use std::fmt::Write as _;
 
 use docent_model::aspects::{AccessTokenInfo, Other};
 use docent_model::{AspectName, EpochMillis, Registry, Urn};
-use docent_store::{AspectKey, Page, Row};
+use docent_store::{AspectKey, Page};
 use quick_cache::sync::Cache;
-use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::proposal::{Change, Proposal};
+use crate::sessions::is_session;
 use crate::{Caller, Catalog, Error};
 
 const ENTITY: &str = "dataHubAccessToken";
@@ -101,9 +101,19 @@ impl Catalog {
     /// Who the bearer of this secret is; `None` if it is unknown, revoked or expired, or if its user is gone or
     /// suspended.
     pub async fn authenticate(&self, secret: &str) -> Result<Option<Caller>, Error> {
-        let hash: [u8; 32] = Sha256::digest(secret.as_bytes()).into();
+        let hash = hash_of(secret);
+        let known = &self.inner.known_tokens;
+        self.authenticate_by(known, hash, || hex(&hash)).await
+    }
+
+    /// Like [`Catalog::authenticate`], for a secret with this hash that is stored under this id.
+    pub(crate) async fn authenticate_by(
+        &self,
+        KnownTokens(known): &KnownTokens,
+        hash: [u8; 32],
+        id: impl FnOnce() -> String + Send,
+    ) -> Result<Option<Caller>, Error> {
         let stamp = self.store().commit_stamp()?;
-        let known = &self.inner.known_tokens.0;
         let alive = |expires_at: Option<EpochMillis>| {
             expires_at.is_none_or(|expires_at| self.now_ms() < expires_at)
         };
@@ -112,8 +122,7 @@ impl Catalog {
         {
             return Ok(alive(token.expires_at).then(|| Caller::new(token.actor)));
         }
-        let id = hex(&hash);
-        let Some(token) = self.token_by_id(&id).await? else {
+        let Some(token) = self.token_by_id(&id()).await? else {
             known.remove(&hash);
             return Ok(None);
         };
@@ -131,28 +140,6 @@ impl Catalog {
             },
         );
         Ok(alive(info.expires_at).then(|| Caller::new(info.actor_urn)))
-    }
-
-    /// Whether a user exists and is neither soft-deleted nor suspended.
-    async fn is_active(&self, user: &Urn) -> Result<bool, Error> {
-        let spec = Registry::get().check_urn(user)?;
-        let keys = [
-            spec.key_aspect,
-            AspectName::STATUS,
-            AspectName::CORP_USER_STATUS,
-        ]
-        .map(|aspect| AspectKey::new(user, aspect));
-        let rows = self.store().aspects_read(&keys).await?;
-        let [key, status, user_status] = rows.as_slice() else {
-            return Ok(false);
-        };
-        let member = |row: &Row, name: &str| {
-            let value: Value = serde_json::from_str(&row.as_ref()?.metadata).ok()?;
-            value.get(name).cloned()
-        };
-        let removed = member(status, "removed") == Some(Value::Bool(true));
-        let suspended = member(user_status, "status") == Some(Value::from("SUSPENDED"));
-        Ok(key.is_some() && !removed && !suspended)
     }
 
     /// Makes a token for somebody who sits at the server. The user it speaks for is created if it is new.
@@ -196,7 +183,7 @@ impl Catalog {
             ));
         }
         let secret = new_secret()?;
-        let id = hex(&Sha256::digest(secret.as_bytes()));
+        let id = hex(&hash_of(&secret));
         let now_ms = self.now_ms();
         let info = AccessTokenInfo {
             name: new.name,
@@ -249,6 +236,7 @@ impl Catalog {
         let mut tokens: Vec<Token> = urns
             .iter()
             .zip(infos)
+            .filter(|(urn, _)| !is_session(urn.key()))
             .filter_map(|(urn, info)| {
                 let info = info?;
                 let matches = wanted(&info.actor_urn, &filter.actor)
@@ -270,14 +258,13 @@ impl Catalog {
 
     /// The token with this secret, whether it still lives or not.
     pub async fn find_token(&self, _caller: &Caller, secret: &str) -> Result<Option<Token>, Error> {
-        self.token_by_id(&hex(&Sha256::digest(secret.as_bytes())))
-            .await
+        self.token_by_id(&hex(&hash_of(secret))).await
     }
 
     /// Ends a token at once.
     pub async fn revoke_token(&self, caller: &Caller, id: &str) -> Result<(), Error> {
         // What cannot be an id is not the id of any token.
-        let Ok(urn) = token_urn(id) else {
+        let Some(urn) = token_urn(id).ok().filter(|_| !is_session(id)) else {
             return Err(unknown(id));
         };
         let key = AspectKey::new(&urn, AspectName::ACCESS_TOKEN_INFO);
@@ -298,7 +285,8 @@ impl Catalog {
         let mut after = None;
         loop {
             let urns = self.token_urns(after.as_ref(), PAGE).await?;
-            for urn in urns.iter().filter(|urn| urn.key().starts_with(prefix)) {
+            let matching = |urn: &&Urn| urn.key().starts_with(prefix) && !is_session(urn.key());
+            for urn in urns.iter().filter(matching) {
                 if found.replace(urn.clone()).is_some() {
                     return Err(Error::Invalid(format!(
                         "several tokens have ids that begin with {prefix}: give more of it"
@@ -316,7 +304,7 @@ impl Catalog {
 
     /// Tokens that ended long ago. Looks at a page of tokens behind `from`: as ids are random, every token
     /// has its turn sooner or later.
-    async fn long_ended(&self, from: &Urn) -> Result<Vec<Urn>, Error> {
+    pub(crate) async fn long_ended(&self, from: &Urn) -> Result<Vec<Urn>, Error> {
         let mut urns = self.token_urns(Some(from), PAGE).await?;
         if urns.len() < PAGE {
             let first = self.token_urns(None, PAGE - urns.len()).await?;
@@ -334,7 +322,11 @@ impl Catalog {
             .collect())
     }
 
-    async fn token_urns(&self, after: Option<&Urn>, limit: usize) -> Result<Vec<Urn>, Error> {
+    pub(crate) async fn token_urns(
+        &self,
+        after: Option<&Urn>,
+        limit: usize,
+    ) -> Result<Vec<Urn>, Error> {
         Ok(self
             .store()
             .urns_list(ENTITY, AspectName::ACCESS_TOKEN_INFO, after, limit)
@@ -342,7 +334,10 @@ impl Catalog {
     }
 
     /// What is stored about each token; `None` where it is gone or cannot be read.
-    async fn token_infos(&self, urns: &[Urn]) -> Result<Vec<Option<AccessTokenInfo>>, Error> {
+    pub(crate) async fn token_infos(
+        &self,
+        urns: &[Urn],
+    ) -> Result<Vec<Option<AccessTokenInfo>>, Error> {
         let keys: Vec<AspectKey> = urns
             .iter()
             .map(|urn| AspectKey::new(urn, AspectName::ACCESS_TOKEN_INFO))
@@ -370,22 +365,18 @@ fn unknown(id: &str) -> Error {
     Error::NotFound(format!("there is no token with the id {id}"))
 }
 
-fn token_urn(id: &str) -> Result<Urn, Error> {
+pub(crate) fn token_urn(id: &str) -> Result<Urn, Error> {
     Ok(Urn::new(ENTITY, id)?)
 }
 
 /// Prefix, 256 random bits, and a short checksum by which a scanner tells a real token from a look-alike.
 fn new_secret() -> Result<String, Error> {
-    let mut random = [0_u8; 32];
-    getrandom::fill(&mut random).map_err(|error| {
-        Error::Unavailable(format!("the system gives no random numbers: {error}"))
-    })?;
-    let body = hex(&random);
+    let body = hex(&random::<32>()?);
     let checksum = hex(&Sha256::digest(body.as_bytes())[..4]);
     Ok(format!("{PREFIX}{body}{checksum}"))
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes
         .iter()
         .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
@@ -393,4 +384,16 @@ fn hex(bytes: &[u8]) -> String {
             let _ = write!(text, "{byte:02x}");
             text
         })
+}
+
+pub(crate) fn hash_of(secret: &str) -> [u8; 32] {
+    Sha256::digest(secret.as_bytes()).into()
+}
+
+pub(crate) fn random<const BYTES: usize>() -> Result<[u8; BYTES], Error> {
+    let mut random = [0; BYTES];
+    getrandom::fill(&mut random).map_err(|error| {
+        Error::Unavailable(format!("the system gives no random numbers: {error}"))
+    })?;
+    Ok(random)
 }

@@ -3,6 +3,7 @@
 mod maintenance;
 mod serve;
 mod token;
+mod user;
 
 use std::path::PathBuf;
 
@@ -32,6 +33,9 @@ enum Command {
     /// Make, list and revoke access tokens
     #[command(subcommand)]
     Token(token::TokenCommand),
+    /// Manage the people who sign in
+    #[command(subcommand)]
+    User(user::UserCommand),
     /// Recompute everything that is derived from the stored aspects
     Rebuild,
     /// Look for damage in the store
@@ -55,6 +59,7 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
     match cli.command {
         Command::Serve(flags) => serve::serve(&cli.store, flags),
         Command::Token(command) => token::run(&cli.store, command),
+        Command::User(command) => user::run(&cli.store, command),
         Command::Rebuild => maintenance::rebuild(&cli.store),
         Command::Check => maintenance::check(&cli.store),
         Command::Backup { file } => maintenance::backup(&cli.store, &file),
@@ -85,4 +90,30 @@ fn runtime() -> Result<tokio::runtime::Runtime> {
 fn say(line: impl std::fmt::Display) {
     use std::io::Write;
     let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+/// A user by id or by URN.
+fn user_urn(user: &str) -> Result<Urn> {
+    let urn = if user.starts_with("urn:") {
+        Urn::parse(user)?
+    } else {
+        Urn::new("corpuser", user)?
+    };
+    urn.expect_type("corpuser")?;
+    Ok(urn)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_is_named_by_id_or_urn() {
+        assert_eq!(
+            user_urn("ada").unwrap(),
+            user_urn("urn:li:corpuser:ada").unwrap()
+        );
+        assert!(user_urn("urn:li:domain:x").is_err());
+        assert!(user_urn("").is_err());
+    }
 }

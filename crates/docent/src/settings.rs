@@ -28,9 +28,15 @@ pub(crate) struct ServeFlags {
     /// The address to listen on [default: 127.0.0.1:8080]
     #[arg(long, env = "DOCENT_LISTEN", value_name = "ADDR")]
     listen: Option<String>,
-    /// Whether callers must show a token [default: on]
+    /// A second address to listen on; DataHub's clients sign in at port 9002 [default: none]
+    #[arg(long, env = "DOCENT_UI_LISTEN", value_name = "ADDR")]
+    ui_listen: Option<String>,
+    /// Whether callers must show a token or sign in [default: on]
     #[arg(long, env = "DOCENT_AUTH", value_name = "on|off")]
     auth: Option<Switch>,
+    /// The file with the first password of the user datahub [default: a random one is made and printed]
+    #[arg(long, env = "DOCENT_ADMIN_PASSWORD_FILE", value_name = "FILE")]
+    admin_password_file: Option<PathBuf>,
     /// Fill an empty store with a sample catalog, and print a token
     #[arg(long, env = "DOCENT_DEMO", num_args = 0..=1, default_missing_value = "true", value_name = "true|false",
           value_parser = clap::builder::BoolishValueParser::new())]
@@ -66,7 +72,9 @@ pub(crate) enum LogFormat {
 struct File {
     store: Option<String>,
     listen: Option<String>,
+    ui_listen: Option<String>,
     auth: Option<Switch>,
+    admin_password_file: Option<PathBuf>,
     demo: Option<bool>,
     search_index: Option<PathBuf>,
     log: Option<String>,
@@ -78,7 +86,9 @@ struct File {
 pub(crate) struct Settings {
     pub(crate) store: StoreUrl,
     pub(crate) listen: SocketAddr,
+    pub(crate) ui_listen: Option<SocketAddr>,
     pub(crate) auth: Switch,
+    pub(crate) admin_password_file: Option<PathBuf>,
     pub(crate) demo: bool,
     pub(crate) search_index: PathBuf,
     pub(crate) log: String,
@@ -90,13 +100,16 @@ impl Settings {
         let file = File::read(store.config.as_deref())?;
         let listen = serve.listen.or(file.listen);
         let listen = listen.as_deref().unwrap_or(DEFAULT_LISTEN);
+        let ui_listen = serve.ui_listen.or(file.ui_listen);
         let store = StoreUrl::parse(store.store.as_deref().or(file.store.as_deref()))?;
         let search_index = serve.search_index.or(file.search_index);
         Ok(Self {
             search_index: search_index.unwrap_or_else(|| store.search_index()),
             store,
             listen: parse_address(listen)?,
+            ui_listen: ui_listen.as_deref().map(parse_address).transpose()?,
             auth: serve.auth.or(file.auth).unwrap_or(Switch::On),
+            admin_password_file: serve.admin_password_file.or(file.admin_password_file),
             demo: serve.demo.or(file.demo).unwrap_or(false),
             log: serve.log.or(file.log).unwrap_or_else(|| "info".to_owned()),
             log_format: serve
@@ -213,6 +226,24 @@ mod tests {
         let settings = Settings::resolve(&store, flags).unwrap();
         assert_eq!(settings.store.to_string(), "sqlite:b.db");
         assert_eq!(settings.auth, Switch::Off);
+    }
+
+    #[test]
+    fn the_second_address_is_off_unless_it_is_named() {
+        let (_directory, store) = file("");
+        let settings = Settings::resolve(&store, ServeFlags::default()).unwrap();
+        assert_eq!(settings.ui_listen, None);
+        let (_directory, store) =
+            file("ui-listen = '127.0.0.1:9002'\nadmin-password-file = 'secret'\n");
+        let settings = Settings::resolve(&store, ServeFlags::default()).unwrap();
+        assert_eq!(settings.ui_listen.map(|address| address.port()), Some(9002));
+        assert_eq!(settings.admin_password_file, Some(PathBuf::from("secret")));
+        let flags = ServeFlags {
+            ui_listen: Some("9002".to_owned()),
+            ..ServeFlags::default()
+        };
+        let error = Settings::resolve(&store, flags).unwrap_err().to_string();
+        assert!(error.contains("'9002' is not an address"), "{error}");
     }
 
     #[test]

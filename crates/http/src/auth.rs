@@ -8,8 +8,10 @@ use docent_model::Urn;
 
 use crate::AppState;
 use crate::error::Refusal;
+use crate::origin;
+use crate::sign_in::session;
 
-/// Whether callers must show a token.
+/// Whether callers must show who they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuthMode {
     On,
@@ -17,7 +19,8 @@ pub enum AuthMode {
     Off,
 }
 
-/// A handler with this argument is reached only with a valid token.
+/// A handler with this argument is reached only with a valid token, or with a session by a request that no other
+/// site can have made.
 #[derive(Debug)]
 pub struct Authenticated(pub Caller);
 
@@ -30,8 +33,19 @@ impl FromRequestParts<AppState> for Authenticated {
         match state.auth() {
             AuthMode::Off => named_caller(parts).map(Self),
             AuthMode::On => {
-                let secret = bearer(parts).ok_or_else(Refusal::unauthenticated)?;
-                let caller = state.catalog().authenticate(secret).await?;
+                let catalog = state.catalog();
+                // Whoever shows a token means it: a cookie does not help a token that is wrong.
+                let caller = if parts.headers.contains_key(AUTHORIZATION) {
+                    let secret = bearer(parts).ok_or_else(Refusal::unauthenticated)?;
+                    catalog.authenticate(secret).await?
+                } else {
+                    let secret = session(&parts.headers).ok_or_else(Refusal::unauthenticated)?;
+                    let caller = catalog.authenticate_session(secret).await?;
+                    if caller.is_some() {
+                        origin::check(parts)?;
+                    }
+                    caller
+                };
                 caller.map(Self).ok_or_else(Refusal::unauthenticated)
             }
         }

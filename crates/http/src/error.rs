@@ -35,7 +35,7 @@ impl Refusal {
         Self::new(
             StatusCode::UNAUTHORIZED,
             "Unauthorized to perform this action. Send the header 'Authorization: Bearer <token>' with a \
-             token that is valid; 'docent token create' makes one.",
+             token that is valid; 'docent token create' makes one. Or sign in at /logIn.",
         )
     }
 }

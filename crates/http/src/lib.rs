@@ -6,9 +6,11 @@
 //! - [`graphql`]: `POST /api/graphql`
 //! - [`restli`]: the REST calls of DataHub's ingestion clients
 //! - [`openapi`]: the calls of its OpenAPI
-//! - [`status`]: health and configuration, the only routes that need no token
 //! - [`trace`]: the names of writes
+//! - [`status`]: health and configuration, which need no token
+//! - [`sign_in`]: from a password to a session, which needs none either
 //! - [`auth`]: from a request to the caller
+//! - [`origin`]: whether another site made the request
 //! - [`server`]: connections, limits, shutdown
 //!
 //! To add a route: a handler in the module of its noun, and a line in [`router`]. A handler that takes
@@ -20,9 +22,11 @@ mod error;
 mod filter;
 mod graphql;
 mod openapi;
+mod origin;
 mod query;
 mod restli;
 pub mod server;
+mod sign_in;
 mod status;
 mod trace;
 
@@ -72,14 +76,23 @@ impl AppState {
     }
 }
 
-/// All routes. Clients write some of them with a slash at the end: both spellings are served.
+/// All routes, and once more below the path under which DataHub's web server passes them on.
 pub fn router(state: AppState) -> Router {
+    routes(&state)
+        .nest("/api/gms", routes(&state))
+        .fallback(error::no_such_route)
+        .method_not_allowed_fallback(error::method_not_allowed)
+        .with_state(state)
+}
+
+/// Clients write some of them with a slash at the end: both spellings are served.
+fn routes(state: &AppState) -> Router<AppState> {
     let graphql = || post(graphql::execute).fallback(graphql::only_post);
-    let aspects = || trace::traced(&state, post(restli::aspects::act));
-    let entities = || trace::traced(&state, post(restli::entities::act));
+    let aspects = || trace::traced(state, post(restli::aspects::act));
+    let entities = || trace::traced(state, post(restli::entities::act));
     let runs = || post(restli::runs::act);
     let operations = || post(restli::operations::act);
-    let usage = || trace::traced(&state, post(restli::usage::act));
+    let usage = || trace::traced(state, post(restli::usage::act));
     let relationships = || get(restli::relationships::list);
     let related = || get(restli::relationships::list_related);
     Router::new()
@@ -131,7 +144,9 @@ pub fn router(state: AppState) -> Router {
         .route("/health/live", get(status::live))
         .route("/health/ready", get(status::health))
         .route("/health/detailed", get(status::detailed))
-        .fallback(error::no_such_route)
-        .method_not_allowed_fallback(error::method_not_allowed)
-        .with_state(state)
+        .route("/logIn", post(sign_in::log_in))
+        .route(
+            "/logOut",
+            post(sign_in::log_out).get(sign_in::log_out_by_link),
+        )
 }

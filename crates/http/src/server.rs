@@ -1,16 +1,23 @@
 //! Connections: accepting them, bounding them, and letting them finish at the end.
 
+use std::convert::Infallible;
 use std::future::Future;
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::extract::FromRequestParts;
+use axum::http::Request;
+use axum::http::request::Parts;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
+use tower::ServiceExt as _;
 
 /// More connections than this wait in the kernel's queue.
 const MAX_CONNECTIONS: usize = 4096;
@@ -20,6 +27,29 @@ const HEADER_TIMEOUT: Duration = Duration::from_secs(75);
 
 /// How long requests in flight may take when the server is asked to stop.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The address at the other end of the connection that a request came by. Headers that name another are not believed:
+/// anybody can send them.
+#[derive(Debug, Clone, Copy)]
+pub struct Peer(Option<IpAddr>);
+
+impl Peer {
+    pub fn at(address: IpAddr) -> Self {
+        Self(Some(address))
+    }
+
+    pub(crate) fn address(self) -> Option<IpAddr> {
+        self.0
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Peer {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(parts.extensions.get().copied().unwrap_or(Self(None)))
+    }
+}
 
 /// Serves until `stop` resolves, then finishes what is in flight.
 pub async fn serve(
@@ -78,10 +108,15 @@ async fn accept(
 }
 
 async fn serve_connection(stream: TcpStream, router: Router, stopped: &mut watch::Receiver<bool>) {
+    let peer = Peer(stream.peer_addr().ok().map(|address| address.ip()));
+    let service = router.map_request(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(peer);
+        request
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_TIMEOUT)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
     tokio::pin!(connection);
     // What `wait_for` returns holds a lock; it must be gone before the next await.
     let stopping = async { drop(stopped.wait_for(|stopping| *stopping).await) };

@@ -214,3 +214,55 @@ pub struct AccessTokenInfo {
     #[serde(flatten)]
     pub other: Other,
 }
+
+/// What a user's password is checked with; the password itself is never stored.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CorpUserCredentials {
+    pub salt: String,
+    pub hashed_password: String,
+    #[serde(flatten)]
+    pub other: Other,
+}
+
+impl std::fmt::Debug for CorpUserCredentials {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("CorpUserCredentials")
+    }
+}
+
+/// Who a user is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CorpUserInfo {
+    pub active: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub display_name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub email: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system: Option<bool>,
+    #[serde(flatten)]
+    pub other: Other,
+}
+
+/// Whether a user may act: `ACTIVE` or `SUSPENDED`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CorpUserStatus {
+    pub status: String,
+    pub last_modified: AuditStamp,
+    #[serde(flatten)]
+    pub other: Other,
+}
+
+/// Whether an entity was removed without being deleted.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Status {
+    pub removed: bool,
+    #[serde(flatten)]
+    pub other: Other,
+}

@@ -13,6 +13,8 @@ impl AspectName {
     pub const ALIASES: Self = Self("aliases");
     pub const BROWSE_PATHS_V2: Self = Self("browsePathsV2");
     pub const CONTAINER: Self = Self("container");
+    pub const CORP_USER_CREDENTIALS: Self = Self("corpUserCredentials");
+    pub const CORP_USER_INFO: Self = Self("corpUserInfo");
     pub const CORP_USER_STATUS: Self = Self("corpUserStatus");
     pub const DATA_PLATFORM_INFO: Self = Self("dataPlatformInfo");
     pub const DATA_PLATFORM_INSTANCE: Self = Self("dataPlatformInstance");

@@ -1,19 +1,23 @@
 //! `docent serve`.
 
 use std::io::IsTerminal as _;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use docent_catalog::Catalog;
+use docent_catalog::people::{ADMINISTRATOR, Administrator, Password};
 use docent_graphql::Engine;
 use docent_http::{AppState, AuthMode};
 use docent_model::SystemClock;
 use docent_search::Search;
+use futures_util::FutureExt as _;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
-use super::say;
+use super::user::password_from;
+use super::{operator, say};
 use crate::demo;
 use crate::engine::{self, Use};
 use crate::settings::{LogFormat, ServeFlags, Settings, StoreFlags, Switch};
@@ -38,12 +42,14 @@ pub(super) fn serve(store: &StoreFlags, flags: ServeFlags) -> Result<()> {
 async fn run(settings: Settings) -> Result<()> {
     // The handlers stand before anything else: a signal during the start is a wish to stop, too.
     let stop = stop_signal()?;
-    // Before the store, so that a wrong address leaves nothing behind.
-    let listener = TcpListener::bind(settings.listen).await.with_context(|| {
-        let address = settings.listen;
-        format!("cannot listen on {address}; --listen chooses another address")
-    })?;
-    let address = listener.local_addr().context("no local address")?;
+    // Before the store, so that a wrong address or a wrong file leaves nothing behind.
+    let (listener, address) = listen(settings.listen, "--listen").await?;
+    let second = match settings.ui_listen {
+        Some(address) => Some(listen(address, "--ui-listen").await?),
+        None => None,
+    };
+    let given = settings.admin_password_file.as_deref();
+    let given = given.map(password_from).transpose()?;
     let store = engine::open(&settings.store, Use::Server)?;
     let search = Arc::new(Search::in_directory(
         Arc::clone(&store),
@@ -51,6 +57,14 @@ async fn run(settings: Settings) -> Result<()> {
     ));
     let catalog = Catalog::new(store, Arc::new(SystemClock)).with_search(Arc::clone(&search));
     let engine = Engine::docent().context("the built-in GraphQL schema is not right")?;
+    let auth = match settings.auth {
+        Switch::On => AuthMode::On,
+        Switch::Off => AuthMode::Off,
+    };
+    let password = match auth {
+        AuthMode::On => first_password(&catalog, given).await?,
+        AuthMode::Off => None,
+    };
     let token = if settings.demo {
         Some(demo::prepare(&catalog).await?)
     } else {
@@ -58,17 +72,28 @@ async fn run(settings: Settings) -> Result<()> {
     };
     // A large index takes a while to be built; everything else is answered meanwhile.
     let preparing = tokio::spawn(async move { search.build_if_missing().await });
-    let auth = match settings.auth {
-        Switch::On => AuthMode::On,
-        Switch::Off => AuthMode::Off,
-    };
     let router = docent_http::router(AppState::new(catalog, engine, auth));
     let version = env!("CARGO_PKG_VERSION");
     say(format!("Docent {version} is listening on http://{address}"));
+    if let Some((_, address)) = &second {
+        say(format!("and on http://{address}"));
+    }
     if auth == AuthMode::Off {
         tracing::warn!(
             "authentication is off: whoever reaches this address may read and change everything"
         );
+    }
+    if let Some(password) = password {
+        say(format!("user: {ADMINISTRATOR}"));
+        say(format!("password: {}", password.as_str()));
+        say(format!(
+            "The password is shown this once; 'docent user passwd {ADMINISTRATOR}' sets another."
+        ));
+    } else if settings.demo && auth == AuthMode::On {
+        say(format!(
+            "Sign in as {ADMINISTRATOR}; 'docent user passwd {ADMINISTRATOR} --store {}' sets a new password.",
+            settings.store
+        ));
     }
     if let Some(token) = token {
         say(format!("token: {token}"));
@@ -79,10 +104,45 @@ async fn run(settings: Settings) -> Result<()> {
         "serving {} on {address}",
         settings.store
     );
-    docent_http::server::serve(listener, router, stop).await?;
+    let stop = stop.shared();
+    let first = docent_http::server::serve(listener, router.clone(), stop.clone());
+    match second {
+        Some((second, _)) => {
+            let second = docent_http::server::serve(second, router, stop);
+            tokio::try_join!(first, second)?;
+        }
+        None => first.await?,
+    }
     preparing.abort();
     tracing::info!("stopped");
     Ok(())
+}
+
+async fn listen(address: SocketAddr, flag: &str) -> Result<(TcpListener, SocketAddr)> {
+    let listener = TcpListener::bind(address)
+        .await
+        .with_context(|| format!("cannot listen on {address}; {flag} chooses another address"))?;
+    let address = listener.local_addr().context("no local address")?;
+    Ok((listener, address))
+}
+
+/// Lets somebody in on the first start. Returns a password that was made up, for the operator to see.
+async fn first_password(catalog: &Catalog, given: Option<Password>) -> Result<Option<Password>> {
+    let shown = given.is_none();
+    let administrator = catalog
+        .ensure_administrator(&operator()?, given)
+        .await
+        .context("the first user could not be made")?;
+    match administrator {
+        Administrator::Created(password) if shown => Ok(Some(password)),
+        Administrator::Created(_) => Ok(None),
+        Administrator::Exists => {
+            if !shown {
+                tracing::info!("the store has users: the password file was not needed");
+            }
+            Ok(None)
+        }
+    }
 }
 
 /// Resolves at Ctrl-C and at SIGTERM.

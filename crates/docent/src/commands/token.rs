@@ -4,9 +4,9 @@ use anyhow::{Result, bail};
 use clap::Subcommand;
 use comfy_table::{Table, presets};
 use docent_catalog::tokens::{MAX_LISTED, NewToken, TokenFilter};
-use docent_model::{EpochMillis, Urn};
+use docent_model::EpochMillis;
 
-use super::{catalog, operator, runtime, say};
+use super::{catalog, operator, runtime, say, user_urn};
 use crate::engine::Use;
 use crate::settings::StoreFlags;
 
@@ -99,17 +99,6 @@ fn revoke(store: &StoreFlags, id: &str) -> Result<()> {
     Ok(())
 }
 
-/// A user by id or by URN.
-fn user_urn(user: &str) -> Result<Urn> {
-    let urn = if user.starts_with("urn:") {
-        Urn::parse(user)?
-    } else {
-        Urn::new("corpuser", user)?
-    };
-    urn.expect_type("corpuser")?;
-    Ok(urn)
-}
-
 /// `30d`, `12h`, `1w 2d`; `never` gives `None`.
 fn ttl_ms(text: &str) -> Result<Option<EpochMillis>> {
     if text == "never" {
@@ -144,15 +133,5 @@ mod tests {
         for wrong in ["", "soon", "0s", "-1d"] {
             assert!(ttl_ms(wrong).is_err(), "{wrong}");
         }
-    }
-
-    #[test]
-    fn a_user_is_named_by_id_or_urn() {
-        assert_eq!(
-            user_urn("ada").unwrap(),
-            user_urn("urn:li:corpuser:ada").unwrap()
-        );
-        assert!(user_urn("urn:li:domain:x").is_err());
-        assert!(user_urn("").is_err());
     }
 }

@@ -22,6 +22,8 @@ mod runs;
 mod search;
 mod search_doors;
 mod search_rest;
+mod sessions;
+mod sign_in;
 mod stories;
 mod support;
 mod timeline;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::{HeaderMap, Method, Request, StatusCode, header};
+use axum::http::{HeaderMap, Method, Request, Response, StatusCode, header};
 use docent_catalog::tokens::NewToken;
 use docent_catalog::{Caller, Catalog};
 use docent_graphql::Engine;
@@ -207,13 +207,17 @@ impl App {
 
     /// The headers of a reply.
     pub(crate) async fn headers_of(&self, request: Request<Body>) -> HeaderMap {
-        let response = self.router.clone().oneshot(request).await.unwrap();
-        response.headers().clone()
+        self.respond(request).await.headers().clone()
+    }
+
+    /// The whole response, with its headers.
+    pub(crate) async fn respond(&self, request: Request<Body>) -> Response<Body> {
+        self.router.clone().oneshot(request).await.unwrap()
     }
 
     /// Status and body; a body that is not JSON comes as a string.
     pub(crate) async fn send(&self, request: Request<Body>) -> (StatusCode, Value) {
-        let response = self.router.clone().oneshot(request).await.unwrap();
+        let response = self.respond(request).await;
         let status = response.status();
         let bytes = response.into_body().collect().await.unwrap().to_bytes();
         let text = String::from_utf8_lossy(&bytes).into_owned();

@@ -64,6 +64,8 @@ fn the_constants_are_names_of_the_registry() {
         AspectName::ALIASES,
         AspectName::BROWSE_PATHS_V2,
         AspectName::CONTAINER,
+        AspectName::CORP_USER_CREDENTIALS,
+        AspectName::CORP_USER_INFO,
         AspectName::CORP_USER_STATUS,
         AspectName::DATA_PLATFORM_INFO,
         AspectName::DATA_PLATFORM_INSTANCE,

@@ -1,0 +1,354 @@
+//! People who sign in: their passwords, and whether they may act.
+//!
+//! A person is a `corpuser` entity like any other. What their password is checked with is DataHub's own aspect for it,
+//! `corpUserCredentials`: so it is in the backup, goes with the user, and is known as a secret that no door shows
+//! ([`Catalog::is_secret`]) and that nobody writes directly. A new password leaves nothing of the old one behind, not
+//! even in the history of the aspect.
+//!
+//! There are no roles yet: whoever can sign in may do everything.
+//!
+//! [`crate::sessions`] is what signing in gives. This module must not know how a person is asked.
+
+pub(crate) mod password;
+pub(crate) mod throttle;
+
+use docent_model::aspects::{
+    AuditStamp, CorpUserCredentials, CorpUserInfo, CorpUserStatus, Other, Status,
+};
+use docent_model::{AspectName, Registry, Urn};
+use docent_store::{AspectKey, Row};
+use serde::de::DeserializeOwned;
+
+use crate::proposal::{Change, Proposal};
+use crate::{Caller, Catalog, Error};
+use password::is_ours;
+
+pub use password::Password;
+
+/// The user that a store has from its first start on.
+pub const ADMINISTRATOR: &str = "datahub";
+
+const ACTIVE: &str = "ACTIVE";
+const SUSPENDED: &str = "SUSPENDED";
+
+/// How many users are looked at in one go.
+const PAGE: usize = 1000;
+
+/// A person to be let in.
+#[derive(Debug, Clone)]
+pub struct NewUser {
+    pub user: Urn,
+    /// `None` keeps what is known.
+    pub display_name: Option<String>,
+    pub email: Option<String>,
+    pub password: Password,
+}
+
+/// What a list of users shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct User {
+    pub urn: Urn,
+    pub display_name: Option<String>,
+    pub email: Option<String>,
+    /// Whether there is a password to sign in with.
+    pub has_password: bool,
+    pub suspended: bool,
+    /// Soft-deleted.
+    pub removed: bool,
+}
+
+/// Whether somebody can sign in, and since when.
+#[derive(Debug)]
+pub enum Administrator {
+    Exists,
+    /// Made just now, with this password.
+    Created(Password),
+}
+
+impl Catalog {
+    /// Lets a person in who could not sign in before. The user is created if it is new.
+    pub async fn add_user(&self, caller: &Caller, new: NewUser) -> Result<(), Error> {
+        let user = check_user(&new.user)?;
+        for text in [&new.display_name, &new.email].into_iter().flatten() {
+            if text.trim().is_empty() {
+                return Err(Error::invalid(
+                    "a name or an e-mail address must not be empty",
+                ));
+            }
+        }
+        let (display_name, email) = (new.display_name, new.email);
+        let info = move |current: Option<CorpUserInfo>| {
+            let mut info = current.unwrap_or_else(active_user);
+            info.display_name = display_name.clone().or(info.display_name);
+            info.email = email.clone().or(info.email);
+            info
+        };
+        self.store_user(caller, user, &new.password, info).await
+    }
+
+    /// Sees to it that somebody can sign in. If nobody can, the user [`ADMINISTRATOR`] is made, with the given
+    /// password or a random one.
+    pub async fn ensure_administrator(
+        &self,
+        caller: &Caller,
+        given: Option<Password>,
+    ) -> Result<Administrator, Error> {
+        if self.somebody_has_a_password().await? {
+            return Ok(Administrator::Exists);
+        }
+        let user = Urn::new("corpuser", ADMINISTRATOR)?;
+        let password = given.map_or_else(Password::generate, Ok)?;
+        let info = |current: Option<CorpUserInfo>| {
+            current.unwrap_or_else(|| CorpUserInfo {
+                display_name: Some("DataHub".to_owned()),
+                title: Some("DataHub".to_owned()),
+                system: Some(true),
+                ..active_user()
+            })
+        };
+        match self.store_user(caller, &user, &password, info).await {
+            Ok(()) => Ok(Administrator::Created(password)),
+            // Another server on the same store was faster.
+            Err(Error::Conflict(_)) => Ok(Administrator::Exists),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn store_user(
+        &self,
+        caller: &Caller,
+        user: &Urn,
+        password: &Password,
+        info: impl Fn(Option<CorpUserInfo>) -> CorpUserInfo + Send + Sync + 'static,
+    ) -> Result<(), Error> {
+        let credentials = self.inner.hashing.credentials(password).await?;
+        let name = user.key().to_owned();
+        let credentials = move |current: Option<CorpUserCredentials>, _: &AuditStamp| {
+            if current.as_ref().is_some_and(is_ours) {
+                return Err(Error::Conflict(format!(
+                    "the user {name} has a password already: 'docent user passwd {name}' sets another"
+                )));
+            }
+            Ok(credentials.clone())
+        };
+        let status = |current: Option<Status>, _: &AuditStamp| {
+            let other = current.map(|status| status.other).unwrap_or_default();
+            Ok(Status {
+                removed: false,
+                other,
+            })
+        };
+        let mut proposals = vec![
+            Proposal::edit(user.clone(), AspectName::CORP_USER_CREDENTIALS, credentials),
+            Proposal::edit(
+                user.clone(),
+                AspectName::CORP_USER_INFO,
+                move |current, _| Ok(info(current)),
+            ),
+            Proposal::edit(user.clone(), AspectName::STATUS, status),
+            with_status(user, ACTIVE),
+        ];
+        proposals.extend(self.session_removals(user).await?);
+        self.apply(caller, proposals).await?;
+        Ok(())
+    }
+
+    /// Gives a user another password, and ends the sessions that began with the old one.
+    pub async fn set_password(
+        &self,
+        caller: &Caller,
+        user: &Urn,
+        password: &Password,
+    ) -> Result<(), Error> {
+        check_user(user)?;
+        self.check_user_exists(user).await?;
+        let credentials = self.inner.hashing.credentials(password).await?;
+        let aspect = AspectName::CORP_USER_CREDENTIALS;
+        // Deleted first: the old hash must not stay in the history.
+        let forget = Proposal::new(user.clone(), Change::DeleteAspect { aspect })
+            .requires_existing(user, unknown(user));
+        let remember = Proposal::edit(user.clone(), aspect, move |_, _: &AuditStamp| {
+            Ok::<CorpUserCredentials, _>(credentials.clone())
+        });
+        let mut proposals = vec![forget, remember];
+        proposals.extend(self.session_removals(user).await?);
+        self.apply(caller, proposals).await?;
+        // Whoever signed in between the look and the change did so with the old password.
+        let left = self.session_removals(user).await?;
+        self.apply(caller, left).await?;
+        Ok(())
+    }
+
+    /// Stops a user's tokens and sessions at once. The tokens work again after [`Catalog::resume_user`].
+    pub async fn suspend_user(&self, caller: &Caller, user: &Urn) -> Result<(), Error> {
+        check_user(user)?;
+        self.check_user_exists(user).await?;
+        let mut proposals = vec![with_status(user, SUSPENDED)];
+        proposals.extend(self.session_removals(user).await?);
+        self.apply(caller, proposals).await?;
+        Ok(())
+    }
+
+    pub async fn resume_user(&self, caller: &Caller, user: &Urn) -> Result<(), Error> {
+        check_user(user)?;
+        self.check_user_exists(user).await?;
+        self.apply(caller, vec![with_status(user, ACTIVE)]).await?;
+        Ok(())
+    }
+
+    /// Users in the order of their names, those behind `after`: all of them, or those with a password.
+    pub async fn list_users(
+        &self,
+        _caller: &Caller,
+        all: bool,
+        after: Option<&Urn>,
+        limit: usize,
+    ) -> Result<Vec<User>, Error> {
+        const ASPECTS: [AspectName; 4] = [
+            AspectName::CORP_USER_CREDENTIALS,
+            AspectName::CORP_USER_INFO,
+            AspectName::CORP_USER_STATUS,
+            AspectName::STATUS,
+        ];
+        let listed = if all {
+            Registry::get()
+                .entity("corpuser")
+                .map(|entity| entity.key_aspect)
+        } else {
+            Some(AspectName::CORP_USER_CREDENTIALS)
+        };
+        let Some(listed) = listed else {
+            return Ok(Vec::new());
+        };
+        let urns = self
+            .store()
+            .urns_list("corpuser", listed, after, limit)
+            .await?;
+        let keys: Vec<AspectKey> = urns
+            .iter()
+            .flat_map(|urn| ASPECTS.map(|aspect| AspectKey::new(urn, aspect)))
+            .collect();
+        let rows = self.store().aspects_read(&keys).await?;
+        let users = urns.into_iter().zip(rows.chunks(ASPECTS.len()));
+        Ok(users
+            .filter_map(|(urn, rows)| {
+                let [credentials, info, user_status, status] = rows else {
+                    return None;
+                };
+                let info = value::<CorpUserInfo>(info);
+                Some(User {
+                    urn,
+                    display_name: info.as_ref().and_then(|info| info.display_name.clone()),
+                    email: info.and_then(|info| info.email),
+                    has_password: value(credentials).as_ref().is_some_and(is_ours),
+                    suspended: is_suspended(user_status),
+                    removed: is_removed(status),
+                })
+            })
+            .collect())
+    }
+
+    async fn somebody_has_a_password(&self) -> Result<bool, Error> {
+        let aspect = AspectName::CORP_USER_CREDENTIALS;
+        let mut after = None;
+        loop {
+            let urns = self
+                .store()
+                .urns_list("corpuser", aspect, after.as_ref(), PAGE)
+                .await?;
+            let keys: Vec<AspectKey> = urns.iter().map(|urn| AspectKey::new(urn, aspect)).collect();
+            let rows = self.store().aspects_read(&keys).await?;
+            if rows
+                .iter()
+                .any(|row| value(row).as_ref().is_some_and(is_ours))
+            {
+                return Ok(true);
+            }
+            if urns.len() < PAGE {
+                return Ok(false);
+            }
+            after = urns.into_iter().last();
+        }
+    }
+
+    /// Whether a user exists and is neither soft-deleted nor suspended.
+    pub(crate) async fn is_active(&self, user: &Urn) -> Result<bool, Error> {
+        let spec = Registry::get().check_urn(user)?;
+        let keys = [
+            spec.key_aspect,
+            AspectName::STATUS,
+            AspectName::CORP_USER_STATUS,
+        ]
+        .map(|aspect| AspectKey::new(user, aspect));
+        let rows = self.store().aspects_read(&keys).await?;
+        let [key, status, user_status] = rows.as_slice() else {
+            return Ok(false);
+        };
+        Ok(key.is_some() && !is_removed(status) && !is_suspended(user_status))
+    }
+
+    /// What the password of a user is checked with.
+    pub(crate) async fn credentials_of(
+        &self,
+        user: &Urn,
+    ) -> Result<Option<CorpUserCredentials>, Error> {
+        let key = AspectKey::new(user, AspectName::CORP_USER_CREDENTIALS);
+        let rows = self.store().aspects_read(&[key]).await?;
+        Ok(rows.first().and_then(value))
+    }
+
+    async fn check_user_exists(&self, user: &Urn) -> Result<(), Error> {
+        let spec = Registry::get().check_urn(user)?;
+        let key = AspectKey::new(user, spec.key_aspect);
+        if self.store().aspects_read(&[key]).await? == [None] {
+            return Err(Error::NotFound(unknown(user)));
+        }
+        Ok(())
+    }
+}
+
+fn unknown(user: &Urn) -> String {
+    format!("there is no user {}", user.key())
+}
+
+fn check_user(user: &Urn) -> Result<&Urn, Error> {
+    user.expect_type("corpuser")?;
+    Registry::get().check_urn(user)?;
+    Ok(user)
+}
+
+fn active_user() -> CorpUserInfo {
+    CorpUserInfo {
+        active: true,
+        display_name: None,
+        email: None,
+        title: None,
+        system: None,
+        other: Other::new(),
+    }
+}
+
+fn with_status(user: &Urn, status: &'static str) -> Proposal {
+    let edit = move |current: Option<CorpUserStatus>, stamp: &AuditStamp| {
+        let unchanged = current.filter(|current| current.status == status);
+        Ok(unchanged.unwrap_or_else(|| CorpUserStatus {
+            status: status.to_owned(),
+            last_modified: stamp.clone(),
+            other: Other::new(),
+        }))
+    };
+    Proposal::edit(user.clone(), AspectName::CORP_USER_STATUS, edit)
+        .requires_existing(user, unknown(user))
+}
+
+fn value<T: DeserializeOwned>(row: &Row) -> Option<T> {
+    serde_json::from_str(&row.as_ref()?.metadata).ok()
+}
+
+fn is_removed(status: &Row) -> bool {
+    value::<Status>(status).is_some_and(|status| status.removed)
+}
+
+fn is_suspended(status: &Row) -> bool {
+    value::<serde_json::Value>(status).is_some_and(|status| status["status"] == SUSPENDED)
+}

@@ -1,0 +1,252 @@
+//! Passwords: what one must be, and what is kept of it.
+//!
+//! A password is kept as an argon2id hash in PHC notation, which names its own parameters. Computing one takes a core
+//! and [`MEMORY_KIB`] of memory for some time on purpose, so it is done on threads that may block, a few at a time.
+//!
+//! To change the parameters: the constants below, and [`NOBODYS_HASH`], which must cost the same. Hashes that are
+//! stored stay valid.
+
+use std::fmt;
+use std::sync::Arc;
+
+use argon2::password_hash::phc::PasswordHash;
+use argon2::password_hash::{PasswordHasher, PasswordVerifier};
+use argon2::{Algorithm, Argon2, Params, Version};
+use docent_model::aspects::{CorpUserCredentials, Other};
+use tokio::sync::Semaphore;
+
+use crate::Error;
+use crate::tokens::{hex, random};
+
+/// OWASP's advice for argon2id: 19 MiB, two passes, one lane.
+const MEMORY_KIB: u32 = 19 * 1024;
+const PASSES: u32 = 2;
+const LANES: u32 = 1;
+
+/// Nobody's password: what the attempt of an unknown user is checked against, so that it takes as long as any other.
+const NOBODYS_HASH: &str = "$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5c3NhbHRzYWx0cw$bm9ib2R5J3MgaGFzaCwgd2hpY2ggbm9uZSBjYW4gYmU";
+
+const MIN_CHARACTERS: usize = 8;
+pub(crate) const MAX_BYTES: usize = 1024;
+
+/// How many may wait for a hash; the next is asked to come back.
+const MAX_WAITING: usize = 64;
+
+/// A password that follows the rules. It never shows itself by accident.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Password(String);
+
+impl Password {
+    pub fn new(text: impl Into<String>) -> Result<Self, Error> {
+        let text = text.into();
+        if text.is_empty() {
+            return Err(Error::invalid("the password is empty"));
+        }
+        if text.chars().any(char::is_control) {
+            return Err(Error::invalid(
+                "the password must be one line without control characters",
+            ));
+        }
+        if text.chars().count() < MIN_CHARACTERS {
+            return Err(Error::Invalid(format!(
+                "the password is too short: it needs {MIN_CHARACTERS} characters at least"
+            )));
+        }
+        if text.len() > MAX_BYTES {
+            return Err(too_long());
+        }
+        Ok(Self(text))
+    }
+
+    /// 128 random bits in groups that a person can type.
+    pub fn generate() -> Result<Self, Error> {
+        let digits = hex(&random::<16>()?);
+        let groups: Vec<&str> = (0..digits.len())
+            .step_by(4)
+            .filter_map(|at| digits.get(at..at + 4))
+            .collect();
+        Ok(Self(groups.join("-")))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Password {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Password")
+    }
+}
+
+pub(crate) fn too_long() -> Error {
+    Error::Invalid(format!(
+        "the password is too long: it has {MAX_BYTES} bytes at most"
+    ))
+}
+
+/// Whether these credentials are a hash of ours. A catalog that was taken over may hold others, which nobody can be
+/// checked against.
+pub(crate) fn is_ours(credentials: &CorpUserCredentials) -> bool {
+    credentials.hashed_password.starts_with("$argon2id$")
+}
+
+/// The bounded place where hashes are computed.
+#[derive(Debug)]
+pub(crate) struct Hashing {
+    waiting: Arc<Semaphore>,
+    running: Arc<Semaphore>,
+}
+
+impl Default for Hashing {
+    fn default() -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            waiting: Arc::new(Semaphore::new(MAX_WAITING)),
+            // The other half of the cores goes on answering.
+            running: Arc::new(Semaphore::new((cores / 2).clamp(1, 8))),
+        }
+    }
+}
+
+impl Hashing {
+    /// What is to be stored for a password.
+    pub(crate) async fn credentials(
+        &self,
+        password: &Password,
+    ) -> Result<CorpUserCredentials, Error> {
+        let salt = random::<16>()?;
+        let password = password.clone();
+        let hash = self
+            .run(move || {
+                let hash = argon2()?.hash_password_with_salt(password.0.as_bytes(), &salt);
+                hash.map(|hash: PasswordHash| hash.to_string())
+                    .map_err(|error| failed(&error))
+            })
+            .await??;
+        let parsed = PasswordHash::new(&hash).map_err(|error| failed(&error))?;
+        Ok(CorpUserCredentials {
+            salt: parsed.salt.map(|salt| salt.to_string()).unwrap_or_default(),
+            hashed_password: hash,
+            other: Other::new(),
+        })
+    }
+
+    /// Whether a text is the password of these credentials. Without credentials it is not, and finding that out
+    /// takes as long.
+    pub(crate) async fn verify(
+        &self,
+        credentials: Option<&CorpUserCredentials>,
+        attempt: &str,
+    ) -> Result<bool, Error> {
+        let known = credentials.filter(|credentials| is_ours(credentials));
+        let hash = known.map_or(NOBODYS_HASH, |known| &known.hashed_password);
+        let hash = PasswordHash::new(hash).map_err(|error| failed(&error))?;
+        let attempt = attempt.to_owned();
+        let right = self
+            .run(move || {
+                let verified = argon2()?.verify_password(attempt.as_bytes(), &hash);
+                Ok::<_, Error>(verified.is_ok())
+            })
+            .await??;
+        Ok(right && known.is_some())
+    }
+
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Error> {
+        let busy = || {
+            Error::Unavailable("too many people are signing in: try again in a moment".to_owned())
+        };
+        let _place = self.waiting.try_acquire().map_err(|_| busy())?;
+        let running = Arc::clone(&self.running);
+        let turn = running.acquire_owned().await.map_err(|_| busy())?;
+        let done = tokio::task::spawn_blocking(move || {
+            // Kept until the work is done, even if nobody waits for it any more.
+            let _turn = turn;
+            work()
+        });
+        done.await.map_err(|error| failed(&error))
+    }
+}
+
+fn argon2() -> Result<Argon2<'static>, Error> {
+    let parameters =
+        Params::new(MEMORY_KIB, PASSES, LANES, None).map_err(|error| failed(&error))?;
+    Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, parameters))
+}
+
+fn failed(error: &dyn fmt::Display) -> Error {
+    Error::Unavailable(format!("the password could not be checked: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_hash_of_nobody_costs_what_every_hash_costs() {
+        let hashing = Hashing::default();
+        let password = Password::new("correct horse").unwrap();
+        let stored = hashing.credentials(&password).await.unwrap();
+        let real = PasswordHash::new(&stored.hashed_password).unwrap();
+        let nobodys = PasswordHash::new(NOBODYS_HASH).unwrap();
+        assert_eq!(real.algorithm, nobodys.algorithm);
+        assert_eq!(real.version, nobodys.version);
+        assert_eq!(real.params, nobodys.params);
+        let length = |hash: &PasswordHash| {
+            let salt = hash.salt.map(|salt| salt.len());
+            (salt, hash.hash.map(|hash| hash.len()))
+        };
+        assert_eq!(length(&real), length(&nobodys));
+    }
+
+    #[tokio::test]
+    async fn only_the_password_itself_fits_its_hash() {
+        let hashing = Hashing::default();
+        let password = Password::new("correct horse").unwrap();
+        let stored = hashing.credentials(&password).await.unwrap();
+        let again = hashing.credentials(&password).await.unwrap();
+        assert_ne!(stored, again, "every hash has a salt of its own");
+        assert!(stored.hashed_password.contains(&stored.salt));
+        assert!(
+            hashing
+                .verify(Some(&stored), "correct horse")
+                .await
+                .unwrap()
+        );
+        for wrong in ["correct horsf", "correct horse ", "Correct horse", ""] {
+            assert!(!hashing.verify(Some(&stored), wrong).await.unwrap());
+        }
+        assert!(!hashing.verify(None, "correct horse").await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn no_more_than_a_bounded_number_wait_for_a_hash() {
+        let hashing = Hashing {
+            waiting: Arc::new(Semaphore::new(0)),
+            ..Hashing::default()
+        };
+        let refused = hashing.verify(None, "x").await.unwrap_err();
+        assert_eq!(refused.code().number, 503, "{refused}");
+    }
+
+    #[test]
+    fn passwords_that_are_none_are_refused_with_the_rule() {
+        for (text, says) in [
+            ("", "empty"),
+            ("seven77", "8 characters"),
+            ("two\nlines here", "one line"),
+        ] {
+            let error = Password::new(text).unwrap_err().to_string();
+            assert!(error.contains(says), "{text:?}: {error}");
+        }
+        assert!(Password::new("x".repeat(MAX_BYTES + 1)).is_err());
+        assert!(Password::new("пароль и соль").is_ok());
+        let generated = Password::generate().unwrap();
+        assert!(Password::new(generated.as_str()).is_ok());
+        assert_ne!(generated, Password::generate().unwrap());
+        assert_eq!(format!("{generated:?}"), "Password");
+    }
+}

@@ -1,0 +1,225 @@
+//! What a session is good for, who cannot use it, and when it ends.
+
+use axum::body::Body;
+use axum::http::{Method, Request, StatusCode, header};
+use docent_model::Urn;
+use serde_json::json;
+
+use crate::sign_in::{
+    ADA, ME, PASSWORD, add, asked, cookies, log_in, session, system, urn, whoami, with_ada,
+    with_header,
+};
+use crate::support::App;
+
+#[tokio::test]
+async fn signing_out_ends_this_session_and_no_other() {
+    let app = with_ada().await;
+    let (first, second) = (session(&app, "ada").await, session(&app, "ada").await);
+    let out = |method: Method, cookie: &str| {
+        Request::builder()
+            .method(method)
+            .uri("/logOut")
+            .header(header::COOKIE, cookie)
+            .body(Body::empty())
+            .unwrap()
+    };
+    let response = app.respond(out(Method::POST, &first)).await;
+    assert_eq!(response.status(), StatusCode::OK);
+    assert_eq!(
+        cookies(&response),
+        [
+            "PLAY_SESSION=; Max-Age=0; Path=/; SameSite=Lax; HttpOnly",
+            "actor=; Max-Age=0; Path=/; SameSite=Lax",
+        ]
+    );
+    assert_eq!(whoami(&app, &first).await, None);
+    assert_eq!(whoami(&app, &second).await.as_deref(), Some(ADA));
+    let response = app.respond(out(Method::POST, &first)).await;
+    assert_eq!(response.status(), StatusCode::OK, "who is out is out");
+
+    let foreign = with_header(out(Method::GET, &second), "sec-fetch-site", "cross-site");
+    assert_eq!(app.send(foreign).await.0, StatusCode::FORBIDDEN);
+    assert_eq!(whoami(&app, &second).await.as_deref(), Some(ADA));
+    let response = app.respond(out(Method::GET, &second)).await;
+    assert_eq!(response.status(), StatusCode::SEE_OTHER);
+    assert_eq!(response.headers()[header::LOCATION], "/");
+    assert_eq!(cookies(&response).len(), 2);
+    assert_eq!(whoami(&app, &second).await, None);
+}
+
+#[tokio::test]
+async fn a_session_ends_after_a_day() {
+    let app = with_ada().await;
+    let cookie = session(&app, "ada").await;
+    app.clock.advance(24 * 3_600_000 - 1);
+    assert_eq!(whoami(&app, &cookie).await.as_deref(), Some(ADA));
+    app.clock.advance(1);
+    assert_eq!(whoami(&app, &cookie).await, None);
+}
+
+#[tokio::test]
+async fn the_oldest_session_ends_when_a_user_has_too_many() {
+    let app = with_ada().await;
+    add(&app, "urn:li:corpuser:grace").await;
+    let others = session(&app, "grace").await;
+    let mut sessions = Vec::new();
+    for _ in 0..21 {
+        app.clock.advance(1);
+        sessions.push(session(&app, "ada").await);
+    }
+    assert_eq!(whoami(&app, &sessions[0]).await, None);
+    for cookie in &sessions[1..] {
+        assert_eq!(whoami(&app, cookie).await.as_deref(), Some(ADA));
+    }
+    assert!(whoami(&app, &others).await.is_some());
+}
+
+#[tokio::test]
+async fn a_user_who_is_suspended_removed_or_deleted_has_no_session_at_once() {
+    let app = App::empty().await;
+    for (name, how) in [("a", "suspend"), ("b", "remove"), ("c", "delete")] {
+        let user = format!("urn:li:corpuser:{name}");
+        add(&app, &user).await;
+        let cookie = session(&app, name).await;
+        // Asked before, so that the server may remember it.
+        assert_eq!(whoami(&app, &cookie).await.as_deref(), Some(user.as_str()));
+        match how {
+            "suspend" => {
+                let (caller, urn) = (system(), urn(&user));
+                app.catalog.suspend_user(&caller, &urn).await.unwrap();
+            }
+            "remove" => app.ingest(&user, "status", &json!({"removed": true})).await,
+            _ => {
+                let (status, _) = app
+                    .post("/entities?action=delete", &json!({"urn": user}))
+                    .await;
+                assert_eq!(status, StatusCode::OK);
+            }
+        }
+        assert_eq!(whoami(&app, &cookie).await, None, "{how}");
+    }
+    // Being let in again does not bring a session back.
+    let user = urn("urn:li:corpuser:a");
+    let cookie = session_of_suspended(&app, &user).await;
+    app.catalog.resume_user(&system(), &user).await.unwrap();
+    assert_eq!(whoami(&app, &cookie).await, None);
+    assert!(whoami(&app, &session(&app, "a").await).await.is_some());
+}
+
+/// A session that began before its user was suspended.
+async fn session_of_suspended(app: &App, user: &Urn) -> String {
+    app.catalog.resume_user(&system(), user).await.unwrap();
+    let cookie = session(app, user.key()).await;
+    app.catalog.suspend_user(&system(), user).await.unwrap();
+    cookie
+}
+
+#[tokio::test]
+async fn another_site_cannot_use_a_session() {
+    let app = with_ada().await;
+    let cookie = session(&app, "ada").await;
+    let change = r#"mutation { createDomain(input: {id: "stolen", name: "Stolen"}) }"#;
+    let exists = async || {
+        let urns = [urn("urn:li:domain:stolen")];
+        app.catalog.exists(&system(), &urns).await.unwrap() == [true]
+    };
+    for (name, value) in [
+        ("origin", "https://evil.example"),
+        ("origin", "null"),
+        ("sec-fetch-site", "cross-site"),
+        ("sec-fetch-site", "same-site"),
+        // Forms without a word about where they come from.
+        ("content-type", "text/plain"),
+        ("content-type", "application/x-www-form-urlencoded"),
+        ("content-type", "multipart/form-data; boundary=x"),
+    ] {
+        let request = with_header(asked(&cookie, change), name, value);
+        let (status, reply) = app.send(request).await;
+        assert_eq!(status, StatusCode::FORBIDDEN, "{name}: {value}: {reply}");
+        assert!(!exists().await, "{name}: {value}");
+    }
+    // A form that signs somebody in as the attacker.
+    let request = with_header(log_in("ada", PASSWORD), "origin", "https://evil.example");
+    let response = app.respond(request).await;
+    assert_eq!(response.status(), StatusCode::FORBIDDEN);
+    assert_eq!(cookies(&response), Vec::<String>::new());
+
+    // A token needs no proof: no browser adds it by itself.
+    let body = json!({"query": ME}).to_string();
+    let request = app.request(Method::POST, "/api/graphql", body);
+    let request = with_header(request, "origin", "https://other.example");
+    assert_eq!(app.send(request).await.0, StatusCode::OK);
+    // Reading is no change: a link from another site leads here.
+    let mut request = asked(&cookie, ME);
+    *request.method_mut() = Method::GET;
+    *request.uri_mut() = "/entitiesV2/urn:li:corpuser:ada".parse().unwrap();
+    let request = with_header(request, "sec-fetch-site", "cross-site");
+    assert_eq!(app.send(request).await.0, StatusCode::OK);
+
+    for (name, value) in [
+        ("origin", "http://docent.example"),
+        ("sec-fetch-site", "same-origin"),
+    ] {
+        let request = with_header(asked(&cookie, ME), name, value);
+        assert_eq!(app.send(request).await.0, StatusCode::OK, "{name}: {value}");
+    }
+    let (status, reply) = app.send(asked(&cookie, change)).await;
+    assert_eq!(status, StatusCode::OK, "as a program: {reply}");
+    assert!(exists().await);
+}
+
+#[tokio::test]
+async fn with_a_session_tokens_are_made_listed_and_revoked() {
+    let app = with_ada().await;
+    let cookie = session(&app, "ada").await;
+    let ask = async |query: &str| {
+        let (status, reply) = app.send(asked(&cookie, query)).await;
+        assert_eq!(status, StatusCode::OK, "{reply}");
+        reply
+    };
+    let made = ask(&format!(
+        r#"mutation {{ createAccessToken(input: {{ type: PERSONAL, actorUrn: "{ADA}", duration: ONE_MONTH, name: "cli" }})
+           {{ accessToken metadata {{ id ownerUrn }} }} }}"#
+    ))
+    .await;
+    let made = &made["data"]["createAccessToken"];
+    assert_eq!(made["metadata"]["ownerUrn"], ADA);
+    let token = made["accessToken"].as_str().unwrap();
+    assert!(app.catalog.authenticate(token).await.unwrap().is_some());
+    let listed = ask("{ listAccessTokens(input: {}) { total tokens { name } } }").await;
+    let listed = &listed["data"]["listAccessTokens"];
+    assert_eq!(listed["total"], 2, "the app's and this one: {listed}");
+    assert!(!listed.to_string().contains("session"), "{listed}");
+    let id = made["metadata"]["id"].as_str().unwrap();
+    ask(&format!(
+        r#"mutation {{ revokeAccessToken(tokenId: "{id}") }}"#
+    ))
+    .await;
+    assert!(app.catalog.authenticate(token).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn a_session_is_no_token_and_a_token_no_session() {
+    let app = with_ada().await;
+    let cookie = session(&app, "ada").await;
+    assert!(
+        whoami(&app, &cookie).await.is_some(),
+        "it may be remembered"
+    );
+    let secret = cookie.split(['=', ';']).nth(1).unwrap();
+    assert!(app.catalog.authenticate(secret).await.unwrap().is_none());
+    for wrong in [&app.token, "", "x", &"0".repeat(96), &"ä".repeat(48)] {
+        let cookie = format!("PLAY_SESSION={wrong}");
+        let mut request = asked("", ME);
+        let value = header::HeaderValue::from_bytes(cookie.as_bytes()).unwrap();
+        request.headers_mut().insert(header::COOKIE, value);
+        assert_eq!(
+            app.send(request).await.0,
+            StatusCode::UNAUTHORIZED,
+            "{wrong}"
+        );
+    }
+    // A token that is wrong is not helped by a cookie that is right.
+    let request = with_header(asked(&cookie, ME), "authorization", "Bearer wrong");
+    assert_eq!(app.send(request).await.0, StatusCode::UNAUTHORIZED);
+}

@@ -1,0 +1,437 @@
+//! How people sign in, stay signed in, and are kept out.
+
+use std::net::IpAddr;
+
+use crate::support::{App, USER, encoded};
+use axum::body::Body;
+use axum::http::{Method, Request, Response, StatusCode, header};
+use docent_catalog::Caller;
+use docent_catalog::people::{NewUser, Password};
+use docent_http::server::Peer;
+use docent_model::{AspectName, Urn};
+use docent_store::AspectKey;
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
+
+pub(crate) const PASSWORD: &str = "correct horse";
+pub(crate) const ADA: &str = "urn:li:corpuser:ada";
+const HERE: [u8; 4] = [192, 0, 2, 1];
+pub(crate) const ME: &str = "{ me { corpUser { urn } } }";
+
+pub(crate) fn system() -> Caller {
+    Caller::new(Urn::parse("urn:li:corpuser:__datahub_system").unwrap())
+}
+
+pub(crate) fn urn(text: &str) -> Urn {
+    Urn::parse(text).unwrap()
+}
+
+/// A catalog where ada can sign in.
+pub(crate) async fn with_ada() -> App {
+    let app = App::empty().await;
+    add(&app, ADA).await;
+    app
+}
+
+pub(crate) async fn add(app: &App, user: &str) {
+    let new = NewUser {
+        user: urn(user),
+        display_name: None,
+        email: None,
+        password: Password::new(PASSWORD).unwrap(),
+    };
+    app.catalog.add_user(&system(), new).await.unwrap();
+}
+
+pub(crate) fn log_in(username: &str, password: &str) -> Request<Body> {
+    let body = json!({"username": username, "password": password});
+    let mut request = Request::builder()
+        .method(Method::POST)
+        .uri("/logIn")
+        .header(header::HOST, "docent.example")
+        .header(header::CONTENT_TYPE, "application/json")
+        .body(Body::from(body.to_string()))
+        .unwrap();
+    request
+        .extensions_mut()
+        .insert(Peer::at(IpAddr::from(HERE)));
+    request
+}
+
+pub(crate) fn with_header(
+    mut request: Request<Body>,
+    name: &'static str,
+    value: &str,
+) -> Request<Body> {
+    request.headers_mut().insert(name, value.parse().unwrap());
+    request
+}
+
+pub(crate) fn cookies(response: &Response<Body>) -> Vec<String> {
+    let cookies = response.headers().get_all(header::SET_COOKIE).iter();
+    cookies
+        .map(|cookie| cookie.to_str().unwrap().to_owned())
+        .collect()
+}
+
+/// The session cookie of a person who signs in as a browser would send it, with the other one.
+pub(crate) async fn session(app: &App, username: &str) -> String {
+    let response = app.respond(log_in(username, PASSWORD)).await;
+    assert_eq!(response.status(), StatusCode::OK);
+    let pairs: Vec<String> = cookies(&response)
+        .iter()
+        .map(|cookie| cookie.split(';').next().unwrap().to_owned())
+        .collect();
+    pairs.join("; ")
+}
+
+/// A GraphQL request with a cookie, as DataHub's client sends it: without any header that only a browser has.
+pub(crate) fn asked(cookie: &str, query: &str) -> Request<Body> {
+    Request::builder()
+        .method(Method::POST)
+        .uri("/api/v2/graphql")
+        .header(header::HOST, "docent.example")
+        .header(header::CONTENT_TYPE, "application/json")
+        .header(header::COOKIE, cookie)
+        .body(Body::from(json!({"query": query}).to_string()))
+        .unwrap()
+}
+
+pub(crate) async fn whoami(app: &App, cookie: &str) -> Option<String> {
+    let (status, reply) = app.send(asked(cookie, ME)).await;
+    if status == StatusCode::UNAUTHORIZED {
+        return None;
+    }
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    let urn = &reply["data"]["me"]["corpUser"]["urn"];
+    Some(urn.as_str().unwrap().to_owned())
+}
+
+#[tokio::test]
+async fn a_right_password_gives_a_cookie_that_no_script_reads_and_no_other_site_sends() {
+    let app = with_ada().await;
+    let response = app.respond(log_in("ada", PASSWORD)).await;
+    assert_eq!(response.status(), StatusCode::OK);
+    let cookies = cookies(&response);
+    let [session, actor] = cookies.as_slice() else {
+        panic!("{cookies:?}");
+    };
+    let (secret, rest) = session.split_once("; ").unwrap();
+    assert_eq!(
+        rest, "Max-Age=86400; Path=/; SameSite=Lax; HttpOnly",
+        "{session}"
+    );
+    let secret = secret.strip_prefix("PLAY_SESSION=").unwrap();
+    assert!(secret.len() >= 64, "{secret}");
+    assert_eq!(
+        actor,
+        "actor=urn:li:corpuser:ada; Max-Age=86400; Path=/; SameSite=Lax"
+    );
+    let body = response.into_body().collect().await.unwrap().to_bytes();
+    let body: Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!(body, json!({"actor": ADA}));
+    let cookie = format!("other=1; PLAY_SESSION={secret}; actor=urn:li:corpuser:ada");
+    assert_eq!(whoami(&app, &cookie).await.as_deref(), Some(ADA));
+}
+
+#[tokio::test]
+async fn a_cookie_given_over_https_goes_back_over_https_only() {
+    let app = with_ada().await;
+    for (name, value, secure) in [
+        ("x-forwarded-proto", "https", true),
+        ("x-forwarded-proto", "HTTPS, http", true),
+        ("x-forwarded-proto", "http, https", false),
+        ("forwarded", "for=192.0.2.9;proto=https;by=192.0.2.1", true),
+        ("forwarded", "for=192.0.2.9;proto=http", false),
+        ("x-other", "https", false),
+    ] {
+        let request = with_header(log_in("ada", PASSWORD), name, value);
+        let response = app.respond(request).await;
+        assert_eq!(response.status(), StatusCode::OK);
+        for cookie in cookies(&response) {
+            assert_eq!(cookie.contains("; Secure"), secure, "{value}: {cookie}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_user_s_name_may_have_any_characters() {
+    let app = App::empty().await;
+    let user = "urn:li:corpuser:zoë o'hara; x=y@example.com";
+    add(&app, user).await;
+    let cookie = session(&app, "zoë o'hara; x=y@example.com").await;
+    assert!(
+        cookie.contains("zo%C3%AB%20o%27hara%3B%20x%3Dy@example.com"),
+        "{cookie}"
+    );
+    assert_eq!(whoami(&app, &cookie).await.as_deref(), Some(user));
+}
+
+#[tokio::test]
+async fn whoever_is_refused_is_not_told_why() {
+    let app = with_ada().await;
+    for user in ["suspended", "removed", "never-had-a-password"] {
+        let user = format!("urn:li:corpuser:{user}");
+        if user.ends_with("password") {
+            crate::support::token_of(&app.catalog, &user, None).await;
+        } else {
+            add(&app, &user).await;
+        }
+    }
+    let suspended = urn("urn:li:corpuser:suspended");
+    app.catalog
+        .suspend_user(&system(), &suspended)
+        .await
+        .unwrap();
+    app.ingest(
+        "urn:li:corpuser:removed",
+        "status",
+        &json!({"removed": true}),
+    )
+    .await;
+    let mut replies = Vec::new();
+    for (username, password) in [
+        ("ada", "wrong horse"),
+        ("ada", ""),
+        ("nobody", PASSWORD),
+        ("", PASSWORD),
+        ("suspended", PASSWORD),
+        ("removed", PASSWORD),
+        ("never-had-a-password", PASSWORD),
+    ] {
+        let response = app.respond(log_in(username, password)).await;
+        assert_eq!(response.status(), StatusCode::UNAUTHORIZED, "{username}");
+        assert_eq!(cookies(&response), Vec::<String>::new(), "{username}");
+        let headers = response.headers().clone();
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        replies.push((headers, body));
+    }
+    let message = String::from_utf8_lossy(&replies[0].1).into_owned();
+    assert!(
+        message.contains("user name or the password is wrong"),
+        "{message}"
+    );
+    for reply in &replies {
+        assert_eq!(*reply, replies[0], "every refusal is the same");
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_is_no_sign_in_is_refused_without_repeating_it() {
+    let app = with_ada().await;
+    for body in [
+        "",
+        "{",
+        "[]",
+        r#"{"username": "ada"}"#,
+        r#"{"username": "ada", "password": 12345678}"#,
+        r#"{"username": {"needle": 1}, "password": "needle"}"#,
+    ] {
+        let mut request = log_in("", "");
+        *request.body_mut() = Body::from(body);
+        let (status, reply) = app.send(request).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{body}: {reply}");
+        let message = reply["message"].as_str().unwrap();
+        assert!(message.contains("username"), "{message}");
+        assert!(!message.contains("needle") && !message.contains("1234"));
+    }
+    let (status, reply) = app.send(log_in("ada", &"x".repeat(1025))).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST, "{reply}");
+}
+
+#[tokio::test]
+async fn after_ten_wrong_passwords_a_user_waits_half_a_minute_for_each() {
+    let app = with_ada().await;
+    add(&app, "urn:li:corpuser:grace").await;
+    for _ in 0..10 {
+        let (status, _) = app.send(log_in("ada", "wrong horse")).await;
+        assert_eq!(status, StatusCode::UNAUTHORIZED);
+    }
+    // Even the right one: whoever tries them all must not see that it is.
+    let response = app.respond(log_in("ada", PASSWORD)).await;
+    assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(response.headers()[header::RETRY_AFTER], "30");
+    let body = response.into_body().collect().await.unwrap().to_bytes();
+    assert!(String::from_utf8_lossy(&body).contains("Try again in 30 s"));
+    session(&app, "grace").await;
+    app.clock.advance(29_001);
+    let response = app.respond(log_in("ada", PASSWORD)).await;
+    assert_eq!(response.headers()[header::RETRY_AFTER], "1");
+    app.clock.advance(999);
+    session(&app, "ada").await;
+}
+
+#[tokio::test]
+async fn an_address_that_tries_many_users_waits_and_others_do_not() {
+    let app = with_ada().await;
+    for number in 0..30 {
+        let (status, _) = app.send(log_in(&format!("user-{number}"), "guess")).await;
+        assert_eq!(status, StatusCode::UNAUTHORIZED, "{number}");
+    }
+    // What the header says is not believed: anybody can send another.
+    let request = with_header(log_in("ada", PASSWORD), "x-forwarded-for", "198.51.100.7");
+    let response = app.respond(request).await;
+    assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(response.headers()[header::RETRY_AFTER], "10");
+    let mut elsewhere = log_in("ada", PASSWORD);
+    elsewhere
+        .extensions_mut()
+        .insert(Peer::at(IpAddr::from([192, 0, 2, 2])));
+    assert_eq!(app.send(elsewhere).await.0, StatusCode::OK);
+    app.clock.advance(10_000);
+    session(&app, "ada").await;
+}
+
+#[tokio::test]
+async fn a_new_password_ends_sessions_keeps_tokens_and_leaves_nothing_of_the_old_one() {
+    let app = with_ada().await;
+    let key = AspectKey::new(&urn(ADA), AspectName::CORP_USER_CREDENTIALS);
+    let hashes = async || {
+        let mut hashes = Vec::new();
+        for version in 0..5 {
+            let row = app.catalog.read_version(&system(), &key, version).await;
+            hashes.extend(row.unwrap().map(|row| row.metadata));
+        }
+        hashes.dedup();
+        hashes
+    };
+    let before = hashes().await;
+    let token = crate::support::token_of(&app.catalog, ADA, None).await;
+    let cookie = session(&app, "ada").await;
+    let password = Password::new("another horse").unwrap();
+    app.catalog
+        .set_password(&system(), &urn(ADA), &password)
+        .await
+        .unwrap();
+    assert_eq!(whoami(&app, &cookie).await, None);
+    assert!(app.catalog.authenticate(&token).await.unwrap().is_some());
+    let (status, _) = app.send(log_in("ada", PASSWORD)).await;
+    assert_eq!(status, StatusCode::UNAUTHORIZED);
+    let (status, _) = app.send(log_in("ada", "another horse")).await;
+    assert_eq!(status, StatusCode::OK);
+    let after = hashes().await;
+    assert_eq!(after.len(), 1, "{after:?}");
+    assert_ne!(after, before);
+}
+
+#[tokio::test]
+async fn a_user_is_added_once_and_an_ingested_one_keeps_what_is_known() {
+    let app = with_ada().await;
+    let grace = "urn:li:corpuser:grace";
+    let info = json!({"active": true, "displayName": "Grace", "title": "Admiral"});
+    app.ingest(grace, "corpUserInfo", &info).await;
+    app.ingest(grace, "status", &json!({"removed": true})).await;
+    let new = |user: &str| NewUser {
+        user: urn(user),
+        display_name: None,
+        email: Some("grace@example.com".to_owned()),
+        password: Password::new(PASSWORD).unwrap(),
+    };
+    app.catalog.add_user(&system(), new(grace)).await.unwrap();
+    let stored = app.aspect(grace, "corpUserInfo").await.unwrap();
+    assert_eq!(
+        stored,
+        json!({
+            "active": true, "displayName": "Grace", "title": "Admiral",
+            "email": "grace@example.com",
+        })
+    );
+    assert!(whoami(&app, &session(&app, "grace").await).await.is_some());
+    let again = app.catalog.add_user(&system(), new(ADA)).await.unwrap_err();
+    assert_eq!(again.code().number, 409);
+    assert!(
+        again.to_string().contains("docent user passwd ada"),
+        "{again}"
+    );
+    let wrong = app
+        .catalog
+        .add_user(&system(), new("urn:li:domain:x"))
+        .await;
+    assert_eq!(wrong.unwrap_err().code().number, 400);
+    let nobody = urn("urn:li:corpuser:nobody");
+    let password = Password::new(PASSWORD).unwrap();
+    for refused in [
+        app.catalog
+            .set_password(&system(), &nobody, &password)
+            .await,
+        app.catalog.suspend_user(&system(), &nobody).await,
+        app.catalog.resume_user(&system(), &nobody).await,
+    ] {
+        assert_eq!(refused.unwrap_err().to_string(), "there is no user nobody");
+    }
+    let exists = app.catalog.exists(&system(), &[nobody]).await.unwrap();
+    assert_eq!(exists, [false], "and none was made");
+}
+
+#[tokio::test]
+async fn what_a_password_is_checked_with_is_shown_and_written_by_no_door() {
+    let app = with_ada().await;
+    let credentials = json!({"salt": "s", "hashedPassword": "$argon2id$forged"});
+    for change in ["UPSERT", "CREATE", "CREATE_ENTITY", "DELETE"] {
+        for user in [ADA, USER, "urn:li:corpuser:new"] {
+            let (status, reply) = app
+                .propose(change, user, "corpUserCredentials", &credentials)
+                .await;
+            assert_eq!(status, StatusCode::FORBIDDEN, "{change} {user}: {reply}");
+            let message = reply["message"].as_str().unwrap();
+            assert!(message.contains("docent user"), "{message}");
+        }
+    }
+    session(&app, "ada").await;
+
+    let ada = encoded(ADA);
+    let (status, _) = app
+        .get(&format!("/aspects/{ada}?aspect=corpUserCredentials"))
+        .await;
+    assert_eq!(status, StatusCode::FORBIDDEN);
+    let scroll =
+        json!({"entities": ["corpuser"], "aspects": ["corpUserCredentials", "corpUserKey"]});
+    let raw = format!(
+        r#"{{ corpUser(urn: "{ADA}") {{ isNativeUser aspects(input: {{}}) {{ aspectName payload }} }} }}"#
+    );
+    let named = r#"{ searchAcrossEntities(input: {query: "argon2id"}) { total } }"#;
+    for (door, (status, reply)) in [
+        ("entitiesV2", app.get(&format!("/entitiesV2/{ada}")).await),
+        (
+            "entitiesV2 by name",
+            app.get(&format!(
+                "/entitiesV2/{ada}?aspects=List(corpUserCredentials)"
+            ))
+            .await,
+        ),
+        ("list", app.get("/openapi/v3/entity/corpuser").await),
+        (
+            "scroll",
+            app.post("/openapi/v3/entity/scroll", &scroll).await,
+        ),
+        ("raw", (StatusCode::OK, app.graphql(&raw).await)),
+        ("search", (StatusCode::OK, app.graphql(named).await)),
+    ] {
+        assert_eq!(status, StatusCode::OK, "{door}: {reply}");
+        let shown = reply.to_string();
+        assert!(!shown.contains("$argon2id"), "{door}: {shown}");
+        assert!(!shown.contains("hashedPassword"), "{door}: {shown}");
+    }
+    let reply = app.graphql(&raw).await;
+    assert_eq!(reply["data"]["corpUser"]["isNativeUser"], true);
+    assert_eq!(
+        app.graphql(named).await["data"]["searchAcrossEntities"]["total"],
+        0
+    );
+}
+
+#[tokio::test]
+async fn everything_is_also_below_the_path_of_datahub_s_web_server() {
+    let app = with_ada().await;
+    let (status, config) = app.get("/api/gms/config").await;
+    assert_eq!(
+        (status, &config["noCode"]),
+        (StatusCode::OK, &json!("true"))
+    );
+    let path = format!("/api/gms/aspects/{}?aspect=corpUserKey", encoded(ADA));
+    let (status, reply) = app.get(&path).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    let mut request = asked("", ME);
+    *request.uri_mut() = "/api/gms/no/such/route".parse().unwrap();
+    assert_eq!(app.send(request).await.0, StatusCode::UNAUTHORIZED);
+}

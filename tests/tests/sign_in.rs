@@ -1,0 +1,344 @@
+//! People: the first start, `docent user …` beside a running server and without one, the second listener.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context as _, ensure};
+use docent_e2e::{
+    Finished, Options, Reply, Server, docent_binary, docent_command, files_below, python,
+    repository_root, temporary_directory,
+};
+use reqwest::Method;
+use reqwest::blocking::Client;
+use serde_json::json;
+
+const PASSWORD: &str = "needle in the haystack";
+const ME: &str = "{ me { corpUser { urn } } }";
+
+/// Runs `docent user …` on the store `docent.db` in a directory, with this on standard input.
+fn user(directory: &Path, arguments: &[&str], input: &str) -> anyhow::Result<Finished> {
+    let mut command = docent_command(directory)?;
+    command.arg("user").args(arguments);
+    Finished::run_with_input(command.args(["--store", "sqlite:docent.db"]), input)
+}
+
+fn log_in(server: &Server, username: &str, password: &str) -> anyhow::Result<Reply> {
+    let body = json!({"username": username, "password": password});
+    server.send(server.anonymous_request(Method::POST, "/logIn").json(&body))
+}
+
+/// The session cookie of a person who signs in at an address.
+fn session(address: &str, username: &str, password: &str) -> anyhow::Result<String> {
+    let response = Client::builder()
+        .no_proxy()
+        .build()?
+        .post(format!("{address}/logIn"))
+        .json(&json!({"username": username, "password": password}))
+        .send()?;
+    ensure!(response.status() == 200, "{response:?}");
+    let cookie = response.headers().get("set-cookie").context("no cookie")?;
+    let pair = cookie.to_str()?.split(';').next().unwrap_or_default();
+    Ok(pair.to_owned())
+}
+
+fn status_with(server: &Server, cookie: &str) -> anyhow::Result<u16> {
+    let request = server
+        .anonymous_request(Method::POST, "/api/v2/graphql")
+        .header("Cookie", cookie)
+        .json(&json!({ "query": ME }));
+    Ok(server.send(request)?.status)
+}
+
+/// The password that the server shows on its first start.
+fn shown_password(server: &Server) -> anyhow::Result<String> {
+    let line = server.printed_line("password: ")?;
+    Ok(line.trim_start_matches("password: ").to_owned())
+}
+
+#[test]
+fn the_first_start_shows_a_password_for_datahub_once() -> anyhow::Result<()> {
+    let options = Options::default().argument("--log-format").argument("json");
+    let mut server = Server::start(options.argument("--log").argument("trace"))?;
+    let password = shown_password(&server)?;
+    let printed = server.printed();
+    ensure!(printed.contains("user: datahub\n"), "{printed}");
+    ensure!(
+        printed.matches(&password).count() == 1,
+        "shown more than once:\n{printed}"
+    );
+    ensure!(log_in(&server, "datahub", &password)?.status == 200);
+    ensure!(log_in(&server, "datahub", "something else")?.status == 401);
+    let log = server.printed();
+    ensure!(log.matches(&password).count() == 1, "logged:\n{log}");
+    server.restart()?;
+    ensure!(log_in(&server, "datahub", &password)?.status == 200);
+    ensure!(server.stop()?.success());
+    let printed = server.printed();
+    ensure!(!printed.contains("password"), "{printed}");
+    Ok(())
+}
+
+#[test]
+fn with_a_password_file_the_first_start_shows_nothing_and_later_ones_change_nothing()
+-> anyhow::Result<()> {
+    let directory = temporary_directory()?;
+    let file = directory.path().join("password");
+    fs::write(&file, format!("{PASSWORD}\n"))?;
+    let mut server =
+        Server::start(Options::default().variable("DOCENT_ADMIN_PASSWORD_FILE", file.as_os_str()))?;
+    ensure!(log_in(&server, "datahub", PASSWORD)?.status == 200);
+    let printed = server.printed();
+    ensure!(
+        !printed.contains("password: ") && !printed.contains(PASSWORD),
+        "{printed}"
+    );
+    fs::write(&file, "another password")?;
+    server.restart()?;
+    ensure!(log_in(&server, "datahub", PASSWORD)?.status == 200);
+    ensure!(log_in(&server, "datahub", "another password")?.status == 401);
+    Ok(())
+}
+
+#[test]
+fn a_password_file_that_holds_none_is_refused_and_leaves_no_store() -> anyhow::Result<()> {
+    let directory = temporary_directory()?;
+    fs::write(directory.path().join("empty"), "\n")?;
+    fs::write(directory.path().join("short"), "1234567\n")?;
+    fs::write(directory.path().join("lines"), "two\nlines are none\n")?;
+    for (file, says) in [
+        ("missing", "cannot be read"),
+        ("empty", "empty"),
+        ("short", "8 characters"),
+        ("lines", "one line"),
+    ] {
+        let mut command = docent_command(directory.path())?;
+        command.args(["serve", "--listen", "127.0.0.1:0"]);
+        command.args(["--admin-password-file", file]);
+        let sentence = Finished::run(&mut command)?.refused()?;
+        ensure!(
+            sentence.contains(says) && sentence.contains(file),
+            "{file}: {sentence}"
+        );
+    }
+    ensure!(!directory.path().join("docent.db").exists());
+    Ok(())
+}
+
+#[test]
+fn without_authentication_nobody_gets_a_password() -> anyhow::Result<()> {
+    let server = Server::start(Options::default().without_authentication())?;
+    ensure!(log_in(&server, "datahub", "datahub")?.status == 401);
+    let printed = server.printed();
+    ensure!(!printed.contains("password"), "{printed}");
+    let list = user(server.directory(), &["list"], "")?.succeeded()?;
+    ensure!(list.contains("docent user add"), "{list}");
+    Ok(())
+}
+
+#[test]
+fn a_user_added_before_the_first_start_is_enough() -> anyhow::Result<()> {
+    let directory = temporary_directory()?;
+    user(directory.path(), &["add", "ada"], PASSWORD)?.succeeded()?;
+    let store = directory.path().join("docent.db");
+    let server = Server::start(Options::default().store(format!("sqlite:{}", store.display())))?;
+    ensure!(log_in(&server, "ada", PASSWORD)?.status == 200);
+    let list = user(directory.path(), &["list"], "")?.succeeded()?;
+    ensure!(!list.contains("datahub"), "{list}");
+    Ok(())
+}
+
+#[test]
+fn users_are_managed_beside_a_running_server_with_effect_at_once() -> anyhow::Result<()> {
+    let server = Server::start(Options::default())?;
+    let here = server.directory();
+    let added = user(
+        here,
+        &[
+            "add",
+            "ada",
+            "--display-name",
+            "Ada L.",
+            "--email",
+            "ada@example.com",
+        ],
+        &format!("{PASSWORD}\n"),
+    )?;
+    ensure!(added.succeeded()? == "ada can sign in\n");
+    let cookie = session(server.address(), "ada", PASSWORD)?;
+    let token = server.token("ada")?;
+    let token_status = || -> anyhow::Result<u16> {
+        let request = server.anonymous_request(Method::POST, "/api/graphql");
+        let request = request.bearer_auth(&token).json(&json!({ "query": ME }));
+        Ok(server.send(request)?.status)
+    };
+    ensure!(status_with(&server, &cookie)? == 200);
+    ensure!(token_status()? == 200);
+
+    user(here, &["suspend", "ada"], "")?.succeeded()?;
+    ensure!(status_with(&server, &cookie)? == 401);
+    ensure!(token_status()? == 401);
+    ensure!(log_in(&server, "ada", PASSWORD)?.status == 401);
+    let list = user(here, &["list"], "")?.succeeded()?;
+    let line = list.lines().find(|line| line.contains("ada"));
+    let line = line.context("ada is not listed")?;
+    for part in ["Ada L.", "ada@example.com", "yes", "suspended"] {
+        ensure!(line.contains(part), "{part}: {list}");
+    }
+
+    user(here, &["resume", "ada"], "")?.succeeded()?;
+    ensure!(token_status()? == 200);
+    ensure!(
+        status_with(&server, &cookie)? == 401,
+        "a session stays ended"
+    );
+    let cookie = session(server.address(), "ada", PASSWORD)?;
+    fs::write(here.join("new"), "another needle\r\n")?;
+    user(here, &["passwd", "ada", "--password-file", "new"], "")?.succeeded()?;
+    ensure!(status_with(&server, &cookie)? == 401);
+    ensure!(log_in(&server, "ada", PASSWORD)?.status == 401);
+    ensure!(log_in(&server, "ada", "another needle")?.status == 200);
+
+    let all = user(here, &["list", "--all"], "")?.succeeded()?;
+    ensure!(all.contains("ada") && all.contains("datahub"), "{all}");
+    Ok(())
+}
+
+#[test]
+fn on_a_terminal_the_password_is_asked_for_twice_and_not_shown() -> anyhow::Result<()> {
+    let directory = temporary_directory()?;
+    let type_in = |name: &str, answers: &[&str]| -> anyhow::Result<Finished> {
+        let mut command = Command::new(python()?);
+        command
+            .current_dir(directory.path())
+            .arg(repository_root().join("tests/terminal.py"))
+            .arg(json!(answers).to_string())
+            .arg(docent_binary()?)
+            .args(["user", "add", name, "--store", "sqlite:docent.db"]);
+        Finished::run(&mut command)
+    };
+    let shown = type_in("ada", &[PASSWORD, PASSWORD])?.succeeded()?;
+    ensure!(
+        shown == "New password: \r\nOnce more: \r\nada can sign in\r\n",
+        "{shown:?}"
+    );
+    let refused = type_in("grace", &[PASSWORD, "something else"])?;
+    ensure!(refused.code == Some(1), "{refused:?}");
+    ensure!(refused.output.contains("not the same"), "{refused:?}");
+    ensure!(!refused.output.contains("something"), "{refused:?}");
+    let list = user(directory.path(), &["list"], "")?.succeeded()?;
+    ensure!(list.contains("ada") && !list.contains("grace"), "{list}");
+    Ok(())
+}
+
+#[test]
+fn wrong_arguments_are_refused_with_a_sentence() -> anyhow::Result<()> {
+    let directory = temporary_directory()?;
+    let here = directory.path();
+    for command in ["list", "suspend", "resume", "passwd"] {
+        let arguments = [command, "ada"];
+        let arguments = &arguments[..if command == "list" { 1 } else { 2 }];
+        user(here, arguments, PASSWORD)?.refused()?;
+        ensure!(!here.join("docent.db").exists(), "{command} makes no store");
+    }
+    user(here, &["add", "ada"], PASSWORD)?.succeeded()?;
+    for (arguments, input, says) in [
+        (
+            ["add", "ada"].as_slice(),
+            PASSWORD,
+            "docent user passwd ada",
+        ),
+        (&["add", "grace"], "", "empty"),
+        (&["add", "grace"], "short\n", "8 characters"),
+        (&["add", "grace"], "two\nlines of text\n", "one line"),
+        (&["add", "grace", "--password-file", "none"], "", "none"),
+        (&["add", "grace", "--email", " "], PASSWORD, "e-mail"),
+        (&["add", ""], PASSWORD, "URN"),
+        (&["add", "urn:li:domain:x"], PASSWORD, "corpuser"),
+        (&["passwd", "grace"], PASSWORD, "there is no user grace"),
+        (&["suspend", "grace"], "", "there is no user grace"),
+        (&["resume", "grace"], "", "there is no user grace"),
+    ] {
+        let sentence = user(here, arguments, input)?.refused()?;
+        ensure!(sentence.contains(says), "{arguments:?}: {sentence}");
+    }
+    let list = user(here, &["list", "--all"], "")?.succeeded()?;
+    ensure!(list.lines().count() == 2, "a heading and ada: {list}");
+    Ok(())
+}
+
+#[test]
+fn the_second_listener_serves_the_same_and_stops_with_the_first() -> anyhow::Result<()> {
+    let options = Options::default().argument("--ui-listen");
+    let mut server = Server::start(options.argument("127.0.0.1:0"))?;
+    let second = server.printed_line("and on ")?;
+    let second = second.trim_start_matches("and on ").to_owned();
+    ensure!(second != server.address());
+    let password = shown_password(&server)?;
+    let cookie = session(&second, "datahub", &password)?;
+    ensure!(status_with(&server, &cookie)? == 200, "it holds on both");
+    let client = Client::builder().no_proxy().build()?;
+    for path in ["/config", "/api/gms/config", "/health"] {
+        let status = client.get(format!("{second}{path}")).send()?.status();
+        ensure!(status == 200, "{path}: {status}");
+    }
+    ensure!(server.stop()?.code() == Some(0));
+    ensure!(client.get(format!("{second}/health")).send().is_err());
+    Ok(())
+}
+
+#[test]
+fn a_second_address_that_is_in_use_is_refused_and_leaves_no_store() -> anyhow::Result<()> {
+    let directory = temporary_directory()?;
+    let taken = TcpListener::bind("127.0.0.1:0")?;
+    let address = taken.local_addr()?.to_string();
+    let mut command = docent_command(directory.path())?;
+    command.args(["serve", "--listen", "127.0.0.1:0", "--ui-listen", &address]);
+    let sentence = Finished::run(&mut command)?.refused()?;
+    ensure!(
+        sentence.contains(&address)
+            && sentence.contains("--ui-listen")
+            && sentence.contains("in use"),
+        "{sentence}"
+    );
+    ensure!(!directory.path().join("docent.db").exists());
+    Ok(())
+}
+
+#[test]
+fn neither_password_nor_session_is_in_any_file() -> anyhow::Result<()> {
+    let mut server = Server::start(Options::default())?;
+    let shown = shown_password(&server)?;
+    user(server.directory(), &["add", "ada"], PASSWORD)?.succeeded()?;
+    let cookie = session(server.address(), "ada", PASSWORD)?;
+    ensure!(log_in(&server, "ada", "a wrong needle")?.status == 401);
+    let (_, secret) = cookie.split_once('=').context("no secret")?;
+    let copy = server.run_docent(["backup", "--store", server.store(), "copy.db"])?;
+    ensure!(copy.contains("copy.db"), "{copy}");
+    let secrets = [
+        PASSWORD,
+        "a wrong needle",
+        &shown,
+        // Behind the mark of the user.
+        &secret[32..],
+    ];
+    for when in ["running", "stopped"] {
+        let mut hash_found = false;
+        for (path, bytes) in files_below(server.directory())? {
+            let has = |needle: &str| {
+                let needle = needle.as_bytes();
+                bytes.windows(needle.len()).any(|window| window == needle)
+            };
+            for needle in secrets {
+                ensure!(!has(needle), "{when}: {needle} is in {}", path.display());
+            }
+            hash_found |= has("$argon2id$v=19$m=19456,t=2,p=1$");
+        }
+        ensure!(hash_found, "{when}: the hash must be stored");
+        if when == "running" {
+            ensure!(server.stop()?.success());
+        }
+    }
+    Ok(())
+}
