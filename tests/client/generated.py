@@ -49,7 +49,7 @@ class Generator:
         kind = ASPECT_NAME_MAP[name]
         schema = json.loads(str(kind.RECORD_SCHEMA))
         self._remember(schema)
-        value = self._value(schema, {}, 0)
+        value = self._value(schema, {}, 0, {})
         return kind.from_obj(value)
 
     def urn(self, entity: str, name: str) -> str:
@@ -65,7 +65,7 @@ class Generator:
         if isinstance(kind, dict) and kind["type"] == "enum":
             return kind["symbols"][0]
         if "Urn" in field:
-            return self._reference(field, name)
+            return self._reference(field, name, _targets(field).get((), []))
         return name
 
     def _remember(self, schema) -> None:
@@ -81,35 +81,40 @@ class Generator:
             for field in schema.get("fields", []):
                 self._remember(field["type"])
 
-    def _reference(self, field: dict, name: str) -> str:
+    def _reference(self, field: dict, name: str, allowed: list[str]) -> str:
         """Returns a URN that this field may hold."""
-        wanted = field.get("entityTypes") or _types_of_relationship(field.get("Relationship") or {})
-        named = field["Urn"].removesuffix("Urn")
+        wanted = allowed or field.get("entityTypes") or []
+        named = field.get("Urn", "").removesuffix("Urn")
         for entity in KEY_ASPECTS:
-            if entity.lower() == named.lower():
+            if not wanted and entity.lower() == named.lower():
                 wanted = [entity]
         # What the schema does not say, the client's own URN classes insist on.
         wanted = wanted or {"platform": ["dataPlatform"], "parent": ["dataset"]}.get(field["name"], [])
         return self.urn(wanted[0] if wanted else "corpuser", name)
 
-    def _value(self, schema, field: dict, depth: int):
+    def _value(self, schema, field: dict, depth: int, targets: dict):
+        """Makes up one value; `targets` says at which paths below it URNs of which types stand."""
         if isinstance(schema, str) and schema in self._named:
             schema = self._named[schema]
         if isinstance(schema, list):
-            return self._union(schema, field, depth)
+            return self._union(schema, field, depth, targets)
         kind = schema if isinstance(schema, str) else schema["type"]
         if kind == "record":
-            return {one["name"]: self._value(one["type"], one, depth + 1) for one in schema["fields"]}
+            if any(one["name"] == "fieldDiscriminator" for one in schema["fields"]):
+                return self._one_of(schema["fields"], depth)
+            return {one["name"]: self._field(one, depth + 1, targets) for one in schema["fields"]}
         if kind == "array":
-            return [self._value(schema["items"], field, depth + 1) for _ in range(self._length(depth))]
+            below = _below(targets, "*")
+            return [self._value(schema["items"], field, depth + 1, below) for _ in range(self._length(depth))]
         if kind == "map":
             keys = self._random.sample(TEXTS, self._length(depth))
-            return {key: self._value(schema["values"], field, depth + 1) for key in keys}
+            below = _below(targets, "*")
+            return {key: self._value(schema["values"], field, depth + 1, below) for key in keys}
         if kind == "enum":
             return self._random.choice(schema["symbols"])
         if kind == "string":
-            if "Urn" in field:
-                return self._reference(field, f"one{self._random.randrange(1000)}")
+            if "Urn" in field or () in targets:
+                return self._reference(field, f"one{self._random.randrange(1000)}", targets.get((), []))
             return self._random.choice(TEXTS)
         if kind == "bytes":
             return "bytes \u0000\u00ff"
@@ -122,12 +127,22 @@ class Generator:
             return None
         raise AssertionError(f"values of {schema} cannot be made up")
 
-    def _union(self, members: list, field: dict, depth: int):
+    def _one_of(self, fields: list, depth: int):
+        """A choice between members with names, which the client's schema writes as a record that says which it has."""
+        chosen = self._random.choice([one for one in fields if one["name"] != "fieldDiscriminator"])
+        (_, kind) = chosen["type"]
+        value = {one["name"]: None for one in fields}
+        return value | {chosen["name"]: self._value(kind, chosen, depth + 1, {}), "fieldDiscriminator": chosen["name"]}
+
+    def _field(self, field: dict, depth: int, targets: dict):
+        return self._value(field["type"], field, depth, _below(targets, field["name"]) | _targets(field))
+
+    def _union(self, members: list, field: dict, depth: int, targets: dict):
         others = [member for member in members if member != "null"]
         if len(others) < len(members) and (depth > DEEPEST or self._random.random() < 0.25):
             return None
         chosen = self._random.choice(others)
-        value = self._value(chosen, field, depth + 1)
+        value = self._value(chosen, field, depth + 1, targets | _below(targets, self._name(chosen)))
         # The client's own form: a member of a real choice stands under its name.
         return value if len(others) == 1 else {self._name(chosen): value}
 
@@ -140,11 +155,14 @@ class Generator:
         return 0 if depth > DEEPEST else self._random.choice([0, 1, 2])
 
 
-def _types_of_relationship(annotation: dict) -> list[str]:
-    """Returns the entity types that a relationship may point at; it may be written per path."""
+def _targets(field: dict) -> dict:
+    """Reads which types a relationship may point at, by the path below the field; `()` is the field itself."""
+    annotation = field.get("Relationship") or {}
     if "entityTypes" in annotation:
-        return annotation["entityTypes"]
-    for inner in annotation.values():
-        if isinstance(inner, dict) and "entityTypes" in inner:
-            return inner["entityTypes"]
-    return []
+        return {(): annotation["entityTypes"]}
+    return {tuple(path.strip("/").split("/")): one["entityTypes"] for path, one in annotation.items()}
+
+
+def _below(targets: dict, step: str) -> dict:
+    """Keeps the paths that go through this step, without it."""
+    return {path[1:]: types for path, types in targets.items() if path and path[0] == step}
