@@ -5,6 +5,7 @@
 //!   [`Registry::validate`] checks an aspect, [`derive()`] gives the rows that follow from it,
 //!   [`searchable`] the values that it is found by, [`defaults`] the aspects that a new entity starts with.
 //! - [`aspects`]: Rust structs for the few aspects that our own logic edits.
+//! - [`patch`]: changes to parts of an aspect.
 //! - [`Clock`]: time as a parameter.
 //!
 //! This crate must not know about stores, HTTP or GraphQL, and has no `async`.
@@ -17,6 +18,7 @@ mod clock;
 pub mod defaults;
 mod derive;
 mod names;
+pub mod patch;
 mod registry;
 pub mod searchable;
 mod system_metadata;
