@@ -28,7 +28,7 @@ mod validate;
 pub use clock::{Clock, EpochMillis, FixedClock, SystemClock};
 pub use derive::{Derived, Edge, Placement, derive};
 pub use names::AspectName;
-pub use registry::{EntitySpec, LineageDirection, Registry};
+pub use registry::{EntitySpec, LineageDirection, Registry, json_schemas};
 pub use system_metadata::{NO_RUN_ID, SystemMetadata};
 pub use urn::{MAX_ENCODED_BYTES, Urn, UrnError};
 pub use validate::ValidationError;

@@ -146,6 +146,12 @@ impl Patch {
         })
     }
 
+    /// Whether it only takes away: of what is not there, nothing.
+    pub fn only_removes(&self) -> bool {
+        let mut actions = self.operations.iter().map(|operation| &operation.action);
+        actions.all(|action| matches!(action, Action::Remove))
+    }
+
     /// The value that the patch makes of the current one; `None` stands for an aspect that is not there yet. `stamp` is
     /// the write's own, for new values that must have one.
     pub fn apply(
