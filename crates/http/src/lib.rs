@@ -7,7 +7,7 @@
 //! - [`restli`]: the REST calls of DataHub's ingestion clients
 //! - [`openapi`]: the calls of its OpenAPI
 //! - [`trace`]: the names of writes
-//! - [`status`]: health and configuration, which need no token
+//! - [`status`]: health and configuration, which need no token, as the description of the API
 //! - [`sign_in`]: from a password to a session, which needs none either
 //! - [`auth`]: from a request to the caller
 //! - [`origin`]: whether another site made the request
@@ -18,6 +18,7 @@
 
 pub mod auth;
 mod body;
+mod conditions;
 mod error;
 mod filter;
 mod graphql;
@@ -134,10 +135,42 @@ fn routes(state: &AppState) -> Router<AppState> {
             post(openapi::batch::read),
         )
         .route("/openapi/v3/entity/scroll", post(openapi::entities::scroll))
-        .route("/openapi/v3/entity/{type}", get(openapi::entities::list))
+        .route(
+            "/openapi/v3/entity/{type}",
+            get(openapi::entities::list).merge(trace::traced(
+                state,
+                post(openapi::write::post).patch(openapi::write::patch),
+            )),
+        )
+        .route(
+            "/openapi/v3/entity/{type}/batchGet",
+            post(openapi::read::batch),
+        )
+        .route(
+            "/openapi/v3/entity/{type}/{*urn}",
+            get(openapi::read::one).merge(trace::traced(
+                state,
+                post(openapi::write::post_one)
+                    .patch(openapi::write::patch_one)
+                    .delete(openapi::write::delete),
+            )),
+        )
         .route(
             "/openapi/v3/relationship/scroll",
             post(openapi::relationships::scroll),
+        )
+        .route("/openapi/v3/api-docs", get(openapi::document::document))
+        .route(
+            "/openapi/swagger-ui/index.html",
+            get(openapi::document::page),
+        )
+        .route(
+            "/openapi/swagger-ui/page.js",
+            get(openapi::document::script),
+        )
+        .route(
+            "/openapi/swagger-ui/page.css",
+            get(openapi::document::style),
         )
         .route("/config", get(status::config))
         .route("/health", get(status::health))

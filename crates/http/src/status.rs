@@ -52,7 +52,7 @@ pub(crate) async fn config(State(state): State<AppState>) -> Json<Value> {
         "retention": "true",
         // Clients take these as promises: time series that can be read, PATCH, and search along lineage.
         "statefulIngestionCapable": true,
-        "patchCapable": false,
+        "patchCapable": true,
         "timeZone": "GMT",
         "supportsImpactAnalysis": true,
         "datasetUrnNameCasing": false,

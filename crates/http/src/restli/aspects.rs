@@ -15,6 +15,7 @@ use super::{Action, json, parse, parse_aspect, proposals, raw, timeseries, urn_i
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
+use crate::conditions::Conditions;
 use crate::error::Refusal;
 use crate::query::Query;
 
@@ -36,15 +37,13 @@ pub(crate) async fn act(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Query(Action { action }): Query<Action>,
+    conditions: Conditions,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, Refusal> {
     match action.as_deref() {
         Some("getTimeseriesAspectValues") => timeseries::values(&state, &caller, &bytes).await,
         Some("getCount") => count(&state, &caller, &bytes).await,
-        _ => {
-            let (state, caller) = (State(state), Authenticated(caller));
-            proposals::ingest(state, caller, Query(Action { action }), WholeBody(bytes)).await
-        }
+        action => proposals::ingest(&state, &caller, action, &conditions, &bytes).await,
     }
 }
 

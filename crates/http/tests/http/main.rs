@@ -9,12 +9,15 @@
 )]
 
 mod batches;
+mod conditions;
 mod datasets;
 mod domains;
 mod graphql_protocol;
 mod kinds;
 mod lineage;
 mod links;
+mod openapi;
+mod patches;
 mod proposals;
 mod references;
 mod remainder;

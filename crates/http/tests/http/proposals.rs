@@ -354,8 +354,8 @@ async fn what_is_wrong_is_refused_with_a_sentence_and_nothing_is_written() {
         (json!({"proposal": {}}), "entityUrn"),
         (json!({}), "proposal"),
         (
-            json!({"proposal": proposal("PATCH", DOMAIN, "domainProperties", &json!([]))}),
-            "PATCH",
+            json!({"proposal": proposal("MERGE", DOMAIN, "domainProperties", &json!([]))}),
+            "MERGE",
         ),
         (
             json!({"proposal": {"entityUrn": DOMAIN, "aspectName": "domainProperties", "changeType": "UPSERT"}}),
@@ -384,22 +384,6 @@ async fn what_is_wrong_is_refused_with_a_sentence_and_nothing_is_written() {
         assert_eq!(status, StatusCode::BAD_REQUEST, "{path}");
         assert!(message(&body).contains("query string"), "{path}: {body}");
     }
-}
-
-#[tokio::test]
-async fn a_condition_is_never_ignored() {
-    let app = App::empty().await;
-    let mut conditional = proposal("UPSERT", DOMAIN, "domainProperties", &json!({"name": "M"}));
-    conditional["headers"] = json!({"If-Version-Match": "7"});
-    let (status, body) = app
-        .post(
-            "/aspects?action=ingestProposal",
-            &json!({"proposal": conditional}),
-        )
-        .await;
-    assert_eq!(status, StatusCode::BAD_REQUEST);
-    assert!(message(&body).contains("If-Version-Match"), "{body}");
-    assert_eq!(app.aspect(DOMAIN, "domainKey").await, None);
 }
 
 #[tokio::test]
