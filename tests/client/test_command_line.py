@@ -106,12 +106,16 @@ def test_delete_by_filter_deletes_what_the_filter_finds(run_cli, restli_graph, r
     ours = [make_dataset_urn(platform, f"table{number}", env) for number, env in enumerate(["PROD", "PROD", "DEV"])]
     for urn in ours:
         _emit(restli_graph, urn, DatasetPropertiesClass(name="t"))
+
+    def removed():
+        return [(read(urn, "status") or {"removed": False})["removed"] for urn in ours]
+
     run_cli("delete", "--platform", platform, "--dry-run", "--soft")
-    assert [read(urn, "status") for urn in ours] == [{"removed": False}] * 3
+    assert removed() == [False, False, False]
     run_cli("delete", "--platform", platform, "--env", "PROD", "--soft", "--force")
-    assert [read(urn, "status")["removed"] for urn in ours] == [True, True, False]
-    run_cli("delete", "undo-by-filter", "--platform", platform)
-    assert [read(urn, "status")["removed"] for urn in ours] == [False, False, False]
+    assert removed() == [True, True, False]
+    run_cli("delete", "undo-by-filter", "--platform", platform, input="y\n")
+    assert removed() == [False, False, False]
     run_cli("delete", "--platform", platform, "--entity-type", "dataset", "--hard", "--force")
     assert [read(urn, "datasetKey") for urn in ours] == [None] * 3
 
@@ -133,7 +137,8 @@ def test_timeline_shows_what_changed(run_cli, restli_graph, dataset):
     _emit(restli_graph, dataset, DatasetPropertiesClass(name="Sales", description="Better words"))
     _emit(restli_graph, dataset, GlobalTagsClass([TagAssociationClass("urn:li:tag:gold")]))
     shown = run_cli("timeline", "--urn", dataset, "-c", "documentation", "-c", "tag")
-    assert "Better words" in shown
+    changes = [line.split()[:2] for line in shown.splitlines() if line.startswith("\t")]
+    assert changes == [["ADD", "DOCUMENTATION"], ["MODIFY", "DOCUMENTATION"], ["ADD", "TAG"]]
     assert "urn:li:tag:gold" in shown
 
 

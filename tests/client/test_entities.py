@@ -99,7 +99,9 @@ def test_a_hard_deleted_entity_is_gone(client, read, unique):
         client.entities.delete(dataset.urn)
 
 
-@pytest.mark.parametrize("kind", ["chart", "dashboard", "dataFlow", "dataJob", "container", "mlModel", "mlModelGroup", "tag"])
+@pytest.mark.parametrize(
+    "kind", ["chart", "dashboard", "dataFlow", "dataJob", "container", "mlModel", "mlModelGroup", "tag"]
+)
 def test_other_kinds_of_entity_come_back(kind, client, unique):
     name = f"{unique}"
     flow = DataFlow(platform="airflow", name=name, description="A pipeline")

@@ -127,7 +127,8 @@ def test_lineage_of_all_columns_with_the_same_name_is_added(client, chain, read)
     client.lineage.add_lineage(upstream=raw, downstream=clean, column_lineage="auto_strict")
     fine = read(clean, "upstreamLineage")["fineGrainedLineages"]
     pairs = {(one["upstreams"][0], one["downstreams"][0]) for one in fine}
-    assert pairs == {(make_schema_field_urn(raw, name), make_schema_field_urn(clean, name)) for name in ("customer_id", "total")}
+    names = ("customer_id", "total")
+    assert pairs == {(make_schema_field_urn(raw, name), make_schema_field_urn(clean, name)) for name in names}
 
 
 def test_lineage_is_added_with_the_query_that_made_it(client, chain, server, read):

@@ -40,8 +40,9 @@ def test_a_domain_is_created_within_another(domain, emitter, server, read, uniqu
     properties = DomainPropertiesClass(name=f"Verticals {unique}", parentDomain=domain)
     emitter.emit(MetadataChangeProposalWrapper(entityUrn=urn, aspect=properties))
     assert read(urn, "domainProperties")["parentDomain"] == domain
-    children = "query ($urn: String!) { domain(urn: $urn) { children: relationships(input: {types: [\"IsPartOf\"], direction: INCOMING}) { total } } }"
-    assert server.graphql(children, urn=domain)["domain"]["children"]["total"] == 1
+    children = "query ($input: ListDomainsInput!) { listDomains(input: $input) { domains { urn } } }"
+    found = server.graphql(children, input={"parentDomain": domain, "start": 0, "count": 10})
+    assert found == {"listDomains": {"domains": [{"urn": urn}]}}
 
 
 def test_a_domain_is_put_on_a_dataset_and_read(domain, dataset, read):
