@@ -3,7 +3,8 @@
 //! Reads go to the store as they are ([`read`]) or follow the flow of data ([`lineage`]), searches go to the index
 //! ([`search`]). Every change, whatever door it came through, becomes a list
 //! of [`Proposal`]s for [`Catalog::apply`], the only function that writes. The other modules turn the input of
-//! one use case into proposals: [`descriptions`], [`datasets`], [`domains`], [`links`], [`names`], [`tokens`].
+//! one use case into proposals: [`descriptions`], [`datasets`], [`domains`], [`labels`], [`lifecycle`], [`links`],
+//! [`names`], [`owners`], [`tokens`], [`vocabulary`].
 //!
 //! Every function takes the [`Caller`]. Today every authenticated caller may do everything.
 //!
@@ -20,13 +21,18 @@ pub mod domains;
 mod error;
 mod hooks;
 mod ingest;
+pub mod labels;
+pub mod lifecycle;
 pub mod lineage;
 pub mod links;
 pub mod names;
+pub mod owners;
 mod proposal;
 pub mod read;
 pub mod search;
+mod target;
 pub mod tokens;
+pub mod vocabulary;
 
 use std::sync::Arc;
 
@@ -40,6 +46,7 @@ pub use docent_model::aspects::SYSTEM_ACTOR;
 pub use docent_store::{AspectKey, Page, Related, Row, StoredAspect};
 pub use error::{Code, Error};
 pub use proposal::{Change, Proposal, Requirement};
+pub use target::Target;
 
 /// The catalog over one store. Cloning it is cheap and gives the same catalog.
 #[derive(Debug, Clone)]

@@ -4,10 +4,10 @@ use std::io::IsTerminal as _;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use docent_catalog::Catalog;
+use docent_catalog::{Caller, Catalog, SYSTEM_ACTOR};
 use docent_graphql::Engine;
 use docent_http::{AppState, AuthMode};
-use docent_model::SystemClock;
+use docent_model::{SystemClock, Urn};
 use docent_search::Search;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -50,6 +50,8 @@ async fn run(settings: Settings) -> Result<()> {
         &settings.search_index,
     ));
     let catalog = Catalog::new(store, Arc::new(SystemClock)).with_search(Arc::clone(&search));
+    let system = Caller::new(Urn::parse(SYSTEM_ACTOR)?);
+    catalog.add_built_in_ownership_types(&system).await?;
     let engine = Engine::docent().context("the built-in GraphQL schema is not right")?;
     let token = if settings.demo {
         Some(demo::prepare(&catalog).await?)
