@@ -263,10 +263,6 @@ async fn labels_that_do_not_fit_are_refused() {
             format!("Failed to validate label with urn {TERM}. Urn type does not match entity type tag."),
         ),
         (
-            tag(PII, USER),
-            String::new(),
-        ),
-        (
             tag(PII, "urn:li:domain:d"),
             "urn:li:domain:d cannot have tags: entities of type domain have none".to_owned(),
         ),
