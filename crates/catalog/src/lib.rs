@@ -4,7 +4,7 @@
 //! ([`search`]). Every change, whatever door it came through, becomes a list
 //! of [`Proposal`]s for [`Catalog::apply`], the only function that writes. The other modules turn the input of
 //! one use case into proposals: [`descriptions`], [`datasets`], [`domains`], [`labels`], [`lifecycle`], [`links`],
-//! [`names`], [`owners`], [`tokens`], [`vocabulary`].
+//! [`names`], [`owners`], [`structured_properties`], [`tokens`], [`vocabulary`].
 //!
 //! Every function takes the [`Caller`]. Today every authenticated caller may do everything.
 //!
@@ -30,6 +30,7 @@ pub mod owners;
 mod proposal;
 pub mod read;
 pub mod search;
+pub mod structured_properties;
 mod target;
 pub mod tokens;
 pub mod vocabulary;

@@ -9,6 +9,7 @@ mod labels;
 mod lifecycle;
 mod links;
 mod owners;
+mod structured_properties;
 mod tokens;
 mod vocabulary;
 
@@ -70,6 +71,8 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
             "batchUpdateSoftDeleted",
             lifecycle::batch_update_soft_deleted,
         )
+        .mutation("upsertStructuredProperties", structured_properties::upsert)
+        .mutation("removeStructuredProperties", structured_properties::remove)
         .mutation("createAccessToken", tokens::create_access_token)
         .mutation("revokeAccessToken", tokens::revoke_access_token)
 }

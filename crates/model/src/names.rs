@@ -31,9 +31,11 @@ impl AspectName {
     pub const INSTITUTIONAL_MEMORY: Self = Self("institutionalMemory");
     pub const OWNERSHIP: Self = Self("ownership");
     pub const OWNERSHIP_TYPE_INFO: Self = Self("ownershipTypeInfo");
+    pub const PROPERTY_DEFINITION: Self = Self("propertyDefinition");
     pub const SCHEMA_METADATA: Self = Self("schemaMetadata");
     pub const SIBLINGS: Self = Self("siblings");
     pub const STATUS: Self = Self("status");
+    pub const STRUCTURED_PROPERTIES: Self = Self("structuredProperties");
     pub const TAG_PROPERTIES: Self = Self("tagProperties");
 
     /// Names come from static text only: the constants above and the registry.
