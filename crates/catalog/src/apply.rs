@@ -48,7 +48,10 @@ impl Catalog {
         let prepared: Arc<[Prepared]> = proposals
             .into_iter()
             .enumerate()
-            .map(|(position, proposal)| Prepared::check(proposal, many.then_some(position)))
+            .map(|(at, proposal)| {
+                let position = proposal.position.or(many.then_some(at));
+                Prepared::check(proposal, position)
+            })
             .collect::<Result<_, _>>()?;
         let stamp = AuditStamp::new(caller.actor(), self.now_ms());
         transact(self.store(), move |tx| {

@@ -1,5 +1,6 @@
 //! The one error type of the catalog's border.
 
+use docent_model::patch::PatchError;
 use docent_model::{UrnError, ValidationError};
 use docent_store::StoreError;
 
@@ -22,6 +23,9 @@ pub enum Error {
     /// The request is right but contradicts what is stored.
     #[error("{0}")]
     Conflict(String),
+    /// What the request demanded of the stored state does not hold.
+    #[error("{0}")]
+    Precondition(String),
     /// Trying again later helps.
     #[error("{0}")]
     Unavailable(String),
@@ -46,6 +50,7 @@ impl Error {
             Self::Forbidden(_) => (403, "UNAUTHORIZED"),
             Self::NotFound(_) => (404, "NOT_FOUND"),
             Self::Conflict(_) => (409, "CONFLICT"),
+            Self::Precondition(_) => (412, "PRECONDITION_FAILED"),
             Self::Internal(_) => (500, "SERVER_ERROR"),
             Self::Unavailable(_) => (503, "SERVICE_UNAVAILABLE"),
         };
@@ -79,6 +84,12 @@ impl From<UrnError> for Error {
 
 impl From<ValidationError> for Error {
     fn from(error: ValidationError) -> Self {
+        Self::InvalidAspect(error.to_string())
+    }
+}
+
+impl From<PatchError> for Error {
+    fn from(error: PatchError) -> Self {
         Self::InvalidAspect(error.to_string())
     }
 }

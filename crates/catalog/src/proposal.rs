@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use docent_model::aspects::AuditStamp;
-use docent_model::{AspectName, SystemMetadata, Urn};
+use docent_model::patch::Patch;
+use docent_model::{AspectName, EpochMillis, SystemMetadata, Urn};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -19,6 +20,10 @@ pub struct Proposal {
     pub system_metadata: Option<SystemMetadata>,
     /// What must hold for this change to be made.
     pub requirements: Vec<Requirement>,
+    /// A creation of what is there already is left out instead of failing.
+    pub skip_existing: bool,
+    /// Which item of a client's list it comes from, for error messages.
+    pub position: Option<usize>,
 }
 
 #[derive(Debug, Clone)]
@@ -29,6 +34,11 @@ pub enum Change {
     Create { aspect: AspectName, text: String },
     /// Like an upsert, but only where the entity is not there yet.
     CreateEntity { aspect: AspectName, text: String },
+    /// The aspect becomes what a client's patch makes of it, inside the transaction. Creates the entity if it is new.
+    Patch {
+        aspect: AspectName,
+        patch: Arc<Patch>,
+    },
     /// The aspect becomes what a function makes of it, inside the transaction.
     Edit { aspect: AspectName, edit: Edit },
     /// The aspect goes, with its history; its key aspect stands for the whole entity.
@@ -43,6 +53,7 @@ impl Change {
             Self::Upsert { aspect, .. }
             | Self::Create { aspect, .. }
             | Self::CreateEntity { aspect, .. }
+            | Self::Patch { aspect, .. }
             | Self::Edit { aspect, .. }
             | Self::DeleteAspect { aspect } => Some(*aspect),
             Self::DeleteEntity => None,
@@ -76,6 +87,13 @@ pub enum Requirement {
     Exists { urn: Urn, otherwise: String },
     /// The entity does not exist yet; `otherwise` is said if it does.
     IsNew { otherwise: String },
+    /// The aspect that the change is about has this logical version; `None` if it must not be there. Like the next two,
+    /// of an entity's deletion it asks for the key aspect.
+    Version { expected: Option<i64> },
+    /// The aspect was written after this time.
+    ModifiedSince { time_ms: EpochMillis },
+    /// The aspect was not written after this time; one that is not there never was.
+    UnmodifiedSince { time_ms: EpochMillis },
     /// The dataset has a schema with these columns.
     HasColumns {
         dataset: Urn,
@@ -93,6 +111,8 @@ impl Proposal {
             change,
             system_metadata: None,
             requirements: Vec::new(),
+            skip_existing: false,
+            position: None,
         }
     }
 
@@ -157,7 +177,7 @@ impl Proposal {
 }
 
 /// The stored aspect is not of the shape that the registry promises: written by another program, or damaged.
-fn unreadable(aspect: AspectName, error: &serde_json::Error) -> Error {
+pub(crate) fn unreadable(aspect: AspectName, error: &serde_json::Error) -> Error {
     Error::Conflict(format!(
         "the stored {aspect} aspect cannot be edited, because it is not of the expected shape ({error}); \
          write the whole aspect to replace it"

@@ -12,6 +12,8 @@ use crate::auth::Authenticated;
 #[derive(Debug)]
 pub struct Refusal {
     status: StatusCode,
+    /// What kind of problem it is; the status in words where nothing else is said.
+    title: Option<String>,
     message: String,
 }
 
@@ -19,12 +21,26 @@ impl Refusal {
     pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Self {
         Self {
             status,
+            title: None,
             message: message.into(),
         }
     }
 
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, message)
+    }
+
+    #[must_use]
+    pub(crate) fn titled(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+
+    /// Says which item of a list the problem is about.
+    #[must_use]
+    pub(crate) fn about(mut self, item: &str) -> Self {
+        self.message = format!("{item}: {}", self.message);
+        self
     }
 
     pub(crate) fn into_message(self) -> String {
@@ -59,7 +75,7 @@ impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let body = Json(json!({
             "exceptionClass": "com.linkedin.restli.server.RestLiServiceException",
-            "error": self.status.canonical_reason().unwrap_or("Error"),
+            "error": self.title.as_deref().or(self.status.canonical_reason()),
             "message": self.message,
             "status": self.status.as_u16(),
         }));

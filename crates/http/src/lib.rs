@@ -6,7 +6,7 @@
 //! - [`graphql`]: `POST /api/graphql`
 //! - [`restli`]: the REST calls of DataHub's ingestion clients
 //! - [`openapi`]: the calls of its OpenAPI
-//! - [`status`]: health and configuration, the only routes that need no token
+//! - [`status`]: health and configuration, which with the description of the API are the only routes that need no token
 //! - [`auth`]: from a request to the caller
 //! - [`server`]: connections, limits, shutdown
 //!
@@ -15,6 +15,7 @@
 
 pub mod auth;
 mod body;
+mod conditions;
 mod error;
 mod filter;
 mod graphql;
@@ -86,10 +87,39 @@ pub fn router(state: AppState) -> Router {
         .route("/entities", entities())
         .route("/entities/", entities())
         .route("/openapi/v3/entity/scroll", post(openapi::entities::scroll))
-        .route("/openapi/v3/entity/{type}", get(openapi::entities::list))
+        .route(
+            "/openapi/v3/entity/{type}",
+            get(openapi::entities::list)
+                .post(openapi::write::post)
+                .patch(openapi::write::patch),
+        )
+        .route(
+            "/openapi/v3/entity/{type}/batchGet",
+            post(openapi::read::batch),
+        )
+        .route(
+            "/openapi/v3/entity/{type}/{*urn}",
+            get(openapi::read::one)
+                .post(openapi::write::post_one)
+                .patch(openapi::write::patch_one)
+                .delete(openapi::write::delete),
+        )
         .route(
             "/openapi/v3/relationship/scroll",
             post(openapi::relationships::scroll),
+        )
+        .route("/openapi/v3/api-docs", get(openapi::document::document))
+        .route(
+            "/openapi/swagger-ui/index.html",
+            get(openapi::document::page),
+        )
+        .route(
+            "/openapi/swagger-ui/page.js",
+            get(openapi::document::script),
+        )
+        .route(
+            "/openapi/swagger-ui/page.css",
+            get(openapi::document::style),
         )
         .route("/config", get(status::config))
         .route("/health", get(status::health))

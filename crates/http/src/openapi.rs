@@ -1,10 +1,20 @@
-//! Calls of DataHub's OpenAPI, version 3: reading everything that matches, page after page.
+//! Calls of DataHub's OpenAPI, version 3.
 //!
-//! To add one: a handler in the module of its noun, and a line in [`crate::router`].
+//! - [`entities`], [`relationships`]: everything that matches, page after page
+//! - [`read`], [`write`]: entities and aspects by their URNs; [`address`] is how a path names them
+//! - [`document`]: what all of this looks like, for programs and for people
+//!
+//! To add one: a handler in the module of its noun, a line in [`crate::router`], and an entry in [`document`].
 
+mod address;
+pub(crate) mod document;
 pub(crate) mod entities;
+pub(crate) mod read;
 pub(crate) mod relationships;
+pub(crate) mod write;
 
+use axum::http::StatusCode;
+use docent_catalog::Error;
 use serde::Deserialize;
 
 use crate::error::Refusal;
@@ -29,4 +39,15 @@ fn parse_body<'a, T: Deserialize<'a> + Default>(bytes: &'a [u8]) -> Result<T, Re
     serde_json::from_slice(bytes).map_err(|error| {
         Refusal::bad_request(format!("The body is not what this call takes: {error}"))
     })
+}
+
+/// In this API a payload that does not fit its aspect is an ordinary bad request, and each kind of problem has a name.
+fn refuse(error: Error) -> Refusal {
+    match error {
+        Error::InvalidAspect(message) => Refusal::bad_request(message).titled("Validation Error"),
+        Error::Precondition(message) => {
+            Refusal::new(StatusCode::PRECONDITION_FAILED, message).titled("Precondition Error")
+        }
+        other => Refusal::from(other),
+    }
 }

@@ -50,9 +50,9 @@ pub(crate) async fn config(State(state): State<AppState>) -> Json<Value> {
     Json(json!({
         "noCode": "true",
         "retention": "true",
-        // Clients take these as promises: they need PATCH, time series that can be read, and lineage.
+        // Clients take these as promises: they need time series that can be read, PATCH, and lineage.
         "statefulIngestionCapable": false,
-        "patchCapable": false,
+        "patchCapable": true,
         "timeZone": "GMT",
         "supportsImpactAnalysis": false,
         "datasetUrnNameCasing": false,

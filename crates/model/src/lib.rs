@@ -5,6 +5,7 @@
 //!   [`Registry::validate`] checks an aspect, [`derive()`] gives the rows that follow from it,
 //!   [`searchable`] the values that it is found by, [`defaults`] the aspects that a new entity starts with.
 //! - [`aspects`]: Rust structs for the few aspects that our own logic edits.
+//! - [`patch`]: changes to parts of an aspect.
 //! - [`Clock`]: time as a parameter.
 //!
 //! This crate must not know about stores, HTTP or GraphQL, and has no `async`.
@@ -17,6 +18,7 @@ mod clock;
 pub mod defaults;
 mod derive;
 mod names;
+pub mod patch;
 mod registry;
 pub mod searchable;
 mod system_metadata;
@@ -26,7 +28,7 @@ mod validate;
 pub use clock::{Clock, EpochMillis, FixedClock, SystemClock};
 pub use derive::{Derived, Edge, Placement, derive};
 pub use names::AspectName;
-pub use registry::{EntitySpec, LineageDirection, Registry};
+pub use registry::{EntitySpec, LineageDirection, Registry, json_schemas};
 pub use system_metadata::{NO_RUN_ID, SystemMetadata};
 pub use urn::{MAX_ENCODED_BYTES, Urn, UrnError};
 pub use validate::ValidationError;

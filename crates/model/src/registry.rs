@@ -18,12 +18,17 @@ mod annotation;
 mod lineage;
 mod load;
 mod plan;
+mod schemas;
 mod shape;
 mod source;
 
 pub use lineage::LineageDirection;
 pub(crate) use plan::{Plan, PlanId, Searches};
+pub use schemas::json_schemas;
 pub(crate) use shape::{Record, RecordId, Relationship, Shape};
+
+/// The data.
+const SOURCE: &str = include_str!("../registry.json");
 
 /// URNs in URNs: a column of a dataset of a platform makes three levels; twice as many is nobody's name.
 const MAX_NESTED_URNS: usize = 6;
@@ -271,7 +276,7 @@ impl fmt::Debug for Registry {
     reason = "the text is part of the program, and a test loads it"
 )]
 fn embedded() -> Registry {
-    load::load(include_str!("../registry.json")).expect("invariant: registry.json is consistent")
+    load::load(SOURCE).expect("invariant: registry.json is consistent")
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! questions that only the store can answer (children, members, names, counts) come after [`Batch::flush`].
 
 mod columns;
+mod conditions;
 mod domains;
 mod labels;
 
@@ -12,6 +13,7 @@ use std::sync::Arc;
 
 use columns::KnownColumns;
 use docent_model::aspects::AuditStamp;
+use docent_model::patch::Patch;
 use docent_model::{AspectName, EntitySpec, Registry, SystemMetadata, Urn, defaults};
 use docent_store::version::{self, NewAspect};
 use docent_store::{AspectKey, AspectWrite, Effect, StoredAspect, TimeseriesRow, Transaction};
@@ -20,8 +22,11 @@ use serde_json::Value;
 use super::Applied;
 use super::prepare::{Payload, Prepared};
 use crate::labels::LabelKind;
-use crate::proposal::{Change, Edit, Proposal, Requirement};
+use crate::proposal::{Change, Edit, Proposal, Requirement, unreadable};
 use crate::{Error, hooks};
+
+/// Patches add to what is there, so the bound on a request's body alone would not hold: this is the same.
+const MAX_PATCHED_BYTES: usize = 16 * 1024 * 1024;
 
 pub(super) struct Batch<'t> {
     tx: &'t mut dyn Transaction,
@@ -87,13 +92,18 @@ impl<'t> Batch<'t> {
             requirements,
             ..
         } = &item.proposal;
+        let subject = change.aspect().unwrap_or(item.entity.key_aspect);
         for requirement in requirements {
-            self.require(urn, requirement).await?;
+            self.require(urn, subject, requirement).await?;
         }
         match change {
             Change::Upsert { aspect, .. } => self.put(item, *aspect).await,
+            Change::Patch { aspect, patch } => self.patch(item, *aspect, patch).await,
             Change::Create { aspect, .. } => {
                 if *aspect != item.entity.key_aspect && self.get(urn, *aspect).await?.is_some() {
+                    if item.proposal.skip_existing {
+                        return Ok(());
+                    }
                     return Err(Error::Conflict(format!(
                         "Cannot perform CREATE since the aspect already exists. ({urn} {aspect})"
                     )));
@@ -102,6 +112,9 @@ impl<'t> Batch<'t> {
             }
             Change::CreateEntity { aspect, .. } => {
                 if self.exists(urn, item.entity).await? && !self.created.contains(urn) {
+                    if item.proposal.skip_existing {
+                        return Ok(());
+                    }
                     return Err(Error::Conflict(format!(
                         "Cannot perform CREATE_ENTITY if not exists since the entity key already exists. ({urn})"
                     )));
@@ -129,8 +142,19 @@ impl<'t> Batch<'t> {
         }
     }
 
-    async fn require(&mut self, urn: &Urn, requirement: &Requirement) -> Result<(), Error> {
+    async fn require(
+        &mut self,
+        urn: &Urn,
+        subject: AspectName,
+        requirement: &Requirement,
+    ) -> Result<(), Error> {
         match requirement {
+            Requirement::Version { .. }
+            | Requirement::ModifiedSince { .. }
+            | Requirement::UnmodifiedSince { .. } => {
+                let row = self.get(urn, subject).await?;
+                conditions::check(requirement, row.as_deref())?;
+            }
             Requirement::Exists { urn, otherwise } => {
                 let entity = Registry::get().check_urn(urn)?;
                 if !self.exists(urn, entity).await? {
@@ -191,6 +215,37 @@ impl<'t> Batch<'t> {
         self.ensure_entity(&proposal.urn, entity, proposal.system_metadata.as_ref())
             .await?;
         self.store(proposal, aspect, &payload, false).await
+    }
+
+    /// A part of an aspect, sent directly.
+    async fn patch(
+        &mut self,
+        item: &Prepared,
+        aspect: AspectName,
+        patch: &Patch,
+    ) -> Result<(), Error> {
+        let Prepared {
+            proposal, entity, ..
+        } = item;
+        let current = self.get(&proposal.urn, aspect).await?;
+        if current.is_none() && patch.only_removes() {
+            return Ok(());
+        }
+        let current = current
+            .map(|row| serde_json::from_str::<Value>(&row.metadata))
+            .transpose()
+            .map_err(|error| unreadable(aspect, &error))?;
+        let value = patch.apply(aspect, current, &self.stamp)?;
+        let payload = Payload::check(proposal, entity, aspect, value, None)?;
+        if payload.text.len() > MAX_PATCHED_BYTES {
+            return Err(Error::InvalidAspect(format!(
+                "{aspect} would have {} bytes after the patch, and {MAX_PATCHED_BYTES} are the most",
+                payload.text.len()
+            )));
+        }
+        self.ensure_entity(&proposal.urn, entity, proposal.system_metadata.as_ref())
+            .await?;
+        self.store(proposal, aspect, &payload, true).await
     }
 
     /// The last steps of every value: hooks, checks on the result, versions.
@@ -369,7 +424,11 @@ fn touched_keys(item: &Prepared) -> Vec<AspectKey> {
             Requirement::HasColumns { dataset, .. } => {
                 keys.push(AspectKey::new(dataset, AspectName::SCHEMA_METADATA));
             }
-            Requirement::IsNew { .. } | Requirement::UniqueSiblingName { .. } => {}
+            Requirement::IsNew { .. }
+            | Requirement::UniqueSiblingName { .. }
+            | Requirement::Version { .. }
+            | Requirement::ModifiedSince { .. }
+            | Requirement::UnmodifiedSince { .. } => {}
         }
     }
     keys

@@ -3,8 +3,8 @@
 use docent_model::{AspectName, Derived, EntitySpec, Registry, Urn, derive};
 use serde_json::Value;
 
-use crate::Error;
-use crate::proposal::{Change, Proposal};
+use crate::proposal::{Change, Proposal, Requirement};
+use crate::{Catalog, Error};
 
 /// A proposal whose URN, aspect and payload are right in themselves.
 #[derive(Debug)]
@@ -43,14 +43,24 @@ impl Payload {
         aspect: AspectName,
         text: &str,
     ) -> Result<Self, Error> {
-        let mut value = serde_json::from_str::<Value>(text).map_err(|error| {
+        let value = serde_json::from_str::<Value>(text).map_err(|error| {
             Error::InvalidAspect(format!("the value of {aspect} is not JSON: {error}"))
         })?;
+        Self::check(proposal, entity, aspect, value, Some(text))
+    }
+
+    /// Checks a value against the registry. `text` is what it was parsed from, if it came as text.
+    pub(super) fn check(
+        proposal: &Proposal,
+        entity: &EntitySpec,
+        aspect: AspectName,
+        mut value: Value,
+        text: Option<&str>,
+    ) -> Result<Self, Error> {
         let trimmed = Registry::get().validate(entity, aspect, &mut value)?;
-        let text = if trimmed {
-            value.to_string()
-        } else {
-            text.to_owned()
+        let text = match text {
+            Some(text) if !trimmed => text.to_owned(),
+            _ => value.to_string(),
         };
         Ok(Self {
             derived: derive(&proposal.urn, aspect, &value),
@@ -99,14 +109,60 @@ impl Prepared {
                 }
                 Some(payload)
             }
+            Change::Patch { aspect, .. } => {
+                check_patchable(*aspect, entity)?;
+                None
+            }
             Change::Edit { .. } | Change::DeleteAspect { .. } | Change::DeleteEntity => None,
         };
+        check_versioned(proposal)?;
         Ok((entity, payload))
     }
 
     /// Says which item of the list an error is about.
     pub(super) fn name_item(&self, error: Error) -> Error {
         name_item(error, &self.proposal, self.position)
+    }
+}
+
+fn check_patchable(aspect: AspectName, entity: &EntitySpec) -> Result<(), Error> {
+    if Catalog::is_secret(aspect) {
+        // A patch can test what is stored.
+        return Err(Error::InvalidAspect(format!(
+            "{aspect} holds secrets, so it can only be written whole"
+        )));
+    }
+    if aspect == entity.key_aspect {
+        return Err(Error::InvalidAspect(format!(
+            "{aspect} follows from the URN, so it cannot be patched"
+        )));
+    }
+    if Registry::get().is_timeseries(aspect) {
+        return Err(Error::InvalidAspect(format!(
+            "{aspect} is a time series: its points are added, and cannot be patched"
+        )));
+    }
+    Ok(())
+}
+
+/// Conditions on versions and times need an aspect that has them.
+fn check_versioned(proposal: &Proposal) -> Result<(), Error> {
+    let is_condition = |requirement: &Requirement| {
+        matches!(
+            requirement,
+            Requirement::Version { .. }
+                | Requirement::ModifiedSince { .. }
+                | Requirement::UnmodifiedSince { .. }
+        )
+    };
+    let aspect = proposal.change.aspect();
+    match aspect.filter(|aspect| Registry::get().is_timeseries(*aspect)) {
+        Some(aspect) if proposal.requirements.iter().any(is_condition) => {
+            Err(Error::InvalidAspect(format!(
+                "{aspect} is a time series, which has no versions: write it without conditions"
+            )))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -124,6 +180,7 @@ fn name_item(error: Error, proposal: &Proposal, position: Option<usize>) -> Erro
         Error::Invalid(message) => Error::Invalid(named(message)),
         Error::InvalidAspect(message) => Error::InvalidAspect(named(message)),
         Error::Conflict(message) => Error::Conflict(named(message)),
+        Error::Precondition(message) => Error::Precondition(named(message)),
         other => other,
     }
 }

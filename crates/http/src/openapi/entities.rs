@@ -47,15 +47,15 @@ struct Reply<'a> {
 }
 
 #[derive(Serialize)]
-struct EntityReply<'a> {
-    urn: &'a Urn,
+pub(super) struct EntityReply<'a> {
+    pub(super) urn: &'a Urn,
     #[serde(flatten)]
-    aspects: BTreeMap<&'static str, AspectReply>,
+    pub(super) aspects: BTreeMap<&'static str, AspectReply>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct AspectReply {
+pub(super) struct AspectReply {
     value: Box<RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     system_metadata: Option<Box<RawValue>>,
@@ -112,7 +112,7 @@ pub(crate) async fn list(
     page(&state, &caller, &parameters, request, &aspects).await
 }
 
-fn parse_aspects(names: &[String]) -> Result<Vec<AspectName>, Refusal> {
+pub(super) fn parse_aspects(names: &[String]) -> Result<Vec<AspectName>, Refusal> {
     names.iter().map(|name| parse_aspect(name)).collect()
 }
 
@@ -191,7 +191,7 @@ async fn read(
     }
 }
 
-fn aspect_reply(row: &StoredAspect, noted: bool) -> Result<AspectReply, Refusal> {
+pub(super) fn aspect_reply(row: &StoredAspect, noted: bool) -> Result<AspectReply, Refusal> {
     let system_metadata = row.system_metadata.as_deref().filter(|_| noted);
     Ok(AspectReply {
         value: raw(&row.metadata)?,

@@ -1,8 +1,11 @@
 //! `POST /aspects?action=ingestProposal` and `ingestProposalBatch`: aspects written directly.
 
+use std::sync::Arc;
+
 use axum::extract::State;
 use axum::response::Response;
 use docent_catalog::{Change, Proposal};
+use docent_model::patch::Patch;
 use docent_model::{AspectName, SystemMetadata, Urn};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
@@ -11,6 +14,7 @@ use super::{Action, json as reply, parse_aspect, parse_urn};
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
+use crate::conditions::Conditions;
 use crate::error::Refusal;
 use crate::query::Query;
 
@@ -50,18 +54,11 @@ struct Many {
     proposals: Vec<WireProposal>,
 }
 
-/// Conditions that a write may carry; acting as if they were not there would overwrite what they protect.
-const CONDITIONS: [&str; 4] = [
-    "If-Version-Match",
-    "If-Modified-Since",
-    "If-Unmodified-Since",
-    "If-None-Match",
-];
-
 pub(crate) async fn ingest(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Query(Action { action }): Query<Action>,
+    conditions: Conditions,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, Refusal> {
     let (proposals, many) = match action.as_deref() {
@@ -78,11 +75,11 @@ pub(crate) async fn ingest(
         .into_iter()
         .enumerate()
         .map(|(position, proposal)| {
-            translate(proposal).map_err(|message| {
-                Refusal::bad_request(if many {
-                    format!("item {position}: {message}")
-                } else {
-                    message
+            let position = many.then_some(position);
+            translate(proposal, &conditions, position).map_err(|message| {
+                Refusal::bad_request(match position {
+                    Some(position) => format!("item {position}: {message}"),
+                    None => message,
                 })
             })
         })
@@ -97,7 +94,11 @@ fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Refusal> {
     })
 }
 
-fn translate(wire: WireProposal) -> Result<Proposal, String> {
+fn translate(
+    wire: WireProposal,
+    conditions: &Conditions,
+    position: Option<usize>,
+) -> Result<Proposal, String> {
     let urn = wire.entity_urn.ok_or("entityUrn is missing")?;
     let urn = parse_urn(&unescape(&urn)).map_err(Refusal::into_message)?;
     if let Some(entity_type) = &wire.entity_type
@@ -107,25 +108,20 @@ fn translate(wire: WireProposal) -> Result<Proposal, String> {
             "entityType {entity_type} does not fit the URN {urn}"
         ));
     }
-    if let Some(headers) = &wire.headers {
-        let condition = |header: &&String| {
-            CONDITIONS
-                .iter()
-                .any(|known| known.eq_ignore_ascii_case(header))
-        };
-        if let Some(header) = headers.keys().find(condition) {
-            return Err(format!(
-                "the condition {header} is not supported, so {urn} was left as it is: send the proposal without it"
-            ));
-        }
-    }
     let name = wire.aspect_name.ok_or("aspectName is missing")?;
     let aspect = parse_aspect(&name).map_err(Refusal::into_message)?;
     let change_type = wire.change_type.as_deref().unwrap_or("UPSERT");
     let change = change(&urn, change_type, aspect, wire.aspect)?;
     let deletes = matches!(change, Change::DeleteAspect { .. });
     let noted = wire.system_metadata.unwrap_or_default();
-    Ok(Proposal::new(urn, change).with_system_metadata((!deletes).then_some(noted)))
+    let mut proposal = Proposal::new(urn, change).with_system_metadata((!deletes).then_some(noted));
+    proposal.position = position;
+    // What is stated again is stated whatever is stored.
+    if change_type == "RESTATE" {
+        return Ok(proposal);
+    }
+    let conditions = conditions.with(wire.headers.as_ref())?;
+    Ok(conditions.put_on(proposal))
 }
 
 fn change(
@@ -152,15 +148,23 @@ fn change(
             aspect,
             text: text(value)?,
         }),
+        "PATCH" => {
+            let patch = Patch::parse(&text(value)?);
+            let patch = patch.map_err(|error| format!("{error} ({urn} {aspect})"))?;
+            Ok(Change::Patch {
+                aspect,
+                patch: Arc::new(patch),
+            })
+        }
         "DELETE" => Ok(Change::DeleteAspect { aspect }),
         other => Err(format!(
-            "changeType {other} is not supported; use UPSERT, CREATE, CREATE_ENTITY, RESTATE or DELETE ({urn} {aspect})"
+            "changeType {other} is not supported; use UPSERT, CREATE, CREATE_ENTITY, PATCH, RESTATE or DELETE ({urn} {aspect})"
         )),
     }
 }
 
 /// One client sends system metadata as JSON in a string.
-fn object_or_text<'de, D: Deserializer<'de>>(
+pub(crate) fn object_or_text<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<SystemMetadata>, D::Error> {
     let value = Option::<Value>::deserialize(deserializer)?;

@@ -9,6 +9,7 @@
 )]
 
 mod batches;
+mod conditions;
 mod datasets;
 mod domains;
 mod graphql_protocol;
@@ -18,7 +19,9 @@ mod lifecycle;
 mod lineage;
 mod links;
 mod lists;
+mod openapi;
 mod owners;
+mod patches;
 mod proposals;
 mod search;
 mod search_clients;

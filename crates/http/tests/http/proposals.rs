@@ -387,22 +387,6 @@ async fn what_is_wrong_is_refused_with_a_sentence_and_nothing_is_written() {
 }
 
 #[tokio::test]
-async fn a_condition_is_never_ignored() {
-    let app = App::empty().await;
-    let mut conditional = proposal("UPSERT", DOMAIN, "domainProperties", &json!({"name": "M"}));
-    conditional["headers"] = json!({"If-Version-Match": "7"});
-    let (status, body) = app
-        .post(
-            "/aspects?action=ingestProposal",
-            &json!({"proposal": conditional}),
-        )
-        .await;
-    assert_eq!(status, StatusCode::BAD_REQUEST);
-    assert!(message(&body).contains("If-Version-Match"), "{body}");
-    assert_eq!(app.aspect(DOMAIN, "domainKey").await, None);
-}
-
-#[tokio::test]
 async fn quirks_of_the_python_client_are_understood() {
     let app = App::empty().await;
     // System metadata in a string, a slash before the question mark, a letter escaped twice, async as a text.

@@ -6,6 +6,7 @@
 )]
 
 mod generate;
+mod patches;
 mod searches;
 
 use std::collections::BTreeSet;

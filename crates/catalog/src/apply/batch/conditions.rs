@@ -1,0 +1,46 @@
+//! Conditions that a client sets on a write.
+
+use docent_store::{StoredAspect, version};
+
+use crate::Error;
+use crate::proposal::Requirement;
+
+/// How clients write the version of an aspect that is not there.
+const NOT_THERE: i64 = -1;
+
+/// Fails if the condition does not hold for the stored aspect. Other requirements always hold here.
+pub(super) fn check(requirement: &Requirement, row: Option<&StoredAspect>) -> Result<(), Error> {
+    let actual = row.map(version::logical_version_of);
+    let said = |version: Option<i64>| version.unwrap_or(NOT_THERE);
+    let written_ms = row.map(|row| row.created_on_ms);
+    let problem = match requirement {
+        Requirement::Version { expected } if *expected != actual => format!(
+            "Expected version {}, actual version {}",
+            said(*expected),
+            said(actual)
+        ),
+        Requirement::ModifiedSince { time_ms } if written_ms.is_none_or(|at| at <= *time_ms) => {
+            format!(
+                "Expected a change after {time_ms} ms, but the aspect {}, actual version {}",
+                last_written(written_ms),
+                said(actual)
+            )
+        }
+        Requirement::UnmodifiedSince { time_ms } if written_ms.is_some_and(|at| at > *time_ms) => {
+            format!(
+                "Expected no change after {time_ms} ms, but the aspect {}, actual version {}",
+                last_written(written_ms),
+                said(actual)
+            )
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::Precondition(problem))
+}
+
+fn last_written(written_ms: Option<i64>) -> String {
+    match written_ms {
+        Some(at) => format!("was last written at {at} ms"),
+        None => "is not there".to_owned(),
+    }
+}

@@ -1,0 +1,263 @@
+//! `GET /openapi/v3/api-docs`: an OpenAPI document of every route, made from the table of [`routes`] and the registry;
+//! and a page that shows it, without anything from elsewhere.
+//!
+//! To describe one more route: an entry in [`routes`]. A test compares it with the router.
+
+mod routes;
+
+use std::sync::LazyLock;
+
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use docent_model::{EntitySpec, Registry, json_schemas};
+use serde_json::{Map, Value, json};
+
+use routes::{Body, OPERATIONS, Operation};
+
+/// What the page may do: talk to this server, and run its own script.
+const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; \
+                           form-action 'none'; frame-ancestors 'none'";
+
+/// The document. It says nothing about what is stored, so it is open to everybody.
+pub(crate) async fn document() -> Response {
+    static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(whole().to_string()));
+    let json = [(header::CONTENT_TYPE, "application/json")];
+    (json, DOCUMENT.clone()).into_response()
+}
+
+/// The page for people.
+pub(crate) async fn page() -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CONTENT_SECURITY_POLICY, PAGE_POLICY),
+    ];
+    (headers, include_str!("document/index.html")).into_response()
+}
+
+pub(crate) async fn script() -> Response {
+    let headers = [(header::CONTENT_TYPE, "text/javascript; charset=utf-8")];
+    (headers, include_str!("document/page.js")).into_response()
+}
+
+pub(crate) async fn style() -> Response {
+    let headers = [(header::CONTENT_TYPE, "text/css; charset=utf-8")];
+    (headers, include_str!("document/page.css")).into_response()
+}
+
+fn whole() -> Value {
+    let mut paths = Map::new();
+    for operation in OPERATIONS {
+        if operation.path.contains("{type}") {
+            for entity in Registry::get().entities() {
+                add(&mut paths, operation, Some(entity));
+            }
+        } else {
+            add(&mut paths, operation, None);
+        }
+    }
+    json!({
+        "openapi": "3.0.1",
+        "info": {
+            "title": "Docent",
+            "description": "A catalog of metadata that speaks DataHub's API. GraphQL is served at /api/graphql.",
+            "version": env!("CARGO_PKG_VERSION"),
+        },
+        "servers": [{"url": "/"}],
+        "security": [{"token": []}],
+        "paths": paths,
+        "components": {
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "schemas": schemas(),
+        },
+    })
+}
+
+fn add(paths: &mut Map<String, Value>, operation: &Operation, entity: Option<&EntitySpec>) {
+    let name = entity.map_or("", |entity| entity.name);
+    let path = operation.path.replace("{type}", name);
+    let tag = if name.is_empty() { operation.tag } else { name };
+    let mut described = json!({
+        "tags": [tag],
+        "summary": operation.summary,
+        "parameters": parameters(operation, entity),
+        "responses": {
+            "200": {"description": "Done"},
+            "400": failure("The request is wrong"),
+            "401": failure("There is no valid token"),
+        },
+    });
+    if operation.is_write() {
+        described["responses"]["409"] = failure("It contradicts what is stored");
+        described["responses"]["412"] = failure("A condition does not hold");
+    }
+    if let Some(schema) = body_schema(&operation.body, name) {
+        described["requestBody"] =
+            json!({"required": true, "content": {"application/json": {"schema": schema}}});
+    }
+    if operation.is_open {
+        described["security"] = json!([]);
+    }
+    let methods = paths.entry(path).or_insert_with(|| json!({}));
+    methods[operation.method] = described;
+}
+
+fn failure(description: &str) -> Value {
+    json!({
+        "description": description,
+        "content": {"application/json": {"schema": reference("Failure")}},
+    })
+}
+
+fn parameters(operation: &Operation, entity: Option<&EntitySpec>) -> Vec<Value> {
+    let in_path = operation
+        .path
+        .split(['{', '}'])
+        .skip(1)
+        .step_by(2)
+        .filter(|name| *name != "type");
+    let in_path = in_path.map(|name| {
+        let mut schema = json!({"type": "string"});
+        if let ("aspect", Some(entity)) = (name, entity) {
+            let aspects = std::iter::once(&entity.key_aspect).chain(&entity.aspects);
+            let aspects: Vec<&str> = aspects.map(|aspect| aspect.as_str()).collect();
+            schema["enum"] = json!(aspects);
+        }
+        json!({"name": name, "in": "path", "required": true, "schema": schema})
+    });
+    let in_query = operation.query.iter().map(|(name, kind)| {
+        json!({"name": name, "in": "query", "required": false, "schema": {"type": kind}})
+    });
+    let conditions: &[&str] = if operation.is_write() {
+        &[
+            "If-Version-Match",
+            "If-Modified-Since",
+            "If-Unmodified-Since",
+            "If-None-Match",
+        ]
+    } else {
+        &[]
+    };
+    let in_header = conditions.iter().map(|name| {
+        json!({"name": name, "in": "header", "required": false, "schema": {"type": "string"}})
+    });
+    in_path.chain(in_query).chain(in_header).collect()
+}
+
+fn body_schema(body: &Body, entity: &str) -> Option<Value> {
+    Some(match body {
+        Body::None => return None,
+        Body::Entities => list(reference(&format!("{entity}.Entity"))),
+        Body::Patches => list(reference("EntityPatch")),
+        Body::Groups(item) => {
+            json!({"type": "object", "additionalProperties": list(reference(item))})
+        }
+        Body::Schema(name) => reference(name),
+        Body::Example(example) => {
+            let example: Value = serde_json::from_str(example).unwrap_or_default();
+            json!({"type": "object", "example": example})
+        }
+    })
+}
+
+fn list(items: Value) -> Value {
+    json!({"type": "array", "items": items})
+}
+
+fn reference(name: &str) -> Value {
+    json!({"$ref": format!("#/components/schemas/{name}")})
+}
+
+fn schemas() -> Map<String, Value> {
+    let registry = Registry::get();
+    let mut schemas = json_schemas(&reference);
+    for entity in registry.entities() {
+        let mut properties = json!({"urn": {"type": "string", "format": "urn"}});
+        for aspect in std::iter::once(&entity.key_aspect).chain(&entity.aspects) {
+            let envelope = format!("{aspect}.Aspect");
+            properties[aspect.as_str()] = reference(&envelope);
+            schemas.entry(envelope).or_insert_with(|| {
+                json!({
+                    "type": "object",
+                    "required": ["value"],
+                    "properties": {
+                        "value": reference(registry.record_name(*aspect).unwrap_or_default()),
+                        "systemMetadata": {"type": "object", "nullable": true},
+                        "headers": {"type": "object", "additionalProperties": {"type": "string"}, "nullable": true},
+                    },
+                })
+            });
+        }
+        let schema = json!({"type": "object", "required": ["urn"], "properties": properties});
+        schemas.insert(format!("{}.Entity", entity.name), schema);
+    }
+    if let Value::Object(own) = own_schemas() {
+        schemas.extend(own);
+    }
+    schemas
+}
+
+fn own_schemas() -> Value {
+    json!({
+        "Failure": {
+            "type": "object",
+            "properties": {
+                "error": {"type": "string"},
+                "message": {"type": "string"},
+                "status": {"type": "integer"},
+            },
+        },
+        "Entity": {
+            "type": "object",
+            "required": ["urn"],
+            "properties": {"urn": {"type": "string", "format": "urn"}},
+            "additionalProperties": reference("Aspect"),
+        },
+        "Aspect": {
+            "type": "object",
+            "required": ["value"],
+            "properties": {
+                "value": {"type": "object"},
+                "systemMetadata": {"type": "object", "nullable": true},
+                "headers": {"type": "object", "nullable": true},
+            },
+        },
+        "EntityPatch": {
+            "type": "object",
+            "required": ["urn"],
+            "properties": {"urn": {"type": "string", "format": "urn"}},
+            "additionalProperties": {
+                "type": "object",
+                "required": ["value"],
+                "properties": {"value": reference("Patch"), "headers": {"type": "object", "nullable": true}},
+            },
+        },
+        "Patch": {
+            "type": "object",
+            "required": ["patch"],
+            "properties": {
+                "patch": list(json!({
+                    "type": "object",
+                    "required": ["op", "path"],
+                    "properties": {
+                        "op": {"type": "string", "enum": ["add", "remove", "replace", "move", "copy", "test"]},
+                        "path": {"type": "string"},
+                        "from": {"type": "string"},
+                        "value": {},
+                    },
+                })),
+                "arrayPrimaryKeys": {
+                    "type": "object",
+                    "additionalProperties": list(json!({"type": "string"})),
+                },
+                "forceGenericPatch": {"type": "boolean"},
+            },
+        },
+        "Wanted": list(json!({
+            "type": "object",
+            "required": ["urn"],
+            "properties": {"urn": {"type": "string", "format": "urn"}},
+            "additionalProperties": {"type": "object"},
+        })),
+    })
+}

@@ -1,0 +1,145 @@
+//! Every route, with what a person needs to know to call it.
+
+/// What a request carries.
+pub(super) enum Body {
+    None,
+    /// Entities of the path's type with aspects.
+    Entities,
+    /// Entities with patches of aspects.
+    Patches,
+    /// Lists of these by the types of the entities.
+    Groups(&'static str),
+    /// A schema of the document.
+    Schema(&'static str),
+    /// Anything that looks like this.
+    Example(&'static str),
+}
+
+/// One method of one route.
+pub(super) struct Operation {
+    pub(super) method: &'static str,
+    /// As people read it. `{type}` stands for every type of entity.
+    pub(super) path: &'static str,
+    pub(super) tag: &'static str,
+    pub(super) summary: &'static str,
+    /// Names and types.
+    pub(super) query: &'static [(&'static str, &'static str)],
+    pub(super) body: Body,
+    /// Whether it needs no token.
+    pub(super) is_open: bool,
+}
+
+impl Operation {
+    /// Whether conditions can be set.
+    pub(super) fn is_write(&self) -> bool {
+        let writes = self.path.starts_with("/openapi/v3/entity/")
+            && !self.path.ends_with("/batchGet")
+            && !self.path.ends_with("/scroll")
+            && matches!(self.method, "post" | "patch" | "delete");
+        writes || self.path == "/aspects"
+    }
+}
+
+type Query = &'static [(&'static str, &'static str)];
+
+const PAGE: Query = &[
+    ("count", "integer"),
+    ("query", "string"),
+    ("scrollId", "string"),
+    ("systemMetadata", "boolean"),
+    ("includeSoftDelete", "boolean"),
+];
+const LIST: Query = &[
+    ("count", "integer"),
+    ("query", "string"),
+    ("scrollId", "string"),
+    ("aspects", "string"),
+    ("systemMetadata", "boolean"),
+    ("includeSoftDelete", "boolean"),
+];
+const WRITE: Query = &[
+    ("async", "boolean"),
+    ("systemMetadata", "boolean"),
+    ("createIfNotExists", "boolean"),
+    ("createEntityIfNotExists", "boolean"),
+];
+const PATCH: Query = &[("async", "boolean"), ("systemMetadata", "boolean")];
+const NOTED: Query = &[("systemMetadata", "boolean")];
+const READ: Query = &[("aspects", "string"), ("systemMetadata", "boolean")];
+const READ_ASPECT: Query = &[("version", "integer"), ("systemMetadata", "boolean")];
+const DELETE: Query = &[("aspects", "string"), ("clear", "boolean")];
+
+const REST: &str = "Rest.li";
+const ALL_TYPES: &str = "all types";
+const STATUS: &str = "status";
+const GRAPHQL: &str = r#"{"query": "{ me { corpUser { urn } } }", "variables": {}}"#;
+const PROPOSAL: &str = r#"{"proposal": {"entityType": "domain", "entityUrn": "urn:li:domain:d", "changeType": "UPSERT",
+    "aspectName": "domainProperties", "aspect": {"value": "{\"name\": \"D\"}", "contentType": "application/json"}}}"#;
+
+const fn call(
+    method: &'static str,
+    path: &'static str,
+    tag: &'static str,
+    summary: &'static str,
+    query: Query,
+    body: Body,
+) -> Operation {
+    Operation {
+        method,
+        path,
+        tag,
+        summary,
+        query,
+        body,
+        is_open: false,
+    }
+}
+
+const fn open(path: &'static str, summary: &'static str) -> Operation {
+    Operation {
+        method: "get",
+        path,
+        tag: STATUS,
+        summary,
+        query: &[],
+        body: Body::None,
+        is_open: true,
+    }
+}
+
+#[rustfmt::skip]
+pub(super) const OPERATIONS: &[Operation] = &[
+    call("get", "/openapi/v3/entity/{type}", "", "Entities page after page", LIST, Body::None),
+    call("post", "/openapi/v3/entity/{type}", "", "Write aspects of entities", WRITE, Body::Entities),
+    call("patch", "/openapi/v3/entity/{type}", "", "Patch aspects of entities", PATCH, Body::Patches),
+    call("post", "/openapi/v3/entity/{type}/batchGet", "", "Read several entities", NOTED, Body::Schema("Wanted")),
+    call("get", "/openapi/v3/entity/{type}/{urn}", "", "Read an entity", READ, Body::None),
+    call("head", "/openapi/v3/entity/{type}/{urn}", "", "Whether an entity is there", &[], Body::None),
+    call("delete", "/openapi/v3/entity/{type}/{urn}", "", "Delete an entity, or aspects of it", DELETE, Body::None),
+    call("get", "/openapi/v3/entity/{type}/{urn}/{aspect}", "", "Read an aspect", READ_ASPECT, Body::None),
+    call("head", "/openapi/v3/entity/{type}/{urn}/{aspect}", "", "Whether an aspect is there", &[], Body::None),
+    call("post", "/openapi/v3/entity/{type}/{urn}/{aspect}", "", "Create an aspect; with createIfNotExists=false, write it", WRITE, Body::Schema("Aspect")),
+    call("patch", "/openapi/v3/entity/{type}/{urn}/{aspect}", "", "Patch an aspect", PATCH, Body::Schema("Patch")),
+    call("delete", "/openapi/v3/entity/{type}/{urn}/{aspect}", "", "Delete an aspect", &[], Body::None),
+    call("post", "/openapi/v3/entity/generic", ALL_TYPES, "Write aspects of entities of several types", WRITE, Body::Groups("Entity")),
+    call("patch", "/openapi/v3/entity/generic", ALL_TYPES, "Patch aspects of entities of several types", PATCH, Body::Groups("EntityPatch")),
+    call("post", "/openapi/v3/entity/generic/batchGet", ALL_TYPES, "Read several entities", NOTED, Body::Schema("Wanted")),
+    call("post", "/openapi/v3/entity/scroll", ALL_TYPES, "Entities page after page", PAGE, Body::Example(r#"{"entities": ["dataset"], "aspects": ["status"]}"#)),
+    call("post", "/openapi/v3/relationship/scroll", ALL_TYPES, "Relationships page after page", PAGE, Body::Example("{}")),
+    call("post", "/aspects", REST, "Write aspects by change proposals", &[("action", "string")], Body::Example(PROPOSAL)),
+    call("get", "/aspects/{urn}", REST, "Read an aspect by its record", &[("aspect", "string"), ("version", "integer")], Body::None),
+    call("get", "/entitiesV2/{urn}", REST, "Read an entity", &[("aspects", "string")], Body::None),
+    call("post", "/entities", REST, "Search, autocomplete, browse or delete entities", &[("action", "string")], Body::Example(r#"{"entity": "dataset", "input": "*", "start": 0, "count": 10}"#)),
+    call("post", "/api/graphql", "GraphQL", "Execute a GraphQL operation", &[], Body::Example(GRAPHQL)),
+    call("post", "/api/v2/graphql", "GraphQL", "Execute a GraphQL operation", &[], Body::Example(GRAPHQL)),
+    open("/", "A page for people"),
+    open("/config", "What clients ask first"),
+    open("/health", "Whether requests can be answered"),
+    open("/health/live", "Whether the process lives"),
+    open("/health/ready", "Whether requests can be answered"),
+    open("/health/detailed", "Both, and the version"),
+    open("/openapi/v3/api-docs", "This document"),
+    open("/openapi/swagger-ui/index.html", "This document as a page"),
+    open("/openapi/swagger-ui/page.js", "The script of the page"),
+    open("/openapi/swagger-ui/page.css", "The style of the page"),
+];

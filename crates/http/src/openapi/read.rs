@@ -1,0 +1,210 @@
+//! `GET` and `HEAD /openapi/v3/entity/{type}/{urn}[/{aspect}]`, and `POST …/{type}/batchGet`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::http::{Method, StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use docent_catalog::search::MAX_COUNT;
+use docent_catalog::{AspectKey, Caller, Catalog, StoredAspect};
+use docent_model::{AspectName, Urn};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::address::{Address, Kind, check_aspect};
+use super::entities::{EntityReply, aspect_reply, parse_aspects};
+use crate::AppState;
+use crate::auth::Authenticated;
+use crate::body::WholeBody;
+use crate::conditions::Conditions;
+use crate::error::Refusal;
+use crate::query::Parameters;
+use crate::restli::{json as reply, parse_aspect};
+
+/// One entity with its aspects, or one aspect. `HEAD` asks only whether it is there.
+pub(crate) async fn one(
+    State(state): State<AppState>,
+    Authenticated(caller): Authenticated,
+    parameters: Parameters,
+    method: Method,
+    uri: Uri,
+) -> Result<Response, Refusal> {
+    let Address { urn, aspect } = Address::parse(&uri)?;
+    let found = match aspect {
+        Some(aspect) => self::aspect(&state, &caller, &parameters, &urn, aspect).await?,
+        None => entity(&state, &caller, &parameters, &urn).await?,
+    };
+    match found {
+        Some(_) if method == Method::HEAD => Ok(StatusCode::NO_CONTENT.into_response()),
+        Some(found) => Ok(found),
+        None => {
+            let what = aspect.map_or_else(String::new, |aspect| format!(" with this {aspect}"));
+            let message = format!("there is no {urn}{what}");
+            Err(Refusal::new(StatusCode::NOT_FOUND, message))
+        }
+    }
+}
+
+async fn aspect(
+    state: &AppState,
+    caller: &Caller,
+    parameters: &Parameters,
+    urn: &Urn,
+    aspect: AspectName,
+) -> Result<Option<Response>, Refusal> {
+    if Catalog::is_secret(aspect) {
+        return Err(Refusal::new(
+            StatusCode::FORBIDDEN,
+            format!("{aspect} holds what secrets are checked with; it is not shown"),
+        ));
+    }
+    let version = parameters.number("version")?.unwrap_or(0);
+    let key = AspectKey::new(urn, aspect);
+    let row = state.catalog().read_version(caller, &key, version).await?;
+    let noted = parameters.flag("systemMetadata");
+    let found = row.map(|row| aspect_reply(&row, noted)).transpose()?;
+    Ok(found.map(|found| reply(&found)))
+}
+
+async fn entity(
+    state: &AppState,
+    caller: &Caller,
+    parameters: &Parameters,
+    urn: &Urn,
+) -> Result<Option<Response>, Refusal> {
+    let wanted = parse_aspects(&parameters.all("aspects"))?;
+    let rows = state
+        .catalog()
+        .read_entities(caller, std::slice::from_ref(urn))
+        .await?
+        .pop()
+        .unwrap_or_default();
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    let noted = parameters.flag("systemMetadata");
+    let shown = |aspect: AspectName| {
+        (wanted.is_empty() || wanted.contains(&aspect)) && !Catalog::is_secret(aspect)
+    };
+    let aspects = rows
+        .iter()
+        .filter(|(aspect, _)| shown(*aspect))
+        .map(|(aspect, row)| Ok((aspect.as_str(), aspect_reply(row, noted)?)))
+        .collect::<Result<_, Refusal>>()?;
+    Ok(Some(reply(&EntityReply { urn, aspects })))
+}
+
+/// An entity of a batch, with the aspects that are wanted of it; none means all.
+#[derive(Deserialize)]
+#[serde(expecting = "an object with urn and names of aspects")]
+struct Wanted {
+    urn: String,
+    #[serde(flatten)]
+    aspects: BTreeMap<String, Option<WantedAspect>>,
+}
+
+#[derive(Deserialize)]
+#[serde(expecting = "an object")]
+struct WantedAspect {
+    headers: Option<Map<String, Value>>,
+}
+
+/// An aspect, and which version of it.
+type Wish = (AspectName, i64);
+
+/// Several entities at once. Those that are not there are left out.
+pub(crate) async fn batch(
+    State(state): State<AppState>,
+    Authenticated(caller): Authenticated,
+    Path(kind): Path<String>,
+    parameters: Parameters,
+    WholeBody(bytes): WholeBody,
+) -> Result<Response, Refusal> {
+    let kind = Kind::parse(&kind)?;
+    let wanted: Vec<Wanted> = serde_json::from_slice(&bytes).map_err(|error| {
+        Refusal::bad_request(format!(
+            "The body is not what this call takes: {error}. Send [{{\"urn\": \"urn:li:…\", \"status\": {{}}}}]."
+        ))
+    })?;
+    if wanted.len() > MAX_COUNT {
+        return Err(Refusal::bad_request(format!(
+            "{} entities are asked for: at most {MAX_COUNT} are given at once",
+            wanted.len()
+        )));
+    }
+    let mut wishes: Vec<(Urn, Vec<Wish>)> = Vec::with_capacity(wanted.len());
+    for (position, wanted) in wanted.into_iter().enumerate() {
+        let named = |refusal: Refusal| refusal.about(&format!("item {position}"));
+        let urn = kind.urn(&wanted.urn).map_err(named)?;
+        let aspects = wanted.aspects.into_iter();
+        let aspects = aspects.map(|(name, wanted)| wish(&urn, &name, wanted).map_err(named));
+        let aspects = aspects.collect::<Result<_, Refusal>>()?;
+        wishes.push((urn, aspects));
+    }
+    let noted = parameters.flag("systemMetadata");
+    let mut rows = read(&state, &caller, &wishes).await?;
+    let mut found = Vec::with_capacity(wishes.len());
+    for ((urn, _), rows) in wishes.iter().zip(&mut rows) {
+        rows.retain(|(aspect, _)| !Catalog::is_secret(*aspect));
+        if rows.is_empty() {
+            continue;
+        }
+        let aspects = rows.iter();
+        let aspects = aspects.map(|(aspect, row)| Ok((aspect.as_str(), aspect_reply(row, noted)?)));
+        let aspects = aspects.collect::<Result<BTreeMap<_, _>, Refusal>>()?;
+        found.push(EntityReply { urn, aspects });
+    }
+    Ok(reply(&found))
+}
+
+fn wish(urn: &Urn, name: &str, wanted: Option<WantedAspect>) -> Result<Wish, Refusal> {
+    let aspect = parse_aspect(name)?;
+    check_aspect(urn, aspect)?;
+    let headers = wanted.and_then(|wanted| wanted.headers);
+    let conditions = Conditions::default()
+        .with(headers.as_ref())
+        .map_err(Refusal::bad_request)?;
+    Ok((aspect, conditions.version().unwrap_or(0)))
+}
+
+/// What is wished for and there, in the order of the entities. All latest versions are read at once.
+async fn read(
+    state: &AppState,
+    caller: &Caller,
+    wishes: &[(Urn, Vec<Wish>)],
+) -> Result<Vec<Vec<(AspectName, Arc<StoredAspect>)>>, Refusal> {
+    let catalog = state.catalog();
+    let whole: Vec<Urn> = wishes
+        .iter()
+        .filter(|(_, wishes)| wishes.is_empty())
+        .map(|(urn, _)| urn.clone())
+        .collect();
+    let latest = wishes.iter().flat_map(|(urn, wishes)| {
+        let latest = wishes.iter().filter(|(_, version)| *version == 0);
+        latest.map(|(aspect, _)| AspectKey::new(urn, *aspect))
+    });
+    let latest: Vec<AspectKey> = latest.collect();
+    let mut whole = catalog.read_entities(caller, &whole).await?.into_iter();
+    let mut latest = catalog.read(caller, &latest).await?.into_iter();
+    let mut found = Vec::with_capacity(wishes.len());
+    for (urn, wishes) in wishes {
+        let mut rows = Vec::with_capacity(wishes.len());
+        if wishes.is_empty() {
+            let all = whole.next().unwrap_or_default().into_iter();
+            rows.extend(all.map(|(aspect, row)| (aspect, Arc::new(row))));
+        }
+        for (aspect, version) in wishes {
+            let row = if *version == 0 {
+                latest.next().flatten()
+            } else {
+                let key = AspectKey::new(urn, *aspect);
+                let row = catalog.read_version(caller, &key, *version).await?;
+                row.map(Arc::new)
+            };
+            rows.extend(row.map(|row| (*aspect, row)));
+        }
+        found.push(rows);
+    }
+    Ok(found)
+}

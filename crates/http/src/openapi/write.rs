@@ -1,0 +1,406 @@
+//! `POST`, `PATCH` and `DELETE` below `/openapi/v3/entity/`: entities and aspects written by their URNs.
+//!
+//! A call is one list of proposals, carried out whole or not at all before the reply is sent. `async` changes nothing
+//! but the status of the reply, which clients look at.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::http::{StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use docent_catalog::{AspectKey, Caller, Catalog, Change, Proposal};
+use docent_model::patch::Patch;
+use docent_model::{AspectName, Registry, SystemMetadata, Urn};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use super::address::{Address, Kind, check_aspect};
+use super::entities::{AspectReply, aspect_reply, parse_aspects};
+use super::refuse;
+use crate::AppState;
+use crate::auth::Authenticated;
+use crate::body::WholeBody;
+use crate::conditions::Conditions;
+use crate::error::Refusal;
+use crate::query::Parameters;
+use crate::restli::parse_aspect;
+use crate::restli::proposals::object_or_text;
+
+/// An aspect as it is sent. The value travels as the text that it was written as.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", expecting = "an aspect with value")]
+struct WireAspect {
+    value: Option<Box<RawValue>>,
+    #[serde(default, deserialize_with = "object_or_text")]
+    system_metadata: Option<SystemMetadata>,
+    headers: Option<Map<String, Value>>,
+}
+
+/// An entity as it is sent: `urn`, and aspects by their names.
+type WireEntity = BTreeMap<String, Box<RawValue>>;
+
+/// How the aspects of a call are written.
+#[derive(Clone, Copy)]
+enum Verb {
+    Upsert,
+    Create,
+    CreateEntity,
+    Patch,
+}
+
+/// What a call says about all that it writes.
+struct Call<'a> {
+    verb: Verb,
+    conditions: &'a Conditions,
+}
+
+#[derive(Serialize)]
+struct Written<'a> {
+    urn: &'a Urn,
+    #[serde(flatten)]
+    aspects: BTreeMap<&'static str, Option<AspectReply>>,
+}
+
+/// Writes whole aspects of entities of one type, or of several types if that is called `generic`.
+pub(crate) async fn post(
+    State(state): State<AppState>,
+    Authenticated(caller): Authenticated,
+    Path(kind): Path<String>,
+    parameters: Parameters,
+    conditions: Conditions,
+    WholeBody(bytes): WholeBody,
+) -> Result<Response, Refusal> {
+    let verb = creation(&parameters, false);
+    let call = Call {
+        verb,
+        conditions: &conditions,
+    };
+    many(&state, &caller, &kind, &parameters, &call, &bytes).await
+}
+
+/// Patches aspects of entities.
+pub(crate) async fn patch(
+    State(state): State<AppState>,
+    Authenticated(caller): Authenticated,
+    Path(kind): Path<String>,
+    parameters: Parameters,
+    conditions: Conditions,
+    WholeBody(bytes): WholeBody,
+) -> Result<Response, Refusal> {
+    let call = Call {
+        verb: Verb::Patch,
+        conditions: &conditions,
+    };
+    many(&state, &caller, &kind, &parameters, &call, &bytes).await
+}
+
+/// Creates one aspect, or replaces it where `createIfNotExists=false` says so.
+pub(crate) async fn post_one(
+    State(state): State<AppState>,
+    Authenticated(caller): Authenticated,
+    parameters: Parameters,
+    conditions: Conditions,
+    uri: Uri,
+    WholeBody(bytes): WholeBody,
+) -> Result<Response, Refusal> {
+    let (urn, aspect) = aspect_address(&uri)?;
+    let wire: WireAspect = parse(&bytes, "{\"value\": {…}}")?;
+    let call = Call {
+        verb: creation(&parameters, true),
+        conditions: &conditions,
+    };
+    let proposal = call.proposal(&urn, aspect, wire)?;
+    one(&state, &caller, &parameters, proposal, aspect).await
+}
+
+/// Patches one aspect.
+pub(crate) async fn patch_one(
+    State(state): State<AppState>,
+    Authenticated(caller): Authenticated,
+    parameters: Parameters,
+    conditions: Conditions,
+    uri: Uri,
+    WholeBody(bytes): WholeBody,
+) -> Result<Response, Refusal> {
+    let (urn, aspect) = aspect_address(&uri)?;
+    let example = "{\"patch\": [{\"op\": \"add\", \"path\": \"/…\", \"value\": …}]}";
+    let wire = WireAspect {
+        value: Some(parse(&bytes, example)?),
+        system_metadata: None,
+        headers: None,
+    };
+    let call = Call {
+        verb: Verb::Patch,
+        conditions: &conditions,
+    };
+    let proposal = call.proposal(&urn, aspect, wire)?;
+    one(&state, &caller, &parameters, proposal, aspect).await
+}
+
+/// Deletes an entity, one of its aspects, those named by `aspects`, or with `clear=true` all but the key.
+pub(crate) async fn delete(
+    State(state): State<AppState>,
+    Authenticated(caller): Authenticated,
+    parameters: Parameters,
+    conditions: Conditions,
+    uri: Uri,
+) -> Result<Response, Refusal> {
+    let Address { urn, aspect } = Address::parse(&uri)?;
+    let mut aspects = parse_aspects(&parameters.all("aspects"))?;
+    aspects.extend(aspect);
+    if parameters.flag("clear") {
+        let spec = Registry::get().entity(urn.entity_type());
+        aspects = spec.map_or_else(Vec::new, |spec| spec.aspects.clone());
+    }
+    let changes = if aspects.is_empty() {
+        vec![Change::DeleteEntity]
+    } else {
+        let aspects = aspects.into_iter();
+        aspects
+            .map(|aspect| Change::DeleteAspect { aspect })
+            .collect()
+    };
+    let proposals = changes.into_iter().map(|change| {
+        let proposal = Proposal::new(urn.clone(), change);
+        conditions.put_on(proposal)
+    });
+    let proposals = proposals.collect();
+    let applied = state.catalog().ingest(&caller, proposals).await;
+    let applied = applied.map_err(refuse)?;
+    Ok(crate::restli::json(&json!({
+        "urn": urn,
+        "rows": applied.deleted_rows,
+        "timeseriesRows": applied.deleted_timeseries_rows,
+    })))
+}
+
+/// DataHub calls the second parameter by both names.
+fn creation(parameters: &Parameters, by_default: bool) -> Verb {
+    let asked = |name: &str| parameters.get(name).map(|_| parameters.flag(name));
+    if asked("createEntityIfNotExists") == Some(true)
+        || asked("createIfEntityNotExists") == Some(true)
+    {
+        Verb::CreateEntity
+    } else if asked("createIfNotExists").unwrap_or(by_default) {
+        Verb::Create
+    } else {
+        Verb::Upsert
+    }
+}
+
+fn aspect_address(uri: &Uri) -> Result<(Urn, AspectName), Refusal> {
+    let Address { urn, aspect } = Address::parse(uri)?;
+    let aspect = aspect.ok_or_else(|| {
+        Refusal::bad_request(format!(
+            "say which aspect of {urn} is meant: …/{{urn}}/{{aspect}}"
+        ))
+    })?;
+    Ok((urn, aspect))
+}
+
+fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8], example: &str) -> Result<T, Refusal> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        Refusal::bad_request(format!(
+            "The body is not what this call takes: {error}. Send {example}."
+        ))
+    })
+}
+
+/// The status that says how the write was asked for.
+fn status(parameters: &Parameters, async_by_default: bool) -> StatusCode {
+    let is_async = match parameters.get("async") {
+        Some(_) => parameters.flag("async"),
+        None => async_by_default,
+    };
+    if is_async {
+        StatusCode::ACCEPTED
+    } else {
+        StatusCode::OK
+    }
+}
+
+async fn many(
+    state: &AppState,
+    caller: &Caller,
+    kind: &str,
+    parameters: &Parameters,
+    call: &Call<'_>,
+    bytes: &[u8],
+) -> Result<Response, Refusal> {
+    let kind = Kind::parse(kind)?;
+    let status = status(parameters, true);
+    let noted = parameters.flag("systemMetadata");
+    if let Kind::Of(_) = kind {
+        let entities: Vec<WireEntity> =
+            parse(bytes, "[{\"urn\": …, \"status\": {\"value\": {…}}}]")?;
+        let proposals = call.proposals(kind, entities)?;
+        let keys = write(state, caller, proposals).await?;
+        let written = written(state, caller, &keys, noted).await?;
+        return Ok((status, axum::Json(written)).into_response());
+    }
+    let example = "{\"dataset\": [{\"urn\": …, \"status\": {\"value\": {…}}}]}";
+    let groups: BTreeMap<String, Vec<WireEntity>> = parse(bytes, example)?;
+    let mut proposals = Vec::new();
+    let mut counts = Vec::with_capacity(groups.len());
+    for (name, entities) in groups {
+        let of_kind = Kind::parse(&name)
+            .and_then(|kind| call.proposals(kind, entities))
+            .map_err(|refusal| refusal.about(&name))?;
+        counts.push((name, of_kind.len()));
+        proposals.extend(of_kind);
+    }
+    let keys = write(state, caller, proposals).await?;
+    let mut rest = keys.as_slice();
+    let mut reply = BTreeMap::new();
+    for (name, count) in counts {
+        let (of_kind, others) = rest.split_at(count);
+        rest = others;
+        reply.insert(name, written(state, caller, of_kind, noted).await?);
+    }
+    Ok((status, axum::Json(reply)).into_response())
+}
+
+async fn one(
+    state: &AppState,
+    caller: &Caller,
+    parameters: &Parameters,
+    proposal: Proposal,
+    aspect: AspectName,
+) -> Result<Response, Refusal> {
+    let status = status(parameters, false);
+    let keys = write(state, caller, vec![(proposal, aspect)]).await?;
+    let noted = parameters.flag("systemMetadata");
+    let mut written = written(state, caller, &keys, noted).await?;
+    Ok((status, axum::Json(written.pop())).into_response())
+}
+
+impl Call<'_> {
+    /// The proposals of a list of entities, each with its aspect.
+    fn proposals(
+        &self,
+        kind: Kind,
+        entities: Vec<WireEntity>,
+    ) -> Result<Vec<(Proposal, AspectName)>, Refusal> {
+        let mut proposals = Vec::with_capacity(entities.len());
+        for (position, entity) in entities.into_iter().enumerate() {
+            let from = proposals.len();
+            self.entity(kind, entity, &mut proposals)
+                .map_err(|refusal| refusal.about(&format!("item {position}")))?;
+            for (proposal, _) in &mut proposals[from..] {
+                proposal.position = Some(position);
+            }
+        }
+        Ok(proposals)
+    }
+
+    fn entity(
+        &self,
+        kind: Kind,
+        mut entity: WireEntity,
+        proposals: &mut Vec<(Proposal, AspectName)>,
+    ) -> Result<(), Refusal> {
+        let urn = entity.remove("urn");
+        let urn = urn.ok_or_else(|| Refusal::bad_request("it has no 'urn'"))?;
+        let urn: String = serde_json::from_str(urn.get())
+            .map_err(|_| Refusal::bad_request("its 'urn' is no text"))?;
+        let urn = kind.urn(&urn)?;
+        if entity.is_empty() {
+            return Err(Refusal::bad_request(format!(
+                "{urn} comes without an aspect"
+            )));
+        }
+        for (name, aspect) in entity {
+            let about = |refusal: Refusal| refusal.about(&format!("{urn} {name}"));
+            let aspect_name = parse_aspect(&name).map_err(about)?;
+            check_aspect(&urn, aspect_name).map_err(about)?;
+            let wire: WireAspect = serde_json::from_str(aspect.get())
+                .map_err(|error| about(Refusal::bad_request(error.to_string())))?;
+            let proposal = self.proposal(&urn, aspect_name, wire).map_err(about)?;
+            proposals.push((proposal, aspect_name));
+        }
+        Ok(())
+    }
+
+    fn proposal(
+        &self,
+        urn: &Urn,
+        aspect: AspectName,
+        wire: WireAspect,
+    ) -> Result<Proposal, Refusal> {
+        let value = wire
+            .value
+            .ok_or_else(|| Refusal::bad_request("it has no 'value': send {\"value\": {…}}"))?;
+        let text = || value.get().to_owned();
+        let change = match self.verb {
+            Verb::Upsert => Change::Upsert {
+                aspect,
+                text: text(),
+            },
+            Verb::Create => Change::Create {
+                aspect,
+                text: text(),
+            },
+            Verb::CreateEntity => Change::CreateEntity {
+                aspect,
+                text: text(),
+            },
+            Verb::Patch => Change::Patch {
+                aspect,
+                patch: Arc::new(Patch::parse(value.get()).map_err(|error| {
+                    Refusal::bad_request(error.to_string()).titled("Validation Error")
+                })?),
+            },
+        };
+        let noted = wire.system_metadata.unwrap_or_default();
+        let proposal = Proposal::new(urn.clone(), change).with_system_metadata(Some(noted));
+        let conditions = self.conditions.with(wire.headers.as_ref());
+        let conditions = conditions.map_err(Refusal::bad_request)?;
+        Ok(conditions.put_on(proposal))
+    }
+}
+
+/// Carries the proposals out and says which aspects they are about.
+async fn write(
+    state: &AppState,
+    caller: &Caller,
+    proposals: Vec<(Proposal, AspectName)>,
+) -> Result<Vec<AspectKey>, Refusal> {
+    let (proposals, keys): (Vec<Proposal>, Vec<AspectKey>) = proposals
+        .into_iter()
+        .map(|(proposal, aspect)| {
+            let key = AspectKey::new(&proposal.urn, aspect);
+            (proposal, key)
+        })
+        .unzip();
+    let ingested = state.catalog().ingest(caller, proposals).await;
+    ingested.map_err(refuse)?;
+    Ok(keys)
+}
+
+/// The aspects as they are now, those that stand next to each other and belong to one entity together.
+async fn written<'a>(
+    state: &AppState,
+    caller: &Caller,
+    keys: &'a [AspectKey],
+    noted: bool,
+) -> Result<Vec<Written<'a>>, Refusal> {
+    let rows = state.catalog().read(caller, keys).await?;
+    let mut entities: Vec<Written<'a>> = Vec::new();
+    for (key, row) in keys.iter().zip(rows) {
+        let row = row.filter(|_| !Catalog::is_secret(key.aspect));
+        let aspect = row.map(|row| aspect_reply(&row, noted)).transpose()?;
+        let name = key.aspect.as_str();
+        match entities.last_mut() {
+            Some(last) if *last.urn == key.urn && !last.aspects.contains_key(name) => {
+                last.aspects.insert(name, aspect);
+            }
+            _ => entities.push(Written {
+                urn: &key.urn,
+                aspects: BTreeMap::from([(name, aspect)]),
+            }),
+        }
+    }
+    Ok(entities)
+}

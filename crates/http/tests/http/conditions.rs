@@ -1,0 +1,251 @@
+//! Writes that are made only if something holds.
+
+use crate::support::{App, DATASET, NOW_MS, encoded, proposal};
+use axum::http::{Method, StatusCode};
+use serde_json::{Value, json};
+
+const DOMAIN: &str = "urn:li:domain:marketing";
+
+fn message(body: &Value) -> &str {
+    body["message"].as_str().unwrap_or_default()
+}
+
+fn named(name: &str) -> Value {
+    json!({"name": name})
+}
+
+async fn name(app: &App) -> Option<String> {
+    let stored = app.aspect(DOMAIN, "domainProperties").await?;
+    Some(stored["name"].as_str().unwrap().to_owned())
+}
+
+/// The ways by which a condition can come with a write of [`DOMAIN`]'s name.
+#[derive(Debug, Clone, Copy)]
+enum Door {
+    RestProposal,
+    RestRequest,
+    OpenApiAspect,
+    OpenApiRequest,
+    OpenApiOne,
+    OpenApiPatch,
+    Batch,
+}
+
+const DOORS: [Door; 7] = [
+    Door::RestProposal,
+    Door::RestRequest,
+    Door::OpenApiAspect,
+    Door::OpenApiRequest,
+    Door::OpenApiOne,
+    Door::OpenApiPatch,
+    Door::Batch,
+];
+
+async fn write(app: &App, door: Door, header: (&str, &str), new: &str) -> (StatusCode, Value) {
+    let (header, condition) = header;
+    let inside = json!({header: condition});
+    let mut wire = proposal("UPSERT", DOMAIN, "domainProperties", &named(new));
+    let single = "/aspects?action=ingestProposal";
+    let batch = "/aspects?action=ingestProposalBatch";
+    let list = "/openapi/v3/entity/domain?async=false";
+    let aspect = |headers: &Value| json!([{"urn": DOMAIN, "domainProperties": {"value": named(new), "headers": headers}}]);
+    let patch = json!({"patch": [{"op": "add", "path": "/name", "value": new}]});
+    let patch = json!([{"urn": DOMAIN, "domainProperties": {"value": patch, "headers": inside}}]);
+    let one = format!(
+        "/openapi/v3/entity/domain/{}/domainProperties?createIfNotExists=false",
+        encoded(DOMAIN)
+    );
+    let request = |method: Method, path: &str, body: Value, outside: bool| {
+        let mut request = app.request(method, path, body.to_string());
+        if outside {
+            let name = header.to_lowercase();
+            let name = axum::http::HeaderName::from_bytes(name.as_bytes()).unwrap();
+            request
+                .headers_mut()
+                .insert(name, condition.parse().unwrap());
+        }
+        request
+    };
+    let request = match door {
+        Door::RestProposal => {
+            wire["headers"] = inside;
+            request(Method::POST, single, json!({"proposal": wire}), false)
+        }
+        Door::Batch => {
+            wire["headers"] = inside;
+            request(Method::POST, batch, json!({"proposals": [wire]}), false)
+        }
+        Door::RestRequest => request(Method::POST, single, json!({"proposal": wire}), true),
+        Door::OpenApiAspect => request(Method::POST, list, aspect(&inside), false),
+        Door::OpenApiRequest => request(Method::POST, list, aspect(&Value::Null), true),
+        Door::OpenApiOne => request(Method::POST, &one, json!({"value": named(new)}), true),
+        Door::OpenApiPatch => request(Method::PATCH, list, patch, false),
+    };
+    app.send(request).await
+}
+
+#[tokio::test]
+async fn a_version_must_match_on_every_door() {
+    for door in DOORS {
+        let app = App::empty().await;
+        app.ingest(DOMAIN, "domainProperties", &named("one")).await;
+        app.ingest(DOMAIN, "domainProperties", &named("two")).await;
+        for wrong in ["1", "3", "-1", "0"] {
+            let (status, body) = write(&app, door, ("If-Version-Match", wrong), "no").await;
+            assert_eq!(status, StatusCode::PRECONDITION_FAILED, "{door:?} {body}");
+            let expected = format!("Expected version {wrong}, actual version 2");
+            assert!(message(&body).contains(&expected), "{door:?} {body}");
+            assert_eq!(name(&app).await.as_deref(), Some("two"));
+        }
+        let (status, body) = write(&app, door, ("If-Version-Match", "2"), "three").await;
+        assert_eq!(status, StatusCode::OK, "{door:?} {body}");
+        assert_eq!(name(&app).await.as_deref(), Some("three"));
+        let (status, body) = write(&app, door, ("If-Version-Match", "newest"), "no").await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{door:?} {body}");
+        assert!(message(&body).contains("If-Version-Match"), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn minus_one_and_a_star_are_for_what_is_not_there_yet() {
+    for door in DOORS {
+        for header in [("If-Version-Match", "-1"), ("If-None-Match", "*")] {
+            let app = App::empty().await;
+            let (status, body) = write(&app, door, ("If-Version-Match", "1"), "no").await;
+            assert_eq!(status, StatusCode::PRECONDITION_FAILED, "{door:?} {body}");
+            assert!(
+                message(&body).contains("Expected version 1, actual version -1"),
+                "{body}"
+            );
+            assert_eq!(app.aspect(DOMAIN, "domainKey").await, None);
+            let (status, body) = write(&app, door, header, "first").await;
+            assert_eq!(status, StatusCode::OK, "{door:?} {body}");
+            let (status, body) = write(&app, door, header, "second").await;
+            assert_eq!(status, StatusCode::PRECONDITION_FAILED, "{door:?} {body}");
+            assert!(message(&body).contains("actual version 1"), "{body}");
+            assert_eq!(name(&app).await.as_deref(), Some("first"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn times_are_compared_with_the_last_change() {
+    let before = "2026-09-21T00:00:00Z";
+    let after = "Tue, 22 Sep 2026 00:00:00 GMT";
+    assert_eq!(NOW_MS, 1_790_000_000_000, "2026-09-21T14:13:20Z");
+    for door in DOORS {
+        let app = App::empty().await;
+        let modified = |time| ("If-Modified-Since", time);
+        let unmodified = |time| ("If-Unmodified-Since", time);
+        let (status, body) = write(&app, door, modified(before), "no").await;
+        assert_eq!(status, StatusCode::PRECONDITION_FAILED, "{door:?} {body}");
+        let (status, body) = write(&app, door, unmodified(before), "first").await;
+        assert_eq!(status, StatusCode::OK, "{door:?} {body}");
+        for (header, expected) in [
+            (modified(after), 412),
+            (unmodified(before), 412),
+            (modified(before), 200),
+            (unmodified(after), 200),
+            (modified("yesterday"), 400),
+        ] {
+            let new = format!("{header:?}");
+            let (status, body) = write(&app, door, header, &new).await;
+            assert_eq!(status.as_u16(), expected, "{door:?} {header:?} {body}");
+            let is_written = name(&app).await.as_deref() == Some(&new);
+            assert_eq!(is_written, expected == 200, "{door:?} {header:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn of_writers_with_the_same_version_one_wins() {
+    let app = std::sync::Arc::new(App::empty().await);
+    app.ingest(DOMAIN, "domainProperties", &named("start"))
+        .await;
+    let writers = (0..8).map(|writer| {
+        let app = std::sync::Arc::clone(&app);
+        tokio::spawn(async move {
+            let header = ("If-Version-Match", "1");
+            let new = format!("writer {writer}");
+            write(&app, Door::OpenApiAspect, header, &new).await.0
+        })
+    });
+    let mut won = 0;
+    for writer in writers.collect::<Vec<_>>() {
+        match writer.await.unwrap() {
+            StatusCode::OK => won += 1,
+            other => assert_eq!(other, StatusCode::PRECONDITION_FAILED),
+        }
+    }
+    assert_eq!(won, 1);
+}
+
+#[tokio::test]
+async fn a_failed_condition_stops_the_whole_batch_and_names_its_item() {
+    let app = App::with_dataset().await;
+    let mut second = proposal("UPSERT", DOMAIN, "domainProperties", &named("M"));
+    second["headers"] = json!({"If-Version-Match": "4"});
+    let first = proposal("UPSERT", DATASET, "status", &json!({"removed": true}));
+    let (status, body) = app.propose_all(vec![first, second]).await;
+    assert_eq!(status, StatusCode::PRECONDITION_FAILED);
+    let expected = format!("item 1 ({DOMAIN} domainProperties): Expected version 4");
+    assert!(message(&body).starts_with(&expected), "{body}");
+    assert_eq!(app.aspect(DATASET, "status").await, None);
+}
+
+#[tokio::test]
+async fn a_creation_fails_where_something_is_unless_it_may_be_left_out() {
+    let app = App::empty().await;
+    app.ingest(DOMAIN, "domainProperties", &named("first"))
+        .await;
+    for (change, part) in [
+        ("CREATE", "the aspect already exists"),
+        ("CREATE_ENTITY", "the entity key already exists"),
+    ] {
+        let (status, body) = app
+            .propose(change, DOMAIN, "domainProperties", &named("no"))
+            .await;
+        assert_eq!(status, StatusCode::CONFLICT, "{body}");
+        assert!(message(&body).contains(part), "{body}");
+        let mut wire = proposal(change, DOMAIN, "domainProperties", &named("no"));
+        wire["headers"] = json!({"If-None-Match": "*"});
+        let also = proposal(
+            "UPSERT",
+            DATASET,
+            "status",
+            &json!({"removed": change == "CREATE"}),
+        );
+        let (status, body) = app.propose_all(vec![wire, also]).await;
+        assert_eq!(status, StatusCode::OK, "{body}");
+        assert_eq!(
+            app.aspect(DATASET, "status").await,
+            Some(json!({"removed": change == "CREATE"})),
+            "the others are written"
+        );
+    }
+    assert_eq!(name(&app).await.as_deref(), Some("first"));
+}
+
+#[tokio::test]
+async fn what_is_stated_again_is_not_held_up_by_conditions() {
+    let app = App::empty().await;
+    let mut wire = proposal("RESTATE", DOMAIN, "domainProperties", &named("M"));
+    wire["headers"] = json!({"If-Version-Match": "9"});
+    let (status, body) = app
+        .post("/aspects?action=ingestProposal", &json!({"proposal": wire}))
+        .await;
+    assert_eq!(status, StatusCode::OK, "{body}");
+}
+
+#[tokio::test]
+async fn a_time_series_has_no_versions_to_compare() {
+    let app = App::with_dataset().await;
+    let point = json!({"timestampMillis": 1, "rowCount": 1});
+    let mut wire = proposal("UPSERT", DATASET, "datasetProfile", &point);
+    wire["headers"] = json!({"If-Version-Match": "1"});
+    let (status, body) = app
+        .post("/aspects?action=ingestProposal", &json!({"proposal": wire}))
+        .await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{body}");
+    assert!(message(&body).contains("time series"), "{body}");
+}
