@@ -5,6 +5,7 @@ use docent_model::{AspectName, Registry, Urn};
 use docent_store::Page;
 use serde_json::{Map, Value, json};
 
+use crate::ids::new_urn;
 use crate::owners::{NewOwner, ownership};
 use crate::proposal::{Proposal, Requirement};
 use crate::target::Target;
@@ -34,14 +35,7 @@ pub struct DisplayUpdate {
 impl Catalog {
     /// Creates a domain, with its owners, and returns its URN.
     pub async fn create_domain(&self, caller: &Caller, new: NewDomain) -> Result<Urn, Error> {
-        let id = new.id.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
-        if id.starts_with("urn:") {
-            return Err(Error::Invalid(format!(
-                "input.id is '{id}': give the id alone, the URN is made of it"
-            )));
-        }
-        let urn = Urn::new("domain", &id)?;
-        Registry::get().check_urn(&urn)?;
+        let urn = new_urn("domain", new.id.as_deref())?;
         if new.name.trim().is_empty() {
             return Err(Error::invalid("a domain needs a name: input.name is empty"));
         }

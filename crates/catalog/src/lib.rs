@@ -20,6 +20,7 @@ pub mod descriptions;
 pub mod domains;
 mod error;
 mod hooks;
+mod ids;
 mod ingest;
 pub mod labels;
 pub mod lifecycle;
@@ -46,6 +47,7 @@ pub use caller::Caller;
 pub use docent_model::aspects::SYSTEM_ACTOR;
 pub use docent_store::{AspectKey, Page, Related, Row, StoredAspect};
 pub use error::{Code, Error};
+pub use ids::new_urn;
 pub use proposal::{Change, Proposal, Requirement};
 pub use target::Target;
 

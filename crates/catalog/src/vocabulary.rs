@@ -1,9 +1,10 @@
 //! Tags, glossary terms and glossary nodes themselves: creating, changing and deleting them. Who carries them
 //! is in [`crate::labels`].
 
-use docent_model::{AspectName, Registry, Urn};
+use docent_model::{AspectName, Urn};
 use serde_json::{Map, Value, json};
 
+use crate::ids::new_urn;
 use crate::owners::{self, NewOwner};
 use crate::proposal::{Proposal, Requirement};
 use crate::{Caller, Catalog, Change, Error};
@@ -93,15 +94,7 @@ impl Catalog {
         new: NewWord,
     ) -> Result<Urn, Error> {
         let label = kind.label();
-        let random = || uuid::Uuid::new_v4().to_string();
-        let id = new.id.clone().unwrap_or_else(random);
-        if id.starts_with("urn:") {
-            return Err(Error::Invalid(format!(
-                "input.id is '{id}': give the id alone, the URN is made of it"
-            )));
-        }
-        let urn = Urn::new(kind.entity_type(), &id)?;
-        Registry::get().check_urn(&urn)?;
+        let urn = new_urn(kind.entity_type(), new.id.as_deref())?;
         check_name(label, &new.name)?;
         let (aspect, value) = kind.aspect(&new);
         let mut proposal =

@@ -9,6 +9,7 @@ mod labels;
 mod lifecycle;
 mod links;
 mod owners;
+mod patches;
 mod structured_properties;
 mod tokens;
 mod vocabulary;
@@ -73,6 +74,8 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         )
         .mutation("upsertStructuredProperties", structured_properties::upsert)
         .mutation("removeStructuredProperties", structured_properties::remove)
+        .mutation("patchEntity", patches::patch_entity)
+        .mutation("patchEntities", patches::patch_entities)
         .mutation("createAccessToken", tokens::create_access_token)
         .mutation("revokeAccessToken", tokens::revoke_access_token)
 }

@@ -27,6 +27,7 @@ pub const SDL: &[(&str, &str)] = sources![
     "mutation.graphql",
     "ownership.graphql",
     "pages.graphql",
+    "patches.graphql",
     "people.graphql",
     "pipelines.graphql",
     "platform.graphql",

@@ -21,6 +21,7 @@ mod links;
 mod lists;
 mod openapi;
 mod owners;
+mod patch_entity;
 mod patches;
 mod proposals;
 mod search;
