@@ -76,7 +76,7 @@ impl Conditions {
         if self.none_match {
             match proposal.change {
                 Change::Create { .. } | Change::CreateEntity { .. } => {
-                    proposal.skip_existing = true
+                    proposal.skip_existing = true;
                 }
                 _ => proposal = proposal.requires(Requirement::Version { expected: None }),
             }

@@ -7,10 +7,10 @@
 //!
 //! A patch keeps what it does not name as it is: values, members, and the order of elements.
 //!
-//! - [`pointer`]: paths
-//! - [`template`]: how lists are addressed; to add one for an aspect, add a line to its table
-//! - [`document`]: a value being changed; [`keyed`] and [`columns`] are the lists in it that have keys
-//! - [`plain`]: what has no keys, by the RFC alone
+//! - [`pointer`] has the paths
+//! - [`template`] says how lists are addressed; to add one for an aspect, add a line to its table
+//! - [`document`] is a value being changed; [`keyed`] and [`columns`] are the lists in it that have keys
+//! - [`plain`] does what has no keys, by the RFC alone
 //!
 //! This module must not know entities or stores: whether the result is a valid aspect is asked of it afterwards.
 

@@ -147,10 +147,10 @@ fn parameters(operation: &Operation, entity: Option<&EntitySpec>) -> Vec<Value> 
 fn body_schema(body: &Body, entity: &str) -> Option<Value> {
     Some(match body {
         Body::None => return None,
-        Body::Entities => list(reference(&format!("{entity}.Entity"))),
-        Body::Patches => list(reference("EntityPatch")),
+        Body::Entities => list(&reference(&format!("{entity}.Entity"))),
+        Body::Patches => list(&reference("EntityPatch")),
         Body::Groups(item) => {
-            json!({"type": "object", "additionalProperties": list(reference(item))})
+            json!({"type": "object", "additionalProperties": list(&reference(item))})
         }
         Body::Schema(name) => reference(name),
         Body::Example(example) => {
@@ -160,7 +160,7 @@ fn body_schema(body: &Body, entity: &str) -> Option<Value> {
     })
 }
 
-fn list(items: Value) -> Value {
+fn list(items: &Value) -> Value {
     json!({"type": "array", "items": items})
 }
 
@@ -236,7 +236,7 @@ fn own_schemas() -> Value {
             "type": "object",
             "required": ["patch"],
             "properties": {
-                "patch": list(json!({
+                "patch": list(&json!({
                     "type": "object",
                     "required": ["op", "path"],
                     "properties": {
@@ -248,12 +248,12 @@ fn own_schemas() -> Value {
                 })),
                 "arrayPrimaryKeys": {
                     "type": "object",
-                    "additionalProperties": list(json!({"type": "string"})),
+                    "additionalProperties": list(&json!({"type": "string"})),
                 },
                 "forceGenericPatch": {"type": "boolean"},
             },
         },
-        "Wanted": list(json!({
+        "Wanted": list(&json!({
             "type": "object",
             "required": ["urn"],
             "properties": {"urn": {"type": "string", "format": "urn"}},

@@ -354,8 +354,8 @@ async fn what_is_wrong_is_refused_with_a_sentence_and_nothing_is_written() {
         (json!({"proposal": {}}), "entityUrn"),
         (json!({}), "proposal"),
         (
-            json!({"proposal": proposal("PATCH", DOMAIN, "domainProperties", &json!([]))}),
-            "PATCH",
+            json!({"proposal": proposal("MERGE", DOMAIN, "domainProperties", &json!([]))}),
+            "MERGE",
         ),
         (
             json!({"proposal": {"entityUrn": DOMAIN, "aspectName": "domainProperties", "changeType": "UPSERT"}}),

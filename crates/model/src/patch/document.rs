@@ -20,7 +20,7 @@ pub(super) struct Place<'a> {
     pub(super) stamp: &'a AuditStamp,
 }
 
-impl<'a> Place<'a> {
+impl Place<'_> {
     pub(super) fn member(self, name: &str) -> Self {
         let shape = match self.shape {
             Some(Shape::Record(id)) => {

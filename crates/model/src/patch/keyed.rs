@@ -87,12 +87,11 @@ impl Keyed {
             return self.put_element(place, key, value, how);
         }
         let known = self.by_key.get(key).and_then(|positions| positions.first());
-        let at = match known {
-            Some(at) => *at,
-            None => {
-                let element = self.with_key(key, blank::at(place.element()), Put::Add)?;
-                self.push(Node::Plain(element))
-            }
+        let at = if let Some(at) = known {
+            *at
+        } else {
+            let element = self.with_key(key, blank::at(place.element()), Put::Add)?;
+            self.push(Node::Plain(element))
         };
         self.change(at, key, |element| {
             element.put(place.element(), rest, value, how)

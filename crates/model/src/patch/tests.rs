@@ -23,7 +23,8 @@ fn reason(aspect: &str, current: Value, patch: Value) -> String {
     apply(aspect, Some(current), patch).unwrap_err().to_string()
 }
 
-fn add(path: &str, value: Value) -> Value {
+fn add(path: &str, value: impl Into<Value>) -> Value {
+    let value = value.into();
     json!([{"op": "add", "path": path, "value": value}])
 }
 
@@ -239,14 +240,14 @@ fn a_null_list_is_one_that_is_not_there() {
 
 #[test]
 fn the_lineage_of_columns_is_addressed_by_transformation_columns_and_query() {
-    let path = |upstream: &str| {
+    let relation = |upstream: &str| {
         format!("/fineGrainedLineages/TRANSFORM/down/NONE/urn:li:schemaField:{upstream}")
     };
     let score = |score: f64| json!({"confidenceScore": score});
     let patch = json!([
-        {"op": "add", "path": path("u1"), "value": score(0.9)},
-        {"op": "add", "path": path("u2"), "value": score(0.9)},
-        {"op": "add", "path": path("u3"), "value": score(0.5)},
+        {"op": "add", "path": relation("u1"), "value": score(0.9)},
+        {"op": "add", "path": relation("u2"), "value": score(0.9)},
+        {"op": "add", "path": relation("u3"), "value": score(0.5)},
     ]);
     let new = apply("upstreamLineage", None, patch).unwrap();
     let element = |upstreams: &[&str], score: f64| {
@@ -263,12 +264,12 @@ fn the_lineage_of_columns_is_addressed_by_transformation_columns_and_query() {
         new,
         json!({"upstreams": [], "fineGrainedLineages": [element(&["u1", "u2"], 0.9), element(&["u3"], 0.5)]})
     );
-    let new = patched("upstreamLineage", new, add(&path("u2"), score(0.5)));
+    let new = patched("upstreamLineage", new, add(&relation("u2"), score(0.5)));
     assert_eq!(
         new["fineGrainedLineages"],
         json!([element(&["u1"], 0.9), element(&["u3", "u2"], 0.5)])
     );
-    let new = patched("upstreamLineage", new, remove(&path("u1")));
+    let new = patched("upstreamLineage", new, remove(&relation("u1")));
     assert_eq!(
         new["fineGrainedLineages"],
         json!([element(&["u3", "u2"], 0.5)])

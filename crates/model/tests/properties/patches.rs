@@ -71,15 +71,14 @@ fn model(owners: &mut Vec<Owner>, edit: &Edit) {
         let found = owners
             .iter()
             .position(|it| it.user == user && it.kind == kind);
-        let at = found.unwrap_or_else(|| {
+        found.unwrap_or_else(|| {
             owners.push(Owner {
                 user,
                 kind,
                 ..Owner::default()
             });
             owners.len() - 1
-        });
-        at
+        })
     };
     match *edit {
         Edit::Add(user, kind, n) => {
