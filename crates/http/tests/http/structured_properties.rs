@@ -25,7 +25,7 @@ async fn app() -> App {
     app
 }
 
-fn input(entity: &str, property: &str, values: Value) -> Value {
+fn input(entity: &str, property: &str, values: &Value) -> Value {
     json!({"assetUrn": entity, "structuredPropertyInputParams": [{"structuredPropertyUrn": property, "values": values}]})
 }
 
@@ -39,10 +39,10 @@ async fn upsert(app: &App, input: Value) -> Value {
 #[tokio::test]
 async fn values_are_set_replaced_and_removed_property_by_property() {
     let app = app().await;
-    upsert(&app, input(DATASET, DAYS, json!([{"numberValue": 30}]))).await;
+    upsert(&app, input(DATASET, DAYS, &json!([{"numberValue": 30}]))).await;
     app.clock.advance(5);
     let texts = json!([{"stringValue": "a"}, {"stringValue": "b"}]);
-    let reply = upsert(&app, input(DATASET, CONTACTS, texts)).await;
+    let reply = upsert(&app, input(DATASET, CONTACTS, &texts)).await;
     assert_eq!(
         reply["data"]["upsertStructuredProperties"]["properties"],
         json!([
@@ -54,7 +54,7 @@ async fn values_are_set_replaced_and_removed_property_by_property() {
         "{reply}"
     );
     for days in [30, 90, 90] {
-        upsert(&app, input(DATASET, DAYS, json!([{"numberValue": days}]))).await;
+        upsert(&app, input(DATASET, DAYS, &json!([{"numberValue": days}]))).await;
         app.clock.advance(5);
     }
     let stored = app.aspect(DATASET, "structuredProperties").await.unwrap();
@@ -86,42 +86,42 @@ async fn values_that_their_definition_does_not_allow_are_refused() {
         .await;
     let number = json!([{"numberValue": 30}]);
     for (input, expected) in [
-        (input(MISSING, DAYS, number.clone()), "does not exist"),
+        (input(MISSING, DAYS, &number), "does not exist"),
         (
-            input(DATASET, "urn:li:structuredProperty:none", number.clone()),
+            input(DATASET, "urn:li:structuredProperty:none", &number),
             "urn:li:structuredProperty:none does not exist",
         ),
         (
-            input(container, DAYS, number),
+            input(container, DAYS, &number),
             "is not for entities of type container",
         ),
         (
-            input(DATASET, DAYS, json!([{"numberValue": 31}])),
+            input(DATASET, DAYS, &json!([{"numberValue": 31}])),
             "does not allow the value",
         ),
         (
             input(
                 DATASET,
                 DAYS,
-                json!([{"numberValue": 30}, {"numberValue": 90}]),
+                &json!([{"numberValue": 30}, {"numberValue": 90}]),
             ),
             "takes one value, and 2 are given",
         ),
         (
-            input(DATASET, DAYS, json!([{"stringValue": "30"}])),
+            input(DATASET, DAYS, &json!([{"stringValue": "30"}])),
             "send numberValue",
         ),
         (
-            input(DATASET, CONTACTS, json!([{"numberValue": 1}])),
+            input(DATASET, CONTACTS, &json!([{"numberValue": 1}])),
             "send stringValue",
         ),
-        (input(DATASET, CONTACTS, json!([])), "needs a value"),
+        (input(DATASET, CONTACTS, &json!([])), "needs a value"),
         (
-            input(DATASET, CONTACTS, json!([{}])),
+            input(DATASET, CONTACTS, &json!([{}])),
             "either a stringValue or a numberValue",
         ),
         (
-            input(USER, CONTACTS, json!([{"stringValue": "a"}])),
+            input(USER, CONTACTS, &json!([{"stringValue": "a"}])),
             "is not for entities",
         ),
     ] {
