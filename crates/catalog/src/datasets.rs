@@ -8,7 +8,7 @@ use docent_model::aspects::{
 use docent_model::{AspectName, EpochMillis, Registry, Urn};
 use serde_json::{Value, json};
 
-use crate::domains::{NewOwner, check_owner};
+use crate::owners::{self, NewOwner};
 use crate::proposal::{Proposal, Requirement};
 use crate::{Caller, Catalog, Error};
 
@@ -210,32 +210,18 @@ fn columns_proposal(urn: &Urn, updates: Vec<ColumnUpdate>) -> Result<Proposal, E
             Ok(columns)
         },
     );
-    Ok(proposal.requires(Requirement::HasColumns { field_paths }))
+    Ok(proposal.requires(Requirement::HasColumns {
+        dataset: urn.clone(),
+        field_paths,
+    }))
 }
 
-fn owners_proposal(urn: &Urn, owners: Vec<NewOwner>) -> Result<Proposal, Error> {
-    let owners = owners
-        .into_iter()
-        .map(|new| {
-            check_owner(&new.owner)?;
-            let mut element = json!({
-                "owner": new.owner,
-                "type": new.kind.as_deref().unwrap_or("CUSTOM"),
-                "source": {"type": "SERVICE"},
-            });
-            if let Some(kind) = &new.kind_urn {
-                kind.expect_type("ownershipType")?;
-                element["type"] = json!("CUSTOM");
-                element["typeUrn"] = json!(kind);
-            }
-            Ok(element)
-        })
-        .collect::<Result<Vec<_>, Error>>()?;
-    Ok(replace(
-        urn,
-        AspectName::OWNERSHIP,
-        move |stamp| json!({"owners": owners, "lastModified": stamp}),
-    ))
+/// An owner who is given no kind is one of a kind of its own.
+fn owners_proposal(urn: &Urn, mut owners: Vec<NewOwner>) -> Result<Proposal, Error> {
+    for owner in &mut owners {
+        owner.kind.get_or_insert_with(|| "CUSTOM".to_owned());
+    }
+    owners::replace(urn, &owners, "SERVICE")
 }
 
 fn tag_list(tags: &[Urn]) -> Result<Value, Error> {

@@ -1,11 +1,12 @@
 //! Descriptions that people write: of datasets, their columns, containers, domains and more.
 
-use docent_model::aspects::{EditableDatasetProperties, EditableSchemaMetadata};
+use docent_model::aspects::EditableDatasetProperties;
 use docent_model::{AspectName, Registry, Urn};
 use serde_json::{Map, Value};
 
 use crate::domains::edit_properties;
-use crate::proposal::{Proposal, Requirement};
+use crate::proposal::Proposal;
+use crate::target::{Target, edit_column};
 use crate::{AspectKey, Caller, Catalog, Error};
 
 impl Catalog {
@@ -59,27 +60,19 @@ impl Catalog {
     }
 }
 
-fn column_description(target: &Urn, column: &str, description: &str) -> Result<Proposal, Error> {
-    if target.entity_type() != "dataset" {
-        return Err(Error::Invalid(format!(
-            "{target} has no columns: subResourceType DATASET_FIELD needs the URN of a dataset"
-        )));
-    }
-    let (field_path, description) = (column.to_owned(), description.to_owned());
-    Ok(Proposal::edit::<EditableSchemaMetadata, _>(
-        target.clone(),
-        AspectName::EDITABLE_SCHEMA_METADATA,
-        move |current, stamp| {
-            let mut columns = current.unwrap_or_default();
-            columns.stamp(stamp);
-            columns.field_mut(&field_path).description = Some(description.clone());
-            Ok(columns)
-        },
-    )
-    .requires(Requirement::HasColumns {
-        field_paths: vec![column.to_owned()],
-    })
-    .requires_target())
+fn column_description(dataset: &Urn, column: &str, description: &str) -> Result<Proposal, Error> {
+    let target = Target {
+        urn: dataset.clone(),
+        column: Some(column.to_owned()),
+    };
+    target.expect_columns()?;
+    let text = description.to_owned();
+    let proposal = edit_column(dataset, column, move |field, _| {
+        field.description = Some(text.clone());
+        Ok(true)
+    });
+    let missing = format!("Failed to update {dataset}. {dataset} does not exist.");
+    Ok(target.required_by(proposal, missing))
 }
 
 fn entity_description(target: &Urn, description: &str) -> Result<Proposal, Error> {

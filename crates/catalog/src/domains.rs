@@ -1,11 +1,14 @@
 //! Domains: creating, nesting, renaming and removing them, and who belongs to them.
 
 use docent_model::aspects::{AuditStamp, DomainProperties, Domains, Other};
-use docent_model::{AspectName, EntitySpec, Registry, Urn};
+use docent_model::{AspectName, Registry, Urn};
 use docent_store::Page;
 use serde_json::{Map, Value, json};
 
+use crate::ids::new_urn;
+use crate::owners::{NewOwner, ownership};
 use crate::proposal::{Proposal, Requirement};
+use crate::target::Target;
 use crate::{Caller, Catalog, Change, Error, search};
 
 /// How deep domains may be nested.
@@ -22,16 +25,6 @@ pub struct NewDomain {
     pub owners: Vec<NewOwner>,
 }
 
-/// An owner to be set.
-#[derive(Debug, Clone)]
-pub struct NewOwner {
-    pub owner: Urn,
-    /// The kind of ownership by its name, such as `TECHNICAL_OWNER`, …
-    pub kind: Option<String>,
-    /// … or by the URN of an ownership type.
-    pub kind_urn: Option<Urn>,
-}
-
 /// Display settings of a domain; what is `None` stays as it is.
 #[derive(Debug, Clone, Default)]
 pub struct DisplayUpdate {
@@ -42,14 +35,7 @@ pub struct DisplayUpdate {
 impl Catalog {
     /// Creates a domain, with its owners, and returns its URN.
     pub async fn create_domain(&self, caller: &Caller, new: NewDomain) -> Result<Urn, Error> {
-        let id = new.id.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
-        if id.starts_with("urn:") {
-            return Err(Error::Invalid(format!(
-                "input.id is '{id}': give the id alone, the URN is made of it"
-            )));
-        }
-        let urn = Urn::new("domain", &id)?;
-        Registry::get().check_urn(&urn)?;
+        let urn = new_urn("domain", new.id.as_deref())?;
         if new.name.trim().is_empty() {
             return Err(Error::invalid("a domain needs a name: input.name is empty"));
         }
@@ -81,7 +67,7 @@ impl Catalog {
         }
         let mut proposals = vec![domain];
         if !new.owners.is_empty() {
-            proposals.push(ownership(&urn, new.owners)?);
+            proposals.push(ownership(&urn, &new.owners)?);
         }
         self.apply(caller, proposals).await?;
         Ok(urn)
@@ -119,14 +105,15 @@ impl Catalog {
         &self,
         caller: &Caller,
         domain: Option<&Urn>,
-        entities: &[(Urn, Option<String>)],
+        targets: &[Target],
     ) -> Result<(), Error> {
         if let Some(domain) = domain {
             domain.expect_type("domain")?;
         }
-        let proposals = entities
+        let proposals = targets
             .iter()
-            .map(|(entity, column)| {
+            .map(|target| {
+                let entity = &target.urn;
                 let mut proposal = assignment(entity, domain)?;
                 if let Some(domain) = domain {
                     let missing =
@@ -135,13 +122,7 @@ impl Catalog {
                 }
                 let missing =
                     format!("Failed to update resource with urn {entity}. Entity does not exist.");
-                proposal = proposal.requires_existing(entity, missing);
-                if let Some(column) = column {
-                    proposal = proposal.requires(Requirement::HasColumns {
-                        field_paths: vec![column.clone()],
-                    });
-                }
-                Ok(proposal)
+                Ok(target.required_by(proposal, missing))
             })
             .collect::<Result<Vec<_>, Error>>()?;
         self.apply(caller, proposals).await?;
@@ -331,58 +312,4 @@ fn assignment(entity: &Urn, domain: Option<&Urn>) -> Result<Proposal, Error> {
             })
         },
     ))
-}
-
-/// The owners of a new domain. They must exist, and each must say what kind of owner it is.
-fn ownership(domain: &Urn, owners: Vec<NewOwner>) -> Result<Proposal, Error> {
-    let mut requirements = Vec::new();
-    let owners = owners
-        .into_iter()
-        .map(|new| {
-            let NewOwner {
-                owner,
-                kind,
-                kind_urn,
-            } = new;
-            check_owner(&owner)?;
-            let mut element = json!({"owner": owner, "source": {"type": "MANUAL"}});
-            match (&kind_urn, kind) {
-                (Some(kind_urn), _) => {
-                    kind_urn.expect_type("ownershipType")?;
-                    element["type"] = json!("CUSTOM");
-                    element["typeUrn"] = json!(kind_urn);
-                    requirements.push((kind_urn.clone(), "Ownership type"));
-                }
-                (None, Some(kind)) => element["type"] = json!(kind),
-                (None, None) => {
-                    return Err(Error::Invalid(format!(
-                        "the owner {owner} needs a type or an ownershipTypeUrn"
-                    )));
-                }
-            }
-            requirements.push((owner, "Owner"));
-            Ok(element)
-        })
-        .collect::<Result<Vec<_>, Error>>()?;
-    let proposal =
-        Proposal::edit::<Value, _>(domain.clone(), AspectName::OWNERSHIP, move |_, stamp| {
-            Ok(json!({"owners": owners, "lastModified": stamp}))
-        });
-    Ok(requirements
-        .into_iter()
-        .fold(proposal, |proposal, (urn, what)| {
-            let missing = format!("{what} with urn {urn} does not exist.");
-            proposal.requires_existing(&urn, missing)
-        }))
-}
-
-/// Owners are users or groups.
-pub(crate) fn check_owner(owner: &Urn) -> Result<&'static EntitySpec, Error> {
-    let spec = Registry::get().check_urn(owner)?;
-    if matches!(spec.name, "corpuser" | "corpGroup") {
-        return Ok(spec);
-    }
-    Err(Error::Invalid(format!(
-        "{owner} cannot be an owner: owners are users (urn:li:corpuser:…) or groups (urn:li:corpGroup:…)"
-    )))
 }

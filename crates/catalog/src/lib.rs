@@ -3,8 +3,8 @@
 //! Reads go to the store as they are ([`read`]) or follow the flow of data ([`lineage`]), searches go to the index
 //! ([`search`]). Every change, whatever door it came through, becomes a list
 //! of [`Proposal`]s for [`Catalog::apply`], the only function that writes. The other modules turn the input of
-//! one use case into proposals: [`descriptions`], [`datasets`], [`domains`], [`links`], [`names`], [`people`],
-//! [`sessions`], [`tokens`].
+//! one use case into proposals: [`descriptions`], [`datasets`], [`domains`], [`labels`], [`lifecycle`], [`links`],
+//! [`names`], [`owners`], [`people`], [`sessions`], [`structured_properties`], [`tokens`], [`vocabulary`].
 //!
 //! Every function takes the [`Caller`]. Today every authenticated caller may do everything.
 //!
@@ -20,10 +20,14 @@ pub mod descriptions;
 pub mod domains;
 mod error;
 mod hooks;
+mod ids;
 mod ingest;
+pub mod labels;
+pub mod lifecycle;
 pub mod lineage;
 pub mod links;
 pub mod names;
+pub mod owners;
 pub mod people;
 mod proposal;
 pub mod read;
@@ -31,10 +35,13 @@ pub mod references;
 pub mod runs;
 pub mod search;
 pub mod sessions;
+pub mod structured_properties;
+mod target;
 pub mod timeline;
 pub mod timeseries;
 pub mod tokens;
 pub mod usage;
+pub mod vocabulary;
 
 use std::sync::Arc;
 
@@ -47,7 +54,9 @@ pub use caller::Caller;
 pub use docent_model::aspects::SYSTEM_ACTOR;
 pub use docent_store::{AspectKey, Page, PointRange, Related, Row, StoredAspect};
 pub use error::{Code, Error};
+pub use ids::new_urn;
 pub use proposal::{Change, Proposal, Requirement};
+pub use target::Target;
 
 /// The catalog over one store. Cloning it is cheap and gives the same catalog.
 #[derive(Debug, Clone)]

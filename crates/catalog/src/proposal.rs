@@ -109,7 +109,10 @@ pub enum Requirement {
     /// The aspect was not written after this time; one that is not there never was.
     UnmodifiedSince { time_ms: EpochMillis },
     /// The dataset has a schema with these columns.
-    HasColumns { field_paths: Vec<String> },
+    HasColumns {
+        dataset: Urn,
+        field_paths: Vec<String>,
+    },
     /// The new name of a placed entity is not taken by another one below the same parent. Looked at after the
     /// change, and only if name or parent have changed.
     UniqueSiblingName { otherwise: fn(&str) -> String },

@@ -1,16 +1,18 @@
 //! How much one operation may ask for, and how much executing it may take.
 //!
 //! Depth is the number of fields inside of each other. Complexity is the number of selected fields, fragments
-//! counted where they are spread, plus the length of every list that is given as an argument named `input`, plus twice the
+//! counted where they are spread, and of the fragments on different object types at one place only the largest: an object
+//! has one type, and nothing is planned for types that do not occur. Agents select from 40 types at once. To that comes the length of every list that is given as an argument named `input`, plus twice the
 //! `count` of an `input` whose results are selected with the large fragment of DataHub's own pages ([`RESULT_FRAGMENT`]).
-//! `__typename` is free, as clients add it everywhere. Questions about the schema count like all others, and by what
+//! `__typename` is free, as clients add it everywhere. Size is the number of selected fields of all types together. Questions about the schema count like all others, and by what
 //! they make of the schema besides (`introspect::weight`).
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use apollo_compiler::ast::Value as Literal;
 use apollo_compiler::executable::{Field, FragmentMap, Selection, SelectionSet};
 
+use crate::Schema;
 use crate::document::Conditions;
 use crate::error::{Classification, RequestError};
 use crate::input::{Variable, VariableValues};
@@ -23,6 +25,8 @@ const RESULT_FRAGMENT: &str = "searchResultFields";
 pub struct Limits {
     pub depth: u64,
     pub complexity: u64,
+    /// Selected fields, those of different types added up.
+    pub size: u64,
     /// Root fields that ask about the schema.
     pub schema_questions: u64,
     /// Values in the answers to them, as far as that can be told in advance.
@@ -44,6 +48,7 @@ impl Default for Limits {
         Self {
             depth: 50,
             complexity: 2000,
+            size: 20_000,
             schema_questions: 4,
             schema_values: 400_000,
             visited: 20_000,
@@ -94,6 +99,7 @@ impl From<Exceeded> for RequestError {
 pub(crate) struct Cost {
     depth: u64,
     complexity: u64,
+    size: u64,
     /// How often the length of each variable counts.
     lists: Vec<u64>,
     /// How often twice the number that each variable is, or has as its `count`, counts.
@@ -116,6 +122,14 @@ fn asked_count(value: &serde_json::Value) -> u64 {
 }
 
 impl Cost {
+    fn nothing(variables: usize) -> Self {
+        Self {
+            lists: vec![0; variables],
+            counts: vec![0; variables],
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn check(&self, limits: Limits, values: &VariableValues) -> Result<(), Exceeded> {
         let mut complexity = self.complexity;
         for (times, value) in self.lists.iter().zip(values) {
@@ -130,6 +144,7 @@ impl Cost {
             }
         }
         Exceeded::check("query complexity", complexity, limits.complexity)?;
+        Exceeded::check("query size", self.size, limits.size)?;
         Exceeded::check("query depth", self.depth, limits.depth)?;
         Ok(())
     }
@@ -137,6 +152,7 @@ impl Cost {
     fn add(&mut self, other: &Self) {
         self.depth = self.depth.max(other.depth);
         self.complexity = self.complexity.saturating_add(other.complexity);
+        self.size = self.size.saturating_add(other.size);
         for (times, more) in self.lists.iter_mut().zip(&other.lists) {
             *times = times.saturating_add(*more);
         }
@@ -146,23 +162,68 @@ impl Cost {
     }
 }
 
+/// What the selections at one place cost: those that hold for every object, and those for objects of one type.
+#[derive(Debug, Clone, Default)]
+struct Costs<'d> {
+    always: Cost,
+    by_type: BTreeMap<&'d str, Cost>,
+}
+
+impl<'d> Costs<'d> {
+    fn add(&mut self, other: &Self) {
+        self.always.add(&other.always);
+        for (ty, cost) in &other.by_type {
+            self.of_type(ty).add(cost);
+        }
+    }
+
+    fn of_type(&mut self, ty: &'d str) -> &mut Cost {
+        let nothing = || Cost::nothing(self.always.lists.len());
+        self.by_type.entry(ty).or_insert_with(nothing)
+    }
+
+    /// The most that one object can cost.
+    fn most(self) -> Cost {
+        let mut total = self.always;
+        let mut largest = Cost::nothing(total.lists.len());
+        let mut size = 0_u64;
+        for cost in self.by_type.values() {
+            size = size.saturating_add(cost.size);
+            largest.depth = largest.depth.max(cost.depth);
+            largest.complexity = largest.complexity.max(cost.complexity);
+            for (times, other) in largest.lists.iter_mut().zip(&cost.lists) {
+                *times = (*times).max(*other);
+            }
+            for (times, other) in largest.counts.iter_mut().zip(&cost.counts) {
+                *times = (*times).max(*other);
+            }
+        }
+        largest.size = size;
+        total.add(&largest);
+        total
+    }
+}
+
 /// Adds up selections. A fragment is looked at once, however often it is spread.
 pub(crate) struct Counter<'d> {
+    schema: &'d Schema,
     fragments: &'d FragmentMap,
     conditions: Conditions<'d>,
     variables: &'d [Variable],
-    known: HashMap<&'d str, Cost>,
+    known: HashMap<&'d str, Costs<'d>>,
     /// Whether a fragment spreads [`RESULT_FRAGMENT`] at the end of the path of results that is so long.
     large: HashMap<(&'d str, usize), bool>,
 }
 
 impl<'d> Counter<'d> {
     pub(crate) fn new(
+        schema: &'d Schema,
         fragments: &'d FragmentMap,
         conditions: Conditions<'d>,
         variables: &'d [Variable],
     ) -> Self {
         Self {
+            schema,
             fragments,
             conditions,
             variables,
@@ -172,7 +233,14 @@ impl<'d> Counter<'d> {
     }
 
     pub(crate) fn cost(&mut self, set: &'d SelectionSet) -> Cost {
-        let mut total = self.nothing();
+        self.costs(set).most()
+    }
+
+    fn costs(&mut self, set: &'d SelectionSet) -> Costs<'d> {
+        let mut total = Costs {
+            always: Cost::nothing(self.variables.len()),
+            by_type: BTreeMap::new(),
+        };
         for selection in &set.selections {
             if !self.conditions.include(selection.directives()) {
                 continue;
@@ -183,28 +251,42 @@ impl<'d> Counter<'d> {
                         let mut cost = self.cost(&field.selection_set);
                         cost.depth += 1;
                         cost.complexity = cost.complexity.saturating_add(1);
+                        cost.size = cost.size.saturating_add(1);
                         self.count_list(field, &mut cost);
                         self.count_page(field, &mut cost);
-                        total.add(&cost);
+                        total.always.add(&cost);
                     }
                 }
                 Selection::InlineFragment(fragment) => {
-                    let cost = self.cost(&fragment.selection_set);
-                    total.add(&cost);
+                    let costs = self.fragment_costs(&fragment.selection_set);
+                    total.add(&costs);
                 }
                 Selection::FragmentSpread(spread) => {
                     let name = spread.fragment_name.as_str();
-                    if let Some(cost) = self.known.get(name) {
-                        total.add(cost);
+                    if let Some(costs) = self.known.get(name) {
+                        total.add(costs);
                     } else if let Some(fragment) = self.fragments.get(name) {
-                        let cost = self.cost(&fragment.selection_set);
-                        total.add(&cost);
-                        self.known.insert(name, cost);
+                        let costs = self.fragment_costs(&fragment.selection_set);
+                        total.add(&costs);
+                        self.known.insert(name, costs);
                     }
                 }
             }
         }
         total
+    }
+
+    /// What a fragment costs: one on an object type counts for that type alone.
+    fn fragment_costs(&mut self, set: &'d SelectionSet) -> Costs<'d> {
+        let ty = set.ty.as_str();
+        if self.schema.object(ty).is_none() {
+            return self.costs(set);
+        }
+        let cost = self.cost(set);
+        Costs {
+            always: Cost::nothing(self.variables.len()),
+            by_type: BTreeMap::from([(ty, cost)]),
+        }
     }
 
     fn count_list(&self, field: &Field, cost: &mut Cost) {
@@ -304,14 +386,5 @@ impl<'d> Counter<'d> {
 
     fn variable(&self, name: &str) -> Option<usize> {
         self.variables.iter().position(|known| *known.name == *name)
-    }
-
-    fn nothing(&self) -> Cost {
-        Cost {
-            depth: 0,
-            complexity: 0,
-            lists: vec![0; self.variables.len()],
-            counts: vec![0; self.variables.len()],
-        }
     }
 }

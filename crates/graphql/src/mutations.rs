@@ -5,10 +5,16 @@
 
 mod datasets;
 mod domains;
+mod labels;
+mod lifecycle;
 mod links;
+mod owners;
+mod patches;
+mod structured_properties;
 mod tokens;
+mod vocabulary;
 
-use docent_catalog::Error;
+use docent_catalog::{Error, Target};
 use docent_model::{Registry, Urn};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -36,6 +42,40 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .mutation("updateLink", links::update_link)
         .mutation("upsertLink", links::upsert_link)
         .mutation("removeLink", links::remove_link)
+        .mutation("addTag", labels::add_tags)
+        .mutation("addTags", labels::add_tags)
+        .mutation("removeTag", labels::remove_tags)
+        .mutation("batchAddTags", labels::add_tags)
+        .mutation("batchRemoveTags", labels::remove_tags)
+        .mutation("addTerm", labels::add_terms)
+        .mutation("addTerms", labels::add_terms)
+        .mutation("removeTerm", labels::remove_terms)
+        .mutation("batchAddTerms", labels::add_terms)
+        .mutation("batchRemoveTerms", labels::remove_terms)
+        .mutation("addOwner", owners::add_owner)
+        .mutation("addOwners", owners::add_owners)
+        .mutation("removeOwner", owners::remove_owner)
+        .mutation("batchAddOwners", owners::batch_add_owners)
+        .mutation("batchRemoveOwners", owners::batch_remove_owners)
+        .mutation("createTag", vocabulary::create_tag)
+        .mutation("updateTag", vocabulary::update_tag)
+        .mutation("setTagColor", vocabulary::set_tag_color)
+        .mutation("deleteTag", vocabulary::delete_tag)
+        .mutation("createGlossaryTerm", vocabulary::create_glossary_term)
+        .mutation("createGlossaryNode", vocabulary::create_glossary_node)
+        .mutation("updateDeprecation", lifecycle::update_deprecation)
+        .mutation(
+            "batchUpdateDeprecation",
+            lifecycle::batch_update_deprecation,
+        )
+        .mutation(
+            "batchUpdateSoftDeleted",
+            lifecycle::batch_update_soft_deleted,
+        )
+        .mutation("upsertStructuredProperties", structured_properties::upsert)
+        .mutation("removeStructuredProperties", structured_properties::remove)
+        .mutation("patchEntity", patches::patch_entity)
+        .mutation("patchEntities", patches::patch_entities)
         .mutation("createAccessToken", tokens::create_access_token)
         .mutation("revokeAccessToken", tokens::revoke_access_token)
 }
@@ -47,6 +87,10 @@ fn urn(text: &str) -> Result<Urn, Error> {
 
 fn optional_urn(text: Option<&str>) -> Result<Option<Urn>, Error> {
     text.map(urn).transpose()
+}
+
+fn urns(texts: &[String]) -> Result<Vec<Urn>, Error> {
+    texts.iter().map(|text| urn(text)).collect()
 }
 
 /// A column that an input may name beside its dataset.
@@ -61,7 +105,8 @@ impl SubResource {
     /// The column's path. Half of the pair is an error: guessing which half was meant would write to the
     /// wrong place.
     fn column(self) -> Result<Option<String>, Error> {
-        match (self.sub_resource_type, self.sub_resource) {
+        let named = self.sub_resource.filter(|column| !column.is_empty());
+        match (self.sub_resource_type, named) {
             (None, None) => Ok(None),
             (Some(_), Some(column)) => Ok(Some(column)),
             (Some(kind), None) => Err(Error::Invalid(format!(
@@ -74,23 +119,44 @@ impl SubResource {
     }
 }
 
+/// An entity, or a column of one, that an input names: `ResourceRefInput`, and the inputs that have its members.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Resource {
+    resource_urn: String,
+    #[serde(flatten)]
+    sub_resource: SubResource,
+}
+
+impl Resource {
+    fn target(self) -> Result<Target, Error> {
+        Ok(Target {
+            urn: urn(&self.resource_urn)?,
+            column: self.sub_resource.column()?,
+        })
+    }
+}
+
+fn targets(resources: Vec<Resource>) -> Result<Vec<Target>, Error> {
+    resources.into_iter().map(Resource::target).collect()
+}
+
 async fn update_description(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Input {
         description: String,
-        resource_urn: String,
         #[serde(flatten)]
-        sub_resource: SubResource,
+        resource: Resource,
     }
     let input: Input = arguments.input()?;
-    let column = input.sub_resource.column()?;
+    let target = input.resource.target()?;
     context
         .catalog
         .update_description(
             &context.caller,
-            &urn(&input.resource_urn)?,
-            column.as_deref(),
+            &target.urn,
+            target.column.as_deref(),
             &input.description,
         )
         .await?;

@@ -170,7 +170,8 @@ impl<'c> Compiler<'c> {
     }
 
     pub(crate) fn cost(&self) -> Cost {
-        Counter::new(&self.document.fragments, self.conditions, self.variables())
+        let fragments = &self.document.fragments;
+        Counter::new(self.schema, fragments, self.conditions, self.variables())
             .cost(&self.operation.node.selection_set)
     }
 

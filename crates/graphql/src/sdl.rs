@@ -8,6 +8,7 @@ macro_rules! sources {
 
 /// Name and text of every file in `schema/`.
 pub const SDL: &[(&str, &str)] = sources![
+    "assertion_kinds.graphql",
     "common.graphql",
     "container.graphql",
     "dashboards.graphql",
@@ -18,6 +19,7 @@ pub const SDL: &[(&str, &str)] = sources![
     "domain.graphql",
     "enums.graphql",
     "forms.graphql",
+    "ingestion.graphql",
     "lineage_and_relationships.graphql",
     "links.graphql",
     "machine_learning.graphql",
@@ -25,6 +27,7 @@ pub const SDL: &[(&str, &str)] = sources![
     "mutation.graphql",
     "ownership.graphql",
     "pages.graphql",
+    "patches.graphql",
     "people.graphql",
     "pipelines.graphql",
     "platform.graphql",
@@ -33,6 +36,7 @@ pub const SDL: &[(&str, &str)] = sources![
     "query.graphql",
     "schema_metadata.graphql",
     "search.graphql",
+    "settings.graphql",
     "structured_properties.graphql",
     "tags_and_glossary.graphql",
     "tokens.graphql",

@@ -3,7 +3,7 @@
 //! Each keeps the members it does not know in `other`, so that an edit never loses what an ingestion client
 //! stored. All other aspects stay JSON and are described by the registry alone.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -213,6 +213,48 @@ pub struct AccessTokenInfo {
     pub description: Option<String>,
     #[serde(flatten)]
     pub other: Other,
+}
+
+/// Who is responsible for an entity.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Ownership {
+    pub owners: Vec<Owner>,
+    /// The owners by the URN of their kind. It says the same again; not everybody writes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner_types: Option<BTreeMap<String, Vec<Urn>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_modified: Option<AuditStamp>,
+    #[serde(flatten)]
+    pub other: Other,
+}
+
+/// One owner. The kind of ownership is a name, or the URN of an ownership type, or both.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Owner {
+    pub owner: Urn,
+    #[serde(rename = "type")]
+    pub kind: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub type_urn: Option<Urn>,
+    #[serde(flatten)]
+    pub other: Other,
+}
+
+impl Owner {
+    /// The kind as the URN of an ownership type, whichever way it is written.
+    pub fn kind_urn(&self) -> String {
+        match &self.type_urn {
+            Some(urn) => urn.to_string(),
+            None => built_in_ownership_type(&self.kind),
+        }
+    }
+}
+
+/// The URN of the ownership type that a name such as `TECHNICAL_OWNER` stands for.
+pub fn built_in_ownership_type(kind: &str) -> String {
+    format!("urn:li:ownershipType:__system__{}", kind.to_lowercase())
 }
 
 /// What a user's password is checked with; the password itself is never stored.

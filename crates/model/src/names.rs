@@ -19,6 +19,7 @@ impl AspectName {
     pub const DATA_PLATFORM_INFO: Self = Self("dataPlatformInfo");
     pub const DATA_PLATFORM_INSTANCE: Self = Self("dataPlatformInstance");
     pub const DATASET_DEPRECATION: Self = Self("datasetDeprecation");
+    pub const DEPRECATION: Self = Self("deprecation");
     pub const DISPLAY_PROPERTIES: Self = Self("displayProperties");
     pub const DOMAIN_PROPERTIES: Self = Self("domainProperties");
     pub const DOMAINS: Self = Self("domains");
@@ -26,11 +27,18 @@ impl AspectName {
     pub const EDITABLE_DATASET_PROPERTIES: Self = Self("editableDatasetProperties");
     pub const EDITABLE_SCHEMA_METADATA: Self = Self("editableSchemaMetadata");
     pub const GLOBAL_TAGS: Self = Self("globalTags");
+    pub const GLOSSARY_NODE_INFO: Self = Self("glossaryNodeInfo");
+    pub const GLOSSARY_TERM_INFO: Self = Self("glossaryTermInfo");
+    pub const GLOSSARY_TERMS: Self = Self("glossaryTerms");
     pub const INSTITUTIONAL_MEMORY: Self = Self("institutionalMemory");
     pub const OWNERSHIP: Self = Self("ownership");
+    pub const OWNERSHIP_TYPE_INFO: Self = Self("ownershipTypeInfo");
+    pub const PROPERTY_DEFINITION: Self = Self("propertyDefinition");
     pub const SCHEMA_METADATA: Self = Self("schemaMetadata");
     pub const SIBLINGS: Self = Self("siblings");
     pub const STATUS: Self = Self("status");
+    pub const STRUCTURED_PROPERTIES: Self = Self("structuredProperties");
+    pub const TAG_PROPERTIES: Self = Self("tagProperties");
 
     /// Names come from static text only: the constants above and the registry.
     pub(crate) const fn from_static(name: &'static str) -> Self {

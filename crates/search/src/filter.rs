@@ -23,15 +23,17 @@ const MAX_VALUES: usize = 20_000;
 const MAX_LEVELS: usize = 50;
 
 /// Names that clients use for fields that have another name in the registry.
-const OTHER_NAMES: [(&str, &str); 7] = [
+const OTHER_NAMES: [(&str, &str); 6] = [
     ("entity", ENTITY_TYPE),
     ("entityType", ENTITY_TYPE),
     ("type", "typeNames"),
-    ("env", "origin"),
-    ("lowercasedUrn", URN),
+    (ENVIRONMENT[1], ENVIRONMENT[0]),
     ("_index", ENTITY_TYPE),
     ("documented", HAS_DESCRIPTION),
 ];
+
+/// Some kinds of entity have their environment in the one field, some in the other.
+const ENVIRONMENT: [&str; 2] = ["origin", "env"];
 
 /// The name under which a field stands in the index.
 pub(crate) fn canonical(field: &str) -> String {
@@ -109,51 +111,60 @@ impl Filters<'_> {
             )));
         }
         let field = canonical(&criterion.field);
-        let values = values_of(&field, criterion);
+        let query = self.on_field(&field, criterion)?;
+        if field != ENVIRONMENT[0] {
+            return Ok(query);
+        }
+        let other = self.on_field(ENVIRONMENT[1], criterion)?;
+        Ok(Box::new(BooleanQuery::union(vec![query, other])))
+    }
+
+    fn on_field(&self, field: &str, criterion: &Criterion) -> Result<Box<dyn Query>, SearchError> {
+        let values = values_of(field, criterion);
         match criterion.operator {
-            Operator::Equal => Ok(self.equal(&field, &values)),
-            Operator::Exists => Ok(self.exists(&field)),
+            Operator::Equal => Ok(self.equal(field, &values)),
+            Operator::Exists => Ok(self.exists(field)),
             Operator::EqualIgnoringCase => {
                 let values = lower(&values);
-                self.matching(&field, move |value| values.contains(&value.to_lowercase()))
+                self.matching(field, move |value| values.contains(&value.to_lowercase()))
             }
             Operator::Contains => {
                 let values = lower(&values);
-                self.matching(&field, move |value| {
+                self.matching(field, move |value| {
                     let value = value.to_lowercase();
                     values.iter().any(|wanted| value.contains(wanted))
                 })
             }
             Operator::StartsWith => {
                 let values = lower(&values);
-                self.matching(&field, move |value| {
+                self.matching(field, move |value| {
                     let value = value.to_lowercase();
                     values.iter().any(|wanted| value.starts_with(wanted))
                 })
             }
             Operator::EndsWith => {
                 let values = lower(&values);
-                self.matching(&field, move |value| {
+                self.matching(field, move |value| {
                     let value = value.to_lowercase();
                     values.iter().any(|wanted| value.ends_with(wanted))
                 })
             }
-            Operator::Greater => self.compare(&field, &values, Ordering::is_gt),
-            Operator::GreaterOrEqual => self.compare(&field, &values, Ordering::is_ge),
-            Operator::Less => self.compare(&field, &values, Ordering::is_lt),
-            Operator::LessOrEqual => self.compare(&field, &values, Ordering::is_le),
+            Operator::Greater => self.compare(field, &values, Ordering::is_gt),
+            Operator::GreaterOrEqual => self.compare(field, &values, Ordering::is_ge),
+            Operator::Less => self.compare(field, &values, Ordering::is_lt),
+            Operator::LessOrEqual => self.compare(field, &values, Ordering::is_le),
             Operator::DescendantsIncluded => {
                 let below = self.below(&values)?;
-                Ok(self.equal(&field, &below))
+                Ok(self.equal(field, &below))
             }
             Operator::AncestorsIncluded => {
                 let above = self.above(&values)?;
-                Ok(self.equal(&field, &above))
+                Ok(self.equal(field, &above))
             }
             Operator::RelatedIncluded => {
                 let mut related = self.below(&values)?;
                 related.extend(self.above(&values)?);
-                Ok(self.equal(&field, &related))
+                Ok(self.equal(field, &related))
             }
         }
     }

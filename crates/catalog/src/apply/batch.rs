@@ -6,6 +6,7 @@
 mod columns;
 mod conditions;
 mod domains;
+mod labels;
 mod revert;
 
 use std::collections::{HashMap, HashSet};
@@ -21,6 +22,7 @@ use serde_json::Value;
 
 use super::Applied;
 use super::prepare::{Payload, Prepared};
+use crate::labels::LabelKind;
 use crate::proposal::{Change, Edit, Proposal, Requirement, unreadable};
 use crate::{Error, hooks};
 
@@ -169,9 +171,12 @@ impl<'t> Batch<'t> {
                     return Err(Error::Conflict(otherwise.clone()));
                 }
             }
-            Requirement::HasColumns { field_paths } => {
-                let schema = self.get(urn, AspectName::SCHEMA_METADATA).await?;
-                self.columns.check(urn, schema.as_ref(), field_paths)?;
+            Requirement::HasColumns {
+                dataset,
+                field_paths,
+            } => {
+                let schema = self.get(dataset, AspectName::SCHEMA_METADATA).await?;
+                self.columns.check(dataset, schema.as_ref(), field_paths)?;
             }
             // Looked at when the new value is known.
             Requirement::UniqueSiblingName { .. } => {}
@@ -359,6 +364,9 @@ impl<'t> Batch<'t> {
         if urn.entity_type() == "domain" {
             self.release_domain(urn).await?;
         }
+        if let Some(kind) = LabelKind::of(urn) {
+            self.release_label(urn, kind).await?;
+        }
         self.count_deleted(urn, None).await?;
         let names = self.tx.aspect_names(urn).await?;
         for aspect in names {
@@ -417,8 +425,8 @@ fn touched_keys(item: &Prepared) -> Vec<AspectKey> {
                     keys.push(AspectKey::new(urn, entity.key_aspect));
                 }
             }
-            Requirement::HasColumns { .. } => {
-                keys.push(AspectKey::new(urn, AspectName::SCHEMA_METADATA));
+            Requirement::HasColumns { dataset, .. } => {
+                keys.push(AspectKey::new(dataset, AspectName::SCHEMA_METADATA));
             }
             Requirement::IsNew { .. }
             | Requirement::UniqueSiblingName { .. }

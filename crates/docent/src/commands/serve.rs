@@ -56,6 +56,7 @@ async fn run(settings: Settings) -> Result<()> {
         &settings.search_index,
     ));
     let catalog = Catalog::new(store, Arc::new(SystemClock)).with_search(Arc::clone(&search));
+    catalog.add_built_in_ownership_types(&operator()?).await?;
     let engine = Engine::docent().context("the built-in GraphQL schema is not right")?;
     let auth = match settings.auth {
         Switch::On => AuthMode::On,

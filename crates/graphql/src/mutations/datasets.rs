@@ -4,7 +4,7 @@ use docent_catalog::Error;
 use docent_catalog::datasets::{
     ColumnUpdate, DatasetUpdate, DeprecationUpdate, LinkUpdate, PropertiesUpdate,
 };
-use docent_catalog::domains::NewOwner;
+use docent_catalog::owners::NewOwner;
 use docent_model::Urn;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -51,7 +51,7 @@ struct Update {
     editable_properties: Option<Properties>,
     institutional_memory: Option<Elements<Link>>,
     editable_schema_metadata: Option<Columns>,
-    ownership: Option<Owners>,
+    ownership: Option<OwnersUpdate>,
     deprecation: Option<Deprecation>,
     global_tags: Option<Tags>,
     tags: Option<Tags>,
@@ -91,9 +91,23 @@ struct Column {
     global_tags: Option<Tags>,
 }
 
+/// `OwnershipUpdate`.
 #[derive(Deserialize)]
-struct Owners {
+pub(super) struct OwnersUpdate {
     owners: Vec<Owner>,
+}
+
+impl OwnersUpdate {
+    pub(super) fn new_owners(self) -> Result<Vec<NewOwner>, Error> {
+        let new_owner = |owner: Owner| {
+            Ok(NewOwner {
+                owner: urn(&owner.owner)?,
+                kind: owner.r#type,
+                kind_urn: optional_urn(owner.ownership_type_urn.as_deref())?,
+            })
+        };
+        self.owners.into_iter().map(new_owner).collect()
+    }
 }
 
 #[derive(Deserialize)]
@@ -158,13 +172,7 @@ impl Update {
                 },
             )?
             .unwrap_or_default(),
-            owners: each(self.ownership.map(|ownership| ownership.owners), |owner| {
-                Ok(NewOwner {
-                    owner: urn(&owner.owner)?,
-                    kind: owner.r#type,
-                    kind_urn: optional_urn(owner.ownership_type_urn.as_deref())?,
-                })
-            })?,
+            owners: self.ownership.map(OwnersUpdate::new_owners).transpose()?,
             deprecation: self.deprecation.map(|deprecation| DeprecationUpdate {
                 deprecated: deprecation.deprecated,
                 decommission_time: deprecation.decommission_time,

@@ -1,11 +1,12 @@
 //! Domains: creating, nesting, deleting, and who belongs to them.
 
 use docent_catalog::Error;
-use docent_catalog::domains::{DisplayUpdate, NewDomain, NewOwner};
+use docent_catalog::domains::{DisplayUpdate, NewDomain};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{SubResource, optional_urn, urn};
+use super::owners::{self, OwnerInput};
+use super::{Resource, optional_urn, targets, urn};
 use crate::{Args, Context};
 
 pub(super) async fn create_domain(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
@@ -16,35 +17,10 @@ pub(super) async fn create_domain(context: &Context, arguments: Args<'_>) -> Res
         name: String,
         description: Option<String>,
         parent_domain: Option<String>,
-        owners: Option<Vec<Owner>>,
-    }
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Owner {
-        owner_urn: String,
-        owner_entity_type: String,
-        r#type: Option<String>,
-        ownership_type_urn: Option<String>,
+        owners: Option<Vec<OwnerInput>>,
     }
     let input: Input = arguments.input()?;
-    let owners = input
-        .owners
-        .unwrap_or_default()
-        .into_iter()
-        .map(|owner| {
-            let owner_urn = urn(&owner.owner_urn)?;
-            let declared = match owner.owner_entity_type.as_str() {
-                "CORP_GROUP" => "corpGroup",
-                _ => "corpuser",
-            };
-            owner_urn.expect_type(declared)?;
-            Ok(NewOwner {
-                owner: owner_urn,
-                kind: owner.r#type,
-                kind_urn: optional_urn(owner.ownership_type_urn.as_deref())?,
-            })
-        })
-        .collect::<Result<Vec<_>, Error>>()?;
+    let owners = owners::new_owners(input.owners.unwrap_or_default())?;
     let new = NewDomain {
         id: input.id,
         name: input.name,
@@ -84,28 +60,12 @@ pub(super) async fn batch_set_domain(
         domain_urn: Option<String>,
         resources: Vec<Resource>,
     }
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Resource {
-        resource_urn: String,
-        #[serde(flatten)]
-        sub_resource: SubResource,
-    }
     let input: Input = arguments.input()?;
     let domain = optional_urn(input.domain_urn.as_deref())?;
-    let resources = input
-        .resources
-        .into_iter()
-        .map(|resource| {
-            Ok((
-                urn(&resource.resource_urn)?,
-                resource.sub_resource.column()?,
-            ))
-        })
-        .collect::<Result<Vec<_>, Error>>()?;
+    let targets = targets(input.resources)?;
     context
         .catalog
-        .batch_set_domain(&context.caller, domain.as_ref(), &resources)
+        .batch_set_domain(&context.caller, domain.as_ref(), &targets)
         .await?;
     Ok(json!(true))
 }

@@ -75,6 +75,44 @@ pub(super) fn browse_paths(entity: &EntityView<'_>) -> Value {
     json!(paths)
 }
 
+/// Who looks after an incident.
+pub(super) fn incident_assignees(entity: &EntityView<'_>) -> Value {
+    members(entity, "incidentInfo", "assignees", |assignee| {
+        Some(json!(assignee["actor"].as_str()?))
+    })
+}
+
+/// What a query is about: columns come with their dataset.
+pub(super) fn query_subjects(entity: &EntityView<'_>) -> Value {
+    members(entity, "querySubjects", "subjects", |subject| {
+        let urn = Urn::parse(subject["entity"].as_str()?).ok()?;
+        match urn.entity_type() {
+            "dataset" => Some(json!({"dataset": urn})),
+            "schemaField" => {
+                let dataset = urn.key_parts().first().copied()?.to_owned();
+                Some(json!({"dataset": dataset, "schemaField": urn}))
+            }
+            _ => None,
+        }
+    })
+}
+
+/// What becomes of the elements of a list in an aspect; null if the entity does not have the aspect.
+fn members(
+    entity: &EntityView<'_>,
+    aspect: &str,
+    list: &str,
+    shown: impl FnMut(&Value) -> Option<Value>,
+) -> Value {
+    let aspect = Registry::get().aspect(aspect);
+    let Some(row) = aspect.and_then(|aspect| entity.aspect(aspect)) else {
+        return Value::Null;
+    };
+    let stored: Value = serde_json::from_str(&row.metadata).unwrap_or_default();
+    let elements = stored[list].as_array().into_iter().flatten();
+    elements.filter_map(shown).collect()
+}
+
 /// Whether the user signs in with a password kept here.
 pub(super) fn is_native_user(entity: &EntityView<'_>) -> Value {
     let credentials = Registry::get().aspect("corpUserCredentials");

@@ -1,5 +1,6 @@
 //! Owners.
 
+use docent_model::aspects::built_in_ownership_type;
 use serde_json::{Value, json};
 
 use crate::EntityView;
@@ -10,8 +11,7 @@ pub(super) fn ownership_type(entity: &EntityView<'_>) -> Value {
     if let Some(urn) = owner["typeUrn"].as_str() {
         return json!(urn);
     }
-    owner["type"].as_str().map_or(Value::Null, |kind| {
-        let kind = kind.to_lowercase();
-        json!(format!("urn:li:ownershipType:__system__{kind}"))
-    })
+    owner["type"]
+        .as_str()
+        .map_or(Value::Null, |kind| json!(built_in_ownership_type(kind)))
 }

@@ -87,6 +87,20 @@ pub(super) async fn list_domains(context: &Context, arguments: Args<'_>) -> Resu
     Ok(json!({"start": start, "count": count, "total": page.total, "domains": page.items}))
 }
 
+/// What clients look for before they use a feature.
+pub(super) async fn app_config(_: &Context, _: Args<'_>) -> Result<Value, Error> {
+    Ok(json!({
+        "appVersion": env!("CARGO_PKG_VERSION"),
+        "telemetryConfig": {"enableThirdPartyLogging": false},
+        "semanticSearchConfig": {"enabled": false, "enabledEntities": []},
+        "featureFlags": {"metricsEnabled": Registry::get().entity("metric").is_some()},
+    }))
+}
+
+pub(super) async fn global_views_settings(_: &Context, _: Args<'_>) -> Result<Value, Error> {
+    Ok(json!({}))
+}
+
 pub(super) async fn me(context: &Context, _: Args<'_>) -> Result<Value, Error> {
     let privileges: Map<String, Value> = PLATFORM_PRIVILEGES
         .iter()

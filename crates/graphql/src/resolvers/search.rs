@@ -7,6 +7,7 @@ pub(super) mod browse;
 pub(super) mod complete;
 pub(super) mod input;
 pub(super) mod kinds;
+pub(super) mod lists;
 pub(super) mod members;
 
 use docent_catalog::Error;

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
+use docent_graphql::Limits;
 use serde_json::{Value, json};
 
 use crate::fixture::{Fixture, messages};
@@ -98,6 +99,42 @@ async fn operations_that_cost_too_much_are_refused_with_the_numbers() {
     assert!(
         reply.contains("maximum query complexity exceeded 2001 > 2000"),
         "{reply}"
+    );
+}
+
+#[tokio::test]
+async fn of_fragments_on_different_types_only_the_largest_counts() {
+    let fixture = Fixture::new(&[]).await;
+    let on = |ty: &str, count: usize| {
+        let fields: Vec<_> = (0..count).map(|number| format!("a{number}: urn")).collect();
+        format!("... on {ty} {{ {} }}", fields.join(" "))
+    };
+    let query = |fragments: &[String]| {
+        format!(
+            r#"{{ entity(urn: "urn:li:domain:d") {{ ...F }} }} fragment F on Entity {{ type {} }}"#,
+            fragments.join(" ")
+        )
+    };
+    let each = ["Dataset", "Domain", "CorpUser"].map(|ty| on(ty, 1998));
+    let reply = fixture.json(&query(&each)).await;
+    assert_eq!(messages(&reply), [""; 0], "one object has one type");
+    let same = [on("Domain", 5), on("Dataset", 1000), on("Dataset", 999)];
+    let reply = fixture.json(&query(&same)).await;
+    assert_eq!(
+        messages(&reply),
+        ["maximum query complexity exceeded 2001 > 2000"]
+    );
+    let limits = Limits {
+        size: 5000,
+        ..Limits::default()
+    };
+    let reply = Fixture::limited(limits, &[])
+        .await
+        .json(&query(&each))
+        .await;
+    assert_eq!(
+        messages(&reply),
+        ["maximum query size exceeded 5996 > 5000"]
     );
 }
 

@@ -166,10 +166,13 @@ async fn a_patch_that_cannot_be_done_says_which_operation_and_changes_nothing() 
         assert!(message(&body).contains("item 0"), "{body}");
         assert!(message(&body).contains(DATASET), "{body}");
     }
-    let secret = json!([{"op": "test", "path": "/salt", "value": "x"}]);
-    let (status, body) = patch(&app, USER, "corpUserCredentials", secret).await;
+    let secret = json!([{"op": "test", "path": "/value", "value": "x"}]);
+    let (status, body) = patch(&app, "urn:li:dataHubSecret:s", "dataHubSecretValue", secret).await;
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{body}");
     assert!(message(&body).contains("holds secrets"), "{body}");
+    let password = json!([{"op": "test", "path": "/salt", "value": "x"}]);
+    let (status, body) = patch(&app, USER, "corpUserCredentials", password).await;
+    assert_eq!(status, StatusCode::FORBIDDEN, "{body}");
     assert_eq!(app.aspect(DATASET, "datasetProperties").await, before);
     assert_eq!(app.aspect(DATASET, "globalTags").await, None);
 }

@@ -165,6 +165,33 @@ impl App {
         reply
     }
 
+    /// What a mutation of one `input` returns; it must work.
+    pub(crate) async fn mutate(&self, field: &str, kind: &str, input: Value) -> Value {
+        let reply = self.try_mutate(field, kind, input).await;
+        assert!(reply.get("errors").is_none(), "{field}: {reply}");
+        reply["data"][field].clone()
+    }
+
+    /// The error of a mutation of one `input` that fails: (code, message).
+    pub(crate) async fn mutate_error(
+        &self,
+        field: &str,
+        kind: &str,
+        input: Value,
+    ) -> (u64, String) {
+        let reply = self.try_mutate(field, kind, input).await;
+        let error = &reply["errors"][0];
+        (
+            error["extensions"]["code"].as_u64().unwrap_or_default(),
+            error["message"].as_str().unwrap_or_default().to_owned(),
+        )
+    }
+
+    async fn try_mutate(&self, field: &str, kind: &str, input: Value) -> Value {
+        let query = format!("mutation ($input: {kind}!) {{ {field}(input: $input) }}");
+        self.graphql_with(&query, json!({"input": input})).await
+    }
+
     /// The only error of a document that fails: (code, message).
     pub(crate) async fn graphql_error(&self, query: &str) -> (u64, String) {
         let reply = self.graphql(query).await;

@@ -85,6 +85,8 @@ pub(super) struct Input {
     pub(super) facets: Option<Vec<Option<String>>>,
     pub(super) path: Option<Vec<String>>,
     pub(super) limit: Option<i64>,
+    pub(super) source: Option<String>,
+    pub(super) dataset_urn: Option<String>,
 }
 
 impl Input {

@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 
 use docent_catalog::Error;
-use docent_catalog::search::{Criterion, Facets, MAX_FACET_VALUES, Operator, Page, Request, page};
+use docent_catalog::search::{
+    Criterion, Facets, Filter, MAX_FACET_VALUES, Operator, Page, Request, Sort, page,
+};
 use docent_model::Urn;
 
 use super::input::Input;
-use super::results;
+use super::{lists, results};
 use crate::{Args, BatchResult, Context, EntityView};
 
 const DEFAULT_COUNT: usize = 20;
@@ -29,6 +31,39 @@ pub(in super::super) async fn container_entities(
     arguments: Args<'_>,
 ) -> BatchResult {
     members(context, entities, &arguments, "container", &CONTAINED).await
+}
+
+/// The runs of ingestion sources, the newest first.
+pub(in super::super) async fn executions(
+    context: &Context,
+    sources: &[EntityView<'_>],
+    arguments: Args<'_>,
+) -> BatchResult {
+    let page = page(
+        arguments.member("start")?,
+        arguments.member("count")?,
+        DEFAULT_COUNT,
+    )?;
+    let mut replies = Vec::with_capacity(sources.len());
+    for source in sources {
+        let request = Request {
+            types: vec!["dataHubExecutionRequest".to_owned()],
+            query: "*".to_owned(),
+            filter: Filter::all(vec![Criterion::equal(
+                "ingestionSource",
+                source.urn().as_str(),
+            )]),
+            sort: vec![Sort {
+                field: "requestTimeMs".to_owned(),
+                descending: true,
+            }],
+            page: page.clone(),
+            ..Request::default()
+        };
+        let found = context.catalog.search(&context.caller, &request).await?;
+        replies.push(Ok(lists::listed(&page, &found, "executionRequests")));
+    }
+    Ok(replies)
 }
 
 /// The entities that name each of these in a field.

@@ -1,0 +1,250 @@
+//! Tags and glossary terms on entities and on columns of datasets.
+//!
+//! Both are lists of associations in an aspect of the entity; those of a column stand in
+//! `editableSchemaMetadata`, beside its description. A label that is there already is not added again,
+//! whoever attached it, and then nothing is written.
+
+use std::collections::HashSet;
+
+use docent_model::aspects::{AuditStamp, EditableSchemaFieldInfo, EditableSchemaMetadata};
+use docent_model::{AspectName, Urn};
+use serde_json::{Map, Value, json};
+
+use crate::proposal::Proposal;
+use crate::target::{Target, edit_column};
+use crate::{Caller, Catalog, Error};
+
+/// The two kinds of label.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LabelKind {
+    Tag,
+    Term,
+}
+
+impl LabelKind {
+    fn entity_type(self) -> &'static str {
+        match self {
+            Self::Tag => "tag",
+            Self::Term => "glossaryTerm",
+        }
+    }
+
+    /// The aspect of an entity that lists its labels; a column has a member of the same name.
+    pub(crate) fn aspect(self) -> AspectName {
+        match self {
+            Self::Tag => AspectName::GLOBAL_TAGS,
+            Self::Term => AspectName::GLOSSARY_TERMS,
+        }
+    }
+
+    /// The member of the aspect that is the list, also what the labels are called.
+    fn list(self) -> &'static str {
+        match self {
+            Self::Tag => "tags",
+            Self::Term => "terms",
+        }
+    }
+
+    /// The member of an association that names the label.
+    fn member(self) -> &'static str {
+        match self {
+            Self::Tag => "tag",
+            Self::Term => "urn",
+        }
+    }
+
+    /// The kind of label that an entity is.
+    pub(crate) fn of(urn: &Urn) -> Option<Self> {
+        [Self::Tag, Self::Term]
+            .into_iter()
+            .find(|kind| kind.entity_type() == urn.entity_type())
+    }
+
+    fn check(self, label: &Urn) -> Result<(), Error> {
+        if label.entity_type() == self.entity_type() {
+            return Ok(());
+        }
+        Err(Error::Invalid(format!(
+            "Failed to validate label with urn {label}. Urn type does not match entity type {}.",
+            self.entity_type()
+        )))
+    }
+}
+
+impl Catalog {
+    /// Puts labels that exist on targets that exist; on all of them or on none.
+    pub async fn add_labels(
+        &self,
+        caller: &Caller,
+        kind: LabelKind,
+        labels: &[Urn],
+        targets: &[Target],
+    ) -> Result<(), Error> {
+        self.change_labels(caller, kind, labels, targets, true)
+            .await
+    }
+
+    /// Takes labels off targets that exist. One that is not there, or does not exist at all, is no error: what
+    /// dangles must be removable.
+    pub async fn remove_labels(
+        &self,
+        caller: &Caller,
+        kind: LabelKind,
+        labels: &[Urn],
+        targets: &[Target],
+    ) -> Result<(), Error> {
+        self.change_labels(caller, kind, labels, targets, false)
+            .await
+    }
+
+    async fn change_labels(
+        &self,
+        caller: &Caller,
+        kind: LabelKind,
+        labels: &[Urn],
+        targets: &[Target],
+        add: bool,
+    ) -> Result<(), Error> {
+        for label in labels {
+            kind.check(label)?;
+        }
+        if labels.is_empty() {
+            return Ok(());
+        }
+        let proposals = targets
+            .iter()
+            .map(|target| {
+                let mut proposal = if add {
+                    edit_labels(target, kind, labels, added)?
+                } else {
+                    edit_labels(target, kind, labels, removed)?
+                };
+                for label in labels.iter().filter(|_| add) {
+                    let missing =
+                        format!("Failed to validate label with urn {label}. Urn does not exist.");
+                    proposal = proposal.requires_existing(label, missing);
+                }
+                let urn = &target.urn;
+                let missing =
+                    format!("Failed to update resource with urn {urn}. Entity does not exist.");
+                Ok(target.required_by(proposal, missing))
+            })
+            .collect::<Result<Vec<_>, Error>>()?;
+        self.apply(caller, proposals).await?;
+        Ok(())
+    }
+}
+
+/// Changes a list of associations, and tells whether anything changed.
+type ChangeList = fn(&mut Vec<Value>, LabelKind, &[Urn]) -> bool;
+
+fn edit_labels(
+    target: &Target,
+    kind: LabelKind,
+    labels: &[Urn],
+    change: ChangeList,
+) -> Result<Proposal, Error> {
+    let labels = labels.to_vec();
+    let Some(column) = &target.column else {
+        target.expect_aspect(kind.aspect(), kind.list())?;
+        return Ok(Proposal::edit::<Map<String, Value>, _>(
+            target.urn.clone(),
+            kind.aspect(),
+            move |current, stamp| {
+                let mut holder = current.unwrap_or_default();
+                edit_list(&mut holder, kind, &labels, change, stamp);
+                Ok(holder)
+            },
+        ));
+    };
+    target.expect_columns()?;
+    Ok(edit_column(&target.urn, column, move |field, stamp| {
+        Ok(edit_column_list(field, kind, &labels, change, stamp))
+    }))
+}
+
+fn edit_column_list(
+    field: &mut EditableSchemaFieldInfo,
+    kind: LabelKind,
+    labels: &[Urn],
+    change: ChangeList,
+    stamp: &AuditStamp,
+) -> bool {
+    let member = kind.aspect().as_str();
+    let mut holder = match field.other.get(member) {
+        Some(Value::Object(holder)) => holder.clone(),
+        _ => Map::new(),
+    };
+    let changed = edit_list(&mut holder, kind, labels, change, stamp);
+    if changed {
+        field.other.insert(member.to_owned(), Value::Object(holder));
+    }
+    changed
+}
+
+/// Changes the list inside of an aspect or of a column's member. Terms are stamped when they change.
+fn edit_list(
+    holder: &mut Map<String, Value>,
+    kind: LabelKind,
+    labels: &[Urn],
+    change: ChangeList,
+    stamp: &AuditStamp,
+) -> bool {
+    let list = holder.entry(kind.list()).or_insert_with(|| json!([]));
+    let changed = list
+        .as_array_mut()
+        .is_some_and(|associations| change(associations, kind, labels));
+    if kind == LabelKind::Term && (changed || !holder.contains_key("auditStamp")) {
+        holder.insert("auditStamp".to_owned(), json!(stamp));
+    }
+    changed
+}
+
+fn added(associations: &mut Vec<Value>, kind: LabelKind, labels: &[Urn]) -> bool {
+    let before = associations.len();
+    let mut present: HashSet<String> = associations
+        .iter()
+        .filter_map(|association| association[kind.member()].as_str())
+        .map(str::to_owned)
+        .collect();
+    for label in labels {
+        if present.insert(label.to_string()) {
+            associations.push(json!({ kind.member(): label }));
+        }
+    }
+    associations.len() != before
+}
+
+fn removed(associations: &mut Vec<Value>, kind: LabelKind, labels: &[Urn]) -> bool {
+    let before = associations.len();
+    let unwanted: HashSet<&str> = labels.iter().map(Urn::as_str).collect();
+    associations.retain(|association| {
+        let label = association[kind.member()].as_str();
+        !label.is_some_and(|label| unwanted.contains(label))
+    });
+    associations.len() != before
+}
+
+/// The edits that take a label which is about to be deleted off whatever `aspect` of an entity says carries it.
+pub(crate) fn release(holder: &Urn, aspect: AspectName, kind: LabelKind, label: &Urn) -> Proposal {
+    let labels = vec![label.clone()];
+    if aspect != AspectName::EDITABLE_SCHEMA_METADATA {
+        return Proposal::edit::<Map<String, Value>, _>(
+            holder.clone(),
+            aspect,
+            move |current, stamp| {
+                let mut holder = current.unwrap_or_default();
+                edit_list(&mut holder, kind, &labels, removed, stamp);
+                Ok(holder)
+            },
+        );
+    }
+    Proposal::edit::<EditableSchemaMetadata, _>(holder.clone(), aspect, move |current, stamp| {
+        let mut columns = current.unwrap_or_default();
+        for field in &mut columns.editable_schema_field_info {
+            edit_column_list(field, kind, &labels, removed, stamp);
+        }
+        columns.stamp(stamp);
+        Ok(columns)
+    })
+}

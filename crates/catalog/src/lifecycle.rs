@@ -1,0 +1,104 @@
+//! Where entities are in their life: deprecated, and soft-deleted.
+
+use docent_model::{AspectName, EpochMillis, Urn};
+use serde_json::{Map, Value, json};
+
+use crate::proposal::Proposal;
+use crate::target::Target;
+use crate::{Caller, Catalog, Error};
+
+/// Whether something should still be used.
+#[derive(Debug, Clone, Default)]
+pub struct Deprecation {
+    pub deprecated: bool,
+    pub decommission_time: Option<EpochMillis>,
+    pub note: Option<String>,
+    /// What to use in its place.
+    pub replacement: Option<Urn>,
+}
+
+impl Catalog {
+    /// Says whether targets that exist should still be used; of all of them or of none. What is said replaces
+    /// what was said before. A column is an entity of its own here.
+    pub async fn update_deprecation(
+        &self,
+        caller: &Caller,
+        targets: &[Target],
+        update: &Deprecation,
+    ) -> Result<(), Error> {
+        let proposals = targets
+            .iter()
+            .map(|target| deprecate(target, update.clone()))
+            .collect::<Result<Vec<_>, Error>>()?;
+        self.apply(caller, proposals).await?;
+        Ok(())
+    }
+
+    /// Hides entities that exist, or shows them again; all of them or none.
+    pub async fn update_soft_deleted(
+        &self,
+        caller: &Caller,
+        urns: &[Urn],
+        deleted: bool,
+    ) -> Result<(), Error> {
+        let proposals = urns
+            .iter()
+            .map(|urn| {
+                let target = Target::entity(urn.clone());
+                target.expect_aspect(
+                    AspectName::STATUS,
+                    "a status, so they cannot be soft-deleted",
+                )?;
+                let proposal = Proposal::edit::<Map<String, Value>, _>(
+                    urn.clone(),
+                    AspectName::STATUS,
+                    move |current, _| {
+                        let mut status = current.unwrap_or_default();
+                        status.insert("removed".to_owned(), Value::Bool(deleted));
+                        Ok(status)
+                    },
+                );
+                let missing =
+                    format!("Failed to soft delete entity with urn {urn}. Entity does not exist.");
+                Ok(target.required_by(proposal, missing))
+            })
+            .collect::<Result<Vec<_>, Error>>()?;
+        self.apply(caller, proposals).await?;
+        Ok(())
+    }
+}
+
+fn deprecate(target: &Target, update: Deprecation) -> Result<Proposal, Error> {
+    let entity = match &target.column {
+        None => target.urn.clone(),
+        Some(column) => {
+            target.expect_columns()?;
+            Urn::new("schemaField", &format!("({},{column})", target.urn))?
+        }
+    };
+    Target::entity(entity.clone()).expect_aspect(AspectName::DEPRECATION, "a deprecation")?;
+    let replacement = update.replacement.clone();
+    let proposal = Proposal::edit::<Value, _>(entity, AspectName::DEPRECATION, move |_, stamp| {
+        let mut value = json!({
+            "deprecated": update.deprecated,
+            "note": update.note.as_deref().unwrap_or_default(),
+            "actor": stamp.actor,
+        });
+        if let Some(time) = update.decommission_time {
+            value["decommissionTime"] = json!(time);
+        }
+        if let Some(replacement) = &update.replacement {
+            value["replacement"] = json!(replacement);
+        }
+        Ok(value)
+    });
+    let failed = format!("Failed to update deprecation for Entity {}.", target.urn);
+    let proposal = target.required_by(proposal, format!("{failed} Entity does not exist."));
+    Ok(match &replacement {
+        None => proposal,
+        Some(replacement) => proposal.requires_existing(
+            replacement,
+            format!("{failed} The replacement {replacement} does not exist."),
+        ),
+    })
+}

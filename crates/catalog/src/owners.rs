@@ -1,0 +1,283 @@
+//! Who is responsible for entities, and in what capacity.
+//!
+//! The same user or group may own an entity in several capacities, so an owner is known by its URN and its kind
+//! together. Kinds are names such as `TECHNICAL_OWNER` or URNs of ownership types; the types behind the names that
+//! people use are entities that every catalog has, see [`Catalog::add_built_in_ownership_types`].
+
+use std::collections::BTreeMap;
+
+use docent_model::aspects::{Other, Owner, Ownership, built_in_ownership_type};
+use docent_model::{AspectName, EntitySpec, Registry, Urn};
+use serde_json::{Value, json};
+
+use crate::proposal::Proposal;
+use crate::target::Target;
+use crate::{Caller, Catalog, Error};
+
+/// An owner to be set.
+#[derive(Debug, Clone)]
+pub struct NewOwner {
+    pub owner: Urn,
+    /// The kind of ownership by its name, such as `TECHNICAL_OWNER`, …
+    pub kind: Option<String>,
+    /// … or by the URN of an ownership type.
+    pub kind_urn: Option<Urn>,
+}
+
+/// The kinds of ownership that every catalog has: name, what it is called, what it means.
+const BUILT_IN: [(&str, &str, &str); 4] = [
+    (
+        "TECHNICAL_OWNER",
+        "Technical Owner",
+        "Makes the asset and keeps it running.",
+    ),
+    (
+        "BUSINESS_OWNER",
+        "Business Owner",
+        "Answers for what the asset means to the business.",
+    ),
+    (
+        "DATA_STEWARD",
+        "Data Steward",
+        "Looks after the quality and the rules of the asset.",
+    ),
+    ("NONE", "None", "Owns the asset in no particular capacity."),
+];
+
+impl NewOwner {
+    fn element(&self, source: &str) -> Result<Owner, Error> {
+        check_owner(&self.owner)?;
+        let kind = match (&self.kind_urn, &self.kind) {
+            (Some(urn), _) => {
+                urn.expect_type("ownershipType")?;
+                name_of(urn)
+            }
+            (None, Some(kind)) => kind.as_str(),
+            (None, None) => {
+                return Err(Error::Invalid(format!(
+                    "the owner {} needs a type or an ownershipTypeUrn",
+                    self.owner
+                )));
+            }
+        };
+        let mut other = Other::new();
+        other.insert("source".to_owned(), json!({ "type": source }));
+        Ok(Owner {
+            owner: self.owner.clone(),
+            kind: kind.to_owned(),
+            type_urn: self.kind_urn.clone(),
+            other,
+        })
+    }
+}
+
+/// The name that a type is stored under for clients that know names only.
+fn name_of(kind: &Urn) -> &'static str {
+    BUILT_IN
+        .iter()
+        .map(|(name, ..)| *name)
+        .find(|name| built_in_ownership_type(name) == kind.as_str())
+        .unwrap_or("CUSTOM")
+}
+
+impl Catalog {
+    /// Makes users or groups that exist owners of targets that exist; of all of them or of none.
+    pub async fn add_owners(
+        &self,
+        caller: &Caller,
+        owners: &[NewOwner],
+        targets: &[Target],
+    ) -> Result<(), Error> {
+        if owners.is_empty() {
+            return Ok(());
+        }
+        let elements = owners
+            .iter()
+            .map(|owner| owner.element("MANUAL"))
+            .collect::<Result<Vec<_>, Error>>()?;
+        let proposals = targets
+            .iter()
+            .map(|target| {
+                let elements = elements.clone();
+                let proposal = edit_owners(target, move |owners| {
+                    for new in &elements {
+                        let same = |known: &Owner| {
+                            known.owner == new.owner && known.kind_urn() == new.kind_urn()
+                        };
+                        if !owners.iter().any(same) {
+                            owners.push(new.clone());
+                        }
+                    }
+                })?;
+                Ok(require_owners(proposal, owners))
+            })
+            .collect::<Result<Vec<_>, Error>>()?;
+        self.apply(caller, proposals).await?;
+        Ok(())
+    }
+
+    /// Takes owners off targets that exist: in this capacity, or in all of them. One that is not there is no error.
+    pub async fn remove_owners(
+        &self,
+        caller: &Caller,
+        owners: &[Urn],
+        kind: Option<&Urn>,
+        targets: &[Target],
+    ) -> Result<(), Error> {
+        for owner in owners {
+            check_owner(owner)?;
+        }
+        if let Some(kind) = kind {
+            kind.expect_type("ownershipType")?;
+        }
+        if owners.is_empty() {
+            return Ok(());
+        }
+        let proposals = targets
+            .iter()
+            .map(|target| {
+                let (unwanted, kind) = (owners.to_vec(), kind.map(Urn::to_string));
+                edit_owners(target, move |owners| {
+                    owners.retain(|known| {
+                        let in_kind = kind.as_ref().is_none_or(|kind| known.kind_urn() == *kind);
+                        !(in_kind && unwanted.contains(&known.owner))
+                    });
+                })
+            })
+            .collect::<Result<Vec<_>, Error>>()?;
+        self.apply(caller, proposals).await?;
+        Ok(())
+    }
+
+    /// Stores the ownership types that clients take for granted, where they are missing.
+    pub async fn add_built_in_ownership_types(&self, caller: &Caller) -> Result<(), Error> {
+        let types = BUILT_IN
+            .iter()
+            .map(|(name, ..)| Ok(Urn::parse(&built_in_ownership_type(name))?))
+            .collect::<Result<Vec<Urn>, Error>>()?;
+        let exists = self.exists(caller, &types).await?;
+        let missing = types.into_iter().zip(BUILT_IN).zip(exists);
+        let proposals = missing
+            .filter(|(_, exists)| !exists)
+            .map(|((urn, (_, name, description)), _)| {
+                Proposal::edit::<Value, _>(
+                    urn,
+                    AspectName::OWNERSHIP_TYPE_INFO,
+                    move |current, stamp| {
+                        // Another server may have been faster.
+                        Ok(current.unwrap_or_else(|| {
+                            json!({
+                                "name": name,
+                                "description": description,
+                                "created": stamp,
+                                "lastModified": stamp,
+                            })
+                        }))
+                    },
+                )
+            })
+            .collect();
+        self.apply(caller, proposals).await?;
+        Ok(())
+    }
+}
+
+fn edit_owners<F>(target: &Target, edit: F) -> Result<Proposal, Error>
+where
+    F: Fn(&mut Vec<Owner>) + Send + Sync + 'static,
+{
+    target.expect_aspect(AspectName::OWNERSHIP, "owners")?;
+    let urn = &target.urn;
+    let missing =
+        format!("Failed to change ownership for resource {urn}. Resource does not exist.");
+    let proposal = Proposal::edit::<Ownership, _>(
+        urn.clone(),
+        AspectName::OWNERSHIP,
+        move |current, stamp| {
+            let mut ownership = current.unwrap_or_default();
+            let before = ownership.owners.clone();
+            edit(&mut ownership.owners);
+            if ownership.owners != before || ownership.last_modified.is_none() {
+                ownership.last_modified = Some(stamp.clone());
+            }
+            if ownership.owner_types.is_some() {
+                ownership.owner_types = Some(by_kind(&ownership.owners));
+            }
+            Ok(ownership)
+        },
+    );
+    Ok(target.required_by(proposal, missing))
+}
+
+fn by_kind(owners: &[Owner]) -> BTreeMap<String, Vec<Urn>> {
+    let mut by_kind: BTreeMap<String, Vec<Urn>> = BTreeMap::new();
+    for owner in owners {
+        let of_kind = by_kind.entry(owner.kind_urn()).or_default();
+        of_kind.push(owner.owner.clone());
+    }
+    by_kind
+}
+
+/// All owners of an entity. They must exist, and each must say what kind of owner it is.
+pub(crate) fn ownership(entity: &Urn, owners: &[NewOwner]) -> Result<Proposal, Error> {
+    Ok(require_owners(replace(entity, owners, "MANUAL")?, owners))
+}
+
+/// All owners of an entity, as they are given.
+pub(crate) fn replace(entity: &Urn, owners: &[NewOwner], source: &str) -> Result<Proposal, Error> {
+    let owners = owners
+        .iter()
+        .map(|owner| owner.element(source))
+        .collect::<Result<Vec<_>, Error>>()?;
+    Ok(Proposal::edit::<Ownership, _>(
+        entity.clone(),
+        AspectName::OWNERSHIP,
+        move |_, stamp| {
+            Ok(Ownership {
+                owners: owners.clone(),
+                last_modified: Some(stamp.clone()),
+                ..Ownership::default()
+            })
+        },
+    ))
+}
+
+/// Who creates something answers for it, until somebody says otherwise.
+pub(crate) fn created_by(entity: &Urn, caller: &Caller) -> Result<Proposal, Error> {
+    let creator = NewOwner {
+        owner: caller.actor().clone(),
+        kind: Some("TECHNICAL_OWNER".to_owned()),
+        kind_urn: None,
+    };
+    replace(entity, &[creator], "MANUAL")
+}
+
+fn require_owners(proposal: Proposal, owners: &[NewOwner]) -> Proposal {
+    let mut required = Vec::new();
+    for NewOwner {
+        owner, kind_urn, ..
+    } in owners
+    {
+        required.extend(kind_urn.iter().map(|kind| (kind, "Ownership type")));
+        required.push((owner, "Owner"));
+    }
+    required
+        .into_iter()
+        .fold(proposal, |proposal, (urn, what)| {
+            let missing = format!(
+                "Failed to change ownership for resource(s). {what} with urn {urn} does not exist."
+            );
+            proposal.requires_existing(urn, missing)
+        })
+}
+
+/// Owners are users or groups.
+pub(crate) fn check_owner(owner: &Urn) -> Result<&'static EntitySpec, Error> {
+    let spec = Registry::get().check_urn(owner)?;
+    if matches!(spec.name, "corpuser" | "corpGroup") {
+        return Ok(spec);
+    }
+    Err(Error::Invalid(format!(
+        "{owner} cannot be an owner: owners are users (urn:li:corpuser:…) or groups (urn:li:corpGroup:…)"
+    )))
+}

@@ -1,0 +1,78 @@
+//! What an operation is applied to: an entity, or one column of a dataset.
+
+use docent_model::aspects::{AuditStamp, EditableSchemaFieldInfo, EditableSchemaMetadata};
+use docent_model::{AspectName, Registry, Urn};
+
+use crate::Error;
+use crate::proposal::{Proposal, Requirement};
+
+/// An entity, or a column of a dataset by its path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    pub urn: Urn,
+    pub column: Option<String>,
+}
+
+impl Target {
+    pub fn entity(urn: Urn) -> Self {
+        Self { urn, column: None }
+    }
+
+    /// Fails unless entities of this type have the aspect; `what` is what the aspect holds, for people.
+    pub(crate) fn expect_aspect(&self, aspect: AspectName, what: &str) -> Result<(), Error> {
+        let entity = Registry::get().check_urn(&self.urn)?;
+        if entity.has_aspect(aspect) {
+            return Ok(());
+        }
+        Err(Error::Invalid(format!(
+            "{} cannot have {what}: entities of type {} have none",
+            self.urn, entity.name
+        )))
+    }
+
+    /// Fails unless the target is a dataset, the one thing that has columns.
+    pub(crate) fn expect_columns(&self) -> Result<(), Error> {
+        if self.urn.entity_type() == "dataset" {
+            return Ok(());
+        }
+        Err(Error::Invalid(format!(
+            "{} has no columns: subResourceType DATASET_FIELD needs the URN of a dataset",
+            self.urn
+        )))
+    }
+
+    /// Requires that the target is there: its entity, and the column if one is named.
+    pub(crate) fn required_by(&self, proposal: Proposal, missing: String) -> Proposal {
+        let proposal = proposal.requires_existing(&self.urn, missing);
+        match &self.column {
+            None => proposal,
+            Some(column) => proposal.requires(Requirement::HasColumns {
+                dataset: self.urn.clone(),
+                field_paths: vec![column.clone()],
+            }),
+        }
+    }
+}
+
+/// An edit of what people said about one column. `edit` tells whether it changed anything; a column that
+/// nothing was said about gets its entry only then.
+pub(crate) fn edit_column<F>(dataset: &Urn, column: &str, edit: F) -> Proposal
+where
+    F: Fn(&mut EditableSchemaFieldInfo, &AuditStamp) -> Result<bool, Error> + Send + Sync + 'static,
+{
+    let field_path = column.to_owned();
+    Proposal::edit::<EditableSchemaMetadata, _>(
+        dataset.clone(),
+        AspectName::EDITABLE_SCHEMA_METADATA,
+        move |current, stamp| {
+            let mut columns = current.unwrap_or_default();
+            let before = columns.editable_schema_field_info.len();
+            if edit(columns.field_mut(&field_path), stamp)? {
+                columns.stamp(stamp);
+            } else {
+                columns.editable_schema_field_info.truncate(before);
+            }
+            Ok(columns)
+        },
+    )
+}

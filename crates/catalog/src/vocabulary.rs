@@ -1,0 +1,198 @@
+//! Tags, glossary terms and glossary nodes themselves: creating, changing and deleting them. Who carries them
+//! is in [`crate::labels`].
+
+use docent_model::{AspectName, Urn};
+use serde_json::{Map, Value, json};
+
+use crate::ids::new_urn;
+use crate::owners::{self, NewOwner};
+use crate::proposal::{Proposal, Requirement};
+use crate::{Caller, Catalog, Change, Error};
+
+/// A tag, a term or a node to be created.
+#[derive(Debug, Clone, Default)]
+pub struct NewWord {
+    /// A chosen id; without one a random id is made.
+    pub id: Option<String>,
+    pub name: String,
+    pub description: Option<String>,
+    /// The node that a term or a node is put into.
+    pub parent: Option<Urn>,
+}
+
+/// What a tag is to say about itself.
+#[derive(Debug, Clone)]
+pub struct TagUpdate {
+    pub name: String,
+    /// Stays as it is when `None`.
+    pub description: Option<String>,
+    /// Replaces all owners.
+    pub owners: Option<Vec<NewOwner>>,
+}
+
+/// The kinds of word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WordKind {
+    Tag,
+    GlossaryTerm,
+    GlossaryNode,
+}
+
+impl WordKind {
+    fn entity_type(self) -> &'static str {
+        match self {
+            Self::Tag => "tag",
+            Self::GlossaryTerm => "glossaryTerm",
+            Self::GlossaryNode => "glossaryNode",
+        }
+    }
+
+    fn label(self) -> &'static str {
+        match self {
+            Self::Tag => "Tag",
+            Self::GlossaryTerm => "Glossary Term",
+            Self::GlossaryNode => "Glossary Node",
+        }
+    }
+
+    /// The aspect that a new word gets, and its value.
+    fn aspect(self, new: &NewWord) -> (AspectName, Value) {
+        let (aspect, mut value) = match self {
+            Self::Tag => {
+                let mut value = json!({"name": new.name});
+                if let Some(description) = &new.description {
+                    value["description"] = json!(description);
+                }
+                (AspectName::TAG_PROPERTIES, value)
+            }
+            Self::GlossaryTerm => (
+                AspectName::GLOSSARY_TERM_INFO,
+                json!({"name": new.name, "definition": definition(new), "termSource": "INTERNAL"}),
+            ),
+            Self::GlossaryNode => (
+                AspectName::GLOSSARY_NODE_INFO,
+                json!({"name": new.name, "definition": definition(new)}),
+            ),
+        };
+        if let Some(parent) = &new.parent {
+            value["parentNode"] = json!(parent);
+        }
+        (aspect, value)
+    }
+}
+
+fn definition(new: &NewWord) -> &str {
+    new.description.as_deref().unwrap_or_default()
+}
+
+impl Catalog {
+    /// Creates a tag, a term or a node, owned by its creator, and returns its URN.
+    pub async fn create_word(
+        &self,
+        caller: &Caller,
+        kind: WordKind,
+        new: NewWord,
+    ) -> Result<Urn, Error> {
+        let label = kind.label();
+        let urn = new_urn(kind.entity_type(), new.id.as_deref())?;
+        check_name(label, &new.name)?;
+        let (aspect, value) = kind.aspect(&new);
+        let mut proposal =
+            Proposal::edit::<Value, _>(urn.clone(), aspect, move |_, _| Ok(value.clone()))
+                .requires(Requirement::IsNew {
+                    otherwise: format!("This {label} already exists!"),
+                });
+        if let Some(parent) = &new.parent {
+            parent.expect_type("glossaryNode")?;
+            proposal = proposal.requires_existing(parent, "Parent Glossary Node does not exist!");
+        }
+        let owned = owners::created_by(&urn, caller)?;
+        self.apply(caller, vec![proposal, owned]).await?;
+        Ok(urn)
+    }
+
+    /// Gives a tag another name, and another description and other owners where they are given.
+    pub async fn update_tag(
+        &self,
+        caller: &Caller,
+        tag: &Urn,
+        update: TagUpdate,
+    ) -> Result<(), Error> {
+        tag.expect_type("tag")?;
+        check_name("Tag", &update.name)?;
+        let (name, description) = (update.name, update.description);
+        let properties = edit_tag(tag, move |properties| {
+            properties.insert("name".to_owned(), json!(name));
+            if let Some(description) = &description {
+                properties.insert("description".to_owned(), json!(description));
+            }
+        });
+        let mut proposals = vec![properties.requires_target()];
+        if let Some(owners) = &update.owners {
+            proposals.push(owners::ownership(tag, owners)?);
+        }
+        self.apply(caller, proposals).await?;
+        Ok(())
+    }
+
+    /// Sets the colour that a tag is shown in.
+    pub async fn set_tag_color(
+        &self,
+        caller: &Caller,
+        tag: &Urn,
+        color_hex: &str,
+    ) -> Result<(), Error> {
+        tag.expect_type("tag")?;
+        let color = color_hex.to_owned();
+        let proposal = edit_tag(tag, move |properties| {
+            properties.insert("colorHex".to_owned(), json!(color));
+        })
+        .requires_existing(
+            tag,
+            format!("Failed to set Tag {tag} color. Tag does not exist."),
+        );
+        self.apply(caller, vec![proposal]).await?;
+        Ok(())
+    }
+
+    /// Deletes a tag and takes it off everything that carries it.
+    pub async fn delete_tag(&self, caller: &Caller, tag: &Urn) -> Result<(), Error> {
+        tag.expect_type("tag")?;
+        let proposal = Proposal::new(tag.clone(), Change::DeleteEntity).requires_existing(
+            tag,
+            format!("Failed to delete tag {tag}. {tag} does not exist."),
+        );
+        self.apply(caller, vec![proposal]).await?;
+        Ok(())
+    }
+}
+
+fn check_name(label: &str, name: &str) -> Result<(), Error> {
+    if name.trim().is_empty() {
+        return Err(Error::Invalid(format!(
+            "a {} needs a name: input.name is empty",
+            label.to_lowercase()
+        )));
+    }
+    Ok(())
+}
+
+/// An edit of what a tag says about itself. One that was only ever named by its URN is called by its id.
+fn edit_tag<F>(tag: &Urn, edit: F) -> Proposal
+where
+    F: Fn(&mut Map<String, Value>) + Send + Sync + 'static,
+{
+    let id = tag.key().to_owned();
+    Proposal::edit::<Map<String, Value>, _>(
+        tag.clone(),
+        AspectName::TAG_PROPERTIES,
+        move |current, _| {
+            let mut properties = current.unwrap_or_default();
+            properties
+                .entry("name")
+                .or_insert_with(|| Value::from(id.as_str()));
+            edit(&mut properties);
+            Ok(properties)
+        },
+    )
+}

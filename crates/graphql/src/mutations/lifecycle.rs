@@ -1,0 +1,95 @@
+//! Deprecation and soft deletion.
+
+use docent_catalog::lifecycle::Deprecation;
+use docent_catalog::{Error, Target};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Resource, SubResource, optional_urn, targets, urn, urns};
+use crate::{Args, Context};
+
+/// What both inputs of deprecation say.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct DeprecationInput {
+    deprecated: bool,
+    decommission_time: Option<i64>,
+    note: Option<String>,
+    replacement: Option<String>,
+}
+
+impl DeprecationInput {
+    fn into_catalog(self) -> Result<Deprecation, Error> {
+        Ok(Deprecation {
+            deprecated: self.deprecated,
+            decommission_time: self.decommission_time,
+            note: self.note,
+            replacement: optional_urn(self.replacement.as_deref())?,
+        })
+    }
+}
+
+pub(super) async fn update_deprecation(
+    context: &Context,
+    arguments: Args<'_>,
+) -> Result<Value, Error> {
+    #[derive(Deserialize)]
+    struct Input {
+        urn: String,
+        #[serde(flatten)]
+        sub_resource: SubResource,
+        #[serde(flatten)]
+        deprecation: DeprecationInput,
+    }
+    let input: Input = arguments.input()?;
+    let target = Target {
+        urn: urn(&input.urn)?,
+        column: input.sub_resource.column()?,
+    };
+    deprecate(context, &[target], input.deprecation).await
+}
+
+pub(super) async fn batch_update_deprecation(
+    context: &Context,
+    arguments: Args<'_>,
+) -> Result<Value, Error> {
+    #[derive(Deserialize)]
+    struct Input {
+        resources: Vec<Resource>,
+        #[serde(flatten)]
+        deprecation: DeprecationInput,
+    }
+    let input: Input = arguments.input()?;
+    let targets = targets(input.resources)?;
+    deprecate(context, &targets, input.deprecation).await
+}
+
+async fn deprecate(
+    context: &Context,
+    targets: &[Target],
+    input: DeprecationInput,
+) -> Result<Value, Error> {
+    let update = input.into_catalog()?;
+    context
+        .catalog
+        .update_deprecation(&context.caller, targets, &update)
+        .await?;
+    Ok(json!(true))
+}
+
+pub(super) async fn batch_update_soft_deleted(
+    context: &Context,
+    arguments: Args<'_>,
+) -> Result<Value, Error> {
+    #[derive(Deserialize)]
+    struct Input {
+        urns: Vec<String>,
+        deleted: bool,
+    }
+    let input: Input = arguments.input()?;
+    context
+        .catalog
+        .update_soft_deleted(&context.caller, &urns(&input.urns)?, input.deleted)
+        .await?;
+    Ok(json!(true))
+}

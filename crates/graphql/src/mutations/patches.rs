@@ -1,0 +1,176 @@
+//! Changes to any part of any aspect: `patchEntity` and `patchEntities`.
+//!
+//! A patch is a direct write, like one over REST: it goes the way of those, makes the entity if it is new, and is held to
+//! the same rules.
+
+use std::sync::Arc;
+
+use docent_catalog::{Change, Error, Proposal, new_urn};
+use docent_model::patch::Patch;
+use docent_model::{EpochMillis, Registry, SystemMetadata, Urn};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::urn;
+use crate::{Args, Context};
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Input {
+    urn: Option<String>,
+    entity_type: Option<String>,
+    aspect_name: String,
+    patch: Vec<Operation>,
+    array_primary_keys: Option<Vec<ArrayKeys>>,
+    force_generic_patch: Option<bool>,
+    system_metadata: Option<Noted>,
+    headers: Option<Vec<Entry>>,
+}
+
+#[derive(Deserialize)]
+struct Operation {
+    op: String,
+    path: String,
+    value: Option<String>,
+    from: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ArrayKeys {
+    array_field: String,
+    keys: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Noted {
+    last_observed: Option<EpochMillis>,
+    run_id: Option<String>,
+    properties: Option<Vec<Entry>>,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    key: String,
+    value: Option<String>,
+}
+
+pub(super) async fn patch_entity(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
+    let input: Input = arguments.input()?;
+    let mut done = patch(context, vec![input]).await?;
+    Ok(done.pop().unwrap_or_default())
+}
+
+pub(super) async fn patch_entities(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
+    let inputs: Vec<Input> = arguments.input()?;
+    Ok(Value::Array(patch(context, inputs).await?))
+}
+
+async fn patch(context: &Context, inputs: Vec<Input>) -> Result<Vec<Value>, Error> {
+    let many = inputs.len() > 1;
+    let proposals = inputs
+        .into_iter()
+        .enumerate()
+        .map(|(position, input)| {
+            let mut proposal = input.proposal()?;
+            proposal.position = many.then_some(position);
+            Ok(proposal)
+        })
+        .collect::<Result<Vec<_>, Error>>()?;
+    let done = proposals
+        .iter()
+        .map(|proposal| json!({"urn": proposal.urn, "success": true}))
+        .collect();
+    context.catalog.ingest(&context.caller, proposals).await?;
+    Ok(done)
+}
+
+impl Input {
+    fn proposal(self) -> Result<Proposal, Error> {
+        let conditions = |entry: &Entry| entry.key.to_ascii_lowercase().starts_with("if-");
+        if self.headers.iter().flatten().any(conditions) {
+            return Err(Error::invalid(
+                "conditions on a write are not taken here: send the patch to /openapi/v3/entity/{type} with them",
+            ));
+        }
+        let entity = self.entity()?;
+        let aspect = Registry::get().aspect(&self.aspect_name).ok_or_else(|| {
+            Error::Invalid(format!(
+                "there is no aspect called '{}' in the registry",
+                self.aspect_name
+            ))
+        })?;
+        let operations: Vec<Value> = self.patch.into_iter().map(Operation::wire).collect();
+        let keys: Map<String, Value> = self
+            .array_primary_keys
+            .unwrap_or_default()
+            .into_iter()
+            .map(|keys| (keys.array_field, json!(keys.keys)))
+            .collect();
+        let wire = json!({
+            "patch": operations,
+            "arrayPrimaryKeys": keys,
+            "forceGenericPatch": self.force_generic_patch.unwrap_or_default(),
+        });
+        let patch = Patch::from_value(wire)
+            .map_err(|error| Error::Invalid(format!("{error} ({entity} {aspect})")))?;
+        let change = Change::Patch {
+            aspect,
+            patch: Arc::new(patch),
+        };
+        let noted = self.system_metadata.map(Noted::into_model).transpose()?;
+        Ok(Proposal::new(entity, change).with_system_metadata(Some(noted.unwrap_or_default())))
+    }
+
+    /// The entity that is named; without a URN a new one of the type.
+    fn entity(&self) -> Result<Urn, Error> {
+        if let Some(text) = &self.urn {
+            let entity = urn(text)?;
+            if let Some(kind) = &self.entity_type {
+                entity.expect_type(kind)?;
+            }
+            return Ok(entity);
+        }
+        let kind = self.entity_type.as_deref().ok_or_else(|| {
+            Error::invalid("input needs a urn, or an entityType to make a new entity of")
+        })?;
+        new_urn(kind, None)
+    }
+}
+
+impl Operation {
+    /// As JSON Patch has it. A value is JSON in a string; one that is not is meant as the text it is.
+    fn wire(self) -> Value {
+        let mut wire = json!({"op": self.op.to_lowercase(), "path": self.path});
+        if let Some(text) = self.value {
+            let parsed = serde_json::from_str(&text);
+            wire["value"] = parsed.unwrap_or_else(|_| Value::String(text));
+        }
+        if let Some(from) = self.from {
+            wire["from"] = json!(from);
+        }
+        wire
+    }
+}
+
+impl Noted {
+    fn into_model(self) -> Result<SystemMetadata, Error> {
+        let mut wire = Map::new();
+        if let Some(time) = self.last_observed {
+            wire.insert("lastObserved".to_owned(), json!(time));
+        }
+        if let Some(run) = self.run_id {
+            wire.insert("runId".to_owned(), json!(run));
+        }
+        if let Some(properties) = self.properties {
+            let properties: Map<String, Value> = properties
+                .into_iter()
+                .map(|entry| (entry.key, json!(entry.value.unwrap_or_default())))
+                .collect();
+            wire.insert("properties".to_owned(), Value::Object(properties));
+        }
+        serde_json::from_value(Value::Object(wire))
+            .map_err(|error| Error::Invalid(format!("input.systemMetadata: {error}")))
+    }
+}

@@ -1,0 +1,108 @@
+//! Lists of all entities of one kind: searches that answer with the entities alone.
+//!
+//! To add one: a function that calls [`list`] with the kind and the name of the list in the reply.
+
+use docent_catalog::Error;
+use docent_catalog::search::{Criterion, Found, Page, Sort, page};
+use docent_model::Urn;
+use serde_json::{Value, json};
+
+use super::input::Input;
+use crate::{Args, Context};
+
+const DEFAULT_COUNT: usize = 20;
+
+pub(in super::super) async fn queries(
+    context: &Context,
+    arguments: Args<'_>,
+) -> Result<Value, Error> {
+    let mut input = Input::of(&arguments)?;
+    let mut conditions = Vec::new();
+    if let Some(source) = &input.source {
+        conditions.push(Criterion::equal("source", source));
+    }
+    if let Some(dataset) = &input.dataset_urn {
+        conditions.push(Criterion::equal("entities", dataset));
+    }
+    let newest = Sort {
+        field: "lastModifiedAt".to_owned(),
+        descending: true,
+    };
+    list(context, &mut input, "query", conditions, newest, "queries").await
+}
+
+pub(in super::super) async fn ownership_types(
+    context: &Context,
+    arguments: Args<'_>,
+) -> Result<Value, Error> {
+    let mut input = Input::of(&arguments)?;
+    let kind = "ownershipType";
+    list(
+        context,
+        &mut input,
+        kind,
+        Vec::new(),
+        by_name(),
+        "ownershipTypes",
+    )
+    .await
+}
+
+pub(in super::super) async fn ingestion_sources(
+    context: &Context,
+    arguments: Args<'_>,
+) -> Result<Value, Error> {
+    let mut input = Input::of(&arguments)?;
+    let kind = "dataHubIngestionSource";
+    list(
+        context,
+        &mut input,
+        kind,
+        Vec::new(),
+        by_name(),
+        "ingestionSources",
+    )
+    .await
+}
+
+fn by_name() -> Sort {
+    Sort {
+        field: "name".to_owned(),
+        descending: false,
+    }
+}
+
+async fn list(
+    context: &Context,
+    input: &mut Input,
+    kind: &str,
+    conditions: Vec<Criterion>,
+    order: Sort,
+    name: &str,
+) -> Result<Value, Error> {
+    let mut request = input.request()?;
+    request.types = vec![kind.to_owned()];
+    request.explain_matches = false;
+    request.page = page(input.start, input.count, DEFAULT_COUNT)?;
+    if request.query.trim().is_empty() {
+        "*".clone_into(&mut request.query);
+    }
+    if request.sort.is_empty() {
+        request.sort.push(order);
+    }
+    for condition in conditions {
+        request.filter = request.filter.and(condition);
+    }
+    let found = context.catalog.search(&context.caller, &request).await?;
+    Ok(listed(&request.page, &found, name))
+}
+
+/// A page of URNs. `count` is the size of page that was asked for, not how many there are.
+pub(super) fn listed(page: &Page, found: &Found, name: &str) -> Value {
+    let (start, count) = match page {
+        Page::From { start, count } => (*start, *count),
+        Page::After { count, .. } => (0, *count),
+    };
+    let urns: Vec<&Urn> = found.hits.iter().map(|hit| &hit.urn).collect();
+    json!({"start": start, "count": count, "total": found.total, name: urns})
+}
