@@ -94,12 +94,12 @@ def run_cli(server, tmp_path):
     """`run_cli(*arguments, input=None)` runs `datahub`, fails unless it succeeds, and returns its standard output.
 
     `fails=True` is for a command that must fail; then both outputs are returned, one after the other. `environment`
-    sets variables, or takes one away with None.
+    sets variables, or takes one away with None. `seconds` is how long it may take.
     """
     home = tmp_path / "home"
     home.mkdir()
 
-    def run(*arguments, input=None, fails=False, environment=None) -> str:
+    def run(*arguments, input=None, fails=False, environment=None, seconds=COMMAND_SECONDS) -> str:
         variables = dict(os.environ, HOME=str(home), DATAHUB_GMS_URL=server.url, DATAHUB_GMS_TOKEN=server.token)
         variables |= {"DATAHUB_TELEMETRY_ENABLED": "false", "NO_COLOR": "1", "COLUMNS": "200"}
         for name, value in (environment or {}).items():
@@ -111,7 +111,7 @@ def run_cli(server, tmp_path):
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            timeout=COMMAND_SECONDS,
+            timeout=seconds,
         )
         printed = f"{finished.stdout}{finished.stderr}"
         if fails:

@@ -4,12 +4,12 @@ import csv
 import json
 import time
 
-from recipes import column, dataset, found, ingest, time_series
+from recipes import dataset, ingest, time_series
 
-# The client's own work bounds the time: it makes, checks and sends every aspect in Python.
-DATASETS = 25_000
-ASPECTS_OF_EACH = 4
-BULK_SECONDS = 110
+DATASETS = 10_000
+ASPECTS_OF_EACH = 10
+# Nearly all of it is the client's own work: it takes about 0.5 ms of a core for each aspect, the server 0.1 ms.
+BULK_SECONDS = 200
 
 
 def _write(server, urn: str, **aspects) -> None:
@@ -87,21 +87,27 @@ def test_a_made_up_graph_can_be_walked_in_both_directions(server, run_cli, read,
     assert usage["eventGranularity"]["unit"] == "DAY"
 
 
+def _bulk_aspects(prefix: str, number: int) -> dict:
+    """Ten aspects, each of which says which dataset it belongs to or repeats what many say."""
+    return {
+        "status": {"removed": False},
+        "subTypes": {"typeNames": ["Table"]},
+        "datasetProperties": {"name": f"t{number}", "description": f"Table number {number}, naïve"},
+        "editableDatasetProperties": {"description": f"What people say about {number}"},
+        "globalTags": {"tags": [{"tag": f"urn:li:tag:{prefix}_{number % 10}"}]},
+        "container": {"container": f"urn:li:container:{prefix}_{number % 100}"},
+        "browsePathsV2": {"path": [{"id": f"folder {number % 100}"}]},
+        "dataPlatformInstance": {"platform": "urn:li:dataPlatform:bulk"},
+        "viewProperties": {"materialized": False, "viewLogic": f"select {number}", "viewLanguage": "SQL"},
+        "upstreamLineage": {"upstreams": [{"dataset": dataset("bulk", f"{prefix}.t{number // 2}"), "type": "COPY"}]},
+    }
+
+
 def _bulk_file(path, prefix: str) -> None:
-    actor = {"time": 0, "actor": "urn:li:corpuser:unknown"}
     with open(path, "w") as file:
-        file.write("[\n")
+        before = "[\n"
         for number in range(DATASETS):
-            aspects = {
-                "status": {"removed": False},
-                "datasetProperties": {"name": f"t{number}", "description": f"Table number {number}, naïve", "customProperties": {"n": str(number)}},
-                "subTypes": {"typeNames": ["Table"]},
-                "upstreamLineage": {
-                    "upstreams": [{"dataset": dataset("bulk", f"{prefix}.t{number // 2}"), "type": "COPY", "auditStamp": actor}]
-                },
-            }
-            assert len(aspects) == ASPECTS_OF_EACH
-            for aspect, value in aspects.items():
+            for aspect, value in _bulk_aspects(prefix, number).items():
                 proposal = {
                     "entityType": "dataset",
                     "entityUrn": dataset("bulk", f"{prefix}.t{number}"),
@@ -109,29 +115,32 @@ def _bulk_file(path, prefix: str) -> None:
                     "aspectName": aspect,
                     "aspect": {"json": value},
                 }
-                last = number == DATASETS - 1 and aspect == "upstreamLineage"
-                file.write(json.dumps(proposal) + ("\n" if last else ",\n"))
-        file.write("]\n")
+                file.write(before + json.dumps(proposal))
+                before = ",\n"
+        file.write("\n]\n")
 
 
 def test_a_file_of_a_hundred_thousand_aspects_is_stored_whole(server, run_cli, read, unique, tmp_path, capsys):
     _bulk_file(tmp_path / "bulk.json", unique)
     began = time.monotonic()
-    ingest(run_cli, server, "file", {"path": str(tmp_path / "bulk.json")})
+    ingest(run_cli, server, "file", {"path": str(tmp_path / "bulk.json")}, seconds=BULK_SECONDS)
     seconds = time.monotonic() - began
     aspects = DATASETS * ASPECTS_OF_EACH
     with capsys.disabled():
         print(f"\n{aspects} aspects in {seconds:.0f} s: {aspects / seconds:.0f} aspects/s")
-    assert seconds < BULK_SECONDS
 
-    for aspect in ("status", "datasetProperties", "subTypes", "upstreamLineage"):
+    kinds = _bulk_aspects(unique, 0)
+    assert len(kinds) == ASPECTS_OF_EACH
+    for aspect in kinds:
         body = {"aspect": aspect, "urnLike": f"urn:li:dataset:(urn:li:dataPlatform:bulk,{unique}.%"}
         assert server.request("POST", "/aspects?action=getCount", body).json() == {"value": DATASETS}
-    for number in (0, 1, 12_345, DATASETS - 1):
-        urn = dataset("bulk", f"{unique}.t{number}")
-        assert read(urn, "datasetProperties")["description"] == f"Table number {number}, naïve"
-        (upstream,) = read(urn, "upstreamLineage")["upstreams"]
-        assert upstream["dataset"] == dataset("bulk", f"{unique}.t{number // 2}")
+    for number in (0, 1, DATASETS // 2 + 1, DATASETS - 1):
+        for aspect, value in _bulk_aspects(unique, number).items():
+            stored = read(dataset("bulk", f"{unique}.t{number}"), aspect)
+            if aspect == "upstreamLineage":
+                # The client adds the stamp that is the default.
+                assert stored["upstreams"][0].pop("auditStamp") == {"time": 0, "actor": "urn:li:corpuser:unknown"}
+            assert stored.items() >= value.items(), aspect
     data = server.graphql(
         """query ($platform: String!) {
           searchAcrossEntities(input: {query: "*", types: [DATASET], orFilters: [{and: [{field: "platform", values: [$platform]}]}]}) { total }
