@@ -9,7 +9,7 @@ use serde_json::Value;
 use tantivy::TantivyDocument;
 use tantivy::schema::OwnedValue;
 
-use crate::analysis::fold;
+use crate::analysis::{Pairs, fold};
 use crate::schema::{Fields, cut, exists_text, term_text};
 
 /// What is known about links, which the registry does not annotate.
@@ -220,6 +220,22 @@ impl Entity {
             .map_or(urn.key(), |(_, _, name)| name)
     }
 
+    /// Whether a name says nothing that another one does not say: it is the same, or the other one's last part.
+    fn is_part_of_another_name(&self, at: usize) -> bool {
+        let (_, _, text) = &self.texts.values[at];
+        self.texts
+            .values
+            .iter()
+            .enumerate()
+            .any(|(other_at, (_, class, other))| {
+                *class == Class::Name
+                    && other_at != at
+                    && other.strip_suffix(text.as_str()).is_some_and(|before| {
+                        before.ends_with(['.', '/']) || (before.is_empty() && other_at < at)
+                    })
+            })
+    }
+
     fn rank(&self, name: &str) -> u64 {
         let usage = u64::from((self.uses.max(0) as u64 + 1).ilog2()) * 20;
         let shortness = MAX_SHORTNESS_RANK.saturating_sub(name.len() as u64);
@@ -229,19 +245,33 @@ impl Entity {
     pub(crate) fn into_document(mut self, urn: &Urn, fields: &Fields) -> TantivyDocument {
         let mut document = TantivyDocument::new();
         document.add_text(fields.urn, urn.as_str());
-        for (_, class, text) in &self.texts.values {
+        let mut exact: Vec<String> = Vec::new();
+        let mut pairs = Pairs::default();
+        for (at, (_, class, text)) in self.texts.values.iter().enumerate() {
             let field = match class {
                 Class::Name => fields.name,
                 Class::Column => fields.column,
                 Class::Description => fields.description,
                 Class::Other => fields.other,
             };
-            document.add_text(field, text);
             if *class == Class::Name {
-                for exact in exact_names(text) {
-                    document.add_text(fields.exact_name, exact);
+                exact.extend(exact_names(text));
+                if self.is_part_of_another_name(at) {
+                    continue;
                 }
             }
+            document.add_text(field, text);
+            let joined = fields.joined(field);
+            if matches!(class, Class::Name | Class::Column) {
+                pairs.of_name(text).for_each(|pair| document.add_text(joined, pair));
+            } else if may_have_pairs(text) {
+                pairs.of_text(text).for_each(|pair| document.add_text(joined, pair));
+            }
+        }
+        exact.sort_unstable();
+        exact.dedup();
+        for exact in &exact {
+            document.add_text(fields.exact_name, exact);
         }
         let name = self.display_name(urn).to_owned();
         document.add_u64(fields.rank, self.rank(&name).min(MAX_RANK));
@@ -272,6 +302,17 @@ impl Entity {
         document.add_object(fields.values, columns);
         document
     }
+}
+
+/// Most prose has nothing that could be one name of two words.
+fn may_have_pairs(text: &str) -> bool {
+    let joins = |pair: &[u8]| {
+        matches!(pair, [b'_' | b'-', _] | [b'a'..=b'z', b'A'..=b'Z' | b'0'..=b'9'])
+            || !pair.is_ascii()
+            || (pair[0].is_ascii_digit() && pair[1].is_ascii_alphabetic())
+            || (pair[0].is_ascii_uppercase() && !matches!(pair[1], b'a'..=b'z' | b' '))
+    };
+    text.as_bytes().windows(2).any(joins)
 }
 
 fn text_of(value: &OwnedValue) -> String {

@@ -39,6 +39,8 @@ pub(crate) struct OpenIndex {
     pub(crate) reader: IndexReader,
     pub(crate) writer: IndexWriter<TantivyDocument>,
     pub(crate) holds: Position,
+    /// Whether its files were compared with their checksums.
+    pub(crate) checked: bool,
 }
 
 impl std::fmt::Debug for OpenIndex {
@@ -127,7 +129,7 @@ impl Location {
         commit(&mut writer, &holds)?;
         writer.wait_merging_threads()?;
         let (Self::Directory(directory), Some(path)) = (self, path) else {
-            return from_index(index, holds);
+            return from_index(index, holds, true);
         };
         drop(index);
         let current = Self::current(directory);
@@ -173,13 +175,14 @@ fn open_existing(path: &Path, fields: &Fields) -> Result<OpenIndex, SearchError>
         .filter_map(|file| std::fs::metadata(path.join(file)).ok())
         .map(|file| file.len())
         .sum();
-    if bytes <= SMALL_INDEX_BYTES {
+    let small = bytes <= SMALL_INDEX_BYTES;
+    if small {
         check(&index)?;
     }
     let payload = index.load_metas()?.payload.unwrap_or_default();
     let holds = serde_json::from_str(&payload)
         .map_err(|_| damaged("it does not say which changes it holds"))?;
-    from_index(index, holds)
+    from_index(index, holds, small)
 }
 
 /// Compares every file with its checksum.
@@ -191,7 +194,7 @@ pub(crate) fn check(index: &Index) -> Result<(), SearchError> {
     }
 }
 
-fn from_index(index: Index, holds: Position) -> Result<OpenIndex, SearchError> {
+fn from_index(index: Index, holds: Position, checked: bool) -> Result<OpenIndex, SearchError> {
     let reader = index
         .reader_builder()
         .reload_policy(ReloadPolicy::Manual)
@@ -202,6 +205,7 @@ fn from_index(index: Index, holds: Position) -> Result<OpenIndex, SearchError> {
         reader,
         writer,
         holds,
+        checked,
     })
 }
 

@@ -14,6 +14,7 @@
 )]
 
 mod analysis;
+mod bits;
 mod collect;
 mod document;
 mod error;
@@ -22,8 +23,10 @@ mod feed;
 mod filter;
 mod found;
 mod index;
+mod kept;
 pub mod language;
 mod live;
+mod matching;
 mod query;
 mod request;
 mod schema;
