@@ -1,9 +1,10 @@
 //! From an entity's aspects to its document.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::LazyLock;
 
-use docent_model::searchable::{SearchField, SearchKind, SearchValue, search_values};
-use docent_model::{AspectName, Urn};
+use docent_model::searchable::{SearchField, SearchKind, SearchValue, search_values_of_text};
+use docent_model::{AspectName, Registry, Urn};
 use docent_store::StoredAspect;
 use serde_json::Value;
 use tantivy::TantivyDocument;
@@ -57,7 +58,7 @@ pub(crate) fn class_of(field: &SearchField) -> Option<Class> {
     if field.autocomplete {
         return Some(Class::Name);
     }
-    if field.rich_text || field.name.to_ascii_lowercase().contains("description") {
+    if field.rich_text || field.name.contains("escription") {
         return Some(Class::Description);
     }
     field.query_by_default.then_some(Class::Other)
@@ -96,17 +97,17 @@ impl Entity {
             browse_path: String::new(),
         };
         for (aspect, row) in rows {
-            let Ok(value) = serde_json::from_str::<Value>(&row.metadata) else {
-                // `docent check` tells about rows that are not JSON; the rest of the entity is found all the same.
-                continue;
-            };
-            search_values(*aspect, &value, &mut |field, value| {
+            // `docent check` tells about rows that are not JSON; the rest of the entity is found all the same.
+            let _ = search_values_of_text(*aspect, &row.metadata, &mut |field, value| {
                 entity.add(field, value);
             });
+            let whole = || serde_json::from_str::<Value>(&row.metadata).unwrap_or_default();
             match aspect.as_str() {
-                INSTITUTIONAL_MEMORY => entity.add_links(&value),
+                INSTITUTIONAL_MEMORY => entity.add_links(&whole()),
                 USAGE_FEATURES => {
-                    let uses = value.get("queryCountLast30Days").and_then(Value::as_i64);
+                    let uses = whole()
+                        .get("queryCountLast30Days")
+                        .and_then(Value::as_i64);
                     entity.uses = uses.unwrap_or_default();
                 }
                 _ => {}
@@ -280,7 +281,6 @@ impl Entity {
             (ENTITY_TYPE, urn.entity_type().to_owned()),
             (REMOVED, self.removed.to_string()),
             (HAS_DESCRIPTION, self.documented.to_string()),
-            (ENTITY_NAME, cut(&name).to_lowercase()),
         ];
         for (field, value) in own {
             self.keywords.insert(field, vec![OwnedValue::Str(value)]);
@@ -293,15 +293,36 @@ impl Entity {
                 document.add_text(fields.terms, term_text(field, &text_of(value)));
             }
         }
+        let sorted_by = OwnedValue::Str(cut(&name).to_lowercase());
         let columns = self
             .keywords
             .into_iter()
-            .filter(|(field, _)| *field != "fieldPaths" && *field != "customProperties")
+            .filter(|(field, _)| has_column(field))
             .map(|(field, values)| (field.to_owned(), OwnedValue::Array(values)))
+            .chain([(ENTITY_NAME.to_owned(), sorted_by)])
             .collect();
         document.add_object(fields.values, columns);
         document
     }
+}
+
+/// Whether a field can be counted and sorted by. Names are nearly all different: nobody counts them, and all are sorted by
+/// the one column [`ENTITY_NAME`].
+fn has_column(field: &str) -> bool {
+    !matches!(field, "fieldPaths" | "customProperties") && !is_name(field)
+}
+
+/// Whether a field holds names.
+pub(crate) fn is_name(field: &str) -> bool {
+    static NAMES: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+        let fields = Registry::get().search_fields().iter();
+        fields
+            .filter(|field| class_of(field) == Some(Class::Name))
+            .map(|field| field.name)
+            .chain([NAME])
+            .collect()
+    });
+    NAMES.contains(field)
 }
 
 /// Most prose has nothing that could be one name of two words.

@@ -12,7 +12,7 @@ use tantivy::query::{AllQuery, BooleanQuery, EmptyQuery, Occur, Query, TermQuery
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocAddress, Searcher, Term};
 
-use crate::document::{ENTITY_NAME, ENTITY_TYPE, HAS_DESCRIPTION, REMOVED};
+use crate::document::{ENTITY_TYPE, HAS_DESCRIPTION, REMOVED};
 use crate::error::SearchError;
 use crate::request::{Criterion, Filter, Operator};
 use crate::schema::{Fields, URN, exists_text, term_text};
@@ -39,7 +39,7 @@ pub(crate) fn canonical(field: &str) -> String {
     if let Some((_, name)) = OTHER_NAMES.iter().find(|(other, _)| *other == field) {
         return (*name).to_owned();
     }
-    if [URN, ENTITY_TYPE, REMOVED, HAS_DESCRIPTION, ENTITY_NAME].contains(&field) {
+    if [URN, ENTITY_TYPE, REMOVED, HAS_DESCRIPTION].contains(&field) {
         return field.to_owned();
     }
     Registry::get()
@@ -55,7 +55,6 @@ pub(crate) fn is_field(field: &str) -> bool {
         ENTITY_TYPE,
         REMOVED,
         HAS_DESCRIPTION,
-        ENTITY_NAME,
         "column",
         "columns",
     ];
@@ -178,7 +177,7 @@ impl Filters<'_> {
     }
 
     fn exists(&self, field: &str) -> Box<dyn Query> {
-        let always = [URN, ENTITY_TYPE, ENTITY_NAME];
+        let always = [URN, ENTITY_TYPE];
         if always.contains(&field) {
             return Box::new(AllQuery);
         }

@@ -6,14 +6,16 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use tantivy::directory::MmapDirectory;
+use tantivy::indexer::NoMergePolicy;
 use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyDocument};
 
+use crate::directory::CacheDirectory;
 use crate::error::SearchError;
 use crate::schema::{FORMAT, Fields};
 
 /// What the writer may gather before it writes a segment: much when everything is written, little when changes are.
-const BUILD_MEMORY_BYTES: usize = 128 * 1024 * 1024;
+/// A million datasets make a handful of segments, which need not be merged then.
+const BUILD_MEMORY_BYTES: usize = 512 * 1024 * 1024;
 const FEED_MEMORY_BYTES: usize = 16 * 1024 * 1024;
 
 /// A larger index is checked while it serves: reading all of it takes longer than a restart may.
@@ -95,10 +97,12 @@ impl Location {
                 let path = directory.join("building");
                 remove(&path)?;
                 std::fs::create_dir_all(&path).map_err(io)?;
-                (builder.create_in_dir(&path)?, Some(path))
+                let files = CacheDirectory::open(&path).map_err(tantivy::TantivyError::from)?;
+                (builder.open_or_create(files)?, Some(path))
             }
         };
         let writer = index.writer_with_num_threads(1, BUILD_MEMORY_BYTES)?;
+        writer.set_merge_policy(Box::new(NoMergePolicy));
         Ok(Draft {
             index,
             writer,
@@ -150,7 +154,7 @@ pub(crate) struct Draft {
     path: Option<PathBuf>,
 }
 
-/// Makes what was written findable and durable, and notes what it is.
+/// Makes what was written findable, and notes what it is.
 pub(crate) fn commit(
     writer: &mut IndexWriter<TantivyDocument>,
     holds: &Position,
@@ -162,8 +166,8 @@ pub(crate) fn commit(
 }
 
 fn open_existing(path: &Path, fields: &Fields) -> Result<OpenIndex, SearchError> {
-    let directory = MmapDirectory::open(path).map_err(tantivy::TantivyError::from)?;
-    let mut index = Index::open(directory)?;
+    let files = CacheDirectory::open(path).map_err(tantivy::TantivyError::from)?;
+    let mut index = Index::open(files)?;
     if index.schema() != fields.schema {
         return Err(damaged("it has other fields"));
     }

@@ -459,7 +459,7 @@ impl<'s> Translator<'s> {
         };
         let name = canonical(field);
         let text_field = match name.as_str() {
-            "name" | "_entityName" | "displayName" | "title" => Some(self.fields.name),
+            "name" | "displayName" | "title" => Some(self.fields.name),
             "fieldPaths" | "column" | "columns" => Some(self.fields.column),
             "description"
             | "editedDescription"

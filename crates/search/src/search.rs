@@ -10,7 +10,7 @@ use docent_store::Store;
 use tantivy::{Searcher, TantivyError};
 
 use crate::collect::{Gather, Gathered, Order, PAIR, Question};
-use crate::document::{ENTITY_NAME, ENTITY_TYPE, Entity, HAS_DESCRIPTION, REMOVED};
+use crate::document::{ENTITY_NAME, ENTITY_TYPE, Entity, HAS_DESCRIPTION, REMOVED, is_name};
 use crate::error::SearchError;
 use crate::explain::explain;
 use crate::feed::blocking;
@@ -309,10 +309,11 @@ fn gather_of(request: &Request) -> Result<Gather, SearchError> {
 }
 
 fn sort_field(field: &str) -> String {
-    match canonical(field).as_str() {
-        "name" | "displayName" => ENTITY_NAME.to_owned(),
-        other => other.to_owned(),
+    let field = canonical(field);
+    if is_name(&field) {
+        return ENTITY_NAME.to_owned();
     }
+    field
 }
 
 /// A text with the conditions of the request.
