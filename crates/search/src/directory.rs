@@ -10,6 +10,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tantivy::Directory;
 use tantivy::directory::error::{
     DeleteError, LockError, OpenDirectoryError, OpenReadError, OpenWriteError,
 };
@@ -17,7 +18,6 @@ use tantivy::directory::{
     AntiCallToken, DirectoryLock, FileHandle, Lock, MmapDirectory, TerminatingWrite, WatchCallback,
     WatchHandle, WritePtr,
 };
-use tantivy::Directory;
 
 #[derive(Debug, Clone)]
 pub(crate) struct CacheDirectory {

@@ -1,5 +1,6 @@
 //! From an entity's aspects to its document.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::LazyLock;
 
@@ -105,9 +106,7 @@ impl Entity {
             match aspect.as_str() {
                 INSTITUTIONAL_MEMORY => entity.add_links(&whole()),
                 USAGE_FEATURES => {
-                    let uses = whole()
-                        .get("queryCountLast30Days")
-                        .and_then(Value::as_i64);
+                    let uses = whole().get("queryCountLast30Days").and_then(Value::as_i64);
                     entity.uses = uses.unwrap_or_default();
                 }
                 _ => {}
@@ -262,11 +261,15 @@ impl Entity {
                 }
             }
             document.add_text(field, text);
+            if !may_have_pairs(text) {
+                continue;
+            }
             let joined = fields.joined(field);
+            let add = |pair: &str| document.add_text(joined, pair);
             if matches!(class, Class::Name | Class::Column) {
-                pairs.of_name(text).for_each(|pair| document.add_text(joined, pair));
-            } else if may_have_pairs(text) {
-                pairs.of_text(text).for_each(|pair| document.add_text(joined, pair));
+                pairs.of_name(text).for_each(add);
+            } else {
+                pairs.of_text(text).for_each(add);
             }
         }
         exact.sort_unstable();
@@ -325,7 +328,7 @@ pub(crate) fn is_name(field: &str) -> bool {
     NAMES.contains(field)
 }
 
-/// Most prose has nothing that could be one name of two words.
+/// Most texts have nothing that could be one name of two words, which is told faster than the words are.
 fn may_have_pairs(text: &str) -> bool {
     let joins = |pair: &[u8]| {
         matches!(pair, [b'_' | b'-', _] | [b'a'..=b'z', b'A'..=b'Z' | b'0'..=b'9'])
@@ -336,12 +339,12 @@ fn may_have_pairs(text: &str) -> bool {
     text.as_bytes().windows(2).any(joins)
 }
 
-fn text_of(value: &OwnedValue) -> String {
+fn text_of(value: &OwnedValue) -> Cow<'_, str> {
     match value {
-        OwnedValue::Str(text) => text.clone(),
-        OwnedValue::I64(number) => number.to_string(),
-        OwnedValue::F64(number) => number.to_string(),
-        _ => String::new(),
+        OwnedValue::Str(text) => Cow::Borrowed(text),
+        OwnedValue::I64(number) => Cow::Owned(number.to_string()),
+        OwnedValue::F64(number) => Cow::Owned(number.to_string()),
+        _ => Cow::Borrowed(""),
     }
 }
 

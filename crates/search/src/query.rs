@@ -272,12 +272,7 @@ impl<'s> Translator<'s> {
     }
 
     /// A word that nothing has, as words that stand one behind the other: `stgcustomerorders`.
-    fn divided(
-        &self,
-        field: Field,
-        word: &str,
-        tokens: &[Token],
-    ) -> Result<Vec<Set>, SearchError> {
+    fn divided(&self, field: Field, word: &str, tokens: &[Token]) -> Result<Vec<Set>, SearchError> {
         let [token] = tokens else {
             return Ok(Vec::new());
         };
@@ -331,9 +326,7 @@ impl<'s> Translator<'s> {
                 reader,
                 scored: false,
             };
-            let labels = self
-                .kept
-                .set(reader, "labels", || segment.set(&kinds()))?;
+            let labels = self.kept.set(reader, "labels", || segment.set(&kinds()))?;
             let ways = self.all_parts(self.fields.name, &tokens);
             let ways = ways.into_iter().map(|set| (set, WORD)).collect();
             let mut named = segment.matches(&Node::Best(ways))?.documents;

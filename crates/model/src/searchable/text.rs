@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use super::{MAX_DEPTH, SearchField, SearchKind, SearchValue, each_entry};
 use crate::registry::{Plan, PlanId, Searches};
@@ -73,16 +73,17 @@ impl<'r, 'v> Reader<'r, '_, 'v> {
         }
     }
 
-    fn number(self, number: Option<i64>, real: f64) {
+    fn number(self, number: &Number) {
         let Some(field) = self.field() else {
             return;
         };
-        match (field.kind, number) {
-            (SearchKind::Count | SearchKind::DateTime, Some(number)) => {
-                (self.found)(field, SearchValue::Number(number));
-            }
-            (SearchKind::Double, _) => (self.found)(field, SearchValue::Real(real)),
-            _ => {}
+        let value = match field.kind {
+            SearchKind::Count | SearchKind::DateTime => number.as_i64().map(SearchValue::Number),
+            SearchKind::Double => number.as_f64().map(SearchValue::Real),
+            _ => None,
+        };
+        if let Some(value) = value {
+            (self.found)(field, value);
         }
     }
 
@@ -124,17 +125,19 @@ impl<'v> Visitor<'v> for Reader<'_, '_, 'v> {
     }
 
     fn visit_i64<E>(self, number: i64) -> Result<(), E> {
-        self.number(Some(number), number as f64);
+        self.number(&number.into());
         Ok(())
     }
 
     fn visit_u64<E>(self, number: u64) -> Result<(), E> {
-        self.number(i64::try_from(number).ok(), number as f64);
+        self.number(&number.into());
         Ok(())
     }
 
     fn visit_f64<E>(self, number: f64) -> Result<(), E> {
-        self.number(None, number);
+        if let Some(number) = Number::from_f64(number) {
+            self.number(&number);
+        }
         Ok(())
     }
 
