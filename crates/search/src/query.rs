@@ -4,6 +4,8 @@
 //! words beat some words, plus a step for where it matches, so that a name beats a column and a column a description. Words
 //! that few documents have are worth more. What is left equal is decided by the document's rank ([`crate::collect`]).
 
+mod divided;
+
 use std::cell::RefCell;
 use std::collections::HashSet;
 
@@ -13,7 +15,7 @@ use tantivy::query::{
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocAddress, Searcher, Term};
 
-use crate::analysis::{Token, fold, name_words, text_words, without_plural};
+use crate::analysis::{Token, fold, name_words, text_words};
 use crate::document::ENTITY_TYPE;
 use crate::error::SearchError;
 use crate::filter::{Filters, canonical, column_values, each_term};
@@ -50,10 +52,6 @@ const MAX_LABELS: usize = 50;
 
 /// How many terms are looked at to complete a name.
 const MAX_COMPLETIONS: usize = 200;
-
-/// In how many ways a word is divided that nothing has, and how many words are looked up for that.
-const MAX_DIVISIONS: usize = 4;
-const MAX_LOOK_UPS: usize = 200;
 
 /// Entities whose names are searched for on other entities, and the fields that point at them.
 const LABEL_TYPES: [&str; 7] = [
@@ -278,15 +276,9 @@ impl<'s> Translator<'s> {
         };
         // The plural of the last part is the part's own business.
         let written = fold(&word[token.range.clone()]);
-        let mut divisions = Divisions {
-            translator: self,
-            field,
-            looked_up: 0,
-            found: Vec::new(),
-        };
-        divisions.find(&written, &mut Vec::new())?;
+        let divisions = divided::divisions(self.searcher, field, &written)?;
         let phrase = |terms| Set::Query(Box::new(PhraseQuery::new(terms)));
-        Ok(divisions.found.into_iter().map(phrase).collect())
+        Ok(divisions.into_iter().map(phrase).collect())
     }
 
     /// The terms of entities that carry a label of this name.
@@ -523,38 +515,6 @@ impl<'s> Translator<'s> {
             by_value,
             Box::new(TermSetQuery::new(labels)),
         ])))
-    }
-}
-
-/// How a word can be written as several that are known.
-struct Divisions<'t, 's> {
-    translator: &'t Translator<'s>,
-    field: Field,
-    looked_up: usize,
-    found: Vec<Vec<Term>>,
-}
-
-impl Divisions<'_, '_> {
-    fn find(&mut self, text: &str, before: &mut Vec<Term>) -> Result<(), SearchError> {
-        if text.is_empty() {
-            if before.len() > 1 {
-                self.found.push(before.clone());
-            }
-            return Ok(());
-        }
-        for (end, _) in text.char_indices().chain([(text.len(), ' ')]).skip(2) {
-            if self.looked_up == MAX_LOOK_UPS || self.found.len() == MAX_DIVISIONS {
-                break;
-            }
-            self.looked_up += 1;
-            let part = without_plural(&text[..end]);
-            if self.translator.frequency(self.field, part)? > 0 {
-                before.push(Term::from_field_text(self.field, part));
-                self.find(&text[end..], before)?;
-                before.pop();
-            }
-        }
-        Ok(())
     }
 }
 
