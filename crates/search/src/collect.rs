@@ -9,9 +9,9 @@ use tantivy::{DocId, Searcher, SegmentReader, Term};
 
 use crate::bits::Bits;
 use crate::document::MAX_RANK;
-use crate::kept::{Counts, Kept, each_value_of};
+use crate::kept::{Columns, Counts, Kept, each_value_of};
 use crate::matching::{Matches, Node, Segment, Set};
-use crate::schema::{ORDER, RANK, URN, column_path};
+use crate::schema::{URN, column_path};
 
 /// How much of a score the rank may be: less than any difference between two ways to match.
 const RANK_SHARE: f32 = 0.1;
@@ -111,6 +111,7 @@ impl Gather {
             let segment = SegmentGather {
                 gather: self,
                 reader,
+                columns: kept.columns(reader)?,
                 matches: self.matches(searcher, reader, kept, question)?,
             };
             let found = segment.matches.documents.count();
@@ -134,7 +135,7 @@ impl Gather {
             .collect();
         Ok(Gathered {
             total,
-            hits: self.page(searcher, hits)?,
+            hits: self.page(searcher, kept, hits)?,
             facets,
         })
     }
@@ -165,7 +166,12 @@ impl Gather {
     }
 
     /// The first of all, in the order.
-    fn page(&self, searcher: &Searcher, mut hits: Vec<Hit>) -> tantivy::Result<Vec<Candidate>> {
+    fn page(
+        &self,
+        searcher: &Searcher,
+        kept: &Kept,
+        mut hits: Vec<Hit>,
+    ) -> tantivy::Result<Vec<Candidate>> {
         // The URNs of those that cannot come in need not be read.
         if hits.len() > self.keep && self.keep > 0 {
             let (_, last, _) = hits.select_nth_unstable_by(self.keep - 1, |one, other| {
@@ -178,7 +184,7 @@ impl Gather {
             .into_iter()
             .map(|hit| {
                 let reader = searcher.segment_reader(hit.ordinal as u32);
-                Ok((hit.urn(&urns_of(reader)?)?, hit))
+                Ok((hit.urn(&kept.columns(reader)?.urns)?, hit))
             })
             .collect::<tantivy::Result<Vec<_>>>()?;
         named.sort_by(|(urn, hit), (other_urn, other)| {
@@ -261,6 +267,7 @@ fn compare_keys(one: &[Key], other: &[Key], fields: &[(String, bool)]) -> Orderi
 struct SegmentGather<'g> {
     gather: &'g Gather,
     reader: &'g SegmentReader,
+    columns: Arc<Columns>,
     matches: Matches,
 }
 
@@ -298,16 +305,18 @@ impl SegmentGather<'_> {
     fn hits(&self) -> tantivy::Result<Vec<Hit>> {
         match &self.gather.order {
             _ if self.gather.keep == 0 => Ok(Vec::new()),
-            Order::Score => self.best(),
+            Order::Score => Ok(self.best()),
             Order::Urn { after } => self.first_by_urn(after.as_deref()),
             Order::Fields(fields) => self.first_by_fields(fields),
         }
     }
 
-    fn best(&self) -> tantivy::Result<Vec<Hit>> {
-        let fast = self.reader.fast_fields();
-        let (ranks, orders) = (fast.u64(RANK)?, fast.u64(ORDER)?);
-        let urns = urns_of(self.reader)?;
+    fn best(&self) -> Vec<Hit> {
+        let Columns {
+            urns,
+            ranks,
+            orders,
+        } = &*self.columns;
         let keep = self.gather.keep;
         let mut heap: BinaryHeap<Ranked> = BinaryHeap::with_capacity(keep + 1);
         let mut least = f32::MIN;
@@ -340,13 +349,13 @@ impl SegmentGather<'_> {
             keys: vec![Key::Number(ranked.order as f64)],
             urn: ranked.urn,
         });
-        Ok(hits.collect())
+        hits.collect()
     }
 
     fn first_by_urn(&self, after: Option<&str>) -> tantivy::Result<Vec<Hit>> {
-        let urns = urns_of(self.reader)?;
+        let urns = &self.columns.urns;
         let start = match after {
-            Some(after) => first_ordinal_behind(&urns, after)?,
+            Some(after) => first_ordinal_behind(urns, after)?,
             None => 0,
         };
         // The largest ordinal is on top of the heap and goes first.
@@ -375,7 +384,7 @@ impl SegmentGather<'_> {
     }
 
     fn first_by_fields(&self, fields: &[(String, bool)]) -> tantivy::Result<Vec<Hit>> {
-        let urns = urns_of(self.reader)?;
+        let urns = &self.columns.urns;
         let columns = fields
             .iter()
             .map(|(field, _)| self.sort_column(field))
@@ -507,7 +516,7 @@ impl SegmentGather<'_> {
 
     fn sort_column(&self, field: &str) -> tantivy::Result<SortColumn> {
         if field == URN {
-            return Ok(SortColumn::Text(urns_of(self.reader)?));
+            return Ok(SortColumn::Text(self.columns.urns.clone()));
         }
         let path = column_path(field);
         let fast = self.reader.fast_fields();
@@ -548,12 +557,6 @@ impl SortColumn {
             Self::Text(_) | Self::Missing => Key::Missing,
         })
     }
-}
-
-fn urns_of(reader: &SegmentReader) -> tantivy::Result<StrColumn> {
-    reader.fast_fields().str(URN)?.ok_or_else(|| {
-        tantivy::TantivyError::InternalError("a segment has no column of URNs".to_owned())
-    })
 }
 
 fn text_of(column: &StrColumn, document: DocId) -> tantivy::Result<String> {

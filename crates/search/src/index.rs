@@ -14,8 +14,8 @@ use crate::error::SearchError;
 use crate::schema::{FORMAT, Fields};
 
 /// What the writer may gather before it writes a segment: much when everything is written, little when changes are.
-/// A million datasets make a handful of segments, which need not be merged then.
-const BUILD_MEMORY_BYTES: usize = 512 * 1024 * 1024;
+/// A million datasets make some ten segments, which are merged when changes come.
+const BUILD_MEMORY_BYTES: usize = 256 * 1024 * 1024;
 const FEED_MEMORY_BYTES: usize = 16 * 1024 * 1024;
 
 /// A larger index is checked while it serves: reading all of it takes longer than a restart may.

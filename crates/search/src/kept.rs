@@ -7,12 +7,12 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tantivy::columnar::StrColumn;
+use tantivy::columnar::{Column, StrColumn};
 use tantivy::index::SegmentId;
 use tantivy::{DocId, Searcher, SegmentReader};
 
 use crate::bits::Bits;
-use crate::schema::column_path;
+use crate::schema::{ORDER, RANK, URN, column_path};
 
 /// A facet with so few values has a set of documents for each of them.
 const FEW: usize = 16;
@@ -37,10 +37,27 @@ struct State {
     texts: HashMap<String, Texts>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct OfSegment {
+    columns: Option<Arc<Columns>>,
     sets: HashMap<String, Arc<Bits>>,
     facets: HashMap<String, Option<Arc<FacetColumn>>>,
+}
+
+impl std::fmt::Debug for OfSegment {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("OfSegment")
+            .field("facets", &self.facets)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The columns that every page needs. Opening one reads something for every few hundred documents.
+pub(crate) struct Columns {
+    pub(crate) urns: StrColumn,
+    pub(crate) ranks: Column<u64>,
+    pub(crate) orders: Column<u64>,
 }
 
 /// The values of one facet in any segment, each with a number.
@@ -101,6 +118,26 @@ impl Kept {
         if state.texts.values().any(|it| it.texts.len() > MOST_TEXTS) {
             *state = State::default();
         }
+    }
+
+    pub(crate) fn columns(&self, reader: &SegmentReader) -> tantivy::Result<Arc<Columns>> {
+        let id = reader.segment_id();
+        let kept = |state: &State| state.segments.get(&id)?.columns.clone();
+        if let Some(columns) = kept(&self.state()) {
+            return Ok(columns);
+        }
+        let fast = reader.fast_fields();
+        let urns = fast.str(URN)?.ok_or_else(|| {
+            tantivy::TantivyError::InternalError("a segment has no column of URNs".to_owned())
+        })?;
+        let columns = Arc::new(Columns {
+            urns,
+            ranks: fast.u64(RANK)?,
+            orders: fast.u64(ORDER)?,
+        });
+        let mut state = self.state();
+        state.segments.entry(id).or_default().columns = Some(Arc::clone(&columns));
+        Ok(columns)
     }
 
     /// The documents that `read` finds, which is asked only if nobody did before under this name.
