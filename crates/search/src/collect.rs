@@ -9,7 +9,7 @@ use tantivy::{DocId, Searcher, SegmentReader, Term};
 
 use crate::bits::Bits;
 use crate::document::MAX_RANK;
-use crate::kept::{Columns, Counts, Kept, each_value_of};
+use crate::kept::{Columns, Counts, Kept, each_value_of, text_of};
 use crate::matching::{Matches, Node, Segment, Set};
 use crate::schema::{URN, column_path};
 
@@ -549,7 +549,7 @@ impl SortColumn {
     fn key(&self, document: DocId) -> tantivy::Result<Key> {
         Ok(match self {
             Self::Text(column) if column.ords().first(document).is_some() => {
-                Key::Text(text_of(column, document)?)
+                Key::Text(text_of(column, document)?.unwrap_or_default())
             }
             Self::Number(column) => column
                 .first(document)
@@ -557,14 +557,6 @@ impl SortColumn {
             Self::Text(_) | Self::Missing => Key::Missing,
         })
     }
-}
-
-fn text_of(column: &StrColumn, document: DocId) -> tantivy::Result<String> {
-    let mut text = String::new();
-    if let Some(ordinal) = column.ords().first(document) {
-        column.ord_to_str(ordinal, &mut text)?;
-    }
-    Ok(text)
 }
 
 /// The first ordinal whose text is greater.

@@ -358,3 +358,13 @@ pub(crate) fn each_value_of(
         }
     }
 }
+
+/// The first text that a document has in a column.
+pub(crate) fn text_of(column: &StrColumn, document: DocId) -> tantivy::Result<Option<String>> {
+    let Some(ordinal) = column.ords().first(document) else {
+        return Ok(None);
+    };
+    let mut text = String::new();
+    column.ord_to_str(ordinal, &mut text)?;
+    Ok(Some(text))
+}

@@ -13,17 +13,17 @@ use tantivy::query::{
     BooleanQuery, FuzzyTermQuery, Occur, PhraseQuery, Query, RegexQuery, TermQuery, TermSetQuery,
 };
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{DocAddress, Searcher, Term};
+use tantivy::{Searcher, Term};
 
 use crate::analysis::{Token, fold, name_words, text_words};
 use crate::document::ENTITY_TYPE;
 use crate::error::SearchError;
-use crate::filter::{Filters, canonical, column_values, each_term};
-use crate::kept::Kept;
+use crate::filter::{Filters, canonical, each_term};
+use crate::kept::{Kept, text_of};
 use crate::language::{self, Clause};
 use crate::matching::{Node, Segment, Set};
 use crate::request::{Criterion, Operator};
-use crate::schema::{Fields, URN};
+use crate::schema::Fields;
 
 /// What a word is worth that matches at all, and what is added for where it matches.
 const WORD: f32 = 20.0;
@@ -312,7 +312,7 @@ impl<'s> Translator<'s> {
             Set::Terms(terms.collect())
         };
         let mut found = 0;
-        for (ordinal, reader) in (0..).zip(self.searcher.segment_readers()) {
+        for reader in self.searcher.segment_readers() {
             let segment = Segment {
                 searcher: self.searcher,
                 reader,
@@ -329,8 +329,7 @@ impl<'s> Translator<'s> {
                 let is_alive = reader.alive_bitset().is_none_or(|it| it.is_alive(document));
                 if is_alive && found < MAX_LABELS {
                     found += 1;
-                    let address = DocAddress::new(ordinal, document);
-                    urns.extend(column_values(self.searcher, address, URN)?);
+                    urns.extend(text_of(&self.kept.columns(reader)?.urns, document)?);
                 }
             }
         }
