@@ -139,3 +139,10 @@ def pytest_runtest_makereport(item, call):
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector):
     return _must_run((yield))
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Shows what tests measured, which they say with pytest's `record_property`."""
+    for report in terminalreporter.getreports("passed"):
+        for name, value in report.user_properties:
+            terminalreporter.write_line(f"{name}: {value}")
