@@ -5,6 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use clap::Args;
 
 use crate::client;
 use crate::load::{Client, Source};
@@ -21,6 +22,21 @@ pub(crate) struct Bench {
     pub(crate) work: PathBuf,
     /// Everything in a minute, with less to say.
     pub(crate) quick: bool,
+    pub(crate) search: SearchOptions,
+}
+
+/// For whoever works on search: a full run takes none of these.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SearchOptions {
+    /// Search in so many datasets [default: a million, or 20000 with --quick]
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) datasets: Option<usize>,
+    /// Do not measure the full-text search of SQLite and PostgreSQL
+    #[arg(long)]
+    pub(crate) without_peers: bool,
+    /// Leave the catalog of search for the next run, and use the one that the run before has left
+    #[arg(long)]
+    pub(crate) keep: bool,
 }
 
 impl Bench {

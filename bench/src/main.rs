@@ -73,6 +73,8 @@ struct Options {
     /// Only these: start, reads, writes, memory, scale, search
     #[arg(long, value_delimiter = ',', value_name = "PARTS")]
     only: Vec<String>,
+    #[command(flatten)]
+    search: bench::SearchOptions,
 }
 
 fn main() -> ExitCode {
@@ -109,7 +111,7 @@ fn all(options: &Options) -> Result<bool> {
         None => directory.with_file_name("bench-work"),
     };
     // What a run that was killed has left behind.
-    if work.exists() {
+    if work.exists() && !options.search.keep {
         std::fs::remove_dir_all(&work)?;
     }
     std::fs::create_dir_all(&work)?;
@@ -118,12 +120,15 @@ fn all(options: &Options) -> Result<bool> {
         docent: docent.canonicalize()?,
         work: work.canonicalize()?,
         quick: options.quick,
+        search: options.search.clone(),
     };
     let mut report = Report::default();
     let ran = measure_all(&bench, options, &mut report);
     report.print()?;
     ran?;
-    std::fs::remove_dir_all(&work)?;
+    if !options.search.keep {
+        std::fs::remove_dir_all(&work)?;
+    }
     Ok(report.is_good())
 }
 

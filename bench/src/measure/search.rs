@@ -46,7 +46,7 @@ impl Amounts {
     fn of(bench: &Bench) -> Self {
         if bench.quick {
             return Self {
-                datasets: 20_000,
+                datasets: bench.search.datasets.unwrap_or(20_000),
                 questions: 300,
                 after_writes: 50,
                 restarts: 3,
@@ -54,7 +54,7 @@ impl Amounts {
             };
         }
         Self {
-            datasets: 1_000_000,
+            datasets: bench.search.datasets.unwrap_or(1_000_000),
             questions: 1_000,
             after_writes: 200,
             restarts: 5,
@@ -67,9 +67,13 @@ pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> Result<()> {
     let amounts = Amounts::of(bench);
     report.progress(&format!("search: {} datasets", amounts.datasets));
     let catalog = Catalog::new(amounts.datasets);
-    let store = bench.create_store("search.db")?;
-    load::write(&store, &catalog, report).await?;
-    let index = bench.path("search.db-search");
+    let (store, index) = if bench.search.keep {
+        kept(bench, &catalog, report).await?
+    } else {
+        let store = bench.create_store("search.db")?;
+        load::write(&store, &catalog, report).await?;
+        (store, bench.path("search.db-search"))
+    };
 
     let server = start(bench, &store, Some(&index))?;
     let rate = build(&server, &index, &catalog, report).await?;
@@ -83,10 +87,12 @@ pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> Result<()> {
     server.stop()?;
     restart(bench, &store, &index, &words, amounts, report).await?;
     writes(bench, &store, &index, &catalog, amounts, report).await?;
-    std::fs::remove_dir_all(&index)?;
-    store.remove()?;
+    if !bench.search.keep {
+        std::fs::remove_dir_all(&index)?;
+        store.remove()?;
+    }
 
-    if bench.quick {
+    if bench.quick || bench.search.without_peers {
         return Ok(());
     }
     let peer = fts5::load(bench, &catalog, rate, report)?;
@@ -96,6 +102,27 @@ pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> Result<()> {
         None => report.progress("PostgreSQL is not installed and is left out"),
     }
     Ok(())
+}
+
+/// A copy of the store that an earlier run has left, which is made if there is none, and no index.
+async fn kept(bench: &Bench, catalog: &Catalog, report: &mut Report) -> Result<(Store, PathBuf)> {
+    let path = bench.path(&format!("kept-{}.db", catalog.len()));
+    if !path.exists() {
+        let store = bench.create_store("unfinished.db")?;
+        load::write(&store, catalog, report).await?;
+        std::fs::rename(&store.path, &path)?;
+    }
+    let copy = bench.path("search.db");
+    std::fs::copy(&path, &copy)?;
+    for left in ["search.db-wal", "search.db-shm"] {
+        let _ = std::fs::remove_file(bench.path(left));
+    }
+    let index = bench.path("search.db-search");
+    if index.exists() {
+        std::fs::remove_dir_all(&index)?;
+    }
+    let token = String::new();
+    Ok((Store { path: copy, token }, index))
 }
 
 /// Starts search on a store; without an index it only takes writes.

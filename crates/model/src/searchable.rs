@@ -5,6 +5,8 @@
 //! given. Values are not validated: what does not fit its field is passed over, because values stored by
 //! other servers are indexed, too.
 
+mod text;
+
 use std::borrow::Cow;
 
 use serde_json::Value;
@@ -74,6 +76,20 @@ pub fn search_values<'v>(
     found: &mut dyn FnMut(&'static SearchField, SearchValue<'v>),
 ) {
     Registry::get().search_values(aspect, value, found);
+}
+
+/// The same for an aspect as it is stored, in less time. An error means that the text is not JSON; some values may
+/// have been found before.
+pub fn search_values_of_text<'v>(
+    aspect: AspectName,
+    text: &'v str,
+    found: &mut dyn FnMut(&'static SearchField, SearchValue<'v>),
+) -> serde_json::Result<()> {
+    let searches = Registry::get().searches();
+    match searches.root(aspect.as_str()) {
+        Some(root) => text::read(searches, root, text, found),
+        None => Ok(()),
+    }
 }
 
 impl Registry {
@@ -147,28 +163,27 @@ impl<'v> Walk<'_, 'v> {
             Plan::Entries(field) => {
                 if let Value::Object(entries) = value {
                     for (key, entry) in entries {
-                        self.entry(field, key, entry);
+                        each_entry(key, entry, &mut |text| {
+                            (self.found)(field, SearchValue::Text(Cow::Owned(text)));
+                        });
                     }
                 }
             }
         }
     }
+}
 
-    fn entry(&mut self, field: &'static SearchField, key: &str, value: &'v Value) {
-        match value {
-            Value::Array(items) => {
-                for item in items.iter().filter(|item| !item.is_array()) {
-                    self.entry(field, key, item);
-                }
+/// Calls `found` with the texts of an entry of a map.
+fn each_entry(key: &str, value: &Value, found: &mut dyn FnMut(String)) {
+    match value {
+        Value::Array(items) => {
+            for item in items.iter().filter(|item| !item.is_array()) {
+                each_entry(key, item, found);
             }
-            Value::String(text) => self.text(field, format!("{key}={text}")),
-            Value::Bool(_) | Value::Number(_) => self.text(field, format!("{key}={value}")),
-            Value::Null | Value::Object(_) => {}
         }
-    }
-
-    fn text(&mut self, field: &'static SearchField, text: String) {
-        (self.found)(field, SearchValue::Text(Cow::Owned(text)));
+        Value::String(text) => found(format!("{key}={text}")),
+        Value::Bool(_) | Value::Number(_) => found(format!("{key}={value}")),
+        Value::Null | Value::Object(_) => {}
     }
 }
 

@@ -7,9 +7,10 @@
 //! - [`text_words`], for prose: the same, but a word is divided inside only if it looks like an identifier, that is, has an
 //!   underscore or a change of case. `q3` and `2nd` stay whole.
 //!
-//! What was divided is also kept undivided, at the position of its first word ([`Token::joined`]): each run of letters and
+//! What was divided is also told undivided, at the position of its first word ([`Token::joined`]): each run of letters and
 //! digits (`orders2024`) and each run of them joined by underscores and dashes (`customer_orders` as `customerorders`).
-//! So typing `customerorders` finds `customer_orders`, and `email` finds `e-mail`.
+//! The index keeps those of two parts ([`Pairs`]), so typing `customerorders` finds `customer_orders`, and `email` finds
+//! `e-mail`. Longer ones are hardly ever typed and nearly all different; a query divides them ([`crate::query`]).
 //!
 //! A word is written in lower case, without accents, at most [`LONGEST_WORD_BYTES`] long, and without the `s` of an English
 //! plural ([`without_plural`]). Ideographs and kana are words of their own, since nothing divides them.
@@ -116,10 +117,13 @@ impl<'a> WordStream<'a> {
 
 impl TokenStream for WordStream<'_> {
     fn advance(&mut self) -> bool {
-        let Some(word) = self.words.found.get(self.next) else {
+        // What is joined has a field of its own.
+        let mut left = self.words.found[self.next..].iter();
+        let Some(skipped) = left.position(|word| word.parts == 1) else {
             return false;
         };
-        self.next += 1;
+        let word = &self.words.found[self.next + skipped];
+        self.next += skipped + 1;
         self.token.text.clear();
         self.token
             .text
@@ -149,9 +153,34 @@ fn tokens(text: &str, style: Style) -> Vec<Token> {
             text: letters[word.letters].to_owned(),
             range: word.range,
             position: word.position,
-            joined: word.joined,
+            joined: word.parts > 1,
         })
         .collect()
+}
+
+/// Hands out what the index keeps of a text undivided: words that are made of two.
+#[derive(Debug, Default)]
+pub(crate) struct Pairs {
+    words: Words,
+}
+
+impl Pairs {
+    pub(crate) fn of_name(&mut self, text: &str) -> impl Iterator<Item = &str> {
+        self.of(text, Style::Name)
+    }
+
+    pub(crate) fn of_text(&mut self, text: &str) -> impl Iterator<Item = &str> {
+        self.of(text, Style::Prose)
+    }
+
+    fn of(&mut self, text: &str, style: Style) -> impl Iterator<Item = &str> {
+        self.words.read(text, style);
+        let Words { found, letters, .. } = &self.words;
+        found
+            .iter()
+            .filter(|word| word.parts == 2)
+            .map(|word| &letters[word.letters.clone()])
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -176,7 +205,8 @@ struct Word {
     letters: Range<usize>,
     range: Range<usize>,
     position: usize,
-    joined: bool,
+    /// Of how many words that are there too it is made, from the same position on.
+    parts: usize,
 }
 
 /// A part of a segment that becomes a word.
@@ -221,7 +251,7 @@ impl Words {
             at = match class(character) {
                 Class::Upper | Class::Lower | Class::Digit => self.segment(text, at, style),
                 Class::Ideograph => {
-                    self.push(text, at..end, false);
+                    self.push(text, at..end, 1);
                     self.position += 1;
                     end
                 }
@@ -263,7 +293,7 @@ impl Words {
             self.divide(text, start..end, style);
         } else {
             // Most words.
-            self.push(text, start..end, false);
+            self.push(text, start..end, 1);
             self.position += 1;
         }
         end_with_links
@@ -283,20 +313,20 @@ impl Words {
         }
         let runs = parts.last().map_or(0, |part| part.run + 1);
         for (index, part) in parts.iter().enumerate() {
-            self.push(text, part.range.clone(), false);
+            self.push(text, part.range.clone(), 1);
             let run_begins = index == 0 || parts[index - 1].run != part.run;
             if run_begins {
-                let run_end = parts[index..]
+                let of_run = parts[index..]
                     .iter()
-                    .take_while(|other| other.run == part.run)
-                    .last()
-                    .map_or(part.range.end, |last| last.range.end);
-                if run_end != part.range.end {
-                    self.push(text, part.range.start..run_end, true);
+                    .take_while(|other| other.run == part.run);
+                let count = of_run.count();
+                if count > 1 {
+                    let run_end = parts[index + count - 1].range.end;
+                    self.push(text, part.range.start..run_end, count);
                 }
             }
             if index == 0 && runs > 1 {
-                self.push(text, segment.clone(), true);
+                self.push(text, segment.clone(), parts.len());
             }
             self.position += 1;
         }
@@ -304,8 +334,8 @@ impl Words {
         self.parts = parts;
     }
 
-    /// Adds the letters and digits of `range` as one word at the current position.
-    fn push(&mut self, text: &str, range: Range<usize>, joined: bool) {
+    /// Adds the letters and digits of `range`, so many parts, as one word at the current position.
+    fn push(&mut self, text: &str, range: Range<usize>, parts: usize) {
         let from = self.letters.len();
         let letters = &mut self.letters;
         for character in text[range.clone()].chars() {
@@ -338,7 +368,7 @@ impl Words {
             letters: from..from + length,
             range,
             position: self.position,
-            joined,
+            parts,
         });
     }
 }

@@ -2,13 +2,16 @@
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap};
+use std::sync::Arc;
 
-use tantivy::collector::{Collector, SegmentCollector};
 use tantivy::columnar::StrColumn;
-use tantivy::{DocId, Score, SegmentOrdinal, SegmentReader};
+use tantivy::{DocId, Searcher, SegmentReader, Term};
 
+use crate::bits::Bits;
 use crate::document::MAX_RANK;
-use crate::schema::{ORDER, RANK, URN, column_path};
+use crate::kept::{Columns, Counts, Kept, each_value_of, text_of};
+use crate::matching::{Matches, Node, Segment, Set};
+use crate::schema::{URN, column_path};
 
 /// How much of a score the rank may be: less than any difference between two ways to match.
 const RANK_SHARE: f32 = 0.1;
@@ -37,6 +40,8 @@ pub(crate) struct Gather {
     pub(crate) keep: usize,
     /// Fields to count.
     pub(crate) facets: Vec<String>,
+    /// How many values of each.
+    pub(crate) most_values: usize,
 }
 
 /// What a gathering came to.
@@ -44,8 +49,8 @@ pub(crate) struct Gather {
 pub(crate) struct Gathered {
     pub(crate) total: usize,
     pub(crate) hits: Vec<Candidate>,
-    /// For each facet the count of each value.
-    pub(crate) facets: Vec<HashMap<String, u64>>,
+    /// For each facet its most frequent values, with how many results have each.
+    pub(crate) facets: Vec<Vec<(String, u64)>>,
 }
 
 /// A result that may be on the page.
@@ -53,7 +58,6 @@ pub(crate) struct Gathered {
 pub(crate) struct Candidate {
     pub(crate) urn: String,
     pub(crate) score: f32,
-    keys: Vec<Key>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -79,62 +83,178 @@ impl Key {
     }
 }
 
-impl Collector for Gather {
-    type Fruit = Gathered;
-    type Child = SegmentGather;
+/// What is looked for.
+pub(crate) struct Question {
+    pub(crate) text: Node,
+    /// Terms of which a document has one, under a name to remember them by; `None` if that does not matter.
+    pub(crate) types: Option<(String, Vec<Term>)>,
+    /// A term that documents must not have.
+    pub(crate) without: Option<Term>,
+    /// Documents must be in all of these.
+    pub(crate) conditions: Vec<Set>,
+}
 
-    fn for_segment(
+impl Gather {
+    /// Gathers the results of all segments.
+    pub(crate) fn results(
         &self,
-        _: SegmentOrdinal,
-        segment: &SegmentReader,
-    ) -> tantivy::Result<SegmentGather> {
-        Ok(SegmentGather {
-            gather: self.clone(),
-            segment: segment.clone(),
-            documents: Vec::new(),
-            scores: Vec::new(),
+        searcher: &Searcher,
+        kept: &Kept,
+        question: &Question,
+    ) -> tantivy::Result<Gathered> {
+        kept.forget_others(searcher);
+        let mut total = 0;
+        let mut hits = Vec::new();
+        let mut counts: Vec<(Counts, HashMap<String, u64>)> = Vec::new();
+        counts.resize_with(self.facets.len(), Default::default);
+        for (ordinal, reader) in searcher.segment_readers().iter().enumerate() {
+            let segment = SegmentGather {
+                gather: self,
+                reader,
+                columns: kept.columns(reader)?,
+                matches: self.matches(searcher, reader, kept, question)?,
+            };
+            let found = segment.matches.documents.count();
+            if found == 0 {
+                continue;
+            }
+            total += found;
+            hits.extend(
+                segment
+                    .hits()?
+                    .into_iter()
+                    .map(|hit| Hit { ordinal, ..hit }),
+            );
+            segment.count_facets(found, kept, &mut counts)?;
+        }
+        let facets = self
+            .facets
+            .iter()
+            .zip(counts)
+            .map(|(field, (counts, more))| kept.name(field, &counts, self.most_values, more))
+            .collect();
+        Ok(Gathered {
+            total,
+            hits: self.page(searcher, kept, hits)?,
+            facets,
         })
     }
 
-    fn requires_scoring(&self) -> bool {
-        matches!(self.order, Order::Score) && self.keep > 0
+    fn matches(
+        &self,
+        searcher: &Searcher,
+        reader: &SegmentReader,
+        kept: &Kept,
+        question: &Question,
+    ) -> tantivy::Result<Matches> {
+        let segment = Segment {
+            searcher,
+            reader,
+            scored: matches!(self.order, Order::Score) && self.keep > 0,
+        };
+        let mut matches = segment.matches(&question.text)?;
+        if let Some(visible) = question.visible(&segment, kept)? {
+            matches.documents.keep(&visible);
+        }
+        for condition in &question.conditions {
+            matches.documents.keep(&segment.set(condition)?);
+        }
+        if let Some(alive) = Bits::alive(reader) {
+            matches.documents.keep(&alive);
+        }
+        Ok(matches)
     }
 
-    fn merge_fruits(&self, fruits: Vec<tantivy::Result<Gathered>>) -> tantivy::Result<Gathered> {
-        let mut all = Gathered {
-            facets: vec![HashMap::new(); self.facets.len()],
-            ..Gathered::default()
+    /// The first of all, in the order.
+    fn page(
+        &self,
+        searcher: &Searcher,
+        kept: &Kept,
+        mut hits: Vec<Hit>,
+    ) -> tantivy::Result<Vec<Candidate>> {
+        // The URNs of those that cannot come in need not be read.
+        if hits.len() > self.keep && self.keep > 0 {
+            let (_, last, _) = hits.select_nth_unstable_by(self.keep - 1, |one, other| {
+                one.compare(other, &self.order)
+            });
+            let last = last.clone();
+            hits.retain(|hit| hit.compare(&last, &self.order).is_le());
+        }
+        let mut named = hits
+            .into_iter()
+            .map(|hit| {
+                let reader = searcher.segment_reader(hit.ordinal as u32);
+                Ok((hit.urn(&kept.columns(reader)?.urns)?, hit))
+            })
+            .collect::<tantivy::Result<Vec<_>>>()?;
+        named.sort_by(|(urn, hit), (other_urn, other)| {
+            hit.compare(other, &self.order)
+                .then_with(|| urn.cmp(other_urn))
+        });
+        named.truncate(self.keep);
+        let candidate = |(urn, hit): (String, Hit)| Candidate {
+            urn,
+            score: hit.score,
         };
-        for fruit in fruits {
-            let fruit = fruit?;
-            all.total += fruit.total;
-            all.hits.extend(fruit.hits);
-            for (counts, more) in all.facets.iter_mut().zip(fruit.facets) {
-                for (value, count) in more {
-                    *counts.entry(value).or_default() += count;
-                }
-            }
-        }
-        match &self.order {
-            Order::Score => all.hits.sort_by(|one, other| {
-                other
-                    .score
-                    .total_cmp(&one.score)
-                    .then_with(|| compare_keys(one, other, &[]))
-                    .then_with(|| one.urn.cmp(&other.urn))
-            }),
-            Order::Urn { .. } => all.hits.sort_by(|one, other| one.urn.cmp(&other.urn)),
-            Order::Fields(fields) => all.hits.sort_by(|one, other| {
-                compare_keys(one, other, fields).then_with(|| one.urn.cmp(&other.urn))
-            }),
-        }
-        all.hits.truncate(self.keep);
-        Ok(all)
+        Ok(named.into_iter().map(candidate).collect())
     }
 }
 
-fn compare_keys(one: &Candidate, other: &Candidate, fields: &[(String, bool)]) -> Ordering {
-    for (at, (one, other)) in one.keys.iter().zip(&other.keys).enumerate() {
+impl Question {
+    /// The documents of the right types that are not removed; `None` if all are.
+    fn visible(&self, segment: &Segment<'_>, kept: &Kept) -> tantivy::Result<Option<Arc<Bits>>> {
+        if self.types.is_none() && self.without.is_none() {
+            return Ok(None);
+        }
+        let name = self.types.as_ref().map_or("", |(name, _)| name);
+        let name = format!("{name} {}", self.without.is_some());
+        let bits = kept.set(segment.reader, &name, || {
+            let mut bits = match &self.types {
+                Some((_, terms)) => segment.set(&Set::Terms(terms.clone()))?,
+                None => Bits::all(segment.len()),
+            };
+            if let Some(without) = &self.without {
+                bits.remove(&segment.set(&Set::Terms(vec![without.clone()]))?);
+            }
+            Ok(bits)
+        })?;
+        Ok(Some(bits))
+    }
+}
+
+/// A document that may be on the page.
+#[derive(Debug, Clone)]
+struct Hit {
+    /// Of its segment.
+    ordinal: usize,
+    score: f32,
+    keys: Vec<Key>,
+    /// Its URN's place among those of its segment.
+    urn: u64,
+}
+
+impl Hit {
+    /// As far as that can be said without reading the URNs.
+    fn compare(&self, other: &Self, order: &Order) -> Ordering {
+        match order {
+            Order::Score => other
+                .score
+                .total_cmp(&self.score)
+                .then_with(|| compare_keys(&self.keys, &other.keys, &[])),
+            Order::Urn { .. } => Ordering::Equal,
+            Order::Fields(fields) => compare_keys(&self.keys, &other.keys, fields),
+        }
+    }
+
+    fn urn(&self, urns: &StrColumn) -> tantivy::Result<String> {
+        let mut urn = String::new();
+        urns.ord_to_str(self.urn, &mut urn)?;
+        Ok(urn)
+    }
+}
+
+fn compare_keys(one: &[Key], other: &[Key], fields: &[(String, bool)]) -> Ordering {
+    for (at, (one, other)) in one.iter().zip(other).enumerate() {
         let descending = fields.get(at).is_some_and(|(_, descending)| *descending);
         let order = one.compare(other, descending);
         if order.is_ne() {
@@ -144,49 +264,18 @@ fn compare_keys(one: &Candidate, other: &Candidate, fields: &[(String, bool)]) -
     Ordering::Equal
 }
 
-pub(crate) struct SegmentGather {
-    gather: Gather,
-    segment: SegmentReader,
-    documents: Vec<DocId>,
-    scores: Vec<Score>,
-}
-
-impl SegmentCollector for SegmentGather {
-    type Fruit = tantivy::Result<Gathered>;
-
-    fn collect(&mut self, document: DocId, score: Score) {
-        self.documents.push(document);
-        if matches!(self.gather.order, Order::Score) {
-            self.scores.push(score);
-        }
-    }
-
-    fn harvest(self) -> tantivy::Result<Gathered> {
-        let hits = match &self.gather.order {
-            _ if self.gather.keep == 0 => Vec::new(),
-            Order::Score => self.best()?,
-            Order::Urn { after } => self.first_by_urn(after.as_deref())?,
-            Order::Fields(fields) => self.first_by_fields(fields)?,
-        };
-        let facets = self
-            .gather
-            .facets
-            .iter()
-            .map(|field| self.count(field))
-            .collect::<tantivy::Result<_>>()?;
-        Ok(Gathered {
-            total: self.documents.len(),
-            hits,
-            facets,
-        })
-    }
+struct SegmentGather<'g> {
+    gather: &'g Gather,
+    reader: &'g SegmentReader,
+    columns: Arc<Columns>,
+    matches: Matches,
 }
 
 /// A document in a heap whose top is the worst: it goes first.
 struct Ranked {
     score: f32,
     order: u64,
-    document: DocId,
+    urn: u64,
 }
 
 impl PartialEq for Ranked {
@@ -205,63 +294,78 @@ impl PartialOrd for Ranked {
 
 impl Ord for Ranked {
     fn cmp(&self, other: &Self) -> Ordering {
-        other
-            .score
-            .total_cmp(&self.score)
+        let by_score = other.score.total_cmp(&self.score);
+        by_score
             .then(self.order.cmp(&other.order))
+            .then(self.urn.cmp(&other.urn))
     }
 }
 
-impl SegmentGather {
-    fn best(&self) -> tantivy::Result<Vec<Candidate>> {
-        let fast = self.segment.fast_fields();
-        let (ranks, orders) = (fast.u64(RANK)?, fast.u64(ORDER)?);
-        let mut heap: BinaryHeap<Ranked> = BinaryHeap::with_capacity(self.gather.keep + 1);
-        for (document, score) in self.documents.iter().zip(&self.scores) {
-            // Most documents cannot come in, whatever their rank.
-            if heap.len() == self.gather.keep
-                && heap
-                    .peek()
-                    .is_some_and(|worst| score + RANK_SHARE < worst.score)
-            {
-                continue;
-            }
-            let rank = ranks.first(*document).unwrap_or_default();
-            heap.push(Ranked {
-                score: score + rank as f32 / MAX_RANK as f32 * RANK_SHARE,
-                order: orders.first(*document).unwrap_or_default(),
-                document: *document,
-            });
-            if heap.len() > self.gather.keep {
-                heap.pop();
-            }
+impl SegmentGather<'_> {
+    fn hits(&self) -> tantivy::Result<Vec<Hit>> {
+        match &self.gather.order {
+            _ if self.gather.keep == 0 => Ok(Vec::new()),
+            Order::Score => Ok(self.best()),
+            Order::Urn { after } => self.first_by_urn(after.as_deref()),
+            Order::Fields(fields) => self.first_by_fields(fields),
         }
-        let urns = self.urns()?;
-        heap.into_iter()
-            .map(|ranked| {
-                Ok(Candidate {
-                    urn: text_of(&urns, ranked.document)?,
-                    score: ranked.score,
-                    keys: vec![Key::Number(ranked.order as f64)],
-                })
-            })
-            .collect()
     }
 
-    fn first_by_urn(&self, after: Option<&str>) -> tantivy::Result<Vec<Candidate>> {
-        let urns = self.urns()?;
+    fn best(&self) -> Vec<Hit> {
+        let Columns {
+            urns,
+            ranks,
+            orders,
+        } = &*self.columns;
+        let keep = self.gather.keep;
+        let mut heap: BinaryHeap<Ranked> = BinaryHeap::with_capacity(keep + 1);
+        let mut least = f32::MIN;
+        self.matches.documents.each(|document| {
+            let score = self.matches.score(document);
+            // Most documents cannot come in, whatever their rank.
+            if score + RANK_SHARE < least {
+                return;
+            }
+            let rank = ranks.first(document).unwrap_or_default();
+            let score = score + rank as f32 / MAX_RANK as f32 * RANK_SHARE;
+            if score < least {
+                return;
+            }
+            heap.push(Ranked {
+                score,
+                order: orders.first(document).unwrap_or_default(),
+                urn: urns.ords().first(document).unwrap_or_default(),
+            });
+            if heap.len() > keep {
+                heap.pop();
+            }
+            if heap.len() == keep {
+                least = heap.peek().map_or(f32::MIN, |worst| worst.score);
+            }
+        });
+        let hits = heap.into_iter().map(|ranked| Hit {
+            ordinal: 0,
+            score: ranked.score,
+            keys: vec![Key::Number(ranked.order as f64)],
+            urn: ranked.urn,
+        });
+        hits.collect()
+    }
+
+    fn first_by_urn(&self, after: Option<&str>) -> tantivy::Result<Vec<Hit>> {
+        let urns = &self.columns.urns;
         let start = match after {
-            Some(after) => first_ordinal_behind(&urns, after)?,
+            Some(after) => first_ordinal_behind(urns, after)?,
             None => 0,
         };
         // The largest ordinal is on top of the heap and goes first.
         let mut heap: BinaryHeap<u64> = BinaryHeap::with_capacity(self.gather.keep + 1);
-        for document in &self.documents {
-            let Some(ordinal) = urns.ords().first(*document) else {
-                continue;
+        self.matches.documents.each(|document| {
+            let Some(ordinal) = urns.ords().first(document) else {
+                return;
             };
             if ordinal < start {
-                continue;
+                return;
             }
             if heap.len() < self.gather.keep {
                 heap.push(ordinal);
@@ -269,34 +373,30 @@ impl SegmentGather {
                 heap.pop();
                 heap.push(ordinal);
             }
-        }
-        heap.into_iter()
-            .map(|ordinal| {
-                let mut urn = String::new();
-                urns.ord_to_str(ordinal, &mut urn)?;
-                Ok(Candidate {
-                    urn,
-                    score: 0.0,
-                    keys: Vec::new(),
-                })
-            })
-            .collect()
+        });
+        let hits = heap.into_iter().map(|urn| Hit {
+            ordinal: 0,
+            score: 0.0,
+            keys: Vec::new(),
+            urn,
+        });
+        Ok(hits.collect())
     }
 
-    fn first_by_fields(&self, fields: &[(String, bool)]) -> tantivy::Result<Vec<Candidate>> {
-        let urns = self.urns()?;
+    fn first_by_fields(&self, fields: &[(String, bool)]) -> tantivy::Result<Vec<Hit>> {
+        let urns = &self.columns.urns;
         let columns = fields
             .iter()
             .map(|(field, _)| self.sort_column(field))
             .collect::<tantivy::Result<Vec<_>>>()?;
-        let mut candidates = Vec::with_capacity(self.documents.len());
-        for document in &self.documents {
+        let mut candidates = Vec::new();
+        self.matches.documents.each(|document| {
             let ordinals: Vec<Option<f64>> = columns
                 .iter()
-                .map(|column| column.ordinal(*document))
+                .map(|column| column.ordinal(document))
                 .collect();
-            candidates.push((ordinals, *document));
-        }
+            candidates.push((ordinals, document));
+        });
         let compare = |one: &(Vec<Option<f64>>, DocId), other: &(Vec<Option<f64>>, DocId)| {
             for (at, (one, other)) in one.0.iter().zip(&other.0).enumerate() {
                 let order = match (one, other) {
@@ -319,97 +419,107 @@ impl SegmentGather {
         candidates
             .into_iter()
             .map(|(_, document)| {
-                Ok(Candidate {
-                    urn: text_of(&urns, document)?,
+                Ok(Hit {
+                    ordinal: 0,
                     score: 0.0,
                     keys: columns
                         .iter()
                         .map(|column| column.key(document))
                         .collect::<tantivy::Result<_>>()?,
+                    urn: urns.ords().first(document).unwrap_or_default(),
                 })
             })
             .collect()
     }
 
-    fn count(&self, field: &str) -> tantivy::Result<HashMap<String, u64>> {
-        if let Some((one, other)) = field.split_once(PAIR) {
-            return self.count_pairs(one, other);
+    /// Adds to the counts of each facet.
+    fn count_facets(
+        &self,
+        found: usize,
+        kept: &Kept,
+        counts: &mut [(Counts, HashMap<String, u64>)],
+    ) -> tantivy::Result<()> {
+        let documents = &self.matches.documents;
+        // What most documents have is counted by those that are left out.
+        let others = (found > self.reader.max_doc() as usize / 2).then(|| documents.others());
+        for (field, (counts, more)) in self.gather.facets.iter().zip(counts) {
+            if let Some((one, other)) = field.split_once(PAIR) {
+                self.count_pairs(one, other, more)?;
+            } else if let Some(column) = kept.facet(self.reader, field)? {
+                column.count(documents, others.as_ref(), counts);
+            } else {
+                self.count(field, more)?;
+            }
         }
-        let path = column_path(field);
-        let Some(column) = self.segment.fast_fields().str(&path)? else {
-            return Ok(HashMap::new());
+        Ok(())
+    }
+
+    /// Counts a facet with very many values.
+    fn count(&self, field: &str, named: &mut HashMap<String, u64>) -> tantivy::Result<()> {
+        let fast = self.reader.fast_fields();
+        let Some(column) = fast.str(&column_path(field))? else {
+            return Ok(());
         };
         let mut counts = vec![0_u64; column.num_terms()];
-        let (mut rows, mut of_documents, mut ordinals) = (Vec::new(), Vec::new(), Vec::new());
-        for block in self.documents.chunks(BLOCK) {
-            rows.clear();
-            of_documents.clear();
-            let ords = column.ords();
-            ords.row_ids_for_docs(block, &mut of_documents, &mut rows);
-            ordinals.resize(rows.len(), 0);
-            ords.values.get_vals(&rows, &mut ordinals);
-            for ordinal in &ordinals {
-                if let Some(count) = counts.get_mut(*ordinal as usize) {
-                    *count += 1;
-                }
-            }
+        let mut documents = Vec::new();
+        self.matches
+            .documents
+            .each(|document| documents.push(document));
+        for block in documents.chunks(BLOCK) {
+            each_value_of(&column, block, &mut |_, value| counts[value] += 1);
         }
         let present: Vec<u64> = (0..counts.len() as u64)
             .filter(|ordinal| counts[*ordinal as usize] > 0)
             .collect();
-        let mut named = HashMap::with_capacity(present.len());
         let mut ordinals = present.iter();
-        // Their texts are read in one pass; each by itself would begin at the start of its block.
         column
             .dictionary()
             .sorted_ords_to_term_cb(&present, |text| {
                 if let Some(ordinal) = ordinals.next() {
                     let text = String::from_utf8_lossy(text).into_owned();
-                    named.insert(text, counts[*ordinal as usize]);
+                    *named.entry(text).or_default() += counts[*ordinal as usize];
                 }
             })?;
-        Ok(named)
+        Ok(())
     }
 
-    fn count_pairs(&self, one: &str, other: &str) -> tantivy::Result<HashMap<String, u64>> {
-        let fast = self.segment.fast_fields();
+    fn count_pairs(
+        &self,
+        one: &str,
+        other: &str,
+        named: &mut HashMap<String, u64>,
+    ) -> tantivy::Result<()> {
+        let fast = self.reader.fast_fields();
         let (Some(one), Some(other)) =
             (fast.str(&column_path(one))?, fast.str(&column_path(other))?)
         else {
-            return Ok(HashMap::new());
+            return Ok(());
         };
         let mut counts: HashMap<(u64, u64), u64> = HashMap::new();
-        for document in &self.documents {
-            for first in one.ords().values_for_doc(*document) {
-                for second in other.ords().values_for_doc(*document) {
+        self.matches.documents.each(|document| {
+            for first in one.ords().values_for_doc(document) {
+                for second in other.ords().values_for_doc(document) {
                     *counts.entry((first, second)).or_default() += 1;
                 }
             }
-        }
-        let mut named = HashMap::new();
+        });
         for ((first, second), count) in counts {
             let (mut value, mut rest) = (String::new(), String::new());
             one.ord_to_str(first, &mut value)?;
             other.ord_to_str(second, &mut rest)?;
             value.push(PAIR);
             value.push_str(&rest);
-            named.insert(value, count);
+            *named.entry(value).or_default() += count;
         }
-        Ok(named)
-    }
-
-    fn urns(&self) -> tantivy::Result<StrColumn> {
-        self.segment.fast_fields().str(URN)?.ok_or_else(|| {
-            tantivy::TantivyError::InternalError("a segment has no column of URNs".to_owned())
-        })
+        Ok(())
     }
 
     fn sort_column(&self, field: &str) -> tantivy::Result<SortColumn> {
         if field == URN {
-            return Ok(SortColumn::Text(self.urns()?));
+            return Ok(SortColumn::Text(self.columns.urns.clone()));
         }
         let path = column_path(field);
-        let fast = self.segment.fast_fields();
+        let fast = self.reader.fast_fields();
         if let Some(column) = fast.str(&path)? {
             return Ok(SortColumn::Text(column));
         }
@@ -439,7 +549,7 @@ impl SortColumn {
     fn key(&self, document: DocId) -> tantivy::Result<Key> {
         Ok(match self {
             Self::Text(column) if column.ords().first(document).is_some() => {
-                Key::Text(text_of(column, document)?)
+                Key::Text(text_of(column, document)?.unwrap_or_default())
             }
             Self::Number(column) => column
                 .first(document)
@@ -447,14 +557,6 @@ impl SortColumn {
             Self::Text(_) | Self::Missing => Key::Missing,
         })
     }
-}
-
-fn text_of(column: &StrColumn, document: DocId) -> tantivy::Result<String> {
-    let mut text = String::new();
-    if let Some(ordinal) = column.ords().first(document) {
-        column.ord_to_str(ordinal, &mut text)?;
-    }
-    Ok(text)
 }
 
 /// The first ordinal whose text is greater.

@@ -1,15 +1,17 @@
 //! From an entity's aspects to its document.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::LazyLock;
 
-use docent_model::searchable::{SearchField, SearchKind, SearchValue, search_values};
-use docent_model::{AspectName, Urn};
+use docent_model::searchable::{SearchField, SearchKind, SearchValue, search_values_of_text};
+use docent_model::{AspectName, Registry, Urn};
 use docent_store::StoredAspect;
 use serde_json::Value;
 use tantivy::TantivyDocument;
 use tantivy::schema::OwnedValue;
 
-use crate::analysis::fold;
+use crate::analysis::{Pairs, fold};
 use crate::schema::{Fields, cut, exists_text, term_text};
 
 /// What is known about links, which the registry does not annotate.
@@ -57,7 +59,7 @@ pub(crate) fn class_of(field: &SearchField) -> Option<Class> {
     if field.autocomplete {
         return Some(Class::Name);
     }
-    if field.rich_text || field.name.to_ascii_lowercase().contains("description") {
+    if field.rich_text || field.name.contains("escription") {
         return Some(Class::Description);
     }
     field.query_by_default.then_some(Class::Other)
@@ -96,17 +98,15 @@ impl Entity {
             browse_path: String::new(),
         };
         for (aspect, row) in rows {
-            let Ok(value) = serde_json::from_str::<Value>(&row.metadata) else {
-                // `docent check` tells about rows that are not JSON; the rest of the entity is found all the same.
-                continue;
-            };
-            search_values(*aspect, &value, &mut |field, value| {
+            // `docent check` tells about rows that are not JSON; the rest of the entity is found all the same.
+            let _ = search_values_of_text(*aspect, &row.metadata, &mut |field, value| {
                 entity.add(field, value);
             });
+            let whole = || serde_json::from_str::<Value>(&row.metadata).unwrap_or_default();
             match aspect.as_str() {
-                INSTITUTIONAL_MEMORY => entity.add_links(&value),
+                INSTITUTIONAL_MEMORY => entity.add_links(&whole()),
                 USAGE_FEATURES => {
-                    let uses = value.get("queryCountLast30Days").and_then(Value::as_i64);
+                    let uses = whole().get("queryCountLast30Days").and_then(Value::as_i64);
                     entity.uses = uses.unwrap_or_default();
                 }
                 _ => {}
@@ -220,6 +220,22 @@ impl Entity {
             .map_or(urn.key(), |(_, _, name)| name)
     }
 
+    /// Whether a name says nothing that another one does not say: it is the same, or the other one's last part.
+    fn is_part_of_another_name(&self, at: usize) -> bool {
+        let (_, _, text) = &self.texts.values[at];
+        self.texts
+            .values
+            .iter()
+            .enumerate()
+            .any(|(other_at, (_, class, other))| {
+                *class == Class::Name
+                    && other_at != at
+                    && other.strip_suffix(text.as_str()).is_some_and(|before| {
+                        before.ends_with(['.', '/']) || (before.is_empty() && other_at < at)
+                    })
+            })
+    }
+
     fn rank(&self, name: &str) -> u64 {
         let usage = u64::from((self.uses.max(0) as u64 + 1).ilog2()) * 20;
         let shortness = MAX_SHORTNESS_RANK.saturating_sub(name.len() as u64);
@@ -229,19 +245,37 @@ impl Entity {
     pub(crate) fn into_document(mut self, urn: &Urn, fields: &Fields) -> TantivyDocument {
         let mut document = TantivyDocument::new();
         document.add_text(fields.urn, urn.as_str());
-        for (_, class, text) in &self.texts.values {
+        let mut exact: Vec<String> = Vec::new();
+        let mut pairs = Pairs::default();
+        for (at, (_, class, text)) in self.texts.values.iter().enumerate() {
             let field = match class {
                 Class::Name => fields.name,
                 Class::Column => fields.column,
                 Class::Description => fields.description,
                 Class::Other => fields.other,
             };
-            document.add_text(field, text);
             if *class == Class::Name {
-                for exact in exact_names(text) {
-                    document.add_text(fields.exact_name, exact);
+                exact.extend(exact_names(text));
+                if self.is_part_of_another_name(at) {
+                    continue;
                 }
             }
+            document.add_text(field, text);
+            if !may_have_pairs(text) {
+                continue;
+            }
+            let joined = fields.joined(field);
+            let add = |pair: &str| document.add_text(joined, pair);
+            if matches!(class, Class::Name | Class::Column) {
+                pairs.of_name(text).for_each(add);
+            } else {
+                pairs.of_text(text).for_each(add);
+            }
+        }
+        exact.sort_unstable();
+        exact.dedup();
+        for exact in &exact {
+            document.add_text(fields.exact_name, exact);
         }
         let name = self.display_name(urn).to_owned();
         document.add_u64(fields.rank, self.rank(&name).min(MAX_RANK));
@@ -250,7 +284,6 @@ impl Entity {
             (ENTITY_TYPE, urn.entity_type().to_owned()),
             (REMOVED, self.removed.to_string()),
             (HAS_DESCRIPTION, self.documented.to_string()),
-            (ENTITY_NAME, cut(&name).to_lowercase()),
         ];
         for (field, value) in own {
             self.keywords.insert(field, vec![OwnedValue::Str(value)]);
@@ -263,23 +296,55 @@ impl Entity {
                 document.add_text(fields.terms, term_text(field, &text_of(value)));
             }
         }
+        let sorted_by = OwnedValue::Str(cut(&name).to_lowercase());
         let columns = self
             .keywords
             .into_iter()
-            .filter(|(field, _)| *field != "fieldPaths" && *field != "customProperties")
+            .filter(|(field, _)| has_column(field))
             .map(|(field, values)| (field.to_owned(), OwnedValue::Array(values)))
+            .chain([(ENTITY_NAME.to_owned(), sorted_by)])
             .collect();
         document.add_object(fields.values, columns);
         document
     }
 }
 
-fn text_of(value: &OwnedValue) -> String {
+/// Whether a field can be counted and sorted by. Names are nearly all different: nobody counts them, and all are sorted by
+/// the one column [`ENTITY_NAME`].
+fn has_column(field: &str) -> bool {
+    !matches!(field, "fieldPaths" | "customProperties") && !is_name(field)
+}
+
+/// Whether a field holds names.
+pub(crate) fn is_name(field: &str) -> bool {
+    static NAMES: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+        let fields = Registry::get().search_fields().iter();
+        fields
+            .filter(|field| class_of(field) == Some(Class::Name))
+            .map(|field| field.name)
+            .chain([NAME])
+            .collect()
+    });
+    NAMES.contains(field)
+}
+
+/// Most texts have nothing that could be one name of two words, which is told faster than the words are.
+fn may_have_pairs(text: &str) -> bool {
+    let joins = |pair: &[u8]| {
+        matches!(pair, [b'_' | b'-', _] | [b'a'..=b'z', b'A'..=b'Z' | b'0'..=b'9'])
+            || !pair.is_ascii()
+            || (pair[0].is_ascii_digit() && pair[1].is_ascii_alphabetic())
+            || (pair[0].is_ascii_uppercase() && !matches!(pair[1], b'a'..=b'z' | b' '))
+    };
+    text.as_bytes().windows(2).any(joins)
+}
+
+fn text_of(value: &OwnedValue) -> Cow<'_, str> {
     match value {
-        OwnedValue::Str(text) => text.clone(),
-        OwnedValue::I64(number) => number.to_string(),
-        OwnedValue::F64(number) => number.to_string(),
-        _ => String::new(),
+        OwnedValue::Str(text) => Cow::Borrowed(text),
+        OwnedValue::I64(number) => Cow::Owned(number.to_string()),
+        OwnedValue::F64(number) => Cow::Owned(number.to_string()),
+        _ => Cow::Borrowed(""),
     }
 }
 

@@ -5,15 +5,18 @@
 //! it is of the same moment as the results.
 
 use std::cmp::Ordering;
-use std::collections::HashSet;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 use docent_model::{Registry, Urn};
+use tantivy::columnar::StrColumn;
 use tantivy::query::{AllQuery, BooleanQuery, EmptyQuery, Occur, Query, TermQuery, TermSetQuery};
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocAddress, Searcher, Term};
 
-use crate::document::{ENTITY_NAME, ENTITY_TYPE, HAS_DESCRIPTION, REMOVED};
+use crate::document::{ENTITY_TYPE, HAS_DESCRIPTION, REMOVED};
 use crate::error::SearchError;
+use crate::kept::text_of;
 use crate::request::{Criterion, Filter, Operator};
 use crate::schema::{Fields, URN, exists_text, term_text};
 
@@ -41,7 +44,7 @@ pub(crate) fn canonical(field: &str) -> String {
     if let Some((_, name)) = OTHER_NAMES.iter().find(|(other, _)| *other == field) {
         return (*name).to_owned();
     }
-    if [URN, ENTITY_TYPE, REMOVED, HAS_DESCRIPTION, ENTITY_NAME].contains(&field) {
+    if [URN, ENTITY_TYPE, REMOVED, HAS_DESCRIPTION].contains(&field) {
         return field.to_owned();
     }
     Registry::get()
@@ -57,7 +60,6 @@ pub(crate) fn is_field(field: &str) -> bool {
         ENTITY_TYPE,
         REMOVED,
         HAS_DESCRIPTION,
-        ENTITY_NAME,
         "column",
         "columns",
     ];
@@ -189,7 +191,7 @@ impl Filters<'_> {
     }
 
     fn exists(&self, field: &str) -> Box<dyn Query> {
-        let always = [URN, ENTITY_TYPE, ENTITY_NAME];
+        let always = [URN, ENTITY_TYPE];
         if always.contains(&field) {
             return Box::new(AllQuery);
         }
@@ -303,13 +305,24 @@ impl Filters<'_> {
             .searcher
             .search(query, &tantivy::collector::DocSetCollector)?;
         let mut urns = Vec::new();
+        // Opening the column takes longer than reading from it.
+        let mut columns: HashMap<u32, Option<StrColumn>> = HashMap::new();
         for address in documents {
-            for urn in column_values(self.searcher, address, URN)? {
-                let fits = |kind: &str| Urn::parse(&urn).is_ok_and(|urn| urn.entity_type() == kind);
-                if kind.is_none_or(fits) {
-                    urns.push(urn);
+            let column = match columns.entry(address.segment_ord) {
+                Entry::Occupied(open) => open.into_mut(),
+                Entry::Vacant(place) => {
+                    let segment = self.searcher.segment_reader(address.segment_ord);
+                    place.insert(segment.fast_fields().str(URN)?)
                 }
-            }
+            };
+            let urn = match column {
+                Some(column) => text_of(column, address.doc_id)?,
+                None => None,
+            };
+            let fits = |urn: &String| {
+                kind.is_none_or(|kind| Urn::parse(urn).is_ok_and(|urn| urn.entity_type() == kind))
+            };
+            urns.extend(urn.filter(fits));
         }
         Ok(urns)
     }
@@ -362,7 +375,7 @@ pub(crate) fn each_term(
 }
 
 /// The texts that a document has in a column.
-pub(crate) fn column_values(
+fn column_values(
     searcher: &Searcher,
     address: DocAddress,
     column: &str,

@@ -6,14 +6,16 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use tantivy::directory::MmapDirectory;
+use tantivy::indexer::NoMergePolicy;
 use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyDocument};
 
+use crate::directory::CacheDirectory;
 use crate::error::SearchError;
 use crate::schema::{FORMAT, Fields};
 
 /// What the writer may gather before it writes a segment: much when everything is written, little when changes are.
-const BUILD_MEMORY_BYTES: usize = 128 * 1024 * 1024;
+/// A million datasets make some ten segments, which are merged when changes come.
+const BUILD_MEMORY_BYTES: usize = 256 * 1024 * 1024;
 const FEED_MEMORY_BYTES: usize = 16 * 1024 * 1024;
 
 /// A larger index is checked while it serves: reading all of it takes longer than a restart may.
@@ -39,6 +41,8 @@ pub(crate) struct OpenIndex {
     pub(crate) reader: IndexReader,
     pub(crate) writer: IndexWriter<TantivyDocument>,
     pub(crate) holds: Position,
+    /// Whether its files were compared with their checksums.
+    pub(crate) checked: bool,
 }
 
 impl std::fmt::Debug for OpenIndex {
@@ -93,10 +97,12 @@ impl Location {
                 let path = directory.join("building");
                 remove(&path)?;
                 std::fs::create_dir_all(&path).map_err(io)?;
-                (builder.create_in_dir(&path)?, Some(path))
+                let files = CacheDirectory::open(&path).map_err(tantivy::TantivyError::from)?;
+                (builder.open_or_create(files)?, Some(path))
             }
         };
         let writer = index.writer_with_num_threads(1, BUILD_MEMORY_BYTES)?;
+        writer.set_merge_policy(Box::new(NoMergePolicy));
         Ok(Draft {
             index,
             writer,
@@ -127,7 +133,7 @@ impl Location {
         commit(&mut writer, &holds)?;
         writer.wait_merging_threads()?;
         let (Self::Directory(directory), Some(path)) = (self, path) else {
-            return from_index(index, holds);
+            return from_index(index, holds, true);
         };
         drop(index);
         let current = Self::current(directory);
@@ -148,7 +154,7 @@ pub(crate) struct Draft {
     path: Option<PathBuf>,
 }
 
-/// Makes what was written findable and durable, and notes what it is.
+/// Makes what was written findable, and notes what it is.
 pub(crate) fn commit(
     writer: &mut IndexWriter<TantivyDocument>,
     holds: &Position,
@@ -160,8 +166,8 @@ pub(crate) fn commit(
 }
 
 fn open_existing(path: &Path, fields: &Fields) -> Result<OpenIndex, SearchError> {
-    let directory = MmapDirectory::open(path).map_err(tantivy::TantivyError::from)?;
-    let mut index = Index::open(directory)?;
+    let files = CacheDirectory::open(path).map_err(tantivy::TantivyError::from)?;
+    let mut index = Index::open(files)?;
     if index.schema() != fields.schema {
         return Err(damaged("it has other fields"));
     }
@@ -173,13 +179,14 @@ fn open_existing(path: &Path, fields: &Fields) -> Result<OpenIndex, SearchError>
         .filter_map(|file| std::fs::metadata(path.join(file)).ok())
         .map(|file| file.len())
         .sum();
-    if bytes <= SMALL_INDEX_BYTES {
+    let small = bytes <= SMALL_INDEX_BYTES;
+    if small {
         check(&index)?;
     }
     let payload = index.load_metas()?.payload.unwrap_or_default();
     let holds = serde_json::from_str(&payload)
         .map_err(|_| damaged("it does not say which changes it holds"))?;
-    from_index(index, holds)
+    from_index(index, holds, small)
 }
 
 /// Compares every file with its checksum.
@@ -191,7 +198,7 @@ pub(crate) fn check(index: &Index) -> Result<(), SearchError> {
     }
 }
 
-fn from_index(index: Index, holds: Position) -> Result<OpenIndex, SearchError> {
+fn from_index(index: Index, holds: Position, checked: bool) -> Result<OpenIndex, SearchError> {
     let reader = index
         .reader_builder()
         .reload_policy(ReloadPolicy::Manual)
@@ -202,6 +209,7 @@ fn from_index(index: Index, holds: Position) -> Result<OpenIndex, SearchError> {
         reader,
         writer,
         holds,
+        checked,
     })
 }
 

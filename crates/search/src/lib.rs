@@ -14,7 +14,9 @@
 )]
 
 mod analysis;
+mod bits;
 mod collect;
+mod directory;
 mod document;
 mod error;
 mod explain;
@@ -22,8 +24,10 @@ mod feed;
 mod filter;
 mod found;
 mod index;
+mod kept;
 pub mod language;
 mod live;
+mod matching;
 mod query;
 mod request;
 mod schema;

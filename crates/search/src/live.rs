@@ -12,6 +12,7 @@ use tokio::sync::Mutex;
 use crate::error::SearchError;
 use crate::feed::{self, blocking};
 use crate::index::{self, Location, OpenIndex};
+use crate::kept::Kept;
 use crate::schema::Fields;
 
 /// How long a search waits for an index that is being built; a small one is ready by then.
@@ -32,6 +33,8 @@ struct Inner {
     feeding: Mutex<Option<OpenIndex>>,
     /// How many entities the index that is being built has.
     built: AtomicU64,
+    /// What searches remember of the index.
+    kept: Kept,
 }
 
 #[derive(Clone)]
@@ -59,6 +62,7 @@ impl Live {
             current: RwLock::new(None),
             feeding: Mutex::new(None),
             built: AtomicU64::new(0),
+            kept: Kept::default(),
         }))
     }
 
@@ -68,6 +72,10 @@ impl Live {
 
     pub(crate) fn fields(&self) -> &Fields {
         &self.0.fields
+    }
+
+    pub(crate) fn kept(&self) -> &Kept {
+        &self.0.kept
     }
 
     /// Whether there is no index of our format on the disk.
@@ -139,7 +147,9 @@ impl Live {
         let existing = blocking(move || Ok(location.open(&fields))).await?;
         if let Some(open) = existing {
             if feed::is_of_log(&*inner.store, &open.holds).await? {
-                self.check_later(&open);
+                if !open.checked {
+                    self.check_later(&open);
+                }
                 return Ok(open);
             }
             tracing::warn!(
@@ -155,11 +165,14 @@ impl Live {
 
     /// Compares the files with their checksums while the index serves, and gives it up if one is damaged.
     fn check_later(&self, open: &OpenIndex) {
-        let (live, index) = (self.clone(), open.index.clone());
+        // A check that takes long must not keep a store open that everybody else is done with.
+        let (live, index) = (Arc::downgrade(&self.0), open.index.clone());
         tokio::spawn(async move {
-            if let Err(error) = blocking(move || index::check(&index)).await {
+            if let Err(error) = blocking(move || index::check(&index)).await
+                && let Some(inner) = live.upgrade()
+            {
                 tracing::error!(%error, "the search index is damaged and is built anew");
-                live.discard().await;
+                Self(inner).discard().await;
             }
         });
     }

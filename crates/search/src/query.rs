@@ -4,12 +4,13 @@
 //! words beat some words, plus a step for where it matches, so that a name beats a column and a column a description. Words
 //! that few documents have are worth more. What is left equal is decided by the document's rank ([`crate::collect`]).
 
+mod divided;
+
+use std::cell::RefCell;
 use std::collections::HashSet;
 
-use tantivy::collector::TopDocs;
 use tantivy::query::{
-    AllQuery, BooleanQuery, ConstScoreQuery, DisjunctionMaxQuery, EmptyQuery, FuzzyTermQuery,
-    Occur, PhraseQuery, Query, RegexQuery, TermQuery, TermSetQuery,
+    BooleanQuery, FuzzyTermQuery, Occur, PhraseQuery, Query, RegexQuery, TermQuery, TermSetQuery,
 };
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{Searcher, Term};
@@ -17,8 +18,10 @@ use tantivy::{Searcher, Term};
 use crate::analysis::{Token, fold, name_words, text_words};
 use crate::document::ENTITY_TYPE;
 use crate::error::SearchError;
-use crate::filter::{Filters, canonical, column_values, each_term};
+use crate::filter::{Filters, canonical, each_term};
+use crate::kept::{Kept, text_of};
 use crate::language::{self, Clause};
+use crate::matching::{Node, Segment, Set};
 use crate::request::{Criterion, Operator};
 use crate::schema::Fields;
 
@@ -75,18 +78,30 @@ const LABEL_FIELDS: [&str; 11] = [
 ];
 
 pub(crate) struct Translator<'s> {
-    pub(crate) searcher: &'s Searcher,
-    pub(crate) fields: &'s Fields,
+    searcher: &'s Searcher,
+    fields: &'s Fields,
+    kept: &'s Kept,
+    /// The tags, terms, domains … that words of the query stand for.
+    labels: RefCell<HashSet<String>>,
 }
 
-type Clauses = Vec<(Occur, Box<dyn Query>)>;
+impl<'s> Translator<'s> {
+    pub(crate) fn new(searcher: &'s Searcher, fields: &'s Fields, kept: &'s Kept) -> Self {
+        Self {
+            searcher,
+            fields,
+            kept,
+            labels: RefCell::default(),
+        }
+    }
 
-impl Translator<'_> {
+    /// The tags, terms, domains … that words of the query stand for.
+    pub(crate) fn into_labels(self) -> HashSet<String> {
+        self.labels.into_inner()
+    }
+
     /// `None` if the query matches everything.
-    pub(crate) fn translate(
-        &self,
-        query: &language::Query,
-    ) -> Result<Option<Box<dyn Query>>, SearchError> {
+    pub(crate) fn translate(&self, query: &language::Query) -> Result<Option<Node>, SearchError> {
         if query.clauses.is_empty() {
             return Ok(None);
         }
@@ -95,45 +110,37 @@ impl Translator<'_> {
             return Ok(Some(words));
         };
         let typed = fold(plain.trim());
-        let exact = Term::from_field_text(self.fields.exact_name, &typed);
-        let mut clauses: Clauses = vec![
+        let name = self.fields.exact_name;
+        let exact = term_set(name, &typed);
+        let mut parts = vec![
             (Occur::Must, words),
-            (Occur::Should, worth(term_query(exact.clone()), EXACT_NAME)),
+            (Occur::Should, Node::one(exact, EXACT_NAME)),
         ];
         if typed.chars().count() >= MIN_NAME_PREFIX {
-            let begins = FuzzyTermQuery::new_prefix(exact, 0, true);
-            clauses.push((Occur::Should, worth(Box::new(begins), BEGINS_NAME)));
+            let begins = Set::Prefix(name, typed);
+            parts.push((Occur::Should, Node::one(begins, BEGINS_NAME)));
         }
-        Ok(Some(Box::new(BooleanQuery::new(clauses))))
+        Ok(Some(Node::Group(parts)))
     }
 
-    fn group(
-        &self,
-        query: &language::Query,
-        outermost: bool,
-    ) -> Result<Box<dyn Query>, SearchError> {
-        let mut clauses: Clauses = Vec::new();
+    fn group(&self, query: &language::Query, outermost: bool) -> Result<Node, SearchError> {
+        let mut parts = Vec::new();
         let count = query.clauses.len();
         for (at, Clause { occur, term }) in query.clauses.iter().enumerate() {
             // The last word may not have been typed to its end.
             let unfinished = outermost && at + 1 == count && query.plain.is_some();
-            let occur = match occur {
-                language::Occur::Should => Occur::Should,
-                language::Occur::Must => Occur::Must,
-                language::Occur::MustNot => Occur::MustNot,
-            };
-            clauses.push((occur, self.term(term, unfinished)?));
+            parts.push((occur_of(*occur), self.term(term, unfinished)?));
         }
-        if clauses.iter().all(|(occur, _)| *occur == Occur::MustNot) {
-            clauses.push((Occur::Must, Box::new(AllQuery)));
+        if parts.iter().all(|(occur, _)| *occur == Occur::MustNot) {
+            parts.push((Occur::Must, Node::All));
         }
-        Ok(Box::new(BooleanQuery::new(clauses)))
+        Ok(Node::Group(parts))
     }
 
-    fn term(&self, term: &language::Term, unfinished: bool) -> Result<Box<dyn Query>, SearchError> {
+    fn term(&self, term: &language::Term, unfinished: bool) -> Result<Node, SearchError> {
         match term {
             language::Term::Word(word) => self.word(word, unfinished),
-            language::Term::Prefix(prefix) => Ok(self.prefix(prefix)),
+            language::Term::Prefix(prefix) => self.prefix(prefix),
             language::Term::Wildcard(pattern) => Ok(self.wildcard(pattern)),
             language::Term::Phrase(phrase) => Ok(self.phrase(phrase)),
             language::Term::Field { field, term } => self.field(field, term),
@@ -141,14 +148,13 @@ impl Translator<'_> {
         }
     }
 
-    fn word(&self, word: &str, unfinished: bool) -> Result<Box<dyn Query>, SearchError> {
+    fn word(&self, word: &str, unfinished: bool) -> Result<Node, SearchError> {
         if word.starts_with("urn:") {
-            let urn = Term::from_field_text(self.fields.urn, word);
-            return Ok(worth(term_query(urn), EXACT_URN));
+            return Ok(Node::one(term_set(self.fields.urn, word), EXACT_URN));
         }
         let tokens = name_words(word);
         if tokens.is_empty() {
-            return Ok(Box::new(EmptyQuery));
+            return Ok(Node::nothing());
         }
         let places = [
             (self.fields.name, IN_NAME),
@@ -158,16 +164,14 @@ impl Translator<'_> {
         ];
         let (weight, unknown) = self.weight(&tokens, &places)?;
         let worth_of = |step: f32| weight.max(LEAST_WEIGHT) * (WORD + step);
-        let mut ways: Vec<Box<dyn Query>> = places
-            .iter()
-            .map(|(field, step)| worth(all_parts(*field, &tokens), worth_of(*step)))
-            .collect();
+        let mut ways: Vec<(Set, f32)> = Vec::new();
+        for (field, step) in places {
+            let sets = self.all_parts(field, &tokens).into_iter();
+            ways.extend(sets.map(|set| (set, worth_of(step))));
+        }
         let labels = self.labels(word)?;
         if !labels.is_empty() {
-            ways.push(worth(
-                Box::new(TermSetQuery::new(labels)),
-                worth_of(IN_LABEL),
-            ));
+            ways.push((Set::Terms(labels), worth_of(IN_LABEL)));
         }
         if unfinished && word.chars().count() >= MIN_WORD_PREFIX {
             for (field, step) in [
@@ -175,18 +179,20 @@ impl Translator<'_> {
                 (self.fields.column, BEGINS_COLUMN_WORD),
                 (self.fields.description, BEGINS_DESCRIPTION_WORD),
             ] {
-                ways.push(worth(begins(field, &tokens), worth_of(step)));
+                let begins = self.begins(field, &tokens)?;
+                ways.extend(begins.map(|set| (set, worth_of(step))));
             }
         }
         if !unknown.is_empty() {
             for (field, step) in places {
-                ways.push(worth(
-                    nearly(field, &tokens, &unknown),
-                    worth_of(step - TYPO),
-                ));
+                ways.push((nearly(field, &tokens, &unknown), worth_of(step - TYPO)));
+            }
+            for (field, step) in &places[..2] {
+                let divided = self.divided(*field, word, &tokens)?.into_iter();
+                ways.extend(divided.map(|set| (set, worth_of(*step))));
             }
         }
-        Ok(Box::new(DisjunctionMaxQuery::new(ways)))
+        Ok(Node::Best(ways))
     }
 
     /// How much a word says, from 1 for the rarest to about 0 for one that everything has, and those of its parts that
@@ -202,8 +208,9 @@ impl Translator<'_> {
         for token in parts(tokens) {
             let mut frequency = 0;
             for (field, _) in places {
-                let term = Term::from_field_text(*field, &token.text);
-                frequency = self.searcher.doc_freq(&term)?.max(frequency);
+                for field in [*field, self.fields.joined(*field)] {
+                    frequency = self.frequency(field, &token.text)?.max(frequency);
+                }
             }
             if frequency == 0 {
                 unknown.push(token.text.as_str());
@@ -214,9 +221,70 @@ impl Translator<'_> {
         Ok((rarest.unwrap_or(0.0).clamp(0.01, 1.0), unknown))
     }
 
+    fn frequency(&self, field: Field, text: &str) -> tantivy::Result<u64> {
+        self.searcher.doc_freq(&Term::from_field_text(field, text))
+    }
+
+    /// All parts of a word, or the whole of it in one piece.
+    fn all_parts(&self, field: Field, tokens: &[Token]) -> Vec<Set> {
+        let mut terms: Vec<Term> = joined(tokens)
+            .map(|token| Term::from_field_text(field, &token.text))
+            .collect();
+        let mut parts: Vec<&Token> = parts(tokens).collect();
+        if let [part] = parts[..] {
+            terms.push(Term::from_field_text(field, &part.text));
+            terms.push(Term::from_field_text(self.fields.joined(field), &part.text));
+            parts.clear();
+        }
+        let mut sets = vec![Set::Terms(terms)];
+        if !parts.is_empty() {
+            let every = parts.iter().map(|token| term_set(field, &token.text));
+            sets.push(Set::Every(every.collect()));
+        }
+        sets
+    }
+
+    /// All parts, the last of which may go on.
+    fn begins(&self, field: Field, tokens: &[Token]) -> Result<Option<Set>, SearchError> {
+        let parts: Vec<&Token> = parts(tokens).collect();
+        let Some((last, complete)) = parts.split_last() else {
+            return Ok(None);
+        };
+        if complete.is_empty() {
+            let mut found = false;
+            each_term(self.searcher, field, &last.text, 1, |_| found = true)?;
+            // A pair of words whose first one begins so is found by that one.
+            let field = if found {
+                field
+            } else {
+                self.fields.joined(field)
+            };
+            return Ok(Some(Set::Prefix(field, last.text.clone())));
+        }
+        let mut sets: Vec<Set> = complete
+            .iter()
+            .map(|token| term_set(field, &token.text))
+            .collect();
+        sets.push(Set::Prefix(field, last.text.clone()));
+        Ok(Some(Set::Every(sets)))
+    }
+
+    /// A word that nothing has, as words that stand one behind the other: `stgcustomerorders`.
+    fn divided(&self, field: Field, word: &str, tokens: &[Token]) -> Result<Vec<Set>, SearchError> {
+        let [token] = tokens else {
+            return Ok(Vec::new());
+        };
+        // The plural of the last part is the part's own business.
+        let written = fold(&word[token.range.clone()]);
+        let divisions = divided::divisions(self.searcher, field, &written)?;
+        let phrase = |terms| Set::Query(Box::new(PhraseQuery::new(terms)));
+        Ok(divisions.into_iter().map(phrase).collect())
+    }
+
     /// The terms of entities that carry a label of this name.
     fn labels(&self, word: &str) -> Result<Vec<Term>, SearchError> {
         let urns = self.label_urns(word)?;
+        self.labels.borrow_mut().extend(urns.iter().cloned());
         let mut terms = Vec::with_capacity(urns.len() * LABEL_FIELDS.len());
         for urn in &urns {
             for field in LABEL_FIELDS {
@@ -230,27 +298,40 @@ impl Translator<'_> {
     }
 
     /// The tags, terms, domains … of this name.
-    pub(crate) fn label_urns(&self, word: &str) -> Result<HashSet<String>, SearchError> {
+    fn label_urns(&self, word: &str) -> Result<HashSet<String>, SearchError> {
         let tokens = name_words(word);
-        let mut urns: HashSet<String> = HashSet::new();
         let lower = word.to_lowercase();
-        for kind in LABEL_TYPES {
-            urns.insert(format!("urn:li:{kind}:{lower}"));
-        }
-        let filters = Filters {
-            searcher: self.searcher,
-            fields: self.fields,
+        let mut urns: HashSet<String> = LABEL_TYPES
+            .iter()
+            .map(|kind| format!("urn:li:{kind}:{lower}"))
+            .collect();
+        let kinds = || {
+            let terms = LABEL_TYPES
+                .iter()
+                .map(|kind| self.fields.term(ENTITY_TYPE, kind));
+            Set::Terms(terms.collect())
         };
-        let kinds: Vec<String> = LABEL_TYPES.iter().map(ToString::to_string).collect();
-        let named = BooleanQuery::new(vec![
-            (Occur::Must, filters.equal(ENTITY_TYPE, &kinds)),
-            (Occur::Must, all_parts(self.fields.name, &tokens)),
-        ]);
-        let found = self
-            .searcher
-            .search(&named, &TopDocs::with_limit(MAX_LABELS).order_by_score())?;
-        for (_, address) in found {
-            urns.extend(column_values(self.searcher, address, crate::schema::URN)?);
+        let mut found = 0;
+        for reader in self.searcher.segment_readers() {
+            let segment = Segment {
+                searcher: self.searcher,
+                reader,
+                scored: false,
+            };
+            let labels = self.kept.set(reader, "labels", || segment.set(&kinds()))?;
+            let ways = self.all_parts(self.fields.name, &tokens);
+            let ways = ways.into_iter().map(|set| (set, WORD)).collect();
+            let mut named = segment.matches(&Node::Best(ways))?.documents;
+            named.keep(&labels);
+            let mut documents = Vec::new();
+            named.each(|document| documents.push(document));
+            for document in documents {
+                let is_alive = reader.alive_bitset().is_none_or(|it| it.is_alive(document));
+                if is_alive && found < MAX_LABELS {
+                    found += 1;
+                    urns.extend(text_of(&self.kept.columns(reader)?.urns, document)?);
+                }
+            }
         }
         Ok(urns)
     }
@@ -258,65 +339,56 @@ impl Translator<'_> {
     /// Names that begin with what was typed.
     ///
     /// Where more names begin so than anybody reads, the first of them stand for all.
-    pub(crate) fn name_prefix(&self, typed: &str) -> Result<Box<dyn Query>, SearchError> {
+    pub(crate) fn name_prefix(&self, typed: &str) -> Result<Node, SearchError> {
         let tokens = name_words(typed);
         let parts: Vec<&Token> = parts(&tokens).collect();
         let Some((last, complete)) = parts.split_last() else {
-            return Ok(Box::new(AllQuery));
+            return Ok(Node::All);
         };
         let whole = fold(typed);
-        let mut words: Vec<Box<dyn Query>> = complete
+        let (exact, name) = (self.fields.exact_name, self.fields.name);
+        let mut words: Vec<Set> = complete
             .iter()
-            .map(|token| term_query(Term::from_field_text(self.fields.name, &token.text)))
+            .map(|token| term_set(name, &token.text))
             .collect();
-        words.push(self.first_terms(self.fields.name, &last.text)?);
-        Ok(Box::new(DisjunctionMaxQuery::new(vec![
-            worth(
-                term_query(Term::from_field_text(self.fields.exact_name, &whole)),
-                EXACT_NAME,
-            ),
-            worth(
-                self.first_terms(self.fields.exact_name, &whole)?,
-                BEGINS_NAME,
-            ),
-            worth(Box::new(BooleanQuery::intersection(words)), WORD),
-        ])))
+        words.push(self.first_terms(name, &last.text)?);
+        let begins = self.first_terms(exact, &whole)?;
+        Ok(Node::Best(vec![
+            (term_set(exact, &whole), EXACT_NAME),
+            (begins, BEGINS_NAME),
+            (Set::Every(words), WORD),
+        ]))
     }
 
     /// The first terms of a field that begin so.
-    fn first_terms(&self, field: Field, start: &str) -> Result<Box<dyn Query>, SearchError> {
+    fn first_terms(&self, field: Field, start: &str) -> Result<Set, SearchError> {
         let mut terms = HashSet::new();
         each_term(self.searcher, field, start, MAX_COMPLETIONS, |text| {
             terms.insert(Term::from_field_text(field, text));
         })?;
-        Ok(Box::new(TermSetQuery::new(terms)))
+        Ok(Set::Terms(terms.into_iter().collect()))
     }
 
-    fn prefix(&self, prefix: &str) -> Box<dyn Query> {
+    fn prefix(&self, prefix: &str) -> Result<Node, SearchError> {
         let tokens = name_words(prefix);
         if tokens.is_empty() {
-            return Box::new(AllQuery);
+            return Ok(Node::All);
         }
-        let whole = Term::from_field_text(self.fields.exact_name, &fold(prefix));
-        Box::new(DisjunctionMaxQuery::new(vec![
-            worth(
-                Box::new(FuzzyTermQuery::new_prefix(whole, 0, true)),
-                WORD + IN_NAME,
-            ),
-            worth(begins(self.fields.name, &tokens), WORD + BEGINS_NAME_WORD),
-            worth(
-                begins(self.fields.column, &tokens),
-                WORD + BEGINS_COLUMN_WORD,
-            ),
-            worth(
-                begins(self.fields.description, &tokens),
-                WORD + IN_DESCRIPTION,
-            ),
-            worth(begins(self.fields.other, &tokens), WORD + IN_OTHER),
-        ]))
+        let whole = Set::Prefix(self.fields.exact_name, fold(prefix));
+        let mut ways = vec![(whole, WORD + IN_NAME)];
+        for (field, step) in [
+            (self.fields.name, BEGINS_NAME_WORD),
+            (self.fields.column, BEGINS_COLUMN_WORD),
+            (self.fields.description, IN_DESCRIPTION),
+            (self.fields.other, IN_OTHER),
+        ] {
+            let begins = self.begins(field, &tokens)?;
+            ways.extend(begins.map(|set| (set, WORD + step)));
+        }
+        Ok(Node::Best(ways))
     }
 
-    fn wildcard(&self, pattern: &str) -> Box<dyn Query> {
+    fn wildcard(&self, pattern: &str) -> Node {
         let mut regex = String::new();
         for character in fold(pattern).chars() {
             match character {
@@ -331,7 +403,7 @@ impl Translator<'_> {
                 }
             }
         }
-        let mut ways: Vec<Box<dyn Query>> = Vec::new();
+        let mut ways = Vec::new();
         for (field, step) in [
             (self.fields.exact_name, IN_NAME),
             (self.fields.name, BEGINS_NAME_WORD),
@@ -340,27 +412,25 @@ impl Translator<'_> {
         ] {
             // A pattern that the automaton cannot have matches nothing.
             if let Ok(query) = RegexQuery::from_pattern(&regex, field) {
-                ways.push(worth(Box::new(query), WORD + step));
+                ways.push((Set::Query(Box::new(query)), WORD + step));
             }
         }
-        Box::new(DisjunctionMaxQuery::new(ways))
+        Node::Best(ways)
     }
 
-    fn phrase(&self, phrase: &str) -> Box<dyn Query> {
-        Box::new(DisjunctionMaxQuery::new(
-            [
-                (self.fields.name, IN_NAME, name_words(phrase)),
-                (self.fields.column, IN_COLUMN, name_words(phrase)),
-                (self.fields.description, IN_DESCRIPTION, text_words(phrase)),
-                (self.fields.other, IN_OTHER, text_words(phrase)),
-            ]
-            .into_iter()
-            .map(|(field, step, tokens)| worth(in_order(field, &tokens), WORD + step))
-            .collect(),
-        ))
+    fn phrase(&self, phrase: &str) -> Node {
+        let ways = [
+            (self.fields.name, IN_NAME, name_words(phrase)),
+            (self.fields.column, IN_COLUMN, name_words(phrase)),
+            (self.fields.description, IN_DESCRIPTION, text_words(phrase)),
+            (self.fields.other, IN_OTHER, text_words(phrase)),
+        ]
+        .into_iter()
+        .map(|(field, step, tokens)| (in_order(field, &tokens), WORD + step));
+        Node::Best(ways.collect())
     }
 
-    fn field(&self, field: &str, term: &language::Term) -> Result<Box<dyn Query>, SearchError> {
+    fn field(&self, field: &str, term: &language::Term) -> Result<Node, SearchError> {
         let filters = Filters {
             searcher: self.searcher,
             fields: self.fields,
@@ -373,7 +443,7 @@ impl Translator<'_> {
         };
         let name = canonical(field);
         let text_field = match name.as_str() {
-            "name" | "_entityName" | "displayName" | "title" => Some(self.fields.name),
+            "name" | "displayName" | "title" => Some(self.fields.name),
             "fieldPaths" | "column" | "columns" => Some(self.fields.column),
             "description"
             | "editedDescription"
@@ -381,31 +451,33 @@ impl Translator<'_> {
             | "editedFieldDescriptions" => Some(self.fields.description),
             _ => None,
         };
-        let query = match (text_field, term) {
+        let set = match (text_field, term) {
             (_, language::Term::Group(group)) => {
-                let mut clauses: Clauses = Vec::new();
+                let mut parts = Vec::new();
                 for clause in &group.clauses {
-                    let occur = match clause.occur {
-                        language::Occur::Should => Occur::Should,
-                        language::Occur::Must => Occur::Must,
-                        language::Occur::MustNot => Occur::MustNot,
-                    };
-                    clauses.push((occur, self.field(field, &clause.term)?));
+                    parts.push((occur_of(clause.occur), self.field(field, &clause.term)?));
                 }
-                return Ok(Box::new(BooleanQuery::new(clauses)));
+                return Ok(Node::Group(parts));
             }
             (_, language::Term::Field { term, .. }) => return self.field(field, term),
             (_, language::Term::Prefix(prefix)) if prefix.is_empty() => {
-                filters.criterion(&criterion(Operator::Exists, Vec::new()))?
+                Set::Query(filters.criterion(&criterion(Operator::Exists, Vec::new()))?)
             }
-            (Some(text), language::Term::Word(word)) => all_parts(text, &name_words(word)),
+            (Some(text), language::Term::Word(word)) => {
+                let sets = self.all_parts(text, &name_words(word)).into_iter();
+                return Ok(Node::Best(sets.map(|set| (set, WORD)).collect()));
+            }
             (Some(text), language::Term::Phrase(phrase)) => in_order(text, &name_words(phrase)),
-            (Some(text), language::Term::Prefix(prefix)) => begins(text, &name_words(prefix)),
+            (Some(text), language::Term::Prefix(prefix)) => {
+                let begins = self.begins(text, &name_words(prefix))?;
+                return Ok(begins.map_or_else(Node::nothing, |set| Node::one(set, WORD)));
+            }
             (None, language::Term::Word(value) | language::Term::Phrase(value)) => {
-                self.keyword(&filters, &name, value)?
+                Set::Query(self.keyword(&filters, &name, value)?)
             }
             (None, language::Term::Prefix(value)) => {
-                filters.criterion(&criterion(Operator::StartsWith, vec![value.clone()]))?
+                let starts = criterion(Operator::StartsWith, vec![value.clone()]);
+                Set::Query(filters.criterion(&starts)?)
             }
             (_, language::Term::Wildcard(pattern)) => {
                 let pieces: Vec<String> = pattern
@@ -413,10 +485,10 @@ impl Translator<'_> {
                     .filter(|piece| !piece.is_empty())
                     .map(str::to_owned)
                     .collect();
-                filters.criterion(&criterion(Operator::Contains, pieces))?
+                Set::Query(filters.criterion(&criterion(Operator::Contains, pieces))?)
             }
         };
-        Ok(worth(query, WORD))
+        Ok(Node::one(set, WORD))
     }
 
     /// A value as people say it: whatever its case, a URN by its last part or by its entity's name.
@@ -445,8 +517,16 @@ impl Translator<'_> {
     }
 }
 
-fn worth(query: Box<dyn Query>, score: f32) -> Box<dyn Query> {
-    Box::new(ConstScoreQuery::new(query, score))
+fn occur_of(occur: language::Occur) -> Occur {
+    match occur {
+        language::Occur::Should => Occur::Should,
+        language::Occur::Must => Occur::Must,
+        language::Occur::MustNot => Occur::MustNot,
+    }
+}
+
+fn term_set(field: Field, text: &str) -> Set {
+    Set::Terms(vec![Term::from_field_text(field, text)])
 }
 
 fn term_query(term: Term) -> Box<dyn Query> {
@@ -458,43 +538,9 @@ fn parts(tokens: &[Token]) -> impl Iterator<Item = &Token> {
     tokens.iter().filter(|token| !token.joined)
 }
 
-/// All parts of a word, or the whole of it in one piece.
-fn all_parts(field: Field, tokens: &[Token]) -> Box<dyn Query> {
-    let term = |token: &Token| term_query(Term::from_field_text(field, &token.text));
-    let mut parts: Vec<Box<dyn Query>> = parts(tokens).map(term).collect();
-    let together = if parts.len() == 1 {
-        parts.remove(0)
-    } else {
-        Box::new(BooleanQuery::intersection(parts))
-    };
-    let mut ways: Vec<Box<dyn Query>> = tokens
-        .iter()
-        .filter(|token| token.joined)
-        .map(term)
-        .collect();
-    if ways.is_empty() {
-        return together;
-    }
-    ways.push(together);
-    Box::new(BooleanQuery::union(ways))
-}
-
-/// All parts, the last of which may go on.
-fn begins(field: Field, tokens: &[Token]) -> Box<dyn Query> {
-    let parts: Vec<&Token> = parts(tokens).collect();
-    let Some((last, complete)) = parts.split_last() else {
-        return Box::new(EmptyQuery);
-    };
-    let mut queries: Vec<Box<dyn Query>> = complete
-        .iter()
-        .map(|token| term_query(Term::from_field_text(field, &token.text)))
-        .collect();
-    let last = Term::from_field_text(field, &last.text);
-    queries.push(Box::new(FuzzyTermQuery::new_prefix(last, 0, true)));
-    if queries.len() == 1 {
-        return queries.remove(0);
-    }
-    Box::new(BooleanQuery::intersection(queries))
+/// What several parts of a word are together.
+fn joined(tokens: &[Token]) -> impl Iterator<Item = &Token> {
+    tokens.iter().filter(|token| token.joined)
 }
 
 /// How many letters of a word may be wrong.
@@ -507,7 +553,7 @@ pub(crate) fn allowed_typos(word: &str) -> u8 {
 }
 
 /// All parts; those that nothing has may be typed wrong.
-fn nearly(field: Field, tokens: &[Token], unknown: &[&str]) -> Box<dyn Query> {
+fn nearly(field: Field, tokens: &[Token], unknown: &[&str]) -> Set {
     let queries: Vec<Box<dyn Query>> = parts(tokens)
         .map(|token| {
             let term = Term::from_field_text(field, &token.text);
@@ -518,16 +564,16 @@ fn nearly(field: Field, tokens: &[Token], unknown: &[&str]) -> Box<dyn Query> {
             Box::new(FuzzyTermQuery::new(term, typos, true)) as Box<dyn Query>
         })
         .collect();
-    Box::new(BooleanQuery::intersection(queries))
+    Set::Query(Box::new(BooleanQuery::intersection(queries)))
 }
 
-fn in_order(field: Field, tokens: &[Token]) -> Box<dyn Query> {
+fn in_order(field: Field, tokens: &[Token]) -> Set {
     let mut terms: Vec<(usize, Term)> = parts(tokens)
         .map(|token| (token.position, Term::from_field_text(field, &token.text)))
         .collect();
     match terms.len() {
-        0 => Box::new(EmptyQuery),
-        1 => term_query(terms.remove(0).1),
-        _ => Box::new(PhraseQuery::new_with_offset(terms)),
+        0 => Set::Terms(Vec::new()),
+        1 => Set::Terms(vec![terms.remove(0).1]),
+        _ => Set::Query(Box::new(PhraseQuery::new_with_offset(terms))),
     }
 }

@@ -15,7 +15,7 @@ use tantivy::tokenizer::TokenizerManager;
 use crate::analysis::{NameTokenizer, TextTokenizer};
 
 /// Changes whenever an index written by an older version cannot be used any more.
-pub(crate) const FORMAT: u32 = 1;
+pub(crate) const FORMAT: u32 = 2;
 
 /// Stands between a field and its value in `terms`.
 const SEPARATOR: char = '\0';
@@ -32,6 +32,8 @@ pub(crate) struct Fields {
     pub(crate) column: Field,
     pub(crate) description: Field,
     pub(crate) other: Field,
+    /// For each of the four before it the pairs of words that stand there as one name, written together.
+    joined: [Field; 4],
     pub(crate) terms: Field,
     pub(crate) values: Field,
     /// How good an entity is, whatever is searched for; see [`crate::document`].
@@ -70,6 +72,8 @@ impl Fields {
         let column = builder.add_text_field("column", words("name"));
         let description = builder.add_text_field("description", words("text"));
         let other = builder.add_text_field("other", words("text"));
+        let joined = ["name", "column", "description", "other"]
+            .map(|field| builder.add_text_field(&format!("{field}_joined"), keyword()));
         let terms = builder.add_text_field("terms", keyword());
         let values = builder.add_json_field("values", JsonObjectOptions::default().set_fast("raw"));
         let rank = builder.add_u64_field(RANK, FAST);
@@ -82,11 +86,19 @@ impl Fields {
             column,
             description,
             other,
+            joined,
             terms,
             values,
             rank,
             order,
         }
+    }
+
+    /// Where the words of a text field stand that are pairs of words written together.
+    pub(crate) fn joined(&self, field: Field) -> Field {
+        let fields = [self.name, self.column, self.description, self.other];
+        let at = fields.iter().position(|it| *it == field);
+        self.joined[at.unwrap_or_default()]
     }
 
     pub(crate) fn tokenizers() -> TokenizerManager {
@@ -106,7 +118,13 @@ impl Fields {
 }
 
 pub(crate) fn term_text(field: &str, value: &str) -> String {
-    format!("{field}{SEPARATOR}{}", cut(value))
+    // Thirty times for each document: formatting would take longer.
+    let value = cut(value);
+    let mut text = String::with_capacity(field.len() + 1 + value.len());
+    text.push_str(field);
+    text.push(SEPARATOR);
+    text.push_str(value);
+    text
 }
 
 /// The term that says that a field has a value at all.

@@ -1,17 +1,16 @@
 //! Answering a request.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
 use docent_model::{Registry, Urn};
 use docent_store::Store;
-use tantivy::query::{AllQuery, BooleanQuery, ConstScoreQuery, Occur, Query};
 use tantivy::{Searcher, TantivyError};
 
-use crate::collect::{Gather, Gathered, Order, PAIR};
-use crate::document::{ENTITY_NAME, ENTITY_TYPE, Entity, HAS_DESCRIPTION, REMOVED};
+use crate::collect::{Gather, Gathered, Order, PAIR, Question};
+use crate::document::{ENTITY_NAME, ENTITY_TYPE, Entity, HAS_DESCRIPTION, REMOVED, is_name};
 use crate::error::SearchError;
 use crate::explain::explain;
 use crate::feed::blocking;
@@ -19,6 +18,7 @@ use crate::filter::{self, Filters, canonical};
 use crate::found::{Completions, Facet, FacetValue, Found, Hit, Match};
 use crate::language;
 use crate::live::Live;
+use crate::matching::{Node, Set};
 use crate::query::{Translator, allowed_typos};
 use crate::request::{Facets, Filter, Page, Request};
 use crate::schema::{Fields, URN};
@@ -81,13 +81,17 @@ impl Search {
         let gather = gather_of(request)?;
         let parsed = known_fields(language::parse(&request.query));
         let (wanted, query) = (request.clone(), parsed.clone());
-        let gathered = self
+        let kept = self.live.kept().clone();
+        let (gathered, labels) = self
             .run(move |searcher, fields| {
-                let query = whole_query(searcher, fields, &wanted, &query)?;
-                Ok(searcher.search(&*query, &gather)?)
+                let translator = Translator::new(searcher, fields, &kept);
+                let text = translator.translate(&query)?;
+                let question = narrowed(searcher, fields, &wanted, text)?;
+                let gathered = gather.results(searcher, &kept, &question)?;
+                Ok((gathered, translator.into_labels()))
             })
             .await?;
-        self.found(request, &parsed, gathered).await
+        self.found(request, &parsed, gathered, &labels).await
     }
 
     /// Names that begin with what was typed, best first.
@@ -109,11 +113,13 @@ impl Search {
             ..Request::default()
         };
         let gather = gather_of(&request)?;
+        let kept = self.live.kept().clone();
         let gathered = self
             .run(move |searcher, fields| {
-                let names = Translator { searcher, fields }.name_prefix(request.query.trim())?;
-                let query = narrowed(searcher, fields, &request, Some(names))?;
-                Ok(searcher.search(&*query, &gather)?)
+                let translator = Translator::new(searcher, fields, &kept);
+                let names = translator.name_prefix(request.query.trim())?;
+                let question = narrowed(searcher, fields, &request, Some(names))?;
+                Ok(gather.results(searcher, &kept, &question)?)
             })
             .await?;
         let urns = urns_of(&gathered)?;
@@ -165,9 +171,10 @@ impl Search {
         request: &Request,
         query: &language::Query,
         gathered: Gathered,
+        labels: &HashSet<String>,
     ) -> Result<Found, SearchError> {
         let total = gathered.total;
-        let facets = facets_of(request, &gathered);
+        let facets = facets_of(request, gathered.facets);
         let (start, count, is_scroll) = match &request.page {
             Page::From { start, count } => (*start, *count, false),
             Page::After { count, .. } => (0, *count, true),
@@ -188,7 +195,7 @@ impl Search {
             });
         }
         if request.explain_matches && !query.clauses.is_empty() {
-            self.explain(query, &mut hits).await?;
+            self.explain(query, labels, &mut hits).await?;
         }
         Ok(Found {
             total,
@@ -199,22 +206,14 @@ impl Search {
     }
 
     /// Says of each hit which of its fields matched.
-    async fn explain(&self, query: &language::Query, hits: &mut [Hit]) -> Result<(), SearchError> {
+    async fn explain(
+        &self,
+        query: &language::Query,
+        labels: &HashSet<String>,
+        hits: &mut [Hit],
+    ) -> Result<(), SearchError> {
         let urns: Vec<Urn> = hits.iter().map(|hit| hit.urn.clone()).collect();
         let entities = self.live.store().entities_read(&urns).await?;
-        let words = words_of(query);
-        let labels = {
-            let words = words.clone();
-            self.run(move |searcher, fields| {
-                let translator = Translator { searcher, fields };
-                let mut labels = HashSet::new();
-                for word in &words {
-                    labels.extend(translator.label_urns(word)?);
-                }
-                Ok(labels)
-            })
-            .await?
-        };
         for (hit, rows) in hits.iter_mut().zip(&entities) {
             let entity = Entity::read(rows);
             let values: Vec<(&str, &str)> = entity
@@ -297,98 +296,75 @@ fn gather_of(request: &Request) -> Result<Gather, SearchError> {
             })
             .collect(),
     };
+    let most_values = match &request.facets {
+        Facets::None => 0,
+        Facets::Usual { values } | Facets::Named { values, .. } => *values,
+    };
     Ok(Gather {
         order,
         keep,
         facets,
+        most_values,
     })
 }
 
 fn sort_field(field: &str) -> String {
-    match canonical(field).as_str() {
-        "name" | "displayName" => ENTITY_NAME.to_owned(),
-        other => other.to_owned(),
+    let field = canonical(field);
+    if is_name(&field) {
+        return ENTITY_NAME.to_owned();
     }
+    field
 }
 
-fn whole_query(
-    searcher: &Searcher,
-    fields: &Fields,
-    request: &Request,
-    query: &language::Query,
-) -> Result<Box<dyn Query>, SearchError> {
-    let text = Translator { searcher, fields }.translate(query)?;
-    narrowed(searcher, fields, request, text)
-}
-
-/// A query with the conditions of the request, which add nothing to the score.
+/// A text with the conditions of the request.
 fn narrowed(
     searcher: &Searcher,
     fields: &Fields,
     request: &Request,
-    text: Option<Box<dyn Query>>,
-) -> Result<Box<dyn Query>, SearchError> {
+    text: Option<Node>,
+) -> Result<Question, SearchError> {
     let filters = Filters { searcher, fields };
-    let mut conditions: Vec<Box<dyn Query>> = Vec::new();
     let names_urns = request.filter.any.iter().any(|all| {
         all.iter()
             .any(|it| canonical(&it.field) == URN && !it.negated)
     });
-    if !request.types.is_empty() {
-        conditions.push(filters.equal(ENTITY_TYPE, &request.types));
-    } else if !names_urns {
-        let types: Vec<String> = DEFAULT_TYPES.iter().map(ToString::to_string).collect();
-        conditions.push(filters.equal(ENTITY_TYPE, &types));
-    }
-    if !request.include_removed {
-        conditions.push(filters.equal(REMOVED, &["false".to_owned()]));
-    }
-    conditions.extend(filters.query(&request.filter)?);
-    let mut clauses: Vec<(Occur, Box<dyn Query>)> = conditions
-        .into_iter()
-        .map(|query| {
-            let query: Box<dyn Query> = Box::new(ConstScoreQuery::new(query, 0.0));
-            (Occur::Must, query)
-        })
-        .collect();
-    clauses.push((Occur::Must, text.unwrap_or_else(|| Box::new(AllQuery))));
-    Ok(Box::new(BooleanQuery::new(clauses)))
+    let types = |types: &mut dyn Iterator<Item = &str>| {
+        let types: Vec<&str> = types.collect();
+        let terms = types.iter().map(|it| fields.term(ENTITY_TYPE, it));
+        Some((types.join(" "), terms.collect()))
+    };
+    let types = if !request.types.is_empty() {
+        types(&mut request.types.iter().map(String::as_str))
+    } else if names_urns {
+        None
+    } else {
+        types(&mut DEFAULT_TYPES.iter().copied())
+    };
+    let conditions = filters.query(&request.filter)?.map(Set::Query);
+    Ok(Question {
+        text: text.unwrap_or(Node::All),
+        types,
+        without: (!request.include_removed).then(|| fields.term(REMOVED, "true")),
+        conditions: conditions.into_iter().collect(),
+    })
 }
 
-fn facets_of(request: &Request, gathered: &Gathered) -> Vec<Facet> {
-    let (names, most): (Vec<String>, usize) = match &request.facets {
+fn facets_of(request: &Request, counted: Vec<Vec<(String, u64)>>) -> Vec<Facet> {
+    let names: Vec<String> = match &request.facets {
         Facets::None => return Vec::new(),
-        Facets::Usual { values } => (
-            USUAL_FACETS.iter().map(ToString::to_string).collect(),
-            *values,
-        ),
-        Facets::Named { fields, values } => (fields.clone(), *values),
+        Facets::Usual { .. } => USUAL_FACETS.iter().map(ToString::to_string).collect(),
+        Facets::Named { fields, .. } => fields.clone(),
     };
+    let value = |(value, count)| FacetValue { value, count };
     names
         .into_iter()
-        .zip(&gathered.facets)
-        .map(|(field, counts)| Facet {
+        .zip(counted)
+        .map(|(field, counted)| Facet {
             label: label_of(&field),
-            values: most_frequent(counts, most),
+            values: counted.into_iter().map(value).collect(),
             field,
         })
         .collect()
-}
-
-fn most_frequent(counts: &HashMap<String, u64>, most: usize) -> Vec<FacetValue> {
-    let mut values: Vec<FacetValue> = counts
-        .iter()
-        .map(|(value, count)| FacetValue {
-            value: value.clone(),
-            count: *count,
-        })
-        .collect();
-    values.sort_by(|one, other| {
-        let by_count = other.count.cmp(&one.count);
-        by_count.then_with(|| one.value.cmp(&other.value))
-    });
-    values.truncate(most);
-    values
 }
 
 fn label_of(field: &str) -> String {
@@ -436,30 +412,6 @@ fn known_fields(query: language::Query) -> language::Query {
         clauses: clauses.collect(),
         plain: query.plain,
     }
-}
-
-/// The words that were typed, wherever they stand in the query.
-fn words_of(query: &language::Query) -> Vec<String> {
-    fn add(term: &language::Term, words: &mut Vec<String>) {
-        match term {
-            language::Term::Word(word) => words.push(word.clone()),
-            language::Term::Group(query) => {
-                for clause in &query.clauses {
-                    add(&clause.term, words);
-                }
-            }
-            language::Term::Field { term, .. } => add(term, words),
-            language::Term::Prefix(_) | language::Term::Wildcard(_) | language::Term::Phrase(_) => {
-            }
-        }
-    }
-    let mut words = Vec::new();
-    for clause in &query.clauses {
-        if clause.occur != language::Occur::MustNot {
-            add(&clause.term, &mut words);
-        }
-    }
-    words
 }
 
 /// The words of an entity that were found for a word that was typed: those that begin with it, and, if none is the

@@ -24,6 +24,15 @@ fn values(name: &str, value: &Value) -> Vec<(&'static str, String)> {
     all
 }
 
+fn values_of_text(name: &str, text: &str) -> Vec<(&'static str, String)> {
+    let mut all = Vec::new();
+    search_values_of_text(aspect(name), text, &mut |field, value| {
+        all.push((field.name, printed(&value)));
+    })
+    .unwrap();
+    all
+}
+
 /// Compares names and values, all of them and in order.
 fn assert_found(name: &str, value: &Value, expected: &[(&str, &str)]) {
     let found = values(name, value);
@@ -32,6 +41,11 @@ fn assert_found(name: &str, value: &Value, expected: &[(&str, &str)]) {
         .map(|(field, value)| (*field, value.as_str()))
         .collect();
     assert_eq!(found, expected, "{name}");
+    assert_eq!(
+        values_of_text(name, &value.to_string()),
+        values(name, value),
+        "{name} from its text"
+    );
 }
 
 fn field(name: &str) -> &'static SearchField {
@@ -491,6 +505,10 @@ proptest! {
                     };
                 });
                 prop_assert!(fits, "{}", aspect);
+                let text = value.to_string();
+                // Read back, because a number with many digits may not be quite the same.
+                let stored: Value = serde_json::from_str(&text).unwrap();
+                prop_assert_eq!(values_of_text(aspect.as_str(), &text), values(aspect.as_str(), &stored));
             }
         }
     }

@@ -170,7 +170,7 @@ fn folding_a_text_keeps_what_is_no_letter() {
 }
 
 #[test]
-fn the_tokenizers_give_the_same_words_again_and_again() {
+fn the_tokenizers_give_the_same_words_again_and_again_and_nothing_joined() {
     let mut names = NameTokenizer::default();
     let mut texts = TextTokenizer::default();
     for text in ["customerOrders q3", "", "b2b", "a b c"] {
@@ -180,11 +180,24 @@ fn the_tokenizers_give_the_same_words_again_and_again() {
     assert_ne!(name("b2b"), prose("b2b"));
 }
 
+#[test]
+fn pairs_are_what_is_made_of_two_words() {
+    let mut pairs = Pairs::default();
+    let mut of_name = |text| pairs.of_name(text).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(of_name("db.user_name, e-mail"), ["username", "email"]);
+    assert_eq!(of_name("orders2024"), ["orders2024"]);
+    assert_eq!(of_name("stg_customer_orders"), [""; 0]);
+    assert_eq!(of_name("orders"), [""; 0]);
+    let of_text: Vec<&str> = pairs.of_text("the q3 user_names").collect();
+    assert_eq!(of_text, ["username"]);
+}
+
 type Plain = (String, Range<usize>, usize);
 
 fn plain(tokens: Vec<Token>) -> Vec<Plain> {
     tokens
         .into_iter()
+        .filter(|token| !token.joined)
         .map(|token| (token.text, token.range, token.position))
         .collect()
 }

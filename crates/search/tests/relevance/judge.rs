@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use docent_search::{Page, Request, Search};
+use docent_search::{Page, Request, Search, SearchError};
 use serde::Deserialize;
 
 /// How far down a result is looked for.
@@ -74,9 +74,13 @@ impl Judgement {
             },
             ..Request::default()
         };
-        let found = match search.search(&request).await {
-            Ok(found) => found,
-            Err(error) => panic!("{:?} must not be an error: {error}", self.query),
+        let found = loop {
+            match search.search(&request).await {
+                Ok(found) => break found,
+                // On a busy machine the first index takes longer than a search waits.
+                Err(SearchError::Building { .. }) => {}
+                Err(error) => panic!("{:?} must not be an error: {error}", self.query),
+            }
         };
         Verdict {
             found: found

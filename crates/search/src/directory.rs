@@ -1,0 +1,106 @@
+//! The files of the index, written without waiting for the disk.
+//!
+//! The index is a cache: what a power failure takes from it is in the store. A process that is killed loses nothing that it
+//! wrote, and files that a power failure left in pieces do not have the checksums that they should have, which is found out
+//! when the index is opened or soon after ([`crate::index`]). So a commit, of some twenty small files, does not wait for
+//! twenty of them to reach the disk, and a search after a write need not either.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tantivy::Directory;
+use tantivy::directory::error::{
+    DeleteError, LockError, OpenDirectoryError, OpenReadError, OpenWriteError,
+};
+use tantivy::directory::{
+    AntiCallToken, DirectoryLock, FileHandle, Lock, MmapDirectory, TerminatingWrite, WatchCallback,
+    WatchHandle, WritePtr,
+};
+
+#[derive(Debug, Clone)]
+pub(crate) struct CacheDirectory {
+    mapped: MmapDirectory,
+    path: PathBuf,
+}
+
+impl CacheDirectory {
+    pub(crate) fn open(path: &Path) -> Result<Self, OpenDirectoryError> {
+        Ok(Self {
+            mapped: MmapDirectory::open(path)?,
+            path: path.to_owned(),
+        })
+    }
+}
+
+impl Directory for CacheDirectory {
+    fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
+        self.mapped.get_file_handle(path)
+    }
+
+    fn delete(&self, path: &Path) -> Result<(), DeleteError> {
+        self.mapped.delete(path)
+    }
+
+    fn exists(&self, path: &Path) -> Result<bool, OpenReadError> {
+        self.mapped.exists(path)
+    }
+
+    fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(self.path.join(path))
+            .map_err(|error| {
+                if error.kind() == io::ErrorKind::AlreadyExists {
+                    OpenWriteError::FileAlreadyExists(path.to_owned())
+                } else {
+                    OpenWriteError::wrap_io_error(error, path.to_owned())
+                }
+            })?;
+        Ok(BufWriter::new(Box::new(Unsynced(file))))
+    }
+
+    fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
+        self.mapped.atomic_read(path)
+    }
+
+    fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
+        let whole = self.path.join(path);
+        let mut name = whole.clone().into_os_string();
+        name.push(".new");
+        fs::write(&name, data)?;
+        fs::rename(&name, whole)
+    }
+
+    fn sync_directory(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn acquire_lock(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
+        self.mapped.acquire_lock(lock)
+    }
+
+    fn watch(&self, callback: WatchCallback) -> tantivy::Result<WatchHandle> {
+        self.mapped.watch(callback)
+    }
+}
+
+struct Unsynced(File);
+
+impl Write for Unsynced {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl TerminatingWrite for Unsynced {
+    fn terminate_ref(&mut self, _: AntiCallToken) -> io::Result<()> {
+        self.0.flush()
+    }
+}
