@@ -101,8 +101,8 @@ fn translate(
     }
     let name = wire.aspect_name;
     let name = name.ok_or_else(|| format!("aspectName is missing ({urn})"))?;
-    let aspect = parse_aspect(&name)
-        .map_err(|refusal| format!("{} ({urn})", refusal.into_message()))?;
+    let aspect =
+        parse_aspect(&name).map_err(|refusal| format!("{} ({urn})", refusal.into_message()))?;
     let change_type = wire.change_type.as_deref().unwrap_or("UPSERT");
     let change = change(&urn, change_type, aspect, wire.aspect)?;
     let deletes = matches!(change, Change::DeleteAspect { .. });
