@@ -42,6 +42,16 @@ def server(tmp_path_factory):
     running.stop()
 
 
+@pytest.fixture
+def own_server(tmp_path):
+    """A server for one test alone, for tests that look at everything there is."""
+    directory = tmp_path / "own_server"
+    directory.mkdir()
+    running = Server(directory)
+    yield running
+    running.stop()
+
+
 @pytest.fixture(scope="session")
 def read(server):
     """`read(urn, aspect)` returns what is stored, or None, without the client."""
@@ -94,13 +104,14 @@ def run_cli(server, tmp_path):
     """`run_cli(*arguments, input=None)` runs `datahub`, fails unless it succeeds, and returns its standard output.
 
     `fails=True` is for a command that must fail; then both outputs are returned, one after the other. `environment`
-    sets variables, or takes one away with None. `seconds` is how long it may take.
+    sets variables, or takes one away with None. `at` is another server than the shared one, `seconds` is how long the
+    command may take.
     """
     home = tmp_path / "home"
     home.mkdir()
 
-    def run(*arguments, input=None, fails=False, environment=None, seconds=COMMAND_SECONDS) -> str:
-        variables = dict(os.environ, HOME=str(home), DATAHUB_GMS_URL=server.url, DATAHUB_GMS_TOKEN=server.token)
+    def run(*arguments, input=None, fails=False, environment=None, at=server, seconds=COMMAND_SECONDS) -> str:
+        variables = dict(os.environ, HOME=str(home), DATAHUB_GMS_URL=at.url, DATAHUB_GMS_TOKEN=at.token)
         variables |= {"DATAHUB_TELEMETRY_ENABLED": "false", "NO_COLOR": "1", "COLUMNS": "200"}
         for name, value in (environment or {}).items():
             variables.pop(name, None) if value is None else variables.update({name: value})

@@ -122,7 +122,7 @@ def test_group_upsert_stores_a_group_and_its_members(run_cli, read, tmp_path, un
         assert read(f"urn:li:corpuser:{member}", "groupMembership")["groups"] == [urn]
 
 
-def test_properties_are_stored_listed_and_used(run_cli, read, tmp_path, unique):
+def test_properties_are_stored_and_listed(run_cli, own_server, tmp_path, unique):
     file = tmp_path / "properties.yml"
     definition = {
         "id": f"io.example.{unique}",
@@ -133,14 +133,14 @@ def test_properties_are_stored_listed_and_used(run_cli, read, tmp_path, unique):
         "allowed_values": [{"value": 30, "description": "A month"}, {"value": 365, "description": "A year"}],
     }
     file.write_text(yaml.safe_dump([definition]))
-    run_cli("properties", "upsert", "-f", file)
+    run_cli("properties", "upsert", "-f", file, at=own_server)
     urn = f"urn:li:structuredProperty:io.example.{unique}"
-    stored = read(urn, "propertyDefinition")
+    stored = own_server.read(urn, "propertyDefinition")
     assert (stored["displayName"], stored["cardinality"]) == ("Days to keep", "SINGLE")
     assert [value["value"] for value in stored["allowedValues"]] == [{"double": 30.0}, {"double": 365.0}]
-    assert urn in run_cli("properties", "list", "--no-details").split()
-    assert "Days to keep" in run_cli("properties", "list", "--details")
-    assert "Days to keep" in run_cli("properties", "get", "--urn", f"io.example.{unique}")
+    assert run_cli("properties", "list", "--no-details", at=own_server).split() == [urn]
+    assert "Days to keep" in run_cli("properties", "list", "--details", at=own_server)
+    assert "Days to keep" in run_cli("properties", "get", "--urn", f"io.example.{unique}", at=own_server)
 
 
 @pytest.fixture

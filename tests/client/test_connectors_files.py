@@ -120,10 +120,10 @@ def _bulk_file(path, prefix: str) -> None:
         file.write("\n]\n")
 
 
-def test_a_file_of_a_hundred_thousand_aspects_is_stored_whole(server, run_cli, read, unique, tmp_path, record_property):
+def test_a_file_of_a_hundred_thousand_aspects_is_stored_whole(own_server, run_cli, unique, tmp_path, record_property):
     _bulk_file(tmp_path / "bulk.json", unique)
     began = time.monotonic()
-    ingest(run_cli, server, "file", {"path": str(tmp_path / "bulk.json")}, seconds=BULK_SECONDS)
+    ingest(run_cli, own_server, "file", {"path": str(tmp_path / "bulk.json")}, at=own_server, seconds=BULK_SECONDS)
     seconds = time.monotonic() - began
     aspects = DATASETS * ASPECTS_OF_EACH
     record_property("bulk", f"{aspects} aspects in {seconds:.0f} s: {aspects / seconds:.0f} aspects/s")
@@ -132,15 +132,15 @@ def test_a_file_of_a_hundred_thousand_aspects_is_stored_whole(server, run_cli, r
     assert len(kinds) == ASPECTS_OF_EACH
     for aspect in kinds:
         body = {"aspect": aspect, "urnLike": f"urn:li:dataset:(urn:li:dataPlatform:bulk,{unique}.%"}
-        assert server.request("POST", "/aspects?action=getCount", body).json() == {"value": DATASETS}
+        assert own_server.request("POST", "/aspects?action=getCount", body).json() == {"value": DATASETS}
     for number in (0, 1, DATASETS // 2 + 1, DATASETS - 1):
         for aspect, value in _bulk_aspects(unique, number).items():
-            stored = read(dataset("bulk", f"{unique}.t{number}"), aspect)
+            stored = own_server.read(dataset("bulk", f"{unique}.t{number}"), aspect)
             if aspect == "upstreamLineage":
                 # The client adds the stamp that is the default.
                 assert stored["upstreams"][0].pop("auditStamp") == {"time": 0, "actor": "urn:li:corpuser:unknown"}
             assert stored.items() >= value.items(), aspect
-    data = server.graphql(
+    data = own_server.graphql(
         """query ($platform: String!) {
           searchAcrossEntities(input: {query: "*", types: [DATASET], orFilters: [{and: [{field: "platform", values: [$platform]}]}]}) { total }
         }""",

@@ -60,7 +60,9 @@ def test_what_is_got_is_what_was_put(client, unique):
     client.entities.upsert(put)
     got = client.entities.get(put.urn)
     for proposal in put.as_mcps():
-        assert got._aspects[proposal.aspectName].to_obj() == proposal.aspect.to_obj(), proposal.aspectName
+        # The server keeps a second list of domains in step, which this client only fills through patches.
+        kept = {k: v for k, v in got._aspects[proposal.aspectName].to_obj().items() if k != "domainAssociations"}
+        assert kept == proposal.aspect.to_obj(), proposal.aspectName
 
 
 def test_an_update_changes_what_was_got_and_keeps_the_rest(client, read, unique):
@@ -75,7 +77,7 @@ def test_an_update_changes_what_was_got_and_keeps_the_rest(client, read, unique)
     assert [owner["owner"] for owner in read(dataset.urn, "ownership")["owners"]] == ["urn:li:corpGroup:shop"]
     (column,) = read(dataset.urn, "editableSchemaMetadata")["editableSchemaFieldInfo"]
     assert column["glossaryTerms"]["terms"][0]["urn"] == "urn:li:glossaryTerm:Amount"
-    assert read(dataset.urn, "datasetProperties")["description"] == "What was sold"
+    assert read(dataset.urn, "editableDatasetProperties")["description"] == "What was sold"
 
 
 def test_a_soft_deleted_entity_is_there_and_not_found(client, server, read, unique):

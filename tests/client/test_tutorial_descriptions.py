@@ -2,6 +2,8 @@
 
 import pytest
 from datahub.emitter.mce_builder import make_dataset_urn
+from datahub.emitter.mcp import MetadataChangeProposalWrapper
+from datahub.metadata.schema_classes import DatasetPropertiesClass
 from datahub.sdk import DataHubClient, Dataset
 
 from examples import USERS_CREATED
@@ -11,9 +13,12 @@ from examples import USERS_CREATED
 def created(server, unique):
     """A table with a description that ingestion gave it and three columns, one of them described."""
     client = DataHubClient.from_env()
-    dataset = Dataset(platform="hive", name=unique, description=USERS_CREATED, schema=_COLUMNS)
-    client.entities.upsert(dataset)
-    return client, make_dataset_urn("hive", unique)
+    client.entities.upsert(Dataset(platform="hive", name=unique, schema=_COLUMNS))
+    urn = make_dataset_urn("hive", unique)
+    # What the SDK writes counts as a person's words, so ingestion's are written on their own.
+    ingested = DatasetPropertiesClass(description=USERS_CREATED)
+    client._graph.emit(MetadataChangeProposalWrapper(entityUrn=urn, aspect=ingested))
+    return client, urn
 
 
 _COLUMNS = [("user_id", "bigint", "Who was created"), ("user_name", "varchar"), ("user_since", "timestamp")]

@@ -1,6 +1,7 @@
 """How a write is sent: waiting or not, on conditions, with a time, as an old snapshot; and how it is taken back."""
 
 import json
+from datetime import datetime, timezone
 
 import pytest
 from datahub.emitter.emit_mode import EmitMode
@@ -65,6 +66,16 @@ def test_a_write_on_a_version_is_refused_when_another_came_first(graph, read, un
     assert refused.value.info["status"] == 412, refused.value.info
     assert "2" in refused.value.info["message"]
     assert read(urn, "datasetProperties")["description"] == "second"
+
+
+def test_a_write_on_a_time_is_refused_when_another_came_later(graph, read, unique):
+    urn = make_dataset_urn("hive", unique)
+    graph.emit(_described(urn, "first"))
+    with pytest.raises(OperationalError) as refused:
+        graph.emit(_described(urn, "second", headers={"If-Unmodified-Since": "2001-01-01T00:00:00Z"}))
+    assert refused.value.info["status"] == 412, refused.value.info
+    graph.emit(_described(urn, "third", headers={"If-Unmodified-Since": "2100-01-01T00:00:00Z"}))
+    assert read(urn, "datasetProperties")["description"] == "third"
 
 
 def test_an_aspect_is_created_only_once(restli_graph, read, unique):
@@ -144,8 +155,6 @@ def test_operations_usage_and_assertion_runs_are_kept(graph, server, unique):
 
 
 def test_part_of_a_time_series_is_deleted(graph, server, unique):
-    from datetime import datetime, timezone
-
     urn = make_dataset_urn("hive", unique)
     for number in (1, 2, 3):
         graph.emit(_proposal(urn, DatasetProfileClass(timestampMillis=number * 1000, rowCount=number)))
@@ -185,7 +194,7 @@ def test_a_key_is_deleted_as_a_proposal(graph, read, unique):
     delete = MetadataChangeProposalWrapper(
         entityUrn=urn, entityType="dataset", aspectName="datasetKey", changeType=ChangeTypeClass.DELETE
     )
-    graph.emit_mcps([delete])
+    graph.emit(delete)
     assert read(urn, "datasetProperties") is None
     assert read(urn, "datasetKey") is None
 
