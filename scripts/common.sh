@@ -13,7 +13,6 @@ if [[ "$target_directory" != /* ]]; then
     target_directory="$PWD/$target_directory"
 fi
 tools_directory="$target_directory/tools"
-export virtual_environment="$target_directory/venv"
 export PATH="$tools_directory/bin:$PATH"
 
 # A continuous-integration run must not change Cargo.lock behind anyone's back; a person who adds a dependency may.
@@ -33,6 +32,15 @@ fail() {
 
 have() {
     command -v "$1" >/dev/null 2>&1
+}
+
+# Prints where the Python packages of a directory's requirements.txt are installed.
+python_environment() {
+    case "$1" in
+        tests) echo "$target_directory/venv" ;;
+        tests/client) echo "$target_directory/venv-client" ;;
+        *) fail "no Python environment belongs to '$1'" ;;
+    esac
 }
 
 # Installs Debian packages as root, or through sudo when it asks for no password; otherwise says what to install.

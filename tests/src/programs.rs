@@ -44,7 +44,7 @@ pub fn python() -> anyhow::Result<PathBuf> {
     };
     if !interpreter.is_file() {
         bail!(
-            "{} does not exist: run the tests through `make test`, or run `scripts/set-up-python` first",
+            "{} does not exist: run the tests through `make test`, or run `scripts/set-up-python tests` first",
             interpreter.display()
         );
     }

@@ -99,8 +99,10 @@ fn translate(
             "entityType {entity_type} does not fit the URN {urn}"
         ));
     }
-    let name = wire.aspect_name.ok_or("aspectName is missing")?;
-    let aspect = parse_aspect(&name).map_err(Refusal::into_message)?;
+    let name = wire.aspect_name;
+    let name = name.ok_or_else(|| format!("aspectName is missing ({urn})"))?;
+    let aspect =
+        parse_aspect(&name).map_err(|refusal| format!("{} ({urn})", refusal.into_message()))?;
     let change_type = wire.change_type.as_deref().unwrap_or("UPSERT");
     let change = change(&urn, change_type, aspect, wire.aspect)?;
     let deletes = matches!(change, Change::DeleteAspect { .. });
@@ -111,7 +113,9 @@ fn translate(
     if change_type == "RESTATE" {
         return Ok(proposal);
     }
-    let conditions = conditions.with(wire.headers.as_ref())?;
+    let conditions = conditions
+        .with(wire.headers.as_ref())
+        .map_err(|message| format!("{message} ({})", proposal.urn))?;
     Ok(conditions.put_on(proposal))
 }
 

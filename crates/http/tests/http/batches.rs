@@ -43,6 +43,19 @@ async fn a_domain_that_is_deleted_behind_a_new_member_leaves_the_member_without_
 }
 
 #[tokio::test]
+async fn an_item_that_cannot_be_read_is_named_with_its_urn() {
+    let app = App::empty().await;
+    let bad = proposal("UPSERT", DATASET, "noSuchAspect", &json!({}));
+    let (status, body) = app.propose_all(vec![domain(PARENT, "R1", None), bad]).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST, "{body}");
+    let message = body["message"].as_str().unwrap();
+    for part in ["item 1", DATASET, "noSuchAspect"] {
+        assert!(message.contains(part), "{message}");
+    }
+    assert_eq!(app.aspect(PARENT, "domainKey").await, None);
+}
+
+#[tokio::test]
 async fn a_domain_is_not_deleted_behind_a_new_child() {
     let app = App::empty().await;
     sent(&app, vec![domain(PARENT, "R1", None)]).await;

@@ -39,6 +39,14 @@ fn schema_metadata(field_paths: &[&str]) -> Value {
 }
 
 #[test]
+fn a_choice_with_named_members_needs_no_discriminator() {
+    for member in [json!({"costId": 0.5}), json!({"costCode": "CC-1"})] {
+        let mut value = json!({"costType": "ORG_COST_TYPE", "cost": member});
+        assert_eq!(validate("mlModel", "cost", &mut value), Ok(false));
+    }
+}
+
+#[test]
 fn real_aspects_are_accepted() {
     let stamp =
         json!({"time": 1_700_000_000_000_i64, "actor": "urn:li:corpuser:datahub", "message": null});

@@ -1,0 +1,87 @@
+"""DataHub's agent server, `mcp-server-datahub`, as a running program that is spoken to over its standard input and output.
+
+The session lives in a thread with an event loop of its own, so that tests stay plain functions.
+"""
+
+import asyncio
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+# How long a start or one call may take: far more than any needs, so that a busy machine fails no test.
+PATIENCE_SECONDS = 90
+
+
+class Refused(Exception):
+    """The tool answered that it could not do what it was asked."""
+
+
+class Agent:
+    """A session with the agent server, over a running Docent."""
+
+    def __init__(self, url: str, token: str, directory: Path):
+        self._errors = open(directory / "agent.log", "w+")
+        environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(directory),
+            "NO_PROXY": "127.0.0.1",
+            "DATAHUB_GMS_URL": url,
+            "DATAHUB_GMS_TOKEN": token,
+            "DATAHUB_TELEMETRY_ENABLED": "false",
+            # Without these it only reads.
+            "TOOLS_IS_MUTATION_ENABLED": "true",
+            "TOOLS_IS_USER_ENABLED": "true",
+        }
+        program = str(Path(sys.executable).parent / "mcp-server-datahub")
+        self._parameters = StdioServerParameters(command=program, args=["--transport", "stdio"], env=environment)
+        self._loop = asyncio.new_event_loop()
+        threading.Thread(target=self._loop.run_forever, daemon=True).start()
+        self._ready, self._over = threading.Event(), asyncio.Event()
+        self._life = asyncio.run_coroutine_threadsafe(self._live(), self._loop)
+        # A start that failed ends its life at once.
+        self._life.add_done_callback(lambda _: self._ready.set())
+        assert self._ready.wait(PATIENCE_SECONDS), f"the agent server does not start\n{self.log()}"
+        assert not self._life.done(), f"the agent server ended: {self._life.exception()!r}\n{self.log()}"
+
+    async def _live(self) -> None:
+        # One task opens and closes everything: the library demands it.
+        async with stdio_client(self._parameters, errlog=self._errors) as (reader, writer):
+            async with ClientSession(reader, writer) as self._session:
+                self.about = await self._session.initialize()
+                self._ready.set()
+                await self._over.wait()
+
+    def _wait(self, coroutine):
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(PATIENCE_SECONDS)
+
+    def tools(self) -> dict:
+        """The tools by their names."""
+        return {tool.name: tool for tool in self._wait(self._session.list_tools()).tools}
+
+    def call(self, tool: str, **arguments):
+        """Calls a tool and returns what it answered; raises `Refused` when it says that it failed."""
+        result = self._wait(self._session.call_tool(tool, arguments))
+        text = "".join(getattr(part, "text", "") for part in result.content)
+        if result.isError:
+            raise Refused(text)
+        return json.loads(text)
+
+    def log(self) -> str:
+        """Returns what the agent server has logged so far."""
+        self._errors.flush()
+        self._errors.seek(0)
+        return self._errors.read()
+
+    def stop(self) -> None:
+        self._loop.call_soon_threadsafe(self._over.set)
+        self._life.result(PATIENCE_SECONDS)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        log = self.log()
+        self._errors.close()
+        # The agent server goes on without what the schema does not have; we promise that it has all of it.
+        assert "Validation error" not in log, log

@@ -1,0 +1,38 @@
+"""Entities that several tests write; each test gives its own names."""
+
+from datahub.metadata.schema_classes import (
+    AuditStampClass,
+    NumberTypeClass,
+    OtherSchemaClass,
+    SchemaFieldClass,
+    SchemaFieldDataTypeClass,
+    SchemaMetadataClass,
+    StringTypeClass,
+)
+
+USERS_CREATED = "table containing all the users created on a single day"
+
+
+def schema(name: str, *columns: str) -> SchemaMetadataClass:
+    """A schema whose columns are texts, but for those that end in `_id`."""
+    fields = []
+    for column in columns:
+        kind = NumberTypeClass() if column.endswith("_id") else StringTypeClass()
+        fields.append(
+            SchemaFieldClass(
+                fieldPath=column,
+                type=SchemaFieldDataTypeClass(type=kind),
+                nativeDataType="bigint" if column.endswith("_id") else "text",
+            )
+        )
+    stamp = AuditStampClass(time=0, actor="urn:li:corpuser:ingestion")
+    return SchemaMetadataClass(
+        schemaName=name,
+        platform="urn:li:dataPlatform:hive",
+        version=0,
+        hash="",
+        platformSchema=OtherSchemaClass(rawSchema=""),
+        fields=fields,
+        created=stamp,
+        lastModified=stamp,
+    )

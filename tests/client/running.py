@@ -1,0 +1,139 @@
+"""A running `docent serve`, and plain HTTP to look at it from outside.
+
+Nothing of DataHub's client is used here: what the client wrote is judged by what the server says.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import threading
+import urllib.error
+import urllib.parse
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+
+# How long a start, a stop or an answer may take: far more than any needs, so that a busy machine fails no test.
+PATIENCE_SECONDS = 60
+
+ADMINISTRATOR = "datahub"
+PASSWORD = "a password for the tests"
+
+
+@dataclass
+class Reply:
+    """What the server answered, whatever its status."""
+
+    status: int
+    headers: dict
+    text: str
+
+    def json(self):
+        return json.loads(self.text)
+
+
+class Server:
+    """A server with an empty SQLite store, a second listener and a token of the administrator."""
+
+    def __init__(self, directory: Path, *arguments: str):
+        self.directory = directory
+        self.binary = _binary()
+        (directory / "password").write_text(PASSWORD)
+        self._errors = open(directory / "errors.log", "w+")
+        command = ["serve", "--listen", "127.0.0.1:0", "--ui-listen", "127.0.0.1:0", "--store", "sqlite:docent.db"]
+        command += ["--admin-password-file", "password", *arguments]
+        self._process = subprocess.Popen(
+            [self.binary, *command],
+            cwd=directory,
+            env=_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+        )
+        self.url = self._address("is listening on ")
+        self.ui_url = self._address("and on ")
+        # Whatever else it prints is read, so that the server never waits for us.
+        threading.Thread(target=self._process.stdout.read, daemon=True).start()
+        self.token = self.docent(
+            "token", "create", "--store", "sqlite:docent.db", "--user", ADMINISTRATOR, "--name", "tests"
+        ).strip()
+
+    def _address(self, before: str) -> str:
+        line = self._process.stdout.readline()
+        if before not in line:
+            self._process.kill()
+            raise AssertionError(f"the server said {line!r} instead of where it listens\n{self.log()}")
+        return line.split(before)[1].strip()
+
+    def docent(self, *arguments: str) -> str:
+        """Runs another `docent` command in the server's directory and returns what it printed."""
+        finished = subprocess.run(
+            [self.binary, *arguments],
+            cwd=self.directory,
+            env=_environment(),
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_SECONDS,
+        )
+        assert finished.returncode == 0, finished.stderr
+        return finished.stdout
+
+    def log(self) -> str:
+        """Returns what the server has logged so far."""
+        return (self.directory / "errors.log").read_text()
+
+    def request(self, method: str, path: str, body=None, headers=None) -> Reply:
+        """Sends JSON, or bytes as they are, with the administrator's token."""
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        sent = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"} | (headers or {})
+        request = urllib.request.Request(self.url + path, data=data, headers=sent, method=method)
+        # No proxy, whatever the person who runs the tests has set.
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        try:
+            with opener.open(request, timeout=PATIENCE_SECONDS) as response:
+                return Reply(response.status, dict(response.headers), response.read().decode())
+        except urllib.error.HTTPError as error:
+            return Reply(error.code, dict(error.headers), error.read().decode())
+
+    def graphql(self, query: str, **variables):
+        """Runs a GraphQL document and returns its data; errors fail the test."""
+        reply = self.request("POST", "/api/graphql", {"query": query, "variables": variables})
+        answer = reply.json()
+        assert reply.status == 200 and not answer.get("errors"), reply.text
+        return answer["data"]
+
+    def read(self, urn, aspect: str):
+        """Returns the latest value of an aspect, or None if there is none."""
+        path = f"/aspects/{urllib.parse.quote(str(urn), safe='')}?aspect={aspect}&version=0"
+        reply = self.request("GET", path)
+        if reply.status == 404:
+            return None
+        assert reply.status == 200, f"{reply.status} {reply.text}"
+        (value,) = reply.json()["aspect"].values()
+        return value
+
+    def stop(self) -> None:
+        """Asks the server to stop; fails unless it does so cleanly and never broke before."""
+        self._process.send_signal(signal.SIGTERM)
+        try:
+            code = self._process.wait(PATIENCE_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            raise AssertionError(f"the server did not stop\n{self.log()}") from None
+        log = self.log()
+        self._errors.close()
+        assert code == 0, f"the server ended with {code}\n{log}"
+        assert "panicked" not in log, log
+
+
+def _binary() -> str:
+    path = os.environ.get("DOCENT_TEST_BINARY")
+    assert path, "DOCENT_TEST_BINARY does not say which binary to test: run the tests through scripts/test-client"
+    return path
+
+
+def _environment() -> dict:
+    """Without settings of the person who runs the tests."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("DOCENT_")}

@@ -1,0 +1,312 @@
+"""DataHub's agent server works with Docent: every tool is called, and what it wrote is read back."""
+
+import json
+
+import pytest
+
+from agent import Agent, Refused
+from recipes import column
+
+PLATFORM = "urn:li:dataPlatform:hive"
+DATASET = f"urn:li:dataset:({PLATFORM},agent.orders,PROD)"
+UPSTREAM = f"urn:li:dataset:({PLATFORM},agent.raw_orders,PROD)"
+CHART = "urn:li:chart:(looker,agent.chart)"
+TAG, OTHER_TAG = "urn:li:tag:agent-pii", "urn:li:tag:agent-old"
+TERM = "urn:li:glossaryTerm:AgentPerson"
+DOMAIN = "urn:li:domain:agent-domain"
+USER, GROUP = "urn:li:corpuser:agent-user", "urn:li:corpGroup:agent-group"
+QUERY = "urn:li:query:agent-query"
+DOCUMENT = "urn:li:document:agent-document"
+ASSERTION = "urn:li:assertion:agent-assertion"
+PROPERTY = "urn:li:structuredProperty:agent.retention"
+STAMP = {"time": 1700000000000, "actor": USER}
+
+# What it offers for a server that is not DataHub Cloud, with everything switched on; each is called below.
+TOOLS = {
+    *("search", "get_entities", "list_schema_fields", "get_lineage", "get_lineage_paths_between", "get_dataset_queries"),
+    *("get_aspect_history", "get_me", "search_documents", "grep_documents", "save_document"),
+    *("update_description", "set_domains", "remove_domains", "add_tags", "remove_tags", "add_terms", "remove_terms"),
+    *("add_owners", "remove_owners", "add_structured_properties", "remove_structured_properties"),
+}
+
+
+def _column(path: str, description: str) -> dict:
+    return {
+        "fieldPath": path,
+        "description": description,
+        "nullable": False,
+        "nativeDataType": "varchar(10)",
+        "recursive": False,
+        "type": {"type": {"com.linkedin.schema.StringType": {}}},
+    }
+
+
+def _dataset(urn: str) -> dict:
+    fields = [_column("id", "the number"), _column("email", "the address"), _column("note", "a remark")]
+    return {
+        "urn": urn,
+        "datasetProperties": {"name": urn.split(",")[1], "description": "orders of the agent", "customProperties": {"a": "b"}},
+        "schemaMetadata": {
+            "schemaName": "orders",
+            "platform": PLATFORM,
+            "version": 0,
+            "hash": "",
+            "platformSchema": {"com.linkedin.schema.MySqlDDL": {"tableSchema": "create table orders"}},
+            "fields": fields,
+        },
+    }
+
+
+ENTITIES = [
+    _dataset(UPSTREAM),
+    _dataset(DATASET)
+    | {
+        "upstreamLineage": {
+            "upstreams": [{"dataset": UPSTREAM, "type": "TRANSFORMED", "auditStamp": STAMP}],
+            "fineGrainedLineages": [
+                {
+                    "upstreamType": "FIELD_SET",
+                    "downstreamType": "FIELD",
+                    "upstreams": [column(UPSTREAM, "email")],
+                    "downstreams": [column(DATASET, "email")],
+                }
+            ],
+        }
+    },
+    {
+        "urn": CHART,
+        "chartInfo": {
+            "title": "Agent chart",
+            "description": "orders over time",
+            "lastModified": {"created": STAMP, "lastModified": STAMP},
+            "inputs": [{"string": DATASET}],
+        },
+    },
+    {"urn": TAG, "tagProperties": {"name": "Agent PII"}},
+    {"urn": OTHER_TAG, "tagProperties": {"name": "Agent old"}},
+    {"urn": TERM, "glossaryTermInfo": {"name": "Agent person", "definition": "A person", "termSource": "INTERNAL"}},
+    {"urn": DOMAIN, "domainProperties": {"name": "Agent domain"}},
+    {"urn": USER, "corpUserInfo": {"active": True, "displayName": "Agent user", "email": "agent@example.com"}},
+    {"urn": GROUP, "corpGroupInfo": {"displayName": "Agent group", "admins": [], "members": [], "groups": []}},
+    {
+        "urn": QUERY,
+        "queryProperties": {
+            "statement": {"value": "select id from orders", "language": "SQL"},
+            "source": "MANUAL",
+            "name": "Agent query",
+            "created": STAMP,
+            "lastModified": STAMP,
+        },
+        "querySubjects": {"subjects": [{"entity": DATASET}, {"entity": column(DATASET, "id")}]},
+    },
+    {
+        "urn": ASSERTION,
+        "assertionInfo": {
+            "type": "VOLUME",
+            "entityUrn": DATASET,
+            "volumeAssertion": {
+                "type": "ROW_COUNT_TOTAL",
+                "entity": DATASET,
+                "rowCountTotal": {"operator": "GREATER_THAN", "parameters": {"value": {"value": "10", "type": "NUMBER"}}},
+            },
+        },
+    },
+    {
+        "urn": PROPERTY,
+        "propertyDefinition": {
+            "qualifiedName": "agent.retention",
+            "displayName": "Retention",
+            "valueType": "urn:li:dataType:datahub.number",
+            "entityTypes": ["urn:li:entityType:datahub.dataset"],
+            "allowedValues": [{"value": {"double": 30}}, {"value": {"double": 90}}],
+        },
+    },
+    {
+        "urn": DOCUMENT,
+        "documentInfo": {
+            "title": "Agent runbook",
+            "contents": {"text": "restart the orders pipeline"},
+            "created": STAMP,
+            "lastModified": STAMP,
+            "status": {"state": "PUBLISHED"},
+        },
+    },
+]
+
+
+@pytest.fixture(scope="module")
+def agent(server, tmp_path_factory):
+    """The agent server, over a catalog with one entity of each kind that its tools are about."""
+    for entity in ENTITIES:
+        kind = entity["urn"].split(":")[2]
+        body = [{name: value if name == "urn" else {"value": value} for name, value in entity.items()}]
+        reply = server.request("POST", f"/openapi/v3/entity/{kind}?async=false", body)
+        assert reply.status == 200, reply.text
+    running = Agent(server.url, server.token, tmp_path_factory.mktemp("agent"))
+    yield running
+    running.stop()
+
+
+def _tags(read, urn: str) -> list:
+    return [tag["tag"] for tag in read(urn, "globalTags")["tags"]]
+
+
+def _columns(read, urn: str) -> dict:
+    return {field["fieldPath"]: field for field in read(urn, "editableSchemaMetadata")["editableSchemaFieldInfo"]}
+
+
+def test_it_starts_and_offers_the_tools_that_are_tried_here(agent):
+    assert agent.about.serverInfo.name
+    assert set(agent.tools()) == TOOLS
+
+
+def test_search_finds_by_words_and_by_filters_and_counts(agent):
+    assert DATASET in json.dumps(agent.call("search", query="orders"))
+    found = agent.call("search", query="*", filter="platform = hive AND env = PROD")
+    assert DATASET in json.dumps(found) and CHART not in json.dumps(found)
+    counted = agent.call("search", query="*", filter="entity_type = dataset", num_results=0)
+    assert counted["total"] >= 2 and counted["facets"]
+    assert agent.call("search", query="nothingislikethis")["total"] == 0
+
+
+@pytest.mark.parametrize(
+    ("urn", "says"),
+    [
+        (DATASET, "the address"),
+        (CHART, "orders over time"),
+        (QUERY, "select id from orders"),
+        (ASSERTION, "GREATER_THAN"),
+        (TAG, "Agent PII"),
+        (TERM, "A person"),
+        (DOMAIN, "Agent domain"),
+        (USER, "agent@example.com"),
+        (GROUP, "Agent group"),
+        # Only of DataHub Cloud does it ask more about a document here; its text is read below.
+        (DOCUMENT, DOCUMENT),
+        (PROPERTY, "agent.retention"),
+    ],
+    ids=lambda value: value.split(":")[2] if value.startswith("urn:li:") else "",
+)
+def test_get_entities_shows_every_kind_of_entity(agent, urn, says):
+    (entity,) = agent.call("get_entities", urns=[urn])
+    assert entity["urn"] == urn and "error" not in entity
+    assert says in json.dumps(entity)
+
+
+def test_get_entities_says_what_is_not_there(agent):
+    there, missing = agent.call("get_entities", urns=[DATASET, f"urn:li:dataset:({PLATFORM},agent.none,PROD)"])
+    assert there["urn"] == DATASET and "not found" in missing["error"]
+
+
+def test_columns_are_listed_and_searched(agent):
+    listed = agent.call("list_schema_fields", urn=DATASET)
+    assert listed["totalFields"] == 3
+    searched = agent.call("list_schema_fields", urn=DATASET, keywords=["email"])
+    assert searched["fields"][0]["fieldPath"] == "email"
+
+
+def test_lineage_is_followed_up_down_and_by_column_and_may_be_empty(agent):
+    assert UPSTREAM in json.dumps(agent.call("get_lineage", urn=DATASET, upstream=True))
+    assert CHART in json.dumps(agent.call("get_lineage", urn=DATASET, upstream=False))
+    assert UPSTREAM in json.dumps(agent.call("get_lineage", urn=DATASET, column="email", upstream=True))
+    assert agent.call("get_lineage", urn=UPSTREAM, upstream=True)["upstreams"]["total"] == 0
+    assert agent.call("get_lineage_paths_between", source_urn=UPSTREAM, target_urn=DATASET)["paths"]
+
+
+def test_queries_of_a_dataset_are_found(agent):
+    for more in ({}, {"source": "MANUAL"}, {"column": "id"}):
+        queries = agent.call("get_dataset_queries", urn=DATASET, **more)
+        assert queries["total"] == 1 and "select id from orders" in json.dumps(queries), more
+    assert agent.call("get_dataset_queries", urn=UPSTREAM)["total"] == 0
+    assert agent.call("get_dataset_queries", urn=DATASET, source="SYSTEM")["total"] == 0
+
+
+def test_it_knows_who_it_is_and_reads_and_keeps_documents(agent, read):
+    assert "urn:li:corpuser:datahub" in json.dumps(agent.call("get_me"))
+    assert DOCUMENT in json.dumps(agent.call("search_documents", query="runbook"))
+    assert "orders" in json.dumps(agent.call("grep_documents", urns=[DOCUMENT], pattern="pipeline"))
+    saved = agent.call("save_document", document_type="Insight", title="Agent insight", content="orders are late on Mondays")
+    assert saved["success"], saved
+    info = read(saved["urn"], "documentInfo")
+    assert (info["title"], info["contents"]["text"]) == ("Agent insight", "orders are late on Mondays")
+
+
+def test_descriptions_are_written_and_their_history_is_read(agent, read):
+    agent.call("update_description", entity_urn=DATASET, operation="replace", description="by the agent")
+    agent.call("update_description", entity_urn=DATASET, operation="append", description=", twice")
+    assert read(DATASET, "editableDatasetProperties")["description"] == "by the agent, twice"
+    assert read(DATASET, "datasetProperties")["description"] == "orders of the agent"
+    agent.call("update_description", entity_urn=DATASET, column_path="note", operation="replace", description="a column")
+    assert _columns(read, DATASET)["note"]["description"] == "a column"
+
+    (pair,) = agent.call("get_aspect_history", urns=[DATASET], aspect_names=["editableDatasetProperties"])["results"]
+    assert pair["error"] is None
+    assert pair["current"]["value"]["description"] == "by the agent, twice"
+    assert [version["value"]["description"] for version in pair["history"]] == ["by the agent"]
+
+    agent.call("update_description", entity_urn=DATASET, operation="remove")
+    assert not read(DATASET, "editableDatasetProperties").get("description")
+
+
+def test_domains_are_set_and_removed(agent, read):
+    agent.call("set_domains", domain_urn=DOMAIN, entity_urns=[DATASET, CHART])
+    assert read(DATASET, "domains")["domains"] == read(CHART, "domains")["domains"] == [DOMAIN]
+    agent.call("remove_domains", entity_urns=[DATASET])
+    assert read(DATASET, "domains")["domains"] == [] and read(CHART, "domains")["domains"] == [DOMAIN]
+
+
+def test_tags_and_terms_are_put_on_entities_and_columns_and_taken_off(agent, read):
+    agent.call("add_tags", tag_urns=[TAG, OTHER_TAG], entity_urns=[DATASET, CHART])
+    assert _tags(read, DATASET) == _tags(read, CHART) == [TAG, OTHER_TAG]
+    agent.call("remove_tags", tag_urns=[OTHER_TAG], entity_urns=[DATASET, CHART])
+    assert _tags(read, DATASET) == _tags(read, CHART) == [TAG]
+    agent.call("add_terms", term_urns=[TERM], entity_urns=[DATASET, DATASET], column_paths=[None, "id"])
+    assert [term["urn"] for term in read(DATASET, "glossaryTerms")["terms"]] == [TERM]
+    agent.call("add_tags", tag_urns=[TAG], entity_urns=[DATASET], column_paths=["email"])
+    columns = _columns(read, DATASET)
+    assert [tag["tag"] for tag in columns["email"]["globalTags"]["tags"]] == [TAG]
+    assert [term["urn"] for term in columns["id"]["glossaryTerms"]["terms"]] == [TERM]
+    agent.call("remove_terms", term_urns=[TERM], entity_urns=[DATASET])
+    assert read(DATASET, "glossaryTerms")["terms"] == []
+    assert [term["urn"] for term in _columns(read, DATASET)["id"]["glossaryTerms"]["terms"]] == [TERM]
+
+
+def test_owners_are_added_by_kind_and_removed(agent, read):
+    def owners():
+        return [(owner["owner"], owner["type"]) for owner in read(DATASET, "ownership")["owners"]]
+
+    agent.call("add_owners", owner_urns=[USER, GROUP], entity_urns=[DATASET], ownership_type="TECHNICAL_OWNER")
+    agent.call("add_owners", owner_urns=[USER], entity_urns=[DATASET], ownership_type="Business Owner")
+    assert owners() == [(USER, "TECHNICAL_OWNER"), (GROUP, "TECHNICAL_OWNER"), (USER, "BUSINESS_OWNER")]
+    agent.call("remove_owners", owner_urns=[USER], entity_urns=[DATASET], ownership_type="TECHNICAL_OWNER")
+    agent.call("remove_owners", owner_urns=[GROUP], entity_urns=[DATASET])
+    assert owners() == [(USER, "BUSINESS_OWNER")]
+
+
+def test_structured_properties_are_set_within_what_is_allowed_and_removed(agent, read):
+    agent.call("add_structured_properties", property_values={PROPERTY: [30]}, entity_urns=[DATASET])
+    (assigned,) = read(DATASET, "structuredProperties")["properties"]
+    assert (assigned["propertyUrn"], assigned["values"]) == (PROPERTY, [{"double": 30.0}])
+    with pytest.raises(Refused):
+        agent.call("add_structured_properties", property_values={PROPERTY: [31]}, entity_urns=[DATASET])
+    agent.call("remove_structured_properties", property_urns=[PROPERTY], entity_urns=[DATASET])
+    assert read(DATASET, "structuredProperties")["properties"] == []
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("add_tags", {"tag_urns": ["urn:li:tag:agent-none"], "entity_urns": [UPSTREAM]}),
+        ("add_tags", {"tag_urns": [TAG], "entity_urns": [UPSTREAM, DATASET.replace("orders", "none")]}),
+        ("add_terms", {"term_urns": [TAG], "entity_urns": [UPSTREAM]}),
+        ("add_owners", {"owner_urns": ["urn:li:corpuser:agent-none"], "entity_urns": [UPSTREAM], "ownership_type": "TECHNICAL_OWNER"}),
+        ("set_domains", {"domain_urn": "urn:li:domain:agent-none", "entity_urns": [UPSTREAM]}),
+        ("update_description", {"entity_urn": UPSTREAM, "column_path": "nowhere", "operation": "replace", "description": "x"}),
+    ],
+    ids=["no_such_tag", "no_such_entity", "a_tag_as_term", "no_such_owner", "no_such_domain", "no_such_column"],
+)
+def test_what_is_wrong_is_refused_and_nothing_is_written(agent, read, tool, arguments):
+    with pytest.raises(Refused):
+        agent.call(tool, **arguments)
+    for aspect in ("globalTags", "glossaryTerms", "ownership", "domains", "editableDatasetProperties", "editableSchemaMetadata"):
+        assert read(UPSTREAM, aspect) is None, aspect

@@ -1,0 +1,164 @@
+"""What the client does wrong is answered with 4xx and a sentence, and nothing of a batch is written.
+
+The client sends a request again after a 5xx, so a mistake of its own must never be one.
+"""
+
+import json
+
+import pytest
+from datahub.configuration.common import OperationalError
+from datahub.emitter.mce_builder import make_dataset_urn
+from datahub.emitter.mcp import MetadataChangeProposalWrapper
+from datahub.metadata.schema_classes import (
+    DatasetPropertiesClass,
+    DomainsClass,
+    GenericAspectClass,
+    MetadataChangeProposalClass,
+    StatusClass,
+)
+
+MEBIBYTE = 1024 * 1024
+
+
+def _raw(urn, aspect, value, kind="dataset", change="UPSERT"):
+    """A proposal whose contents the client's own classes would not let through."""
+    content = GenericAspectClass(value=json.dumps(value).encode(), contentType="application/json")
+    return MetadataChangeProposalClass(
+        entityType=kind, changeType=change, entityUrn=urn, aspectName=aspect, aspect=content
+    )
+
+
+# What is wrong, and the word of the message that names the field or the part.
+BAD = {
+    "a member of another type": (lambda urn: _raw(urn, "status", {"removed": "perhaps"}), "removed"),
+    "a required member that is missing": (lambda urn: _raw(urn, "globalTags", {"tags": [{}]}), "tag"),
+    "an enum that has no such symbol": (
+        lambda urn: _raw(urn, "ownership", {"owners": [{"owner": "urn:li:corpuser:a", "type": "BOSS"}]}),
+        "type",
+    ),
+    "a URN that is none": (lambda urn: _raw(urn, "globalTags", {"tags": [{"tag": "gold"}]}), "tag"),
+    "an aspect that nobody knows": (lambda urn: _raw(urn, "noSuchAspect", {}), "noSuchAspect"),
+    "an aspect of another type of entity": (lambda urn: _raw(urn, "domainProperties", {"name": "x"}), "domainProperties"),
+    "an aspect that is no object": (lambda urn: _raw(urn, "status", [1, 2]), "status"),
+    "two domains": (
+        lambda urn: _raw(urn, "domains", {"domains": ["urn:li:domain:a", "urn:li:domain:b"]}),
+        "domains",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_one_bad_item_fails_its_whole_batch(case, graph, read, unique):
+    make, word = BAD[case]
+    urns = [make_dataset_urn("hive", f"{unique}.{number}") for number in range(3)]
+    batch = [MetadataChangeProposalWrapper(entityUrn=urn, aspect=StatusClass(removed=False)) for urn in urns[:2]]
+    batch.append(make(urns[2]))
+    with pytest.raises(OperationalError) as refused:
+        graph.emit_mcps(batch)
+    assert 400 <= refused.value.info["status"] < 500, refused.value.info
+    message = refused.value.info["message"]
+    for part in ("2", urns[2], word):
+        assert part in message, f"{message!r} does not name {part!r}"
+    assert [read(urn, "datasetKey") for urn in urns] == [None, None, None]
+
+
+def test_a_member_that_nobody_knows_is_left_out(graph, read, unique):
+    urn = make_dataset_urn("hive", unique)
+    graph.emit_mcps([_raw(urn, "status", {"removed": True, "colour": "red"})])
+    assert read(urn, "status") == {"removed": True}
+
+
+@pytest.mark.parametrize(
+    "urn",
+    [
+        "not a urn",
+        "urn:li:dataset",
+        "urn:li:dataset:(urn:li:dataPlatform:hive,only two)",
+        "urn:li:noSuchType:x",
+        f"urn:li:dataset:(urn:li:dataPlatform:hive,{'x' * 3000},PROD)",
+    ],
+    ids=["text", "short", "parts", "type", "long"],
+)
+def test_a_urn_that_is_none_is_refused(urn, graph, flavour):
+    with pytest.raises(OperationalError) as refused:
+        graph.emit_mcps([_raw(urn, "status", {"removed": False})])
+    assert 400 <= refused.value.info["status"] < 500, refused.value.info
+    assert refused.value.info["message"]
+
+
+@pytest.mark.parametrize(
+    "method, path, body",
+    [
+        ("POST", "/aspects?action=ingestProposal", b"{"),
+        ("POST", "/aspects?action=ingestProposal", b"[]"),
+        ("POST", "/aspects?action=ingestProposal", b'{"proposal": 7}'),
+        ("POST", "/aspects?action=ingestProposalBatch", b'{"proposals": {}}'),
+        ("POST", "/aspects?action=noSuchAction", b"{}"),
+        ("POST", "/aspects?action=getTimeseriesAspectValues", b'{"urn": "urn:li:tag:x"}'),
+        ("POST", "/entities?action=search", b'{"input": 7}'),
+        ("POST", "/entities?action=delete", b'{"urn": "x"}'),
+        ("POST", "/runs?action=rollback", b"{}"),
+        ("POST", "/api/graphql", b'{"query": "{"}'),
+        ("POST", "/api/graphql", b"\xff\xfe"),
+        ("POST", "/openapi/v3/entity/dataset", b'{"urn": "x"}'),
+        ("POST", "/openapi/v3/entity/dataset", b'[{"urn": "x"}]'),
+        ("POST", "/openapi/v3/entity/noSuchType", b"[]"),
+        ("PATCH", "/openapi/v3/entity/dataset", b"[7]"),
+        ("POST", "/openapi/v3/entity/dataset/batchGet", b'[{"urn": 7}]'),
+        ("GET", "/openapi/v3/entity/dataset/not-a-urn", None),
+        ("GET", "/aspects/not-a-urn?aspect=status&version=0", None),
+        ("GET", "/aspects/urn%3Ali%3Atag%3Ax?aspect=status&version=x", None),
+        ("GET", "/entitiesV2/%ff", None),
+        ("GET", "/openapi/v2/timeline/v1/x?categories=NONE", None),
+    ],
+)
+def test_what_cannot_be_read_is_never_the_server_s_fault(method, path, body, server):
+    reply = server.request(method, path, body)
+    # GraphQL says what is wrong within an answer.
+    if path == "/api/graphql" and reply.status == 200:
+        assert reply.json()["errors"]
+    else:
+        assert 400 <= reply.status < 500, f"{reply.status} {reply.text}"
+        assert reply.json()["message"], reply.text
+
+
+def test_large_bodies_are_taken_and_larger_ones_are_not(server, read, unique):
+    urn = make_dataset_urn("hive", unique)
+
+    def body(size):
+        """A proposal that is this many bytes long on the wire."""
+        proposal = {
+            "entityType": "dataset",
+            "entityUrn": urn,
+            "changeType": "UPSERT",
+            "aspectName": "datasetProperties",
+            "aspect": {"contentType": "application/json", "value": json.dumps({"description": "TEXT"})},
+        }
+        text = json.dumps({"proposal": proposal, "async": "false"})
+        return text.replace("TEXT", "x" * (size - len(text) + 4)).encode()
+
+    largest = body(16 * MEBIBYTE)
+    assert len(largest) == 16 * MEBIBYTE
+    reply = server.request("POST", "/aspects?action=ingestProposal", largest)
+    assert reply.status == 200, reply.text[:500]
+    stored = len(read(urn, "datasetProperties")["description"])
+    assert stored > 15 * MEBIBYTE
+    reply = server.request("POST", "/aspects?action=ingestProposal", body(16 * MEBIBYTE + 1))
+    assert reply.status == 413
+    assert "16" in reply.json()["message"]
+    assert len(read(urn, "datasetProperties")["description"]) == stored
+
+
+def test_a_batch_of_15_mebibytes_goes_through(graph, read, unique):
+    urns = [make_dataset_urn("hive", f"{unique}.{number}") for number in range(5)]
+    aspects = [DatasetPropertiesClass(description=str(number) * (3 * MEBIBYTE)) for number in range(5)]
+    graph.emit_mcps([MetadataChangeProposalWrapper(entityUrn=urn, aspect=aspect) for urn, aspect in zip(urns, aspects)])
+    for urn, aspect in zip(urns, aspects):
+        assert read(urn, "datasetProperties")["description"] == aspect.description
+
+
+def test_domains_of_the_client_s_own_class_are_checked_too(graph, read, unique):
+    urn = make_dataset_urn("hive", unique)
+    with pytest.raises(OperationalError, match="(?i)domain"):
+        graph.emit(MetadataChangeProposalWrapper(entityUrn=urn, aspect=DomainsClass(domains=["urn:li:tag:x"])))
+    assert read(urn, "datasetKey") is None
