@@ -9,7 +9,7 @@ use anyhow::{Context as _, ensure};
 use docent_e2e::markdown::Document;
 use docent_e2e::repository_root;
 
-/// Directories that hold what is built, installed or kept by git itself.
+/// What is built, installed or kept by git itself; in a second working tree of git, `.git` is a file.
 const NOT_OURS: [&str; 5] = [".git", ".venv", "__pycache__", "node_modules", "target"];
 
 #[test]
@@ -124,7 +124,10 @@ fn files() -> anyhow::Result<Vec<PathBuf>> {
         for entry in fs::read_dir(&directory).with_context(|| directory.display().to_string())? {
             let entry = entry?;
             let kind = entry.file_type()?;
-            if kind.is_dir() && !NOT_OURS.iter().any(|name| entry.file_name() == *name) {
+            if NOT_OURS.iter().any(|name| entry.file_name() == *name) {
+                continue;
+            }
+            if kind.is_dir() {
                 directories.push(entry.path());
             } else if kind.is_file() {
                 files.push(entry.path());
