@@ -9,6 +9,7 @@
 //! they are missed a second time among the last thousands.
 
 use std::hash::{BuildHasher as _, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use docent_store::{AspectKey, Row};
 use quick_cache::Weighter;
@@ -25,12 +26,14 @@ const ROW_BYTES: usize = 256;
 const LONG_ROW_BYTES: u64 = 1024;
 /// How many misses of long rows are remembered: about as many as such rows fit into the cache.
 const REMEMBERED_MISSES: usize = 16 * 1024;
+const _: () = assert!(REMEMBERED_MISSES.is_power_of_two());
 
 #[derive(Debug)]
 pub(crate) struct RecentRows {
     rows: Cache<AspectKey, Read, RowWeight>,
-    /// The hashes of long rows that were missed once.
-    misses: Cache<u64, ()>,
+    /// The hashes of long rows that were missed once, each in the place that its last digits say: a newer one with the
+    /// same place takes it over. Two that meet here at the same moment harm nothing but each other.
+    misses: Box<[AtomicU64]>,
     hasher: RandomState,
 }
 
@@ -57,7 +60,7 @@ impl RecentRows {
     pub(crate) fn new() -> Self {
         Self {
             rows: Cache::with_weighter(CACHE_ROWS, CACHE_BYTES, RowWeight),
-            misses: Cache::new(REMEMBERED_MISSES),
+            misses: (0..REMEMBERED_MISSES).map(|_| AtomicU64::new(0)).collect(),
             hasher: RandomState::new(),
         }
     }
@@ -85,11 +88,8 @@ impl RecentRows {
 
     fn is_second_miss(&self, key: &AspectKey) -> bool {
         let hash = self.hasher.hash_one(key);
-        if self.misses.remove(&hash).is_some() {
-            return true;
-        }
-        self.misses.insert(hash, ());
-        false
+        let place = &self.misses[hash as usize % REMEMBERED_MISSES];
+        place.swap(hash, Ordering::Relaxed) == hash
     }
 }
 
