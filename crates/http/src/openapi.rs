@@ -1,7 +1,7 @@
 //! Calls of DataHub's OpenAPI, version 3.
 //!
 //! - [`entities`], [`relationships`]: everything that matches, page after page
-//! - [`read`], [`write`]: entities and aspects by their URNs; [`address`] is how a path names them
+//! - [`read`], [`mod@write`]: entities and aspects by their URNs; [`address`] is how a path names them
 //! - [`document`]: what all of this looks like, for programs and for people
 //!
 //! To add one: a handler in the module of its noun, a line in [`crate::router`], and an entry in [`document`].

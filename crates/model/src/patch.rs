@@ -7,7 +7,7 @@
 //!
 //! A patch keeps what it does not name as it is: values, members, and the order of elements.
 //!
-//! - [`pointer`] has the paths
+//! - [`mod@pointer`] has the paths
 //! - [`template`] says how lists are addressed; to add one for an aspect, add a line to its table
 //! - [`document`] is a value being changed; [`keyed`] and [`columns`] are the lists in it that have keys
 //! - [`plain`] does what has no keys, by the RFC alone
