@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use docent_model::{AspectName, Registry, Urn};
+use docent_model::{AspectName, MAX_ENCODED_BYTES, Registry, Urn};
 use docent_store::{AspectKey, Page, Related, Row, StoredAspect, version};
 
 use crate::{Caller, Catalog, Error};
@@ -14,6 +14,9 @@ const SECRET_ASPECTS: [&str; 4] = [
     "dataHubConnectionDetails",
     "dataHubSecretValue",
 ];
+
+/// With each more, a pattern takes longer to compare with every URN.
+const MAX_PATTERN_WILDCARDS: usize = 4;
 
 /// More names in one question are a mistake: the registry has about as many relationships.
 const MAX_RELATIONSHIP_NAMES: usize = 100;
@@ -78,6 +81,14 @@ impl Catalog {
         aspect: AspectName,
         urn_like: Option<&str>,
     ) -> Result<u64, Error> {
+        if let Some(pattern) = urn_like
+            && (pattern.len() > MAX_ENCODED_BYTES
+                || pattern.matches('%').count() > MAX_PATTERN_WILDCARDS)
+        {
+            return Err(Error::Invalid(format!(
+                "the pattern for URNs is too long: at most {MAX_ENCODED_BYTES} bytes with {MAX_PATTERN_WILDCARDS} times % can be looked for"
+            )));
+        }
         Ok(self.store().aspects_count(aspect, urn_like).await?)
     }
 

@@ -47,9 +47,19 @@ impl Parameters {
             .collect()
     }
 
-    pub(crate) fn flag(&self, name: &str) -> bool {
-        self.get(name)
-            .is_some_and(|value| value.eq_ignore_ascii_case("true"))
+    /// Whether a flag is set; `None` if it is not there. Anything but `true` and `false` is a mistake: taken as either
+    /// of them it might switch off what protects a value.
+    pub(crate) fn given_flag(&self, name: &str) -> Result<Option<bool>, Refusal> {
+        let parse = |text: &str| {
+            text.to_ascii_lowercase().parse().map_err(|_| {
+                Refusal::bad_request(format!("{name} is '{text}': it must be true or false"))
+            })
+        };
+        self.get(name).map(parse).transpose()
+    }
+
+    pub(crate) fn flag(&self, name: &str) -> Result<bool, Refusal> {
+        Ok(self.given_flag(name)?.unwrap_or_default())
     }
 
     pub(crate) fn number(&self, name: &str) -> Result<Option<i64>, Refusal> {

@@ -75,7 +75,7 @@ pub(crate) async fn written(
             "at most {MAX_ASPECTS} aspects can be asked for at once"
         )));
     }
-    let errors_only = parameters.flag("onlyIncludeErrors");
+    let errors_only = parameters.flag("onlyIncludeErrors")?;
     let mut answer: BTreeMap<&str, BTreeMap<&str, Value>> = BTreeMap::new();
     for (text, names) in &asked {
         let urn = parse_urn(text)?;

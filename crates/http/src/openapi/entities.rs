@@ -125,7 +125,7 @@ async fn page(
 ) -> Result<Response, Refusal> {
     refuse_slices(parameters)?;
     request.query = parameters.get("query").unwrap_or("*").to_owned();
-    request.include_removed = parameters.flag("includeSoftDelete");
+    request.include_removed = parameters.flag("includeSoftDelete")?;
     let mark = parameters.get("scrollId").filter(|mark| !mark.is_empty());
     request.page = scroll_page(
         mark.map(str::to_owned),
@@ -143,7 +143,7 @@ async fn page(
     let found = state.catalog().search(caller, &request).await?;
     let urns: Vec<Urn> = found.hits.into_iter().map(|hit| hit.urn).collect();
     let rows = read(state, caller, &urns, aspects).await?;
-    let noted = parameters.flag("systemMetadata");
+    let noted = parameters.flag("systemMetadata")?;
     let entities = urns
         .iter()
         .zip(rows)

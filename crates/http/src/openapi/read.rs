@@ -62,7 +62,7 @@ async fn aspect(
     let version = parameters.number("version")?.unwrap_or(0);
     let key = AspectKey::new(urn, aspect);
     let row = state.catalog().read_version(caller, &key, version).await?;
-    let noted = parameters.flag("systemMetadata");
+    let noted = parameters.flag("systemMetadata")?;
     let found = row.map(|row| aspect_reply(&row, noted)).transpose()?;
     Ok(found.map(|found| reply(&found)))
 }
@@ -83,7 +83,7 @@ async fn entity(
     if rows.is_empty() {
         return Ok(None);
     }
-    let noted = parameters.flag("systemMetadata");
+    let noted = parameters.flag("systemMetadata")?;
     let shown = |aspect: AspectName| {
         (wanted.is_empty() || wanted.contains(&aspect)) && !Catalog::is_secret(aspect)
     };
@@ -142,7 +142,7 @@ pub(crate) async fn batch(
         let aspects = aspects.collect::<Result<_, Refusal>>()?;
         wishes.push((urn, aspects));
     }
-    let noted = parameters.flag("systemMetadata");
+    let noted = parameters.flag("systemMetadata")?;
     let mut rows = read(&state, &caller, &wishes).await?;
     let mut found = Vec::with_capacity(wishes.len());
     for ((urn, _), rows) in wishes.iter().zip(&mut rows) {

@@ -117,7 +117,7 @@ pub(crate) async fn scroll(
         state: &state,
         caller: &caller,
         names: parameters.all("relationshipTypes"),
-        include_removed: parameters.flag("includeSoftDelete"),
+        include_removed: parameters.flag("includeSoftDelete")?,
         count,
         source,
         destination,

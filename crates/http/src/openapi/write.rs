@@ -72,7 +72,7 @@ pub(crate) async fn post(
     conditions: Conditions,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, Refusal> {
-    let verb = creation(&parameters, false);
+    let verb = creation(&parameters, false)?;
     let call = Call {
         verb,
         conditions: &conditions,
@@ -108,7 +108,7 @@ pub(crate) async fn post_one(
     let (urn, aspect) = aspect_address(&uri)?;
     let wire: WireAspect = parse(&bytes, "{\"value\": {…}}")?;
     let call = Call {
-        verb: creation(&parameters, true),
+        verb: creation(&parameters, true)?,
         conditions: &conditions,
     };
     let proposal = call.proposal(&urn, aspect, wire)?;
@@ -150,9 +150,22 @@ pub(crate) async fn delete(
     let Address { urn, aspect } = Address::parse(&uri)?;
     let mut aspects = parse_aspects(&parameters.all("aspects"))?;
     aspects.extend(aspect);
-    if parameters.flag("clear") {
+    if aspects.is_empty() && parameters.get("aspects").is_some() {
+        // Taken as "all", a list that came out empty by mistake would delete the entity.
+        return Err(Refusal::bad_request(
+            "aspects is empty: name the aspects to delete, or leave it out to delete the whole entity",
+        ));
+    }
+    if parameters.flag("clear")? {
+        if !aspects.is_empty() {
+            return Err(Refusal::bad_request(
+                "clear=true deletes all aspects: leave it out to delete the one that is named",
+            ));
+        }
         let spec = Registry::get().entity(urn.entity_type());
         aspects = spec.map_or_else(Vec::new, |spec| spec.aspects.clone());
+        // Passwords are set and taken away by their own commands.
+        aspects.retain(|aspect| !Catalog::is_secret(*aspect));
     }
     let changes = if aspects.is_empty() {
         vec![Change::DeleteEntity]
@@ -177,17 +190,17 @@ pub(crate) async fn delete(
 }
 
 /// DataHub calls the second parameter by both names.
-fn creation(parameters: &Parameters, by_default: bool) -> Verb {
-    let asked = |name: &str| parameters.get(name).map(|_| parameters.flag(name));
-    if asked("createEntityIfNotExists") == Some(true)
-        || asked("createIfEntityNotExists") == Some(true)
-    {
+fn creation(parameters: &Parameters, by_default: bool) -> Result<Verb, Refusal> {
+    let entity = parameters.flag("createEntityIfNotExists")?
+        || parameters.flag("createIfEntityNotExists")?;
+    let aspect = parameters.given_flag("createIfNotExists")?;
+    Ok(if entity {
         Verb::CreateEntity
-    } else if asked("createIfNotExists").unwrap_or(by_default) {
+    } else if aspect.unwrap_or(by_default) {
         Verb::Create
     } else {
         Verb::Upsert
-    }
+    })
 }
 
 fn aspect_address(uri: &Uri) -> Result<(Urn, AspectName), Refusal> {
@@ -209,16 +222,13 @@ fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8], example: &str) -> Result<T, Re
 }
 
 /// The status that says how the write was asked for.
-fn status(parameters: &Parameters, async_by_default: bool) -> StatusCode {
-    let is_async = match parameters.get("async") {
-        Some(_) => parameters.flag("async"),
-        None => async_by_default,
-    };
-    if is_async {
+fn status(parameters: &Parameters, async_by_default: bool) -> Result<StatusCode, Refusal> {
+    let is_async = parameters.given_flag("async")?.unwrap_or(async_by_default);
+    Ok(if is_async {
         StatusCode::ACCEPTED
     } else {
         StatusCode::OK
-    }
+    })
 }
 
 async fn many(
@@ -230,8 +240,8 @@ async fn many(
     bytes: &[u8],
 ) -> Result<Response, Refusal> {
     let kind = Kind::parse(kind)?;
-    let status = status(parameters, true);
-    let noted = parameters.flag("systemMetadata");
+    let status = status(parameters, true)?;
+    let noted = parameters.flag("systemMetadata")?;
     if let Kind::Of(_) = kind {
         let entities: Vec<WireEntity> =
             parse(bytes, "[{\"urn\": …, \"status\": {\"value\": {…}}}]")?;
@@ -269,9 +279,9 @@ async fn one(
     proposal: Proposal,
     aspect: AspectName,
 ) -> Result<Response, Refusal> {
-    let status = status(parameters, false);
+    let status = status(parameters, false)?;
+    let noted = parameters.flag("systemMetadata")?;
     let keys = write(state, caller, vec![(proposal, aspect)]).await?;
-    let noted = parameters.flag("systemMetadata");
     let mut written = written(state, caller, &keys, noted).await?;
     Ok((status, axum::Json(written.pop())).into_response())
 }

@@ -75,7 +75,11 @@ pub(super) async fn ingest_all(
     let mut all = Vec::new();
     for (position, entity) in many.entities.into_iter().enumerate() {
         let named = |message| Refusal::bad_request(format!("item {position}: {message}"));
-        all.extend(proposals(entity, &noted.next().unwrap_or_default()).map_err(named)?);
+        let of_entity = proposals(entity, &noted.next().unwrap_or_default()).map_err(named)?;
+        all.extend(of_entity.into_iter().map(|proposal| Proposal {
+            position: Some(position),
+            ..proposal
+        }));
     }
     state.catalog().ingest(caller, all).await?;
     Ok(reply(&json!({})))

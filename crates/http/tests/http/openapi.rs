@@ -160,6 +160,36 @@ async fn an_entity_is_read_with_the_aspects_that_are_named_and_deleted_by_its_ra
 }
 
 #[tokio::test]
+async fn what_might_be_a_slip_deletes_and_overwrites_nothing() {
+    let app = App::with_dataset().await;
+    let before = app.aspect(DATASET, "datasetProperties").await;
+    let entity = format!("dataset/{DATASET}");
+    let value = json!({"value": {"description": "overwritten"}});
+    for (method, path, body, part) in [
+        (Method::DELETE, "?aspects=", json!({}), "aspects is empty"),
+        (
+            Method::DELETE,
+            "/status?clear=true",
+            json!({}),
+            "clear=true",
+        ),
+        (Method::DELETE, "?clear=perhaps", json!({}), "true or false"),
+        (
+            Method::POST,
+            "/datasetProperties?createIfNotExists=banana",
+            value,
+            "createIfNotExists is 'banana'",
+        ),
+    ] {
+        let (status, body) = send(&app, method, &format!("{entity}{path}"), body).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{path}: {body}");
+        assert!(message(&body).contains(part), "{path}: {body}");
+    }
+    assert_eq!(app.aspect(DATASET, "datasetProperties").await, before);
+    assert!(before.is_some());
+}
+
+#[tokio::test]
 async fn a_batch_is_read_with_the_aspects_and_versions_that_are_wanted() {
     let app = App::with_dataset().await;
     app.ingest(DATASET, "status", &json!({"removed": false}))

@@ -112,6 +112,10 @@ async fn urns_are_listed_and_aspects_counted() {
             .1["value"],
         1
     );
+    for pattern in ["%".repeat(5), "x".repeat(60_000)] {
+        let costly = json!({"aspect": "tagProperties", "urnLike": pattern});
+        assert_eq!(count(costly).await.0, StatusCode::BAD_REQUEST);
+    }
     assert_eq!(
         count(json!({"aspect": "nothing"})).await.0,
         StatusCode::BAD_REQUEST
