@@ -19,7 +19,7 @@ const ALL: [&str; 4] = [VERSION_MATCH, MODIFIED_SINCE, UNMODIFIED_SINCE, NONE_MA
 const NOT_THERE: i64 = -1;
 
 /// What must hold for a write. Taken from a request as an argument of its handler.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Conditions {
     version: Option<i64>,
     modified_since: Option<EpochMillis>,
@@ -55,6 +55,11 @@ impl Conditions {
             }
         }
         Ok(conditions)
+    }
+
+    /// Whether anything must hold.
+    pub(crate) fn are_given(&self) -> bool {
+        *self != Self::default()
     }
 
     pub(crate) fn version(&self) -> Option<i64> {

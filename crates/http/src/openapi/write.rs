@@ -96,7 +96,7 @@ pub(crate) async fn patch(
     many(&state, &caller, &kind, &parameters, &call, &bytes).await
 }
 
-/// Creates one aspect, or replaces it where `createIfNotExists=false` says so.
+/// Creates one aspect, or replaces it where `createIfNotExists=false` says so. A condition says itself what may be there.
 pub(crate) async fn post_one(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
@@ -108,7 +108,7 @@ pub(crate) async fn post_one(
     let (urn, aspect) = aspect_address(&uri)?;
     let wire: WireAspect = parse(&bytes, "{\"value\": {…}}")?;
     let call = Call {
-        verb: creation(&parameters, true)?,
+        verb: creation(&parameters, !conditions.are_given())?,
         conditions: &conditions,
     };
     let proposal = call.proposal(&urn, aspect, wire)?;

@@ -52,7 +52,7 @@ async fn write(app: &App, door: Door, header: (&str, &str), new: &str) -> (Statu
     let patch = json!({"patch": [{"op": "add", "path": "/name", "value": new}]});
     let patch = json!([{"urn": DOMAIN, "domainProperties": {"value": patch, "headers": inside}}]);
     let one = format!(
-        "/openapi/v3/entity/domain/{}/domainProperties?createIfNotExists=false",
+        "/openapi/v3/entity/domain/{}/domainProperties",
         encoded(DOMAIN)
     );
     let request = |method: Method, path: &str, body: Value, outside: bool| {
