@@ -245,6 +245,7 @@ impl Catalog {
                 .iter()
                 .filter(|(aspect, row)| *aspect != AspectName::STATUS && !by_run(row))
                 .count() as u64;
+            foreign += self.foreign_points(&urn, run).await?;
             if urn.entity_type() == DOMAIN {
                 foreign += self.foreign_children(caller, &urn, run).await?;
             }
@@ -252,6 +253,31 @@ impl Catalog {
             made.insert(urn, Made { goes, foreign });
         }
         Ok(made)
+    }
+
+    /// How many points of time series an entity has that are not of the run. They would go with the entity.
+    async fn foreign_points(&self, urn: &Urn, run: &str) -> Result<u64, Error> {
+        let registry = Registry::get();
+        let series = registry.check_urn(urn)?.aspects.iter();
+        let mut foreign = 0;
+        for aspect in series.filter(|aspect| registry.is_timeseries(**aspect)) {
+            let key = AspectKey::new(urn, *aspect);
+            let points = self
+                .store()
+                .timeseries_list(&key, &PointRange::default(), true, 0, MAX_PAGE)
+                .await?;
+            let of_run = |text: &String| {
+                serde_json::from_str(text)
+                    .is_ok_and(|noted: SystemMetadata| noted.run_id == run && run != NO_RUN_ID)
+            };
+            let others = points
+                .iter()
+                .filter(|point| !point.system_metadata.as_ref().is_some_and(of_run));
+            foreign += others.count() as u64;
+            // What was not looked at may be anybody's.
+            foreign += u64::from(points.len() == MAX_PAGE);
+        }
+        Ok(foreign)
     }
 
     /// How many domains stand below one that the run did not make.

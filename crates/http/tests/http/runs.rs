@@ -249,6 +249,26 @@ async fn points_of_time_series_go_with_their_run() {
 }
 
 #[tokio::test]
+async fn an_entity_with_points_of_another_run_stays_when_the_run_that_made_it_is_taken_back_safely()
+{
+    let app = App::empty().await;
+    app.run("one", &[(DATASET, "datasetProperties", text("x"))])
+        .await;
+    let profile = json!({"timestampMillis": 2, "rowCount": 2});
+    app.run("two", &[(DATASET, "datasetProfile", profile)])
+        .await;
+    let done = app.roll_back("one", true).await;
+    assert_eq!(done["unsafeEntitiesCount"], 1, "{done}");
+    assert!(app.aspect(DATASET, "datasetKey").await.is_some());
+    let ask = json!({"urn": DATASET, "entity": "dataset", "aspect": "datasetProfile"});
+    let (_, left) = app
+        .post("/aspects?action=getTimeseriesAspectValues", &ask)
+        .await;
+    let points = left["value"]["values"].as_array().unwrap();
+    assert_eq!(points.len(), 1, "{left}");
+}
+
+#[tokio::test]
 async fn a_run_of_thousands_is_taken_back_whole() {
     let app = App::empty().await;
     let urns: Vec<String> = (0..700)
