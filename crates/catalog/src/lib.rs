@@ -55,7 +55,7 @@ pub use docent_model::aspects::SYSTEM_ACTOR;
 pub use docent_store::{AspectKey, Page, PointRange, Related, Row, StoredAspect};
 pub use error::{Code, Error};
 pub use ids::new_urn;
-pub use proposal::{Change, Proposal, Requirement};
+pub use proposal::{Change, NOT_THERE, Proposal, Requirement};
 pub use target::Target;
 
 /// The catalog over one store. Cloning it is cheap and gives the same catalog.

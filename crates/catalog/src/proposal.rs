@@ -94,6 +94,9 @@ impl fmt::Debug for Edit {
     }
 }
 
+/// How clients write the version of an aspect that is not there.
+pub const NOT_THERE: i64 = -1;
+
 /// A condition on the stored state. All but the last are looked at before the change, in order.
 #[derive(Debug, Clone)]
 pub enum Requirement {

@@ -73,6 +73,5 @@ impl Catalog {
 }
 
 fn is_part_of_the_urn(related: &Related) -> bool {
-    let entity = Registry::get().entity(related.urn.entity_type());
-    entity.is_some_and(|entity| entity.key_aspect == related.aspect)
+    Registry::get().is_key_aspect(&related.urn, related.aspect)
 }

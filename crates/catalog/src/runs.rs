@@ -184,7 +184,7 @@ impl Catalog {
         let mut gone = BTreeSet::new();
         for row in rows {
             let AspectKey { urn, aspect } = &row.key;
-            let is_key = is_key_aspect(urn, *aspect);
+            let is_key = Registry::get().is_key_aspect(urn, *aspect);
             let entity = made.get(urn);
             if is_key
                 && let Some(entity) = entity
@@ -236,7 +236,7 @@ impl Catalog {
             let by_run = |row| version::wrote(&version::noted_of(row), run);
             let (keys, others): (Vec<_>, Vec<_>) = aspects
                 .iter()
-                .partition(|(aspect, _)| is_key_aspect(&urn, *aspect));
+                .partition(|(aspect, _)| Registry::get().is_key_aspect(&urn, *aspect));
             if !keys.iter().any(|(_, row)| by_run(row)) {
                 continue;
             }
@@ -344,9 +344,4 @@ impl RolledBack {
 
 fn noted(row: &RunAspect) -> Option<SystemMetadata> {
     serde_json::from_str(&row.system_metadata).ok()
-}
-
-fn is_key_aspect(urn: &Urn, aspect: AspectName) -> bool {
-    let entity = Registry::get().entity(urn.entity_type());
-    entity.is_some_and(|entity| entity.key_aspect == aspect)
 }

@@ -2,7 +2,7 @@
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use docent_catalog::{Change, Proposal, Requirement};
+use docent_catalog::{Change, NOT_THERE, Proposal, Requirement};
 use docent_model::EpochMillis;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -14,9 +14,6 @@ const MODIFIED_SINCE: &str = "If-Modified-Since";
 const UNMODIFIED_SINCE: &str = "If-Unmodified-Since";
 const NONE_MATCH: &str = "If-None-Match";
 const ALL: [&str; 4] = [VERSION_MATCH, MODIFIED_SINCE, UNMODIFIED_SINCE, NONE_MATCH];
-
-/// How clients write the version of an aspect that must not be there.
-const NOT_THERE: i64 = -1;
 
 /// What must hold for a write. Taken from a request as an argument of its handler.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -11,8 +11,9 @@ pub(crate) mod snapshots;
 mod timeseries;
 pub(crate) mod usage;
 
-use axum::http::Uri;
+use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
+use docent_catalog::Catalog;
 use docent_model::{AspectName, Registry, Urn};
 use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize};
@@ -71,6 +72,29 @@ pub(crate) fn parse_aspect(name: &str) -> Result<AspectName, Refusal> {
             "there is no aspect called '{name}' in the registry"
         ))
     })
+}
+
+/// Fails unless the entity may have the aspect.
+pub(crate) fn check_aspect(urn: &Urn, aspect: AspectName) -> Result<(), Refusal> {
+    let spec = Registry::get().entity(urn.entity_type());
+    if spec.is_some_and(|spec| spec.has_aspect(aspect)) {
+        return Ok(());
+    }
+    Err(Refusal::bad_request(format!(
+        "Unknown aspect {aspect} for entity {}",
+        urn.entity_type()
+    )))
+}
+
+/// Fails for an aspect that is shown to nobody.
+pub(crate) fn check_shown(aspect: AspectName) -> Result<(), Refusal> {
+    if Catalog::is_secret(aspect) {
+        return Err(Refusal::new(
+            StatusCode::FORBIDDEN,
+            format!("{aspect} holds what secrets are checked with; it is not shown"),
+        ));
+    }
+    Ok(())
 }
 
 /// Stored JSON text, embedded as it is.

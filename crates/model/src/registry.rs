@@ -96,6 +96,12 @@ impl Registry {
         self.entity_spelled(name, Spelling::AnyCase)
     }
 
+    /// Whether an aspect is the key aspect of the entity, which follows from its URN.
+    pub fn is_key_aspect(&self, urn: &Urn, aspect: AspectName) -> bool {
+        self.entity(urn.entity_type())
+            .is_some_and(|entity| entity.key_aspect == aspect)
+    }
+
     /// All entity types, by name.
     pub fn entities(&self) -> impl Iterator<Item = &'static EntitySpec> {
         self.entities.iter().copied()

@@ -127,10 +127,7 @@ impl Catalog {
             let mut next = Vec::new();
             // In portions, so that a walk that is full looks no further.
             for some in frontier.chunks(ENTITIES_AT_ONCE) {
-                let urns: Vec<Urn> = some
-                    .iter()
-                    .map(|&node| walking.nodes[node].urn.clone())
-                    .collect();
+                let urns = walking.urns(some);
                 let steps = self.lineage_step(&urns, direction).await?;
                 for (&node, step) in some.iter().zip(steps) {
                     let neighbours = step.neighbours.into_iter().map(|related| related.urn);
@@ -184,10 +181,7 @@ impl Catalog {
         direction: LineageDirection,
     ) -> Result<bool, Error> {
         for some in frontier.chunks(ENTITIES_AT_ONCE) {
-            let urns: Vec<Urn> = some
-                .iter()
-                .map(|&node| walking.nodes[node].urn.clone())
-                .collect();
+            let urns = walking.urns(some);
             let steps = self.lineage_step(&urns, direction).await?;
             let mut behind = steps.iter().flat_map(|step| &step.neighbours);
             if behind.any(|related| !walking.known.contains_key(&related.urn)) {
@@ -208,6 +202,11 @@ struct Walking {
 }
 
 impl Walking {
+    fn urns(&self, nodes: &[usize]) -> Vec<Urn> {
+        let nodes = nodes.iter();
+        nodes.map(|&node| self.nodes[node].urn.clone()).collect()
+    }
+
     fn from(start: &Urn, limits: WalkLimits) -> Self {
         let node = Node {
             urn: start.clone(),

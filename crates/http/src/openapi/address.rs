@@ -5,6 +5,7 @@ use docent_model::{AspectName, EntitySpec, Registry, Urn};
 use percent_encoding::percent_decode_str;
 
 use crate::error::Refusal;
+use crate::restli::check_aspect;
 
 pub(super) const PREFIX: &str = "/openapi/v3/entity/";
 
@@ -89,18 +90,6 @@ impl Address {
             }
         }
     }
-}
-
-/// An aspect that entities of this type may have.
-pub(super) fn check_aspect(urn: &Urn, aspect: AspectName) -> Result<(), Refusal> {
-    let spec = Registry::get().entity(urn.entity_type());
-    if spec.is_some_and(|spec| spec.has_aspect(aspect)) {
-        return Ok(());
-    }
-    Err(Refusal::bad_request(format!(
-        "Unknown aspect {aspect} for entity {}",
-        urn.entity_type()
-    )))
 }
 
 pub(super) fn decode(raw: &str) -> Result<String, Refusal> {

@@ -12,7 +12,7 @@ use docent_model::{AspectName, Urn};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::address::{Address, Kind, check_aspect};
+use super::address::{Address, Kind};
 use super::entities::{EntityReply, aspect_reply, parse_aspects};
 use crate::AppState;
 use crate::auth::Authenticated;
@@ -20,7 +20,7 @@ use crate::body::WholeBody;
 use crate::conditions::Conditions;
 use crate::error::Refusal;
 use crate::query::Parameters;
-use crate::restli::{json as reply, parse_aspect};
+use crate::restli::{check_aspect, check_shown, json as reply, parse_aspect};
 
 /// One entity with its aspects, or one aspect. `HEAD` asks only whether it is there.
 pub(crate) async fn one(
@@ -53,12 +53,7 @@ async fn aspect(
     urn: &Urn,
     aspect: AspectName,
 ) -> Result<Option<Response>, Refusal> {
-    if Catalog::is_secret(aspect) {
-        return Err(Refusal::new(
-            StatusCode::FORBIDDEN,
-            format!("{aspect} holds what secrets are checked with; it is not shown"),
-        ));
-    }
+    check_shown(aspect)?;
     let version = parameters.number("version")?.unwrap_or(0);
     let key = AspectKey::new(urn, aspect);
     let row = state.catalog().read_version(caller, &key, version).await?;

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::address::{Address, Kind, check_aspect};
+use super::address::{Address, Kind};
 use super::entities::{AspectReply, aspect_reply, parse_aspects};
 use super::refuse;
 use crate::AppState;
@@ -25,6 +25,7 @@ use crate::body::WholeBody;
 use crate::conditions::Conditions;
 use crate::error::Refusal;
 use crate::query::Parameters;
+use crate::restli::check_aspect;
 use crate::restli::parse_aspect;
 use crate::restli::proposals::object_or_text;
 

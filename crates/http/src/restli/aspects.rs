@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
-use docent_catalog::{AspectKey, Caller, Catalog};
+use docent_catalog::{AspectKey, Caller};
 use docent_model::Registry;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::{Action, json, parse, parse_aspect, proposals, raw, timeseries, urn_in_path};
+use super::{
+    Action, check_shown, json, parse, parse_aspect, proposals, raw, timeseries, urn_in_path,
+};
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
@@ -76,12 +78,7 @@ pub(crate) async fn read(
         Refusal::bad_request("say which aspect you want: ?aspect=datasetProperties&version=0")
     })?;
     let aspect = parse_aspect(&name)?;
-    if Catalog::is_secret(aspect) {
-        return Err(Refusal::new(
-            StatusCode::FORBIDDEN,
-            format!("{aspect} holds what secrets are checked with; it is not shown"),
-        ));
-    }
+    check_shown(aspect)?;
     let key = AspectKey::new(&urn, aspect);
     let row = state
         .catalog()

@@ -150,12 +150,11 @@ async fn rollback(state: &AppState, caller: &Caller, bytes: &[u8]) -> Result<Res
 }
 
 fn summary(run: &str, row: &RunAspect) -> Value {
-    let entity = Registry::get().entity(row.key.urn.entity_type());
     json!({
         "runId": run,
         "urn": row.key.urn,
         "aspectName": row.key.aspect.as_str(),
         "timestamp": row.time_ms,
-        "keyAspect": entity.is_some_and(|entity| entity.key_aspect == row.key.aspect),
+        "keyAspect": Registry::get().is_key_aspect(&row.key.urn, row.key.aspect),
     })
 }

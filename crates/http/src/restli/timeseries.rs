@@ -4,12 +4,11 @@ use axum::response::Response;
 use docent_catalog::search::whole;
 use docent_catalog::timeseries::{TimeseriesRow, Wanted};
 use docent_catalog::{AspectKey, Caller, PointRange};
-use docent_model::Registry;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::search::WireSort;
-use super::{json as reply, parse, parse_aspect, parse_urn, raw};
+use super::{check_aspect, json as reply, parse, parse_aspect, parse_urn, raw};
 use crate::AppState;
 use crate::error::Refusal;
 use crate::filter::WireFilter;
@@ -46,13 +45,7 @@ pub(super) async fn values(
             "entity {entity} does not fit the URN {urn}"
         )));
     }
-    let entity = Registry::get().entity(urn.entity_type());
-    if !entity.is_some_and(|entity| entity.has_aspect(aspect)) {
-        return Err(Refusal::bad_request(format!(
-            "Unknown aspect {aspect} for entity {}",
-            urn.entity_type()
-        )));
-    }
+    check_aspect(&urn, aspect)?;
     let limit = if asked.latest_value.unwrap_or(false) {
         1
     } else {

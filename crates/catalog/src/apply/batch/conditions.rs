@@ -3,10 +3,7 @@
 use docent_store::{StoredAspect, version};
 
 use crate::Error;
-use crate::proposal::Requirement;
-
-/// How clients write the version of an aspect that is not there.
-const NOT_THERE: i64 = -1;
+use crate::proposal::{NOT_THERE, Requirement};
 
 /// Fails if the condition does not hold for the stored aspect. Other requirements always hold here.
 pub(super) fn check(requirement: &Requirement, row: Option<&StoredAspect>) -> Result<(), Error> {

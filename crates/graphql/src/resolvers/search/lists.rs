@@ -35,41 +35,29 @@ pub(in super::super) async fn ownership_types(
     context: &Context,
     arguments: Args<'_>,
 ) -> Result<Value, Error> {
-    let mut input = Input::of(&arguments)?;
-    let kind = "ownershipType";
-    list(
-        context,
-        &mut input,
-        kind,
-        Vec::new(),
-        by_name(),
-        "ownershipTypes",
-    )
-    .await
+    list_by_name(context, &arguments, "ownershipType", "ownershipTypes").await
 }
 
 pub(in super::super) async fn ingestion_sources(
     context: &Context,
     arguments: Args<'_>,
 ) -> Result<Value, Error> {
-    let mut input = Input::of(&arguments)?;
     let kind = "dataHubIngestionSource";
-    list(
-        context,
-        &mut input,
-        kind,
-        Vec::new(),
-        by_name(),
-        "ingestionSources",
-    )
-    .await
+    list_by_name(context, &arguments, kind, "ingestionSources").await
 }
 
-fn by_name() -> Sort {
-    Sort {
+async fn list_by_name(
+    context: &Context,
+    arguments: &Args<'_>,
+    kind: &str,
+    name: &str,
+) -> Result<Value, Error> {
+    let mut input = Input::of(arguments)?;
+    let by_name = Sort {
         field: "name".to_owned(),
         descending: false,
-    }
+    };
+    list(context, &mut input, kind, Vec::new(), by_name, name).await
 }
 
 async fn list(
