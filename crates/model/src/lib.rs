@@ -27,7 +27,7 @@ mod urn;
 mod validate;
 
 pub use clock::{Clock, EpochMillis, FixedClock, SystemClock};
-pub use derive::{Derived, Edge, Placement, derive};
+pub use derive::{Derived, Edge, Placement, derive, places};
 pub use names::AspectName;
 pub use references::{Remainder, take_out};
 pub use registry::{EntitySpec, LineageDirection, Registry, json_schemas};
