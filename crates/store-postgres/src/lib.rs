@@ -10,12 +10,16 @@
 //! To add a query: its statement beside its kind, its method in [`PostgresStore`], its test in the conformance suite. To
 //! change the schema: `migrations`.
 
+mod backup;
+mod check;
+mod derived;
 mod error;
 mod log;
 mod migrations;
 mod points;
 mod pool;
 mod read;
+mod rebuild;
 mod run;
 mod runs;
 mod segment;
@@ -39,6 +43,7 @@ use docent_store::{
 use crate::pool::Connections;
 use crate::stamp::{Stamp, Watch};
 
+pub use backup::restore;
 pub use settings::Settings;
 
 /// How to open a database.
@@ -62,8 +67,8 @@ impl PostgresStore {
     /// Connects and brings the schema up to date. Refuses a database that a newer docent made.
     pub async fn open(settings: &Settings, options: OpenOptions) -> Result<Self, StoreError> {
         let connections = Arc::new(Connections::new(settings)?);
-        let lease = connections.lease().await?;
-        migrations::migrate(&lease, options.create).await?;
+        let mut lease = connections.lease().await?;
+        migrations::migrate(&mut lease, options.create).await?;
         drop(lease);
         let stamp = Arc::new(Stamp::new());
         let watch = if options.watch {
@@ -221,6 +226,10 @@ impl Store for PostgresStore {
         Ok(self.stamp.read())
     }
 
+    async fn commit_stamp_exact(&self) -> Result<u64, StoreError> {
+        Ok(log::bring_up(&self.connections).await? as u64)
+    }
+
     async fn run(&self, work: Box<dyn Work>) -> Result<(), StoreError> {
         let (connections, stamp) = (Arc::clone(&self.connections), Arc::clone(&self.stamp));
         // A caller who goes away must not leave a transaction half done: what has begun is brought to its end.
@@ -234,20 +243,20 @@ impl Store for PostgresStore {
 
     async fn rebuild(
         &self,
-        _progress: Box<dyn FnMut(u64, u64) + Send>,
+        mut progress: Box<dyn FnMut(u64, u64) + Send>,
     ) -> Result<RebuildReport, StoreError> {
-        Err(StoreError::other("not yet"))
+        Ok(rebuild::rebuild(&self.connections, &mut *progress).await?)
     }
 
     async fn backup(
         &self,
-        _target: &Path,
-        _progress: Box<dyn FnMut(u64, u64) + Send>,
+        target: &Path,
+        mut progress: Box<dyn FnMut(u64, u64) + Send>,
     ) -> Result<(), StoreError> {
-        Err(StoreError::other("not yet"))
+        Ok(backup::backup(&self.connections, target, &mut *progress).await?)
     }
 
     async fn check(&self) -> Result<Vec<String>, StoreError> {
-        Err(StoreError::other("not yet"))
+        Ok(check::check(&self.connections).await?)
     }
 }

@@ -15,6 +15,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::EngineError;
 use crate::pool::Lease;
+use crate::values::hex;
 
 pub(crate) struct Migration {
     number: i32,
@@ -44,12 +45,12 @@ const TABLE: &str = "
     )";
 
 /// Brings the database to the newest schema, or refuses it. `may_create` says whether an empty database may be filled.
-pub(crate) async fn migrate(lease: &Lease, may_create: bool) -> Result<(), EngineError> {
+pub(crate) async fn migrate(lease: &mut Lease, may_create: bool) -> Result<(), EngineError> {
     migrate_with(lease, MIGRATIONS, may_create).await
 }
 
 async fn migrate_with(
-    lease: &Lease,
+    lease: &mut Lease,
     known: &[Migration],
     may_create: bool,
 ) -> Result<(), EngineError> {
@@ -61,14 +62,11 @@ async fn migrate_with(
     if applied == 0 && !may_create {
         return Err(refused("the database has no catalog in it".to_owned()));
     }
-    lease.soil();
-    // A step may take as long as it has to.
-    lease.execute("BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0").await?;
+    lease.begin_long("").await?;
     lease.execute(LOCK).await?;
-    let missing = apply_missing(lease, known).await;
-    lease.execute(if missing.is_ok() { "COMMIT" } else { "ROLLBACK" }).await?;
-    lease.clean();
-    missing
+    // A connection on which this fails is closed, and the transaction with it.
+    apply_missing(lease, known).await?;
+    lease.commit().await
 }
 
 async fn apply_missing(lease: &Lease, known: &[Migration]) -> Result<(), EngineError> {
@@ -146,12 +144,7 @@ async fn applied(lease: &Lease, known: &[Migration]) -> Result<usize, EngineErro
 }
 
 fn checksum(sql: &str) -> String {
-    let digest = Sha256::digest(sql.as_bytes());
-    digest.iter().fold(String::new(), |mut text, byte| {
-        use std::fmt::Write as _;
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    hex(&Sha256::digest(sql.as_bytes()))
 }
 
 fn refused(reason: String) -> EngineError {

@@ -174,6 +174,23 @@ impl Lease {
         self.spoilt.store(false, Ordering::Relaxed);
     }
 
+    /// Begins a transaction for work that takes as long as it takes.
+    pub(crate) async fn begin_long(&mut self, mode: &str) -> Result<(), EngineError> {
+        self.patience = Duration::MAX;
+        self.soil();
+        self.execute(&format!(
+            "BEGIN {mode}; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; \
+             SET LOCAL idle_in_transaction_session_timeout = 0"
+        ))
+        .await
+    }
+
+    pub(crate) async fn commit(&self) -> Result<(), EngineError> {
+        self.execute("COMMIT").await?;
+        self.clean();
+        Ok(())
+    }
+
     /// What the database does not bound, because it hangs or cannot be reached, is bounded here.
     async fn bounded<T>(
         &self,

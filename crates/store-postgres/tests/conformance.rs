@@ -7,7 +7,7 @@ use std::path::Path;
 use async_trait::async_trait;
 use docent_store::Store;
 use docent_store::suite::Harness;
-use docent_store_postgres::PostgresStore;
+use docent_store_postgres::{PostgresStore, Settings, restore};
 use docent_test_store::open_postgres;
 use docent_test_store::postgres::Database;
 use tempfile::TempDir;
@@ -34,8 +34,13 @@ impl Harness for Postgres {
         Self::over(Database::create().unwrap()).await
     }
 
-    async fn restored(_backup: &Path) -> Self {
-        Self::over(Database::create().unwrap()).await
+    async fn restored(backup: &Path) -> Self {
+        let database = Database::empty().unwrap();
+        let settings = Settings::parse(database.url()).unwrap();
+        restore(backup, &settings, false, &mut |_, _| {})
+            .await
+            .unwrap();
+        Self::over(database).await
     }
 
     fn store(&self) -> &dyn Store {

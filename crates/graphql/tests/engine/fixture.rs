@@ -450,6 +450,10 @@ impl Store for CountingStore {
         self.inner.commit_stamp()
     }
 
+    async fn commit_stamp_exact(&self) -> Result<u64, StoreError> {
+        self.inner.commit_stamp_exact().await
+    }
+
     async fn run(&self, work: Box<dyn Work>) -> Result<(), StoreError> {
         self.inner.run(work).await
     }
