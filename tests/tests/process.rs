@@ -236,18 +236,22 @@ fn a_store_that_cannot_be_opened_is_refused_with_a_sentence_that_names_it() -> a
 }
 
 #[test]
+fn a_database_that_does_not_answer_is_named_without_its_password() -> anyhow::Result<()> {
+    let directory = temporary_directory()?;
+    let url = "postgres://ada:hunter2@127.0.0.1:1/catalog";
+    let arguments = ["--listen", "127.0.0.1:0", "--store", url, "--log", "trace"];
+    let refusal = serve(directory.path(), &arguments)?.refused()?;
+    ensure!(
+        refusal.contains("ada@127.0.0.1:1/catalog") && refusal.contains("unavailable"),
+        "{refusal}"
+    );
+    ensure!(!refusal.contains("hunter2"), "{refusal}");
+    Ok(())
+}
+
+#[test]
 fn a_store_url_of_another_kind_is_refused_with_a_sentence() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
-    for url in [
-        "postgres://localhost/docent",
-        "postgresql://localhost/docent",
-    ] {
-        let refusal = serve(directory.path(), &["--store", url])?.refused()?;
-        ensure!(
-            refusal.contains("PostgreSQL") && refusal.contains("sqlite:"),
-            "{refusal}"
-        );
-    }
     for url in ["mysql://localhost/docent", "docent.db", "sqlite:"] {
         let refusal = serve(directory.path(), &["--store", url])?.refused()?;
         ensure!(

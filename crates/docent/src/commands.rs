@@ -68,8 +68,8 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
 }
 
 /// The catalog over a store, for commands that use it without a server.
-fn catalog(flags: &StoreFlags, purpose: Use) -> Result<Catalog> {
-    let store = engine::open(&flags.url()?, purpose)?;
+async fn catalog(flags: &StoreFlags, purpose: Use) -> Result<Catalog> {
+    let store = engine::open(&flags.url()?, purpose).await?;
     Ok(Catalog::new(store, Arc::new(SystemClock)))
 }
 

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use docent_store::Store;
-use docent_store_sqlite::{OpenOptions, SqliteStore};
+use docent_store_postgres::PostgresStore;
+use docent_store_sqlite::SqliteStore;
 
 use crate::settings::StoreUrl;
 
 /// How a command uses the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Use {
-    /// As the one server of it.
+    /// As a server: on SQLite the only one.
     Server,
     /// Beside a server that may be running; made if it is not there.
     Beside,
@@ -19,15 +20,26 @@ pub(crate) enum Use {
     Existing,
 }
 
-pub(crate) fn open(url: &StoreUrl, purpose: Use) -> Result<Arc<dyn Store>> {
+pub(crate) async fn open(url: &StoreUrl, purpose: Use) -> Result<Arc<dyn Store>> {
+    let create = purpose != Use::Existing;
     match url {
         StoreUrl::Sqlite(path) => {
-            let options = OpenOptions {
+            let options = docent_store_sqlite::OpenOptions {
                 exclusive: purpose == Use::Server,
-                create: purpose != Use::Existing,
-                ..OpenOptions::default()
+                create,
+                ..docent_store_sqlite::OpenOptions::default()
             };
             Ok(Arc::new(SqliteStore::open(path, options)?))
+        }
+        StoreUrl::Postgres(settings) => {
+            let options = docent_store_postgres::OpenOptions {
+                create,
+                watch: purpose == Use::Server,
+            };
+            let store = PostgresStore::open(settings, options)
+                .await
+                .with_context(|| format!("{settings} cannot be used"))?;
+            Ok(Arc::new(store))
         }
     }
 }

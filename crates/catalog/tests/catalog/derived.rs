@@ -2,7 +2,6 @@
 
 use docent_catalog::{Change, Proposal};
 use docent_model::{AspectName, Registry, Urn};
-use docent_store::Store;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -70,7 +69,7 @@ proptest! {
         lists in prop::collection::vec(prop::collection::vec(proposals(), 1..10), 1..8),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let house = House::new();
+        let house = runtime.block_on(House::new());
         let (written, findings, rebuilt) = runtime.block_on(async {
             let mut written = 0;
             for list in &lists {
@@ -89,7 +88,7 @@ proptest! {
         list in prop::collection::vec(proposals(), 1..24),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let (whole, parts) = (House::new(), House::new());
+        let (whole, parts) = (runtime.block_on(House::new()), runtime.block_on(House::new()));
         runtime.block_on(async {
             let mut done = Vec::new();
             for proposal in list {

@@ -28,7 +28,7 @@ fn named(number: u8, name: &'static str) -> Proposal {
 
 #[tokio::test]
 async fn a_name_that_an_earlier_item_took_or_gave_back_counts() {
-    let house = House::new();
+    let house = House::new().await;
     let apply = |list| house.catalog.apply(&house.caller, list);
     let error = apply(vec![named(1, "A"), named(2, "A")]).await.unwrap_err();
     assert!(matches!(&error, Error::Conflict(text) if text == "A is taken"));
@@ -66,7 +66,7 @@ async fn write_raw(store: &dyn Store, key: AspectKey, metadata: &'static str) {
 
 #[tokio::test]
 async fn a_column_is_described_at_a_sibling_only_if_the_dataset_has_no_such_column() {
-    let house = House::new();
+    let house = House::new().await;
     let column = json!({
         "fieldPath": "c", "nullable": false, "nativeDataType": "text", "recursive": false,
         "type": {"type": {"com.linkedin.schema.StringType": {}}},

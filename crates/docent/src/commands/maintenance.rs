@@ -10,8 +10,9 @@ use crate::engine::{self, Use};
 use crate::settings::{StoreFlags, StoreUrl};
 
 pub(super) fn rebuild(store: &StoreFlags) -> Result<()> {
-    let store = engine::open(&store.url()?, Use::Existing)?;
-    let report = runtime()?.block_on(store.rebuild(progress("rebuilding")))?;
+    let runtime = runtime()?;
+    let store = runtime.block_on(engine::open(&store.url()?, Use::Existing))?;
+    let report = runtime.block_on(store.rebuild(progress("rebuilding")))?;
     say(format!("{} aspects read", report.aspects));
     if report.mended == 0 && report.orphans == 0 {
         say("everything derived from them was right");
@@ -25,8 +26,9 @@ pub(super) fn rebuild(store: &StoreFlags) -> Result<()> {
 }
 
 pub(super) fn check(store: &StoreFlags) -> Result<()> {
-    let store = engine::open(&store.url()?, Use::Existing)?;
-    let findings = runtime()?.block_on(store.check())?;
+    let runtime = runtime()?;
+    let store = runtime.block_on(engine::open(&store.url()?, Use::Existing))?;
+    let findings = runtime.block_on(store.check())?;
     if findings.is_empty() {
         say("the store is healthy");
         return Ok(());
@@ -38,8 +40,9 @@ pub(super) fn check(store: &StoreFlags) -> Result<()> {
 }
 
 pub(super) fn backup(store: &StoreFlags, file: &Path) -> Result<()> {
-    let store = engine::open(&store.url()?, Use::Existing)?;
-    runtime()?.block_on(store.backup(file, progress("copying")))?;
+    let runtime = runtime()?;
+    let store = runtime.block_on(engine::open(&store.url()?, Use::Existing))?;
+    runtime.block_on(store.backup(file, progress("copying")))?;
     say(format!("backed up to {}", file.display()));
     Ok(())
 }
@@ -49,6 +52,12 @@ pub(super) fn restore(store: &StoreFlags, file: &Path, replace: bool) -> Result<
     match &url {
         StoreUrl::Sqlite(path) => {
             docent_store_sqlite::restore(file, path, replace, &mut *progress("restoring"))?;
+        }
+        StoreUrl::Postgres(settings) => {
+            let mut progress = progress("restoring");
+            let restored =
+                docent_store_postgres::restore(file, settings, replace, &mut *progress);
+            runtime()?.block_on(restored)?;
         }
     }
     say(format!("restored {} from {}", url, file.display()));
