@@ -186,7 +186,7 @@ fn connections_that_ask_nothing_do_not_delay_the_stop() -> anyhow::Result<()> {
 
 #[test]
 fn a_second_server_on_the_same_store_is_refused_and_the_first_goes_on() -> anyhow::Result<()> {
-    let mut server = Server::start(Options::default())?;
+    let mut server = Server::start(Options::default().store("sqlite:docent.db"))?;
     describe(&server, DELETED, "before")?;
     let second = ["--listen", "127.0.0.1:0", "--store", "sqlite:docent.db"];
     let refusal = serve(server.directory(), &second)?.refused()?;

@@ -16,6 +16,8 @@ mod derived;
 mod error;
 mod log;
 mod migrations;
+#[cfg(test)]
+mod plans;
 mod points;
 mod pool;
 mod read;

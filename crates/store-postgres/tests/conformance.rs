@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use docent_store::Store;
 use docent_store::suite::Harness;
 use docent_store_postgres::{PostgresStore, Settings, restore};
-use docent_test_store::open_postgres;
-use docent_test_store::postgres::Database;
+use docent_test_postgres::Database;
+use docent_test_store::{open_postgres, postgres_database};
 use tempfile::TempDir;
 
 struct Postgres {
@@ -31,7 +31,7 @@ impl Postgres {
 #[async_trait]
 impl Harness for Postgres {
     async fn fresh() -> Self {
-        Self::over(Database::create().unwrap()).await
+        Self::over(postgres_database().unwrap()).await
     }
 
     async fn restored(backup: &Path) -> Self {

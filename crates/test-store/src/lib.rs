@@ -1,11 +1,9 @@
 //! Empty stores for tests, on the engine that the tests are run with.
 //!
 //! `DOCENT_TEST_STORE=postgres` runs the same tests on PostgreSQL that run on SQLite otherwise. The server is started by
-//! the tests themselves ([`postgres`]); `TEST_DATABASE_URL` names another one.
+//! the tests themselves ([`docent_test_postgres`]); `TEST_DATABASE_URL` names another one.
 //!
 //! To add an engine: a variant of [`Engine`], and how to make a new, empty store of it.
-
-pub mod postgres;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,9 +12,8 @@ use anyhow::{Result, bail};
 use docent_store::Store;
 use docent_store_postgres::{PostgresStore, Settings};
 use docent_store_sqlite::SqliteStore;
+use docent_test_postgres::{Database, on_own_thread};
 use tempfile::TempDir;
-
-use crate::postgres::Database;
 
 /// The variable that chooses the engine.
 pub const VARIABLE: &str = "DOCENT_TEST_STORE";
@@ -56,7 +53,7 @@ impl TestStore {
                 (Arc::new(SqliteStore::open(&path, options)?), None)
             }
             Engine::Postgres => {
-                let database = Database::create()?;
+                let database = postgres_database()?;
                 let store = open_postgres(database.url()).await?;
                 (Arc::new(store), Some(database))
             }
@@ -75,6 +72,21 @@ impl TestStore {
     pub fn directory(&self) -> &Path {
         self.directory.path()
     }
+}
+
+/// A database with all tables and nothing in them.
+pub fn postgres_database() -> Result<Database> {
+    let schema = include_str!("../../store-postgres/migrations/0001_aspects.sql");
+    Database::filled(schema, |url| {
+        on_own_thread(async move {
+            let options = docent_store_postgres::OpenOptions {
+                create: true,
+                watch: false,
+            };
+            drop(PostgresStore::open(&Settings::parse(url)?, options).await?);
+            Ok(())
+        })
+    })
 }
 
 /// Opens a database as a server does.

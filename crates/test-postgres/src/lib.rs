@@ -5,7 +5,9 @@
 //! the server stops it when nobody has for a while. So it makes no difference how tests are run, and nothing has to be
 //! started or stopped by hand.
 //!
-//! A database is a copy of a template that has been migrated once.
+//! Tests that stop, kill or overload a server start one of their own ([`Server::start`]).
+//!
+//! This crate depends on no other crate of the workspace, so that tests from outside can use it.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt as _, chown};
@@ -16,9 +18,10 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use docent_store_postgres::{OpenOptions, PostgresStore, Settings};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use rustix::process::{Pid, Signal, kill_process};
 use sha2::{Digest as _, Sha256};
+use tempfile::TempDir;
 use tokio_postgres::NoTls;
 
 /// Names a server that is there already; its user must be allowed to create databases.
@@ -27,8 +30,9 @@ const GIVEN: &str = "TEST_DATABASE_URL";
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// For speed: what the tests of this server write need not outlive a power failure.
-const OPTIONS: &str = "-c listen_addresses= -c fsync=off -c full_page_writes=off -c synchronous_commit=off \
-     -c max_connections=400 -c shared_buffers=64MB -c autovacuum_naptime=5s";
+const FAST: &str = "-c fsync=off -c full_page_writes=off -c synchronous_commit=off -c shared_buffers=64MB";
+/// As servers are set up by default.
+const DURABLE: &str = "-c shared_buffers=64MB";
 
 /// Stops the server when nobody has held the lock twice in a row. `$1` is the directory, `$2` that of the programs.
 const KEEPER: &str = r#"
@@ -43,7 +47,7 @@ const KEEPER: &str = r#"
     done
 "#;
 
-/// A database of its own; dropping it removes it, whoever is connected.
+/// A database of its own on the shared server; dropping it removes it, whoever is connected.
 #[derive(Debug)]
 pub struct Database {
     name: String,
@@ -51,23 +55,21 @@ pub struct Database {
 }
 
 impl Database {
-    /// A copy of the migrated template.
-    pub fn create() -> Result<Self> {
-        let server = server()?;
-        let template = server.template()?;
-        let name = format!("test_{}", uuid::Uuid::new_v4().simple());
-        sql(&server.url("postgres"), &format!("CREATE DATABASE {name} TEMPLATE {template}"))?;
-        Ok(Self {
-            url: server.url(&name),
-            name,
-        })
-    }
-
     /// A database without any table.
     pub fn empty() -> Result<Self> {
-        let server = server()?;
+        Self::make("template1")
+    }
+
+    /// A copy of a template that `fill` is called for once; `version` tells templates apart.
+    pub fn filled(version: &str, fill: impl FnOnce(&str) -> Result<()>) -> Result<Self> {
+        let template = shared()?.template(version, fill)?;
+        Self::make(&template)
+    }
+
+    fn make(template: &str) -> Result<Self> {
+        let server = shared()?;
         let name = format!("test_{}", uuid::Uuid::new_v4().simple());
-        sql(&server.url("postgres"), &format!("CREATE DATABASE {name}"))?;
+        server.sql(&format!("CREATE DATABASE {name} TEMPLATE {template}"))?;
         Ok(Self {
             url: server.url(&name),
             name,
@@ -87,22 +89,24 @@ impl Database {
 impl Drop for Database {
     fn drop(&mut self) {
         // One that stays goes with the server.
-        if let Ok(server) = server() {
-            let drop = format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name);
-            let _ = sql(&server.url("postgres"), &drop);
+        if let Ok(server) = shared() {
+            let _ = server.sql(&format!(
+                "DROP DATABASE IF EXISTS {} WITH (FORCE)",
+                self.name
+            ));
         }
     }
 }
 
-/// The server that all tests of this process use.
-fn server() -> Result<&'static Server> {
-    static SERVER: OnceLock<Result<Server, String>> = OnceLock::new();
-    let server = SERVER.get_or_init(|| Server::find().map_err(|error| format!("{error:#}")));
+/// The server that all tests use.
+fn shared() -> Result<&'static Shared> {
+    static SERVER: OnceLock<Result<Shared, String>> = OnceLock::new();
+    let server = SERVER.get_or_init(|| Shared::find().map_err(|error| format!("{error:#}")));
     server.as_ref().map_err(|error| anyhow::anyhow!("{error}"))
 }
 
 #[derive(Debug)]
-struct Server {
+struct Shared {
     /// A URL with `{database}` where the name of the database goes.
     pattern: String,
     /// Held as long as the process lives; see [`KEEPER`].
@@ -110,9 +114,9 @@ struct Server {
     directory: PathBuf,
 }
 
-impl Server {
+impl Shared {
     fn find() -> Result<Self> {
-        let directory = own_directory()?;
+        let directory = shared_directory()?;
         if let Ok(url) = std::env::var(GIVEN) {
             return Ok(Self {
                 pattern: with_database(&url)?,
@@ -124,26 +128,39 @@ impl Server {
         in_use.lock_shared()?;
         let starting = File::create(directory.join("start.lock"))?;
         starting.lock()?;
-        let host = utf8_percent_encode(&directory.to_string_lossy(), NON_ALPHANUMERIC).to_string();
-        let server = Self {
-            pattern: format!("postgres://tests@/{{database}}?host={host}"),
+        let shared = Self {
+            pattern: socket_pattern(&directory),
             _in_use: Some(in_use),
             directory,
         };
-        if sql(&server.url("postgres"), "SELECT 1").is_err() {
-            start(&server.directory)?;
+        if shared.sql("SELECT 1").is_err() {
+            let programs = programs()?;
+            let data = shared.directory.join("data");
+            if data.exists() {
+                fs::remove_dir_all(&data)?;
+            }
+            make_and_start(&programs, &shared.directory, FAST)?;
+            let mut keeper = Command::new("setsid");
+            keeper
+                .args(["--fork", "bash", "-c", KEEPER, "keeper"])
+                .arg(&shared.directory)
+                .arg(&programs);
+            run(&mut keeper, &shared.directory)?;
         }
-        Ok(server)
+        Ok(shared)
     }
 
     fn url(&self, database: &str) -> String {
         self.pattern.replace("{database}", database)
     }
 
-    /// The name of a database with all tables, made by whoever needs it first.
-    fn template(&self) -> Result<String> {
-        let schema = include_str!("../../store-postgres/migrations/0001_aspects.sql");
-        let digest = Sha256::digest(schema.as_bytes());
+    fn sql(&self, statement: &str) -> Result<()> {
+        sql(&self.url("postgres"), statement)
+    }
+
+    /// The name of a database that has been filled, by whoever needs it first.
+    fn template(&self, version: &str, fill: impl FnOnce(&str) -> Result<()>) -> Result<String> {
+        let digest = Sha256::digest(version.as_bytes());
         let name = format!(
             "template_{:02x}{:02x}{:02x}{:02x}",
             digest[0], digest[1], digest[2], digest[3]
@@ -155,10 +172,9 @@ impl Server {
         let making = File::create(self.directory.join("start.lock"))?;
         making.lock()?;
         if !done.exists() {
-            let administration = self.url("postgres");
-            sql(&administration, &format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"))?;
-            sql(&administration, &format!("CREATE DATABASE {name}"))?;
-            migrate(&self.url(&name))?;
+            self.sql(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"))?;
+            self.sql(&format!("CREATE DATABASE {name}"))?;
+            fill(&self.url(&name))?;
             // Given servers have their data elsewhere.
             fs::create_dir_all(self.directory.join("data"))?;
             File::create(&done)?;
@@ -167,43 +183,145 @@ impl Server {
     }
 }
 
+/// A server for one test, to be stopped, killed and started again; what it acknowledged is on the disk.
+#[derive(Debug)]
+pub struct Server {
+    directory: TempDir,
+    programs: PathBuf,
+}
+
+impl Server {
+    pub fn start() -> Result<Self> {
+        let directory = tempfile::Builder::new().prefix("docent-postgres-").tempdir()?;
+        let_in(directory.path())?;
+        let programs = programs()?;
+        make_and_start(&programs, directory.path(), DURABLE)?;
+        Ok(Self {
+            directory,
+            programs,
+        })
+    }
+
+    /// The URL of its database.
+    pub fn url(&self) -> String {
+        socket_pattern(self.directory.path()).replace("{database}", "postgres")
+    }
+
+    /// Runs statements on it.
+    pub fn sql(&self, statements: &str) -> Result<()> {
+        sql(&self.url(), statements)
+    }
+
+    /// Ends all its processes at once, as a power failure would.
+    pub fn kill(&self) -> Result<()> {
+        let file = fs::read_to_string(self.directory.path().join("data/postmaster.pid"))?;
+        let id = file.lines().next().unwrap_or_default().trim().parse()?;
+        let main = Pid::from_raw(id).context("the server has no process id")?;
+        // The others notice and end by themselves.
+        kill_process(main, Signal::KILL)?;
+        let started = Instant::now();
+        while self.sql("SELECT 1").is_ok() {
+            ensure!(started.elapsed() < PATIENCE, "the server did not end");
+        }
+        Ok(())
+    }
+
+    /// Starts it again after [`Server::kill`].
+    pub fn start_again(&self) -> Result<()> {
+        let started = Instant::now();
+        // Processes of the killed server may still have its memory.
+        while let Err(error) = start(&self.programs, self.directory.path(), DURABLE) {
+            if started.elapsed() > PATIENCE {
+                return Err(error);
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Ok(())
+    }
+
+    /// Lets its processes pause or go on.
+    pub fn signal_all(&self, signal: Signal) -> Result<()> {
+        let file = fs::read_to_string(self.directory.path().join("data/postmaster.pid"))?;
+        let main: i32 = file.lines().next().unwrap_or_default().trim().parse()?;
+        for entry in fs::read_dir("/proc")? {
+            let name = entry?.file_name();
+            let Some(id) = name.to_str().and_then(|name| name.parse::<i32>().ok()) else {
+                continue;
+            };
+            let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+            let parent = stat.rsplit(')').next().and_then(|rest| rest.split(' ').nth(2)?.parse().ok());
+            if (id == main || parent == Some(main))
+                && let Some(process) = Pid::from_raw(id)
+            {
+                // One that has ended meanwhile needs no signal.
+                let _ = kill_process(process, signal);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let mut stop = Command::new(self.programs.join("pg_ctl"));
+        stop.args(["stop", "--silent", "--mode", "immediate", "--pgdata"])
+            .arg(self.directory.path().join("data"));
+        let _ = run(&mut stop, self.directory.path());
+    }
+}
+
 /// A directory that the server's user may enter, with a name that is short enough for a socket.
-fn own_directory() -> Result<PathBuf> {
+fn shared_directory() -> Result<PathBuf> {
     let digest = Sha256::digest(env!("CARGO_MANIFEST_DIR").as_bytes());
     let user = rustix::process::getuid().as_raw();
     let name = format!("docent-postgres-{user}-{:02x}{:02x}{:02x}", digest[0], digest[1], digest[2]);
     let directory = std::env::temp_dir().join(name);
     fs::create_dir_all(&directory)?;
-    fs::set_permissions(&directory, fs::Permissions::from_mode(0o755))?;
-    if let Some(user) = unprivileged()? {
-        chown(&directory, Some(user), None)?;
-    }
+    let_in(&directory)?;
     Ok(directory)
 }
 
-fn start(directory: &Path) -> Result<()> {
-    let programs = programs()?;
-    let data = directory.join("data");
-    if data.exists() {
-        fs::remove_dir_all(&data)?;
+/// Gives a directory to the server's user.
+fn let_in(directory: &Path) -> Result<()> {
+    fs::set_permissions(directory, fs::Permissions::from_mode(0o755))?;
+    if let Some(user) = unprivileged()? {
+        chown(directory, Some(user), None)?;
     }
+    Ok(())
+}
+
+fn socket_pattern(directory: &Path) -> String {
+    let host = utf8_percent_encode(&directory.to_string_lossy(), NON_ALPHANUMERIC).to_string();
+    format!("postgres://tests@/{{database}}?host={host}")
+}
+
+fn make_and_start(programs: &Path, directory: &Path, options: &str) -> Result<()> {
     let mut initdb = Command::new(programs.join("initdb"));
-    initdb.args(["--username=tests", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync", "--pgdata"]);
-    run(initdb.arg(&data), directory)?;
+    initdb.args([
+        "--username=tests",
+        "--auth=trust",
+        "--encoding=UTF8",
+        "--locale=C.UTF-8",
+        "--no-sync",
+        "--pgdata",
+    ]);
+    run(initdb.arg(directory.join("data")), directory)?;
+    start(programs, directory, options)
+}
+
+fn start(programs: &Path, directory: &Path, options: &str) -> Result<()> {
+    let options = format!(
+        "{options} -c listen_addresses= -c max_connections=400 -c unix_socket_directories={}",
+        directory.display()
+    );
     let mut pg_ctl = Command::new(programs.join("pg_ctl"));
-    let options = format!("{OPTIONS} -c unix_socket_directories={}", directory.display());
     pg_ctl.args(["start", "--wait", "--options", &options, "--log"]);
-    run(pg_ctl.arg(directory.join("log")).arg("--pgdata").arg(&data), directory)?;
-    let mut keeper = Command::new("setsid");
-    keeper
-        .args(["--fork", "bash", "-c", KEEPER, "keeper"])
-        .arg(directory)
-        .arg(&programs);
-    run(&mut keeper, directory)
+    pg_ctl.arg(directory.join("log")).arg("--pgdata");
+    run(pg_ctl.arg(directory.join("data")), directory)
 }
 
 /// Runs a program as a user who may run a database server.
-pub fn run(command: &mut Command, directory: &Path) -> Result<()> {
+fn run(command: &mut Command, directory: &Path) -> Result<()> {
     // A file, not a pipe: a server that is left running would keep a pipe open.
     let output = directory.join(format!("output-{}", std::process::id()));
     let file = File::create(&output)?;
@@ -248,7 +366,7 @@ fn unprivileged() -> Result<Option<u32>> {
 }
 
 /// Where the server's programs are: Debian keeps them beside their version, not on the path.
-pub fn programs() -> Result<PathBuf> {
+fn programs() -> Result<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut places: Vec<PathBuf> = std::env::split_paths(&path).collect();
     if let Ok(versions) = fs::read_dir("/usr/lib/postgresql") {
@@ -274,7 +392,6 @@ fn with_database(url: &str) -> Result<String> {
     Ok(format!("{scheme}://{authority}/{{database}}?{query}"))
 }
 
-/// Runs statements, from wherever we are: a runtime may be running on this thread.
 fn sql(url: &str, statements: &str) -> Result<()> {
     on_own_thread(async move {
         let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
@@ -286,18 +403,8 @@ fn sql(url: &str, statements: &str) -> Result<()> {
     })
 }
 
-fn migrate(url: &str) -> Result<()> {
-    on_own_thread(async move {
-        let options = OpenOptions {
-            create: true,
-            watch: false,
-        };
-        drop(PostgresStore::open(&Settings::parse(url)?, options).await?);
-        Ok(())
-    })
-}
-
-fn on_own_thread(work: impl Future<Output = Result<()>> + Send) -> Result<()> {
+/// Runs something that needs a runtime, from wherever we are: one may be running on this thread.
+pub fn on_own_thread(work: impl Future<Output = Result<()>> + Send) -> Result<()> {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
             tokio::runtime::Builder::new_current_thread()
