@@ -3,6 +3,7 @@
 mod maintenance;
 mod serve;
 mod token;
+mod transfer;
 mod user;
 
 use std::path::PathBuf;
@@ -45,6 +46,8 @@ enum Command {
         /// The file to write; it must not exist
         file: PathBuf,
     },
+    /// Copy everything from one store into another, with its history, and compare
+    Move(transfer::MoveFlags),
     /// Make the store from a backup
     Restore {
         /// The backup to read
@@ -63,6 +66,7 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         Command::Rebuild => maintenance::rebuild(&cli.store),
         Command::Check => maintenance::check(&cli.store),
         Command::Backup { file } => maintenance::backup(&cli.store, &file),
+        Command::Move(flags) => transfer::run(&flags),
         Command::Restore { file, replace } => maintenance::restore(&cli.store, &file, replace),
     }
 }

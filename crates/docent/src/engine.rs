@@ -14,6 +14,8 @@ use crate::settings::StoreUrl;
 pub(crate) enum Use {
     /// As a server: on SQLite the only one.
     Server,
+    /// Without a server beside, where the engine can tell; it must be there.
+    Alone,
     /// Beside a server that may be running; made if it is not there.
     Beside,
     /// Beside a server that may be running; it must be there.
@@ -21,11 +23,11 @@ pub(crate) enum Use {
 }
 
 pub(crate) async fn open(url: &StoreUrl, purpose: Use) -> Result<Arc<dyn Store>> {
-    let create = purpose != Use::Existing;
+    let create = matches!(purpose, Use::Server | Use::Beside);
     match url {
         StoreUrl::Sqlite(path) => {
             let options = docent_store_sqlite::OpenOptions {
-                exclusive: purpose == Use::Server,
+                exclusive: matches!(purpose, Use::Server | Use::Alone),
                 create,
                 ..docent_store_sqlite::OpenOptions::default()
             };

@@ -160,7 +160,7 @@ pub(crate) enum StoreUrl {
 }
 
 impl StoreUrl {
-    fn parse(url: Option<&str>) -> Result<Self> {
+    pub(crate) fn parse(url: Option<&str>) -> Result<Self> {
         let url = url.unwrap_or(DEFAULT_STORE);
         if let Some(path) = url.strip_prefix("sqlite:") {
             // sqlite:path and sqlite:///absolute/path are both in use.

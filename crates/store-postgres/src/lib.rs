@@ -29,6 +29,7 @@ mod settings;
 mod stamp;
 mod tls;
 mod transaction;
+mod transfer;
 mod trees;
 mod values;
 
@@ -38,8 +39,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use docent_model::{AspectName, Urn};
 use docent_store::{
-    AspectKey, Change, Page, PlacedEntity, PointRange, RebuildReport, Related, Row, Run, RunAspect,
-    Store, StoreError, StoredAspect, TimeseriesRow, Work,
+    AspectKey, Change, Page, PlacedEntity, PointRange, RawAspect, RawPoint, RebuildReport, Related,
+    Row, Run, RunAspect, Store, StoreError, StoredAspect, TimeseriesRow, Work,
 };
 
 use crate::pool::Connections;
@@ -241,6 +242,30 @@ impl Store for PostgresStore {
             Ok(())
         });
         running.await.map_err(StoreError::other)?
+    }
+
+    async fn aspects_export(
+        &self,
+        after: Option<&RawAspect>,
+        limit: usize,
+    ) -> Result<Vec<RawAspect>, StoreError> {
+        Ok(transfer::aspects(&self.connections, after, limit).await?)
+    }
+
+    async fn points_export(
+        &self,
+        after: Option<&RawPoint>,
+        limit: usize,
+    ) -> Result<Vec<RawPoint>, StoreError> {
+        Ok(transfer::points(&self.connections, after, limit).await?)
+    }
+
+    async fn import(
+        &self,
+        aspects: Vec<RawAspect>,
+        points: Vec<RawPoint>,
+    ) -> Result<(), StoreError> {
+        Ok(transfer::import(&self.connections, aspects, points).await?)
     }
 
     async fn rebuild(

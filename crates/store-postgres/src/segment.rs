@@ -32,7 +32,7 @@ macro_rules! insert_rows {
 }
 
 /// Fails if one of the rows is there.
-const INSERT_ROWS: &str = insert_rows!();
+pub(crate) const INSERT_ROWS: &str = insert_rows!();
 
 const PUT_ROWS: &str = concat!(
     insert_rows!(),
@@ -64,19 +64,19 @@ const PUT_PLACEMENTS: &str = "INSERT INTO placement (urn, aspect, kind, parent, 
      ON CONFLICT (urn, aspect) DO UPDATE SET kind = excluded.kind, parent = excluded.parent, name = excluded.name, \
      created_ms = excluded.created_ms";
 
-const PUT_POINTS: &str = "INSERT INTO timeseries (urn, aspect, time_ms, id, metadata, systemmetadata) \
+pub(crate) const PUT_POINTS: &str = "INSERT INTO timeseries (urn, aspect, time_ms, id, metadata, systemmetadata) \
      SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[]) \
      ON CONFLICT (urn, aspect, time_ms, md5(id)) \
      DO UPDATE SET metadata = excluded.metadata, systemmetadata = excluded.systemmetadata";
 
-const LOG: &str = "INSERT INTO change_log \
+pub(crate) const LOG: &str = "INSERT INTO change_log \
      (transaction, item, urn, aspect, kind, logical_version, time_ms, actor) \
      SELECT currval('change_transaction'), r.place - 1, r.urn, r.aspect, r.kind, r.version, r.time_ms, r.actor \
      FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[]) \
      WITH ORDINALITY AS r (urn, aspect, kind, version, time_ms, actor, place)";
 
 /// Takes the number of the transaction: after the locks, so that who builds on another's commit has a higher one.
-const NUMBER: &str = "INSERT INTO change_pending (transaction, changes) \
+pub(crate) const NUMBER: &str = "INSERT INTO change_pending (transaction, changes) \
      VALUES (nextval('change_transaction'), $1) RETURNING transaction";
 
 #[derive(Debug, Default)]

@@ -342,3 +342,45 @@ async fn an_empty_database_is_not_filled_by_a_command_that_only_looks() {
     let refused = PostgresStore::open(&settings, options).await.unwrap_err();
     assert!(refused.to_string().contains("no catalog"), "{refused}");
 }
+
+#[tokio::test]
+async fn encryption_is_as_strict_as_sslmode_says() {
+    let (server, port) = docent_test_postgres::Server::start_encrypted(
+        include_str!("tls/server.pem"),
+        include_str!("tls/server.key"),
+    )
+    .unwrap();
+    // Without encryption nobody comes in.
+    let file = "CREATE TABLE rules (line text); INSERT INTO rules VALUES ('local all all trust'), \
+                ('hostssl all all 127.0.0.1/32 trust'); \
+                DO $$ BEGIN EXECUTE format('COPY rules TO %L', current_setting('hba_file')); END $$; \
+                SELECT pg_reload_conf()";
+    server.sql(file).unwrap();
+    let authority = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tls/authority.pem");
+    let open = async |host: &str, parameters: &str| {
+        let url = format!("postgres://tests@{host}:{port}/postgres?{parameters}");
+        let options = OpenOptions {
+            create: true,
+            watch: false,
+        };
+        PostgresStore::open(&Settings::parse(&url).unwrap(), options).await
+    };
+    let known = format!("sslrootcert={authority}");
+    for (host, parameters, works) in [
+        ("localhost", "sslmode=disable".to_owned(), false),
+        ("localhost", "sslmode=prefer".to_owned(), true),
+        ("127.0.0.1", "sslmode=require".to_owned(), true),
+        ("localhost", format!("sslmode=verify-full&{known}"), true),
+        // The certificate is made out to a name.
+        ("127.0.0.1", format!("sslmode=verify-ca&{known}"), true),
+        ("127.0.0.1", format!("sslmode=verify-full&{known}"), false),
+        // Nobody on this machine trusts the authority.
+        ("localhost", "sslmode=verify-ca".to_owned(), false),
+        ("localhost", "sslmode=verify-full".to_owned(), false),
+    ] {
+        let opened = open(host, &parameters).await;
+        assert_eq!(opened.is_ok(), works, "{host} {parameters}: {opened:?}");
+    }
+    let missing = open("localhost", "sslmode=verify-full&sslrootcert=/no/such/file").await;
+    assert!(missing.unwrap_err().to_string().contains("/no/such/file"));
+}

@@ -28,8 +28,8 @@ use docent_model::{AspectName, Urn};
 
 pub use error::StoreError;
 pub use rows::{
-    AspectKey, AspectWrite, Change, ChangeKind, Effect, Page, PlacedEntity, PointRange, Related,
-    Row, Run, RunAspect, StoredAspect, TimeseriesRow,
+    AspectKey, AspectWrite, Change, ChangeKind, Effect, Page, PlacedEntity, PointRange, RawAspect,
+    RawPoint, Related, Row, Run, RunAspect, StoredAspect, TimeseriesRow,
 };
 pub use transaction::{Aborted, Transaction, Work, transact};
 
@@ -167,6 +167,29 @@ pub trait Store: Send + Sync + Debug {
     /// Runs the work in one transaction: all of it is committed durably, or nothing. Work that aborts by its
     /// own decision is rolled back and is no error of the store. Use [`transact`].
     async fn run(&self, work: Box<dyn Work>) -> Result<(), StoreError>;
+
+    /// All rows of the aspect table behind one, in the order of URN, aspect and version; those that the registry does not
+    /// know are among them.
+    async fn aspects_export(
+        &self,
+        after: Option<&RawAspect>,
+        limit: usize,
+    ) -> Result<Vec<RawAspect>, StoreError>;
+
+    /// All points of time series behind one, in the order of URN, aspect, time and id.
+    async fn points_export(
+        &self,
+        after: Option<&RawPoint>,
+        limit: usize,
+    ) -> Result<Vec<RawPoint>, StoreError>;
+
+    /// Takes rows over as they are, in one transaction. The latest version of each aspect is logged; what follows from
+    /// it is made by [`Store::rebuild`].
+    async fn import(
+        &self,
+        aspects: Vec<RawAspect>,
+        points: Vec<RawPoint>,
+    ) -> Result<(), StoreError>;
 
     /// Recomputes every derived row from the aspects; says how many differed. `progress` is told (done, total).
     async fn rebuild(

@@ -10,6 +10,7 @@
 //! This crate depends on no other crate of the workspace, so that tests from outside can use it.
 
 use std::fs::{self, File};
+use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -192,10 +193,40 @@ pub struct Server {
 
 impl Server {
     pub fn start() -> Result<Self> {
-        let directory = tempfile::Builder::new().prefix("docent-postgres-").tempdir()?;
+        let directory = tempfile::Builder::new()
+            .prefix("docent-postgres-")
+            .tempdir()?;
+        Self::started_in(directory, DURABLE)
+    }
+
+    /// A server on a port of `localhost` that speaks TLS, with this certificate and key in PEM form. Returns the port, too.
+    pub fn start_encrypted(certificate: &str, key: &str) -> Result<(Self, u16)> {
+        let directory = tempfile::Builder::new().prefix("docent-tls-").tempdir()?;
+        let_in(directory.path())?;
+        for (name, text) in [("certificate", certificate), ("key", key)] {
+            let path = directory.path().join(name);
+            fs::write(&path, text)?;
+            // The server wants the key to be nobody else's.
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
+            if let Some(user) = unprivileged()? {
+                chown(&path, Some(user), None)?;
+            }
+        }
+        // Free now; whoever takes it before the server does makes the test fail, not pass.
+        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let folder = directory.path().display();
+        let options = format!(
+            "{DURABLE} -c ssl=on -c ssl_cert_file={folder}/certificate -c ssl_key_file={folder}/key \
+             -c port={port} -c listen_addresses=127.0.0.1"
+        );
+        let server = Self::started_in(directory, &options)?;
+        Ok((server, port))
+    }
+
+    fn started_in(directory: TempDir, options: &str) -> Result<Self> {
         let_in(directory.path())?;
         let programs = programs()?;
-        make_and_start(&programs, directory.path(), DURABLE)?;
+        make_and_start(&programs, directory.path(), options)?;
         Ok(Self {
             directory,
             programs,
@@ -311,7 +342,7 @@ fn make_and_start(programs: &Path, directory: &Path, options: &str) -> Result<()
 
 fn start(programs: &Path, directory: &Path, options: &str) -> Result<()> {
     let options = format!(
-        "{options} -c listen_addresses= -c max_connections=400 -c unix_socket_directories={}",
+        "-c listen_addresses= {options} -c max_connections=400 -c unix_socket_directories={}",
         directory.display()
     );
     let mut pg_ctl = Command::new(programs.join("pg_ctl"));

@@ -65,7 +65,7 @@ pub(super) fn restore(store: &StoreFlags, file: &Path, replace: bool) -> Result<
 }
 
 /// A bar on a terminal; nothing where there is none.
-fn progress(what: &'static str) -> Box<dyn FnMut(u64, u64) + Send> {
+pub(super) fn progress(what: &'static str) -> Box<dyn FnMut(u64, u64) + Send> {
     let bar = ProgressBar::new(0).with_message(what);
     if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {percent}% {eta}") {
         bar.set_style(style);

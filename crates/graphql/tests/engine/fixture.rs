@@ -11,8 +11,8 @@ use docent_graphql::{
 };
 use docent_model::{AspectName, FixedClock, Registry, Urn};
 use docent_store::{
-    AspectKey, Change, Page, PlacedEntity, PointRange, RebuildReport, Related, Row, Run, RunAspect,
-    Store, StoreError, StoredAspect, TimeseriesRow, Work,
+    AspectKey, Change, Page, PlacedEntity, PointRange, RawAspect, RawPoint, RebuildReport, Related,
+    Row, Run, RunAspect, Store, StoreError, StoredAspect, TimeseriesRow, Work,
 };
 use docent_store_sqlite::{OpenOptions, SqliteStore};
 use serde_json::{Map, Value, json};
@@ -456,6 +456,30 @@ impl Store for CountingStore {
 
     async fn run(&self, work: Box<dyn Work>) -> Result<(), StoreError> {
         self.inner.run(work).await
+    }
+
+    async fn aspects_export(
+        &self,
+        after: Option<&RawAspect>,
+        limit: usize,
+    ) -> Result<Vec<RawAspect>, StoreError> {
+        self.inner.aspects_export(after, limit).await
+    }
+
+    async fn points_export(
+        &self,
+        after: Option<&RawPoint>,
+        limit: usize,
+    ) -> Result<Vec<RawPoint>, StoreError> {
+        self.inner.points_export(after, limit).await
+    }
+
+    async fn import(
+        &self,
+        aspects: Vec<RawAspect>,
+        points: Vec<RawPoint>,
+    ) -> Result<(), StoreError> {
+        self.inner.import(aspects, points).await
     }
 
     async fn rebuild(
