@@ -147,7 +147,8 @@ impl Server {
     /// Starts the server again on what the last one left; ends that one without mercy if it still runs.
     pub fn restart(&mut self) -> anyhow::Result<()> {
         self.kill()?;
-        (self.child, self.output, self.address) = spawn(&self.options, &self.store, self.directory.path())?;
+        (self.child, self.output, self.address) =
+            spawn(&self.options, &self.store, self.directory.path())?;
         Ok(())
     }
 

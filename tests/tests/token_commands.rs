@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
-use docent_e2e::{Finished, Options, Server, docent_command, files_below, store_in,
-    temporary_directory,
+use docent_e2e::{
+    Finished, Options, Server, docent_command, files_below, store_in, temporary_directory,
 };
 use reqwest::Method;
 

@@ -16,7 +16,13 @@ const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
 #[derive(Debug, Args, Clone, Default)]
 pub(crate) struct StoreFlags {
     /// The store: sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE [default: sqlite:docent.db]
-    #[arg(long, env = "DOCENT_STORE", value_name = "URL", global = true, hide_env_values = true)]
+    #[arg(
+        long,
+        env = "DOCENT_STORE",
+        value_name = "URL",
+        global = true,
+        hide_env_values = true
+    )]
     pub(crate) store: Option<String>,
     /// A TOML file with settings; flags and DOCENT_… variables win over it
     #[arg(long, env = "DOCENT_CONFIG", value_name = "FILE", global = true)]
@@ -283,7 +289,10 @@ mod tests {
         ] {
             let parsed = StoreUrl::parse(Some(url)).unwrap();
             let shown = format!("{parsed} {parsed:?}");
-            assert!(shown.contains("ada@db") && !shown.contains("hunter2"), "{shown}");
+            assert!(
+                shown.contains("ada@db") && !shown.contains("hunter2"),
+                "{shown}"
+            );
         }
         for url in [
             "mysql://ada:hunter2@db/catalog",

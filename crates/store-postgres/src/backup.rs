@@ -107,7 +107,9 @@ async fn send_tables(
             if done % PROGRESS_STEP == 0 {
                 progress(done, total);
             }
-            if buffer.len() >= CHUNK_BYTES && chunks.send(Some(buffer.split().freeze())).await.is_err() {
+            if buffer.len() >= CHUNK_BYTES
+                && chunks.send(Some(buffer.split().freeze())).await.is_err()
+            {
                 // The file cannot be written; its error says why.
                 return Ok(());
             }
@@ -205,16 +207,20 @@ async fn fill(
             "a server uses the database; stop it first".to_owned(),
         ));
     }
-    let there = "SELECT EXISTS (SELECT 1 FROM metadata_aspect_v2) OR EXISTS (SELECT 1 FROM change_log)";
+    let there =
+        "SELECT EXISTS (SELECT 1 FROM metadata_aspect_v2) OR EXISTS (SELECT 1 FROM change_log)";
     let full = lease.query(there, &[]).await?;
     if full.first().is_some_and(|row| row.get(0)) {
         if !replace {
             return Err(refused(
-                "the database has a catalog already: with --replace the backup takes its place".to_owned(),
+                "the database has a catalog already: with --replace the backup takes its place"
+                    .to_owned(),
             ));
         }
         let names: Vec<&str> = TABLES.iter().map(|(table, _)| *table).collect();
-        lease.execute(&format!("TRUNCATE {}", names.join(", "))).await?;
+        lease
+            .execute(&format!("TRUNCATE {}", names.join(", ")))
+            .await?;
     }
     let (sender, mut pieces) = mpsc::channel(CHUNKS);
     let path = from.to_owned();

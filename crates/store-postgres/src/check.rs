@@ -59,7 +59,13 @@ async fn rows(lease: &Lease, audit: &mut Audit) -> Result<(), EngineError> {
         let mut expected = Vec::new();
         for row in &rows {
             let (urn, aspect): (&str, &str) = (row.try_get(0)?, row.try_get(1)?);
-            let follows = audit.row(urn, aspect, row.try_get(2)?, row.try_get(3)?, row.try_get(4)?);
+            let follows = audit.row(
+                urn,
+                aspect,
+                row.try_get(2)?,
+                row.try_get(3)?,
+                row.try_get(4)?,
+            );
             if let Some(derived) = follows {
                 expected.push(Expected {
                     urn: urn.to_owned(),

@@ -64,10 +64,7 @@ pub(crate) struct Expected {
 }
 
 /// For each aspect whether the stored rows are not those it must have.
-pub(crate) async fn differ(
-    lease: &Lease,
-    expected: &[Expected],
-) -> Result<Vec<bool>, EngineError> {
+pub(crate) async fn differ(lease: &Lease, expected: &[Expected]) -> Result<Vec<bool>, EngineError> {
     let urns: Vec<&str> = expected.iter().map(|it| it.urn.as_str()).collect();
     let aspects: Vec<&str> = expected.iter().map(|it| it.aspect.as_str()).collect();
     let mut edges: Vec<Vec<(String, String)>> = vec![Vec::new(); expected.len()];
@@ -92,7 +89,9 @@ pub(crate) async fn differ(
             .collect();
         wanted.sort_unstable();
         wanted.dedup();
-        let stored = edges.iter().map(|(one, other)| (one.as_str(), other.as_str()));
+        let stored = edges
+            .iter()
+            .map(|(one, other)| (one.as_str(), other.as_str()));
         let wanted_placement = derived.placement.as_ref().map(|it| {
             (
                 it.kind.to_owned(),

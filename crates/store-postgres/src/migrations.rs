@@ -97,15 +97,15 @@ async fn apply_missing(lease: &Lease, known: &[Migration]) -> Result<(), EngineE
 
 /// How many of the known steps the database has; refuses one that we cannot serve.
 async fn applied(lease: &Lease, known: &[Migration]) -> Result<usize, EngineError> {
-    let exists = "SELECT to_regclass('docent_migration') IS NOT NULL, \
-                  to_regclass('metadata_aspect_v2') IS NOT NULL";
-    let row = lease.query(exists, &[]).await?;
-    let (ours, somebodys): (bool, bool) = match row.first() {
-        Some(row) => (row.try_get(0)?, row.try_get(1)?),
-        None => (false, false),
-    };
-    if !ours {
-        if somebodys {
+    // The catalog itself is asked: what `to_regclass` remembers may be older than the lock.
+    let there = "SELECT c.relname::text FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+                 WHERE c.relname IN ('docent_migration', 'metadata_aspect_v2') AND n.nspname = ANY (current_schemas(false))";
+    let mut tables: Vec<String> = Vec::new();
+    for row in lease.query(there, &[]).await? {
+        tables.push(row.try_get(0)?);
+    }
+    if !tables.iter().any(|table| table == "docent_migration") {
+        if !tables.is_empty() {
             return Err(refused(
                 "the database has a table metadata_aspect_v2 that is not ours: use an empty database or another \
                  search_path"

@@ -73,7 +73,9 @@ async fn lines(client: &Client, sql: &str) -> Vec<String> {
 #[tokio::test]
 async fn hot_statements_use_indexes_alone() {
     let database = postgres_database().unwrap();
-    let (client, connection) = tokio_postgres::connect(database.url(), NoTls).await.unwrap();
+    let (client, connection) = tokio_postgres::connect(database.url(), NoTls)
+        .await
+        .unwrap();
     let connection = tokio::spawn(connection);
     for statement in FILL.split(';').filter(|text| !text.trim().is_empty()) {
         client.batch_execute(statement).await.unwrap();
@@ -88,9 +90,15 @@ async fn hot_statements_use_indexes_alone() {
             .batch_execute(&format!("PREPARE hot{number} AS {sql}"))
             .await
             .unwrap();
-        let parameters = (1..=9).take_while(|it| sql.contains(&format!("${it}"))).count();
+        let parameters = (1..=9)
+            .take_while(|it| sql.contains(&format!("${it}")))
+            .count();
         let nulls = vec!["NULL"; parameters].join(", ");
-        let arguments = if nulls.is_empty() { nulls } else { format!("({nulls})") };
+        let arguments = if nulls.is_empty() {
+            nulls
+        } else {
+            format!("({nulls})")
+        };
         let explain = format!("EXPLAIN (COSTS OFF) EXECUTE hot{number}{arguments}");
         let plan = lines(&client, &explain).await;
         let whole = plan.iter().find(|line| line.contains("Seq Scan"));
@@ -104,7 +112,12 @@ async fn hot_statements_use_indexes_alone() {
         if written.is_empty() {
             std::fs::write(&path, &plans).unwrap();
         }
-        assert_eq!(plans, written, "delete {} to have it written anew", path.display());
+        assert_eq!(
+            plans,
+            written,
+            "delete {} to have it written anew",
+            path.display()
+        );
     }
     drop(client);
     connection.await.unwrap().unwrap();

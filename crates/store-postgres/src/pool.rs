@@ -27,7 +27,8 @@ const GRACE: Duration = Duration::from_secs(2);
 const MAX_STEPS: usize = 256;
 
 pub(crate) type Parameter = Box<dyn ToSql + Sync + Send>;
-type Answer<'a> = Pin<Box<dyn Future<Output = Result<Vec<Row>, tokio_postgres::Error>> + Send + 'a>>;
+type Answer<'a> =
+    Pin<Box<dyn Future<Output = Result<Vec<Row>, tokio_postgres::Error>> + Send + 'a>>;
 
 #[derive(Debug)]
 pub(crate) struct Connections {
@@ -230,9 +231,7 @@ impl Debug for Lease {
 
 /// Asks each future in order, again and again, until all are done: a statement is sent when its future is first asked,
 /// and the order in which statements are sent matters.
-async fn in_order(
-    mut answers: Vec<Answer<'_>>,
-) -> Vec<Result<Vec<Row>, tokio_postgres::Error>> {
+async fn in_order(mut answers: Vec<Answer<'_>>) -> Vec<Result<Vec<Row>, tokio_postgres::Error>> {
     let mut done: Vec<Option<_>> = answers.iter().map(|_| None).collect();
     poll_fn(|context| {
         let mut waiting = false;
@@ -244,7 +243,11 @@ async fn in_order(
                 }
             }
         }
-        if waiting { Poll::Pending } else { Poll::Ready(()) }
+        if waiting {
+            Poll::Pending
+        } else {
+            Poll::Ready(())
+        }
     })
     .await;
     done.into_iter().flatten().collect()

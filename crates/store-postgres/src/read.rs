@@ -131,7 +131,10 @@ pub(crate) async fn version(
     version: i64,
 ) -> Result<Option<StoredAspect>, EngineError> {
     let rows = connections
-        .query(VERSION, &[&key.urn.as_str(), &key.aspect.as_str(), &version])
+        .query(
+            VERSION,
+            &[&key.urn.as_str(), &key.aspect.as_str(), &version],
+        )
         .await?;
     rows.first().map(|row| stored_aspect(row, 0)).transpose()
 }
@@ -197,4 +200,3 @@ pub(crate) async fn aspects_count(
 pub(crate) fn place_at(row: &Row) -> Result<usize, EngineError> {
     Ok((row.try_get::<_, i64>(0)? - 1) as usize)
 }
-

@@ -40,7 +40,10 @@ pub(crate) async fn run(
             Outcome::Again(needed) => locks = needed,
         }
     }
-    tracing::warn!(attempts = ATTEMPTS, "a write was given up: others were always faster");
+    tracing::warn!(
+        attempts = ATTEMPTS,
+        "a write was given up: others were always faster"
+    );
     Err(StoreError::Busy)
 }
 

@@ -23,7 +23,10 @@ const OWN: [(&str, &str); 6] = [
         "sslrootcert",
         "the path of a file with certificates in PEM form",
     ),
-    ("search_path", "the name of a schema, or several with commas"),
+    (
+        "search_path",
+        "the name of a schema, or several with commas",
+    ),
     ("pool_size", "a number from 2 to 1000"),
     ("pool_timeout", "a number of seconds from 1 to 600"),
     ("statement_timeout", "a number of seconds from 1 to 86400"),

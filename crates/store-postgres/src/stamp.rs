@@ -124,7 +124,11 @@ impl Watch {
         newest: i64,
     ) -> Self {
         let mut tasks = JoinSet::new();
-        tasks.spawn(ask_again(Arc::clone(stamp), Arc::clone(connections), newest));
+        tasks.spawn(ask_again(
+            Arc::clone(stamp),
+            Arc::clone(connections),
+            newest,
+        ));
         tasks.spawn(listen_again(Arc::clone(stamp), settings.clone()));
         Self(tasks)
     }

@@ -330,7 +330,8 @@ impl<'l> PostgresTransaction<'l> {
                 self.to_lock.rows.insert(own);
             }
         }
-        let placed = matches!(&write.effect, Effect::Put { derived, .. } if derived.placement.is_some());
+        let placed =
+            matches!(&write.effect, Effect::Put { derived, .. } if derived.placement.is_some());
         if placed || places(key.aspect) {
             self.to_lock.trees.insert(key.urn.entity_type().to_owned());
         }

@@ -43,7 +43,12 @@ pub(crate) async fn points(
 ) -> Result<Vec<RawPoint>, EngineError> {
     let (urn, aspect, time_ms, id) = after.map_or(("", "", 0, ""), |raw| {
         let point = &raw.point;
-        (raw.urn.as_str(), raw.aspect.as_str(), point.time_ms, point.id.as_str())
+        (
+            raw.urn.as_str(),
+            raw.aspect.as_str(),
+            point.time_ms,
+            point.id.as_str(),
+        )
     });
     let rows = connections
         .query(POINTS, &[&urn, &aspect, &time_ms, &id, &as_limit(limit)])
@@ -147,7 +152,10 @@ fn log_steps(aspects: &[RawAspect], steps: &mut Vec<Step>) {
     let texts = |text: fn(&RawAspect) -> &str| -> Box<Vec<String>> {
         Box::new(latest.iter().map(|raw| text(raw).to_owned()).collect())
     };
-    let versions: Vec<i64> = latest.iter().map(|raw| logical_version_of(&raw.row)).collect();
+    let versions: Vec<i64> = latest
+        .iter()
+        .map(|raw| logical_version_of(&raw.row))
+        .collect();
     let times_ms: Vec<i64> = latest.iter().map(|raw| raw.row.created_on_ms).collect();
     let count = i32::try_from(latest.len()).unwrap_or(i32::MAX);
     steps.push(Step::new(NUMBER, vec![Box::new(count)]));

@@ -23,10 +23,7 @@ pub(crate) struct Timestamp(pub(crate) EpochMillis);
 
 impl ToSql for Timestamp {
     fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
-        let microseconds = self
-            .0
-            .saturating_sub(EPOCH_TO_2000_MS)
-            .saturating_mul(1000);
+        let microseconds = self.0.saturating_sub(EPOCH_TO_2000_MS).saturating_mul(1000);
         out.extend_from_slice(&microseconds.to_be_bytes());
         Ok(IsNull::No)
     }
@@ -39,7 +36,9 @@ impl FromSql<'_> for Timestamp {
     fn from_sql(_: &Type, raw: &[u8]) -> Result<Self, Box<dyn Error + Sync + Send>> {
         let microseconds = i64::from_be_bytes(raw.try_into()?);
         Ok(Self(
-            microseconds.div_euclid(1000).saturating_add(EPOCH_TO_2000_MS),
+            microseconds
+                .div_euclid(1000)
+                .saturating_add(EPOCH_TO_2000_MS),
         ))
     }
 

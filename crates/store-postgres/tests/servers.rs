@@ -110,7 +110,8 @@ async fn a_slow_writer_holds_up_nobody_but_writers_of_the_same_entity() {
     put(&*store, &status("slow"), "{}").await;
     let (holding, go_on) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
     let slow = {
-        let (store, holding, go_on) = (Arc::clone(&store), Arc::clone(&holding), Arc::clone(&go_on));
+        let (store, holding, go_on) =
+            (Arc::clone(&store), Arc::clone(&holding), Arc::clone(&go_on));
         tokio::spawn(async move {
             transact::<(), StoreError, _>(&*store, move |tx| {
                 let (holding, go_on) = (Arc::clone(&holding), Arc::clone(&go_on));
@@ -138,7 +139,12 @@ async fn a_slow_writer_holds_up_nobody_but_writers_of_the_same_entity() {
     go_on.wait().await;
     slow.await.unwrap();
     same.await.unwrap();
-    let row = store.aspects_read(&[status("slow")]).await.unwrap().remove(0).unwrap();
+    let row = store
+        .aspects_read(&[status("slow")])
+        .await
+        .unwrap()
+        .remove(0)
+        .unwrap();
     assert_eq!(row.metadata, r#"{"removed":false}"#);
     assert_eq!(version::logical_version_of(&row), 3);
 }
@@ -152,7 +158,10 @@ async fn two_writers_that_look_at_each_other_do_not_both_see_nothing() {
     for round in 0..20 {
         let both = Arc::new(Barrier::new(2));
         let key = |name: &str| {
-            AspectKey::new(&domain(&format!("{name}{round}")), AspectName::DOMAIN_PROPERTIES)
+            AspectKey::new(
+                &domain(&format!("{name}{round}")),
+                AspectName::DOMAIN_PROPERTIES,
+            )
         };
         let place = |own: AspectKey, name: &'static str| {
             let (store, both) = (Arc::clone(&store), Arc::clone(&both));
@@ -178,7 +187,11 @@ async fn two_writers_that_look_at_each_other_do_not_both_see_nothing() {
         let name: &'static str = Box::leak(format!("Sales {round}").into_boxed_str());
         let (one, other) = (place(key("a"), name), place(key("b"), name));
         let placed = [one.await.unwrap(), other.await.unwrap()];
-        assert_eq!(placed.iter().filter(|placed| **placed).count(), 1, "{placed:?}");
+        assert_eq!(
+            placed.iter().filter(|placed| **placed).count(),
+            1,
+            "{placed:?}"
+        );
     }
 }
 
@@ -187,7 +200,10 @@ async fn two_writers_that_look_at_each_other_do_not_both_see_nothing() {
 async fn nothing_is_attached_to_what_is_being_deleted() {
     let database = postgres_database().unwrap();
     let store = Arc::new(open_postgres(database.url()).await.unwrap());
-    let key_aspect = docent_model::Registry::get().entity("domain").unwrap().key_aspect;
+    let key_aspect = docent_model::Registry::get()
+        .entity("domain")
+        .unwrap()
+        .key_aspect;
     for round in 0..20 {
         let target = domain(&format!("d{round}"));
         let own = AspectKey::new(&target, key_aspect);
@@ -225,7 +241,8 @@ async fn nothing_is_attached_to_what_is_being_deleted() {
                             time_ms: 1,
                             actor: "urn:li:corpuser:x".to_owned(),
                         };
-                        tx.write(&[docent_store::AspectWrite { key: own, effect }]).await?;
+                        tx.write(&[docent_store::AspectWrite { key: own, effect }])
+                            .await?;
                         Ok(members.len())
                     })
                 })
@@ -250,7 +267,10 @@ async fn a_commit_of_another_server_moves_the_stamp_within_a_second() {
         put(&other, &status("a"), &round.to_string()).await;
         let committed = Instant::now();
         while one.commit_stamp().unwrap() == before {
-            assert!(committed.elapsed() < Duration::from_secs(1), "round {round}");
+            assert!(
+                committed.elapsed() < Duration::from_secs(1),
+                "round {round}"
+            );
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
@@ -268,9 +288,15 @@ async fn a_stamp_without_a_database_is_never_the_same_twice() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     let stamps: Vec<u64> = (0..3).map(|_| store.commit_stamp().unwrap()).collect();
-    assert!(stamps[0] != stamps[1] && stamps[1] != stamps[2], "{stamps:?}");
+    assert!(
+        stamps[0] != stamps[1] && stamps[1] != stamps[2],
+        "{stamps:?}"
+    );
     let failed = store.aspects_read(&[status("a")]).await.unwrap_err();
-    assert!(matches!(failed, StoreError::Unavailable { .. }), "{failed:?}");
+    assert!(
+        matches!(failed, StoreError::Unavailable { .. }),
+        "{failed:?}"
+    );
     let key = status("b");
     let refused = transact::<(), StoreError, _>(&store, move |tx| {
         let key = key.clone();
@@ -278,7 +304,10 @@ async fn a_stamp_without_a_database_is_never_the_same_twice() {
     })
     .await
     .unwrap_err();
-    assert!(matches!(refused, StoreError::Unavailable { .. }), "{refused:?}");
+    assert!(
+        matches!(refused, StoreError::Unavailable { .. }),
+        "{refused:?}"
+    );
     server.start_again().unwrap();
     let back = Instant::now();
     let row = loop {
@@ -322,7 +351,9 @@ async fn servers_that_start_at_once_on_an_empty_database_migrate_it_once() {
 #[tokio::test]
 async fn a_database_with_somebody_elses_tables_is_refused() {
     let database = Database::empty().unwrap();
-    database.sql("CREATE TABLE metadata_aspect_v2 (urn text)").unwrap();
+    database
+        .sql("CREATE TABLE metadata_aspect_v2 (urn text)")
+        .unwrap();
     let refused = open_postgres(database.url()).await.unwrap_err();
     assert!(refused.to_string().contains("not ours"), "{refused}");
     let beside = format!("{}&search_path=docent", database.url());

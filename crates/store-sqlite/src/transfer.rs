@@ -42,7 +42,12 @@ pub(crate) fn points(
 ) -> Result<Vec<RawPoint>, EngineError> {
     let (urn, aspect, time_ms, id) = after.map_or(("", "", 0, ""), |raw| {
         let point = &raw.point;
-        (raw.urn.as_str(), raw.aspect.as_str(), point.time_ms, point.id.as_str())
+        (
+            raw.urn.as_str(),
+            raw.aspect.as_str(),
+            point.time_ms,
+            point.id.as_str(),
+        )
     });
     let mut statement = connection.prepare_cached(
         "SELECT urn,aspect,time_ms,id,metadata,systemmetadata FROM timeseries \

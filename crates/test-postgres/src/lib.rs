@@ -31,7 +31,10 @@ const GIVEN: &str = "TEST_DATABASE_URL";
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// For speed: what the tests of this server write need not outlive a power failure.
-const FAST: &str = "-c fsync=off -c full_page_writes=off -c synchronous_commit=off -c shared_buffers=64MB";
+const FAST: &str =
+    "-c fsync=off -c full_page_writes=off -c synchronous_commit=off -c shared_buffers=64MB";
+/// Sockets are told apart by it.
+const DEFAULT_PORT: u16 = 5432;
 /// As servers are set up by default.
 const DURABLE: &str = "-c shared_buffers=64MB";
 
@@ -189,6 +192,7 @@ impl Shared {
 pub struct Server {
     directory: TempDir,
     programs: PathBuf,
+    port: u16,
 }
 
 impl Server {
@@ -196,7 +200,7 @@ impl Server {
         let directory = tempfile::Builder::new()
             .prefix("docent-postgres-")
             .tempdir()?;
-        Self::started_in(directory, DURABLE)
+        Self::started_in(directory, DURABLE, DEFAULT_PORT)
     }
 
     /// A server on a port of `localhost` that speaks TLS, with this certificate and key in PEM form. Returns the port, too.
@@ -219,23 +223,25 @@ impl Server {
             "{DURABLE} -c ssl=on -c ssl_cert_file={folder}/certificate -c ssl_key_file={folder}/key \
              -c port={port} -c listen_addresses=127.0.0.1"
         );
-        let server = Self::started_in(directory, &options)?;
+        let server = Self::started_in(directory, &options, port)?;
         Ok((server, port))
     }
 
-    fn started_in(directory: TempDir, options: &str) -> Result<Self> {
+    fn started_in(directory: TempDir, options: &str, port: u16) -> Result<Self> {
         let_in(directory.path())?;
         let programs = programs()?;
         make_and_start(&programs, directory.path(), options)?;
         Ok(Self {
             directory,
             programs,
+            port,
         })
     }
 
     /// The URL of its database.
     pub fn url(&self) -> String {
-        socket_pattern(self.directory.path()).replace("{database}", "postgres")
+        let pattern = socket_pattern(self.directory.path()).replace("{database}", "postgres");
+        format!("{pattern}&port={}", self.port)
     }
 
     /// Runs statements on it.
@@ -280,7 +286,10 @@ impl Server {
                 continue;
             };
             let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
-            let parent = stat.rsplit(')').next().and_then(|rest| rest.split(' ').nth(2)?.parse().ok());
+            let parent = stat
+                .rsplit(')')
+                .next()
+                .and_then(|rest| rest.split(' ').nth(2)?.parse().ok());
             if (id == main || parent == Some(main))
                 && let Some(process) = Pid::from_raw(id)
             {
@@ -305,7 +314,10 @@ impl Drop for Server {
 fn shared_directory() -> Result<PathBuf> {
     let digest = Sha256::digest(env!("CARGO_MANIFEST_DIR").as_bytes());
     let user = rustix::process::getuid().as_raw();
-    let name = format!("docent-postgres-{user}-{:02x}{:02x}{:02x}", digest[0], digest[1], digest[2]);
+    let name = format!(
+        "docent-postgres-{user}-{:02x}{:02x}{:02x}",
+        digest[0], digest[1], digest[2]
+    );
     let directory = std::env::temp_dir().join(name);
     fs::create_dir_all(&directory)?;
     let_in(&directory)?;
@@ -390,10 +402,16 @@ fn unprivileged() -> Result<Option<u32>> {
         return Ok(None);
     }
     let users = fs::read_to_string("/etc/passwd")?;
-    let nobody = users
-        .lines()
-        .find_map(|line| line.strip_prefix("nobody:")?.split(':').nth(1)?.parse().ok());
-    Ok(Some(nobody.context("there is no user 'nobody' to run PostgreSQL as")?))
+    let nobody = users.lines().find_map(|line| {
+        line.strip_prefix("nobody:")?
+            .split(':')
+            .nth(1)?
+            .parse()
+            .ok()
+    });
+    Ok(Some(nobody.context(
+        "there is no user 'nobody' to run PostgreSQL as",
+    )?))
 }
 
 /// Where the server's programs are: Debian keeps them beside their version, not on the path.

@@ -55,8 +55,7 @@ pub(super) fn restore(store: &StoreFlags, file: &Path, replace: bool) -> Result<
         }
         StoreUrl::Postgres(settings) => {
             let mut progress = progress("restoring");
-            let restored =
-                docent_store_postgres::restore(file, settings, replace, &mut *progress);
+            let restored = docent_store_postgres::restore(file, settings, replace, &mut *progress);
             runtime()?.block_on(restored)?;
         }
     }

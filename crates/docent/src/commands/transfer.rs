@@ -125,7 +125,11 @@ async fn compare(source: &dyn Store, target: &dyn Store, total: u64) -> Result<(
         same_length(one.len() == other.len())?;
         for (one, other) in one.iter().zip(other) {
             if digest_of_point(one) != digest_of_point(other) {
-                bail!("a point of {} of {} is not the same in both stores", one.aspect, one.urn);
+                bail!(
+                    "a point of {} of {} is not the same in both stores",
+                    one.aspect,
+                    one.urn
+                );
             }
         }
         done += one.len() as u64;
@@ -169,7 +173,10 @@ fn digest_of_point(RawPoint { urn, aspect, point }: &RawPoint) -> [u8; 32] {
 fn digest<const PARTS: usize>(parts: [Option<&str>; PARTS]) -> [u8; 32] {
     let mut digest = Sha256::new();
     for part in parts {
-        digest.update(part.map_or(u64::MAX, |text| text.len() as u64).to_be_bytes());
+        digest.update(
+            part.map_or(u64::MAX, |text| text.len() as u64)
+                .to_be_bytes(),
+        );
         digest.update(part.unwrap_or_default());
     }
     digest.finalize().into()

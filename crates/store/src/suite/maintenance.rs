@@ -202,7 +202,9 @@ async fn exported(store: &dyn Store) -> (Vec<RawAspect>, Vec<RawPoint>) {
 pub(super) async fn everything_can_be_carried_into_another_store<H: Harness>(harness: &H) {
     let store = harness.store();
     fill(store).await;
-    let profile = docent_model::Registry::get().aspect("datasetProfile").unwrap();
+    let profile = docent_model::Registry::get()
+        .aspect("datasetProfile")
+        .unwrap();
     for (name, time_ms, id) in [("b", 2, ""), ("a", 5, "y"), ("a", 5, "x"), ("a", 3, "z")] {
         let point = TimeseriesRow {
             time_ms,
