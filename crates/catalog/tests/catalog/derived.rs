@@ -2,6 +2,7 @@
 
 use docent_catalog::{Change, Proposal};
 use docent_model::{AspectName, Registry, Urn};
+use docent_test_store::Engine;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -61,8 +62,16 @@ fn proposals() -> impl Strategy<Value = Proposal> {
     ]
 }
 
+/// A database takes longer to make than a file.
+fn cases() -> u32 {
+    match Engine::chosen().unwrap() {
+        Engine::Sqlite => 64,
+        Engine::Postgres => 12,
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
 
     #[test]
     fn what_a_list_leaves_behind_is_what_a_rebuild_would_make(
