@@ -131,7 +131,7 @@ fn a_store_without_tokens_lists_none_and_says_how_to_make_one() -> anyhow::Resul
 #[test]
 fn revoking_a_token_from_another_process_has_effect_on_the_very_next_request() -> anyhow::Result<()>
 {
-    // Servers that share a database may take a second; tests/postgres.rs has the test for that.
+    // Servers that share a database may take a second; tests/postgres has the test for that.
     let server = Server::start(Options::default().store("sqlite:docent.db"))?;
     let kept = create(server.directory(), "ada", "kept")?;
     for round in 0..5 {

@@ -197,13 +197,11 @@ impl Lease {
         &self,
         work: impl Future<Output = Result<T, tokio_postgres::Error>>,
     ) -> Result<T, EngineError> {
-        match tokio::time::timeout(self.patience, work).await {
-            Ok(answer) => Ok(answer?),
-            Err(_) => {
-                self.soil();
-                Err(EngineError::Lost("the database does not answer".to_owned()))
-            }
+        if let Ok(answer) = tokio::time::timeout(self.patience, work).await {
+            return Ok(answer?);
         }
+        self.soil();
+        Err(EngineError::Lost("the database does not answer".to_owned()))
     }
 
     pub(crate) fn client(&self) -> Result<&Object, EngineError> {

@@ -67,18 +67,19 @@ async fn mend_page(
     for row in &rows {
         let (urn, aspect): (&str, &str) = (row.try_get(0)?, row.try_get(1)?);
         report.aspects += 1;
-        match expected(urn, aspect, row.try_get(2)?) {
-            Some(derived) => known.push(Expected {
-                urn: urn.to_owned(),
-                aspect: aspect.to_owned(),
-                derived,
-            }),
-            None => tracing::warn!(
+        let Some(derived) = expected(urn, aspect, row.try_get(2)?) else {
+            tracing::warn!(
                 urn,
                 aspect,
                 "an unreadable aspect keeps its derived rows; see `docent check`"
-            ),
-        }
+            );
+            continue;
+        };
+        known.push(Expected {
+            urn: urn.to_owned(),
+            aspect: aspect.to_owned(),
+            derived,
+        });
     }
     let differ = differ(lease, &known).await?;
     let mut mended = DerivedRows::default();

@@ -9,7 +9,7 @@ use futures_util::FutureExt as _;
 
 use crate::error::{EngineError, unavailable};
 use crate::pool::{Connections, Lease};
-use crate::transaction::{Committed, Locks, PostgresTransaction};
+use crate::transaction::{Committed, Failure, Locks, PostgresTransaction};
 
 /// From the second attempt on the locks are taken first, so even a row that everybody wants needs few.
 const ATTEMPTS: u32 = 12;
@@ -56,13 +56,13 @@ async fn attempt_on(lease: &Lease, work: &mut dyn Work, locks: Locks) -> Outcome
     let ran = AssertUnwindSafe(work.run(&mut transaction))
         .catch_unwind()
         .await;
-    if transaction.failed && transaction.retryable {
+    if transaction.failure == Some(Failure::Passing) {
         let locks = transaction.locks();
         transaction.roll_back().await;
         return Outcome::Again(locks);
     }
     let outcome = match ran {
-        Ok(Ok(())) if transaction.failed => Outcome::Failed(StoreError::other(
+        Ok(Ok(())) if transaction.failure.is_some() => Outcome::Failed(StoreError::other(
             "the work went on although its transaction had failed",
         )),
         Ok(Ok(())) => match transaction.commit().await {

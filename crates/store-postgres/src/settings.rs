@@ -5,7 +5,7 @@
 //!
 //! The password stays in here: neither the debug output nor any message has it.
 
-use std::fmt::{self, Debug, Display};
+use std::fmt::{self, Debug, Display, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -134,7 +134,7 @@ impl Settings {
         let mut set = |name: &str, value: &str| {
             // Spaces and backslashes are the only letters that mean something there.
             let value = value.replace('\\', "\\\\").replace(' ', "\\ ");
-            options.push_str(&format!(" -c {name}={value}"));
+            let _ = write!(options, " -c {name}={value}");
         };
         let milliseconds = self.statement_timeout.as_millis().to_string();
         set("statement_timeout", &milliseconds);

@@ -89,6 +89,14 @@ pub(crate) enum Committed {
     Written(Option<i64>),
 }
 
+/// What an error means for the work that got it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// Running the work again may help.
+    Passing,
+    Lasting,
+}
+
 pub(crate) struct PostgresTransaction<'l> {
     lease: &'l Lease,
     begun: bool,
@@ -103,10 +111,8 @@ pub(crate) struct PostgresTransaction<'l> {
     to_lock: Locks,
     logged: Logged,
     wrote: bool,
-    /// Whether running the work again may help after the error that it got.
-    pub(crate) retryable: bool,
     /// A statement failed. Such a transaction is never kept, whatever the work makes of the error.
-    pub(crate) failed: bool,
+    pub(crate) failure: Option<Failure>,
 }
 
 impl<'l> PostgresTransaction<'l> {
@@ -123,8 +129,7 @@ impl<'l> PostgresTransaction<'l> {
             to_lock: Locks::default(),
             logged: Logged::default(),
             wrote: false,
-            retryable: false,
-            failed: false,
+            failure: None,
         };
         if !locks.rows.is_empty() || !locks.trees.is_empty() {
             let mut steps = transaction.opening();
@@ -340,8 +345,10 @@ impl<'l> PostgresTransaction<'l> {
     /// Remembers what an error means for the transaction.
     fn note<T>(&mut self, result: Result<T, EngineError>) -> Result<T, StoreError> {
         result.map_err(|error| {
-            self.failed = true;
-            self.retryable = matches!(error, EngineError::Conflict | EngineError::Lost(_));
+            self.failure = Some(match error {
+                EngineError::Conflict | EngineError::Lost(_) => Failure::Passing,
+                EngineError::Store(_) => Failure::Lasting,
+            });
             error.into()
         })
     }

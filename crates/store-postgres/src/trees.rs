@@ -167,7 +167,6 @@ pub(crate) async fn edges_into(
 }
 
 /// `None` if the entity is not placed, `Some(None)` if it stands at the root.
-#[expect(clippy::option_option, reason = "the shape that the trait asks for")]
 pub(crate) async fn parent(lease: &Lease, urn: &Urn) -> Result<Option<Option<Urn>>, EngineError> {
     let rows = lease.query(PARENT, &[&urn.as_str()]).await?;
     let Some(row) = rows.first() else {
