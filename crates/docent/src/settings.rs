@@ -15,13 +15,14 @@ const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
 /// Where everything is kept; every command has these.
 #[derive(Debug, Args, Clone, Default)]
 pub(crate) struct StoreFlags {
-    /// The store: sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE [default: sqlite:docent.db]
+    // The value may have a password in it, which the help would show.
     #[arg(
         long,
         env = "DOCENT_STORE",
         value_name = "URL",
         global = true,
-        hide_env_values = true
+        hide_env_values = true,
+        help = "The store: sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE [default: sqlite:docent.db]"
     )]
     pub(crate) store: Option<String>,
     /// A TOML file with settings; flags and DOCENT_… variables win over it
