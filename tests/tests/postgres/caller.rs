@@ -68,9 +68,9 @@ impl Caller {
 
     /// Adds a property to a dataset by a patch.
     pub(crate) fn patch(&self, urn: &str, property: &str) -> anyhow::Result<Answer> {
-        let path = format!("/customProperties/{property}");
-        let patch = json!([{"op": "add", "path": path, "value": "x"}]);
-        self.propose("PATCH", urn, PROPERTIES, &patch)
+        let place = format!("/customProperties/{property}");
+        let operations = json!([{"op": "add", "path": place, "value": "x"}]);
+        self.propose("PATCH", urn, PROPERTIES, &operations)
     }
 
     /// The data of a query; errors fail.

@@ -19,7 +19,7 @@ use serde_json::json;
 
 use caller::Caller;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 const PROPERTIES: &str = "datasetProperties";
 
 fn dataset(name: impl std::fmt::Display) -> String {
