@@ -33,8 +33,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use docent_model::{AspectName, Urn};
 use docent_store::{
-    AspectKey, Change, Page, PlacedEntity, PointRange, RebuildReport, Related, Row, Run, RunAspect,
-    Store, StoreError, StoredAspect, TimeseriesRow, Work,
+    AspectKey, Change, EntityTexts, Page, PlacedEntity, PointRange, RebuildReport, Related, Row,
+    Run, RunAspect, Store, StoreError, StoredAspect, TimeseriesRow, Work,
 };
 use rusqlite::Connection;
 
@@ -241,6 +241,19 @@ impl Store for SqliteStore {
         let (entity_type, after) = (entity_type.to_owned(), after.cloned());
         self.read(true, move |connection| {
             read::urns(connection, &entity_type, aspect, after.as_ref(), limit)
+        })
+        .await
+    }
+
+    async fn entities_list(
+        &self,
+        entity_type: &str,
+        after: Option<&Urn>,
+        limit: usize,
+    ) -> Result<Vec<EntityTexts>, StoreError> {
+        let (entity_type, after) = (entity_type.to_owned(), after.cloned());
+        self.read(true, move |connection| {
+            read::entities(connection, &entity_type, after.as_ref(), limit)
         })
         .await
     }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use docent_model::{AspectName, Registry, Urn};
 use docent_store::{
-    AspectKey, Change, ChangeKind, Page, PlacedEntity, Related, Row as AspectRow, StoreError,
-    StoredAspect,
+    AspectKey, Change, ChangeKind, EntityTexts, Page, PlacedEntity, Related, Row as AspectRow,
+    StoreError, StoredAspect,
 };
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Row, params, params_from_iter};
@@ -129,6 +129,50 @@ pub(crate) fn entity(
     Ok(aspects)
 }
 
+/// The latest aspects of many entities of a type, from one range of the index.
+pub(crate) fn entities(
+    connection: &Connection,
+    entity_type: &str,
+    after: Option<&Urn>,
+    limit: usize,
+) -> Result<Vec<EntityTexts>, EngineError> {
+    let (first, end) = range_of_type(entity_type);
+    let after = after.map_or(first.as_str(), Urn::as_str).max(&first);
+    let mut statement = connection.prepare_cached(
+        "SELECT urn,aspect,metadata FROM metadata_aspect_v2 \
+         WHERE urn>?1 AND urn<?2 AND version=0 ORDER BY urn,aspect",
+    )?;
+    let mut rows = statement.query([after, &end])?;
+    let mut entities: Vec<EntityTexts> = Vec::new();
+    while let Some(row) = rows.next()? {
+        let is_next = entities
+            .last()
+            .is_none_or(|last| row.get_ref(0) != Ok(ValueRef::Text(last.urn.as_str().as_bytes())));
+        if is_next {
+            if entities.len() == limit {
+                break;
+            }
+            entities.push(EntityTexts {
+                urn: urn_at(row, 0, ASPECTS, "urn")?,
+                aspects: Vec::new(),
+            });
+        }
+        if let Some(entity) = entities.last_mut()
+            && let Some(name) = aspect_name(row, 1, ASPECTS, entity.urn.as_str())?
+        {
+            entity.aspects.push((name, row.get(2)?));
+        }
+    }
+    Ok(entities)
+}
+
+/// Where the URNs of a type begin, and what comes behind them.
+fn range_of_type(entity_type: &str) -> (String, String) {
+    // Behind the colon that ends the entity type comes the semicolon.
+    let first = format!("urn:li:{entity_type}:");
+    (first, format!("urn:li:{entity_type};"))
+}
+
 pub(crate) fn urns(
     connection: &Connection,
     entity_type: &str,
@@ -136,9 +180,7 @@ pub(crate) fn urns(
     after: Option<&Urn>,
     limit: usize,
 ) -> Result<Vec<Urn>, EngineError> {
-    // Behind the colon that ends the entity type comes the semicolon.
-    let first = format!("urn:li:{entity_type}:");
-    let end = format!("urn:li:{entity_type};");
+    let (first, end) = range_of_type(entity_type);
     let after = after.map_or(first.as_str(), Urn::as_str).max(&first);
     let mut statement = connection.prepare_cached(
         "SELECT urn FROM metadata_aspect_v2 \

@@ -22,12 +22,12 @@ use std::fmt::Debug;
 use std::path::Path;
 
 use async_trait::async_trait;
-use docent_model::{AspectName, Urn};
+use docent_model::{AspectName, Registry, Urn};
 
 pub use error::StoreError;
 pub use rows::{
-    AspectKey, AspectWrite, Change, ChangeKind, Effect, Page, PlacedEntity, PointRange, Related,
-    Row, Run, RunAspect, StoredAspect, TimeseriesRow,
+    AspectKey, AspectWrite, Change, ChangeKind, Effect, EntityTexts, Page, PlacedEntity,
+    PointRange, Related, Row, Run, RunAspect, StoredAspect, TimeseriesRow,
 };
 pub use transaction::{Aborted, Transaction, Work, transact};
 
@@ -73,6 +73,35 @@ pub trait Store: Send + Sync + Debug {
         after: Option<&Urn>,
         limit: usize,
     ) -> Result<Vec<Urn>, StoreError>;
+
+    /// The texts of all latest aspects of each entity of a type, in URN order, behind `after`. For those who read
+    /// everything: an engine reads one range.
+    async fn entities_list(
+        &self,
+        entity_type: &str,
+        after: Option<&Urn>,
+        limit: usize,
+    ) -> Result<Vec<EntityTexts>, StoreError> {
+        let Some(spec) = Registry::get().entity(entity_type) else {
+            return Ok(Vec::new());
+        };
+        let urns = self
+            .urns_list(entity_type, spec.key_aspect, after, limit)
+            .await?;
+        let entities = self.entities_read(&urns).await?;
+        let texts = |rows: Vec<(AspectName, StoredAspect)>| {
+            let texts = rows.into_iter().map(|(name, row)| (name, row.metadata));
+            texts.collect()
+        };
+        Ok(urns
+            .into_iter()
+            .zip(entities)
+            .map(|(urn, rows)| EntityTexts {
+                urn,
+                aspects: texts(rows),
+            })
+            .collect())
+    }
 
     /// The entities that stand directly below `parent` (below no parent if `None`) in the tree of their kind,
     /// newest first; `total` counts all of them.

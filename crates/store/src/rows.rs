@@ -31,6 +31,13 @@ pub struct StoredAspect {
     pub created_for: Option<String>,
 }
 
+/// The texts of the latest aspects of an entity, by their names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntityTexts {
+    pub urn: Urn,
+    pub aspects: Vec<(AspectName, String)>,
+}
+
 /// What is stored under a key. Engines may give out one row to several callers.
 pub type Row = Option<Arc<StoredAspect>>;
 

@@ -86,6 +86,7 @@ cases! { $
         hundreds_of_keys_are_answered_at_once,
         all_aspects_of_entities_are_read_together,
         entities_are_listed_in_urn_order_page_by_page,
+        entities_are_listed_with_their_latest_texts,
         only_entities_of_the_type_are_listed,
         a_touch_changes_the_system_metadata_alone,
         a_deletion_leaves_nothing_of_the_aspect_and_all_of_the_others,

@@ -4,7 +4,7 @@ use docent_model::{AspectName, Derived, Registry, Urn};
 
 use super::{ACTOR, Harness, NOON, dataset, delete, domain, key, put, read, write};
 use crate::version::noted_of;
-use crate::{AspectKey, AspectWrite, Effect, StoredAspect};
+use crate::{AspectKey, AspectWrite, Effect, EntityTexts, StoredAspect};
 
 pub(super) async fn an_aspect_reads_back_exactly_as_written(harness: &impl Harness) {
     let key = key(&dataset("t"), AspectName::STATUS);
@@ -270,6 +270,46 @@ pub(super) async fn entities_are_listed_in_urn_order_page_by_page(harness: &impl
         listed.extend(page);
     }
     assert_eq!(listed, expected);
+}
+
+pub(super) async fn entities_are_listed_with_their_latest_texts(harness: &impl Harness) {
+    let store = harness.store();
+    let key_aspect = Registry::get().check_urn(&dataset("a")).unwrap().key_aspect;
+    for name in ["b", "a", "c"] {
+        for (aspect, text) in [
+            (key_aspect, "{}"),
+            (AspectName::STATUS, "1"),
+            (AspectName::STATUS, "2"),
+        ] {
+            let key = key(&dataset(name), aspect);
+            put(store, &key, text, Derived::default()).await;
+        }
+    }
+    let other = key(&domain("d"), AspectName::STATUS);
+    put(store, &other, "{}", Derived::default()).await;
+    let mut listed: Vec<EntityTexts> = Vec::new();
+    loop {
+        let after = listed.last().map(|entity| &entity.urn);
+        let page = store.entities_list("dataset", after, 2).await.unwrap();
+        assert!(page.len() <= 2);
+        if page.is_empty() {
+            break;
+        }
+        listed.extend(page);
+    }
+    for entity in &mut listed {
+        entity.aspects.sort_unstable();
+    }
+    let expected = ["a", "b", "c"].map(|name| EntityTexts {
+        urn: dataset(name),
+        aspects: vec![
+            (key_aspect, "{}".to_owned()),
+            (AspectName::STATUS, "2".to_owned()),
+        ],
+    });
+    assert_eq!(listed, expected);
+    let nothing = store.entities_list("nothingOfTheKind", None, 2).await;
+    assert_eq!(nothing.unwrap(), []);
 }
 
 pub(super) async fn only_entities_of_the_type_are_listed(harness: &impl Harness) {
