@@ -184,6 +184,7 @@ fn name_item(error: Error, proposal: &Proposal, position: Option<usize>) -> Erro
     match error {
         Error::Invalid(message) => Error::Invalid(named(message)),
         Error::InvalidAspect(message) => Error::InvalidAspect(named(message)),
+        Error::Forbidden(message) => Error::Forbidden(named(message)),
         Error::Conflict(message) => Error::Conflict(named(message)),
         Error::Precondition(message) => Error::Precondition(named(message)),
         other => other,

@@ -23,6 +23,7 @@ mod openapi;
 mod owners;
 mod patch_entity;
 mod patches;
+mod people;
 mod proposals;
 mod references;
 mod remainder;
