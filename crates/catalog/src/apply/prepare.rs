@@ -86,13 +86,8 @@ impl Prepared {
     fn parts(proposal: &Proposal) -> Result<(&'static EntitySpec, Option<Payload>), Error> {
         let registry = Registry::get();
         let entity = registry.check_urn(&proposal.urn)?;
-        if let Some(aspect) = proposal.change.aspect()
-            && !entity.has_aspect(aspect)
-        {
-            return Err(Error::InvalidAspect(format!(
-                "Unknown aspect {aspect} for entity {}",
-                entity.name
-            )));
+        if let Some(aspect) = proposal.change.aspect() {
+            entity.check_aspect(aspect)?;
         }
         let payload = match &proposal.change {
             Change::Upsert { aspect, text }
