@@ -220,7 +220,8 @@ fn on_a_terminal_the_password_is_asked_for_twice_and_not_shown() -> anyhow::Resu
     };
     let shown = type_in("ada", &[PASSWORD, PASSWORD])?.succeeded()?;
     ensure!(
-        shown == "New password: \r\nOnce more: \r\nada can sign in\r\n",
+        shown
+            == "New password: \r\nOnce more: \r\nnote: made a new store at sqlite:docent.db\r\nada can sign in\r\n",
         "{shown:?}"
     );
     let refused = type_in("grace", &[PASSWORD, "something else"])?;

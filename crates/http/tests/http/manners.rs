@@ -122,7 +122,7 @@ async fn broken_json_is_told_where_it_breaks_and_in_words_of_the_api() {
     ] {
         for (body, place) in [
             ("[\n  {\"urn\": }\n]", "line 2 column 11"),
-            ("{\n  \"value\": tru\n}", "line 2 column 15"),
+            ("{\"value\": tru}", "line 1 column 14"),
             ("{\"urn\"", "line 1 column 6"),
             ("[{\"urn\": \"urn:li:tag:x\"", "line 1 column 23"),
             ("nonsense", "line 1 column 2"),
