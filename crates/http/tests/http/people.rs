@@ -44,7 +44,7 @@ async fn nobody_but_the_administrator_lifts_or_makes_a_suspension_by_writing_it(
     let one = format!("/openapi/v3/entity/corpuser/{}", encoded(ADA));
     let aspect = format!("{one}/corpUserStatus?createIfNotExists=false");
     let proposed = |urn: &str, status: &str| json!({"proposal": proposal("UPSERT", urn, "corpUserStatus", &status_of(status))});
-    let patch = json!([{"op": "replace", "path": "/status", "value": "ACTIVE"}]);
+    let operations = json!([{"op": "replace", "path": "/status", "value": "ACTIVE"}]);
     let patched = json!({"query": format!(
         r#"mutation {{ patchEntity(input: {{ urn: "{ADA}", aspectName: "corpUserStatus",
             patch: [{{ op: REPLACE, path: "/status", value: "\"ACTIVE\"" }}] }}) {{ success error }} }}"#
@@ -83,7 +83,7 @@ async fn nobody_but_the_administrator_lifts_or_makes_a_suspension_by_writing_it(
             aspect.as_str(),
             json!({"value": status_of("ACTIVE")}),
         ),
-        ("patch", Method::PATCH, aspect.as_str(), patch.clone()),
+        ("patch", Method::PATCH, aspect.as_str(), operations),
         ("delete", Method::DELETE, aspect.as_str(), Value::Null),
         (
             "clear",
