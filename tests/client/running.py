@@ -36,12 +36,12 @@ class Reply:
 class Server:
     """A server with an empty SQLite store, a second listener and a token of the administrator."""
 
-    def __init__(self, directory: Path, *arguments: str):
+    def __init__(self, directory: Path, *arguments: str, listen="127.0.0.1:0", ui_listen="127.0.0.1:0"):
         self.directory = directory
         self.binary = _binary()
         (directory / "password").write_text(PASSWORD)
         self._errors = open(directory / "errors.log", "w+")
-        command = ["serve", "--listen", "127.0.0.1:0", "--ui-listen", "127.0.0.1:0", "--store", "sqlite:docent.db"]
+        command = ["serve", "--listen", listen, "--ui-listen", ui_listen, "--store", "sqlite:docent.db"]
         command += ["--admin-password-file", "password", *arguments]
         self._process = subprocess.Popen(
             [self.binary, *command],

@@ -19,7 +19,7 @@ use batch::Batch;
 use prepare::Prepared;
 
 /// How many changes one list may hold: a list is one transaction, and others wait for it.
-const MAX_PROPOSALS: usize = 10_000;
+pub(crate) const MAX_PROPOSALS: usize = 10_000;
 
 /// What a list of proposals did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

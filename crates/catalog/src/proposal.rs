@@ -97,7 +97,7 @@ impl fmt::Debug for Edit {
 /// How clients write the version of an aspect that is not there.
 pub const NOT_THERE: i64 = -1;
 
-/// A condition on the stored state. All but the last are looked at before the change, in order.
+/// A condition on the stored state. All but the last two are looked at before the change, in order.
 #[derive(Debug, Clone)]
 pub enum Requirement {
     /// The entity exists; `otherwise` is said if not.
@@ -119,6 +119,8 @@ pub enum Requirement {
     /// The new name of a placed entity is not taken by another one below the same parent. Looked at after the
     /// change, and only if name or parent have changed.
     UniqueSiblingName { otherwise: fn(&str) -> String },
+    /// A user who is suspended stays so, and nobody else becomes it. Looked at after the change.
+    SameSuspension,
 }
 
 impl Proposal {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use docent_model::{AspectName, MAX_ENCODED_BYTES, Registry, Urn};
 use docent_store::{AspectKey, Page, Related, Row, StoredAspect, version};
 
-use crate::{Caller, Catalog, Error};
+use crate::sessions::{self, is_session};
+use crate::{Caller, Catalog, Error, tokens};
 
 /// Aspects that hold secrets, or what secrets are checked with.
 const SECRET_ASPECTS: [&str; 4] = [
@@ -139,7 +140,8 @@ impl Catalog {
             .await?)
     }
 
-    /// The entities of a type in the order of their URNs, soft-deleted ones included, and how many there are.
+    /// The entities of a type in the order of their URNs, soft-deleted ones included, and how many there are. Sessions
+    /// are nobody's to see.
     pub async fn list_urns(
         &self,
         _caller: &Caller,
@@ -158,10 +160,16 @@ impl Catalog {
             )));
         }
         let pattern = format!("urn:li:{}:%", entity.name);
-        let total = self
+        let mut total = self
             .store()
             .aspects_count(entity.key_aspect, Some(&pattern))
             .await?;
+        if entity.name == tokens::ENTITY {
+            let pattern = format!("urn:li:{}:{}%", entity.name, sessions::PREFIX);
+            let store = self.store();
+            let hidden = store.aspects_count(entity.key_aspect, Some(&pattern));
+            total = total.saturating_sub(hidden.await?);
+        }
         let mut items: Vec<Urn> = Vec::new();
         let mut before = start;
         // The store goes on behind a URN, not behind a number: what comes before is passed over in pieces.
@@ -177,7 +185,10 @@ impl Catalog {
             let passed = before.min(urns.len());
             before -= passed;
             let room = count - items.len();
-            items.extend(urns.into_iter().skip(passed).take(room));
+            // Their ids stand behind those of all tokens, so nothing that is passed over is a session.
+            let shown = |urn: &Urn| urn.entity_type() != tokens::ENTITY || !is_session(urn.key());
+            let urns = urns.into_iter().skip(passed);
+            items.extend(urns.filter(shown).take(room));
             if last {
                 break;
             }

@@ -17,7 +17,7 @@ use crate::tokens::{hash_of, hex, random, token_urn};
 use crate::{Caller, Catalog, Error};
 
 /// No token has an id like this: those are hexadecimal.
-const PREFIX: &str = "session-";
+pub(crate) const PREFIX: &str = "session-";
 /// As long as in DataHub.
 pub const SESSION_TTL_MS: EpochMillis = 24 * 60 * 60 * 1000;
 /// The oldest go when a user has more.

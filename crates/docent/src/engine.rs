@@ -19,6 +19,13 @@ pub(crate) enum Use {
     Existing,
 }
 
+/// Whether there is a store at this address. One that cannot be looked at is said to be there: opening it tells why.
+pub(crate) fn exists(url: &StoreUrl) -> bool {
+    match url {
+        StoreUrl::Sqlite(path) => path.try_exists().unwrap_or(true),
+    }
+}
+
 pub(crate) fn open(url: &StoreUrl, purpose: Use) -> Result<Arc<dyn Store>> {
     match url {
         StoreUrl::Sqlite(path) => {

@@ -70,6 +70,7 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .entity_field("rawAspects", metadata::raw_aspects)
         .computed("ownershipType", ownership::ownership_type)
         .entity_field("relationships", relationships::relationships)
+        .entity_field("assertions", relationships::assertions)
         .entity_field("lineage", lineage::neighbours)
         .query("searchAcrossLineage", lineage::search_across_lineage)
         .query("scrollAcrossLineage", lineage::scroll_across_lineage)

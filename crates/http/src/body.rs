@@ -7,6 +7,8 @@ use axum::extract::{FromRequest, Request};
 use axum::http::StatusCode;
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use crate::error::Refusal;
 
@@ -15,6 +17,26 @@ pub(crate) const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
 
 /// A sender that is slower than this for one body is not worth a connection.
 const MAX_READ_TIME: Duration = Duration::from_secs(30);
+
+/// Reads JSON. A body that is none is told where it breaks, any other what is wrong with it; `taker` is what the route is
+/// called there.
+pub(crate) fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8], taker: &str) -> Result<T, Refusal> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        Refusal::bad_request(match serde_json::from_slice::<IgnoredAny>(bytes) {
+            Err(broken) => format!("The body is not JSON: {broken}."),
+            Ok(_) => format!("The body is not what this {taker} takes: {error}."),
+        })
+    })
+}
+
+/// The same, with an example of what is taken.
+pub(crate) fn parse_like<'a, T: Deserialize<'a>>(
+    bytes: &'a [u8],
+    taker: &str,
+    example: &str,
+) -> Result<T, Refusal> {
+    parse(bytes, taker).map_err(|refusal| refusal.followed_by(&format!("Send {example}.")))
+}
 
 /// The whole body of a request.
 #[derive(Debug)]

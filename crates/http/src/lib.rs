@@ -160,6 +160,11 @@ fn routes(state: &AppState) -> Router<AppState> {
             post(openapi::relationships::scroll),
         )
         .route("/openapi/v3/api-docs", get(openapi::document::document))
+        .route("/openapi/swagger-ui", get(openapi::document::to_page))
+        .route(
+            "/openapi/swagger-ui/",
+            get(openapi::document::to_page_in_folder),
+        )
         .route(
             "/openapi/swagger-ui/index.html",
             get(openapi::document::page),

@@ -43,9 +43,7 @@ pub(crate) fn check_headers(headers: &HeaderMap) -> Result<(), Refusal> {
         let own = [text(FORWARDED_HOST), text(HOST.as_str())];
         return allowed(host.is_some() && own.contains(&host));
     }
-    let content_type = text(CONTENT_TYPE.as_str()).unwrap_or_default();
-    let kind = content_type.split(';').next().unwrap_or_default().trim();
-    if FORMS.iter().any(|form| form.eq_ignore_ascii_case(kind)) {
+    if let Some(kind) = form(headers) {
         return Err(Refusal::new(
             StatusCode::FORBIDDEN,
             format!(
@@ -55,6 +53,14 @@ pub(crate) fn check_headers(headers: &HeaderMap) -> Result<(), Refusal> {
         ));
     }
     Ok(())
+}
+
+/// The content type of the request if a form can have it.
+pub(crate) fn form(headers: &HeaderMap) -> Option<&str> {
+    let content_type = headers.get(CONTENT_TYPE)?.to_str().unwrap_or_default();
+    let kind = content_type.split(';').next().unwrap_or_default().trim();
+    let is_form = FORMS.iter().any(|form| form.eq_ignore_ascii_case(kind));
+    is_form.then_some(kind)
 }
 
 fn allowed(same: bool) -> Result<(), Refusal> {

@@ -22,6 +22,10 @@ use crate::server::Peer;
 const SESSION_COOKIE: &str = "PLAY_SESSION";
 const ACTOR_COOKIE: &str = "actor";
 
+/// The second half of a sentence.
+const WANTED: &str =
+    "a user name and a password are wanted as JSON: {\"username\": \"…\", \"password\": \"…\"}.";
+
 /// What a cookie cannot hold as it is. DataHub writes the colons of a URN plainly.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b':')
@@ -43,14 +47,19 @@ pub(crate) async fn log_in(
     headers: HeaderMap,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, Refusal> {
+    if let Some(kind) = origin::form(&headers) {
+        return Err(Refusal::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            format!(
+                "The body is said to be {kind}, but {WANTED} Send it with 'Content-Type: application/json'."
+            ),
+        ));
+    }
     // A page of another site must not sign a person in as somebody else either.
     origin::check_headers(&headers)?;
-    let credentials: Credentials = serde_json::from_slice(&bytes).map_err(|_| {
-        // What the parser has to say might repeat the password.
-        Refusal::bad_request(
-            "The body must be JSON with a user name and a password: {\"username\": \"…\", \"password\": \"…\"}.",
-        )
-    })?;
+    // What the parser has to say might repeat the password.
+    let credentials: Credentials = serde_json::from_slice(&bytes)
+        .map_err(|_| Refusal::bad_request(format!("Here {WANTED}")))?;
     let Credentials { username, password } = credentials;
     let outcome = state
         .catalog()

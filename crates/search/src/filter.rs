@@ -26,8 +26,7 @@ const MAX_VALUES: usize = 20_000;
 const MAX_LEVELS: usize = 50;
 
 /// Names that clients use for fields that have another name in the registry.
-const OTHER_NAMES: [(&str, &str); 6] = [
-    ("entity", ENTITY_TYPE),
+const OTHER_NAMES: [(&str, &str); 5] = [
     ("entityType", ENTITY_TYPE),
     ("type", "typeNames"),
     (ENVIRONMENT[1], ENVIRONMENT[0]),

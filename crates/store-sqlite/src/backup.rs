@@ -10,7 +10,7 @@ use docent_store::StoreError;
 use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
 
-use crate::connection::{SMALL_CACHE_KIB, open_copy, open_reader};
+use crate::connection::{SMALL_CACHE_KIB, create_private, open_copy, open_reader};
 use crate::error::{EngineError, file_error};
 use crate::lock::{ServerLock, beside};
 use crate::readers::Snapshot;
@@ -154,7 +154,7 @@ struct Unfinished {
 impl Unfinished {
     fn beside(target: &Path) -> Result<Self, EngineError> {
         let path = beside(target, &format!(".{}.unfinished", std::process::id()));
-        File::create_new(&path).map_err(|error| file_error(&path, &error))?;
+        create_private(&path).map_err(|error| file_error(&path, &error))?;
         Ok(Self { path })
     }
 }

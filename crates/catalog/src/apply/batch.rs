@@ -23,8 +23,9 @@ use serde_json::Value;
 use super::Applied;
 use super::prepare::{Payload, Prepared};
 use crate::labels::LabelKind;
+use crate::people::{ADMINISTRATOR, is_suspended};
 use crate::proposal::{Change, Edit, Proposal, Requirement, unreadable};
-use crate::{Error, hooks};
+use crate::{Error, hooks, tokens};
 
 /// Patches add to what is there, so the bound on a request's body alone would not hold: this is the same.
 const MAX_PATCHED_BYTES: usize = 16 * 1024 * 1024;
@@ -97,6 +98,23 @@ impl<'t> Batch<'t> {
         for requirement in requirements {
             self.require(urn, subject, requirement).await?;
         }
+        let is_guarded = |requirement| matches!(requirement, &Requirement::SameSuspension);
+        if !requirements.iter().any(is_guarded) {
+            return self.change(item).await;
+        }
+        let before = is_suspended(&self.get(urn, AspectName::CORP_USER_STATUS).await?);
+        self.change(item).await?;
+        if is_suspended(&self.get(urn, AspectName::CORP_USER_STATUS).await?) == before {
+            return Ok(());
+        }
+        Err(Error::Forbidden(format!(
+            "only {ADMINISTRATOR} changes whether {urn} is suspended, or an operator with 'docent user suspend' and \
+             'docent user resume'"
+        )))
+    }
+
+    async fn change(&mut self, item: &Prepared) -> Result<(), Error> {
+        let Proposal { urn, change, .. } = &item.proposal;
         match change {
             Change::Upsert { aspect, .. } => self.put(item, *aspect).await,
             Change::Patch { aspect, patch } => self.patch(item, *aspect, patch).await,
@@ -179,7 +197,7 @@ impl<'t> Batch<'t> {
                 self.columns.check(dataset, schema.as_ref(), field_paths)?;
             }
             // Looked at when the new value is known.
-            Requirement::UniqueSiblingName { .. } => {}
+            Requirement::UniqueSiblingName { .. } | Requirement::SameSuspension => {}
         }
         Ok(())
     }
@@ -367,7 +385,10 @@ impl<'t> Batch<'t> {
         if let Some(kind) = LabelKind::of(urn) {
             self.release_label(urn, kind).await?;
         }
-        self.count_deleted(urn, None).await?;
+        // Tokens go along with their user, and nobody asked how many there were.
+        if urn.entity_type() != tokens::ENTITY {
+            self.count_deleted(urn, None).await?;
+        }
         let names = self.tx.aspect_names(urn).await?;
         for aspect in names {
             self.delete_aspect(urn, aspect);
@@ -430,6 +451,7 @@ fn touched_keys(item: &Prepared) -> Vec<AspectKey> {
             }
             Requirement::IsNew { .. }
             | Requirement::UniqueSiblingName { .. }
+            | Requirement::SameSuspension
             | Requirement::Version { .. }
             | Requirement::ModifiedSince { .. }
             | Requirement::UnmodifiedSince { .. } => {}

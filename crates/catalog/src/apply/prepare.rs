@@ -86,13 +86,8 @@ impl Prepared {
     fn parts(proposal: &Proposal) -> Result<(&'static EntitySpec, Option<Payload>), Error> {
         let registry = Registry::get();
         let entity = registry.check_urn(&proposal.urn)?;
-        if let Some(aspect) = proposal.change.aspect()
-            && !entity.has_aspect(aspect)
-        {
-            return Err(Error::InvalidAspect(format!(
-                "Unknown aspect {aspect} for entity {}",
-                entity.name
-            )));
+        if let Some(aspect) = proposal.change.aspect() {
+            entity.check_aspect(aspect)?;
         }
         let payload = match &proposal.change {
             Change::Upsert { aspect, text }
@@ -184,6 +179,7 @@ fn name_item(error: Error, proposal: &Proposal, position: Option<usize>) -> Erro
     match error {
         Error::Invalid(message) => Error::Invalid(named(message)),
         Error::InvalidAspect(message) => Error::InvalidAspect(named(message)),
+        Error::Forbidden(message) => Error::Forbidden(named(message)),
         Error::Conflict(message) => Error::Conflict(named(message)),
         Error::Precondition(message) => Error::Precondition(named(message)),
         other => other,

@@ -47,7 +47,7 @@ async fn a_name_that_an_earlier_item_took_or_gave_back_counts() {
 }
 
 /// Writes past the catalog, as another program might.
-async fn write_raw(store: &dyn Store, key: AspectKey, metadata: &'static str) {
+pub(crate) async fn write_raw(store: &dyn Store, key: AspectKey, metadata: &'static str) {
     let written: Result<(), StoreError> = transact(store, move |tx| {
         let key = key.clone();
         Box::pin(async move {

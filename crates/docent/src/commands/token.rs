@@ -6,7 +6,7 @@ use comfy_table::{Table, presets};
 use docent_catalog::tokens::{MAX_LISTED, NewToken, TokenFilter};
 use docent_model::EpochMillis;
 
-use super::{catalog, operator, runtime, say, user_urn};
+use super::{catalog, note, operator, runtime, say, user_urn};
 use crate::engine::Use;
 use crate::settings::StoreFlags;
 
@@ -55,6 +55,12 @@ fn create(store: &StoreFlags, user: &str, name: String, ttl: &str) -> Result<()>
     };
     let catalog = catalog(store, Use::Beside)?;
     let created = runtime()?.block_on(catalog.create_token(&operator()?, new))?;
+    if created.user_is_new {
+        let name = created.token.info.actor_urn.key();
+        note(format!(
+            "nobody knew the user {name} before; 'docent user add {name}' lets the person sign in"
+        ));
+    }
     // Alone on standard output, so that a script can take it as it is.
     say(created.secret);
     Ok(())

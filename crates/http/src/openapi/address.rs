@@ -24,12 +24,12 @@ impl Kind {
         if name == ANY {
             return Ok(Self::Any);
         }
-        let spec = Registry::get().entity(name).ok_or_else(|| {
-            Refusal::bad_request(format!(
-                "there is no entity type called '{name}' in the registry"
-            ))
-        })?;
-        Ok(Self::Of(spec))
+        Self::one(name)
+    }
+
+    /// Where all types at once cannot be meant.
+    pub(super) fn one(name: &str) -> Result<Self, Refusal> {
+        entity_type(name).map(Self::Of)
     }
 
     /// A URN of an entity of this kind.
@@ -45,6 +45,14 @@ impl Kind {
             _ => Ok(urn),
         }
     }
+}
+
+pub(super) fn entity_type(name: &str) -> Result<&'static EntitySpec, Refusal> {
+    Registry::get().entity(name).ok_or_else(|| {
+        Refusal::bad_request(format!(
+            "there is no entity type called '{name}' in the registry"
+        ))
+    })
 }
 
 /// An entity, or one aspect of it.

@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 
 use super::address::{Address, Kind};
 use super::entities::{EntityReply, aspect_reply, parse_aspects};
+use super::parse_like;
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
@@ -39,11 +40,22 @@ pub(crate) async fn one(
         Some(_) if method == Method::HEAD => Ok(StatusCode::NO_CONTENT.into_response()),
         Some(found) => Ok(found),
         None => {
-            let what = aspect.map_or_else(String::new, |aspect| format!(" with this {aspect}"));
-            let message = format!("there is no {urn}{what}");
+            let message = match (aspect, version(&parameters)?) {
+                (None, _) => format!("there is no {urn}"),
+                (Some(aspect), 0) => format!("{urn} has no {aspect}"),
+                (Some(aspect), version) => format!(
+                    "{urn} has no {aspect} in version {version}: 0 is the latest, 1 the oldest, and old ones are not \
+                     kept for ever"
+                ),
+            };
             Err(Refusal::new(StatusCode::NOT_FOUND, message))
         }
     }
+}
+
+/// The version that is asked for; 0 is the latest.
+fn version(parameters: &Parameters) -> Result<i64, Refusal> {
+    Ok(parameters.number("version")?.unwrap_or(0))
 }
 
 async fn aspect(
@@ -54,9 +66,11 @@ async fn aspect(
     aspect: AspectName,
 ) -> Result<Option<Response>, Refusal> {
     check_shown(aspect)?;
-    let version = parameters.number("version")?.unwrap_or(0);
     let key = AspectKey::new(urn, aspect);
-    let row = state.catalog().read_version(caller, &key, version).await?;
+    let row = state
+        .catalog()
+        .read_version(caller, &key, version(parameters)?)
+        .await?;
     let noted = parameters.flag("systemMetadata")?;
     let found = row.map(|row| aspect_reply(&row, noted)).transpose()?;
     Ok(found.map(|found| reply(&found)))
@@ -117,11 +131,7 @@ pub(crate) async fn batch(
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, Refusal> {
     let kind = Kind::parse(&kind)?;
-    let wanted: Vec<Wanted> = serde_json::from_slice(&bytes).map_err(|error| {
-        Refusal::bad_request(format!(
-            "The body is not what this call takes: {error}. Send [{{\"urn\": \"urn:li:…\", \"status\": {{}}}}]."
-        ))
-    })?;
+    let wanted: Vec<Wanted> = parse_like(&bytes, "[{\"urn\": \"urn:li:…\", \"status\": {}}]")?;
     if wanted.len() > MAX_COUNT {
         return Err(Refusal::bad_request(format!(
             "{} entities are asked for: at most {MAX_COUNT} are given at once",

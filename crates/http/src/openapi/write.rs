@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 
 use super::address::{Address, Kind};
 use super::entities::{AspectReply, aspect_reply, parse_aspects};
-use super::refuse;
+use super::{parse_like, refuse};
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
@@ -107,7 +107,7 @@ pub(crate) async fn post_one(
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, Refusal> {
     let (urn, aspect) = aspect_address(&uri)?;
-    let wire: WireAspect = parse(&bytes, "{\"value\": {…}}")?;
+    let wire: WireAspect = parse_like(&bytes, "{\"value\": {…}}")?;
     let call = Call {
         verb: creation(&parameters, !conditions.are_given())?,
         conditions: &conditions,
@@ -128,7 +128,7 @@ pub(crate) async fn patch_one(
     let (urn, aspect) = aspect_address(&uri)?;
     let example = "{\"patch\": [{\"op\": \"add\", \"path\": \"/…\", \"value\": …}]}";
     let wire = WireAspect {
-        value: Some(parse(&bytes, example)?),
+        value: Some(parse_like(&bytes, example)?),
         system_metadata: None,
         headers: None,
     };
@@ -214,14 +214,6 @@ fn aspect_address(uri: &Uri) -> Result<(Urn, AspectName), Refusal> {
     Ok((urn, aspect))
 }
 
-fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8], example: &str) -> Result<T, Refusal> {
-    serde_json::from_slice(bytes).map_err(|error| {
-        Refusal::bad_request(format!(
-            "The body is not what this call takes: {error}. Send {example}."
-        ))
-    })
-}
-
 /// The status that says how the write was asked for.
 fn status(parameters: &Parameters, async_by_default: bool) -> Result<StatusCode, Refusal> {
     let is_async = parameters.given_flag("async")?.unwrap_or(async_by_default);
@@ -245,14 +237,14 @@ async fn many(
     let noted = parameters.flag("systemMetadata")?;
     if let Kind::Of(_) = kind {
         let entities: Vec<WireEntity> =
-            parse(bytes, "[{\"urn\": …, \"status\": {\"value\": {…}}}]")?;
+            parse_like(bytes, "[{\"urn\": …, \"status\": {\"value\": {…}}}]")?;
         let proposals = call.proposals(kind, entities)?;
         let keys = write(state, caller, proposals).await?;
         let written = written(state, caller, &keys, noted).await?;
         return Ok((status, axum::Json(written)).into_response());
     }
     let example = "{\"dataset\": [{\"urn\": …, \"status\": {\"value\": {…}}}]}";
-    let groups: BTreeMap<String, Vec<WireEntity>> = parse(bytes, example)?;
+    let groups: BTreeMap<String, Vec<WireEntity>> = parse_like(bytes, example)?;
     let mut proposals = Vec::new();
     let mut counts = Vec::with_capacity(groups.len());
     for (name, entities) in groups {

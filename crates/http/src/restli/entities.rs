@@ -13,8 +13,8 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::{
-    Action, json as reply, no_action, parse, parse_aspect, parse_list, parse_urn, raw, search,
-    snapshots, urn_in_path,
+    Action, json as reply, no_action, parse, parse_aspect, parse_like, parse_list, parse_urn, raw,
+    search, snapshots, urn_in_path,
 };
 use crate::AppState;
 use crate::auth::Authenticated;
@@ -159,11 +159,7 @@ struct Deletion {
 /// Removes an entity with everything about it, one aspect of it, or the points of a time series between two times. What
 /// is not there needs no removal.
 async fn delete(state: &AppState, caller: &Caller, bytes: &[u8]) -> Result<Response, Refusal> {
-    let deletion: Deletion = serde_json::from_slice(bytes).map_err(|error| {
-        Refusal::bad_request(format!(
-            "The body is not what this action takes: {error}. Send {{\"urn\": \"urn:li:…\"}}."
-        ))
-    })?;
+    let deletion: Deletion = parse_like(bytes, "{\"urn\": \"urn:li:…\"}")?;
     let urn = parse_urn(&deletion.urn)?;
     let range = PointRange {
         from_ms: deletion.start_time_millis,

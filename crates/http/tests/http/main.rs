@@ -8,6 +8,7 @@
     reason = "a test that cannot go on fails, and its story is told in one piece"
 )]
 
+mod assertions;
 mod batches;
 mod conditions;
 mod datasets;
@@ -19,10 +20,12 @@ mod lifecycle;
 mod lineage;
 mod links;
 mod lists;
+mod manners;
 mod openapi;
 mod owners;
 mod patch_entity;
 mod patches;
+mod people;
 mod proposals;
 mod references;
 mod remainder;

@@ -67,6 +67,9 @@ const OPEN: [&str; 10] = [
     "/health/detailed",
 ];
 
+/// Ways to another open route.
+const MOVED: [&str; 2] = ["/openapi/swagger-ui", "/openapi/swagger-ui/"];
+
 /// Where people become known; `sign_in.rs` and `sessions.rs` test both.
 const SIGN_IN: [&str; 2] = ["/logIn", "/logOut"];
 
@@ -110,6 +113,10 @@ async fn every_route_but_the_open_ones_needs_a_token() {
         let (status, _) = app.send(anonymous("GET", path, None)).await;
         assert_eq!(status, StatusCode::OK, "{path}");
     }
+    for path in MOVED {
+        let (status, _) = app.send(anonymous("GET", path, None)).await;
+        assert_eq!(status, StatusCode::TEMPORARY_REDIRECT, "{path}");
+    }
 }
 
 #[tokio::test]
@@ -124,6 +131,7 @@ async fn the_router_has_no_route_that_these_tests_do_not_know() {
     let known = |route: &str| {
         let prefix = route.split('{').next().unwrap_or(route);
         OPEN.contains(&route)
+            || MOVED.contains(&route)
             || SIGN_IN.contains(&route)
             || PROTECTED.iter().any(|(_, path)| {
                 path.split('?').next() == Some(prefix)

@@ -1,5 +1,8 @@
 //! The database as files: locks, versions, reopening, backups.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
+
 use docent_model::Derived;
 use docent_store::Store;
 use docent_store_sqlite::{OpenOptions, SqliteStore, restore};
@@ -61,6 +64,42 @@ fn a_database_that_is_not_there_is_made_only_on_request() {
     let nowhere = place.directory.path().join("missing").join("docent.db");
     let refused = SqliteStore::open(&nowhere, OpenOptions::default()).unwrap_err();
     assert!(refused.to_string().contains("missing"), "{refused}");
+}
+
+#[tokio::test]
+async fn new_files_are_readable_by_their_owner_alone_and_others_stay_as_they_are() {
+    let place = Place::new();
+    let mode_of = |name: &str| {
+        let path = place.directory.path().join(name);
+        let metadata = std::fs::metadata(&path);
+        metadata
+            .unwrap_or_else(|error| panic!("{name}: {error}"))
+            .permissions()
+            .mode()
+            & 0o777
+    };
+    let store = place.open();
+    put(&store, &status("a"), "1", Derived::default())
+        .await
+        .unwrap();
+    let copy = place.directory.path().join("copy.db");
+    store.backup(&copy, Box::new(quiet)).await.unwrap();
+    for name in ["docent.db", "docent.db-wal", "docent.db-shm", "copy.db"] {
+        assert_eq!(mode_of(name), 0o600, "{name}");
+    }
+    drop(store);
+    let restored = place.directory.path().join("restored.db");
+    restore(&copy, &restored, false, &mut quiet).unwrap();
+    assert_eq!(mode_of("restored.db"), 0o600);
+
+    // An operator who lets a group read has a reason.
+    std::fs::set_permissions(&place.path, Permissions::from_mode(0o640)).unwrap();
+    let store = place.open();
+    put(&store, &status("a"), "2", Derived::default())
+        .await
+        .unwrap();
+    assert_eq!(mode_of("docent.db"), 0o640);
+    assert_eq!(mode_of("docent.db-wal"), 0o640);
 }
 
 #[test]
