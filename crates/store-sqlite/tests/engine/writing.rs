@@ -181,6 +181,7 @@ impl Work for Misbehaving {
 
 fn deletion(name: &str) -> AspectWrite {
     let effect = Effect::Delete {
+        logical_version: 1,
         time_ms: 7,
         actor: "urn:li:corpuser:tester".to_owned(),
     };

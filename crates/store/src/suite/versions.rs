@@ -62,21 +62,50 @@ pub(super) async fn twenty_versions_are_kept_of_many(harness: &impl Harness) {
     assert_eq!(kept.len() as i64, RETAINED_VERSIONS);
 }
 
-pub(super) async fn a_deleted_aspect_starts_again_at_version_one(harness: &impl Harness) {
+pub(super) async fn an_aspect_made_again_after_a_deletion_goes_on_with_the_next_version(
+    harness: &impl Harness,
+) {
     let store = harness.store();
     for content in ["1", "2", "3"] {
         put(store, &status(), content, Derived::default()).await;
     }
     delete(store, &status()).await;
     put(store, &status(), "4", Derived::default()).await;
-    assert_eq!(
-        logical_version_of(&read(store, &status()).await.unwrap()),
-        1
-    );
-    for version in 1..4 {
-        assert_eq!(
-            store.aspect_read_version(&status(), version).await.unwrap(),
-            None
-        );
+    let version = async || logical_version_of(&read(store, &status()).await.unwrap());
+    assert_eq!(version().await, 4);
+    for version in 1..=4 {
+        let former = store.aspect_read_version(&status(), version).await.unwrap();
+        assert_eq!(former, None, "version {version}");
     }
+    delete(store, &status()).await;
+    put(store, &status(), "5", Derived::default()).await;
+    assert_eq!(version().await, 5);
+    // The others begin at one.
+    let other = key(&dataset("other"), AspectName::STATUS);
+    put(store, &other, "1", Derived::default()).await;
+    let row = read(store, &other).await.unwrap();
+    assert_eq!(logical_version_of(&row), 1);
+}
+
+pub(super) async fn all_versions_of_several_aspects_are_read_at_once_oldest_first(
+    harness: &impl Harness,
+) {
+    let store = harness.store();
+    for content in ["1", "2", "3"] {
+        put(store, &status(), content, Derived::default()).await;
+    }
+    let single = key(&dataset("single"), AspectName::STATUS);
+    put(store, &single, "9", Derived::default()).await;
+    let missing = key(&dataset("missing"), AspectName::STATUS);
+    let histories = store
+        .histories_read(&[single, missing, status()])
+        .await
+        .unwrap();
+    let texts: Vec<Vec<&str>> = histories
+        .iter()
+        .map(|rows| rows.iter().map(|row| row.metadata.as_str()).collect())
+        .collect();
+    assert_eq!(texts, [vec!["9"], vec![], vec!["1", "2", "3"]]);
+    let versions: Vec<i64> = histories[2].iter().map(|row| row.version).collect();
+    assert_eq!(versions, [1, 2, 0]);
 }
