@@ -121,7 +121,7 @@ pub(crate) fn versions(
     Ok(versions)
 }
 
-/// The last version that an aspect had before it was deleted, or 0.
+/// The version that was remembered of an aspect when it was deleted, or 0.
 pub(crate) fn retired_version(
     connection: &Connection,
     key: &AspectKey,

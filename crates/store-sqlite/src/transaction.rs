@@ -181,21 +181,22 @@ fn carry_out(connection: &Connection, write: &AspectWrite) -> Result<(), EngineE
             log(connection, key, "put", *logical_version, time_ms, actor)
         }
         Effect::Delete {
-            logical_version,
+            retired_version,
             time_ms,
             actor,
         } => {
             for sql in [
                 "DELETE FROM metadata_aspect_v2 WHERE urn=?1 AND aspect=?2",
                 "DELETE FROM timeseries WHERE urn=?1 AND aspect=?2",
+                "DELETE FROM retired_version WHERE urn=?1 AND aspect=?2",
             ] {
                 connection
                     .prepare_cached(sql)?
                     .execute((key.urn.as_str(), key.aspect.as_str()))?;
             }
             derived::remove(connection, key)?;
-            if *logical_version > 0 {
-                retire(connection, key, *logical_version)?;
+            if *retired_version > 0 {
+                retire(connection, key, *retired_version)?;
             }
             log(connection, key, "delete", 0, *time_ms, actor)
         }
@@ -232,13 +233,10 @@ fn put_row(
     Ok(())
 }
 
-/// Remembers the last version of an aspect that goes.
+/// Remembers the last version of an aspect that is gone.
 fn retire(connection: &Connection, key: &AspectKey, version: i64) -> Result<(), EngineError> {
     connection
-        .prepare_cached(
-            "INSERT INTO retired_version (urn,aspect,version) VALUES (?1,?2,?3) \
-             ON CONFLICT (urn,aspect) DO UPDATE SET version=max(version,excluded.version)",
-        )?
+        .prepare_cached("INSERT INTO retired_version (urn,aspect,version) VALUES (?1,?2,?3)")?
         .execute(params![key.urn.as_str(), key.aspect.as_str(), version])?;
     Ok(())
 }

@@ -65,11 +65,10 @@ pub enum Effect {
         logical_version: i64,
         derived: Derived,
     },
-    /// All versions, all points of a time series and all derived rows go; logged with this time and actor. What is
-    /// remembered is the version: [`crate::Transaction::retired_versions`].
+    /// All versions, all points of a time series and all derived rows go; logged with this time and actor.
     Delete {
-        /// The last that the aspect had; 0 if it had none.
-        logical_version: i64,
+        /// The version to remember for [`crate::Transaction::retired_versions`]; 0 if none, not even one from before.
+        retired_version: i64,
         time_ms: EpochMillis,
         actor: String,
     },

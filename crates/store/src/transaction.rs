@@ -31,7 +31,7 @@ pub trait Transaction: Send {
     /// The former versions of an aspect, newest first; the latest is not among them.
     async fn aspect_history(&mut self, key: &AspectKey) -> Result<Vec<StoredAspect>, StoreError>;
 
-    /// The last logical version that each of these aspects had before it was deleted; 0 if it never was.
+    /// The version that was remembered of each of these aspects when it was deleted; 0 if none was.
     async fn retired_versions(&mut self, keys: &[AspectKey]) -> Result<Vec<i64>, StoreError>;
 
     /// How many points of a time series stand in a range.

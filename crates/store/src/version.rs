@@ -5,8 +5,9 @@
 //! history reads 1, 2, 3 … from the oldest on. Writing the same content again changes nothing but what an
 //! ingestion client wants to have noted.
 //!
-//! A number is never used twice for one aspect: what is taken back or made again after a deletion gets the next one.
-//! Otherwise a client that read version 3 could overwrite another version 3 that it has never seen.
+//! Taking back what a run wrote uses no number twice: what the aspect was before gets the next one, and an aspect that goes
+//! goes on from there should it be made again. Otherwise a client that read version 3 could overwrite another version 3
+//! that it has never seen. Only an aspect that somebody deletes begins anew at 1, as clients expect.
 
 use docent_model::aspects::{AuditStamp, SYSTEM_ACTOR};
 use docent_model::{AspectName, Derived, NO_RUN_ID, SystemMetadata, derive};
@@ -30,8 +31,8 @@ pub struct NewAspect {
     /// Who writes, and when.
     pub stamp: AuditStamp,
     pub derived: Derived,
-    /// The last version that the aspect had before it was deleted; 0 if it never was. Only asked for where there is no
-    /// previous version.
+    /// The last version that the aspect had before it was taken back; 0 if it never was. Only asked for where there is
+    /// no previous version.
     pub retired_version: i64,
 }
 
@@ -88,12 +89,13 @@ pub fn put(key: AspectKey, previous: Option<&StoredAspect>, new: NewAspect) -> O
     })
 }
 
-/// The write that removes an aspect; `latest` is what it is until then, `None` for a time series.
-pub fn delete(key: AspectKey, latest: Option<&StoredAspect>, stamp: &AuditStamp) -> AspectWrite {
+/// The write that removes an aspect. `retired` is what it is until then, if its versions are to go on from there should
+/// it be made again.
+pub fn delete(key: AspectKey, retired: Option<&StoredAspect>, stamp: &AuditStamp) -> AspectWrite {
     AspectWrite {
         key,
         effect: Effect::Delete {
-            logical_version: latest.map_or(0, logical_version_of),
+            retired_version: retired.map_or(0, logical_version_of),
             time_ms: stamp.time,
             actor: stamp.actor.to_string(),
         },
@@ -298,7 +300,10 @@ mod tests {
         let Effect::Touch { system_metadata } = touched.effect else {
             panic!()
         };
-        assert!(system_metadata.contains(r#""lastObserved":7"#), "{system_metadata}");
+        assert!(
+            system_metadata.contains(r#""lastObserved":7"#),
+            "{system_metadata}"
+        );
     }
 
     #[test]

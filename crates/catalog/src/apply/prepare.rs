@@ -114,7 +114,7 @@ impl Prepared {
                 None
             }
             Change::Edit { .. }
-            | Change::Revert { .. }
+            | Change::TakeBack { .. }
             | Change::TakeOut { .. }
             | Change::DeletePoints { .. }
             | Change::DeleteAspect { .. }
@@ -186,6 +186,7 @@ fn name_item(error: Error, proposal: &Proposal, position: Option<usize>) -> Erro
         Error::InvalidAspect(message) => Error::InvalidAspect(named(message)),
         Error::Conflict(message) => Error::Conflict(named(message)),
         Error::Precondition(message) => Error::Precondition(named(message)),
+        Error::TooLarge(message) => Error::TooLarge(named(message)),
         other => other,
     }
 }

@@ -4,6 +4,7 @@
 
 mod derived;
 mod lineage;
+mod runs;
 mod writing;
 
 use std::sync::Arc;

@@ -93,7 +93,7 @@ impl Fixture {
             .map(|(aspect, _)| AspectWrite {
                 key: AspectKey::new(urn, *aspect),
                 effect: Effect::Delete {
-                    logical_version: 1,
+                    retired_version: 0,
                     time_ms: 0,
                     actor: ACTOR.to_owned(),
                 },

@@ -122,7 +122,7 @@ async fn take(store: &dyn Store, step: &Step) {
             let write = AspectWrite {
                 key: key.clone(),
                 effect: Effect::Delete {
-                    logical_version: 1,
+                    retired_version: 0,
                     time_ms: 7,
                     actor: String::new(),
                 },

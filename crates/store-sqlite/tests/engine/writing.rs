@@ -181,7 +181,7 @@ impl Work for Misbehaving {
 
 fn deletion(name: &str) -> AspectWrite {
     let effect = Effect::Delete {
-        logical_version: 1,
+        retired_version: 0,
         time_ms: 7,
         actor: "urn:li:corpuser:tester".to_owned(),
     };

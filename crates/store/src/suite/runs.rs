@@ -22,9 +22,7 @@ async fn ingest(store: &dyn Store, key: &AspectKey, value: &Value, run: &str, ti
     let key = key.clone();
     transact::<(), StoreError, _>(store, move |tx| {
         let (key, new) = (key.clone(), new.clone());
-        Box::pin(async move {
-            put_in(tx, key, new).await
-        })
+        Box::pin(async move { put_in(tx, key, new).await })
     })
     .await
     .unwrap();
@@ -141,7 +139,10 @@ pub(super) async fn a_reverted_aspect_is_what_it_was_and_its_later_versions_are_
     assert_eq!(row.metadata, text("first").to_string());
     // It is a change like others: a new version, written by whoever took the run back.
     assert_eq!(version::logical_version_of(&row), 4);
-    assert_eq!((row.created_on_ms, row.created_by.as_str()), (9, super::ACTOR));
+    assert_eq!(
+        (row.created_on_ms, row.created_by.as_str()),
+        (9, super::ACTOR)
+    );
     for (version, kept) in [(1, true), (2, false), (3, false), (4, false)] {
         let former = store.aspect_read_version(&key, version).await.unwrap();
         assert_eq!(former.is_some(), kept, "version {version}");
@@ -185,8 +186,15 @@ pub(super) async fn no_version_is_used_again_after_a_revert(harness: &impl Harne
     let made = description("made");
     ingest(store, &made, &text("wrong"), "two", 2).await;
     assert!(take_back(store, &made, "two").await);
-    ingest(store, &made, &text("right"), "three", 3).await;
+    ingest(store, &made, &text("wrong again"), "three", 3).await;
     assert_eq!(version(&made).await, 2);
+    assert!(take_back(store, &made, "three").await);
+    ingest(store, &made, &text("right"), "four", 4).await;
+    assert_eq!(version(&made).await, 3);
+    // What somebody deletes is forgotten altogether.
+    delete(store, &made).await;
+    ingest(store, &made, &text("new"), "five", 5).await;
+    assert_eq!(version(&made).await, 1);
 }
 
 pub(super) async fn a_rebuild_and_a_check_agree_with_what_runs_wrote(harness: &impl Harness) {
