@@ -287,6 +287,8 @@ impl RolledBack {
         let is_whole = piece.is_none_or(|piece| !piece.dry_run);
         let is_first_pass = piece.is_none_or(|piece| piece.is_first_pass);
         let mut taken = HashSet::new();
+        // What takes several transactions comes with each of them.
+        let mut counted = HashSet::new();
         for entity in &applied.taken_back {
             let key_aspect = |name: AspectName| Registry::get().is_key_aspect(&entity.urn, name);
             let counts = |key: &AspectKey| is_whole || listed.contains(key);
@@ -296,7 +298,10 @@ impl RolledBack {
                 .iter()
                 .any(|row| row.key.urn == entity.urn && key_aspect(row.key.aspect));
             let comes_once = piece.is_none() || (is_whole && entity.gone);
-            if entity.made && (comes_once || (is_first_pass && has_key)) {
+            if entity.made
+                && (comes_once || (is_first_pass && has_key))
+                && counted.insert(&entity.urn)
+            {
                 self.add_entity(entity);
             }
         }

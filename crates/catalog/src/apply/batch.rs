@@ -33,7 +33,7 @@ use crate::{Error, hooks};
 /// Patches add to what is there, so the bound on a request's body alone would not hold: this is the same.
 const MAX_PATCHED_BYTES: usize = 16 * 1024 * 1024;
 /// How many aspects are read at once: they may be large, and [`Budget`] has its say after each of these.
-const LOADED_AT_ONCE: usize = 200;
+const LOADED_AT_ONCE: usize = 500;
 
 pub(super) struct Batch<'t> {
     tx: &'t mut dyn Transaction,
@@ -50,6 +50,10 @@ pub(super) struct Batch<'t> {
     writes: Vec<AspectWrite>,
     budget: Budget,
     is_resumable: bool,
+    /// How many references to deleted entities were taken out.
+    released: usize,
+    /// Entities that a dry run would delete.
+    would_go: HashSet<Urn>,
     stamp: AuditStamp,
     applied: Applied,
 }
@@ -76,6 +80,8 @@ impl<'t> Batch<'t> {
             writes: Vec::with_capacity(prepared.len() * 2),
             budget: Budget::default(),
             is_resumable: is_resumable(prepared),
+            released: 0,
+            would_go: HashSet::new(),
             stamp,
             applied: Applied::default(),
         };

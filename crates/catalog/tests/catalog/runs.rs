@@ -1,7 +1,8 @@
-//! Taking runs back while others write.
+//! Taking back and taking away: runs while others write, and what many refer to.
 
-use docent_catalog::{AspectKey, Proposal};
+use docent_catalog::{AspectKey, Change, Error, Proposal};
 use docent_model::{AspectName, Registry, SystemMetadata, Urn};
+use docent_store::Store as _;
 use serde_json::json;
 
 use crate::{House, dataset};
@@ -88,4 +89,75 @@ async fn a_value_that_a_run_wrote_over_keeps_the_entity_that_the_run_made() {
         .unwrap();
     let text = rows[0].as_ref().map(|row| row.metadata.clone());
     assert_eq!(text, Some(json!({"description": "by hand"}).to_string()));
+}
+
+/// A tag on thousands of assets is taken off in several transactions, and goes with the last of them.
+#[tokio::test]
+async fn what_thousands_refer_to_is_deleted_piece_by_piece_and_nothing_dangles() {
+    const HOLDERS: usize = 2100;
+    let house = House::new();
+    let tag = Urn::parse("urn:li:tag:wide").unwrap();
+    let domain = Urn::parse("urn:li:domain:wide").unwrap();
+    let write = |urn: &Urn, aspect, value: serde_json::Value| {
+        Proposal::upsert(urn.clone(), aspect, value.to_string())
+    };
+    let mut list = vec![
+        write(&tag, AspectName::TAG_PROPERTIES, json!({"name": "wide"})),
+        write(
+            &domain,
+            AspectName::DOMAIN_PROPERTIES,
+            json!({"name": "wide"}),
+        ),
+    ];
+    let urns: Vec<Urn> = (0..HOLDERS).map(dataset).collect();
+    for urn in &urns {
+        list.push(write(
+            urn,
+            AspectName::GLOBAL_TAGS,
+            json!({"tags": [{"tag": tag}]}),
+        ));
+        list.push(write(
+            urn,
+            AspectName::DOMAINS,
+            json!({"domains": [domain]}),
+        ));
+    }
+    house.catalog.apply(&house.caller, list).await.unwrap();
+    for (target, aspect) in [
+        (&tag, AspectName::GLOBAL_TAGS),
+        (&domain, AspectName::DOMAINS),
+    ] {
+        let delete = Proposal::new(target.clone(), Change::DeleteEntity);
+        // In a list with others it would not be all or nothing.
+        let other = write(&urns[0], AspectName::STATUS, json!({"removed": true}));
+        let refused = house
+            .catalog
+            .apply(&house.caller, vec![delete.clone(), other])
+            .await;
+        assert!(matches!(refused, Err(Error::TooLarge(_))), "{refused:?}");
+        let before = house.store.change_newest().await.unwrap().unwrap().position;
+        house
+            .catalog
+            .apply(&house.caller, vec![delete])
+            .await
+            .unwrap();
+        let changes = house.store.changes_read(before, 10_000).await.unwrap();
+        let first_deletion = changes.iter().position(|it| it.key.urn == *target);
+        assert_eq!(
+            first_deletion,
+            Some(HOLDERS),
+            "{aspect}: those who refer to it come first"
+        );
+        let exists = house
+            .catalog
+            .exists(&house.caller, std::slice::from_ref(target))
+            .await;
+        assert_eq!(exists.unwrap(), [false]);
+        let edges = house
+            .store
+            .edges_list(std::slice::from_ref(target), false, &[], 0, 1)
+            .await
+            .unwrap();
+        assert_eq!(edges[0].total, 0, "{aspect}");
+    }
 }

@@ -53,6 +53,11 @@ impl Budget {
         self.pending = 0;
     }
 
+    /// Nothing that was read is kept any more.
+    pub(super) fn forgotten(&mut self) {
+        self.loaded = 0;
+    }
+
     /// How much was written so far.
     pub(super) fn produced(&self) -> usize {
         self.produced

@@ -21,15 +21,13 @@ impl Batch<'_> {
         aspect: AspectName,
         edit: impl Fn(&Urn) -> Proposal + Sync,
     ) -> Result<bool, Error> {
-        let mut holders = self
-            .tx
-            .edges_into(target, aspect, RELEASED_AT_ONCE + 1)
-            .await?;
-        let mut is_done = holders.len() <= RELEASED_AT_ONCE;
-        holders.truncate(RELEASED_AT_ONCE);
+        let room = RELEASED_AT_ONCE.saturating_sub(self.released);
+        let mut holders = self.tx.edges_into(target, aspect, room + 1).await?;
+        let mut is_done = holders.len() <= room;
+        holders.truncate(room);
         let before = self.budget.produced();
-        for some in holders.chunks(LOADED_AT_ONCE) {
-            if self.budget.is_half_used() {
+        for (number, some) in holders.chunks(LOADED_AT_ONCE).enumerate() {
+            if number > 0 && self.budget.is_half_used() {
                 is_done = false;
                 break;
             }
@@ -45,8 +43,9 @@ impl Batch<'_> {
                 let entity = Registry::get().check_urn(&proposal.urn)?;
                 self.edit(&proposal, entity, *aspect, edit).await?;
             }
+            self.released += some.len();
         }
-        if !is_done && self.budget.produced() == before {
+        if !is_done && room > 0 && self.budget.produced() == before {
             return Err(Error::Conflict(format!(
                 "{target} cannot be taken out of the {aspect} of some entities, so it stays: write those aspects anew \
                  without it"
@@ -59,8 +58,8 @@ impl Batch<'_> {
     pub(super) fn go_on_later(&mut self, urn: &Urn) -> Result<bool, Error> {
         if !self.is_resumable {
             return Err(Error::TooLarge(format!(
-                "more than {RELEASED_AT_ONCE} entities refer to {urn}, so deleting it takes several transactions: delete \
-                 it in a request of its own"
+                "more than {RELEASED_AT_ONCE} entities refer to {urn} and to what the list deletes before it, so that takes \
+                 several transactions: delete it in a request of its own"
             )));
         }
         self.applied.unfinished = true;

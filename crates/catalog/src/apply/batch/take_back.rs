@@ -19,7 +19,15 @@ impl Batch<'_> {
         all: bool,
         dry_run: bool,
     ) -> Result<(), Error> {
+        if self.budget.is_half_used() {
+            self.applied.unfinished = true;
+            return Ok(());
+        }
+        // What is known of others is of no use here, and may be much.
         self.flush().await?;
+        self.known.clear();
+        self.retired.clear();
+        self.budget.forgotten();
         let urn = &item.proposal.urn;
         let names = self.tx.aspect_names(urn).await?;
         let is_timeseries = |name: &AspectName| Registry::get().is_timeseries(*name);
@@ -43,8 +51,7 @@ impl Batch<'_> {
         }
         if dry_run {
             if taken.gone {
-                self.known
-                    .insert(AspectKey::new(urn, item.entity.key_aspect), None);
+                self.would_go.insert(urn.clone());
             }
         } else if taken.gone {
             if !self.delete_entity(urn, true).await? {
@@ -136,12 +143,9 @@ impl Batch<'_> {
             .tx
             .edges_into(urn, AspectName::DOMAIN_PROPERTIES, MAX_CHILDREN)
             .await?;
-        let mut there = 0;
-        for child in children {
-            let entity = Registry::get().check_urn(&child.urn)?;
-            // In a dry run those that would be gone are there, and known not to be.
-            there += u64::from(self.exists(&child.urn, entity).await?);
-        }
-        Ok(there)
+        let stay = children
+            .iter()
+            .filter(|child| !self.would_go.contains(&child.urn));
+        Ok(stay.count() as u64)
     }
 }
