@@ -561,12 +561,12 @@ mod tests {
     fn what_is_looked_at_grows_with_the_operations_and_not_with_the_list() {
         const MANY: usize = 3000;
         let mut columns = Columns::default();
-        for number in 0..MANY {
+        for (number, score) in (0..MANY).zip(0_u32..) {
             // Many columns, one column of many, and one of many with scores of their own.
             for (key, score) in [
                 (key(number, 0), 1.0),
                 (key(MANY, number), 1.0),
-                (key(MANY + 1, number), number as f64),
+                (key(MANY + 1, number), f64::from(score)),
             ] {
                 let value = json!({"confidenceScore": score});
                 columns.put_relation(&key, value).unwrap();

@@ -179,8 +179,8 @@ pub(super) async fn no_version_is_used_again_after_a_revert(harness: &impl Harne
     assert_eq!(version(&changed).await, 3);
     ingest(store, &changed, &text("right"), "three", 3).await;
     assert_eq!(version(&changed).await, 4);
-    let changes = store.changes_read(0, 100).await.unwrap();
-    let logged: Vec<i64> = changes.iter().map(|it| it.logical_version).collect();
+    let log = store.changes_read(0, 100).await.unwrap();
+    let logged: Vec<i64> = log.iter().map(|it| it.logical_version).collect();
     assert_eq!(logged, [1, 2, 3, 4]);
     // Also where nothing is left to go on from.
     let made = description("made");
