@@ -294,13 +294,16 @@ fn assignment(entity: &Urn, domain: Option<&Urn>) -> Result<Proposal, Error> {
         )));
     }
     let wanted: Vec<Urn> = domain.cloned().into_iter().collect();
-    Ok(Proposal::edit::<Domains, _>(
+    Ok(Proposal::edit_if::<Domains, _>(
         entity.clone(),
         AspectName::DOMAINS,
         move |current, _| {
+            if current.is_none() && wanted.is_empty() {
+                return Ok(None);
+            }
             let current = current.unwrap_or_default();
             let kept = current.domain_associations.unwrap_or_default();
-            Ok(Domains {
+            Ok(Some(Domains {
                 domains: wanted.clone(),
                 domain_associations: Some(
                     kept.into_iter()
@@ -309,7 +312,7 @@ fn assignment(entity: &Urn, domain: Option<&Urn>) -> Result<Proposal, Error> {
                 )
                 .filter(|kept: &Vec<_>| kept.len() == wanted.len()),
                 other: current.other,
-            })
+            }))
         },
     ))
 }

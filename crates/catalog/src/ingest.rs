@@ -6,6 +6,8 @@ use crate::apply::MAX_PROPOSALS;
 use crate::proposal::{Change, Requirement};
 use crate::{Applied, Caller, Catalog, Error, Proposal, tokens};
 
+const USER: &str = "corpuser";
+
 impl Catalog {
     /// Carries out proposals that came from outside, all or none. What is ours alone to write is refused, and so is a
     /// change of who is suspended unless the administrator asks for it. With a user go the user's tokens: they must not
@@ -17,20 +19,22 @@ impl Catalog {
     ) -> Result<Applied, Error> {
         for proposal in &mut proposals {
             check_ours(proposal)?;
-            if proposal.change.aspect() == Some(AspectName::CORP_USER_STATUS)
-                && !Self::is_administrator(caller)
-            {
+            if may_change_suspension(proposal) && !Self::is_administrator(caller) {
                 proposal.requirements.push(Requirement::SameSuspension);
             }
         }
-        let leaving: Vec<Urn> = proposals.iter().filter_map(leaving_user).collect();
-        if leaving.is_empty() {
-            return self.apply(caller, proposals).await;
-        }
+        let mut leaving: Vec<Urn> = proposals.iter().filter_map(leaving_user).collect();
+        let takes_back = proposals.iter().any(takes_back);
         let mut removals = self.token_removals(&leaving).await?;
         let room = MAX_PROPOSALS.saturating_sub(proposals.len());
         proposals.extend(removals.drain(..room.min(removals.len())));
         let applied = self.apply(caller, proposals).await?;
+        // Who goes with a run is known only now.
+        if takes_back {
+            let taken_back = applied.taken_back.iter();
+            let gone = taken_back.filter(|it| it.gone && it.urn.entity_type() == USER);
+            leaving.extend(gone.map(|it| it.urn.clone()));
+        }
         // Those for which there was no room, and those that were made between the look and the change.
         removals = self.token_removals(&leaving).await?;
         while !removals.is_empty() {
@@ -61,15 +65,23 @@ fn check_ours(proposal: &Proposal) -> Result<(), Error> {
     Ok(())
 }
 
+fn may_change_suspension(proposal: &Proposal) -> bool {
+    proposal.change.aspect() == Some(AspectName::CORP_USER_STATUS)
+        || (takes_back(proposal) && proposal.urn.entity_type() == USER)
+}
+
+/// Whether a proposal takes back what a run wrote, and not only says what would be done.
+fn takes_back(proposal: &Proposal) -> bool {
+    matches!(proposal.change, Change::TakeBack { dry_run: false, .. })
+}
+
 /// The user whom a proposal deletes.
 fn leaving_user(proposal: &Proposal) -> Option<Urn> {
     let urn = &proposal.urn;
-    let spec = Registry::get().entity(urn.entity_type());
-    let spec = spec.filter(|spec| spec.name == "corpuser")?;
     let leaves = match &proposal.change {
-        Change::DeleteEntity => true,
-        Change::DeleteAspect { aspect } | Change::Revert { aspect, .. } => {
-            *aspect == spec.key_aspect
+        Change::DeleteEntity => urn.entity_type() == USER,
+        Change::DeleteAspect { aspect } => {
+            urn.entity_type() == USER && Registry::get().is_key_aspect(urn, *aspect)
         }
         _ => false,
     };

@@ -15,6 +15,7 @@
 
 mod apply;
 mod caller;
+mod conditions;
 pub mod datasets;
 pub mod descriptions;
 pub mod domains;
@@ -51,6 +52,7 @@ use docent_store::Store;
 
 pub use apply::Applied;
 pub use caller::Caller;
+pub use conditions::Conditions;
 pub use docent_model::aspects::SYSTEM_ACTOR;
 pub use docent_store::{AspectKey, Page, PointRange, Related, Row, StoredAspect};
 pub use error::{Code, Error};

@@ -151,13 +151,14 @@ impl Catalog {
                 entity.name
             )));
         }
-        let proposal = Proposal::edit::<InstitutionalMemory, _>(
+        let proposal = Proposal::edit_if::<InstitutionalMemory, _>(
             urn.clone(),
             AspectName::INSTITUTIONAL_MEMORY,
             move |current, stamp| {
+                let is_there = current.is_some();
                 let mut links = current.unwrap_or_default();
                 edit(&mut links, stamp)?;
-                Ok(links)
+                Ok((is_there || !links.elements.is_empty()).then_some(links))
             },
         )
         .requires_existing(

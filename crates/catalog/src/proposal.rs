@@ -44,9 +44,15 @@ pub enum Change {
     Edit { aspect: AspectName, edit: Edit },
     /// The aspect goes, with its history; its key aspect stands for the whole entity.
     DeleteAspect { aspect: AspectName },
-    /// The aspect becomes again what it was before an ingestion run wrote it, or goes if the run made it. Nothing
-    /// happens if the latest version is not of that run.
-    Revert { aspect: AspectName, run: String },
+    /// What an ingestion run wrote about the entity is taken back, as the stored state is inside the transaction: each of
+    /// its aspects becomes what it was before, or goes if the run made it. An entity that the run made goes as a whole
+    /// if nobody else has written to it, or if `all` may go.
+    TakeBack {
+        run: String,
+        all: bool,
+        /// Only say what would be done.
+        dry_run: bool,
+    },
     /// The aspect becomes what it is without any relationship with an entity; it goes if it is nothing without.
     TakeOut { aspect: AspectName, target: Urn },
     /// Points of a time series go.
@@ -66,24 +72,27 @@ impl Change {
             | Self::CreateEntity { aspect, .. }
             | Self::Patch { aspect, .. }
             | Self::Edit { aspect, .. }
-            | Self::Revert { aspect, .. }
             | Self::TakeOut { aspect, .. }
             | Self::DeletePoints { aspect, .. }
             | Self::DeleteAspect { aspect } => Some(*aspect),
-            Self::DeleteEntity => None,
+            Self::TakeBack { .. } | Self::DeleteEntity => None,
         }
     }
 }
 
-/// From the current JSON text of an aspect, if there is one, to the next. It may be called again when the
-/// engine retries, so it must not have effects of its own.
+/// From the current JSON text of an aspect, if there is one, to the next; `None` if it is to stay as it is. It may be
+/// called again when the engine retries, so it must not have effects of its own.
 #[derive(Clone)]
 pub struct Edit(Arc<EditFn>);
 
-type EditFn = dyn Fn(Option<&str>, &AuditStamp) -> Result<String, Error> + Send + Sync;
+type EditFn = dyn Fn(Option<&str>, &AuditStamp) -> Result<Option<String>, Error> + Send + Sync;
 
 impl Edit {
-    pub(crate) fn run(&self, current: Option<&str>, stamp: &AuditStamp) -> Result<String, Error> {
+    pub(crate) fn run(
+        &self,
+        current: Option<&str>,
+        stamp: &AuditStamp,
+    ) -> Result<Option<String>, Error> {
         (self.0)(current, stamp)
     }
 }
@@ -146,13 +155,38 @@ impl Proposal {
         T: Serialize + DeserializeOwned,
         F: Fn(Option<T>, &AuditStamp) -> Result<T, Error> + Send + Sync + 'static,
     {
+        Self::edit_if(urn, aspect, move |current, stamp| {
+            edit(current, stamp).map(Some)
+        })
+    }
+
+    /// An edit that only takes away: where the entity does not have the aspect, there is nothing to do.
+    pub fn edit_present<T, F>(urn: Urn, aspect: AspectName, edit: F) -> Self
+    where
+        T: Serialize + DeserializeOwned,
+        F: Fn(T, &AuditStamp) -> Result<T, Error> + Send + Sync + 'static,
+    {
+        Self::edit_if(urn, aspect, move |current, stamp| {
+            let current: Option<T> = current;
+            current.map(|current| edit(current, stamp)).transpose()
+        })
+    }
+
+    /// Like [`Proposal::edit`]; where `edit` returns `None`, the aspect stays as it is, or away.
+    pub fn edit_if<T, F>(urn: Urn, aspect: AspectName, edit: F) -> Self
+    where
+        T: Serialize + DeserializeOwned,
+        F: Fn(Option<T>, &AuditStamp) -> Result<Option<T>, Error> + Send + Sync + 'static,
+    {
         let on_text = move |current: Option<&str>, stamp: &AuditStamp| {
             let current = current
                 .map(serde_json::from_str::<T>)
                 .transpose()
                 .map_err(|error| unreadable(aspect, &error))?;
             let next = edit(current, stamp)?;
-            serde_json::to_string(&next).map_err(|error| unreadable(aspect, &error))
+            next.map(|next| serde_json::to_string(&next))
+                .transpose()
+                .map_err(|error| unreadable(aspect, &error))
         };
         Self::new(
             urn,

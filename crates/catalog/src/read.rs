@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use docent_model::aspects::SYSTEM_ACTOR;
 use docent_model::{AspectName, MAX_ENCODED_BYTES, Registry, Urn};
-use docent_store::{AspectKey, Page, Related, Row, StoredAspect, version};
+use docent_store::{AspectKey, Page, Related, Row, StoredAspect, TimeseriesRow, version};
 
 use crate::sessions::{self, is_session};
 use crate::{Caller, Catalog, Error, tokens};
@@ -35,6 +36,31 @@ impl Catalog {
     /// The latest version of each aspect, in the order of the keys, from one snapshot.
     pub async fn read(&self, _caller: &Caller, keys: &[AspectKey]) -> Result<Vec<Row>, Error> {
         Ok(self.store().aspects_read(keys).await?)
+    }
+
+    /// Like [`Catalog::read`]; of a time series the newest point, which has no version.
+    pub async fn read_current(
+        &self,
+        caller: &Caller,
+        keys: &[AspectKey],
+    ) -> Result<Vec<Row>, Error> {
+        let is_series = |key: &AspectKey| Registry::get().is_timeseries(key.aspect);
+        if !keys.iter().any(is_series) {
+            return self.read(caller, keys).await;
+        }
+        let (series, versioned): (Vec<AspectKey>, Vec<AspectKey>) =
+            keys.iter().cloned().partition(is_series);
+        let mut points = self.store().timeseries_latest(&series).await?.into_iter();
+        let mut rows = self.read(caller, &versioned).await?.into_iter();
+        let current = keys.iter().map(|key| {
+            if is_series(key) {
+                let point = points.next().flatten();
+                point.map(|point| Arc::new(as_aspect(point)))
+            } else {
+                rows.next().flatten()
+            }
+        });
+        Ok(current.collect())
     }
 
     /// Like [`Catalog::read`], and whether the entities of these key aspects exist.
@@ -209,6 +235,18 @@ impl Catalog {
             .urns_list(entity.name, entity.key_aspect, None, 1)
             .await?;
         Ok(some.is_empty())
+    }
+}
+
+/// A point in the form of a stored aspect, whose author is not known.
+fn as_aspect(point: TimeseriesRow) -> StoredAspect {
+    StoredAspect {
+        version: 0,
+        metadata: point.metadata,
+        system_metadata: point.system_metadata,
+        created_on_ms: point.time_ms,
+        created_by: SYSTEM_ACTOR.to_owned(),
+        created_for: None,
     }
 }
 

@@ -61,18 +61,22 @@ where
     F: Fn(&mut EditableSchemaFieldInfo, &AuditStamp) -> Result<bool, Error> + Send + Sync + 'static,
 {
     let field_path = column.to_owned();
-    Proposal::edit::<EditableSchemaMetadata, _>(
+    Proposal::edit_if::<EditableSchemaMetadata, _>(
         dataset.clone(),
         AspectName::EDITABLE_SCHEMA_METADATA,
         move |current, stamp| {
+            let is_there = current.is_some();
             let mut columns = current.unwrap_or_default();
             let before = columns.editable_schema_field_info.len();
             if edit(columns.field_mut(&field_path), stamp)? {
                 columns.stamp(stamp);
             } else {
                 columns.editable_schema_field_info.truncate(before);
+                if !is_there {
+                    return Ok(None);
+                }
             }
-            Ok(columns)
+            Ok(Some(columns))
         },
     )
 }

@@ -353,6 +353,9 @@ impl Catalog {
     /// Proposals that end all tokens and sessions of these users.
     pub(crate) async fn token_removals(&self, users: &[Urn]) -> Result<Vec<Proposal>, Error> {
         let mut removals = Vec::new();
+        if users.is_empty() {
+            return Ok(removals);
+        }
         let mut after = None;
         loop {
             let urns = self.token_urns(after.as_ref(), PAGE).await?;

@@ -91,6 +91,15 @@ impl Engine {
         }
     }
 
+    /// Whether a request would change something. One that is not valid changes nothing.
+    pub fn is_mutation(&self, request: &Request<'_>) -> bool {
+        let document = self.document(request.query);
+        document.is_ok_and(|document| {
+            let operation = document.operation(request.operation_name);
+            operation.is_ok_and(|operation| operation.kind() == OperationType::Mutation)
+        })
+    }
+
     async fn try_execute(
         &self,
         context: &Context,

@@ -216,6 +216,19 @@ impl Store for SqliteStore {
         Ok(self.readers.snapshot(read)?)
     }
 
+    async fn histories_read(
+        &self,
+        keys: &[AspectKey],
+    ) -> Result<Vec<Vec<StoredAspect>>, StoreError> {
+        let keys = keys.to_vec();
+        self.read(true, move |connection| {
+            keys.iter()
+                .map(|key| read::versions(connection, key))
+                .collect()
+        })
+        .await
+    }
+
     async fn entities_read(
         &self,
         urns: &[Urn],
@@ -326,6 +339,16 @@ impl Store for SqliteStore {
         .await
     }
 
+    async fn timeseries_latest(
+        &self,
+        keys: &[AspectKey],
+    ) -> Result<Vec<Option<TimeseriesRow>>, StoreError> {
+        let long = keys.len() > IN_PLACE_ROWS;
+        let keys = keys.to_vec();
+        self.read(long, move |connection| points::latest(connection, &keys))
+            .await
+    }
+
     async fn runs_list(
         &self,
         include_removed: bool,
@@ -362,6 +385,12 @@ impl Store for SqliteStore {
             runs::timeseries(connection, &run, limit)
         })
         .await
+    }
+
+    async fn run_points_count(&self, run: &str) -> Result<u64, StoreError> {
+        let run = run.to_owned();
+        self.read(true, move |connection| runs::points_count(connection, &run))
+            .await
     }
 
     async fn aspects_count(

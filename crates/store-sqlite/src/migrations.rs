@@ -31,6 +31,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "runs",
         sql: include_str!("../migrations/0002_runs.sql"),
     },
+    Migration {
+        number: 3,
+        name: "retired_versions",
+        sql: include_str!("../migrations/0003_retired_versions.sql"),
+    },
 ];
 
 const TABLE: &str = "

@@ -12,7 +12,7 @@ use docent_store::{
     StoreError, StoredAspect,
 };
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, Row, params, params_from_iter};
+use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};
 
 use crate::error::EngineError;
 
@@ -108,6 +108,29 @@ pub(crate) fn history(
         versions.push(stored_aspect(row, 0, key.urn.as_str())?);
     }
     Ok(versions)
+}
+
+/// All versions of an aspect, the oldest first and the latest last.
+pub(crate) fn versions(
+    connection: &Connection,
+    key: &AspectKey,
+) -> Result<Vec<StoredAspect>, EngineError> {
+    let mut versions = history(connection, key)?;
+    versions.reverse();
+    versions.extend(latest(connection, key)?);
+    Ok(versions)
+}
+
+/// The version that was remembered of an aspect when it was deleted, or 0.
+pub(crate) fn retired_version(
+    connection: &Connection,
+    key: &AspectKey,
+) -> Result<i64, EngineError> {
+    let version = connection
+        .prepare_cached("SELECT version FROM retired_version WHERE urn=?1 AND aspect=?2")?
+        .query_row((key.urn.as_str(), key.aspect.as_str()), |row| row.get(0))
+        .optional()?;
+    Ok(version.unwrap_or(0))
 }
 
 /// All latest aspects of an entity, by name; those that the registry does not know are left out.
@@ -372,12 +395,13 @@ pub(crate) fn edges_into(
     connection: &Connection,
     destination: &Urn,
     aspect: AspectName,
+    limit: usize,
 ) -> Result<Vec<Related>, EngineError> {
     let mut statement = connection.prepare_cached(
         "SELECT relationship,source,aspect FROM edge WHERE destination=?1 AND aspect=?2 \
-         ORDER BY relationship, source",
+         ORDER BY relationship, source LIMIT ?3",
     )?;
-    let mut rows = statement.query((destination.as_str(), aspect.as_str()))?;
+    let mut rows = statement.query((destination.as_str(), aspect.as_str(), as_limit(limit)))?;
     let mut related = Vec::new();
     while let Some(row) = rows.next()? {
         related.extend(related_at(row)?);

@@ -53,6 +53,11 @@ impl Transaction for SqliteTransaction<'_> {
         Ok(read::history(self.connection, key)?)
     }
 
+    async fn retired_versions(&mut self, keys: &[AspectKey]) -> Result<Vec<i64>, StoreError> {
+        let read = |key| read::retired_version(self.connection, key);
+        Ok(keys.iter().map(read).collect::<Result<_, _>>()?)
+    }
+
     async fn points_count(
         &mut self,
         key: &AspectKey,
@@ -86,8 +91,14 @@ impl Transaction for SqliteTransaction<'_> {
         &mut self,
         destination: &Urn,
         aspect: AspectName,
+        limit: usize,
     ) -> Result<Vec<Related>, StoreError> {
-        Ok(read::edges_into(self.connection, destination, aspect)?)
+        Ok(read::edges_into(
+            self.connection,
+            destination,
+            aspect,
+            limit,
+        )?)
     }
 
     async fn write(&mut self, writes: &[AspectWrite]) -> Result<(), StoreError> {
@@ -154,31 +165,39 @@ fn carry_out(connection: &Connection, write: &AspectWrite) -> Result<(), EngineE
         }
         Effect::Revert {
             row,
+            keep_through,
             logical_version,
             derived,
-            time_ms,
-            actor,
         } => {
             let (urn, aspect) = (key.urn.as_str(), key.aspect.as_str());
             put_row(connection, key, 0, row)?;
             connection
                 .prepare_cached(
-                    "DELETE FROM metadata_aspect_v2 WHERE urn=?1 AND aspect=?2 AND version>=?3",
+                    "DELETE FROM metadata_aspect_v2 WHERE urn=?1 AND aspect=?2 AND version>?3",
                 )?
-                .execute(params![urn, aspect, logical_version])?;
+                .execute(params![urn, aspect, keep_through])?;
             derived::replace(connection, urn, aspect, derived)?;
-            log(connection, key, "put", *logical_version, *time_ms, actor)
+            let (time_ms, actor) = (row.created_on_ms, &row.created_by);
+            log(connection, key, "put", *logical_version, time_ms, actor)
         }
-        Effect::Delete { time_ms, actor } => {
+        Effect::Delete {
+            retired_version,
+            time_ms,
+            actor,
+        } => {
             for sql in [
                 "DELETE FROM metadata_aspect_v2 WHERE urn=?1 AND aspect=?2",
                 "DELETE FROM timeseries WHERE urn=?1 AND aspect=?2",
+                "DELETE FROM retired_version WHERE urn=?1 AND aspect=?2",
             ] {
                 connection
                     .prepare_cached(sql)?
                     .execute((key.urn.as_str(), key.aspect.as_str()))?;
             }
             derived::remove(connection, key)?;
+            if *retired_version > 0 {
+                retire(connection, key, *retired_version)?;
+            }
             log(connection, key, "delete", 0, *time_ms, actor)
         }
         Effect::Timeseries(point) => put_point(connection, key, point),
@@ -211,6 +230,14 @@ fn put_row(
             row.created_by,
             row.created_for
         ])?;
+    Ok(())
+}
+
+/// Remembers the last version of an aspect that is gone.
+fn retire(connection: &Connection, key: &AspectKey, version: i64) -> Result<(), EngineError> {
+    connection
+        .prepare_cached("INSERT INTO retired_version (urn,aspect,version) VALUES (?1,?2,?3)")?
+        .execute(params![key.urn.as_str(), key.aspect.as_str(), version])?;
     Ok(())
 }
 

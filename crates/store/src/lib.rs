@@ -58,6 +58,12 @@ pub trait Store: Send + Sync + Debug {
         version: i64,
     ) -> Result<Option<StoredAspect>, StoreError>;
 
+    /// All versions of each aspect that are kept, the oldest first and the latest last, from one snapshot.
+    async fn histories_read(
+        &self,
+        keys: &[AspectKey],
+    ) -> Result<Vec<Vec<StoredAspect>>, StoreError>;
+
     /// All latest aspects of each entity, in the order of the URNs.
     async fn entities_read(
         &self,
@@ -141,6 +147,12 @@ pub trait Store: Send + Sync + Debug {
         limit: usize,
     ) -> Result<Vec<TimeseriesRow>, StoreError>;
 
+    /// The newest point of each time series, in the order of the keys, from one snapshot.
+    async fn timeseries_latest(
+        &self,
+        keys: &[AspectKey],
+    ) -> Result<Vec<Option<TimeseriesRow>>, StoreError>;
+
     /// The ingestion runs that some aspect's latest version is of, the one that was active last first. Aspects of
     /// soft-deleted entities count only if asked for; a run that has none then is left out.
     async fn runs_list(
@@ -165,6 +177,9 @@ pub trait Store: Send + Sync + Debug {
         run: &str,
         limit: usize,
     ) -> Result<Vec<(AspectKey, u64)>, StoreError>;
+
+    /// How many points of time series are of this run.
+    async fn run_points_count(&self, run: &str) -> Result<u64, StoreError>;
 
     /// How many entities have the aspect; `urn_like` is a pattern in which `%` stands for any text and `_` for any
     /// character. Counting takes as long as there are entities.

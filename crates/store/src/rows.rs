@@ -62,18 +62,23 @@ pub enum Effect {
     },
     /// The value stays; only what the server notes about it changes. Not logged.
     Touch { system_metadata: String },
-    /// Row 0 becomes `row`, a former version; that version and all behind it leave the history. The rows derived from
-    /// the aspect are replaced and the change is logged with this time and actor.
+    /// Row 0 becomes `row`, which says again what a former version said; history rows behind `keep_through` go. The rows
+    /// derived from the aspect are replaced and the change is logged.
     Revert {
         row: StoredAspect,
-        /// The logical version that `row` has: under it it stands in the history until now.
+        /// The former version, which stays in the history.
+        keep_through: i64,
+        /// The logical version that `row` has, for the log.
         logical_version: i64,
         derived: Derived,
+    },
+    /// All versions, all points of a time series and all derived rows go; logged with this time and actor.
+    Delete {
+        /// The version to remember for [`crate::Transaction::retired_versions`]; 0 if none, not even one from before.
+        retired_version: i64,
         time_ms: EpochMillis,
         actor: String,
     },
-    /// All versions, all points of a time series and all derived rows go; logged with this time and actor.
-    Delete { time_ms: EpochMillis, actor: String },
     /// A point of a time series is added, or replaces the one with the same time and id.
     Timeseries(TimeseriesRow),
     /// The points of a time series in this range go. Not logged.

@@ -109,7 +109,7 @@ impl Prepared {
                 None
             }
             Change::Edit { .. }
-            | Change::Revert { .. }
+            | Change::TakeBack { .. }
             | Change::TakeOut { .. }
             | Change::DeletePoints { .. }
             | Change::DeleteAspect { .. }
@@ -182,6 +182,7 @@ fn name_item(error: Error, proposal: &Proposal, position: Option<usize>) -> Erro
         Error::Forbidden(message) => Error::Forbidden(named(message)),
         Error::Conflict(message) => Error::Conflict(named(message)),
         Error::Precondition(message) => Error::Precondition(named(message)),
+        Error::TooLarge(message) => Error::TooLarge(named(message)),
         other => other,
     }
 }

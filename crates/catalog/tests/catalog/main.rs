@@ -5,6 +5,7 @@
 mod derived;
 mod lineage;
 mod people;
+mod runs;
 mod writing;
 
 use std::sync::Arc;

@@ -56,6 +56,7 @@ pub(crate) async fn write_raw(store: &dyn Store, key: AspectKey, metadata: &'sta
                 system_metadata: None,
                 stamp: AuditStamp::new(&domain("x"), 1),
                 derived: Derived::default(),
+                retired_version: 0,
             };
             tx.write(version::put(key, None, new).as_slice()).await
         })

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use docent_catalog::{Change, Error, Proposal, new_urn};
+use docent_catalog::{Change, Conditions, Error, Proposal, new_urn};
 use docent_model::patch::Patch;
 use docent_model::{EpochMillis, Registry, SystemMetadata, Urn};
 use serde::Deserialize;
@@ -88,11 +88,11 @@ async fn patch(context: &Context, inputs: Vec<Input>) -> Result<Vec<Value>, Erro
 
 impl Input {
     fn proposal(self) -> Result<Proposal, Error> {
-        let conditions = |entry: &Entry| entry.key.to_ascii_lowercase().starts_with("if-");
-        if self.headers.iter().flatten().any(conditions) {
-            return Err(Error::invalid(
-                "conditions on a write are not taken here: send the patch to /openapi/v3/entity/{type} with them",
-            ));
+        let mut conditions = Conditions::default();
+        for Entry { key, value } in self.headers.iter().flatten() {
+            if let Some(value) = value {
+                conditions.set(key, value)?;
+            }
         }
         let entity = self.entity()?;
         let aspect = Registry::get().aspect(&self.aspect_name).ok_or_else(|| {
@@ -120,7 +120,8 @@ impl Input {
             patch: Arc::new(patch),
         };
         let noted = self.system_metadata.map(Noted::into_model).transpose()?;
-        Ok(Proposal::new(entity, change).with_system_metadata(Some(noted.unwrap_or_default())))
+        let proposal = Proposal::new(entity, change);
+        Ok(conditions.put_on(proposal.with_system_metadata(Some(noted.unwrap_or_default()))))
     }
 
     /// The entity that is named; without a URN a new one of the type.

@@ -336,6 +336,13 @@ impl Store for CountingStore {
         self.inner.aspect_read_version(key, version).await
     }
 
+    async fn histories_read(
+        &self,
+        keys: &[AspectKey],
+    ) -> Result<Vec<Vec<StoredAspect>>, StoreError> {
+        self.inner.histories_read(keys).await
+    }
+
     async fn entities_read(
         &self,
         urns: &[Urn],
@@ -401,6 +408,13 @@ impl Store for CountingStore {
             .await
     }
 
+    async fn timeseries_latest(
+        &self,
+        keys: &[AspectKey],
+    ) -> Result<Vec<Option<TimeseriesRow>>, StoreError> {
+        self.inner.timeseries_latest(keys).await
+    }
+
     async fn runs_list(
         &self,
         include_removed: bool,
@@ -428,6 +442,10 @@ impl Store for CountingStore {
         limit: usize,
     ) -> Result<Vec<(AspectKey, u64)>, StoreError> {
         self.inner.run_timeseries(run, limit).await
+    }
+
+    async fn run_points_count(&self, run: &str) -> Result<u64, StoreError> {
+        self.inner.run_points_count(run).await
     }
 
     async fn aspects_count(

@@ -173,7 +173,7 @@ async fn read(
                 .iter()
                 .flat_map(|urn| names.iter().map(|name| AspectKey::new(urn, *name)))
                 .collect();
-            let rows = state.catalog().read(caller, &keys).await?;
+            let rows = state.catalog().read_current(caller, &keys).await?;
             Ok(rows
                 .chunks(names.len())
                 .map(|rows| {

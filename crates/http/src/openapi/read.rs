@@ -7,8 +7,8 @@ use axum::extract::{Path, State};
 use axum::http::{Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use docent_catalog::search::MAX_COUNT;
-use docent_catalog::{AspectKey, Caller, Catalog, StoredAspect};
-use docent_model::{AspectName, Urn};
+use docent_catalog::{AspectKey, Caller, Catalog, Conditions, StoredAspect};
+use docent_model::{AspectName, Registry, Urn};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -18,7 +18,6 @@ use super::parse_like;
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
-use crate::conditions::Conditions;
 use crate::error::Refusal;
 use crate::query::Parameters;
 use crate::restli::{check_aspect, check_shown, json as reply, parse_aspect};
@@ -31,7 +30,8 @@ pub(crate) async fn one(
     method: Method,
     uri: Uri,
 ) -> Result<Response, Refusal> {
-    let Address { urn, aspect } = Address::parse(&uri)?;
+    let address = Address::parse(&uri)?.certain(&state, &caller).await?;
+    let Address { urn, aspect, .. } = address;
     let found = match aspect {
         Some(aspect) => self::aspect(&state, &caller, &parameters, &urn, aspect).await?,
         None => entity(&state, &caller, &parameters, &urn).await?,
@@ -67,10 +67,15 @@ async fn aspect(
 ) -> Result<Option<Response>, Refusal> {
     check_shown(aspect)?;
     let key = AspectKey::new(urn, aspect);
-    let row = state
-        .catalog()
-        .read_version(caller, &key, version(parameters)?)
-        .await?;
+    let version = version(parameters)?;
+    let catalog = state.catalog();
+    let row = if version == 0 {
+        let current = catalog.read_current(caller, &[key]).await?.pop();
+        current.flatten()
+    } else {
+        let row = catalog.read_version(caller, &key, version).await?;
+        row.map(Arc::new)
+    };
     let noted = parameters.flag("systemMetadata")?;
     let found = row.map(|row| aspect_reply(&row, noted)).transpose()?;
     Ok(found.map(|found| reply(&found)))
@@ -83,7 +88,7 @@ async fn entity(
     urn: &Urn,
 ) -> Result<Option<Response>, Refusal> {
     let wanted = parse_aspects(&parameters.all("aspects"))?;
-    let rows = state
+    let mut rows = state
         .catalog()
         .read_entities(caller, std::slice::from_ref(urn))
         .await?
@@ -91,6 +96,16 @@ async fn entity(
         .unwrap_or_default();
     if rows.is_empty() {
         return Ok(None);
+    }
+    // Of a time series the newest point, if it is asked for.
+    let series: Vec<AspectKey> = wanted
+        .iter()
+        .filter(|aspect| Registry::get().is_timeseries(**aspect))
+        .map(|aspect| AspectKey::new(urn, *aspect))
+        .collect();
+    let points = state.catalog().read_current(caller, &series).await?;
+    for (key, point) in series.iter().zip(points) {
+        rows.extend(point.map(|point| (key.aspect, Arc::unwrap_or_clone(point))));
     }
     let noted = parameters.flag("systemMetadata")?;
     let shown = |aspect: AspectName| {
@@ -167,9 +182,7 @@ fn wish(urn: &Urn, name: &str, wanted: Option<WantedAspect>) -> Result<Wish, Ref
     let aspect = parse_aspect(name)?;
     check_aspect(urn, aspect)?;
     let headers = wanted.and_then(|wanted| wanted.headers);
-    let conditions = Conditions::default()
-        .with(headers.as_ref())
-        .map_err(Refusal::bad_request)?;
+    let conditions = Conditions::default().with(headers.as_ref())?;
     Ok((aspect, conditions.version().unwrap_or(0)))
 }
 
@@ -191,7 +204,7 @@ async fn read(
     });
     let latest: Vec<AspectKey> = latest.collect();
     let mut whole = catalog.read_entities(caller, &whole).await?.into_iter();
-    let mut latest = catalog.read(caller, &latest).await?.into_iter();
+    let mut latest = catalog.read_current(caller, &latest).await?.into_iter();
     let mut found = Vec::with_capacity(wishes.len());
     for (urn, wishes) in wishes {
         let mut rows = Vec::with_capacity(wishes.len());

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use docent_catalog::{AspectKey, Caller, Catalog, Change, Proposal};
+use docent_catalog::{AspectKey, Caller, Catalog, Change, Conditions, Proposal};
 use docent_model::patch::Patch;
 use docent_model::{AspectName, Registry, SystemMetadata, Urn};
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ use super::{parse_like, refuse};
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
-use crate::conditions::Conditions;
+use crate::conditions::Conditional;
 use crate::error::Refusal;
 use crate::query::Parameters;
 use crate::restli::check_aspect;
@@ -70,7 +70,7 @@ pub(crate) async fn post(
     Authenticated(caller): Authenticated,
     Path(kind): Path<String>,
     parameters: Parameters,
-    conditions: Conditions,
+    Conditional(conditions): Conditional,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, Refusal> {
     let verb = creation(&parameters, false)?;
@@ -87,7 +87,7 @@ pub(crate) async fn patch(
     Authenticated(caller): Authenticated,
     Path(kind): Path<String>,
     parameters: Parameters,
-    conditions: Conditions,
+    Conditional(conditions): Conditional,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, Refusal> {
     let call = Call {
@@ -102,7 +102,7 @@ pub(crate) async fn post_one(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     parameters: Parameters,
-    conditions: Conditions,
+    Conditional(conditions): Conditional,
     uri: Uri,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, Refusal> {
@@ -121,7 +121,7 @@ pub(crate) async fn patch_one(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     parameters: Parameters,
-    conditions: Conditions,
+    Conditional(conditions): Conditional,
     uri: Uri,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, Refusal> {
@@ -145,10 +145,11 @@ pub(crate) async fn delete(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     parameters: Parameters,
-    conditions: Conditions,
+    Conditional(conditions): Conditional,
     uri: Uri,
 ) -> Result<Response, Refusal> {
-    let Address { urn, aspect } = Address::parse(&uri)?;
+    let address = Address::parse(&uri)?.certain(&state, &caller).await?;
+    let Address { urn, aspect, .. } = address;
     let mut aspects = parse_aspects(&parameters.all("aspects"))?;
     aspects.extend(aspect);
     if aspects.is_empty() && parameters.get("aspects").is_some() {
@@ -205,7 +206,7 @@ fn creation(parameters: &Parameters, by_default: bool) -> Result<Verb, Refusal> 
 }
 
 fn aspect_address(uri: &Uri) -> Result<(Urn, AspectName), Refusal> {
-    let Address { urn, aspect } = Address::parse(uri)?;
+    let Address { urn, aspect, .. } = Address::parse(uri)?;
     let aspect = aspect.ok_or_else(|| {
         Refusal::bad_request(format!(
             "say which aspect of {urn} is meant: …/{{urn}}/{{aspect}}"
@@ -358,8 +359,7 @@ impl Call<'_> {
         };
         let noted = wire.system_metadata.unwrap_or_default();
         let proposal = Proposal::new(urn.clone(), change).with_system_metadata(Some(noted));
-        let conditions = self.conditions.with(wire.headers.as_ref());
-        let conditions = conditions.map_err(Refusal::bad_request)?;
+        let conditions = self.conditions.with(wire.headers.as_ref())?;
         Ok(conditions.put_on(proposal))
     }
 }
@@ -389,7 +389,7 @@ async fn written<'a>(
     keys: &'a [AspectKey],
     noted: bool,
 ) -> Result<Vec<Written<'a>>, Refusal> {
-    let rows = state.catalog().read(caller, keys).await?;
+    let rows = state.catalog().read_current(caller, keys).await?;
     let mut entities: Vec<Written<'a>> = Vec::new();
     for (key, row) in keys.iter().zip(rows) {
         let row = row.filter(|_| !Catalog::is_secret(key.aspect));

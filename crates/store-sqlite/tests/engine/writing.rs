@@ -181,6 +181,7 @@ impl Work for Misbehaving {
 
 fn deletion(name: &str) -> AspectWrite {
     let effect = Effect::Delete {
+        retired_version: 0,
         time_ms: 7,
         actor: "urn:li:corpuser:tester".to_owned(),
     };
