@@ -213,6 +213,34 @@ fn a_restore_over_a_store_whose_server_was_killed_leaves_nothing_of_its_log() ->
 }
 
 #[test]
+fn a_restore_that_finds_no_room_leaves_the_old_store_as_it_was() -> anyhow::Result<()> {
+    let directory = demo_store()?;
+    docent(directory.path(), "docent.db", &["backup", "copy.db"])?.succeeded()?;
+    let mut server = serve(directory.path(), "docent.db")?;
+    let mutation = r#"mutation { createDomain(input: { id: "later", name: "Later" }) }"#;
+    server.graphql(mutation, json!({}))?;
+    server.kill()?;
+    // No file may grow beyond 64 blocks: neither the copy nor the old database gets what belongs into it.
+    let docent_binary = docent_command(directory.path())?;
+    let mut limited = Command::new("sh");
+    limited.current_dir(directory.path()).args([
+        "-c",
+        "trap '' XFSZ; ulimit -f 64; exec \"$0\" --store sqlite:docent.db restore copy.db --replace",
+    ]);
+    let refusal = Finished::run(limited.arg(docent_binary.get_program()))?.refused()?;
+    ensure!(
+        refusal.contains("docent.db could not be written"),
+        "{refusal}"
+    );
+    docent(directory.path(), "docent.db", &["check"])?.succeeded()?;
+    let server = serve(directory.path(), "docent.db")?;
+    let query = r#"{ entityExists(urn: "urn:li:domain:later") }"#;
+    let reply = server.graphql(query, json!({}))?;
+    ensure!(reply["data"]["entityExists"] == true, "{reply}");
+    Ok(())
+}
+
+#[test]
 fn a_restore_is_refused_while_a_server_uses_the_store() -> anyhow::Result<()> {
     let directory = demo_store()?;
     docent(directory.path(), "docent.db", &["backup", "copy.db"])?.succeeded()?;

@@ -195,6 +195,64 @@ async fn a_log_that_a_killed_server_left_is_not_played_into_a_restored_database(
 }
 
 #[tokio::test]
+async fn a_database_that_cannot_be_closed_is_kept_aside_when_it_is_replaced() {
+    let place = Place::new();
+    let backup = place.directory.path().join("backup.db");
+    let store = place.open();
+    put(&store, &status("a"), "1", Derived::default())
+        .await
+        .unwrap();
+    store.backup(&backup, Box::new(quiet)).await.unwrap();
+    drop(store);
+    for (number, content) in [(1, "2"), (2, "3")] {
+        // What only the log has, with somebody who keeps it from being brought in.
+        let holder = place.raw();
+        let mode = "PRAGMA journal_mode = WAL";
+        holder.query_row(mode, [], |_| Ok(())).unwrap();
+        holder
+            .execute("UPDATE metadata_aspect_v2 SET metadata = ?1", [content])
+            .unwrap();
+        let aside = restore(&backup, &place.path, true, &mut quiet).unwrap();
+        let name = format!("docent.db.replaced.{number}");
+        let expected = place.directory.path().join(name);
+        assert_eq!(aside.as_ref(), Some(&expected));
+        drop(holder);
+        let query = "SELECT metadata FROM metadata_aspect_v2";
+        let kept = raw(&expected).query_row(query, [], |row| row.get::<_, String>(0));
+        assert_eq!(kept.unwrap(), content);
+        let store = place.open();
+        assert_eq!(text(&store, &status("a")).await.as_deref(), Some("1"));
+    }
+    assert_eq!(
+        restore(&backup, &place.path, true, &mut quiet).unwrap(),
+        None
+    );
+}
+
+#[tokio::test]
+async fn a_log_without_its_database_is_not_played_into_a_restored_one() {
+    let place = Place::new();
+    let backup = place.directory.path().join("backup.db");
+    let store = place.open();
+    put(&store, &status("a"), "1", Derived::default())
+        .await
+        .unwrap();
+    store.backup(&backup, Box::new(quiet)).await.unwrap();
+    put(&store, &status("a"), "2", Derived::default())
+        .await
+        .unwrap();
+    let lost = Place::new();
+    std::fs::copy(
+        place.directory.path().join("docent.db-wal"),
+        lost.directory.path().join("docent.db-wal"),
+    )
+    .unwrap();
+    let aside = restore(&backup, &lost.path, false, &mut quiet).unwrap();
+    assert!(aside.is_some());
+    assert_eq!(text(&lost.open(), &status("a")).await.as_deref(), Some("1"));
+}
+
+#[tokio::test]
 async fn only_a_healthy_backup_is_restored() {
     let place = Place::new();
     let target = place.directory.path().join("restored.db");
