@@ -12,7 +12,8 @@ use rusqlite::backup::{Backup, StepResult};
 
 use crate::connection::{SMALL_CACHE_KIB, open_copy, open_reader};
 use crate::error::{EngineError, file_error};
-use crate::lock::{ServerLock, beside};
+use crate::lock::ServerLock;
+use crate::path::{beside, folder_of, real_path};
 use crate::readers::Snapshot;
 use crate::{check, migrations};
 
@@ -49,7 +50,7 @@ pub fn restore(
     replace: bool,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Option<PathBuf>, StoreError> {
-    Ok(restore_checked(from, to, replace, progress)?)
+    Ok(restore_checked(from, &real_path(to), replace, progress)?)
 }
 
 fn restore_checked(
@@ -235,10 +236,7 @@ fn exists(path: &Path) -> Result<bool, EngineError> {
 
 /// A rename is durable when the directory is.
 fn sync_directory_of(path: &Path) -> Result<(), EngineError> {
-    let directory = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
+    let directory = folder_of(path);
     File::open(directory)
         .and_then(|directory| directory.sync_all())
         .map_err(|error| file_error(directory, &error).into())

@@ -17,6 +17,7 @@ mod derived;
 mod error;
 mod lock;
 mod migrations;
+mod path;
 mod points;
 mod read;
 mod readers;
@@ -47,6 +48,7 @@ use crate::stamp::{CommitStamp, LogIndex};
 use crate::writer::{Log, Writer};
 
 pub use backup::restore;
+pub use path::real_path;
 pub use writer::WriterStatistics;
 
 /// Reads of more rows than this leave the caller's thread.
@@ -96,29 +98,30 @@ impl SqliteStore {
                 reason: format!("there is no database at {}", path.display()),
             });
         }
+        let path = real_path(path);
         let lock = options
             .exclusive
-            .then(|| ServerLock::take(path))
+            .then(|| ServerLock::take(&path))
             .transpose()?;
         Ok(Self::open_locked(path, options, lock)?)
     }
 
     fn open_locked(
-        path: &Path,
+        path: PathBuf,
         options: OpenOptions,
         lock: Option<ServerLock>,
     ) -> Result<Self, EngineError> {
-        let writing = connection::open_writer(path, options.create)?;
-        migrations::migrate(&writing, path)?;
+        let writing = connection::open_writer(&path, options.create)?;
+        migrations::migrate(&writing, &path)?;
         let log_index = options
             .exclusive
-            .then(|| LogIndex::open(path))
+            .then(|| LogIndex::open(&path))
             .transpose()?;
         let stamp = Arc::new(match &log_index {
             Some(index) => CommitStamp::Log(index.clone()),
-            None => CommitStamp::asked(path)?,
+            None => CommitStamp::asked(&path)?,
         });
-        let readers = Readers::open(path, options.readers, Arc::clone(&stamp))?;
+        let readers = Readers::open(&path, options.readers, Arc::clone(&stamp))?;
         let readers = Arc::new(readers);
         let log = Log {
             stamp: Arc::clone(&stamp),
@@ -130,7 +133,7 @@ impl SqliteStore {
             stamp,
             writer: Writer::start(writing, log)?,
             _log_index: log_index,
-            path: path.to_owned(),
+            path,
             _lock: lock,
         })
     }

@@ -24,6 +24,43 @@ fn a_second_server_is_refused_and_a_command_is_not() {
 }
 
 #[tokio::test]
+async fn a_database_is_one_by_whatever_link_it_is_opened() {
+    let place = Place::new();
+    let within = |name: &str| place.directory.path().join(name);
+    std::fs::create_dir(within("disk")).unwrap();
+    std::os::unix::fs::symlink("disk", within("mount")).unwrap();
+    std::os::unix::fs::symlink("mount/docent.db", within("link.db")).unwrap();
+    // Neither the file nor anything beside it is there yet.
+    for name in ["link.db", "mount/docent.db", "disk/docent.db"] {
+        let store = SqliteStore::open(&within(name), OpenOptions::default()).unwrap();
+        put(&store, &status(name), "1", Derived::default())
+            .await
+            .unwrap();
+        for other in ["link.db", "mount/docent.db", "disk/docent.db"] {
+            let refused = SqliteStore::open(&within(other), OpenOptions::default()).unwrap_err();
+            assert!(
+                refused.to_string().contains("already uses"),
+                "{name} {other}"
+            );
+        }
+    }
+    let mut files: Vec<_> = std::fs::read_dir(within("."))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    files.sort();
+    assert_eq!(files, ["disk", "link.db", "mount"]);
+    let backup = within("backup.db");
+    let store = SqliteStore::open(&within("link.db"), OpenOptions::default()).unwrap();
+    store.backup(&backup, Box::new(quiet)).await.unwrap();
+    drop(store);
+    restore(&backup, &within("link.db"), true, &mut quiet).unwrap();
+    assert!(within("link.db").is_symlink());
+    let store = SqliteStore::open(&within("disk/docent.db"), BESIDE).unwrap();
+    assert_eq!(text(&store, &status("link.db")).await.as_deref(), Some("1"));
+}
+
+#[tokio::test]
 async fn a_command_writes_beside_a_server_and_the_server_notices() {
     let place = Place::new();
     let server = place.open();
