@@ -407,6 +407,28 @@ fn a_file_with_overwritten_pages_is_reported_as_damaged() -> anyhow::Result<()> 
 }
 
 #[test]
+fn a_check_changes_nothing_and_calls_a_damaged_store_damaged() -> anyhow::Result<()> {
+    let directory = demo_store()?;
+    let path = directory.path().join("docent.db");
+    let whole = fs::read(&path)?;
+    docent(directory.path(), "docent.db", &["check"])?.succeeded()?;
+    ensure!(fs::read(&path)? == whole);
+    // What the database says about its own tables.
+    let mut bytes = whole;
+    bytes[100..4096].fill(0x5a);
+    fs::write(&path, &bytes)?;
+    for command in ["check", "rebuild"] {
+        let checked = docent(directory.path(), "docent.db", &[command])?;
+        let told = format!("{}{}", checked.output, checked.complaint);
+        ensure!(told.contains("damaged"), "{told}");
+        ensure!(!told.contains("no SQLite database"), "{told}");
+        checked.refused()?;
+        ensure!(fs::read(&path)? == bytes, "{command} changed the file");
+    }
+    Ok(())
+}
+
+#[test]
 fn a_check_of_no_store_is_refused_and_makes_none() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
     for command in ["check", "rebuild"] {

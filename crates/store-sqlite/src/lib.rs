@@ -48,6 +48,7 @@ use crate::stamp::{CommitStamp, LogIndex};
 use crate::writer::{Log, Writer};
 
 pub use backup::restore;
+pub use check::check_file;
 pub use path::real_path;
 pub use writer::WriterStatistics;
 
@@ -93,10 +94,8 @@ pub struct SqliteStore {
 impl SqliteStore {
     /// Opens the database and brings its schema up to date. Refuses one that a newer docent wrote.
     pub fn open(path: &Path, options: OpenOptions) -> Result<Self, StoreError> {
-        if !options.create && !path.try_exists().unwrap_or(true) {
-            return Err(StoreError::Refused {
-                reason: format!("there is no database at {}", path.display()),
-            });
+        if !options.create {
+            path::expect_file(path)?;
         }
         let path = real_path(path);
         let lock = options

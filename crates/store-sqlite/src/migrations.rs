@@ -50,6 +50,9 @@ pub(crate) enum State {
     Applied(usize),
 }
 
+/// What a database has that is up to date.
+pub(crate) const NEWEST: State = State::Applied(MIGRATIONS.len());
+
 /// Brings the database to the newest schema, or refuses it.
 pub(crate) fn migrate(connection: &Connection, path: &Path) -> Result<(), EngineError> {
     migrate_with(connection, path, MIGRATIONS)

@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use docent_store::StoreError;
+
 /// As many links, one after the other, as the system itself follows.
 const MAX_LINKS: usize = 40;
 
@@ -27,6 +29,16 @@ pub fn real_path(path: &Path) -> PathBuf {
         break;
     }
     path
+}
+
+/// Refuses a database that is not there; SQLite would only say that it cannot open it.
+pub(crate) fn expect_file(database: &Path) -> Result<(), StoreError> {
+    if database.try_exists().unwrap_or(true) {
+        return Ok(());
+    }
+    Err(StoreError::Refused {
+        reason: format!("there is no database at {}", database.display()),
+    })
 }
 
 /// The folder of a file, also of one that is named without any.

@@ -25,8 +25,7 @@ pub(super) fn rebuild(store: &StoreFlags) -> Result<()> {
 }
 
 pub(super) fn check(store: &StoreFlags) -> Result<()> {
-    let store = engine::open(&store.url()?, Use::Existing)?;
-    let findings = runtime()?.block_on(store.check())?;
+    let findings = engine::check(&store.url()?)?;
     if findings.is_empty() {
         say("the store is healthy");
         return Ok(());
