@@ -414,3 +414,30 @@ async fn blocking<T: Send + 'static>(
     let ended = tokio::task::spawn_blocking(task).await;
     Ok(ended.map_err(StoreError::other)??)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_connection_that_writes_syncs_every_commit() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("docent.db");
+        for exclusive in [true, false] {
+            let options = OpenOptions {
+                exclusive,
+                ..OpenOptions::default()
+            };
+            let store = SqliteStore::open(&path, options).unwrap();
+            let ask = |pragma: &'static str| {
+                store.writer.run_alone(move |connection| {
+                    Ok(connection.query_row(pragma, [], |row| row.get::<_, i64>(0))?)
+                })
+            };
+            // 2 is FULL: the log is on the disk before a commit is acknowledged. With NORMAL, which is 1, the last
+            // commits are lost with the power.
+            assert_eq!(ask("PRAGMA synchronous").await.unwrap(), 2);
+            assert_eq!(ask("PRAGMA wal_autocheckpoint").await.unwrap(), 0);
+        }
+    }
+}

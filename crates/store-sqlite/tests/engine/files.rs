@@ -154,7 +154,7 @@ async fn what_was_written_is_there_after_reopening_and_no_log_is_left() {
 }
 
 #[test]
-fn commits_are_durable_and_reads_do_not_share_a_counter() {
+fn the_database_has_a_log_and_reads_do_not_share_a_counter() {
     let place = Place::new();
     let _store = place.open();
     let connection = place.raw();
