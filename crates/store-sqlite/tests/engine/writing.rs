@@ -59,6 +59,34 @@ async fn the_log_stays_short_although_readers_keep_their_snapshots() {
 }
 
 #[tokio::test]
+async fn a_version_that_is_in_the_history_is_never_overwritten() {
+    let place = Place::new();
+    let store = place.open();
+    for content in ["1", "2"] {
+        put(&store, &status("a"), content, Derived::default())
+            .await
+            .unwrap();
+    }
+    // The latest row takes itself for the first.
+    place
+        .raw()
+        .execute_batch(
+            "UPDATE metadata_aspect_v2 SET systemmetadata = '{\"version\":\"1\"}' WHERE version = 0",
+        )
+        .unwrap();
+    let refused = put(&store, &status("a"), "3", Derived::default())
+        .await
+        .unwrap_err();
+    assert!(
+        refused.to_string().contains("in its history already"),
+        "{refused}"
+    );
+    let former = store.aspect_read_version(&status("a"), 1).await.unwrap();
+    assert_eq!(former.unwrap().metadata, "1");
+    assert_eq!(text(&store, &status("a")).await.as_deref(), Some("2"));
+}
+
+#[tokio::test]
 async fn work_that_writes_nothing_is_no_commit() {
     let place = Place::new();
     let store = place.open();
