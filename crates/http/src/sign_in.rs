@@ -19,6 +19,9 @@ use crate::error::Refusal;
 use crate::origin;
 use crate::server::Peer;
 
+/// Anybody may send this much, and nobody needs more for a name and a password.
+const MAX_CREDENTIALS_BYTES: usize = 64 * 1024;
+
 const SESSION_COOKIE: &str = "PLAY_SESSION";
 const ACTOR_COOKIE: &str = "actor";
 
@@ -41,7 +44,7 @@ pub(crate) async fn log_in(
     State(state): State<AppState>,
     peer: Peer,
     headers: HeaderMap,
-    WholeBody(bytes): WholeBody,
+    WholeBody(bytes): WholeBody<MAX_CREDENTIALS_BYTES>,
 ) -> Result<Response, Refusal> {
     // A page of another site must not sign a person in as somebody else either.
     origin::check_headers(&headers)?;

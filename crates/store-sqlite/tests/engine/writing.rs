@@ -170,6 +170,40 @@ async fn work_whose_caller_went_away_before_it_began_is_not_done() {
     assert_eq!(text(&store, &second).await, None);
 }
 
+/// Work that tells when it is dropped.
+struct Heavy {
+    _weight: std::sync::Arc<()>,
+}
+
+#[async_trait]
+impl Work for Heavy {
+    async fn run(&mut self, _: &mut dyn Transaction) -> Result<(), Aborted> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn the_work_of_a_caller_who_has_gone_does_not_wait_in_the_queue() {
+    let place = Place::new();
+    let store = place.open();
+    let other = place.raw();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let first = status("first");
+    let mut waiting = Box::pin(put(&store, &first, "1", Derived::default()));
+    assert!((&mut waiting).now_or_never().is_none());
+    taken(&store, 1).await;
+    let weight = std::sync::Arc::new(());
+    let mut cut_off = Box::pin(store.run(Box::new(Heavy {
+        _weight: weight.clone(),
+    })));
+    assert!((&mut cut_off).now_or_never().is_none());
+    assert_eq!(std::sync::Arc::strong_count(&weight), 2);
+    drop(cut_off);
+    assert_eq!(std::sync::Arc::strong_count(&weight), 1);
+    other.execute_batch("COMMIT").unwrap();
+    waiting.await.unwrap();
+}
+
 /// Waits until the writer has taken so many pieces of work out of its queue.
 async fn taken(store: &SqliteStore, jobs: u64) {
     let wait = async {
