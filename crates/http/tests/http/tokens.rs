@@ -5,6 +5,7 @@ use axum::body::Body;
 use axum::http::{Method, Request, StatusCode, header};
 use docent_catalog::{Caller, Proposal};
 use docent_http::AuthMode;
+use docent_http::server::Peer;
 use docent_model::{AspectName, Urn};
 use serde_json::{Value, json};
 
@@ -286,6 +287,64 @@ async fn store_tokens(app: &App, ids: impl Iterator<Item = String>) {
         })
         .collect();
     app.catalog.apply(&caller, proposals).await.unwrap();
+}
+
+#[tokio::test]
+async fn with_authentication_off_no_page_of_another_site_changes_anything() {
+    let app = App::with_auth(AuthMode::Off).await;
+    let mutation =
+        json!({"query": r#"mutation { createDomain(input: { id: "a", name: "A" }) }"#}).to_string();
+    let ask = |headers: &[(&str, &str)]| {
+        let mut request = Request::builder()
+            .method(Method::POST)
+            .uri("/api/graphql")
+            .header("Host", "127.0.0.1:8080");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        request.body(Body::from(mutation.clone())).unwrap()
+    };
+    for foreign in [
+        vec![("Sec-Fetch-Site", "cross-site")],
+        vec![("Origin", "http://evil.example")],
+        vec![("Origin", "null"), ("Content-Type", "application/json")],
+        vec![("Content-Type", "text/plain")],
+    ] {
+        let (status, body) = app.send(ask(&foreign)).await;
+        assert_eq!(status, StatusCode::FORBIDDEN, "{foreign:?}: {body}");
+    }
+    let made = |reply: &Value| reply["data"]["createDomain"] == "urn:li:domain:a";
+    let (_, reply) = app.send(ask(&[("Origin", "http://127.0.0.1:8080")])).await;
+    assert!(made(&reply), "nothing was there before: {reply}");
+}
+
+#[tokio::test]
+async fn with_authentication_off_this_machine_asks_by_a_local_name() {
+    let app = App::with_auth(AuthMode::Off).await;
+    let ask = |host: &str, peer: [u8; 4]| {
+        Request::builder()
+            .uri("/entitiesV2/urn%3Ali%3Acorpuser%3Adatahub")
+            .header("Host", host)
+            .extension(Peer::at(peer.into()))
+            .body(Body::empty())
+            .unwrap()
+    };
+    for (host, peer, expected) in [
+        ("localhost:8080", [127, 0, 0, 1], true),
+        ("evil.example:8080", [127, 0, 0, 1], false),
+        // Others may know the server by its name.
+        ("docent.example:8080", [192, 168, 0, 7], true),
+    ] {
+        let (status, body) = app.send(ask(host, peer)).await;
+        assert_eq!(status != StatusCode::FORBIDDEN, expected, "{host}: {body}");
+    }
+    let app = App::empty().await;
+    let mut request = ask("evil.example:8080", [127, 0, 0, 1]);
+    let token = format!("Bearer {}", app.token);
+    request
+        .headers_mut()
+        .insert(header::AUTHORIZATION, token.parse().unwrap());
+    assert_eq!(app.send(request).await.0, StatusCode::OK);
 }
 
 #[tokio::test]
