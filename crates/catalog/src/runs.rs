@@ -295,7 +295,7 @@ impl Catalog {
         let keys: Vec<AspectKey> = children
             .items
             .iter()
-            .map(|child| AspectKey::new(&child.urn, key_aspect))
+            .map(|child| AspectKey::new(child, key_aspect))
             .collect();
         let rows = self.read(caller, &keys).await?;
         let by_run = |row: &crate::Row| {

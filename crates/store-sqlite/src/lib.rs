@@ -34,8 +34,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use docent_model::{AspectName, Urn};
 use docent_store::{
-    AspectKey, Change, Page, PlacedEntity, PointRange, RebuildReport, Related, Row, Run, RunAspect,
-    Store, StoreError, StoredAspect, TimeseriesRow, Work,
+    AspectKey, Change, Page, PointRange, RebuildReport, Related, Row, Run, RunAspect, Store,
+    StoreError, StoredAspect, TimeseriesRow, Work,
 };
 use rusqlite::Connection;
 
@@ -253,7 +253,7 @@ impl Store for SqliteStore {
         parent: Option<&Urn>,
         start: usize,
         limit: usize,
-    ) -> Result<Page<PlacedEntity>, StoreError> {
+    ) -> Result<Page<Urn>, StoreError> {
         // Counting takes as long as there are entities.
         let (kind, parent) = (kind.to_owned(), parent.cloned());
         self.read(true, move |connection| {

@@ -5,9 +5,9 @@
 //!
 //! To change the schema: add the next file and its line to [`MIGRATIONS`].
 
-use std::fmt::Write as _;
 use std::path::Path;
 
+use docent_model::hex;
 use docent_store::StoreError;
 use rusqlite::{Connection, OptionalExtension as _, params};
 use sha2::{Digest as _, Sha256};
@@ -153,12 +153,7 @@ fn state_of(
 }
 
 fn checksum(sql: &str) -> String {
-    let mut text = String::with_capacity(64);
-    for byte in Sha256::digest(sql.as_bytes()) {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
+    hex(&Sha256::digest(sql.as_bytes()))
 }
 
 #[cfg(test)]
