@@ -30,7 +30,7 @@ fn check_opened(path: &Path) -> Result<Vec<String>, EngineError> {
     let connection = open_reader(path, SMALL_CACHE_KIB)?;
     let findings = integrity(&connection).map_err(|error| match error {
         EngineError::Sqlite(error) => opening(path)(error),
-        other => other,
+        store @ EngineError::Store(_) => store,
     })?;
     if !findings.is_empty() {
         return Ok(findings);
