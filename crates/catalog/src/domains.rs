@@ -213,14 +213,10 @@ impl Catalog {
             .map(str::trim)
             .filter(|query| !matches!(*query, "" | "*"));
         let Some(query) = query else {
-            let page = self
+            return Ok(self
                 .store()
                 .placements_list("domain", parent, start, count)
-                .await?;
-            return Ok(Page {
-                total: page.total,
-                items: page.items.into_iter().map(|domain| domain.urn).collect(),
-            });
+                .await?);
         };
         let placed = match parent {
             Some(parent) => search::Criterion::equal("parentDomain", parent.as_str()),

@@ -5,10 +5,8 @@
 //! once seen is therefore believed again as long as nothing at all was committed since: a revocation, by this
 //! process or another, has its effect on the very next request.
 
-use std::fmt::Write as _;
-
 use docent_model::aspects::{AccessTokenInfo, Other};
-use docent_model::{AspectName, EpochMillis, Registry, Urn};
+use docent_model::{AspectName, EpochMillis, Registry, Urn, hex};
 use docent_store::{AspectKey, Page};
 use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
@@ -426,16 +424,6 @@ fn new_secret() -> Result<String, Error> {
     let body = hex(&random::<32>()?);
     let checksum = hex(&Sha256::digest(body.as_bytes())[..4]);
     Ok(format!("{PREFIX}{body}{checksum}"))
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes
-        .iter()
-        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-            // Writing to a String cannot fail.
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
 }
 
 pub(crate) fn hash_of(secret: &str) -> [u8; 32] {

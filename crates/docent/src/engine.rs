@@ -38,3 +38,10 @@ pub(crate) fn open(url: &StoreUrl, purpose: Use) -> Result<Arc<dyn Store>> {
         }
     }
 }
+
+/// Looks for damage, and changes nothing: a store that is opened may be brought up to date.
+pub(crate) fn check(url: &StoreUrl) -> Result<Vec<String>> {
+    match url {
+        StoreUrl::Sqlite(path) => Ok(docent_store_sqlite::check_file(path)?),
+    }
+}

@@ -51,6 +51,7 @@ struct Parts {
     catalog: Catalog,
     engine: Engine,
     auth: AuthMode,
+    room: body::Room,
 }
 
 impl AppState {
@@ -60,6 +61,7 @@ impl AppState {
                 catalog,
                 engine,
                 auth,
+                room: body::Room::default(),
             }),
         }
     }
@@ -70,6 +72,10 @@ impl AppState {
 
     pub(crate) fn engine(&self) -> &Engine {
         &self.inner.engine
+    }
+
+    pub(crate) fn room(&self) -> &body::Room {
+        &self.inner.room
     }
 
     pub(crate) fn auth(&self) -> AuthMode {

@@ -19,6 +19,9 @@ use crate::error::Refusal;
 use crate::origin;
 use crate::server::Peer;
 
+/// Anybody may send this much, and nobody needs more for a name and a password.
+const MAX_CREDENTIALS_BYTES: usize = 64 * 1024;
+
 const SESSION_COOKIE: &str = "PLAY_SESSION";
 const ACTOR_COOKIE: &str = "actor";
 
@@ -45,7 +48,7 @@ pub(crate) async fn log_in(
     State(state): State<AppState>,
     peer: Peer,
     headers: HeaderMap,
-    WholeBody(bytes): WholeBody,
+    WholeBody(bytes): WholeBody<MAX_CREDENTIALS_BYTES>,
 ) -> Result<Response, Refusal> {
     if let Some(kind) = origin::form(&headers) {
         return Err(Refusal::new(

@@ -17,6 +17,7 @@ mod derived;
 mod error;
 mod lock;
 mod migrations;
+mod path;
 mod points;
 mod read;
 mod readers;
@@ -33,8 +34,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use docent_model::{AspectName, Urn};
 use docent_store::{
-    AspectKey, Change, EntityTexts, Page, PlacedEntity, PointRange, RebuildReport, Related, Row,
-    Run, RunAspect, Store, StoreError, StoredAspect, TimeseriesRow, Work,
+    AspectKey, Change, EntityTexts, Page, PointRange, RebuildReport, Related, Row, Run, RunAspect,
+    Store, StoreError, StoredAspect, TimeseriesRow, Work,
 };
 use rusqlite::Connection;
 
@@ -47,6 +48,8 @@ use crate::stamp::{CommitStamp, LogIndex};
 use crate::writer::{Log, Writer};
 
 pub use backup::restore;
+pub use check::check_file;
+pub use path::real_path;
 pub use writer::WriterStatistics;
 
 /// Reads of more rows than this leave the caller's thread.
@@ -91,34 +94,33 @@ pub struct SqliteStore {
 impl SqliteStore {
     /// Opens the database and brings its schema up to date. Refuses one that a newer docent wrote.
     pub fn open(path: &Path, options: OpenOptions) -> Result<Self, StoreError> {
-        if !options.create && !path.try_exists().unwrap_or(true) {
-            return Err(StoreError::Refused {
-                reason: format!("there is no database at {}", path.display()),
-            });
+        if !options.create {
+            path::expect_file(path)?;
         }
+        let path = real_path(path);
         let lock = options
             .exclusive
-            .then(|| ServerLock::take(path))
+            .then(|| ServerLock::take(&path))
             .transpose()?;
         Ok(Self::open_locked(path, options, lock)?)
     }
 
     fn open_locked(
-        path: &Path,
+        path: PathBuf,
         options: OpenOptions,
         lock: Option<ServerLock>,
     ) -> Result<Self, EngineError> {
-        let writing = connection::open_writer(path, options.create)?;
-        migrations::migrate(&writing, path)?;
+        let writing = connection::open_writer(&path, options.create)?;
+        migrations::migrate(&writing, &path)?;
         let log_index = options
             .exclusive
-            .then(|| LogIndex::open(path))
+            .then(|| LogIndex::open(&path))
             .transpose()?;
         let stamp = Arc::new(match &log_index {
             Some(index) => CommitStamp::Log(index.clone()),
-            None => CommitStamp::asked(path)?,
+            None => CommitStamp::asked(&path)?,
         });
-        let readers = Readers::open(path, options.readers, Arc::clone(&stamp))?;
+        let readers = Readers::open(&path, options.readers, Arc::clone(&stamp))?;
         let readers = Arc::new(readers);
         let log = Log {
             stamp: Arc::clone(&stamp),
@@ -130,7 +132,7 @@ impl SqliteStore {
             stamp,
             writer: Writer::start(writing, log)?,
             _log_index: log_index,
-            path: path.to_owned(),
+            path,
             _lock: lock,
         })
     }
@@ -277,7 +279,7 @@ impl Store for SqliteStore {
         parent: Option<&Urn>,
         start: usize,
         limit: usize,
-    ) -> Result<Page<PlacedEntity>, StoreError> {
+    ) -> Result<Page<Urn>, StoreError> {
         // Counting takes as long as there are entities.
         let (kind, parent) = (kind.to_owned(), parent.cloned());
         self.read(true, move |connection| {
@@ -453,4 +455,31 @@ async fn blocking<T: Send + 'static>(
 ) -> Result<T, StoreError> {
     let ended = tokio::task::spawn_blocking(task).await;
     Ok(ended.map_err(StoreError::other)??)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_connection_that_writes_syncs_every_commit() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("docent.db");
+        for exclusive in [true, false] {
+            let options = OpenOptions {
+                exclusive,
+                ..OpenOptions::default()
+            };
+            let store = SqliteStore::open(&path, options).unwrap();
+            let ask = |pragma: &'static str| {
+                store.writer.run_alone(move |connection| {
+                    Ok(connection.query_row(pragma, [], |row| row.get::<_, i64>(0))?)
+                })
+            };
+            // 2 is FULL: the log is on the disk before a commit is acknowledged. With NORMAL, which is 1, the last
+            // commits are lost with the power.
+            assert_eq!(ask("PRAGMA synchronous").await.unwrap(), 2);
+            assert_eq!(ask("PRAGMA wal_autocheckpoint").await.unwrap(), 0);
+        }
+    }
 }

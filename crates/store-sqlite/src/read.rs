@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use docent_model::{AspectName, Registry, Urn};
 use docent_store::{
-    AspectKey, Change, ChangeKind, EntityTexts, Page, PlacedEntity, Related, Row as AspectRow,
-    StoreError, StoredAspect,
+    AspectKey, Change, ChangeKind, EntityTexts, Page, Related, Row as AspectRow, StoreError,
+    StoredAspect,
 };
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};
@@ -19,23 +19,24 @@ use crate::error::EngineError;
 /// The table of the aspects, for messages about damaged rows.
 pub(crate) const ASPECTS: &str = "metadata_aspect_v2";
 
-const LATEST: &str = "SELECT version,metadata,systemmetadata,createdon,createdby,createdfor \
-     FROM metadata_aspect_v2 WHERE urn=?1 AND aspect=?2 AND version=0";
-
-const VERSION: &str = "SELECT version,metadata,systemmetadata,createdon,createdby,createdfor \
-     FROM metadata_aspect_v2 WHERE urn=?1 AND aspect=?2 AND version=?3";
+/// The columns that [`stored_aspect`] reads, and others behind them.
+macro_rules! select_rows {
+    ($others:literal, $which:literal) => {
+        concat!(
+            "SELECT version,metadata,systemmetadata,createdon,createdby,createdfor",
+            $others,
+            " FROM metadata_aspect_v2 WHERE urn=?1 AND ",
+            $which
+        )
+    };
+}
 
 /// The latest version of an aspect. The hot path of the whole server.
 pub(crate) fn latest(
     connection: &Connection,
     key: &AspectKey,
 ) -> Result<Option<StoredAspect>, EngineError> {
-    let mut statement = connection.prepare_cached(LATEST)?;
-    let mut rows = statement.query((key.urn.as_str(), key.aspect.as_str()))?;
-    match rows.next()? {
-        Some(row) => Ok(Some(stored_aspect(row, 0, key.urn.as_str())?)),
-        None => Ok(None),
-    }
+    version(connection, key, 0)
 }
 
 pub(crate) fn latest_of(
@@ -85,10 +86,10 @@ pub(crate) fn version(
     key: &AspectKey,
     version: i64,
 ) -> Result<Option<StoredAspect>, EngineError> {
-    let mut statement = connection.prepare_cached(VERSION)?;
+    let mut statement = connection.prepare_cached(select_rows!("", "aspect=?2 AND version=?3"))?;
     let mut rows = statement.query((key.urn.as_str(), key.aspect.as_str(), version))?;
     match rows.next()? {
-        Some(row) => Ok(Some(stored_aspect(row, 0, key.urn.as_str())?)),
+        Some(row) => Ok(Some(stored_aspect(row, key.urn.as_str())?)),
         None => Ok(None),
     }
 }
@@ -98,14 +99,14 @@ pub(crate) fn history(
     connection: &Connection,
     key: &AspectKey,
 ) -> Result<Vec<StoredAspect>, EngineError> {
-    let mut statement = connection.prepare_cached(
-        "SELECT version,metadata,systemmetadata,createdon,createdby,createdfor \
-         FROM metadata_aspect_v2 WHERE urn=?1 AND aspect=?2 AND version>0 ORDER BY version DESC",
-    )?;
+    let mut statement = connection.prepare_cached(select_rows!(
+        "",
+        "aspect=?2 AND version>0 ORDER BY version DESC"
+    ))?;
     let mut rows = statement.query((key.urn.as_str(), key.aspect.as_str()))?;
     let mut versions = Vec::new();
     while let Some(row) = rows.next()? {
-        versions.push(stored_aspect(row, 0, key.urn.as_str())?);
+        versions.push(stored_aspect(row, key.urn.as_str())?);
     }
     Ok(versions)
 }
@@ -138,15 +139,13 @@ pub(crate) fn entity(
     connection: &Connection,
     urn: &Urn,
 ) -> Result<Vec<(AspectName, StoredAspect)>, EngineError> {
-    let mut statement = connection.prepare_cached(
-        "SELECT aspect,version,metadata,systemmetadata,createdon,createdby,createdfor \
-         FROM metadata_aspect_v2 WHERE urn=?1 AND version=0 ORDER BY aspect",
-    )?;
+    let mut statement =
+        connection.prepare_cached(select_rows!(",aspect", "version=0 ORDER BY aspect"))?;
     let mut rows = statement.query([urn.as_str()])?;
     let mut aspects = Vec::new();
     while let Some(row) = rows.next()? {
-        if let Some(name) = aspect_name(row, 0, ASPECTS, urn.as_str())? {
-            aspects.push((name, stored_aspect(row, 1, urn.as_str())?));
+        if let Some(name) = aspect_name(row, 6, ASPECTS, urn.as_str())? {
+            aspects.push((name, stored_aspect(row, urn.as_str())?));
         }
     }
     Ok(aspects)
@@ -300,24 +299,19 @@ pub(crate) fn placements(
     parent: Option<&Urn>,
     start: usize,
     limit: usize,
-) -> Result<Page<PlacedEntity>, EngineError> {
+) -> Result<Page<Urn>, EngineError> {
     let parent = parent_text(parent);
     let total: i64 = connection
         .prepare_cached("SELECT count(*) FROM placement WHERE kind=?1 AND parent=?2")?
         .query_row((kind, parent), |row| row.get(0))?;
     let mut statement = connection.prepare_cached(
-        "SELECT urn,name,created_ms FROM placement WHERE kind=?1 AND parent=?2 \
+        "SELECT urn FROM placement WHERE kind=?1 AND parent=?2 \
          ORDER BY created_ms DESC, urn LIMIT ?3 OFFSET ?4",
     )?;
     let mut rows = statement.query(params![kind, parent, as_limit(limit), as_limit(start)])?;
     let mut items = Vec::new();
     while let Some(row) = rows.next()? {
-        let urn = urn_at(row, 0, "placement", "urn")?;
-        items.push(PlacedEntity {
-            name: text_at(row, 1, "placement", "name", urn.as_str())?.to_owned(),
-            created_ms: row.get(2)?,
-            urn,
-        });
+        items.push(urn_at(row, 0, "placement", "urn")?);
     }
     Ok(Page {
         total: total as usize,
@@ -519,16 +513,15 @@ pub(crate) fn parent_text(parent: Option<&Urn>) -> &str {
     parent.map_or("", Urn::as_str)
 }
 
-/// Reads six columns, `version` first, in the order of the table.
-fn stored_aspect(row: &Row<'_>, first: usize, urn: &str) -> Result<StoredAspect, EngineError> {
-    let text = |offset: usize, column| text_at(row, first + offset, ASPECTS, column, urn);
+/// Reads the columns of `select_rows`.
+fn stored_aspect(row: &Row<'_>, urn: &str) -> Result<StoredAspect, EngineError> {
     Ok(StoredAspect {
-        version: row.get(first)?,
-        metadata: text(1, "metadata")?.to_owned(),
-        system_metadata: optional_text_at(row, first + 2, "systemmetadata", urn)?,
-        created_on_ms: row.get(first + 3)?,
-        created_by: text(4, "createdby")?.to_owned(),
-        created_for: optional_text_at(row, first + 5, "createdfor", urn)?,
+        version: row.get(0)?,
+        metadata: text_at(row, 1, ASPECTS, "metadata", urn)?.to_owned(),
+        system_metadata: optional_text_at(row, 2, "systemmetadata", urn)?,
+        created_on_ms: row.get(3)?,
+        created_by: text_at(row, 4, ASPECTS, "createdby", urn)?.to_owned(),
+        created_for: optional_text_at(row, 5, "createdfor", urn)?,
     })
 }
 

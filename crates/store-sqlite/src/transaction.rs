@@ -11,6 +11,14 @@ use rusqlite::{Connection, params};
 use crate::error::EngineError;
 use crate::{derived, points, read};
 
+macro_rules! insert_row {
+    () => {
+        "INSERT INTO metadata_aspect_v2 \
+         (urn,aspect,version,metadata,systemmetadata,createdon,createdby,createdfor) \
+         VALUES (?1,?2,?3,?4,?5,?6,?7,?8)"
+    };
+}
+
 /// Borrows the writer's connection for one piece of work.
 pub(crate) struct SqliteTransaction<'c> {
     connection: &'c mut Connection,
@@ -123,9 +131,9 @@ fn carry_out(connection: &Connection, write: &AspectWrite) -> Result<(), EngineE
             logical_version,
         } => {
             if let Some(history) = history {
-                put_row(connection, key, history.version, history)?;
+                keep_former(connection, key, history)?;
             }
-            put_row(connection, key, 0, row)?;
+            put_latest(connection, key, row)?;
             if let Some(prune_through) = prune_through {
                 connection
                     .prepare_cached(
@@ -170,7 +178,7 @@ fn carry_out(connection: &Connection, write: &AspectWrite) -> Result<(), EngineE
             derived,
         } => {
             let (urn, aspect) = (key.urn.as_str(), key.aspect.as_str());
-            put_row(connection, key, 0, row)?;
+            put_latest(connection, key, row)?;
             connection
                 .prepare_cached(
                     "DELETE FROM metadata_aspect_v2 WHERE urn=?1 AND aspect=?2 AND version>?3",
@@ -205,32 +213,69 @@ fn carry_out(connection: &Connection, write: &AspectWrite) -> Result<(), EngineE
     }
 }
 
-fn put_row(
+fn put_latest(
     connection: &Connection,
+    key: &AspectKey,
+    row: &StoredAspect,
+) -> Result<(), EngineError> {
+    insert(
+        connection,
+        concat!(
+            insert_row!(),
+            " ON CONFLICT (urn,aspect,version) DO UPDATE SET metadata=excluded.metadata, \
+             systemmetadata=excluded.systemmetadata, createdon=excluded.createdon, \
+             createdby=excluded.createdby, createdfor=excluded.createdfor"
+        ),
+        key,
+        0,
+        row,
+    )?;
+    Ok(())
+}
+
+/// A former row under its own version. What is in the history stays as it is, whatever the row says about itself.
+fn keep_former(
+    connection: &Connection,
+    key: &AspectKey,
+    row: &StoredAspect,
+) -> Result<(), EngineError> {
+    let version = row.version;
+    let sql = concat!(
+        insert_row!(),
+        " ON CONFLICT (urn,aspect,version) DO NOTHING"
+    );
+    if version > 0 && insert(connection, sql, key, version, row)? == 1 {
+        return Ok(());
+    }
+    Err(EngineError::Store(StoreError::Corrupt {
+        table: read::ASPECTS,
+        column: "version",
+        key: key.urn.to_string(),
+        reason: format!(
+            "the latest {} says that it is version {version}, which is in its history already",
+            key.aspect
+        ),
+    }))
+}
+
+/// Returns how many rows were written.
+fn insert(
+    connection: &Connection,
+    sql: &str,
     key: &AspectKey,
     version: i64,
     row: &StoredAspect,
-) -> Result<(), EngineError> {
-    connection
-        .prepare_cached(
-            "INSERT INTO metadata_aspect_v2 \
-             (urn,aspect,version,metadata,systemmetadata,createdon,createdby,createdfor) \
-             VALUES (?1,?2,?3,?4,?5,?6,?7,?8) \
-             ON CONFLICT (urn,aspect,version) DO UPDATE SET metadata=excluded.metadata, \
-             systemmetadata=excluded.systemmetadata, createdon=excluded.createdon, \
-             createdby=excluded.createdby, createdfor=excluded.createdfor",
-        )?
-        .execute(params![
-            key.urn.as_str(),
-            key.aspect.as_str(),
-            version,
-            row.metadata,
-            row.system_metadata,
-            row.created_on_ms,
-            row.created_by,
-            row.created_for
-        ])?;
-    Ok(())
+) -> Result<usize, EngineError> {
+    Ok(connection.prepare_cached(sql)?.execute(params![
+        key.urn.as_str(),
+        key.aspect.as_str(),
+        version,
+        row.metadata,
+        row.system_metadata,
+        row.created_on_ms,
+        row.created_by,
+        row.created_for
+    ])?)
 }
 
 /// Remembers the last version of an aspect that is gone.

@@ -26,8 +26,8 @@ use docent_model::{AspectName, Registry, Urn};
 
 pub use error::StoreError;
 pub use rows::{
-    AspectKey, AspectWrite, Change, ChangeKind, Effect, EntityTexts, Page, PlacedEntity,
-    PointRange, Related, Row, Run, RunAspect, StoredAspect, TimeseriesRow,
+    AspectKey, AspectWrite, Change, ChangeKind, Effect, EntityTexts, Page, PointRange, Related,
+    Row, Run, RunAspect, StoredAspect, TimeseriesRow,
 };
 pub use transaction::{Aborted, Transaction, Work, transact};
 
@@ -117,7 +117,7 @@ pub trait Store: Send + Sync + Debug {
         parent: Option<&Urn>,
         start: usize,
         limit: usize,
-    ) -> Result<Page<PlacedEntity>, StoreError>;
+    ) -> Result<Page<Urn>, StoreError>;
 
     /// For each URN the chain of its parents, nearest first, at most `max` long; cycles end the chain.
     async fn placement_ancestors(

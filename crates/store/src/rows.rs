@@ -150,14 +150,6 @@ pub struct Page<T> {
     pub items: Vec<T>,
 }
 
-/// An entity in the tree of its kind.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlacedEntity {
-    pub urn: Urn,
-    pub name: String,
-    pub created_ms: EpochMillis,
-}
-
 /// The other end of an edge.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Related {

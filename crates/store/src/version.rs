@@ -110,6 +110,21 @@ pub fn observed(mut noted: SystemMetadata, stamp: &AuditStamp) -> SystemMetadata
     noted
 }
 
+/// Whether a row says which version it is; rows of old servers may not.
+pub fn is_numbered(row: &StoredAspect) -> bool {
+    noted_of(row).logical_version().is_some()
+}
+
+/// A latest row that does not say which version it is, as the one behind `newest`, the newest of its history.
+pub fn numbered(row: &StoredAspect, newest: i64) -> StoredAspect {
+    let mut noted = noted_of(row);
+    noted.version = Some((newest + 1).to_string());
+    StoredAspect {
+        system_metadata: Some(to_json(&noted)),
+        ..row.clone()
+    }
+}
+
 /// The logical version of a stored row.
 pub fn logical_version_of(row: &StoredAspect) -> i64 {
     logical_version(&noted_of(row))

@@ -333,8 +333,16 @@ impl<'t> Batch<'t> {
         payload: &Payload,
         system_metadata: Option<SystemMetadata>,
     ) -> Result<(), Error> {
-        let current = self.get(urn, aspect).await?;
+        let mut current = self.get(urn, aspect).await?;
         let key = AspectKey::new(urn, aspect);
+        if let Some(row) = &current
+            && !version::is_numbered(row)
+        {
+            // From a database that another server filled: its history goes on where it ends.
+            let history = self.tx.aspect_history(&key).await?;
+            let newest = history.first().map_or(0, |former| former.version);
+            current = Some(Arc::new(version::numbered(row, newest)));
+        }
         let new = NewAspect {
             metadata: payload.text.clone(),
             system_metadata,

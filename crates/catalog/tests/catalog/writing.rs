@@ -4,7 +4,7 @@ use docent_catalog::{AspectKey, Change, Error, Proposal, Requirement};
 use docent_model::aspects::{AuditStamp, DomainProperties, Other};
 use docent_model::{AspectName, Derived};
 use docent_store::version::{self, NewAspect};
-use docent_store::{Store, StoreError, transact};
+use docent_store::{AspectWrite, Effect, Store, StoreError, StoredAspect, transact};
 use serde_json::json;
 
 use crate::{House, dataset, domain};
@@ -63,6 +63,55 @@ pub(crate) async fn write_raw(store: &dyn Store, key: AspectKey, metadata: &'sta
     })
     .await;
     written.unwrap();
+}
+
+#[tokio::test]
+async fn the_history_of_rows_that_do_not_say_their_version_goes_on_where_it_ends() {
+    let house = House::new();
+    let key = AspectKey::new(&dataset("a"), AspectName::STATUS);
+    let row = |version: i64| StoredAspect {
+        version,
+        metadata: format!(r#"{{"removed":false,"was":{version}}}"#),
+        system_metadata: None,
+        created_on_ms: version,
+        created_by: "urn:li:corpuser:old".to_owned(),
+        created_for: None,
+    };
+    // As another server left it: four former versions, and a latest one that does not know it is the fifth.
+    let adopted: Vec<AspectWrite> = (1..=4)
+        .map(|version| AspectWrite {
+            key: key.clone(),
+            effect: Effect::Put {
+                row: row(0),
+                history: Some(row(version)),
+                prune_through: None,
+                derived: Derived::default(),
+                logical_version: version,
+            },
+        })
+        .collect();
+    let written: Result<(), StoreError> = transact(&*house.store, move |tx| {
+        let adopted = adopted.clone();
+        Box::pin(async move { tx.write(&adopted).await })
+    })
+    .await;
+    written.unwrap();
+    for removed in ["true", "false"] {
+        let value = format!(r#"{{"removed":{removed}}}"#);
+        let list = vec![Proposal::upsert(dataset("a"), AspectName::STATUS, value)];
+        house.catalog.apply(&house.caller, list).await.unwrap();
+    }
+    let mut seen = Vec::new();
+    for version in 0..=7 {
+        let stored = house.store.aspect_read_version(&key, version).await;
+        seen.push(stored.unwrap().map(|row| row.metadata));
+    }
+    let mut expected: Vec<Option<String>> = (1..=4).map(|was| Some(row(was).metadata)).collect();
+    expected.insert(0, Some(r#"{"removed":false}"#.to_owned()));
+    expected.push(Some(row(0).metadata));
+    expected.push(Some(r#"{"removed":true}"#.to_owned()));
+    expected.push(None);
+    assert_eq!(seen, expected);
 }
 
 #[tokio::test]

@@ -25,8 +25,7 @@ pub(super) fn rebuild(store: &StoreFlags) -> Result<()> {
 }
 
 pub(super) fn check(store: &StoreFlags) -> Result<()> {
-    let store = engine::open(&store.url()?, Use::Existing)?;
-    let findings = runtime()?.block_on(store.check())?;
+    let findings = engine::check(&store.url()?)?;
     if findings.is_empty() {
         say("the store is healthy");
         return Ok(());
@@ -46,12 +45,18 @@ pub(super) fn backup(store: &StoreFlags, file: &Path) -> Result<()> {
 
 pub(super) fn restore(store: &StoreFlags, file: &Path, replace: bool) -> Result<()> {
     let url = store.url()?;
-    match &url {
+    let former = match &url {
         StoreUrl::Sqlite(path) => {
-            docent_store_sqlite::restore(file, path, replace, &mut *progress("restoring"))?;
+            docent_store_sqlite::restore(file, path, replace, &mut *progress("restoring"))?
         }
-    }
+    };
     say(format!("restored {} from {}", url, file.display()));
+    if let Some(former) = former {
+        say(format!(
+            "the store that was there could not be closed; it is kept as {}",
+            former.display()
+        ));
+    }
     Ok(())
 }
 

@@ -11,8 +11,8 @@ use docent_graphql::{
 };
 use docent_model::{AspectName, FixedClock, Registry, Urn};
 use docent_store::{
-    AspectKey, Change, Page, PlacedEntity, PointRange, RebuildReport, Related, Row, Run, RunAspect,
-    Store, StoreError, StoredAspect, TimeseriesRow, Work,
+    AspectKey, Change, Page, PointRange, RebuildReport, Related, Row, Run, RunAspect, Store,
+    StoreError, StoredAspect, TimeseriesRow, Work,
 };
 use docent_store_sqlite::{OpenOptions, SqliteStore};
 use serde_json::{Map, Value, json};
@@ -369,7 +369,7 @@ impl Store for CountingStore {
         parent: Option<&Urn>,
         start: usize,
         limit: usize,
-    ) -> Result<Page<PlacedEntity>, StoreError> {
+    ) -> Result<Page<Urn>, StoreError> {
         self.inner.placements_list(kind, parent, start, limit).await
     }
 

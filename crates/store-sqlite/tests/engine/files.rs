@@ -27,6 +27,43 @@ fn a_second_server_is_refused_and_a_command_is_not() {
 }
 
 #[tokio::test]
+async fn a_database_is_one_by_whatever_link_it_is_opened() {
+    let place = Place::new();
+    let within = |name: &str| place.directory.path().join(name);
+    std::fs::create_dir(within("disk")).unwrap();
+    std::os::unix::fs::symlink("disk", within("mount")).unwrap();
+    std::os::unix::fs::symlink("mount/docent.db", within("link.db")).unwrap();
+    // Neither the file nor anything beside it is there yet.
+    for name in ["link.db", "mount/docent.db", "disk/docent.db"] {
+        let store = SqliteStore::open(&within(name), OpenOptions::default()).unwrap();
+        put(&store, &status(name), "1", Derived::default())
+            .await
+            .unwrap();
+        for other in ["link.db", "mount/docent.db", "disk/docent.db"] {
+            let refused = SqliteStore::open(&within(other), OpenOptions::default()).unwrap_err();
+            assert!(
+                refused.to_string().contains("already uses"),
+                "{name} {other}"
+            );
+        }
+    }
+    let mut files: Vec<_> = std::fs::read_dir(within("."))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    files.sort();
+    assert_eq!(files, ["disk", "link.db", "mount"]);
+    let backup = within("backup.db");
+    let store = SqliteStore::open(&within("link.db"), OpenOptions::default()).unwrap();
+    store.backup(&backup, Box::new(quiet)).await.unwrap();
+    drop(store);
+    restore(&backup, &within("link.db"), true, &mut quiet).unwrap();
+    assert!(within("link.db").is_symlink());
+    let store = SqliteStore::open(&within("disk/docent.db"), BESIDE).unwrap();
+    assert_eq!(text(&store, &status("link.db")).await.as_deref(), Some("1"));
+}
+
+#[tokio::test]
 async fn a_command_writes_beside_a_server_and_the_server_notices() {
     let place = Place::new();
     let server = place.open();
@@ -156,7 +193,7 @@ async fn what_was_written_is_there_after_reopening_and_no_log_is_left() {
 }
 
 #[test]
-fn commits_are_durable_and_reads_do_not_share_a_counter() {
+fn the_database_has_a_log_and_reads_do_not_share_a_counter() {
     let place = Place::new();
     let _store = place.open();
     let connection = place.raw();
@@ -231,6 +268,64 @@ async fn a_log_that_a_killed_server_left_is_not_played_into_a_restored_database(
         1,
         "only the key aspect is missing"
     );
+}
+
+#[tokio::test]
+async fn a_database_that_cannot_be_closed_is_kept_aside_when_it_is_replaced() {
+    let place = Place::new();
+    let backup = place.directory.path().join("backup.db");
+    let store = place.open();
+    put(&store, &status("a"), "1", Derived::default())
+        .await
+        .unwrap();
+    store.backup(&backup, Box::new(quiet)).await.unwrap();
+    drop(store);
+    for (number, content) in [(1, "2"), (2, "3")] {
+        // What only the log has, with somebody who keeps it from being brought in.
+        let holder = place.raw();
+        let mode = "PRAGMA journal_mode = WAL";
+        holder.query_row(mode, [], |_| Ok(())).unwrap();
+        holder
+            .execute("UPDATE metadata_aspect_v2 SET metadata = ?1", [content])
+            .unwrap();
+        let aside = restore(&backup, &place.path, true, &mut quiet).unwrap();
+        let name = format!("docent.db.replaced.{number}");
+        let expected = place.directory.path().join(name);
+        assert_eq!(aside.as_ref(), Some(&expected));
+        drop(holder);
+        let query = "SELECT metadata FROM metadata_aspect_v2";
+        let kept = raw(&expected).query_row(query, [], |row| row.get::<_, String>(0));
+        assert_eq!(kept.unwrap(), content);
+        let store = place.open();
+        assert_eq!(text(&store, &status("a")).await.as_deref(), Some("1"));
+    }
+    assert_eq!(
+        restore(&backup, &place.path, true, &mut quiet).unwrap(),
+        None
+    );
+}
+
+#[tokio::test]
+async fn a_log_without_its_database_is_not_played_into_a_restored_one() {
+    let place = Place::new();
+    let backup = place.directory.path().join("backup.db");
+    let store = place.open();
+    put(&store, &status("a"), "1", Derived::default())
+        .await
+        .unwrap();
+    store.backup(&backup, Box::new(quiet)).await.unwrap();
+    put(&store, &status("a"), "2", Derived::default())
+        .await
+        .unwrap();
+    let lost = Place::new();
+    std::fs::copy(
+        place.directory.path().join("docent.db-wal"),
+        lost.directory.path().join("docent.db-wal"),
+    )
+    .unwrap();
+    let aside = restore(&backup, &lost.path, false, &mut quiet).unwrap();
+    assert!(aside.is_some());
+    assert_eq!(text(&lost.open(), &status("a")).await.as_deref(), Some("1"));
 }
 
 #[tokio::test]
