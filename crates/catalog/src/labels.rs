@@ -239,12 +239,13 @@ pub(crate) fn release(holder: &Urn, aspect: AspectName, kind: LabelKind, label: 
             },
         );
     }
-    Proposal::edit::<EditableSchemaMetadata, _>(holder.clone(), aspect, move |current, stamp| {
-        let mut columns = current.unwrap_or_default();
-        for field in &mut columns.editable_schema_field_info {
-            edit_column_list(field, kind, &labels, removed, stamp);
-        }
-        columns.stamp(stamp);
-        Ok(columns)
-    })
+    Proposal::edit_stamped::<EditableSchemaMetadata, _>(
+        holder.clone(),
+        aspect,
+        move |columns, stamp| {
+            for field in &mut columns.editable_schema_field_info {
+                edit_column_list(field, kind, &labels, removed, stamp);
+            }
+        },
+    )
 }

@@ -34,15 +34,10 @@ fn rename(urn: &Urn, name: String) -> Result<Proposal, Error> {
                 },
             }),
         ),
-        "dataset" => Ok(Proposal::edit::<EditableDatasetProperties, _>(
+        "dataset" => Ok(Proposal::edit_stamped::<EditableDatasetProperties, _>(
             urn.clone(),
             AspectName::EDITABLE_DATASET_PROPERTIES,
-            move |current, stamp| {
-                let mut properties = current.unwrap_or_default();
-                properties.stamp(stamp);
-                properties.name = Some(name.clone());
-                Ok(properties)
-            },
+            move |properties, _| properties.name = Some(name.clone()),
         )),
         entity_type => named_in(entity_type)
             .and_then(|(aspect, member)| Some((Registry::get().aspect(aspect)?, member)))

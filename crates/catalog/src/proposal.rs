@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use docent_model::aspects::AuditStamp;
+use docent_model::aspects::{AuditStamp, Stamped};
 use docent_model::patch::Patch;
 use docent_model::{AspectName, EpochMillis, SystemMetadata, Urn};
 use docent_store::PointRange;
@@ -159,6 +159,24 @@ impl Proposal {
                 edit: Edit(Arc::new(on_text)),
             },
         )
+    }
+
+    /// An edit of an aspect that says when it was edited: only an edit that changes something is noted, so that one
+    /// that changes nothing writes nothing.
+    pub fn edit_stamped<T, F>(urn: Urn, aspect: AspectName, edit: F) -> Self
+    where
+        T: Stamped + Clone + Default + PartialEq + Serialize + DeserializeOwned,
+        F: Fn(&mut T, &AuditStamp) + Send + Sync + 'static,
+    {
+        Self::edit::<T, _>(urn, aspect, move |current, stamp| {
+            let before = current.unwrap_or_default();
+            let mut after = before.clone();
+            edit(&mut after, stamp);
+            if after != before {
+                after.stamp(stamp);
+            }
+            Ok(after)
+        })
     }
 
     #[must_use]

@@ -1,6 +1,6 @@
 //! What an operation is applied to: an entity, or one column of a dataset.
 
-use docent_model::aspects::{AuditStamp, EditableSchemaFieldInfo, EditableSchemaMetadata};
+use docent_model::aspects::{AuditStamp, EditableSchemaFieldInfo, EditableSchemaMetadata, Stamped};
 use docent_model::{AspectName, Registry, Urn};
 
 use crate::Error;
