@@ -24,11 +24,13 @@ pub(crate) fn normalise(
     match aspect {
         AspectName::INSTITUTIONAL_MEMORY if direct => {
             let links = parse::<InstitutionalMemory>(proposed)?;
+            let mut urls = HashSet::with_capacity(links.elements.len());
+            if links.elements.iter().all(|link| urls.insert(&link.url)) {
+                return Ok(None);
+            }
             let stored = stored.and_then(|text| serde_json::from_str(text).ok());
-            changed(
-                &links,
-                &no_url_again(links.clone(), stored.unwrap_or_default()),
-            )
+            let kept = no_url_again(links.clone(), stored.unwrap_or_default());
+            changed(&links, &kept)
         }
         AspectName::DOMAINS => {
             let domains = parse::<Domains>(proposed)?;
@@ -65,10 +67,6 @@ fn no_url_again(
     mut links: InstitutionalMemory,
     stored: InstitutionalMemory,
 ) -> InstitutionalMemory {
-    let mut urls = HashSet::with_capacity(links.elements.len());
-    if links.elements.iter().all(|link| urls.insert(&link.url)) {
-        return links;
-    }
     let mut room: HashMap<String, usize> = HashMap::new();
     let mut known: HashMap<(String, String), usize> = HashMap::new();
     for link in stored.elements {
