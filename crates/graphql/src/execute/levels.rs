@@ -520,7 +520,7 @@ impl<'p> Walk<'_, 'p> {
         owner: Option<usize>,
     ) -> Result<(), Exceeded> {
         self.budget.value()?;
-        match value::target(&plan.selection, view, self.scope.compiler) {
+        match value::target(plan, view, self.scope.compiler) {
             Some(Target::Entity(object, text)) => {
                 if self.loaded.find(object, &text).is_none()
                     && let Ok(urn) = Urn::parse(&text)

@@ -226,3 +226,34 @@ async fn writing_another_link_directly_keeps_what_was_stored_under_two_labels() 
     expected.push(pair("https://d.example", "d"));
     assert_eq!(links(&app).await, expected);
 }
+
+#[tokio::test]
+async fn a_link_that_a_group_or_a_program_added_hides_no_other() {
+    let app = App::with_dataset().await;
+    let link = |url: &str, actor: &str| json!({"url": url, "description": url, "createStamp": {"time": 1, "actor": actor}});
+    let actors = [
+        USER,
+        "urn:li:corpGroup:eng",
+        "urn:li:dataHubIngestionSource:nightly",
+    ];
+    let links: Vec<_> = actors.iter().map(|actor| link(actor, actor)).collect();
+    app.ingest(DATASET, "institutionalMemory", &json!({"elements": links}))
+        .await;
+    let reply = app
+        .graphql(&format!(
+            r#"{{ dataset(urn: "{DATASET}") {{ institutionalMemory {{ elements {{
+                author {{ urn username info {{ email }} }}
+                actor {{ __typename ... on CorpUser {{ urn username }} ... on CorpGroup {{ urn name }} }}
+            }} }} }} }}"#
+        ))
+        .await;
+    let author = |at: usize, name: &str| json!({"urn": actors[at], "username": name, "info": null});
+    assert_eq!(
+        reply,
+        json!({"data": {"dataset": {"institutionalMemory": {"elements": [
+            {"author": author(0, "datahub"), "actor": {"__typename": "CorpUser", "urn": USER, "username": "datahub"}},
+            {"author": author(1, "eng"), "actor": {"__typename": "CorpGroup", "urn": actors[1], "name": "eng"}},
+            {"author": author(2, "nightly"), "actor": {"__typename": "CorpUser", "urn": actors[2], "username": "nightly"}},
+        ]}}}, "extensions": {}})
+    );
+}
