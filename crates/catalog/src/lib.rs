@@ -52,7 +52,7 @@ use docent_store::Store;
 pub use apply::Applied;
 pub use caller::Caller;
 pub use docent_model::aspects::SYSTEM_ACTOR;
-pub use docent_store::{AspectKey, Page, PointRange, Related, Row, StoredAspect};
+pub use docent_store::{AspectKey, MixedRows, Page, PointRange, Related, Row, StoredAspect};
 pub use error::{Code, Error};
 pub use ids::new_urn;
 pub use proposal::{Change, NOT_THERE, Proposal, Requirement};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use docent_model::{AspectName, MAX_ENCODED_BYTES, Registry, Urn};
-use docent_store::{AspectKey, Page, Related, Row, StoredAspect, version};
+use docent_store::{AspectKey, MixedRows, Page, Related, Row, StoredAspect, version};
 
 use crate::{Caller, Catalog, Error};
 
@@ -44,6 +44,17 @@ impl Catalog {
         witnesses: &[AspectKey],
     ) -> Result<(Vec<Row>, Vec<bool>), Error> {
         Ok(self.store().aspects_read_witnessed(keys, witnesses).await?)
+    }
+
+    /// Like [`Catalog::read_witnessed`], and all latest aspects of these entities.
+    pub async fn read_mixed(
+        &self,
+        _caller: &Caller,
+        keys: &[AspectKey],
+        witnesses: &[AspectKey],
+        urns: &[Urn],
+    ) -> Result<MixedRows, Error> {
+        Ok(self.store().mixed_read(keys, witnesses, urns).await?)
     }
 
     /// All latest aspects of each entity, in the order of the URNs.

@@ -129,6 +129,13 @@ pub(crate) fn entity(
     Ok(aspects)
 }
 
+pub(crate) fn entities(
+    connection: &Connection,
+    urns: &[Urn],
+) -> Result<Vec<Vec<(AspectName, StoredAspect)>>, EngineError> {
+    urns.iter().map(|urn| entity(connection, urn)).collect()
+}
+
 pub(crate) fn urns(
     connection: &Connection,
     entity_type: &str,
