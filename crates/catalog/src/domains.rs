@@ -104,8 +104,14 @@ impl Catalog {
     pub async fn batch_set_domain(
         &self,
         caller: &Caller,
+        let missing =
+            |domain| format!("Failed to validate Domain with urn {domain}. Urn does not exist.");
         domain: Option<&Urn>,
         targets: &[Target],
+            if targets.is_empty() {
+                self.expect_existing(caller, domain, missing(domain))
+                    .await?;
+            }
     ) -> Result<(), Error> {
         if let Some(domain) = domain {
             domain.expect_type("domain")?;
@@ -116,9 +122,7 @@ impl Catalog {
                 let entity = &target.urn;
                 let mut proposal = assignment(entity, domain)?;
                 if let Some(domain) = domain {
-                    let missing =
-                        format!("Failed to validate Domain with urn {domain}. Urn does not exist.");
-                    proposal = proposal.requires_existing(domain, missing);
+                    proposal = proposal.requires_existing(domain, missing(domain));
                 }
                 let missing =
                     format!("Failed to update resource with urn {entity}. Entity does not exist.");

@@ -116,6 +116,19 @@ impl Catalog {
         Ok(rows.iter().map(Option::is_some).collect())
     }
 
+    /// Fails with `otherwise` unless the entity exists: for calls that have no proposal which could require it.
+    pub(crate) async fn expect_existing(
+        &self,
+        caller: &Caller,
+        urn: &Urn,
+        otherwise: String,
+    ) -> Result<(), Error> {
+        match self.exists(caller, std::slice::from_ref(urn)).await?[..] {
+            [true] => Ok(()),
+            _ => Err(Error::Invalid(otherwise)),
+        }
+    }
+
     /// For each entity those that it points at, or that point at it, by the names of their relationships; no
     /// names mean all. A name that no relationship has finds nothing.
     pub async fn relationships(
