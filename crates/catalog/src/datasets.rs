@@ -9,7 +9,7 @@ use docent_model::{AspectName, EpochMillis, Registry, Urn};
 use serde_json::{Value, json};
 
 use crate::owners::{self, NewOwner};
-use crate::proposal::{Proposal, Requirement};
+use crate::proposal::{Proposal, Requirement, missing_target};
 use crate::{Caller, Catalog, Error};
 
 /// The parts of a dataset to change.
@@ -65,10 +65,9 @@ impl Catalog {
             urn.expect_type("dataset")?;
             Registry::get().check_urn(&urn)?;
             let parts = update_proposals(&urn, update)?;
-            if parts.is_empty() && !self.exists(caller, std::slice::from_ref(&urn)).await?[0] {
-                return Err(Error::Invalid(format!(
-                    "Failed to update {urn}. {urn} does not exist."
-                )));
+            if parts.is_empty() {
+                self.expect_existing(caller, &urn, missing_target(&urn))
+                    .await?;
             }
             proposals.extend(parts.into_iter().map(Proposal::requires_target));
         }

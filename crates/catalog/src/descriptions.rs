@@ -5,7 +5,7 @@ use docent_model::{AspectName, Registry, Urn};
 use serde_json::{Map, Value};
 
 use crate::domains::edit_properties;
-use crate::proposal::Proposal;
+use crate::proposal::{Proposal, missing_target};
 use crate::target::{Target, edit_column};
 use crate::{AspectKey, Caller, Catalog, Error};
 
@@ -72,8 +72,7 @@ fn column_description(dataset: &Urn, column: &str, description: &str) -> Result<
         field.description = Some(text.clone());
         Ok(changed)
     });
-    let missing = format!("Failed to update {dataset}. {dataset} does not exist.");
-    Ok(target.required_by(proposal, missing))
+    Ok(target.required_by(proposal, missing_target(dataset)))
 }
 
 fn entity_description(target: &Urn, description: &str) -> Result<Proposal, Error> {

@@ -1,14 +1,14 @@
 //! Domains: creating, nesting, renaming and removing them, and who belongs to them.
 
 use docent_model::aspects::{AuditStamp, DomainProperties, Domains, Other};
-use docent_model::{AspectName, Registry, Urn};
+use docent_model::{AspectName, Urn};
 use docent_store::Page;
 use serde_json::{Map, Value, json};
 
 use crate::ids::new_urn;
 use crate::owners::{NewOwner, ownership};
 use crate::proposal::{Proposal, Requirement};
-use crate::target::Target;
+use crate::target::{Target, expect_aspect};
 use crate::{Caller, Catalog, Change, Error, search};
 
 /// How deep domains may be nested.
@@ -57,9 +57,7 @@ impl Catalog {
                 otherwise: "This Domain already exists!".to_owned(),
             })
             .requires(Requirement::UniqueSiblingName {
-                otherwise: |name| {
-                    format!("\"{name}\" already exists in this domain. Please pick a unique name.")
-                },
+                otherwise: name_taken,
             });
         if let Some(parent) = &parent {
             parent.expect_type("domain")?;
@@ -278,6 +276,11 @@ where
         },
     )
 }
+/// Says that a domain beside this one has the name.
+pub(crate) fn name_taken(name: &str) -> String {
+    format!("\"{name}\" already exists in this domain. Please pick a unique name.")
+}
+
 
 /// The aspect without one domain.
 pub(crate) fn without(mut domains: Domains, domain: &Urn) -> Domains {
@@ -290,13 +293,7 @@ pub(crate) fn without(mut domains: Domains, domain: &Urn) -> Domains {
 
 /// Membership in exactly this domain, or in none.
 fn assignment(entity: &Urn, domain: Option<&Urn>) -> Result<Proposal, Error> {
-    let spec = Registry::get().check_urn(entity)?;
-    if !spec.has_aspect(AspectName::DOMAINS) {
-        return Err(Error::Invalid(format!(
-            "{entity} cannot be in a domain: entities of type {} have no domains",
-            spec.name
-        )));
-    }
+    expect_aspect(entity, AspectName::DOMAINS, "a domain")?;
     let wanted: Vec<Urn> = domain.cloned().into_iter().collect();
     Ok(Proposal::edit::<Domains, _>(
         entity.clone(),

@@ -189,7 +189,7 @@ impl Proposal {
     #[must_use]
     pub fn requires_target(mut self) -> Self {
         let urn = self.urn.clone();
-        let otherwise = format!("Failed to update {urn}. {urn} does not exist.");
+        let otherwise = missing_target(&urn);
         self.requirements
             .insert(0, Requirement::Exists { urn, otherwise });
         self
@@ -209,6 +209,11 @@ impl Proposal {
         self.system_metadata = system_metadata;
         self
     }
+}
+
+/// Says that the entity to change is not there.
+pub(crate) fn missing_target(urn: &Urn) -> String {
+    format!("Failed to update {urn}. {urn} does not exist.")
 }
 
 /// The stored aspect is not of the shape that the registry promises: written by another program, or damaged.
