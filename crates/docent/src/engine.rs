@@ -1,5 +1,6 @@
 //! From a store URL to an open store: the only place that names engines.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -30,4 +31,19 @@ pub(crate) fn open(url: &StoreUrl, purpose: Use) -> Result<Arc<dyn Store>> {
             Ok(Arc::new(SqliteStore::open(path, options)?))
         }
     }
+}
+
+/// Puts a backup in the place of a store that nobody uses; one that is there goes only if `replace` says so.
+pub(crate) fn restore(
+    url: &StoreUrl,
+    backup: &Path,
+    replace: bool,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<()> {
+    match url {
+        StoreUrl::Sqlite(path) => {
+            docent_store_sqlite::restore(backup, path, replace, progress)?;
+        }
+    }
+    Ok(())
 }
