@@ -5,7 +5,6 @@ use docent_model::{AspectName, Urn};
 use docent_store::Page;
 use serde_json::{Map, Value, json};
 
-use crate::ids::new_urn;
 use crate::owners::{NewOwner, ownership};
 use crate::proposal::{Proposal, Requirement};
 use crate::target::{Target, expect_aspect};
@@ -35,7 +34,7 @@ pub struct DisplayUpdate {
 impl Catalog {
     /// Creates a domain, with its owners, and returns its URN.
     pub async fn create_domain(&self, caller: &Caller, new: NewDomain) -> Result<Urn, Error> {
-        let urn = new_urn("domain", new.id.as_deref())?;
+        let urn = self.new_urn("domain", new.id.as_deref())?;
         if new.name.trim().is_empty() {
             return Err(Error::invalid("a domain needs a name: input.name is empty"));
         }
@@ -102,17 +101,17 @@ impl Catalog {
     pub async fn batch_set_domain(
         &self,
         caller: &Caller,
-        let missing =
-            |domain| format!("Failed to validate Domain with urn {domain}. Urn does not exist.");
         domain: Option<&Urn>,
         targets: &[Target],
+    ) -> Result<(), Error> {
+        let missing =
+            |domain| format!("Failed to validate Domain with urn {domain}. Urn does not exist.");
+        if let Some(domain) = domain {
+            domain.expect_type("domain")?;
             if targets.is_empty() {
                 self.expect_existing(caller, domain, missing(domain))
                     .await?;
             }
-    ) -> Result<(), Error> {
-        if let Some(domain) = domain {
-            domain.expect_type("domain")?;
         }
         let proposals = targets
             .iter()
@@ -276,11 +275,11 @@ where
         },
     )
 }
+
 /// Says that a domain beside this one has the name.
 pub(crate) fn name_taken(name: &str) -> String {
     format!("\"{name}\" already exists in this domain. Please pick a unique name.")
 }
-
 
 /// The aspect without one domain.
 pub(crate) fn without(mut domains: Domains, domain: &Urn) -> Domains {
