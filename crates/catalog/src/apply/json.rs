@@ -19,7 +19,7 @@ pub(super) fn parse(text: &str) -> Result<(Value, bool), serde_json::Error> {
     Ok((value, repeated.get()))
 }
 
-/// Builds a value as serde_json does by itself, which overwrites a repeated member and says nothing.
+/// Builds a value as `serde_json` does by itself, which overwrites a repeated member and says nothing.
 #[derive(Clone, Copy)]
 struct Build<'r> {
     repeated: &'r Cell<bool>,
