@@ -6,6 +6,7 @@
 //! earlier where an item asks what only the store can answer. An error anywhere leaves nothing behind.
 
 mod batch;
+mod json;
 mod prepare;
 
 use std::sync::Arc;

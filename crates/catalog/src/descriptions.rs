@@ -5,7 +5,7 @@ use docent_model::{AspectName, Registry, Urn};
 use serde_json::{Map, Value};
 
 use crate::domains::edit_properties;
-use crate::proposal::Proposal;
+use crate::proposal::{Proposal, missing_target};
 use crate::target::{Target, edit_column};
 use crate::{AspectKey, Caller, Catalog, Error};
 
@@ -68,25 +68,20 @@ fn column_description(dataset: &Urn, column: &str, description: &str) -> Result<
     target.expect_columns()?;
     let text = description.to_owned();
     let proposal = edit_column(dataset, column, move |field, _| {
+        let changed = field.description.as_ref() != Some(&text);
         field.description = Some(text.clone());
-        Ok(true)
+        Ok(changed)
     });
-    let missing = format!("Failed to update {dataset}. {dataset} does not exist.");
-    Ok(target.required_by(proposal, missing))
+    Ok(target.required_by(proposal, missing_target(dataset)))
 }
 
 fn entity_description(target: &Urn, description: &str) -> Result<Proposal, Error> {
     let text = description.to_owned();
     match target.entity_type() {
-        "dataset" => Ok(Proposal::edit::<EditableDatasetProperties, _>(
+        "dataset" => Ok(Proposal::edit_stamped::<EditableDatasetProperties, _>(
             target.clone(),
             AspectName::EDITABLE_DATASET_PROPERTIES,
-            move |current, stamp| {
-                let mut properties = current.unwrap_or_default();
-                properties.stamp(stamp);
-                properties.description = Some(text.clone());
-                Ok(properties)
-            },
+            move |properties, _| properties.description = Some(text.clone()),
         )),
         "domain" => Ok(edit_properties(
             target,

@@ -1,14 +1,13 @@
 //! Domains: creating, nesting, renaming and removing them, and who belongs to them.
 
 use docent_model::aspects::{AuditStamp, DomainProperties, Domains, Other};
-use docent_model::{AspectName, Registry, Urn};
+use docent_model::{AspectName, Urn};
 use docent_store::Page;
 use serde_json::{Map, Value, json};
 
-use crate::ids::new_urn;
 use crate::owners::{NewOwner, ownership};
 use crate::proposal::{Proposal, Requirement};
-use crate::target::Target;
+use crate::target::{Target, expect_aspect};
 use crate::{Caller, Catalog, Change, Error, search};
 
 /// How deep domains may be nested.
@@ -35,7 +34,7 @@ pub struct DisplayUpdate {
 impl Catalog {
     /// Creates a domain, with its owners, and returns its URN.
     pub async fn create_domain(&self, caller: &Caller, new: NewDomain) -> Result<Urn, Error> {
-        let urn = new_urn("domain", new.id.as_deref())?;
+        let urn = self.new_urn("domain", new.id.as_deref())?;
         if new.name.trim().is_empty() {
             return Err(Error::invalid("a domain needs a name: input.name is empty"));
         }
@@ -57,9 +56,7 @@ impl Catalog {
                 otherwise: "This Domain already exists!".to_owned(),
             })
             .requires(Requirement::UniqueSiblingName {
-                otherwise: |name| {
-                    format!("\"{name}\" already exists in this domain. Please pick a unique name.")
-                },
+                otherwise: name_taken,
             });
         if let Some(parent) = &parent {
             parent.expect_type("domain")?;
@@ -107,8 +104,14 @@ impl Catalog {
         domain: Option<&Urn>,
         targets: &[Target],
     ) -> Result<(), Error> {
+        let missing =
+            |domain| format!("Failed to validate Domain with urn {domain}. Urn does not exist.");
         if let Some(domain) = domain {
             domain.expect_type("domain")?;
+            if targets.is_empty() {
+                self.expect_existing(caller, domain, missing(domain))
+                    .await?;
+            }
         }
         let proposals = targets
             .iter()
@@ -116,9 +119,7 @@ impl Catalog {
                 let entity = &target.urn;
                 let mut proposal = assignment(entity, domain)?;
                 if let Some(domain) = domain {
-                    let missing =
-                        format!("Failed to validate Domain with urn {domain}. Urn does not exist.");
-                    proposal = proposal.requires_existing(domain, missing);
+                    proposal = proposal.requires_existing(domain, missing(domain));
                 }
                 let missing =
                     format!("Failed to update resource with urn {entity}. Entity does not exist.");
@@ -271,6 +272,11 @@ where
     )
 }
 
+/// Says that a domain beside this one has the name.
+pub(crate) fn name_taken(name: &str) -> String {
+    format!("\"{name}\" already exists in this domain. Please pick a unique name.")
+}
+
 /// The aspect without one domain.
 pub(crate) fn without(mut domains: Domains, domain: &Urn) -> Domains {
     domains.domains.retain(|other| other != domain);
@@ -282,13 +288,7 @@ pub(crate) fn without(mut domains: Domains, domain: &Urn) -> Domains {
 
 /// Membership in exactly this domain, or in none.
 fn assignment(entity: &Urn, domain: Option<&Urn>) -> Result<Proposal, Error> {
-    let spec = Registry::get().check_urn(entity)?;
-    if !spec.has_aspect(AspectName::DOMAINS) {
-        return Err(Error::Invalid(format!(
-            "{entity} cannot be in a domain: entities of type {} have no domains",
-            spec.name
-        )));
-    }
+    expect_aspect(entity, AspectName::DOMAINS, "a domain")?;
     let wanted: Vec<Urn> = domain.cloned().into_iter().collect();
     Ok(Proposal::edit_if::<Domains, _>(
         entity.clone(),

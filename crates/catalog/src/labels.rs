@@ -239,15 +239,13 @@ pub(crate) fn release(holder: &Urn, aspect: AspectName, kind: LabelKind, label: 
             },
         );
     }
-    Proposal::edit_present::<EditableSchemaMetadata, _>(
+    Proposal::edit_stamped::<EditableSchemaMetadata, _>(
         holder.clone(),
         aspect,
-        move |mut columns, stamp| {
+        move |columns, stamp| {
             for field in &mut columns.editable_schema_field_info {
                 edit_column_list(field, kind, &labels, removed, stamp);
             }
-            columns.stamp(stamp);
-            Ok(columns)
         },
     )
 }

@@ -54,9 +54,9 @@ pub use apply::Applied;
 pub use caller::Caller;
 pub use conditions::Conditions;
 pub use docent_model::aspects::SYSTEM_ACTOR;
-pub use docent_store::{AspectKey, Page, PointRange, Related, Row, StoredAspect};
+pub use docent_store::{AspectKey, MixedRows, Page, PointRange, Related, Row, StoredAspect};
 pub use error::{Code, Error};
-pub use ids::new_urn;
+pub use ids::{Ids, RandomIds};
 pub use proposal::{Change, NOT_THERE, Proposal, Requirement};
 pub use target::Target;
 
@@ -65,6 +65,7 @@ pub use target::Target;
 pub struct Catalog {
     inner: Arc<Inner>,
     search: Option<Arc<Search>>,
+    ids: Arc<dyn Ids>,
 }
 
 #[derive(Debug)]
@@ -89,6 +90,7 @@ impl Catalog {
                 throttle: people::throttle::Throttle::default(),
             }),
             search: None,
+            ids: Arc::new(RandomIds),
         }
     }
 

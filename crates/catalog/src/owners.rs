@@ -236,12 +236,13 @@ pub(crate) fn replace(entity: &Urn, owners: &[NewOwner], source: &str) -> Result
     Ok(Proposal::edit::<Ownership, _>(
         entity.clone(),
         AspectName::OWNERSHIP,
-        move |_, stamp| {
-            Ok(Ownership {
+        move |current: Option<Ownership>, stamp| {
+            let unchanged = current.filter(|current| current.owners == owners);
+            Ok(unchanged.unwrap_or_else(|| Ownership {
                 owners: owners.clone(),
                 last_modified: Some(stamp.clone()),
                 ..Ownership::default()
-            })
+            }))
         },
     ))
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use docent_model::aspects::AuditStamp;
+use docent_model::aspects::{AuditStamp, Stamped};
 use docent_model::patch::Patch;
 use docent_model::{AspectName, EpochMillis, SystemMetadata, Urn};
 use docent_store::PointRange;
@@ -197,6 +197,25 @@ impl Proposal {
         )
     }
 
+    /// An edit of an aspect that says when it was edited: only an edit that changes something is noted, so that one
+    /// that changes nothing writes nothing.
+    pub fn edit_stamped<T, F>(urn: Urn, aspect: AspectName, edit: F) -> Self
+    where
+        T: Stamped + Clone + Default + PartialEq + Serialize + DeserializeOwned,
+        F: Fn(&mut T, &AuditStamp) + Send + Sync + 'static,
+    {
+        Self::edit_if::<T, _>(urn, aspect, move |current, stamp| {
+            let before = current.unwrap_or_default();
+            let mut after = before.clone();
+            edit(&mut after, stamp);
+            if after == before {
+                return Ok(None);
+            }
+            after.stamp(stamp);
+            Ok(Some(after))
+        })
+    }
+
     #[must_use]
     pub fn requires(mut self, requirement: Requirement) -> Self {
         self.requirements.push(requirement);
@@ -207,7 +226,7 @@ impl Proposal {
     #[must_use]
     pub fn requires_target(mut self) -> Self {
         let urn = self.urn.clone();
-        let otherwise = format!("Failed to update {urn}. {urn} does not exist.");
+        let otherwise = missing_target(&urn);
         self.requirements
             .insert(0, Requirement::Exists { urn, otherwise });
         self
@@ -227,6 +246,11 @@ impl Proposal {
         self.system_metadata = system_metadata;
         self
     }
+}
+
+/// Says that the entity to change is not there.
+pub(crate) fn missing_target(urn: &Urn) -> String {
+    format!("Failed to update {urn}. {urn} does not exist.")
 }
 
 /// The stored aspect is not of the shape that the registry promises: written by another program, or damaged.

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use docent_model::aspects::SYSTEM_ACTOR;
 use docent_model::{AspectName, MAX_ENCODED_BYTES, Registry, Urn};
-use docent_store::{AspectKey, Page, Related, Row, StoredAspect, TimeseriesRow, version};
+use docent_store::{
+    AspectKey, MixedRows, Page, Related, Row, StoredAspect, TimeseriesRow, version,
+};
 
 use crate::sessions::{self, is_session};
 use crate::{Caller, Catalog, Error, tokens};
@@ -73,6 +75,17 @@ impl Catalog {
         Ok(self.store().aspects_read_witnessed(keys, witnesses).await?)
     }
 
+    /// Like [`Catalog::read_witnessed`], and all latest aspects of these entities.
+    pub async fn read_mixed(
+        &self,
+        _caller: &Caller,
+        keys: &[AspectKey],
+        witnesses: &[AspectKey],
+        urns: &[Urn],
+    ) -> Result<MixedRows, Error> {
+        Ok(self.store().mixed_read(keys, witnesses, urns).await?)
+    }
+
     /// All latest aspects of each entity, in the order of the URNs.
     pub async fn read_entities(
         &self,
@@ -130,6 +143,19 @@ impl Catalog {
             .collect::<Result<Vec<_>, Error>>()?;
         let rows = self.read(caller, &keys).await?;
         Ok(rows.iter().map(Option::is_some).collect())
+    }
+
+    /// Fails with `otherwise` unless the entity exists: for calls that have no proposal which could require it.
+    pub(crate) async fn expect_existing(
+        &self,
+        caller: &Caller,
+        urn: &Urn,
+        otherwise: String,
+    ) -> Result<(), Error> {
+        match self.exists(caller, std::slice::from_ref(urn)).await?[..] {
+            [true] => Ok(()),
+            _ => Err(Error::Invalid(otherwise)),
+        }
     }
 
     /// For each entity those that it points at, or that point at it, by the names of their relationships; no

@@ -1,6 +1,6 @@
 //! What an operation is applied to: an entity, or one column of a dataset.
 
-use docent_model::aspects::{AuditStamp, EditableSchemaFieldInfo, EditableSchemaMetadata};
+use docent_model::aspects::{AuditStamp, EditableSchemaFieldInfo, EditableSchemaMetadata, Stamped};
 use docent_model::{AspectName, Registry, Urn};
 
 use crate::Error;
@@ -18,16 +18,9 @@ impl Target {
         Self { urn, column: None }
     }
 
-    /// Fails unless entities of this type have the aspect; `what` is what the aspect holds, for people.
+    /// Fails unless the target's entity can have the aspect, as [`expect_aspect`].
     pub(crate) fn expect_aspect(&self, aspect: AspectName, what: &str) -> Result<(), Error> {
-        let entity = Registry::get().check_urn(&self.urn)?;
-        if entity.has_aspect(aspect) {
-            return Ok(());
-        }
-        Err(Error::Invalid(format!(
-            "{} cannot have {what}: entities of type {} have none",
-            self.urn, entity.name
-        )))
+        expect_aspect(&self.urn, aspect, what)
     }
 
     /// Fails unless the target is a dataset, the one thing that has columns.
@@ -52,6 +45,18 @@ impl Target {
             }),
         }
     }
+}
+
+/// Fails unless entities of this type have the aspect; `what` is what the aspect holds, for people.
+pub(crate) fn expect_aspect(urn: &Urn, aspect: AspectName, what: &str) -> Result<(), Error> {
+    let entity = Registry::get().check_urn(urn)?;
+    if entity.has_aspect(aspect) {
+        return Ok(());
+    }
+    Err(Error::Invalid(format!(
+        "{urn} cannot have {what}: entities of type {} have none",
+        entity.name
+    )))
 }
 
 /// An edit of what people said about one column. `edit` tells whether it changed anything; a column that

@@ -1,5 +1,6 @@
 //! From a store URL to an open store: the only place that names engines.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -43,5 +44,20 @@ pub(crate) fn open(url: &StoreUrl, purpose: Use) -> Result<Arc<dyn Store>> {
 pub(crate) fn check(url: &StoreUrl) -> Result<Vec<String>> {
     match url {
         StoreUrl::Sqlite(path) => Ok(docent_store_sqlite::check_file(path)?),
+    }
+}
+
+/// Puts a backup in the place of a store that nobody uses; one that is there goes only if `replace` says so. Where it is
+/// now if it could not be closed.
+pub(crate) fn restore(
+    url: &StoreUrl,
+    backup: &Path,
+    replace: bool,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Option<PathBuf>> {
+    match url {
+        StoreUrl::Sqlite(path) => Ok(docent_store_sqlite::restore(
+            backup, path, replace, progress,
+        )?),
     }
 }

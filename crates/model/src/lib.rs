@@ -27,7 +27,7 @@ mod system_metadata;
 mod urn;
 mod validate;
 
-pub use clock::{Clock, EpochMillis, FixedClock, SystemClock};
+pub use clock::{Clock, EpochMillis, FixedClock, SystemClock, span_ms};
 pub use derive::{Derived, Edge, Placement, derive};
 pub use hex::hex;
 pub use names::AspectName;

@@ -34,8 +34,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use docent_model::{AspectName, Urn};
 use docent_store::{
-    AspectKey, Change, EntityTexts, Page, PointRange, RebuildReport, Related, Row, Run, RunAspect,
-    Store, StoreError, StoredAspect, TimeseriesRow, Work,
+    AspectKey, Change, EntityTexts, MixedRows, Page, PointRange, RebuildReport, Related, Row, Run,
+    RunAspect, Store, StoreError, StoredAspect, TimeseriesRow, Work,
 };
 use rusqlite::Connection;
 
@@ -238,10 +238,25 @@ impl Store for SqliteStore {
         // An entity has some ten aspects.
         let long = urns.len() > IN_PLACE_ROWS / 10;
         let urns = urns.to_vec();
+        self.read(long, move |connection| read::entities(connection, &urns))
+            .await
+    }
+
+    async fn mixed_read(
+        &self,
+        keys: &[AspectKey],
+        witnesses: &[AspectKey],
+        urns: &[Urn],
+    ) -> Result<MixedRows, StoreError> {
+        let long = keys.len() + witnesses.len() + urns.len() * 10 > IN_PLACE_ROWS;
+        let (keys, witnesses, urns) = (keys.to_vec(), witnesses.to_vec(), urns.to_vec());
         self.read(long, move |connection| {
-            urns.iter()
-                .map(|urn| read::entity(connection, urn))
-                .collect()
+            let (rows, exist) = read::witnessed(connection, &keys, &witnesses)?;
+            Ok(MixedRows {
+                rows,
+                exist,
+                entities: read::entities(connection, &urns)?,
+            })
         })
         .await
     }
@@ -268,7 +283,7 @@ impl Store for SqliteStore {
     ) -> Result<Vec<EntityTexts>, StoreError> {
         let (entity_type, after) = (entity_type.to_owned(), after.cloned());
         self.read(true, move |connection| {
-            read::entities(connection, &entity_type, after.as_ref(), limit)
+            read::entity_range(connection, &entity_type, after.as_ref(), limit)
         })
         .await
     }

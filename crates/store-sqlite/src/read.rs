@@ -152,7 +152,7 @@ pub(crate) fn entity(
 }
 
 /// The latest aspects of many entities of a type, from one range of the index.
-pub(crate) fn entities(
+pub(crate) fn entity_range(
     connection: &Connection,
     entity_type: &str,
     after: Option<&Urn>,
@@ -193,6 +193,13 @@ fn range_of_type(entity_type: &str) -> (String, String) {
     // Behind the colon that ends the entity type comes the semicolon.
     let first = format!("urn:li:{entity_type}:");
     (first, format!("urn:li:{entity_type};"))
+}
+
+pub(crate) fn entities(
+    connection: &Connection,
+    urns: &[Urn],
+) -> Result<Vec<Vec<(AspectName, StoredAspect)>>, EngineError> {
+    urns.iter().map(|urn| entity(connection, urn)).collect()
 }
 
 pub(crate) fn urns(

@@ -20,14 +20,15 @@ pub mod version;
 
 use std::fmt::Debug;
 use std::path::Path;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use docent_model::{AspectName, Registry, Urn};
 
 pub use error::StoreError;
 pub use rows::{
-    AspectKey, AspectWrite, Change, ChangeKind, Effect, EntityTexts, Page, PointRange, Related,
-    Row, Run, RunAspect, StoredAspect, TimeseriesRow,
+    AspectKey, AspectWrite, Change, ChangeKind, Effect, EntityTexts, MixedRows, Page, PointRange,
+    Related, Row, Run, RunAspect, StoredAspect, TimeseriesRow,
 };
 pub use transaction::{Aborted, Transaction, Work, transact};
 
@@ -69,6 +70,32 @@ pub trait Store: Send + Sync + Debug {
         &self,
         urns: &[Urn],
     ) -> Result<Vec<Vec<(AspectName, StoredAspect)>>, StoreError>;
+
+    /// What [`Store::aspects_read_witnessed`] and [`Store::entities_read`] say, from the same snapshot.
+    async fn mixed_read(
+        &self,
+        keys: &[AspectKey],
+        witnesses: &[AspectKey],
+        urns: &[Urn],
+    ) -> Result<MixedRows, StoreError> {
+        // Correct on every engine; one that can read less at once has its own.
+        let asked = keys.iter().chain(witnesses).map(|key| &key.urn);
+        let all: Vec<Urn> = urns.iter().chain(asked).cloned().collect();
+        let mut entities = self.entities_read(&all).await?;
+        let mut singles = entities.split_off(urns.len()).into_iter();
+        let mut pick = |key: &AspectKey| {
+            let mut aspects = singles.next().into_iter().flatten();
+            aspects.find(|(aspect, _)| *aspect == key.aspect)
+        };
+        Ok(MixedRows {
+            rows: keys
+                .iter()
+                .map(|key| pick(key).map(|(_, row)| Arc::new(row)))
+                .collect(),
+            exist: witnesses.iter().map(|key| pick(key).is_some()).collect(),
+            entities,
+        })
+    }
 
     /// URNs that have the aspect, in URN order, behind `after`. Given an entity's key aspect it lists the
     /// entities of that type.

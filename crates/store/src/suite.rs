@@ -85,6 +85,7 @@ cases! { $
         witnesses_of_many_entities_are_answered_in_their_order,
         hundreds_of_keys_are_answered_at_once,
         all_aspects_of_entities_are_read_together,
+        rows_witnesses_and_whole_entities_are_read_at_once,
         entities_are_listed_in_urn_order_page_by_page,
         entities_are_listed_with_their_latest_texts,
         only_entities_of_the_type_are_listed,

@@ -1,6 +1,10 @@
 //! Rules of the write path that no door alone can show.
 
-use docent_catalog::{AspectKey, Change, Error, Proposal, Requirement};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use docent_catalog::domains::NewDomain;
+use docent_catalog::{AspectKey, Change, Error, Ids, Proposal, Requirement};
 use docent_model::aspects::{AuditStamp, DomainProperties, Other};
 use docent_model::{AspectName, Derived};
 use docent_store::version::{self, NewAspect};
@@ -146,4 +150,40 @@ async fn a_column_is_described_at_a_sibling_only_if_the_dataset_has_no_such_colu
     assert!(matches!(described, Err(Error::Conflict(_))));
     let read = house.catalog.read(&house.caller, &[columns("b")]).await;
     assert_eq!(read.unwrap(), [None]);
+}
+
+/// Ids that are counted.
+#[derive(Debug, Default)]
+struct Counted(AtomicUsize);
+
+impl Ids for Counted {
+    fn next_id(&self) -> String {
+        format!("number-{}", self.0.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+#[tokio::test]
+async fn ids_that_nobody_chose_come_from_where_the_catalog_is_told() {
+    let house = House::new();
+    let catalog = house.catalog.clone().with_ids(Arc::new(Counted::default()));
+    let create = |name: &str, id: Option<&str>| {
+        let new = NewDomain {
+            id: id.map(str::to_owned),
+            name: name.to_owned(),
+            ..NewDomain::default()
+        };
+        catalog.create_domain(&house.caller, new)
+    };
+    let mut made = Vec::new();
+    for (name, id) in [("A", None), ("B", Some("chosen")), ("C", None)] {
+        made.push(create(name, id).await.unwrap().to_string());
+    }
+    assert_eq!(
+        made,
+        [
+            "urn:li:domain:number-0",
+            "urn:li:domain:chosen",
+            "urn:li:domain:number-1"
+        ]
+    );
 }

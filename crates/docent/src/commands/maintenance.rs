@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{runtime, say};
 use crate::engine::{self, Use};
-use crate::settings::{StoreFlags, StoreUrl};
+use crate::settings::StoreFlags;
 
 pub(super) fn rebuild(store: &StoreFlags) -> Result<()> {
     let store = engine::open(&store.url()?, Use::Existing)?;
@@ -45,11 +45,7 @@ pub(super) fn backup(store: &StoreFlags, file: &Path) -> Result<()> {
 
 pub(super) fn restore(store: &StoreFlags, file: &Path, replace: bool) -> Result<()> {
     let url = store.url()?;
-    let former = match &url {
-        StoreUrl::Sqlite(path) => {
-            docent_store_sqlite::restore(file, path, replace, &mut *progress("restoring"))?
-        }
-    };
+    let former = engine::restore(&url, file, replace, &mut *progress("restoring"))?;
     say(format!("restored {} from {}", url, file.display()));
     if let Some(former) = former {
         say(format!(

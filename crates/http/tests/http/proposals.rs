@@ -540,3 +540,35 @@ async fn a_body_that_is_too_large_is_refused() {
         assert!(message(&body).contains("16 MiB"), "{body}");
     }
 }
+
+#[tokio::test]
+async fn of_a_member_that_is_sent_twice_the_last_is_checked_stored_and_read() {
+    let app = App::empty().await;
+    let text = r#"{"description":"d","customProperties":{"a":{"x":1},"a":"ok"}}"#;
+    let whole = format!(r#"[{{"urn":"{DATASET}","datasetProperties":{{"value":{text}}}}}]"#);
+    let one = json!({"proposal": {
+        "entityType": "dataset", "entityUrn": DATASET, "changeType": "UPSERT", "aspectName": "datasetProperties",
+        "aspect": {"value": text, "contentType": "application/json"},
+    }});
+    for (path, body) in [
+        ("/aspects?action=ingestProposal", one.to_string()),
+        ("/openapi/v3/entity/dataset?async=false", whole),
+    ] {
+        let (status, reply) = app.send(app.request(Method::POST, path, body)).await;
+        assert_eq!(status, StatusCode::OK, "{path}: {reply}");
+        let read = format!(
+            r#"{{ dataset(urn: "{DATASET}") {{ properties {{ customProperties {{ key value }} }} }} }}"#
+        );
+        let reply = app.graphql(&read).await;
+        assert_eq!(reply.get("errors"), None, "{path}: {reply}");
+        assert_eq!(
+            reply["data"]["dataset"]["properties"]["customProperties"],
+            json!([{"key": "a", "value": "ok"}])
+        );
+        let deletion = format!("/openapi/v3/entity/dataset/{}", encoded(DATASET));
+        let (status, reply) = app
+            .send(app.request(Method::DELETE, &deletion, String::new()))
+            .await;
+        assert_eq!(status, StatusCode::OK, "{reply}");
+    }
+}

@@ -4,7 +4,7 @@ use docent_model::{AspectName, Derived, Registry, Urn};
 
 use super::{ACTOR, Harness, NOON, dataset, delete, domain, key, put, read, write};
 use crate::version::noted_of;
-use crate::{AspectKey, AspectWrite, Effect, EntityTexts, StoredAspect};
+use crate::{AspectKey, AspectWrite, Effect, EntityTexts, MixedRows, StoredAspect};
 
 pub(super) async fn an_aspect_reads_back_exactly_as_written(harness: &impl Harness) {
     let key = key(&dataset("t"), AspectName::STATUS);
@@ -175,6 +175,38 @@ pub(super) async fn hundreds_of_keys_are_answered_at_once(harness: &impl Harness
         let expected = (number % 3 == 0).then(|| format!("\"{}\"", key.urn));
         assert_eq!(row.as_ref().map(|row| row.metadata.clone()), expected);
     }
+}
+
+pub(super) async fn rows_witnesses_and_whole_entities_are_read_at_once(harness: &impl Harness) {
+    let store = harness.store();
+    let status = |name| key(&dataset(name), AspectName::STATUS);
+    for name in ["one", "two"] {
+        put(store, &dataset_key(name), "{}", Derived::default()).await;
+        put(
+            store,
+            &status(name),
+            &format!("\"{name}\""),
+            Derived::default(),
+        )
+        .await;
+    }
+    // A few, and more than are read in place.
+    for repeat in [1, 100] {
+        let keys = vec![[status("two"), status("missing")]; repeat].concat();
+        let witnesses = vec![[dataset_key("missing"), dataset_key("one")]; repeat].concat();
+        let urns = vec![[dataset("missing"), dataset("two"), dataset("one")]; repeat].concat();
+        let found = store.mixed_read(&keys, &witnesses, &urns).await.unwrap();
+        assert_eq!(found.rows, store.aspects_read(&keys).await.unwrap());
+        assert_eq!(found.rows.len(), 2 * repeat);
+        let text = found.rows[0].as_ref().map(|row| row.metadata.as_str());
+        assert_eq!(text, Some("\"two\""));
+        assert_eq!(found.exist, [false, true].repeat(repeat));
+        assert_eq!(found.entities, store.entities_read(&urns).await.unwrap());
+        let sizes: Vec<usize> = found.entities.iter().map(Vec::len).collect();
+        assert_eq!(sizes, [0, 2, 2].repeat(repeat));
+    }
+    let nothing = store.mixed_read(&[], &[], &[]).await.unwrap();
+    assert_eq!(nothing, MixedRows::default());
 }
 
 pub(super) async fn all_aspects_of_entities_are_read_together(harness: &impl Harness) {
