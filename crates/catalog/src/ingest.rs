@@ -24,13 +24,13 @@ impl Catalog {
             }
         }
         let mut leaving: Vec<Urn> = proposals.iter().filter_map(leaving_user).collect();
-        let takes_back = proposals.iter().any(takes_back);
+        let is_rollback = proposals.iter().any(takes_back);
         let mut removals = self.token_removals(&leaving).await?;
         let room = MAX_PROPOSALS.saturating_sub(proposals.len());
         proposals.extend(removals.drain(..room.min(removals.len())));
         let applied = self.apply(caller, proposals).await?;
         // Who goes with a run is known only now.
-        if takes_back {
+        if is_rollback {
             let taken_back = applied.taken_back.iter();
             let gone = taken_back.filter(|it| it.gone && it.urn.entity_type() == USER);
             leaving.extend(gone.map(|it| it.urn.clone()));

@@ -177,7 +177,7 @@ impl<'s> Translator<'s> {
         let worth_of = |step: f32| weight.max(LEAST_WEIGHT) * (WORD + step);
         let mut ways: Vec<(Set, f32)> = Vec::new();
         for (field, step) in places {
-            let sets = self.all_parts(field, &tokens).into_iter();
+            let sets = all_parts(field, &tokens).into_iter();
             ways.extend(sets.map(|set| (set, worth_of(step))));
         }
         let labels = self.labels(word)?;
@@ -234,25 +234,6 @@ impl<'s> Translator<'s> {
 
     fn frequency(&self, field: Field, text: &str) -> tantivy::Result<u64> {
         self.searcher.doc_freq(&Term::from_field_text(field, text))
-    }
-
-    /// All parts of a word, or the whole of it in one piece.
-    fn all_parts(&self, field: Field, tokens: &[Token]) -> Vec<Set> {
-        let mut terms: Vec<Term> = joined(tokens)
-            .map(|token| Term::from_field_text(field, &token.text))
-            .collect();
-        let mut parts: Vec<&Token> = parts(tokens).collect();
-        if let [part] = parts[..] {
-            terms.push(Term::from_field_text(field, &part.text));
-            terms.push(Term::from_field_text(field, &pair(&part.text)));
-            parts.clear();
-        }
-        let mut sets = vec![Set::Terms(terms)];
-        if !parts.is_empty() {
-            let every = parts.iter().map(|token| term_set(field, &token.text));
-            sets.push(Set::Every(every.collect()));
-        }
-        sets
     }
 
     /// All parts, the last of which may go on.
@@ -330,7 +311,7 @@ impl<'s> Translator<'s> {
                 scored: false,
             };
             let labels = self.kept.set(reader, "labels", || segment.set(&kinds()))?;
-            let ways = self.all_parts(self.fields.name, &tokens);
+            let ways = all_parts(self.fields.name, &tokens);
             let ways = ways.into_iter().map(|set| (set, WORD)).collect();
             let mut named = segment.matches(&Node::Best(ways))?.documents;
             named.keep(&labels);
@@ -477,7 +458,7 @@ impl<'s> Translator<'s> {
                 Set::Query(filters.criterion(&criterion(Operator::Exists, Vec::new()))?)
             }
             (Some(text), language::Term::Word(word)) => {
-                let sets = self.all_parts(text, &name_words(word)).into_iter();
+                let sets = all_parts(text, &name_words(word)).into_iter();
                 return Ok(Node::Best(sets.map(|set| (set, WORD)).collect()));
             }
             (Some(text), language::Term::Phrase(phrase)) => in_order(text, &name_words(phrase)),
@@ -555,6 +536,25 @@ fn parts(tokens: &[Token]) -> impl Iterator<Item = &Token> {
 /// What several parts of a word are together.
 fn joined(tokens: &[Token]) -> impl Iterator<Item = &Token> {
     tokens.iter().filter(|token| token.joined)
+}
+
+/// All parts of a word, or the whole of it in one piece.
+fn all_parts(field: Field, tokens: &[Token]) -> Vec<Set> {
+    let mut terms: Vec<Term> = joined(tokens)
+        .map(|token| Term::from_field_text(field, &token.text))
+        .collect();
+    let mut parts: Vec<&Token> = parts(tokens).collect();
+    if let [part] = parts[..] {
+        terms.push(Term::from_field_text(field, &part.text));
+        terms.push(Term::from_field_text(field, &pair(&part.text)));
+        parts.clear();
+    }
+    let mut sets = vec![Set::Terms(terms)];
+    if !parts.is_empty() {
+        let every = parts.iter().map(|token| term_set(field, &token.text));
+        sets.push(Set::Every(every.collect()));
+    }
+    sets
 }
 
 /// How many letters of a word may be wrong.

@@ -18,6 +18,7 @@ mod error;
 mod lock;
 mod migrations;
 mod path;
+mod placements;
 mod points;
 mod read;
 mod readers;
@@ -298,7 +299,7 @@ impl Store for SqliteStore {
         // Counting takes as long as there are entities.
         let (kind, parent) = (kind.to_owned(), parent.cloned());
         self.read(true, move |connection| {
-            read::placements(connection, &kind, parent.as_ref(), start, limit)
+            placements::below(connection, &kind, parent.as_ref(), start, limit)
         })
         .await
     }
@@ -312,7 +313,7 @@ impl Store for SqliteStore {
         let urns = urns.to_vec();
         self.read(long, move |connection| {
             urns.iter()
-                .map(|urn| read::ancestors(connection, urn, max))
+                .map(|urn| placements::ancestors(connection, urn, max))
                 .collect()
         })
         .await

@@ -1,4 +1,4 @@
-//! The statements that read aspects, edges, placements and the log; `points` and `runs` have the others.
+//! The statements that read aspects, edges and the log; `placements`, `points` and `runs` have the others.
 //!
 //! They take a connection and nothing else, so that the readers and a transaction of the writer share them. What
 //! is committed and what is not is their caller's business.
@@ -300,97 +300,6 @@ pub(crate) fn rows_count(
     })?)
 }
 
-pub(crate) fn placements(
-    connection: &Connection,
-    kind: &str,
-    parent: Option<&Urn>,
-    start: usize,
-    limit: usize,
-) -> Result<Page<Urn>, EngineError> {
-    let parent = parent_text(parent);
-    let total: i64 = connection
-        .prepare_cached("SELECT count(*) FROM placement WHERE kind=?1 AND parent=?2")?
-        .query_row((kind, parent), |row| row.get(0))?;
-    let mut statement = connection.prepare_cached(
-        "SELECT urn FROM placement WHERE kind=?1 AND parent=?2 \
-         ORDER BY created_ms DESC, urn LIMIT ?3 OFFSET ?4",
-    )?;
-    let mut rows = statement.query(params![kind, parent, as_limit(limit), as_limit(start)])?;
-    let mut items = Vec::new();
-    while let Some(row) = rows.next()? {
-        items.push(urn_at(row, 0, "placement", "urn")?);
-    }
-    Ok(Page {
-        total: total as usize,
-        items,
-    })
-}
-
-/// `None` if the entity is not placed, `Some(None)` if it stands at the root.
-#[expect(clippy::option_option, reason = "the shape that the trait asks for")]
-pub(crate) fn placement_parent(
-    connection: &Connection,
-    urn: &Urn,
-) -> Result<Option<Option<Urn>>, EngineError> {
-    let mut statement =
-        connection.prepare_cached("SELECT parent FROM placement WHERE urn=?1 LIMIT 1")?;
-    let mut rows = statement.query([urn.as_str()])?;
-    let Some(row) = rows.next()? else {
-        return Ok(None);
-    };
-    if text_at(row, 0, "placement", "parent", urn.as_str())?.is_empty() {
-        return Ok(Some(None));
-    }
-    urn_at(row, 0, "placement", "parent").map(|parent| Some(Some(parent)))
-}
-
-/// The chain of parents, nearest first; it ends before an entity that it has met already.
-pub(crate) fn ancestors(
-    connection: &Connection,
-    urn: &Urn,
-    max: usize,
-) -> Result<Vec<Urn>, EngineError> {
-    let mut chain: Vec<Urn> = Vec::new();
-    while chain.len() < max {
-        let below = chain.last().unwrap_or(urn);
-        match placement_parent(connection, below)?.flatten() {
-            Some(parent) if parent != *urn && !chain.contains(&parent) => chain.push(parent),
-            _ => break,
-        }
-    }
-    Ok(chain)
-}
-
-pub(crate) fn placements_named(
-    connection: &Connection,
-    kind: &str,
-    parent: Option<&Urn>,
-    name: &str,
-) -> Result<Vec<Urn>, EngineError> {
-    let mut statement = connection.prepare_cached(
-        "SELECT urn FROM placement WHERE kind=?1 AND parent=?2 AND name=?3 ORDER BY urn",
-    )?;
-    let mut rows = statement.query((kind, parent_text(parent), name))?;
-    let mut urns = Vec::new();
-    while let Some(row) = rows.next()? {
-        urns.push(urn_at(row, 0, "placement", "urn")?);
-    }
-    Ok(urns)
-}
-
-pub(crate) fn placement_any_child(
-    connection: &Connection,
-    kind: &str,
-    parent: &Urn,
-) -> Result<Option<Urn>, EngineError> {
-    let mut statement = connection
-        .prepare_cached("SELECT urn FROM placement WHERE kind=?1 AND parent=?2 LIMIT 1")?;
-    let mut rows = statement.query((kind, parent.as_str()))?;
-    let row = rows.next()?;
-    row.map(|row| urn_at(row, 0, "placement", "urn"))
-        .transpose()
-}
-
 /// Who points at `destination` from the given aspect.
 pub(crate) fn edges_into(
     connection: &Connection,
@@ -513,11 +422,6 @@ fn change_at(row: &Row<'_>) -> Result<Option<Change>, EngineError> {
         time_ms: row.get(5)?,
         actor: text_at(row, 6, "change_log", "actor", &key)?.to_owned(),
     }))
-}
-
-/// How the parent of a root stands in the table.
-pub(crate) fn parent_text(parent: Option<&Urn>) -> &str {
-    parent.map_or("", Urn::as_str)
 }
 
 /// Reads the columns of `select_rows`.

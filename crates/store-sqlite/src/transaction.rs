@@ -9,7 +9,7 @@ use docent_store::{
 use rusqlite::{Connection, params};
 
 use crate::error::EngineError;
-use crate::{derived, points, read};
+use crate::{derived, placements, points, read};
 
 macro_rules! insert_row {
     () => {
@@ -75,7 +75,7 @@ impl Transaction for SqliteTransaction<'_> {
     }
 
     async fn placement_parent(&mut self, urn: &Urn) -> Result<Option<Option<Urn>>, StoreError> {
-        Ok(read::placement_parent(self.connection, urn)?)
+        Ok(placements::parent_of(self.connection, urn)?)
     }
 
     async fn placements_named(
@@ -84,7 +84,7 @@ impl Transaction for SqliteTransaction<'_> {
         parent: Option<&Urn>,
         name: &str,
     ) -> Result<Vec<Urn>, StoreError> {
-        Ok(read::placements_named(self.connection, kind, parent, name)?)
+        Ok(placements::named(self.connection, kind, parent, name)?)
     }
 
     async fn placement_any_child(
@@ -92,7 +92,7 @@ impl Transaction for SqliteTransaction<'_> {
         kind: &str,
         parent: &Urn,
     ) -> Result<Option<Urn>, StoreError> {
-        Ok(read::placement_any_child(self.connection, kind, parent)?)
+        Ok(placements::any_child(self.connection, kind, parent)?)
     }
 
     async fn edges_into(
