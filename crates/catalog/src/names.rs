@@ -27,6 +27,7 @@ fn rename(urn: &Urn, name: String) -> Result<Proposal, Error> {
         "domain" => Ok(
             edit_properties(urn, "Domain does not exist", move |properties, _| {
                 properties.name.clone_from(&name);
+                Ok(())
             })
             .requires(Requirement::UniqueSiblingName {
                 otherwise: |name| {

@@ -1,0 +1,1 @@
+export default function Page({ urn }: { readonly urn: string }) { return <p>{urn}</p>; }

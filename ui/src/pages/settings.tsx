@@ -1,0 +1,1 @@
+export default function Page({ section }: { readonly section: string }) { return <p>{section}</p>; }
