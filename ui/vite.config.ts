@@ -4,6 +4,16 @@ import { defineConfig } from "vite";
 // The build lands in the crate that embeds it; see docs/ARCHITECTURE.md.
 export default defineConfig({
   plugins: [react()],
+  // Preact speaks React's interface and weighs a tenth of it.
+  resolve: {
+    alias: {
+      "react/jsx-runtime": "preact/jsx-runtime",
+      "react/jsx-dev-runtime": "preact/jsx-runtime",
+      "react-dom/client": "preact/compat/client",
+      "react-dom": "preact/compat",
+      react: "preact/compat",
+    },
+  },
   build: {
     outDir: "../crates/page/files/built",
     emptyOutDir: true,
@@ -18,7 +28,7 @@ export default defineConfig({
   server: {
     port: 5173,
     proxy: Object.fromEntries(
-      ["/api", "/logIn", "/logOut", "/openapi", "/config", "/health"].map((path) => [path, "http://127.0.0.1:8080"]),
+      ["/api", "/logIn", "/logOut", "/openapi", "/config", "/health"].map((path) => [path, process.env["DOCENT_ADDRESS"] ?? "http://127.0.0.1:8080"]),
     ),
   },
 });

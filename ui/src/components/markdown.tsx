@@ -1,5 +1,5 @@
 import DOMPurify from "dompurify";
-import MarkdownIt from "markdown-it";
+import { Marked } from "marked";
 import { memo, useMemo } from "react";
 
 import { texts } from "../texts.ts";
@@ -8,16 +8,27 @@ import { texts } from "../texts.ts";
 // HTML in Markdown is shown as text, what comes out is reduced to a list of harmless elements and attributes, and the
 // Content-Security-Policy of the server forbids scripts that stand in a page.
 
-const parser = new MarkdownIt({ html: false, linkify: true, breaks: false, typographer: false });
+const escaped = (text: string) =>
+  text.replace(/[&<>"']/g, (letter) => `&#${letter.codePointAt(0)};`);
 
-// Pictures from elsewhere would tell somebody who reads what, and would make the page jump: they are links.
-parser.renderer.rules["image"] = (tokens, index) => {
-  const token = tokens[index];
-  const address = token?.attrGet("src") ?? "";
-  const alt = token?.content ?? "";
-  const label = alt === "" ? texts.description.imageWithoutName : texts.description.image(alt);
-  return `<a href="${parser.utils.escapeHtml(address)}">${parser.utils.escapeHtml(label)}</a>`;
-};
+const parser = new Marked({
+  gfm: true,
+  async: false,
+  renderer: {
+    html: ({ text }) => escaped(text),
+    // Pictures from elsewhere would tell somebody who reads what, and would make the page jump: they are links.
+    image({ href, text }) {
+      const label = text === "" ? texts.description.imageWithoutName : texts.description.image(text);
+      return `<a href="${escaped(href)}">${escaped(label)}</a>`;
+    },
+    // Headings of a description stand below those of the page.
+    heading({ tokens, depth }) {
+      const level = Math.min(6, depth + 2);
+      return `<h${level}>${this.parser.parseInline(tokens)}</h${level}>`;
+    },
+    checkbox: ({ checked }) => (checked ? "☑ " : "☐ "),
+  },
+});
 
 const SAFE_ADDRESS = /^(?:https?:|ftp:|mailto:|\/(?!\/)|#)/i;
 
@@ -40,13 +51,8 @@ purifier.addHook("afterSanitizeAttributes", (node) => {
   }
 });
 
-/** Headings of a description stand below those of the page. */
-function lowered(html: string): string {
-  return html.replace(/<(\/?)h([1-6])>/g, (_, slash: string, level: string) => `<${slash}h${Math.min(6, Number(level) + 2)}>`);
-}
-
 export function htmlOf(markdown: string): string {
-  return purifier.sanitize(lowered(parser.render(markdown)), RULES);
+  return purifier.sanitize(parser.parse(markdown) as string, RULES);
 }
 
 export function isSafeAddress(address: string): boolean {
