@@ -28,7 +28,10 @@ export default defineConfig({
   server: {
     port: 5173,
     proxy: Object.fromEntries(
-      ["/api", "/logIn", "/logOut", "/openapi", "/config", "/health"].map((path) => [path, process.env["DOCENT_ADDRESS"] ?? "http://127.0.0.1:8080"]),
+      ["/api", "/logIn", "/logOut", "/openapi", "/config", "/health"].map((path) => [
+        path,
+        process.env["DOCENT_ADDRESS"] ?? "http://127.0.0.1:8080",
+      ]),
     ),
   },
 });

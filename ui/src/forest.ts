@@ -60,10 +60,11 @@ export function useForest() {
   });
   const counts = useRead(DomainCountsDocument, {});
   const forest = useMemo(() => {
-    if (domains.data === undefined) return undefined;
+    // Both at once: numbers that come late would make lines jump.
+    if (domains.data === undefined || counts.isPending) return undefined;
     const facet = counts.data?.aggregateAcrossEntities?.facets?.find((found) => found.field === "domains");
     return grow(domains.data, new Map(facet?.aggregations.map((value) => [value.value, value.count])));
-  }, [domains.data, counts.data]);
+  }, [domains.data, counts.data, counts.isPending]);
   return { forest, error: domains.error ?? counts.error };
 }
 
@@ -84,7 +85,16 @@ export function grow(planted: readonly Planted[], counts: ReadonlyMap<string, nu
       .toSorted((one, other) => one.name.localeCompare(other.name))
       .map((domain) => {
         const own = counts.get(domain.urn) ?? 0;
-        const tree = { urn: domain.urn, name: domain.name, parent, depth, direct: own, recursive: own, below: 0, children: [] as readonly Tree[] };
+        const tree = {
+          urn: domain.urn,
+          name: domain.name,
+          parent,
+          depth,
+          direct: own,
+          recursive: own,
+          below: 0,
+          children: [] as readonly Tree[],
+        };
         byUrn.set(domain.urn, tree);
         tree.children = plant(tree, depth + 1);
         for (const child of tree.children) {

@@ -45,7 +45,12 @@ export function nameOf(entity: Nameable | null | undefined): string {
     const name = titled?.displayName ?? titled?.fullName ?? titled?.name;
     if (name !== undefined && name !== null && name !== "") return name;
   }
-  return entity.name ?? entity.username ?? entity.id ?? (entity.urn === undefined ? texts.common.someone : lastPart(entity.urn));
+  return (
+    entity.name ??
+    entity.username ??
+    entity.id ??
+    (entity.urn === undefined ? texts.common.someone : lastPart(entity.urn))
+  );
 }
 
 /** The names of a chain of parents, from the top down, as one text. */

@@ -34,7 +34,12 @@ export function Shell({ children }: { readonly children: ReactNode }) {
         <nav aria-label={texts.shell.navigation} className="top-links">
           <TopLink href={addresses.domains}>{texts.shell.domains}</TopLink>
           <TopLink href={addresses.explorer}>{texts.shell.explorer}</TopLink>
-          <button type="button" className="quiet wide-only" onClick={() => setHelpOpen(true)} aria-label={texts.keys.title}>
+          <button
+            type="button"
+            className="quiet wide-only"
+            onClick={() => setHelpOpen(true)}
+            aria-label={texts.keys.title}
+          >
             ?
           </button>
           <Account />

@@ -103,10 +103,15 @@ const english = {
     undocumented: "Show those without a description",
     activity: "Changes by week",
     activityOf: (week: string, changes: number) => `Week of ${week}: ${plural(changes, "change", "changes")}`,
-    activityTotal: (changes: number, weeks: number) => `${plural(changes, "change", "changes")} in ${count(weeks)} weeks`,
+    activityTotal: (changes: number, weeks: number) =>
+      `${plural(changes, "change", "changes")} in ${count(weeks)} weeks`,
   },
 
   aspects: {
+    upstreamLineage: "lineage",
+    subTypes: "type",
+    container: "container",
+    datasetKey: "first seen",
     editableDatasetProperties: "description",
     datasetProperties: "ingested properties",
     editableSchemaMetadata: "column descriptions",
@@ -199,8 +204,9 @@ const english = {
   },
 
   domainPicker: {
-    change: "Change the domain",
+    change: "Edit the domain",
     set: "Set a domain",
+    setShort: "Set",
     title: "Choose a domain",
     filter: "Filter domains",
     remove: "Remove from the domain",
@@ -225,7 +231,7 @@ const english = {
     key: "key",
     keyHint: "Part of the primary key",
     nullable: "may be null",
-    describe: (path: string) => `Describe the column ${path}`,
+    describe: (path: string) => `Add a description of the column ${path}`,
     edit: (path: string) => `Edit the description of the column ${path}`,
     editing: (path: string) => `Description of the column ${path}`,
     add: "Add a description",
@@ -248,7 +254,8 @@ const english = {
     tree: "Tree of domains",
     filter: "Filter domains",
     none: "There are no domains yet.",
-    noneHint: "A domain is a part of the organisation, such as Finance. Datasets are put into one, and domains can be nested.",
+    noneHint:
+      "A domain is a part of the organisation, such as Finance. Datasets are put into one, and domains can be nested.",
     noMatch: (query: string) => `No domain is called “${query}”.`,
     columns: { name: "Domain", direct: "Datasets", recursive: "With all below" },
     counts: (direct: number, recursive: number) =>

@@ -39,7 +39,7 @@ test("axe finds nothing in dialogs and editors either", async ({ page }) => {
   await expect(page.getByRole("textbox", { name: /Text of the description/ })).toBeFocused();
   await check("editor");
   await page.keyboard.press("Escape");
-  await page.getByRole("button", { name: "Change the domain" }).click();
+  await page.getByRole("button", { name: "Edit the domain" }).click();
   await expect(page.getByRole("option").first()).toBeVisible();
   await check("picker");
   await page.keyboard.press("Escape");
@@ -66,7 +66,9 @@ test("nothing sticks out of a phone's window", async ({ page }) => {
   for (const [name, path] of PAGES) {
     await page.goto(path);
     await page.waitForLoadState("networkidle");
-    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    const overflow = await page.evaluate(
+      () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+    );
     expect(overflow, name).toBeLessThanOrEqual(0);
   }
 });

@@ -4,7 +4,11 @@ import type { Docent } from "./docent.ts";
 const address = (urn: string) => `/dataset/${urn}`;
 
 /** A dataset of its own for each story that writes. */
-async function made(docent: Docent, name: string, columns: readonly string[] = ["id", "name", "city"]): Promise<string> {
+async function made(
+  docent: Docent,
+  name: string,
+  columns: readonly string[] = ["id", "name", "city"],
+): Promise<string> {
   const urn = datasetUrn("hive", name);
   await docent.ingest(urn, "datasetProperties", { description: "What ingestion said.", customProperties: {} });
   await docent.ingest(urn, "schemaMetadata", {
@@ -47,7 +51,10 @@ test("a dataset shows where it is, what it is and who looks after it", async ({ 
   await expect(page.getByRole("table", { name: "Columns" })).toContainText("order_id");
 });
 
-test("a description is written with a preview and saved with Ctrl+Enter, beside what ingestion said", async ({ page, docent }) => {
+test("a description is written with a preview and saved with Ctrl+Enter, beside what ingestion said", async ({
+  page,
+  docent,
+}) => {
   const urn = await made(docent, "story_describe");
   await page.goto(address(urn));
   await expect(page.getByText("What ingestion said.")).toBeVisible();
@@ -66,7 +73,10 @@ test("a description is written with a preview and saved with Ctrl+Enter, beside 
   expect(await described(docent, urn)).toBe("One row for each **reader**.");
 });
 
-test("a change made meanwhile by somebody else is shown and never overwritten by accident", async ({ page, docent }) => {
+test("a change made meanwhile by somebody else is shown and never overwritten by accident", async ({
+  page,
+  docent,
+}) => {
   const urn = await made(docent, "story_conflict");
   await describe(docent, urn, "The first text.");
   await page.goto(address(urn));
@@ -145,7 +155,7 @@ test("the domain is picked from the tree by typing, and removed", async ({ page,
   await expect(picker.getByRole("option")).toHaveText(["Finance", "Payments", "Refunds and Disputes"]);
   await page.keyboard.press("Enter");
   await expect(page.getByRole("link", { name: "Refunds and Disputes" })).toBeVisible();
-  await page.getByRole("button", { name: "Change the domain" }).click();
+  await page.getByRole("button", { name: "Edit the domain" }).click();
   await page.getByRole("button", { name: "Remove from the domain" }).click();
   await expect(page.locator("dl.facts")).toContainText("none");
   await page.reload();
@@ -156,7 +166,7 @@ test("columns are described one after the other with Tab", async ({ page, docent
   const urn = await made(docent, "story_columns");
   await page.goto(address(urn));
   await page.getByRole("row", { name: /^id/ }).hover();
-  await page.getByRole("button", { name: "Describe the column id" }).click();
+  await page.getByRole("button", { name: "Add a description of the column id" }).click();
   await expect(page.getByLabel("Description of the column id")).toBeFocused();
   await page.keyboard.type("The number of the reader");
   await page.keyboard.press("Tab");
@@ -173,7 +183,7 @@ test("columns are described one after the other with Tab", async ({ page, docent
 test("a column that somebody else described meanwhile keeps their text until one decides", async ({ page, docent }) => {
   const urn = await made(docent, "story_column_conflict");
   await page.goto(address(urn));
-  await page.getByRole("button", { name: "Describe the column city" }).click();
+  await page.getByRole("button", { name: "Add a description of the column city" }).click();
   await page.keyboard.type("Mine");
   await docent.ask(
     `mutation ($urn: String!) { updateDescription(input: { resourceUrn: $urn, subResource: "city", subResourceType: DATASET_FIELD, description: "Theirs" }) }`,
@@ -189,7 +199,10 @@ test("a column that somebody else described meanwhile keeps their text until one
   await expect(page.getByRole("row", { name: /^city/ })).toContainText("Mine");
 });
 
-test("nested fields stand below the field that they are part of, and can be folded away and filtered", async ({ page, docent }) => {
+test("nested fields stand below the field that they are part of, and can be folded away and filtered", async ({
+  page,
+  docent,
+}) => {
   const nested = [
     "[version=2.0].[type=struct].[type=string].reader",
     "[version=2.0].[type=struct].[type=struct].address",

@@ -59,10 +59,13 @@ test("domains are created, nested, described, renamed, moved and deleted", async
     `{ searchAcrossEntities(input: { query: "Lending", types: [DOMAIN] }) { searchResults { entity { urn } } } }`,
   );
   const lending = read.searchAcrossEntities.searchResults[0]?.entity.urn ?? "";
-  await docent.ask(`mutation ($entity: String!, $domain: String!) { setDomain(entityUrn: $entity, domainUrn: $domain) }`, {
-    entity: datasetUrn("hive", "fct_users_created"),
-    domain: lending,
-  });
+  await docent.ask(
+    `mutation ($entity: String!, $domain: String!) { setDomain(entityUrn: $entity, domainUrn: $domain) }`,
+    {
+      entity: datasetUrn("hive", "fct_users_created"),
+      domain: lending,
+    },
+  );
   await page.goto(`/domain/${lending}`);
   await expect(page.getByText("1 dataset, 1 with all below")).toBeVisible();
   await page.getByRole("button", { name: "Actions for Lending" }).click();
@@ -77,21 +80,24 @@ test("domains are created, nested, described, renamed, moved and deleted", async
 });
 
 test("a domain is moved by dragging it, after a look at what moves along", async ({ page, docent }) => {
-  await docent.ask(`mutation { a: createDomain(input: { id: "drag-a", name: "Dragged" }) b: createDomain(input: { id: "drag-b", name: "Target" }) }`);
+  await docent.ask(
+    `mutation { a: createDomain(input: { id: "drag-a", name: "Dragged" }) b: createDomain(input: { id: "drag-b", name: "Dropped on" }) }`,
+  );
   await page.goto("/domains");
   const line = (name: string) => page.getByRole("row").filter({ has: page.getByRole("link", { name, exact: true }) });
-  await line("Dragged").dragTo(line("Target"));
+  await line("Dragged").dragTo(line("Dropped on"));
   const dialog = page.getByRole("dialog", { name: "Move Dragged" });
-  await expect(dialog).toContainText("Move to: Target");
+  await expect(dialog).toContainText("Move to: Dropped on");
   await dialog.getByRole("button", { name: "Move" }).click();
   await expect(dialog).toBeHidden();
   await page.getByRole("link", { name: "Dragged" }).click();
-  await expect(page.locator(".breadcrumb")).toContainText("Target");
+  await expect(page.locator(".breadcrumb")).toContainText("Dropped on");
 });
 
 test("the tree counts datasets directly and with all below, and can be filtered", async ({ page }) => {
   await page.goto("/domains");
   const finance = page.getByRole("row").filter({ has: page.getByRole("link", { name: "Finance", exact: true }) });
+  await expect(finance).toBeVisible();
   const [direct = "", recursive = ""] = await finance.getByRole("cell").allInnerTexts();
   expect(Number(recursive)).toBeGreaterThan(Number(direct));
   await page.getByRole("button", { name: "Hide what is inside Finance" }).click();

@@ -1,7 +1,7 @@
 import { datasetUrn, expect, test } from "./docent.ts";
 
 test("the history of a description shows who changed which words, and restores them", async ({ page, docent }) => {
-  const urn = datasetUrn("hive", "logging_events");
+  const urn = datasetUrn("kafka", "accounts.signup-completed");
   const texts = ["Every click of a reader.", "Every click of a visitor.", "Every tap of a visitor."];
   for (const description of texts) {
     await docent.ask(
@@ -18,7 +18,10 @@ test("the history of a description shows who changed which words, and restores t
   await expect(versions.first().locator("del")).toHaveText("click");
   await expect(versions.first().locator("ins")).toHaveText("tap");
   await expect(versions.nth(1).locator("ins")).toHaveText("visitor");
-  await versions.nth(2).getByRole("button", { name: /Restore/ }).click();
+  await versions
+    .nth(2)
+    .getByRole("button", { name: /Restore/ })
+    .click();
   const dialog = page.getByRole("dialog", { name: "Restore this version?" });
   await expect(dialog.locator("ins")).toHaveText(["click", "reader"]);
   await dialog.getByRole("button", { name: "Restore" }).click();
@@ -32,12 +35,19 @@ test("the history of a description shows who changed which words, and restores t
 test("the history of a domain's assignment restores the domain of before", async ({ page, docent }) => {
   const urn = datasetUrn("hive", "fct_users_created");
   for (const domain of ["urn:li:domain:finance", "urn:li:domain:sales"]) {
-    await docent.ask(`mutation ($urn: String!, $domain: String!) { setDomain(entityUrn: $urn, domainUrn: $domain) }`, { urn, domain });
+    await docent.ask(`mutation ($urn: String!, $domain: String!) { setDomain(entityUrn: $urn, domainUrn: $domain) }`, {
+      urn,
+      domain,
+    });
   }
   await page.goto(`/dataset/${urn}?show=history`);
   const domain = page.getByRole("region", { name: "Domain", exact: true });
   await expect(domain.getByRole("listitem").first()).toContainText("put into Sales");
-  await domain.getByRole("listitem").nth(1).getByRole("button", { name: /Restore/ }).click();
+  await domain
+    .getByRole("listitem")
+    .nth(1)
+    .getByRole("button", { name: /Restore/ })
+    .click();
   await page.getByRole("dialog").getByRole("button", { name: "Restore" }).click();
   await expect(domain.getByRole("listitem").first()).toContainText("put into Finance");
 });

@@ -1,3 +1,5 @@
+import type { Page } from "@playwright/test";
+
 import { datasetUrn, expect, test } from "./docent.ts";
 
 const COLUMNS = 5_000;
@@ -18,47 +20,65 @@ test("5,000 columns are there within a second, scroll smoothly and are filtered 
       nativeDataType: "double",
     })),
   });
-  // The files of the page are there already when a second dataset is opened.
-  await page.goto("/search?query=story_large");
-  await page.getByRole("article").first().getByRole("link").first().hover();
-  const begin = Date.now();
-  await page.getByRole("article").first().getByRole("link").first().click();
-  await expect(page.getByRole("rowheader", { name: "measurement_0000" })).toBeVisible();
-  expect(Date.now() - begin, "first rows").toBeLessThan(2_000);
+
+  // Other tests run beside this one: the best of some attempts is what the page itself needs.
+  const openings: number[] = [];
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    await page.goto("/search?query=story_large");
+    const link = page.getByRole("article").first().getByRole("link").first();
+    await expect(link).toBeVisible();
+    openings.push(await opened(page));
+  }
+  expect(Math.min(...openings), "first rows").toBeLessThan(1_000);
   await expect(page.getByRole("table", { name: "Columns" })).toHaveAttribute("aria-rowcount", String(COLUMNS + 1));
-  expect(await page.getByRole("row").count()).toBeLessThan(120);
+  expect(await page.getByRole("row").count(), "rows that are there").toBeLessThan(120);
 
   const frames = await page.evaluate(async () => {
     const times: number[] = [];
-    const bottom = document.documentElement.scrollHeight;
-    for (let step = 0; step < 90; step += 1) {
+    for (let step = 0; step < 120; step += 1) {
       const before = performance.now();
-      window.scrollTo(0, (bottom * step) / 90);
+      window.scrollTo(0, 600 + 300 * step);
       await new Promise(requestAnimationFrame);
       times.push(performance.now() - before);
     }
     return times.toSorted((one, other) => one - other);
   });
-  expect(frames[Math.floor(frames.length / 2)], "frame of the middle").toBeLessThan(34);
+  expect(frames[Math.floor(frames.length / 4)], "a frame").toBeLessThan(1000 / 60 + 1);
+
   await page.evaluate(() => window.scrollTo(0, document.documentElement.scrollHeight));
   await expect(page.getByRole("rowheader", { name: "measurement_4999" })).toBeVisible();
-
   await page.evaluate(() => window.scrollTo(0, 0));
-  const filter = page.getByLabel("Filter columns");
-  await filter.focus();
-  const elapsed = await page.evaluate(async () => {
+  const filterings: number[] = [];
+  for (const number of [4998, 3, 2001, 4002, 999]) filterings.push(await filtered(page, `sensor ${number} after`));
+  await expect(page.getByText("1 of 5,000 columns")).toBeVisible();
+  expect(Math.min(...filterings), "filtering").toBeLessThan(50);
+});
+
+/** How long it takes from the click on a result to the first rows. */
+function opened(page: Page): Promise<number> {
+  return page.evaluate(async () => {
+    const before = performance.now();
+    document.querySelector<HTMLAnchorElement>("a[data-result]")?.click();
+    while (document.querySelector("[role=rowheader]") === null) await new Promise(requestAnimationFrame);
+    return performance.now() - before;
+  });
+}
+
+/** How long it takes from typing into the filter to the rows that are left. */
+function filtered(page: Page, text: string): Promise<number> {
+  return page.evaluate(async (typed) => {
     const input = document.querySelector<HTMLInputElement>(".column-filter");
     const status = document.querySelector("#columns + [role=status]");
     if (input === null || status === null) return Number.POSITIVE_INFINITY;
+    const type = (value: string) => {
+      input.value = value;
+      input.dispatchEvent(new Event("input", { bubbles: true }));
+    };
+    type("");
+    while (!status.textContent.includes("described")) await new Promise(requestAnimationFrame);
     const before = performance.now();
-    const done = new Promise<number>((resolve) => {
-      new MutationObserver(() => resolve(performance.now() - before)).observe(status, { characterData: true, childList: true, subtree: true });
-    });
-    const set = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value")?.set;
-    set?.call(input, "sensor 4998");
-    input.dispatchEvent(new Event("input", { bubbles: true }));
-    return done;
-  });
-  await expect(page.getByText("1 of 5,000 columns")).toBeVisible();
-  expect(elapsed, "filtering").toBeLessThan(100);
-});
+    type(typed);
+    while (!status.textContent.startsWith("1 of")) await new Promise<void>((resolve) => setTimeout(resolve));
+    return performance.now() - before;
+  }, text);
+}

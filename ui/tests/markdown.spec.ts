@@ -47,7 +47,11 @@ test("Markdown that attacks is shown harmless, and nothing of it runs", async ({
   });
   await docent.ingest(urn, "institutionalMemory", {
     elements: [
-      { url: "javascript:attacked(100)", description: "<img src=x onerror=attacked(101)>", createStamp: { time: 1, actor: "urn:li:corpuser:datahub" } },
+      {
+        url: "javascript:attacked(100)",
+        description: "<img src=x onerror=attacked(101)>",
+        createStamp: { time: 1, actor: "urn:li:corpuser:datahub" },
+      },
     ],
   });
   const attacks: unknown[] = [];
@@ -62,7 +66,8 @@ test("Markdown that attacks is shown harmless, and nothing of it runs", async ({
     expect(address).not.toMatch(/^\s*(javascript|data|vbscript):/i);
     await link.dispatchEvent("mouseover");
   }
-  const harmful = "script, img, svg, iframe, object, style, form, input, base, math, [onerror], [onload], [onclick], [onmouseover]";
+  const harmful =
+    "script, img, svg, iframe, object, style, form, input, base, math, [onerror], [onload], [onclick], [onmouseover]";
   await expect(page.locator(`.prose :is(${harmful})`)).toHaveCount(0);
   await expect(page.locator(".links a")).toHaveCount(0);
 
@@ -101,7 +106,8 @@ test("even a script that got into the page would not run", async ({ page }) => {
 
 test("ordinary Markdown is rendered as people expect", async ({ page, docent }) => {
   const urn = datasetUrn("hive", "story_markdown");
-  const description = "# Title\n\nA *word*, `code`, [a link](https://example.org).\n\n- one\n- two\n\n| a | b |\n| - | - |\n| 1 | 2 |\n\n```sql\nselect 1\n```\n\n![chart](https://example.org/c.png)";
+  const description =
+    "# Title\n\nA *word*, `code`, [a link](https://example.org).\n\n- one\n- two\n\n| a | b |\n| - | - |\n| 1 | 2 |\n\n```sql\nselect 1\n```\n\n![chart](https://example.org/c.png)";
   await docent.ingest(urn, "datasetProperties", { description, customProperties: {} });
   await page.goto(`/dataset/${urn}`);
   const prose = page.locator(".prose").first();

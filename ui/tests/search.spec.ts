@@ -14,7 +14,10 @@ test("results show platform, domain, description and the columns that matched", 
 test("facets narrow the search, and the whole state is in the address", async ({ page }) => {
   await page.goto("/search?query=order");
   const before = await page.getByRole("status").innerText();
-  await page.getByRole("group", { name: "Platform" }).getByRole("checkbox", { name: /Snowflake/ }).check();
+  await page
+    .getByRole("group", { name: "Platform" })
+    .getByRole("checkbox", { name: /Snowflake/ })
+    .check();
   await expect(page).toHaveURL(/filter_platform=urn/);
   await expect(page.getByRole("status")).not.toHaveText(before);
   await expect(page.getByRole("button", { name: "Remove the filter Snowflake" })).toBeVisible();
@@ -33,6 +36,7 @@ test("facets narrow the search, and the whole state is in the address", async ({
 
 test("the keyboard leads from the question to a result and back", async ({ page }) => {
   await page.goto("/");
+  await expect(page.getByRole("combobox", { name: "Search the catalog" })).toBeFocused();
   await page.keyboard.type("refund reason");
   await page.keyboard.press("Enter");
   await expect(page).toHaveURL(/\/search\?query=refund\+reason/);

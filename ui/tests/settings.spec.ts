@@ -52,7 +52,10 @@ test("dark and light can be chosen and are kept", async ({ page }) => {
   expect(await background()).not.toBe(light);
 });
 
-test("the GraphQL explorer answers as the person who is signed in, without anything from elsewhere", async ({ page, docent }) => {
+test("the GraphQL explorer answers as the person who is signed in, without anything from elsewhere", async ({
+  page,
+  docent,
+}) => {
   const elsewhere: string[] = [];
   page.on("request", (request) => {
     if (!request.url().startsWith(docent.address) && !request.url().startsWith("data:")) elsewhere.push(request.url());

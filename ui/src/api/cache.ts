@@ -70,6 +70,6 @@ export function useChange<Result, Variables>(operation: Operation<Result, Variab
 
 /** Forgets everything: another person is there now. */
 export async function forgetEverything(): Promise<void> {
-  cache.clear();
-  await cache.invalidateQueries({ queryKey: ME });
+  await cache.refetchQueries({ queryKey: ME });
+  cache.removeQueries({ predicate: (query) => query.queryKey[0] !== MeDocument.text });
 }

@@ -19,11 +19,9 @@ const highlighting = HighlightStyle.define([
 /** CodeMirror, as one file that is loaded on demand. */
 export default function CodeEditor({ value, label, onChange, onSave, onLeave }: EditorProperties) {
   const place = useRef<HTMLDivElement>(null);
-  const view = useRef<EditorView | null>(null);
   // The editor is made once; it calls whatever the newest properties say.
   const current = useRef({ onChange, onSave, onLeave });
   current.current = { onChange, onSave, onLeave };
-
   useEffect(() => {
     if (place.current === null) return;
     const act = (name: "onSave" | "onLeave") => () => {
@@ -53,21 +51,11 @@ export default function CodeEditor({ value, label, onChange, onSave, onLeave }: 
         ],
       }),
     });
-    view.current = editor;
     editor.focus();
-    return () => {
-      editor.destroy();
-      view.current = null;
-    };
-    // The text and the label of the beginning are meant: what follows comes by the effect below.
+    // The text of the beginning is meant: from here on the editor has the newest, and gives no keystroke away by being told
+    // what it said a moment ago.
+    return () => editor.destroy();
   }, []);
-
-  useEffect(() => {
-    const editor = view.current;
-    if (editor !== null && editor.state.doc.toString() !== value) {
-      editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: value } });
-    }
-  }, [value]);
 
   return <div className="editor" ref={place} />;
 }

@@ -5,7 +5,10 @@ import { useEffect, useRef } from "react";
 const SECOND_KEY_MS = 1200;
 
 export function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName));
+  return (
+    target instanceof HTMLElement &&
+    (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName))
+  );
 }
 
 export function useKeys(actions: Readonly<Record<string, () => void>>): void {

@@ -1,5 +1,5 @@
 import DOMPurify from "dompurify";
-import { Marked } from "marked";
+import { Marked, type Tokens, type TokensList } from "marked";
 import { memo, useMemo } from "react";
 
 import { texts } from "../texts.ts";
@@ -8,8 +8,7 @@ import { texts } from "../texts.ts";
 // HTML in Markdown is shown as text, what comes out is reduced to a list of harmless elements and attributes, and the
 // Content-Security-Policy of the server forbids scripts that stand in a page.
 
-const escaped = (text: string) =>
-  text.replace(/[&<>"']/g, (letter) => `&#${letter.codePointAt(0)};`);
+const escaped = (text: string) => text.replace(/[&<>"']/g, (letter) => `&#${letter.codePointAt(0)};`);
 
 const parser = new Marked({
   gfm: true,
@@ -21,11 +20,6 @@ const parser = new Marked({
       const label = text === "" ? texts.description.imageWithoutName : texts.description.image(text);
       return `<a href="${escaped(href)}">${escaped(label)}</a>`;
     },
-    // Headings of a description stand below those of the page.
-    heading({ tokens, depth }) {
-      const level = Math.min(6, depth + 2);
-      return `<h${level}>${this.parser.parseInline(tokens)}</h${level}>`;
-    },
     checkbox: ({ checked }) => (checked ? "☑ " : "☐ "),
   },
 });
@@ -34,8 +28,32 @@ const SAFE_ADDRESS = /^(?:https?:|ftp:|mailto:|\/(?!\/)|#)/i;
 
 const RULES = {
   ALLOWED_TAGS: [
-    "a", "blockquote", "br", "code", "del", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre", "s",
-    "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
+    "a",
+    "blockquote",
+    "br",
+    "code",
+    "del",
+    "em",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "hr",
+    "li",
+    "ol",
+    "p",
+    "pre",
+    "s",
+    "strong",
+    "table",
+    "tbody",
+    "td",
+    "th",
+    "thead",
+    "tr",
+    "ul",
   ],
   ALLOWED_ATTR: ["href", "title", "start", "align"],
   ALLOWED_URI_REGEXP: SAFE_ADDRESS,
@@ -51,9 +69,28 @@ purifier.addHook("afterSanitizeAttributes", (node) => {
   }
 });
 
-export function htmlOf(markdown: string): string {
-  return purifier.sanitize(parser.parse(markdown) as string, RULES);
+/** The level of the highest heading in a description: those of the page stand above it. */
+const FIRST_LEVEL = 3;
+
+/** Headings without gaps between their levels, whatever levels the author chose. */
+function lowerHeadings(tokens: TokensList): void {
+  const headings = tokens.filter((token): token is Tokens.Heading => token.type === "heading");
+  const highest = Math.min(...headings.map((heading) => heading.depth));
+  let before = FIRST_LEVEL - 1;
+  for (const heading of headings) {
+    heading.depth = Math.min(6, before + 1, FIRST_LEVEL + heading.depth - highest);
+    before = heading.depth;
+  }
 }
+
+export function htmlOf(markdown: string): string {
+  const tokens = parser.lexer(markdown);
+  lowerHeadings(tokens);
+  return purifier.sanitize(parser.parser(tokens), RULES);
+}
+
+/** Letters that mean something in Markdown, an address, or more than one paragraph. Without them a text is what it says. */
+const HAS_MARKS = /[*_`#[\]<>!~|\\&]|:\/\/|www\.|@|\n|^\s*(?:[-+]|\d+[.)])\s/;
 
 export function isSafeAddress(address: string): boolean {
   return SAFE_ADDRESS.test(address.trim());
@@ -61,6 +98,13 @@ export function isSafeAddress(address: string): boolean {
 
 /** Markdown as people wrote it, rendered harmless. */
 export const Markdown = memo(function Markdown({ text }: { readonly text: string }) {
-  const html = useMemo(() => htmlOf(text), [text]);
+  const html = useMemo(() => (HAS_MARKS.test(text) ? htmlOf(text) : null), [text]);
+  if (html === null) {
+    return (
+      <div className="prose">
+        <p>{text}</p>
+      </div>
+    );
+  }
   return <div className="prose" dangerouslySetInnerHTML={{ __html: html }} />;
 });

@@ -33,6 +33,9 @@ export function SearchBox({ isLarge = false }: { readonly isLarge?: boolean }) {
 
   useEffect(() => setText(searched), [searched]);
   useFocusKey(input);
+  useEffect(() => {
+    if (isLarge) input.current?.focus();
+  }, [isLarge]);
 
   const groups = useSuggestions(text, isOpen);
   const choices = groups.flatMap((group) => group.choices);
@@ -71,7 +74,6 @@ export function SearchBox({ isLarge = false }: { readonly isLarge?: boolean }) {
         placeholder={texts.search.placeholder}
         autoComplete="off"
         spellCheck={false}
-        autoFocus={isLarge}
         value={text}
         onChange={(event) => {
           setText(event.target.value);
@@ -98,9 +100,7 @@ export function SearchBox({ isLarge = false }: { readonly isLarge?: boolean }) {
       <kbd className="search-key" aria-hidden="true">
         /
       </kbd>
-      {isShown && (
-        <Suggestions id={id} groups={groups} active={active} onChoose={go} />
-      )}
+      {isShown && <Suggestions id={id} groups={groups} active={active} onChoose={go} />}
     </form>
   );
 }

@@ -27,7 +27,13 @@ export function Stamp({ actor, time }: { readonly actor: Nameable | null | undef
 }
 
 /** The name of an entity, leading to where it can be looked at. */
-export function EntityLink({ entity, className }: { readonly entity: Nameable & { readonly urn: string }; readonly className?: string }) {
+export function EntityLink({
+  entity,
+  className,
+}: {
+  readonly entity: Nameable & { readonly urn: string };
+  readonly className?: string;
+}) {
   return (
     <Link href={addresses.entity(entity.urn)} {...(className === undefined ? {} : { className })}>
       {nameOf(entity)}

@@ -33,7 +33,15 @@ export function Skeleton({ lines = 4 }: { readonly lines?: number }) {
 }
 
 /** What there is to say when there is nothing to show, and what to do about it. */
-export function Empty({ title, hint, children }: { readonly title: string; readonly hint?: string; readonly children?: ReactNode }) {
+export function Empty({
+  title,
+  hint,
+  children,
+}: {
+  readonly title: string;
+  readonly hint?: string;
+  readonly children?: ReactNode;
+}) {
   return (
     <div className="empty">
       <p className="empty-title">{title}</p>

@@ -62,8 +62,7 @@ function differences(old: readonly string[], fresh: readonly string[]): Piece[] 
 }
 
 const goesDown = (reach: ReadonlyMap<number, number>, diagonal: number, depth: number) =>
-  diagonal === -depth ||
-  (diagonal !== depth && (reach.get(diagonal - 1) ?? -1) < (reach.get(diagonal + 1) ?? -1));
+  diagonal === -depth || (diagonal !== depth && (reach.get(diagonal - 1) ?? -1) < (reach.get(diagonal + 1) ?? -1));
 
 /** How far each diagonal reaches after each number of differences; `null` when there are too many. */
 function search(old: readonly string[], fresh: readonly string[]): Array<Map<number, number>> | null {

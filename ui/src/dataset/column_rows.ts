@@ -69,14 +69,22 @@ export function rowsOf(columns: ColumnsQuery | undefined): ColumnRow[] {
 }
 
 /** The rows to show: those that match with the fields around them, or else all that are not folded away. */
-export function visibleRows(rows: readonly ColumnRow[], text: string, folded: ReadonlySet<string>): readonly ColumnRow[] {
+export function visibleRows(
+  rows: readonly ColumnRow[],
+  text: string,
+  folded: ReadonlySet<string>,
+): readonly ColumnRow[] {
   const wanted = text.trim().toLocaleLowerCase();
   if (wanted !== "") {
     const byPath = new Map(rows.map((row) => [row.path, row]));
     const shown = new Set<string>();
     for (const row of rows) {
       if (!row.haystack.includes(wanted)) continue;
-      for (let path: string | null = row.path; path !== null && !shown.has(path); path = byPath.get(path)?.parent ?? null) {
+      for (
+        let path: string | null = row.path;
+        path !== null && !shown.has(path);
+        path = byPath.get(path)?.parent ?? null
+      ) {
         shown.add(path);
       }
     }

@@ -2,7 +2,12 @@ import { useState } from "react";
 
 import { cache } from "../api/cache.ts";
 import { Failure, run } from "../api/client.ts";
-import { ColumnTextDocument, ColumnsDocument, UpdateDescriptionDocument, type ColumnsQuery } from "../generated/operations.ts";
+import {
+  ColumnTextDocument,
+  ColumnsDocument,
+  UpdateDescriptionDocument,
+  type ColumnsQuery,
+} from "../generated/operations.ts";
 import type { ColumnRow } from "./column_rows.ts";
 
 /** How the last attempt to save a column went; nothing when it went well. */
@@ -42,7 +47,10 @@ export function useColumnSaving(urn: string) {
       });
       mark(row.path, null);
       // Only what tells about the past: the columns themselves are shown as they are now.
-      void cache.invalidateQueries({ predicate: (query) => query.queryKey[0] !== ColumnsDocument.text, refetchType: "none" });
+      void cache.invalidateQueries({
+        predicate: (query) => query.queryKey[0] !== ColumnsDocument.text,
+        refetchType: "none",
+      });
     } catch (problem) {
       if (problem instanceof Failure && problem.code === 409) {
         const theirs = await storedText(urn, row.path);

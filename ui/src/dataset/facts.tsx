@@ -48,7 +48,8 @@ export function Facts({ dataset }: { readonly dataset: Dataset }) {
           </Fact>
         )}
         <Fact name={texts.dataset.identifier}>
-          <code className="urn">{dataset.urn}</code> <CopyButton text={dataset.urn} label={texts.dataset.copyIdentifier} />
+          <code className="urn">{dataset.urn}</code>{" "}
+          <CopyButton text={dataset.urn} label={texts.dataset.copyIdentifier} />
         </Fact>
       </dl>
       {properties.length > 0 && (
@@ -96,7 +97,11 @@ function DomainFact({ dataset }: { readonly dataset: Dataset }) {
       {domain === undefined ? (
         <span className="hint">{texts.dataset.noDomain}</span>
       ) : (
-        <Link href={addresses.domain(domain.urn)} className="chip" title={above === "" ? undefined : `${above} › ${nameOf(domain)}`}>
+        <Link
+          href={addresses.domain(domain.urn)}
+          className="chip"
+          title={above === "" ? undefined : `${above} › ${nameOf(domain)}`}
+        >
           {nameOf(domain)}
         </Link>
       )}{" "}
@@ -107,7 +112,7 @@ function DomainFact({ dataset }: { readonly dataset: Dataset }) {
           aria-label={domain === undefined ? texts.domainPicker.set : texts.domainPicker.change}
           onClick={() => setPicking(true)}
         >
-          {texts.description.edit}
+          {domain === undefined ? texts.domainPicker.setShort : texts.description.edit}
         </button>
       )}
       {error !== null && <Problem error={error} />}

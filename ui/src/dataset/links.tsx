@@ -1,16 +1,12 @@
 import { useState, type FormEvent } from "react";
 
 import { useChange } from "../api/cache.ts";
+import { focusAtFirst } from "../components/focus.ts";
 import { isSafeAddress } from "../components/markdown.tsx";
 import { Stamp } from "../components/small.tsx";
 import { Problem } from "../components/states.tsx";
 import { SectionHead } from "../description/description.tsx";
-import {
-  AddLinkDocument,
-  RemoveLinkDocument,
-  UpdateLinkDocument,
-  type DatasetQuery,
-} from "../generated/operations.ts";
+import { AddLinkDocument, RemoveLinkDocument, UpdateLinkDocument, type DatasetQuery } from "../generated/operations.ts";
 import { texts } from "../texts.ts";
 
 type Dataset = NonNullable<DatasetQuery["dataset"]>;
@@ -70,10 +66,20 @@ export function Links({ urn, links, canEdit }: LinksProperties) {
               <Stamp actor={link.actor} time={link.created.time} />
               {canEdit && (
                 <span className="link-actions">
-                  <button type="button" className="quiet" aria-label={texts.links.edit(link.label)} onClick={() => setEdited(link)}>
+                  <button
+                    type="button"
+                    className="quiet"
+                    aria-label={texts.links.edit(link.label)}
+                    onClick={() => setEdited(link)}
+                  >
                     {texts.links.editShort}
                   </button>
-                  <button type="button" className="quiet" aria-label={texts.links.remove(link.label)} onClick={() => void takeAway(link)}>
+                  <button
+                    type="button"
+                    className="quiet"
+                    aria-label={texts.links.remove(link.label)}
+                    onClick={() => void takeAway(link)}
+                  >
                     {texts.links.removeShort}
                   </button>
                 </span>
@@ -129,7 +135,14 @@ function LinkForm({ link, onSave, onLeave }: LinkFormProperties) {
     <form className="link-form" onSubmit={submit} onKeyDown={(event) => event.key === "Escape" && onLeave()}>
       <label>
         <span className="hidden">{texts.links.address}</span>
-        <input name="url" defaultValue={link?.url} placeholder="https://…" title={texts.links.addressHint} required autoFocus />
+        <input
+          name="url"
+          defaultValue={link?.url}
+          placeholder="https://…"
+          title={texts.links.addressHint}
+          required
+          ref={focusAtFirst}
+        />
       </label>
       <label>
         <span className="hidden">{texts.links.label}</span>

@@ -43,7 +43,12 @@ export function Description({ urn, written, writtenBy, ingested = "", ingestedBy
     <section className="section" aria-labelledby="description">
       <SectionHead title={texts.description.heading} id="description">
         {canEdit && !isEmpty && (
-          <button type="button" className="quiet" aria-label={texts.description.editLabel} onClick={() => setEditing(true)}>
+          <button
+            type="button"
+            className="quiet"
+            aria-label={texts.description.editLabel}
+            onClick={() => setEditing(true)}
+          >
             {texts.description.edit}
           </button>
         )}
@@ -73,7 +78,15 @@ export function Description({ urn, written, writtenBy, ingested = "", ingestedBy
   );
 }
 
-export function SectionHead({ title, id, children }: { readonly title: string; readonly id: string; readonly children?: React.ReactNode }) {
+export function SectionHead({
+  title,
+  id,
+  children,
+}: {
+  readonly title: string;
+  readonly id: string;
+  readonly children?: React.ReactNode;
+}) {
   return (
     <div className="section-head">
       <h2 id={id}>{title}</h2>

@@ -86,7 +86,12 @@ export function DescriptionEditor({ urn, saved, suggested, onDone }: EditorPrope
       </div>
       {error !== null && <Problem error={error} />}
       <div className="writing-feet">
-        <button type="button" className="primary" disabled={isBusy || theirs !== null} onClick={() => void save(replaced)}>
+        <button
+          type="button"
+          className="primary"
+          disabled={isBusy || theirs !== null}
+          onClick={() => void save(replaced)}
+        >
           {isBusy ? texts.description.saving : texts.description.save}
         </button>
         <button type="button" onClick={leave}>

@@ -43,28 +43,32 @@ export function DomainDatasets({ urn, hasChildren }: { readonly urn: string; rea
       {read.isError && <Problem error={read.error} retry={() => void read.refetch()} />}
       {read.isSuccess && total === 0 && <p className="hint">{texts.domain.noDatasets}</p>}
       {total > 0 && (
-        <table className="quiet-table">
-          <thead>
-            <tr>
-              <th scope="col">{texts.kinds["DATASET"]?.one}</th>
-              <th scope="col">{texts.dataset.platform}</th>
-              <th scope="col">{texts.description.heading}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {found?.searchResults.map(({ entity }) =>
-              "urn" in entity ? (
-                <tr key={entity.urn}>
-                  <th scope="row">
-                    <Link href={addresses.dataset(entity.urn)}>{nameOf(entity)}</Link>
-                  </th>
-                  <td className="hint">{nameOf(entity.platform)}</td>
-                  <td className="one-line">{entity.editableProperties?.description ?? entity.properties?.description}</td>
-                </tr>
-              ) : null,
-            )}
-          </tbody>
-        </table>
+        <div className="table-scroll">
+          <table className="quiet-table">
+            <thead>
+              <tr>
+                <th scope="col">{texts.kinds["DATASET"]?.one}</th>
+                <th scope="col">{texts.dataset.platform}</th>
+                <th scope="col">{texts.description.heading}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {found?.searchResults.map(({ entity }) =>
+                "urn" in entity ? (
+                  <tr key={entity.urn}>
+                    <th scope="row">
+                      <Link href={addresses.dataset(entity.urn)}>{nameOf(entity)}</Link>
+                    </th>
+                    <td className="hint">{nameOf(entity.platform)}</td>
+                    <td className="one-line">
+                      {entity.editableProperties?.description ?? entity.properties?.description}
+                    </td>
+                  </tr>
+                ) : null,
+              )}
+            </tbody>
+          </table>
+        </div>
       )}
       {total > PAGE_SIZE && (
         <nav className="pages" aria-label={texts.search.pages}>

@@ -6,6 +6,7 @@ import { Link } from "wouter";
 import * as addresses from "../addresses.ts";
 import { useChange, useRead } from "../api/cache.ts";
 import { Dialog } from "../components/dialog.tsx";
+import { focusAtFirst } from "../components/focus.ts";
 import { Problem, Skeleton } from "../components/states.tsx";
 import type { Forest, Tree } from "../forest.ts";
 import {
@@ -54,7 +55,15 @@ function nameProblem(name: string, others: readonly Tree[]): string | null {
   return others.some((other) => other.name === name.trim()) ? texts.domains.nameTaken(name.trim()) : null;
 }
 
-function CreateDialog({ parent, forest, onClose }: { readonly parent: Tree | null; readonly forest: Forest; readonly onClose: () => void }) {
+function CreateDialog({
+  parent,
+  forest,
+  onClose,
+}: {
+  readonly parent: Tree | null;
+  readonly forest: Forest;
+  readonly onClose: () => void;
+}) {
   const create = useChange(CreateDomainDocument);
   const [problem, setProblem] = useState<string | null>(null);
   const submit = (event: FormEvent<HTMLFormElement>) => {
@@ -87,7 +96,15 @@ function CreateDialog({ parent, forest, onClose }: { readonly parent: Tree | nul
   );
 }
 
-function RenameDialog({ tree, forest, onClose }: { readonly tree: Tree; readonly forest: Forest; readonly onClose: () => void }) {
+function RenameDialog({
+  tree,
+  forest,
+  onClose,
+}: {
+  readonly tree: Tree;
+  readonly forest: Forest;
+  readonly onClose: () => void;
+}) {
   const rename = useChange(RenameDomainDocument);
   const [problem, setProblem] = useState<string | null>(null);
   const submit = (event: FormEvent<HTMLFormElement>) => {
@@ -162,7 +179,15 @@ function MoveDialog({ tree, target, forest, onClose }: MoveProperties) {
 
 const SHOWN_MEMBERS = 5;
 
-function DeleteDialog({ tree, onClose, onDeleted }: { readonly tree: Tree; readonly onClose: () => void; readonly onDeleted?: () => void }) {
+function DeleteDialog({
+  tree,
+  onClose,
+  onDeleted,
+}: {
+  readonly tree: Tree;
+  readonly onClose: () => void;
+  readonly onDeleted?: () => void;
+}) {
   const remove = useChange(DeleteDomainDocument);
   const filters = [{ and: [{ field: "domains", values: [tree.urn] }] }];
   const members = useRead(DomainDatasetsDocument, { filters, start: 0, count: SHOWN_MEMBERS });
@@ -201,7 +226,12 @@ function DeleteDialog({ tree, onClose, onDeleted }: { readonly tree: Tree; reado
         <button type="button" onClick={onClose}>
           {texts.domains.cancel}
         </button>
-        <button type="button" className="dangerous" disabled={isBlocked || members.isPending || remove.isPending} onClick={submit}>
+        <button
+          type="button"
+          className="dangerous"
+          disabled={isBlocked || members.isPending || remove.isPending}
+          onClick={submit}
+        >
           {texts.domains.deleteDo}
         </button>
       </div>
@@ -213,7 +243,13 @@ function NameField({ problem, value }: { readonly problem: string | null; readon
   return (
     <label>
       {texts.domains.name}
-      <input name="name" defaultValue={value} autoFocus aria-invalid={problem !== null} aria-describedby="name-problem" />
+      <input
+        name="name"
+        defaultValue={value}
+        ref={focusAtFirst}
+        aria-invalid={problem !== null}
+        aria-describedby="name-problem"
+      />
       <span id="name-problem" className="field-problem" role="alert">
         {problem}
       </span>
@@ -221,7 +257,15 @@ function NameField({ problem, value }: { readonly problem: string | null; readon
   );
 }
 
-function Feet({ onClose, label, isBusy }: { readonly onClose: () => void; readonly label: string; readonly isBusy: boolean }) {
+function Feet({
+  onClose,
+  label,
+  isBusy,
+}: {
+  readonly onClose: () => void;
+  readonly label: string;
+  readonly isBusy: boolean;
+}) {
   return (
     <div className="dialog-feet">
       <button type="button" onClick={onClose}>

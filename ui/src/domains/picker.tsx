@@ -1,6 +1,7 @@
 import { useState } from "react";
 
 import { Dialog } from "../components/dialog.tsx";
+import { focusAtFirst } from "../components/focus.ts";
 import { Skeleton } from "../components/states.tsx";
 import { matching, useForest, type Forest, type Tree } from "../forest.ts";
 import { texts } from "../texts.ts";
@@ -46,7 +47,7 @@ function PickerBody({ current, onPick, none, without }: PickerProperties) {
         aria-activedescendant={chosen === undefined ? undefined : `pick-${chosen.urn}`}
         placeholder={texts.domainPicker.filter}
         value={text}
-        autoFocus
+        ref={focusAtFirst}
         onChange={(event) => {
           setText(event.target.value);
           setActive(0);

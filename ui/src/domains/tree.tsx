@@ -40,55 +40,63 @@ export function DomainTree({ forest, wanted, canManage, onAction }: TreeProperti
   };
   const lines = linesOf(forest.roots, isOpen, wanted);
   return (
-    <table className="quiet-table tree" aria-label={texts.domains.tree}>
-      <thead
-        title={texts.domains.dropHere}
-        onDragOver={(event) => event.preventDefault()}
-        onDrop={(event) => drop(event, null)}
-      >
-        <tr>
-          <th scope="col">{texts.domains.columns.name}</th>
-          <th scope="col" className="number">
-            {texts.domains.columns.direct}
-          </th>
-          <th scope="col" className="number">
-            {texts.domains.columns.recursive}
-          </th>
-          {canManage && (
-            <td />
-          )}
-        </tr>
-      </thead>
-      <tbody>
-        {lines.map((tree) => (
-          <tr
-            key={tree.urn}
-            draggable={canManage}
-            onDragStart={(event) => event.dataTransfer.setData(DRAGGED, tree.urn)}
-            onDragOver={(event) => canManage && event.preventDefault()}
-            onDrop={(event) => canManage && drop(event, tree)}
-          >
-            <th scope="row">
-              <span className="tree-name" style={{ paddingInlineStart: `${tree.depth * 1.3}rem` }}>
-                <Fold tree={tree} isOpen={isOpen(tree)} onToggle={() => toggle(tree)} />
-                <Link href={addresses.domain(tree.urn)}>{tree.name}</Link>
-              </span>
+    <div className="table-scroll">
+      <table className="quiet-table tree" aria-label={texts.domains.tree}>
+        <thead
+          title={texts.domains.dropHere}
+          onDragOver={(event) => event.preventDefault()}
+          onDrop={(event) => drop(event, null)}
+        >
+          <tr>
+            <th scope="col">{texts.domains.columns.name}</th>
+            <th scope="col" className="number">
+              {texts.domains.columns.direct}
             </th>
-            <td className="number">{tree.direct}</td>
-            <td className="number">{tree.recursive}</td>
-            {canManage && (
-              <td className="tree-actions">
-                <DomainMenu tree={tree} onAction={onAction} />
-              </td>
-            )}
+            <th scope="col" className="number">
+              {texts.domains.columns.recursive}
+            </th>
+            {canManage && <td />}
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody>
+          {lines.map((tree) => (
+            <tr
+              key={tree.urn}
+              draggable={canManage}
+              onDragStart={(event) => event.dataTransfer.setData(DRAGGED, tree.urn)}
+              onDragOver={(event) => canManage && event.preventDefault()}
+              onDrop={(event) => canManage && drop(event, tree)}
+            >
+              <th scope="row">
+                <span className="tree-name" style={{ paddingInlineStart: `${tree.depth * 1.3}rem` }}>
+                  <Fold tree={tree} isOpen={isOpen(tree)} onToggle={() => toggle(tree)} />
+                  <Link href={addresses.domain(tree.urn)}>{tree.name}</Link>
+                </span>
+              </th>
+              <td className="number">{tree.direct}</td>
+              <td className="number">{tree.recursive}</td>
+              {canManage && (
+                <td className="tree-actions">
+                  <DomainMenu tree={tree} onAction={onAction} />
+                </td>
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }
 
-function Fold({ tree, isOpen, onToggle }: { readonly tree: Tree; readonly isOpen: boolean; readonly onToggle: () => void }) {
+function Fold({
+  tree,
+  isOpen,
+  onToggle,
+}: {
+  readonly tree: Tree;
+  readonly isOpen: boolean;
+  readonly onToggle: () => void;
+}) {
   if (tree.children.length === 0) return <span className="fold" aria-hidden="true" />;
   return (
     <button
@@ -103,7 +111,13 @@ function Fold({ tree, isOpen, onToggle }: { readonly tree: Tree; readonly isOpen
   );
 }
 
-export function DomainMenu({ tree, onAction }: { readonly tree: Tree; readonly onAction: (action: DomainAction) => void }) {
+export function DomainMenu({
+  tree,
+  onAction,
+}: {
+  readonly tree: Tree;
+  readonly onAction: (action: DomainAction) => void;
+}) {
   return (
     <Menu
       label={texts.domains.actions(tree.name)}

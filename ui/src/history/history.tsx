@@ -34,8 +34,17 @@ export function DatasetHistory({ dataset }: { readonly dataset: Dataset }) {
   const canEdit = dataset.privileges?.canEditDescription === true;
   return (
     <>
-      <TextHistory title={texts.history.description} history={read.data.description} urn={dataset.urn} canRestore={canEdit} />
-      <DomainAssignments history={read.data.domain} urn={dataset.urn} canRestore={dataset.privileges?.canEditDomains === true} />
+      <TextHistory
+        title={texts.history.description}
+        history={read.data.description}
+        urn={dataset.urn}
+        canRestore={canEdit}
+      />
+      <DomainAssignments
+        history={read.data.domain}
+        urn={dataset.urn}
+        canRestore={dataset.privileges?.canEditDomains === true}
+      />
       <TextHistory title={texts.history.ingested} history={read.data.ingested} urn={dataset.urn} canRestore={false} />
       <p className="hint">{texts.history.pickColumn}</p>
     </>
@@ -70,7 +79,14 @@ export function DomainHistory({ domain }: { readonly domain: Domain }) {
   if (read.isPending) return <Skeleton />;
   if (read.isError) return <Problem error={read.error} retry={() => void read.refetch()} />;
   const canEdit = domain.privileges?.canEditDescription === true;
-  return <TextHistory title={texts.description.heading} history={read.data.description} urn={domain.urn} canRestore={canEdit} />;
+  return (
+    <TextHistory
+      title={texts.description.heading}
+      history={read.data.description}
+      urn={domain.urn}
+      canRestore={canEdit}
+    />
+  );
 }
 
 interface TextHistoryProperties {
@@ -140,7 +156,11 @@ function DomainAssignments({ history, urn, canRestore }: AssignmentsProperties) 
         )
       }
       {chosen !== null && (
-        <RestoreDialog onClose={() => setChosen(null)} onRestore={() => void restore(chosen)} error={set.error ?? unset.error}>
+        <RestoreDialog
+          onClose={() => setChosen(null)}
+          onRestore={() => void restore(chosen)}
+          error={set.error ?? unset.error}
+        >
           <Difference before={described(history.changes[0])} after={described(chosen)} />
         </RestoreDialog>
       )}

@@ -44,7 +44,12 @@ export default function DomainsPage() {
       {forest.byUrn.size === 0 && <Empty title={texts.domains.none} hint={texts.domains.noneHint} />}
       {wanted?.size === 0 && <p className="hint">{texts.domains.noMatch(text)}</p>}
       {forest.byUrn.size > 0 && wanted?.size !== 0 && (
-        <DomainTree forest={forest} wanted={wanted} canManage={privileges?.manageDomains === true} onAction={setAction} />
+        <DomainTree
+          forest={forest}
+          wanted={wanted}
+          canManage={privileges?.manageDomains === true}
+          onAction={setAction}
+        />
       )}
       <DomainDialogs action={action} forest={forest} onClose={() => setAction(null)} />
     </>

@@ -29,7 +29,9 @@ export function SearchPage() {
       </aside>
       <div>
         <div className="search-head">
-          <h1 role="status">{texts.search.results(total)}</h1>
+          <h1>
+            <span role="status">{texts.search.results(total)}</span>
+          </h1>
           <Chosen facets={facets} state={state} />
           {hasFilters && (
             <Link href={addresses.search(state.query)} className="hint">

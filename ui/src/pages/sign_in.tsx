@@ -2,6 +2,7 @@ import { useState, type FormEvent } from "react";
 
 import { forgetEverything } from "../api/cache.ts";
 import { signIn } from "../api/client.ts";
+import { focusAtFirst } from "../components/focus.ts";
 import { useTitle } from "../components/states.tsx";
 import { texts } from "../texts.ts";
 
@@ -30,7 +31,7 @@ export function SignIn() {
       <form onSubmit={(event) => void submit(event)} className="form">
         <label>
           {texts.signIn.user}
-          <input name="username" autoComplete="username" autoCapitalize="none" required autoFocus />
+          <input name="username" autoComplete="username" autoCapitalize="none" required ref={focusAtFirst} />
         </label>
         <label>
           {texts.signIn.password}

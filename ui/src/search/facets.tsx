@@ -12,7 +12,17 @@ type Value = Facet["aggregations"][number];
 const SHOWN = 6;
 
 /** Fields to narrow by, in the order in which people think of them. */
-const ORDER = ["_entityType", "platform", "domains", "owners", "tags", "glossaryTerms", "typeNames", "container", "origin"];
+const ORDER = [
+  "_entityType",
+  "platform",
+  "domains",
+  "owners",
+  "tags",
+  "glossaryTerms",
+  "typeNames",
+  "container",
+  "origin",
+];
 
 export function Facets({ facets, state }: { readonly facets: readonly Facet[]; readonly state: SearchState }) {
   const shown = ORDER.flatMap((field) => facets.filter((facet) => facet.field === field)).filter(

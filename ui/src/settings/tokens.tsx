@@ -2,6 +2,7 @@ import { useState, type FormEvent } from "react";
 
 import { useChange, useMe, useRead } from "../api/cache.ts";
 import { Dialog } from "../components/dialog.tsx";
+import { focusAtFirst } from "../components/focus.ts";
 import { CopyButton, Moment } from "../components/small.tsx";
 import { Empty, Problem, Skeleton } from "../components/states.tsx";
 import {
@@ -49,34 +50,47 @@ export function Tokens() {
   );
 }
 
-function TokenTable({ tokens, onRevoke }: { readonly tokens: readonly Token[]; readonly onRevoke: (token: Token) => void }) {
+function TokenTable({
+  tokens,
+  onRevoke,
+}: {
+  readonly tokens: readonly Token[];
+  readonly onRevoke: (token: Token) => void;
+}) {
   return (
-    <table className="quiet-table">
-      <thead>
-        <tr>
-          <th scope="col">{texts.tokens.columns.name}</th>
-          <th scope="col">{texts.tokens.columns.created}</th>
-          <th scope="col">{texts.tokens.columns.expires}</th>
-          <td />
-        </tr>
-      </thead>
-      <tbody>
-        {tokens.map((token) => (
-          <tr key={token.id}>
-            <th scope="row">{token.name}</th>
-            <td>
-              <Moment time={token.createdAt} />
-            </td>
-            <td>{expiryOf(token)}</td>
-            <td className="tree-actions">
-              <button type="button" className="quiet" aria-label={texts.tokens.revokeLabel(token.name)} onClick={() => onRevoke(token)}>
-                {texts.tokens.revoke}
-              </button>
-            </td>
+    <div className="table-scroll">
+      <table className="quiet-table">
+        <thead>
+          <tr>
+            <th scope="col">{texts.tokens.columns.name}</th>
+            <th scope="col">{texts.tokens.columns.created}</th>
+            <th scope="col">{texts.tokens.columns.expires}</th>
+            <td />
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody>
+          {tokens.map((token) => (
+            <tr key={token.id}>
+              <th scope="row">{token.name}</th>
+              <td>
+                <Moment time={token.createdAt} />
+              </td>
+              <td>{expiryOf(token)}</td>
+              <td className="tree-actions">
+                <button
+                  type="button"
+                  className="quiet"
+                  aria-label={texts.tokens.revokeLabel(token.name)}
+                  onClick={() => onRevoke(token)}
+                >
+                  {texts.tokens.revoke}
+                </button>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }
 
@@ -102,7 +116,7 @@ function NewToken({ actor, onClose }: { readonly actor: string; readonly onClose
         <form className="form" onSubmit={submit}>
           <label>
             {texts.tokens.name}
-            <input name="name" autoFocus aria-invalid={problem !== null} aria-describedby="token-hint" />
+            <input name="name" ref={focusAtFirst} aria-invalid={problem !== null} aria-describedby="token-hint" />
             <span className="hint" id="token-hint">
               {texts.tokens.nameHint}
             </span>

@@ -38,30 +38,32 @@ export function Users() {
       {read.isError && <Problem error={read.error} retry={() => void read.refetch()} />}
       {found?.total === 0 && <Empty title={texts.users.none} />}
       {found !== undefined && found !== null && found.total > 0 && (
-        <table className="quiet-table">
-          <thead>
-            <tr>
-              {Object.values(texts.users.columns).map((label) => (
-                <th key={label} scope="col">
-                  {label}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {found.searchResults.map(({ entity: user }) =>
-              "username" in user ? (
-                <tr key={user.urn}>
-                  <th scope="row">{nameOf(user)}</th>
-                  <td>{user.username}</td>
-                  <td>{user.properties?.email}</td>
-                  <td>{user.isNativeUser === true ? texts.users.withPassword : texts.users.noSignIn}</td>
-                  <td>{user.status === "SUSPENDED" ? texts.users.suspended : texts.users.active}</td>
-                </tr>
-              ) : null,
-            )}
-          </tbody>
-        </table>
+        <div className="table-scroll">
+          <table className="quiet-table">
+            <thead>
+              <tr>
+                {Object.values(texts.users.columns).map((label) => (
+                  <th key={label} scope="col">
+                    {label}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {found.searchResults.map(({ entity: user }) =>
+                "username" in user ? (
+                  <tr key={user.urn}>
+                    <th scope="row">{nameOf(user)}</th>
+                    <td>{user.username}</td>
+                    <td>{user.properties?.email}</td>
+                    <td>{user.isNativeUser === true ? texts.users.withPassword : texts.users.noSignIn}</td>
+                    <td>{user.status === "SUSPENDED" ? texts.users.suspended : texts.users.active}</td>
+                  </tr>
+                ) : null,
+              )}
+            </tbody>
+          </table>
+        </div>
       )}
     </>
   );
