@@ -20,7 +20,9 @@ fn main() -> io::Result<()> {
     paths.sort();
     let mut table = String::from("pub(crate) const BUILT: &[File] = &[\n");
     for path in &paths {
-        let is_compressed = path.extension().is_some_and(|ending| ending == "gz" || ending == "br");
+        let is_compressed = path
+            .extension()
+            .is_some_and(|ending| ending == "gz" || ending == "br");
         if !is_compressed {
             write_entry(&mut table, &root, path).map_err(io::Error::other)?;
         }
@@ -43,7 +45,11 @@ fn list(directory: &Path, paths: &mut Vec<PathBuf>) -> io::Result<()> {
 }
 
 fn write_entry(table: &mut String, root: &Path, path: &Path) -> std::fmt::Result {
-    let name = path.strip_prefix(root).unwrap_or(path).display().to_string();
+    let name = path
+        .strip_prefix(root)
+        .unwrap_or(path)
+        .display()
+        .to_string();
     let compressed = |ending: &str| {
         let beside = PathBuf::from(format!("{}.{ending}", path.display()));
         if beside.is_file() {

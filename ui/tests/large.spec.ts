@@ -26,7 +26,7 @@ test("5,000 columns are there within a second, scroll smoothly and are filtered 
   for (let attempt = 0; attempt < 3; attempt += 1) {
     await page.goto("/search?query=story_large");
     const link = page.getByRole("article").first().getByRole("link").first();
-    await expect(link).toBeVisible();
+    await expect(link).toBeVisible({ timeout: 30_000 });
     openings.push(await opened(page));
   }
   expect(Math.min(...openings), "first rows").toBeLessThan(1_000);

@@ -218,7 +218,9 @@ impl DescribedIn {
 fn member<'a>(object: &'a Map<String, Value>, path: &str) -> Option<&'a str> {
     let mut steps = path.split('.');
     let first = object.get(steps.next()?)?;
-    steps.try_fold(first, |value, step| value.get(step))?.as_str()
+    steps
+        .try_fold(first, |value, step| value.get(step))?
+        .as_str()
 }
 
 fn set_member(object: &mut Map<String, Value>, path: &str, text: &str) {

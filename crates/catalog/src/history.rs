@@ -108,7 +108,8 @@ impl Subject {
         let found = match self {
             Self::Description { column: None } => {
                 let (_, path) = descriptions::place_of(urn.entity_type())?;
-                path.split('.').try_fold(stored, |value, step| value.get(step))
+                path.split('.')
+                    .try_fold(stored, |value, step| value.get(step))
             }
             Self::IngestedDescription { column: None } => stored.get("description"),
             Self::Description {

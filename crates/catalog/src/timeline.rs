@@ -306,7 +306,11 @@ impl Catalog {
     }
 
     /// All versions of an aspect that are kept, the oldest first.
-    pub(crate) async fn versions(&self, caller: &Caller, key: &AspectKey) -> Result<Vec<StoredAspect>, Error> {
+    pub(crate) async fn versions(
+        &self,
+        caller: &Caller,
+        key: &AspectKey,
+    ) -> Result<Vec<StoredAspect>, Error> {
         let Some(latest) = self.read_version(caller, key, 0).await? else {
             return Ok(Vec::new());
         };

@@ -98,7 +98,12 @@ mod tests {
     #[test]
     fn every_built_file_has_a_known_kind_and_is_found_by_its_path() {
         for file in files() {
-            assert_ne!(file.content_type(), "application/octet-stream", "{}", file.path());
+            assert_ne!(
+                file.content_type(),
+                "application/octet-stream",
+                "{}",
+                file.path()
+            );
             assert_eq!(find(file.path()).map(File::path), Some(file.path()));
             assert!(find(&format!("/{}", file.path())).is_none());
         }

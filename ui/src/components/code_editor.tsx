@@ -4,7 +4,7 @@ import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { EditorState } from "@codemirror/state";
 import { EditorView, keymap } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
-import { useEffect, useRef } from "react";
+import { useLayoutEffect, useRef } from "react";
 
 import type { EditorProperties } from "./editor.tsx";
 
@@ -22,7 +22,8 @@ export default function CodeEditor({ value, label, onChange, onSave, onLeave }: 
   // The editor is made once; it calls whatever the newest properties say.
   const current = useRef({ onChange, onSave, onLeave });
   current.current = { onChange, onSave, onLeave };
-  useEffect(() => {
+  // Before the next letter can be typed.
+  useLayoutEffect(() => {
     if (place.current === null) return;
     const act = (name: "onSave" | "onLeave") => () => {
       current.current[name]();

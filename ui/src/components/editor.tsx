@@ -1,4 +1,4 @@
-import { lazy, Suspense, useEffect, useRef } from "react";
+import { useEffect, useRef, useState, type ComponentType } from "react";
 
 export interface EditorProperties {
   readonly value: string;
@@ -8,18 +8,31 @@ export interface EditorProperties {
   readonly onLeave: () => void;
 }
 
-const CodeEditor = lazy(() => import("./code_editor.tsx"));
+let loaded: ComponentType<EditorProperties> | null = null;
 
-/** An editor for Markdown. It is loaded when it is first needed; until then a plain field does the same. */
-export function Editor(properties: EditorProperties) {
-  return (
-    <Suspense fallback={<PlainEditor {...properties} />}>
-      <CodeEditor {...properties} />
-    </Suspense>
-  );
+/** Fetches the editor, so that it is there when it is opened. */
+export async function loadEditor(): Promise<ComponentType<EditorProperties>> {
+  loaded ??= (await import("./code_editor.tsx")).default;
+  return loaded;
 }
 
-function PlainEditor({ value, label, onChange, onSave, onLeave }: EditorProperties) {
+/** An editor for Markdown. It is loaded when it is first needed; until then a plain field does the same. Whoever has begun to
+ *  type there goes on there: a field that is replaced under one's fingers loses letters. */
+export function Editor(properties: EditorProperties) {
+  const [Loaded, setLoaded] = useState(() => loaded);
+  const hasBegun = useRef(false);
+  useEffect(() => {
+    void loadEditor().then((editor) => {
+      if (!hasBegun.current) setLoaded(() => editor);
+    });
+  }, []);
+  if (Loaded !== null) return <Loaded {...properties} />;
+  return <PlainEditor {...properties} onBegin={() => (hasBegun.current = true)} />;
+}
+
+type PlainProperties = EditorProperties & { readonly onBegin: () => void };
+
+function PlainEditor({ value, label, onChange, onSave, onLeave, onBegin }: PlainProperties) {
   const area = useRef<HTMLTextAreaElement>(null);
   useEffect(() => area.current?.focus(), []);
   return (
@@ -30,6 +43,7 @@ function PlainEditor({ value, label, onChange, onSave, onLeave }: EditorProperti
       value={value}
       onChange={(event) => onChange(event.target.value)}
       onKeyDown={(event) => {
+        onBegin();
         if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) onSave();
         if (event.key === "Escape") onLeave();
       }}

@@ -32,19 +32,19 @@ export function Skeleton({ lines = 4 }: { readonly lines?: number }) {
   );
 }
 
-/** What there is to say when there is nothing to show, and what to do about it. */
-export function Empty({
-  title,
-  hint,
-  children,
-}: {
+interface EmptyProperties {
   readonly title: string;
   readonly hint?: string;
+  /** Whether it is all that the page has. */
+  readonly isPage?: boolean;
   readonly children?: ReactNode;
-}) {
+}
+
+/** What there is to say when there is nothing to show, and what to do about it. */
+export function Empty({ title, hint, isPage, children }: EmptyProperties) {
   return (
     <div className="empty">
-      <p className="empty-title">{title}</p>
+      {isPage === true ? <h1>{title}</h1> : <p className="empty-title">{title}</p>}
       {hint !== undefined && <p>{hint}</p>}
       {children}
     </div>

@@ -1,5 +1,6 @@
 import { useState } from "react";
 
+import { loadEditor } from "../components/editor.tsx";
 import { useKeys } from "../components/keys.ts";
 import { Markdown } from "../components/markdown.tsx";
 import { Stamp } from "../components/small.tsx";
@@ -26,19 +27,20 @@ interface DescriptionProperties {
 }
 
 /** What is known about an entity in words: what people wrote stands first, what ingestion reported below it. */
-export function Description({ urn, written, writtenBy, ingested = "", ingestedBy, canEdit }: DescriptionProperties) {
+export function Description({ urn, written, writtenBy, ingested, ingestedBy, canEdit }: DescriptionProperties) {
   const [isEditing, setEditing] = useState(false);
-  const hasBoth = written !== "" && ingested !== "" && written !== ingested;
+  const reported = ingested ?? "";
+  const hasBoth = written !== "" && reported !== "" && written !== reported;
   useKeys({ e: () => canEdit && setEditing(true) });
   if (isEditing) {
     return (
       <section className="section" aria-labelledby="description">
         <SectionHead title={texts.description.heading} id="description" />
-        <DescriptionEditor urn={urn} saved={written} suggested={ingested} onDone={() => setEditing(false)} />
+        <DescriptionEditor urn={urn} saved={written} suggested={reported} onDone={() => setEditing(false)} />
       </section>
     );
   }
-  const isEmpty = written === "" && ingested === "";
+  const isEmpty = written === "" && reported === "";
   return (
     <section className="section" aria-labelledby="description">
       <SectionHead title={texts.description.heading} id="description">
@@ -47,6 +49,7 @@ export function Description({ urn, written, writtenBy, ingested = "", ingestedBy
             type="button"
             className="quiet"
             aria-label={texts.description.editLabel}
+            onPointerEnter={() => void loadEditor()}
             onClick={() => setEditing(true)}
           >
             {texts.description.edit}
@@ -56,7 +59,7 @@ export function Description({ urn, written, writtenBy, ingested = "", ingestedBy
       {isEmpty && (
         <Empty title={texts.description.none} hint={texts.description.noneHint}>
           {canEdit && (
-            <button type="button" onClick={() => setEditing(true)}>
+            <button type="button" onPointerEnter={() => void loadEditor()} onClick={() => setEditing(true)}>
               {texts.description.write}
             </button>
           )}
@@ -65,12 +68,15 @@ export function Description({ urn, written, writtenBy, ingested = "", ingestedBy
       {written !== "" && (
         <div className="said">
           <Markdown text={written} />
-          <Source label={texts.description.person} said={writtenBy} />
+          <Source
+            label={ingested === undefined ? texts.description.lastChanged : texts.description.person}
+            said={writtenBy}
+          />
         </div>
       )}
-      {ingested !== "" && (written === "" || hasBoth) && (
+      {reported !== "" && (written === "" || hasBoth) && (
         <div className={hasBoth ? "said said-second" : "said"}>
-          <Markdown text={ingested} />
+          <Markdown text={reported} />
           <Source label={texts.description.ingested} said={ingestedBy} />
         </div>
       )}

@@ -111,5 +111,5 @@ function DatasetHead({ dataset }: { readonly dataset: Dataset }) {
 
 function Missing() {
   useTitle(texts.errors.notFoundTitle);
-  return <Empty title={texts.dataset.missing} hint={texts.dataset.missingHint} />;
+  return <Empty isPage title={texts.dataset.missing} hint={texts.dataset.missingHint} />;
 }

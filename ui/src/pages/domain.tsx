@@ -74,12 +74,7 @@ function DomainHead({ domain }: { readonly domain: Domain }) {
       <p className="hint">
         {texts.kinds["DOMAIN"]?.one}
         {tree !== undefined && ` · ${texts.domains.counts(tree.direct, tree.recursive)}`}
-        {owners.map(({ owner }) => (
-          <span key={owner.urn}>
-            {" · "}
-            {nameOf(owner)}
-          </span>
-        ))}
+        {owners.length > 0 && ` · ${texts.domain.owners} ${owners.map(({ owner }) => nameOf(owner)).join(", ")}`}
         {created !== null && created !== undefined && created.time > 0 && (
           <>
             {` · ${texts.domain.created} `}
@@ -136,7 +131,7 @@ function Children({ tree }: { readonly tree: Tree }) {
 function Missing() {
   useTitle(texts.errors.notFoundTitle);
   return (
-    <Empty title={texts.domain.missing} hint={texts.domain.missingHint}>
+    <Empty isPage title={texts.domain.missing} hint={texts.domain.missingHint}>
       <Link href={addresses.domains}>{texts.domains.title}</Link>
     </Empty>
   );

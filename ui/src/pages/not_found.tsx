@@ -7,7 +7,7 @@ import { texts } from "../texts.ts";
 export function NotFound() {
   useTitle(texts.errors.notFoundTitle);
   return (
-    <Empty title={texts.errors.notFound} hint={texts.errors.notFoundHint}>
+    <Empty isPage title={texts.errors.notFound} hint={texts.errors.notFoundHint}>
       <Link href={addresses.home}>{texts.home.title}</Link>
     </Empty>
   );

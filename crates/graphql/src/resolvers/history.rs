@@ -72,7 +72,9 @@ pub(super) async fn recent_changes(context: &Context, arguments: Args<'_>) -> Re
     };
     let count = input.count.unwrap_or(DEFAULT_COUNT);
     let catalog = &context.catalog;
-    let changes = catalog.recent_changes(&context.caller, &types, count).await?;
+    let changes = catalog
+        .recent_changes(&context.caller, &types, count)
+        .await?;
     Ok(changes
         .iter()
         .map(|change| {
