@@ -96,8 +96,8 @@ test("a change made meanwhile by somebody else is shown and never overwritten by
   await conflict.getByRole("button", { name: "Go on editing mine" }).click();
   await expect(editor).toContainText("My own text.");
   await page.getByRole("button", { name: "Save" }).click();
-  await expect(page.getByText("My own text.")).toBeVisible();
   await expect(page.getByRole("button", { name: "Edit the description", exact: true })).toBeVisible();
+  await expect(page.getByText("My own text.")).toBeVisible();
   expect(await described(docent, urn)).toBe("My own text.");
 });
 

@@ -33,17 +33,7 @@ test("5,000 columns are there within a second, scroll smoothly and are filtered 
   await expect(page.getByRole("table", { name: "Columns" })).toHaveAttribute("aria-rowcount", String(COLUMNS + 1));
   expect(await page.getByRole("row").count(), "rows that are there").toBeLessThan(120);
 
-  const frames = await page.evaluate(async () => {
-    const times: number[] = [];
-    for (let step = 0; step < 120; step += 1) {
-      const before = performance.now();
-      window.scrollTo(0, 600 + 300 * step);
-      await new Promise(requestAnimationFrame);
-      times.push(performance.now() - before);
-    }
-    return times.toSorted((one, other) => one - other);
-  });
-  expect(frames[Math.floor(frames.length / 4)], "a frame").toBeLessThan(1000 / 60 + 1);
+  expect(await frameCost(page), "milliseconds of work for a frame").toBeLessThan(1000 / 60);
 
   await page.evaluate(() => window.scrollTo(0, document.documentElement.scrollHeight));
   await expect(page.getByRole("rowheader", { name: "measurement_4999" })).toBeVisible();
@@ -62,6 +52,26 @@ function opened(page: Page): Promise<number> {
     while (document.querySelector("[role=rowheader]") === null) await new Promise(requestAnimationFrame);
     return performance.now() - before;
   });
+}
+
+/** What a frame costs while one scrolls quickly, in milliseconds of processor time of the page's own thread: time on the clock
+ *  would say how busy the machine is. */
+async function frameCost(page: Page): Promise<number> {
+  const client = await page.context().newCDPSession(page);
+  await client.send("Performance.enable", { timeDomain: "threadTicks" });
+  const used = async () => {
+    const { metrics } = await client.send("Performance.getMetrics");
+    return metrics.find((metric) => metric.name === "TaskDuration")?.value ?? Number.NaN;
+  };
+  const frames = 120;
+  const before = await used();
+  await page.evaluate(async (count) => {
+    for (let step = 0; step < count; step += 1) {
+      window.scrollTo(0, 600 + 300 * step);
+      await new Promise(requestAnimationFrame);
+    }
+  }, frames);
+  return (1000 * ((await used()) - before)) / frames;
 }
 
 /** How long it takes from typing into the filter to the rows that are left. */

@@ -12,7 +12,7 @@ import { useColumnSaving } from "./column_saving.ts";
 
 const ROW_HEIGHT = 35;
 /** Rows above and below the window that are there before one scrolls to them. */
-const SPARE_ROWS = 12;
+const SPARE_ROWS = 6;
 /** A handful of columns is read faster than a filter is typed. */
 const WORTH_A_FILTER = 8;
 

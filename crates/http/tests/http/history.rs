@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{App, DATASET, NOW_MS, USER};
+use crate::support::{App, DATASET, NOW_MS, USER, new_token};
 
 const HISTORY: &str = "query ($input: HistoryInput!) { history(input: $input) {
     isComplete changes { version time actor { ... on CorpUser { urn } } text domain { urn } } } }";
@@ -281,7 +281,9 @@ async fn tokens_are_no_change_that_anybody_sees() {
 
 #[tokio::test]
 async fn changes_are_counted_by_week() {
-    let app = App::with_dataset().await;
+    let mut app = App::with_dataset().await;
+    app.token = new_token(&app.catalog, None).await;
+    let app = app;
     let weeks = |count: i64| {
         let app = &app;
         async move {
