@@ -68,32 +68,35 @@ function Text({ urn, row, isEditing, canEdit, saving, actions }: LineProperties)
   return (
     <>
       <div className="column-said">
-        {row.written !== "" && <Markdown text={row.written} />}
-        {row.ingested !== "" && row.ingested !== row.written && (
-          <div className={row.written === "" ? "" : "column-ingested"}>
-            <Markdown text={row.ingested} />
-            {row.written !== "" && <span className="source">{texts.columns.ingested}</span>}
-          </div>
-        )}
-        {canEdit && (
-          <button
-            type="button"
-            className="quiet column-edit"
-            aria-label={isUndescribed ? texts.columns.describe(row.readable) : texts.columns.edit(row.readable)}
-            onClick={() => actions.onEdit(row.path)}
-          >
-            {isUndescribed ? texts.columns.add : texts.description.edit}
-          </button>
-        )}
-        {row.written !== "" && (
-          <Link
-            href={addresses.history(addresses.dataset(urn), row.path)}
-            className="column-history"
-            aria-label={texts.columns.history(row.readable)}
-          >
-            {texts.columns.historyShort}
-          </Link>
-        )}
+        <div>
+          {row.written !== "" && <Markdown text={row.written} />}
+          {row.ingested !== "" && row.ingested !== row.written && (
+            <div className={row.written === "" ? "" : "column-ingested"}>
+              <Markdown text={row.ingested} />
+              {row.written !== "" && <span className="source">{texts.columns.ingested}</span>}
+            </div>
+          )}
+        </div>
+        <span className="column-actions">
+          {row.written !== "" && (
+            <Link
+              href={addresses.history(addresses.dataset(urn), row.path)}
+              aria-label={texts.columns.history(row.readable)}
+            >
+              {texts.columns.historyShort}
+            </Link>
+          )}
+          {canEdit && (
+            <button
+              type="button"
+              className="quiet"
+              aria-label={isUndescribed ? texts.columns.describe(row.readable) : texts.columns.edit(row.readable)}
+              onClick={() => actions.onEdit(row.path)}
+            >
+              {isUndescribed ? texts.columns.add : texts.description.edit}
+            </button>
+          )}
+        </span>
       </div>
       <Outcome row={row} saving={saving} actions={actions} />
     </>

@@ -115,7 +115,7 @@ function TextHistory({ title, history, urn, column, canRestore }: TextHistoryPro
         change.text === null || change.text === undefined ? (
           <p className="hint">{texts.history.emptied}</p>
         ) : (
-          <Difference before={before?.text ?? ""} after={change.text} />
+          <Difference before={before === undefined ? change.text : (before.text ?? "")} after={change.text} />
         )
       }
       {chosen !== null && (
@@ -189,6 +189,9 @@ function Versions({ title, history, canRestore, onRestore, children }: VersionsP
             <div className="version-head">
               <Stamp actor={change.actor} time={change.time} />
               {place === 0 && <span className="hint">{texts.history.current}</span>}
+              {place === history.changes.length - 1 && history.isComplete && (
+                <span className="hint">{texts.history.first}</span>
+              )}
               {place > 0 && canRestore && (
                 <button
                   type="button"
