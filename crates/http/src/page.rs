@@ -101,24 +101,18 @@ fn sent(file: &'static File, request: &HeaderMap) -> Response {
 
 /// Whether the client takes an encoding. `*` and weights other than zero are treated alike: what is smallest is best.
 fn takes(headers: &HeaderMap, encoding: &str) -> bool {
-    let listed = headers
+    let mut listed = headers
         .get_all(ACCEPT_ENCODING)
         .iter()
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','));
-    listed
-        .filter_map(|item| {
-            let mut parts = item.split(';').map(str::trim);
-            let name = parts.next()?;
-            let refused = parts.any(|part| {
-                part.strip_prefix("q=")
-                    .and_then(|weight| weight.parse::<f32>().ok())
-                    .is_some_and(|weight| weight <= 0.0)
-            });
-            (name.eq_ignore_ascii_case(encoding)).then_some(!refused)
-        })
-        .next()
-        .unwrap_or(false)
+    let found = listed.find_map(|item| {
+        let mut parts = item.split(';').map(str::trim);
+        let is_it = parts.next()?.eq_ignore_ascii_case(encoding);
+        let weight = parts.find_map(|part| part.strip_prefix("q=")?.parse::<f32>().ok());
+        is_it.then_some(weight.is_none_or(|weight| weight > 0.0))
+    });
+    found.unwrap_or(false)
 }
 
 #[cfg(test)]
