@@ -2,11 +2,11 @@ import type { Page } from "@playwright/test";
 
 import { datasetUrn, expect, test, type Docent } from "../tests/docent.ts";
 
-const ORDERS = datasetUrn("postgres", "shop.public.orders");
+const PAYMENTS = datasetUrn("postgres", "shop.billing.payments");
 
 const TEXTS = [
-  "One row for each order of the shop, from the first click on *Buy now* to the parcel at the door.",
-  "One row for each order of the shop, from the first click on *Buy now* to delivery. Amounts are **with tax**, in the currency of the order.\n\nCancelled orders stay: filter by `status`.",
+  "One row for each attempt to pay for an order, from the checkout of the shop.",
+  "One row for each attempt to pay for an order, **failed ones included**: filter by `status` before you sum.",
 ];
 
 /** Each page, and what must be there before its picture is taken. */
@@ -15,17 +15,17 @@ const PAGES: ReadonlyArray<readonly [string, string, (page: Page) => Promise<voi
   ["search", "/search?query=customer+order", (page) => expect(page.getByRole("article").first()).toBeVisible()],
   [
     "dataset",
-    `/dataset/${ORDERS}`,
-    (page) => expect(page.getByRole("rowheader", { name: "customer_id" })).toBeVisible(),
+    `/dataset/${PAYMENTS}`,
+    (page) => expect(page.getByRole("rowheader", { name: "payment_id" })).toBeVisible(),
   ],
   ["domains", "/domains", (page) => expect(page.getByRole("link", { name: "Finance" })).toBeVisible()],
-  ["history", `/dataset/${ORDERS}?show=history`, (page) => expect(page.locator("ins").first()).toBeVisible()],
+  ["history", `/dataset/${PAYMENTS}?show=history`, (page) => expect(page.locator("ins").first()).toBeVisible()],
 ];
 
 async function prepare(docent: Docent): Promise<void> {
   for (const description of TEXTS) {
     await docent.ask(`mutation ($input: DescriptionUpdateInput!) { updateDescription(input: $input) }`, {
-      input: { resourceUrn: ORDERS, description },
+      input: { resourceUrn: PAYMENTS, description },
     });
   }
 }

@@ -368,7 +368,7 @@ const english = {
     copied: "Copied",
     done: "Done",
     none: "You have no tokens.",
-    columns: { name: "Name", created: "Created", expires: "Expires", used: "Last used", action: "" },
+    columns: { name: "Name", created: "Created", expires: "Expires", action: "" },
     never: "never",
     expired: "expired",
     revoke: "Revoke",

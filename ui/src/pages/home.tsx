@@ -11,7 +11,9 @@ import { OverviewDocument, RecentChangesDocument, type OverviewQuery } from "../
 import { texts } from "../texts.ts";
 import { dayOf } from "../time.ts";
 
-const RECENT = 12;
+const RECENT = 9;
+/** More domains at the top are a list to search in: the page of domains has a filter. */
+const MOST_DOMAINS = 16;
 /** More rows are a table to search in, not something to look at. */
 const MOST_SHARES = 10;
 
@@ -64,10 +66,15 @@ function TopDomains({ forest }: { readonly forest: Forest }) {
       </Empty>
     );
   }
+  // The largest, if there are too many to look at.
+  const shown =
+    forest.roots.length <= MOST_DOMAINS
+      ? forest.roots
+      : forest.roots.toSorted((one, other) => other.recursive - one.recursive).slice(0, MOST_DOMAINS);
   return (
     <>
       <ul className="lines">
-        {forest.roots.map((tree) => (
+        {shown.map((tree) => (
           <li key={tree.urn}>
             <Link href={addresses.domain(tree.urn)}>{tree.name}</Link>
             <span className="number">{tree.recursive}</span>

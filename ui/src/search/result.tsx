@@ -99,7 +99,8 @@ function Snippet({ text, match }: { readonly text: string; readonly match: Match
 const cut = (text: string) => (text.length > SNIPPET ? `${text.slice(0, SNIPPET)}…` : text);
 
 /** Markdown in a line of results is noise: its signs go, its words stay. */
-const plain = (text: string) => text.replace(/[#*`>|]+/g, "").replace(/\s+/g, " ");
+const plain = (text: string) =>
+  text.replace(/\|?\s*:?-{3,}:?\s*(?=\|)|-{3,}|[#*`>|]+|^\s*[-+] (\[[ x]\] )?/gm, " ").replace(/\s+/g, " ");
 
 /** The part of a long text around its first match. */
 function shortened(pieces: Match["pieces"]): Match["pieces"] {
