@@ -14,9 +14,7 @@ const english = {
     skip: "Skip to the content",
     home: "Docent, home",
     domains: "Domains",
-    settings: "Settings",
     explorer: "GraphQL",
-    keys: "Keys",
     navigation: "Main",
     account: (name: string) => `Account of ${name}`,
     signOut: "Sign out",
@@ -50,7 +48,6 @@ const english = {
     more: (number: number) => `${count(number)} more`,
     fewer: "Fewer",
     matchedColumns: "Columns",
-    matchedIn: (field: string) => `in ${field}`,
     moreMatches: (number: number) => `and ${count(number)} more`,
     pages: "Pages",
     previous: "Previous",
@@ -86,7 +83,6 @@ const english = {
   home: {
     title: "Home",
     heading: "What are you looking for?",
-    hint: "Press / to search from anywhere.",
     summary: (datasets: number, domains: number) =>
       `${plural(datasets, "dataset", "datasets")} in ${plural(domains, "domain", "domains")}`,
     domains: "Domains",
@@ -99,7 +95,6 @@ const english = {
     coverageHint: "Datasets with a description, by domain.",
     coverageTotal: (documented: number, all: number) =>
       `${count(documented)} of ${count(all)} datasets are described (${percent(documented, all)}).`,
-    noDomain: "In no domain",
     undocumented: "Show those without a description",
     activity: "Changes by week",
     activityOf: (week: string, changes: number) => `Week of ${week}: ${plural(changes, "change", "changes")}`,
@@ -134,8 +129,6 @@ const english = {
     deprecated: "Deprecated: this dataset should no longer be used.",
     facts: "Facts",
     platform: "Platform",
-    type: "Type",
-    container: "Part of",
     domain: "Domain",
     noDomain: "none",
     owners: "Owners",
@@ -160,13 +153,11 @@ const english = {
     ingested: "From ingestion",
     person: "Written by people",
     lastChanged: "Last changed",
-    saidBy: (who: string) => `by ${who}`,
     editor: "Text of the description, in Markdown",
     preview: "Preview",
     previewEmpty: "Nothing to show yet.",
     save: "Save",
     saving: "Saving…",
-    saved: "Saved",
     cancel: "Cancel",
     savingHint: "Ctrl+Enter saves, Esc leaves.",
     discard: "The text is not saved. Throw it away?",
@@ -200,8 +191,6 @@ const english = {
     undo: "Undo",
     unsafe: "This address cannot be opened from here.",
     addressHint: "An address that begins with https://, http://, ftp:// or mailto:",
-    noAddress: "Enter an address.",
-    noLabel: "Enter a label.",
   },
 
   domainPicker: {
@@ -214,7 +203,6 @@ const english = {
     none: (query: string) => `No domain is called “${query}”.`,
     empty: "There are no domains yet. Create the first one on the page Domains.",
     current: "current",
-    cancel: "Cancel",
     top: "At the top",
   },
 
@@ -243,7 +231,6 @@ const english = {
     conflict: "Somebody else changed this description meanwhile. It now says:",
     overwrite: "Save mine instead",
     takeTheirs: "Take theirs",
-    saving: "Saving…",
     expand: (path: string) => `Show the fields of ${path}`,
     collapse: (path: string) => `Hide the fields of ${path}`,
   },
@@ -262,7 +249,6 @@ const english = {
     counts: (direct: number, recursive: number) =>
       `${plural(direct, "dataset", "datasets")}, ${count(recursive)} with all below`,
     actions: (name: string) => `Actions for ${name}`,
-    open: "Open",
     rename: "Rename…",
     move: "Move…",
     remove: "Delete…",
@@ -271,9 +257,7 @@ const english = {
     name: "Name",
     description: "Description",
     optional: "optional, Markdown",
-    parent: "Inside",
     top: "At the top",
-    save: "Save",
     cancel: "Cancel",
     createTitle: (parent: string | null) => (parent === null ? "New domain" : `New domain inside ${parent}`),
     renameTitle: (name: string) => `Rename ${name}`,
@@ -307,7 +291,6 @@ const english = {
     children: "Inside",
     datasets: "Datasets",
     including: "with all below",
-    direct: "directly in it",
     noDatasets: "No dataset is in this domain. Open a dataset and set its domain.",
     created: "created by",
     owners: "owned by",
@@ -316,7 +299,6 @@ const english = {
   },
 
   history: {
-    heading: "History",
     description: "Description, written by people",
     ingested: "Description, from ingestion",
     domain: "Domain",
@@ -365,7 +347,6 @@ const english = {
     shownOnce: "Copy the token now: it is not shown again.",
     secret: "The new token",
     copy: "Copy",
-    copied: "Copied",
     done: "Done",
     none: "You have no tokens.",
     columns: { name: "Name", created: "Created", expires: "Expires", action: "" },
@@ -393,12 +374,10 @@ const english = {
 
   explorer: {
     title: "GraphQL",
-    loading: "The explorer is being loaded…",
   },
 
   keys: {
     title: "Keys",
-    close: "Close",
     list: [
       { keys: ["/"], also: ["Ctrl", "K"], does: "Search" },
       { keys: ["↓", "↑"], does: "Next and previous result" },

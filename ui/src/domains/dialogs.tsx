@@ -4,7 +4,8 @@ import { useState, type FormEvent } from "react";
 import { Link } from "wouter";
 
 import * as addresses from "../addresses.ts";
-import { useChange, useRead } from "../api/cache.ts";
+import { cache, useChange, useRead } from "../api/cache.ts";
+import { run } from "../api/client.ts";
 import { Dialog } from "../components/dialog.tsx";
 import { focusAtFirst } from "../components/focus.ts";
 import { Problem, Skeleton } from "../components/states.tsx";
@@ -188,15 +189,26 @@ function DeleteDialog({
   readonly onClose: () => void;
   readonly onDeleted?: () => void;
 }) {
-  const remove = useChange(DeleteDomainDocument);
+  const [isBusy, setBusy] = useState(false);
+  const [error, setError] = useState<Error | null>(null);
   const filters = [{ and: [{ field: "domains", values: [tree.urn] }] }];
   const members = useRead(DomainDatasetsDocument, { filters, start: 0, count: SHOWN_MEMBERS });
   const isBlocked = tree.children.length > 0;
   const found = members.data?.searchAcrossEntities;
-  const submit = () => {
-    // The page of the domain is left first, or it would ask for what is no longer there.
+  const submit = async () => {
+    setBusy(true);
+    setError(null);
+    try {
+      await run(DeleteDomainDocument, { urn: tree.urn });
+    } catch (problem) {
+      setError(problem as Error);
+      setBusy(false);
+      return;
+    }
+    // The page of the domain is left before everything is read anew: it would ask for what is no longer there.
+    onClose();
     onDeleted?.();
-    remove.mutate({ urn: tree.urn }, { onSuccess: onClose });
+    await cache.invalidateQueries();
   };
   return (
     <Dialog title={texts.domains.deleteTitle(tree.name)} isOpen onClose={onClose}>
@@ -221,7 +233,7 @@ function DeleteDialog({
           )}
         </>
       )}
-      {remove.error !== null && <Problem error={remove.error} />}
+      {error !== null && <Problem error={error} />}
       <div className="dialog-feet">
         <button type="button" onClick={onClose}>
           {texts.domains.cancel}
@@ -229,8 +241,8 @@ function DeleteDialog({
         <button
           type="button"
           className="dangerous"
-          disabled={isBlocked || members.isPending || remove.isPending}
-          onClick={submit}
+          disabled={isBlocked || members.isPending || isBusy}
+          onClick={() => void submit()}
         >
           {texts.domains.deleteDo}
         </button>
