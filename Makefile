@@ -19,6 +19,10 @@ run: ## Build and start the demo on http://localhost:8080
 	@mkdir -p target/demo
 	$(TARGET)/release/docent serve --demo --listen 127.0.0.1:8080 --ui-listen 127.0.0.1:9002 --store sqlite:target/demo/docent.db
 
+.PHONY: page
+page: ## Serve the web page while it is being changed, beside `make run`
+	@scripts/dev-page
+
 .PHONY: build
 build: ## Build the release binary
 	@scripts/set-up-system compiler
