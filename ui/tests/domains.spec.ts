@@ -53,6 +53,7 @@ test("domains are created, nested, described, renamed, moved and deleted", async
   await page.keyboard.press("Control+a");
   await page.keyboard.type("Books, readers and fines.");
   await page.keyboard.press("Control+Enter");
+  await expect(page.getByRole("button", { name: "Edit the description" })).toBeVisible();
   await expect(page.getByText("Books, readers and fines.")).toBeVisible();
 
   const read = await docent.ask<{ searchAcrossEntities: { searchResults: Array<{ entity: { urn: string } }> } }>(
