@@ -3,8 +3,8 @@ import { expect, test } from "./docent.ts";
 test("results show platform, domain, description and the columns that matched", async ({ page }) => {
   await page.goto("/search?query=customer+order");
   await expect(page).toHaveTitle("Search: customer order · Docent");
-  const first = page.getByRole("article").first();
-  await expect(first.getByRole("link").first()).toBeVisible();
+  const first = page.getByRole("article").filter({ has: page.getByRole("link", { name: "orders", exact: true }) });
+  await expect(first).toBeVisible();
   await expect(first).toContainText("PostgreSQL");
   await expect(first).toContainText("Sales");
   await expect(first.locator("code mark").first()).toHaveText(/order|customer/);

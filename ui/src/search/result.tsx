@@ -100,7 +100,10 @@ const cut = (text: string) => (text.length > SNIPPET ? `${text.slice(0, SNIPPET)
 
 /** Markdown in a line of results is noise: its signs go, its words stay. */
 const plain = (text: string) =>
-  text.replace(/\|?\s*:?-{3,}:?\s*(?=\|)|-{3,}|[#*`>|]+|^\s*[-+] (\[[ x]\] )?/gm, " ").replace(/\s+/g, " ");
+  text
+    .replace(/-{3,}|[#>|]+|^\s*[-+] (\[[ x]\] )?/gm, " ")
+    .replace(/[*`]+/g, "")
+    .replace(/\s+/g, " ");
 
 /** The part of a long text around its first match. */
 function shortened(pieces: Match["pieces"]): Match["pieces"] {
