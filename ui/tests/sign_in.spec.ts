@@ -25,9 +25,11 @@ test("a stranger signs in where they wanted to go, and out again", async ({ brow
 
 test("a session that ended leads back to the way in", async ({ page, context }) => {
   await page.goto("/");
-  await expect(page.getByRole("heading", { name: "What are you looking for?" })).toBeVisible();
+  const finance = page.getByRole("link", { name: "Finance" }).first();
+  await expect(finance).toBeVisible();
+  await page.waitForLoadState("networkidle");
   await context.clearCookies();
-  await page.getByRole("link", { name: "Finance" }).first().click();
+  await finance.click();
   await expect(page.getByLabel("Password")).toBeVisible();
 });
 
