@@ -123,6 +123,7 @@ fn properties_proposal(urn: &Urn, update: PropertiesUpdate) -> Proposal {
             if update.name.is_some() {
                 properties.name.clone_from(&update.name);
             }
+            Ok(())
         },
     )
 }
@@ -201,6 +202,7 @@ fn columns_proposal(urn: &Urn, updates: Vec<ColumnUpdate>) -> Result<Proposal, E
                     column.other.insert("globalTags".to_owned(), tags.clone());
                 }
             }
+            Ok(())
         },
     );
     Ok(proposal.requires(Requirement::HasColumns {

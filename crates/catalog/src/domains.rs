@@ -142,7 +142,10 @@ impl Catalog {
         }
         let new_parent = parent.cloned();
         let mut proposal = edit_properties(domain, "Domain properties do not exist.", {
-            move |properties, _| properties.parent_domain.clone_from(&new_parent)
+            move |properties, _| {
+                properties.parent_domain.clone_from(&new_parent);
+                Ok(())
+            }
         })
         .requires(Requirement::UniqueSiblingName {
             otherwise: |name| {
@@ -259,14 +262,14 @@ impl Catalog {
 /// An edit of the properties that a domain must have already.
 pub(crate) fn edit_properties<F>(domain: &Urn, missing: &'static str, edit: F) -> Proposal
 where
-    F: Fn(&mut DomainProperties, &AuditStamp) + Send + Sync + 'static,
+    F: Fn(&mut DomainProperties, &AuditStamp) -> Result<(), Error> + Send + Sync + 'static,
 {
     Proposal::edit::<DomainProperties, _>(
         domain.clone(),
         AspectName::DOMAIN_PROPERTIES,
         move |current, stamp| {
             let mut properties = current.ok_or_else(|| Error::invalid(missing))?;
-            edit(&mut properties, stamp);
+            edit(&mut properties, stamp)?;
             Ok(properties)
         },
     )

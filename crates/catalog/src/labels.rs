@@ -246,6 +246,7 @@ pub(crate) fn release(holder: &Urn, aspect: AspectName, kind: LabelKind, label: 
             for field in &mut columns.editable_schema_field_info {
                 edit_column_list(field, kind, &labels, removed, stamp);
             }
+            Ok(())
         },
     )
 }

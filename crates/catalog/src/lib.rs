@@ -1,7 +1,7 @@
 //! The use cases of Docent: everything that people and programs can do, without the way they ask for it.
 //!
-//! Reads go to the store as they are ([`read`]) or follow the flow of data ([`lineage`]), searches go to the index
-//! ([`search`]). Every change, whatever door it came through, becomes a list
+//! Reads go to the store as they are ([`read`]), follow the flow of data ([`lineage`]) or look back ([`timeline`],
+//! [`history`], [`activity`]), searches go to the index ([`search`]). Every change, whatever door it came through, becomes a list
 //! of [`Proposal`]s for [`Catalog::apply`], the only function that writes. The other modules turn the input of
 //! one use case into proposals: [`descriptions`], [`datasets`], [`domains`], [`labels`], [`lifecycle`], [`links`],
 //! [`names`], [`owners`], [`people`], [`sessions`], [`structured_properties`], [`tokens`], [`vocabulary`].
@@ -13,6 +13,7 @@
 //! To add a use case: a module (or a function in the module of its noun) with an `impl Catalog` block that
 //! builds proposals and calls [`Catalog::apply`]. See docs/adding-a-mutation.md.
 
+pub mod activity;
 mod apply;
 mod caller;
 mod conditions;
@@ -20,6 +21,7 @@ pub mod datasets;
 pub mod descriptions;
 pub mod domains;
 mod error;
+pub mod history;
 mod hooks;
 mod ids;
 mod ingest;

@@ -27,6 +27,7 @@ fn rename(urn: &Urn, name: String) -> Result<Proposal, Error> {
         "domain" => Ok(
             edit_properties(urn, "Domain does not exist", move |properties, _| {
                 properties.name.clone_from(&name);
+                Ok(())
             })
             .requires(Requirement::UniqueSiblingName {
                 otherwise: name_taken,
@@ -35,7 +36,10 @@ fn rename(urn: &Urn, name: String) -> Result<Proposal, Error> {
         "dataset" => Ok(Proposal::edit_stamped::<EditableDatasetProperties, _>(
             urn.clone(),
             AspectName::EDITABLE_DATASET_PROPERTIES,
-            move |properties, _| properties.name = Some(name.clone()),
+            move |properties, _| {
+                properties.name = Some(name.clone());
+                Ok(())
+            },
         )),
         entity_type => named_in(entity_type)
             .and_then(|(aspect, member)| Some((Registry::get().aspect(aspect)?, member)))

@@ -202,12 +202,12 @@ impl Proposal {
     pub fn edit_stamped<T, F>(urn: Urn, aspect: AspectName, edit: F) -> Self
     where
         T: Stamped + Clone + Default + PartialEq + Serialize + DeserializeOwned,
-        F: Fn(&mut T, &AuditStamp) + Send + Sync + 'static,
+        F: Fn(&mut T, &AuditStamp) -> Result<(), Error> + Send + Sync + 'static,
     {
         Self::edit_if::<T, _>(urn, aspect, move |current, stamp| {
             let before = current.unwrap_or_default();
             let mut after = before.clone();
-            edit(&mut after, stamp);
+            edit(&mut after, stamp)?;
             if after == before {
                 return Ok(None);
             }

@@ -6,6 +6,7 @@
 
 mod entities;
 mod hierarchy;
+mod history;
 mod lineage;
 mod metadata;
 mod ownership;
@@ -55,6 +56,9 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         )
         .query("browseV2", search::browse::browse_v2)
         .query("getQuickFilters", search::browse::get_quick_filters)
+        .query("history", history::history)
+        .query("recentChanges", history::recent_changes)
+        .query("changesByWeek", history::changes_by_week)
         .computed("browsePaths", entities::browse_paths)
         .computed("entityPrivileges", entities::entity_privileges)
         .computed("incidentAssignees", entities::incident_assignees)

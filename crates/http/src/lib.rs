@@ -11,6 +11,7 @@
 //! - [`sign_in`]: from a password to a session, which needs none either
 //! - [`auth`]: from a request to the caller
 //! - [`origin`]: whether another site made the request
+//! - [`page`]: the web page, which needs no token
 //! - [`server`]: connections, limits, shutdown
 //!
 //! To add a route: a handler in the module of its noun, and a line in [`router`]. A handler that takes
@@ -24,6 +25,7 @@ mod filter;
 mod graphql;
 mod openapi;
 mod origin;
+mod page;
 mod query;
 mod restli;
 pub mod server;
@@ -86,6 +88,7 @@ impl AppState {
 /// All routes, and once more below the path under which DataHub's web server passes them on.
 pub fn router(state: AppState) -> Router {
     routes(&state)
+        .merge(page::routes())
         .nest("/api/gms", routes(&state))
         .fallback(error::no_such_route)
         .method_not_allowed_fallback(error::method_not_allowed)
@@ -103,7 +106,6 @@ fn routes(state: &AppState) -> Router<AppState> {
     let relationships = || get(restli::relationships::list);
     let related = || get(restli::relationships::list_related);
     Router::new()
-        .route("/", get(status::page))
         .route("/api/graphql", graphql())
         .route("/api/v2/graphql", graphql())
         .route("/aspects", aspects())

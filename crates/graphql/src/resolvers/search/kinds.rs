@@ -48,7 +48,7 @@ impl Kinds {
 }
 
 /// The names in the registry of kinds named as in the schema.
-pub(super) fn in_registry(names: &[String]) -> Result<Vec<String>, Error> {
+pub(in crate::resolvers) fn in_registry(names: &[String]) -> Result<Vec<String>, Error> {
     let known = |name: &String| {
         let kind = KINDS.in_registry.get(name).copied();
         kind.map(str::to_owned).ok_or_else(|| {
