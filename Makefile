@@ -14,13 +14,19 @@ help: ## List the commands
 .PHONY: run
 run: ## Build and start the demo on http://localhost:8080
 	@scripts/set-up-system compiler
+	@scripts/build-page
 	cargo build $(LOCKED) --release --package docent
 	@mkdir -p target/demo
 	$(TARGET)/release/docent serve --demo --listen 127.0.0.1:8080 --ui-listen 127.0.0.1:9002 --store sqlite:target/demo/docent.db
 
+.PHONY: page
+page: ## Serve the web page while it is being changed, beside `make run`
+	@scripts/dev-page
+
 .PHONY: build
 build: ## Build the release binary
 	@scripts/set-up-system compiler
+	@scripts/build-page
 	cargo build $(LOCKED) --release --package docent
 
 .PHONY: test
@@ -44,3 +50,4 @@ bench: ## Measure speed (see docs/PERFORMANCE.md)
 .PHONY: clean
 clean: ## Remove everything that was built or installed here
 	cargo clean
+	rm -rf ui/node_modules ui/src/generated ui/test-results crates/page/files/built

@@ -39,6 +39,7 @@ python_environment() {
     case "$1" in
         tests) echo "$target_directory/venv" ;;
         tests/client) echo "$target_directory/venv-client" ;;
+        ui) echo "$target_directory/venv-node" ;;
         *) fail "no Python environment belongs to '$1'" ;;
     esac
 }
@@ -67,4 +68,19 @@ install_packages() {
         fail "could not install $*. The lines above say why."
     fi
     rm -f "$log"
+}
+
+have_node() {
+    have node && have npm && [[ "$(node --print 'Number(process.versions.node.split(".")[0]) >= 20')" == "true" ]]
+}
+
+# Puts Node 20 or newer on the path: the machine's own, or one that comes as a Python package.
+use_node() {
+    if have_node; then
+        return
+    fi
+    scripts/set-up-python ui
+    PATH="$(python_environment ui)/bin:$PATH"
+    export PATH
+    have_node || fail "Node 20 or newer is missing. Install it and try again."
 }

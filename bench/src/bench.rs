@@ -44,7 +44,7 @@ impl Bench {
         self.work.join(name)
     }
 
-    /// Makes an empty store and a token for it.
+    /// Makes an empty store, if there is none of the name, and a token for it.
     pub(crate) fn create_store(&self, name: &str) -> Result<Store> {
         let path = self.path(name);
         let made = Command::new(&self.docent)

@@ -22,9 +22,10 @@ class Refused(Exception):
 
 
 class Agent:
-    """A session with the agent server, over a running Docent."""
+    """A session with the agent server, over a running Docent. `settings` are those of an agent: a command and its
+    environment; without them everything is switched on."""
 
-    def __init__(self, url: str, token: str, directory: Path):
+    def __init__(self, url: str, token: str, directory: Path, settings: dict | None = None):
         self._errors = open(directory / "agent.log", "w+")
         environment = {
             "PATH": os.environ["PATH"],
@@ -33,11 +34,11 @@ class Agent:
             "DATAHUB_GMS_URL": url,
             "DATAHUB_GMS_TOKEN": token,
             "DATAHUB_TELEMETRY_ENABLED": "false",
-            # Without these it only reads.
-            "TOOLS_IS_MUTATION_ENABLED": "true",
-            "TOOLS_IS_USER_ENABLED": "true",
         }
-        program = str(Path(sys.executable).parent / "mcp-server-datahub")
+        # Without these it only reads.
+        everything = {"TOOLS_IS_MUTATION_ENABLED": "true", "TOOLS_IS_USER_ENABLED": "true"}
+        environment |= settings["env"] if settings else everything
+        program = str(Path(sys.executable).parent / (settings["command"] if settings else "mcp-server-datahub"))
         self._parameters = StdioServerParameters(command=program, args=["--transport", "stdio"], env=environment)
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, daemon=True).start()

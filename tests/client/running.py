@@ -64,13 +64,13 @@ def _postgres() -> Postgres:
 class Server:
     """A server with an empty store, a second listener and a token of the administrator."""
 
-    def __init__(self, directory: Path, *arguments: str):
+    def __init__(self, directory: Path, *arguments: str, listen="127.0.0.1:0", ui_listen="127.0.0.1:0"):
         self.directory = directory
         self.binary = _binary()
         self.store = _empty_store()
         (directory / "password").write_text(PASSWORD)
         self._errors = open(directory / "errors.log", "w+")
-        command = ["serve", "--listen", "127.0.0.1:0", "--ui-listen", "127.0.0.1:0", "--store", self.store]
+        command = ["serve", "--listen", listen, "--ui-listen", ui_listen, "--store", self.store]
         command += ["--admin-password-file", "password", *arguments]
         self._process = subprocess.Popen(
             [self.binary, *command],

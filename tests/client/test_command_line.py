@@ -1,6 +1,7 @@
 """The client's command line: single entities. Each command's effect is read back without the client."""
 
 import json
+import os
 
 import pytest
 import yaml
@@ -16,7 +17,7 @@ from datahub.metadata.schema_classes import (
     UpstreamLineageClass,
 )
 
-from running import ADMINISTRATOR, PASSWORD
+from running import ADMINISTRATOR, PASSWORD, Server
 
 
 def _emit(graph, urn, *aspects):
@@ -200,6 +201,32 @@ def test_init_with_a_password_makes_a_token(run_cli, server, dataset):
     )
     assert me.json()["data"]["me"]["corpUser"]["urn"] == f"urn:li:corpuser:{ADMINISTRATOR}"
     assert json.loads(run_cli("exists", "--urn", dataset, environment=nothing)) is True
+
+
+def test_init_with_port_8080_signs_in_at_port_9002(run_cli, tmp_path):
+    # An address of this test alone, so that nothing else listens at these ports; the whole range is loopback.
+    host = f"127.77.{os.getpid() >> 8 & 255}.{max(2, os.getpid() & 255)}"
+    directory = tmp_path / "ports"
+    directory.mkdir()
+    running = Server(directory, "--log", "info", listen=f"{host}:8080", ui_listen=f"{host}:9002")
+    try:
+        settings = {"DATAHUB_GMS_URL": None, "DATAHUB_GMS_TOKEN": None, "NO_PROXY": host, "no_proxy": host}
+        who = ["--username", ADMINISTRATOR, "--password", PASSWORD]
+        run_cli("init", "--host", running.url, *who, environment=settings, at=running)
+        written = yaml.safe_load((run_cli.home / ".datahubenv").read_text())["gms"]
+        assert written["server"] == f"http://{host}:8080"
+        assert written["token"]
+    finally:
+        running.stop()
+    # Without the second listener the same command has nowhere to go: it is that port which is used.
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    running = Server(alone, listen=f"{host}:8080", ui_listen="127.0.0.1:0")
+    try:
+        refused = run_cli("init", "--host", running.url, *who, "--force", environment=settings, at=running, fails=True)
+        assert "9002" in refused
+    finally:
+        running.stop()
 
 
 def test_init_with_a_wrong_password_makes_none(run_cli, server):

@@ -12,6 +12,7 @@ from catalog import Catalog, entity_type
 
 NEVER_SHOWN = {"corpUserCredentials", "dataHubAccessTokenInfo", "dataHubConnectionDetails", "dataHubSecretValue"}
 DEFAULT_COUNT = 20
+DEFAULT_ASSERTIONS = 200
 
 
 def parents(step, members):
@@ -118,6 +119,21 @@ def relationships(catalog: Catalog, place, arguments):
     }
 
 
+def assertions(catalog: Catalog, place, arguments):
+    count = arguments.get("count")
+    wanted = {
+        "types": ["Asserts"],
+        "direction": "INCOMING",
+        "relatedEntityTypes": ["assertion"],
+        "includeSoftDelete": bool(arguments.get("includeSoftDeleted")),
+        "start": max(arguments.get("start") or 0, 0),
+        "count": DEFAULT_ASSERTIONS if count is None else min(max(count, 0), 1000),
+    }
+    page = relationships(catalog, place, {"input": wanted})
+    found = page.pop("relationships")
+    return page | {"assertions": [edge["entity"] for edge in found]}
+
+
 RESOLVERS = {
     "parentDomains": parents(member_of_aspect(lambda urn: "domainProperties", "parentDomain"), "domains"),
     "parentContainers": parents(member_of_aspect(lambda urn: "container", "container"), "containers"),
@@ -131,6 +147,7 @@ RESOLVERS = {
     "schemaFieldPath": schema_field_path,
     "valueEntities": value_entities,
     "relationships": relationships,
+    "assertions": assertions,
 }
 
 

@@ -213,6 +213,34 @@ fn a_restore_over_a_store_whose_server_was_killed_leaves_nothing_of_its_log() ->
 }
 
 #[test]
+fn a_restore_that_finds_no_room_leaves_the_old_store_as_it_was() -> anyhow::Result<()> {
+    let directory = demo_store()?;
+    docent(directory.path(), "docent.db", &["backup", "copy.db"])?.succeeded()?;
+    let mut server = serve(directory.path(), "docent.db")?;
+    let mutation = r#"mutation { createDomain(input: { id: "later", name: "Later" }) }"#;
+    server.graphql(mutation, json!({}))?;
+    server.kill()?;
+    // No file may grow beyond 64 blocks: neither the copy nor the old database gets what belongs into it.
+    let docent_binary = docent_command(directory.path())?;
+    let mut limited = Command::new("sh");
+    limited.current_dir(directory.path()).args([
+        "-c",
+        "trap '' XFSZ; ulimit -f 64; exec \"$0\" --store sqlite:docent.db restore copy.db --replace",
+    ]);
+    let refusal = Finished::run(limited.arg(docent_binary.get_program()))?.refused()?;
+    ensure!(
+        refusal.contains("docent.db could not be written"),
+        "{refusal}"
+    );
+    docent(directory.path(), "docent.db", &["check"])?.succeeded()?;
+    let server = serve(directory.path(), "docent.db")?;
+    let query = r#"{ entityExists(urn: "urn:li:domain:later") }"#;
+    let reply = server.graphql(query, json!({}))?;
+    ensure!(reply["data"]["entityExists"] == true, "{reply}");
+    Ok(())
+}
+
+#[test]
 fn a_restore_is_refused_while_a_server_uses_the_store() -> anyhow::Result<()> {
     let directory = demo_store()?;
     docent(directory.path(), "docent.db", &["backup", "copy.db"])?.succeeded()?;
@@ -375,6 +403,28 @@ fn a_file_with_overwritten_pages_is_reported_as_damaged() -> anyhow::Result<()> 
     let told = format!("{}{}", checked.output, checked.complaint);
     ensure!(told.contains("damaged"), "{told}");
     checked.refused()?;
+    Ok(())
+}
+
+#[test]
+fn a_check_changes_nothing_and_calls_a_damaged_store_damaged() -> anyhow::Result<()> {
+    let directory = demo_store()?;
+    let path = directory.path().join("docent.db");
+    let whole = fs::read(&path)?;
+    docent(directory.path(), "docent.db", &["check"])?.succeeded()?;
+    ensure!(fs::read(&path)? == whole);
+    // What the database says about its own tables.
+    let mut bytes = whole;
+    bytes[100..4096].fill(0x5a);
+    fs::write(&path, &bytes)?;
+    for command in ["check", "rebuild"] {
+        let checked = docent(directory.path(), "docent.db", &[command])?;
+        let told = format!("{}{}", checked.output, checked.complaint);
+        ensure!(told.contains("damaged"), "{told}");
+        ensure!(!told.contains("no SQLite database"), "{told}");
+        checked.refused()?;
+        ensure!(fs::read(&path)? == bytes, "{command} changed the file");
+    }
     Ok(())
 }
 

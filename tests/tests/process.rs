@@ -58,23 +58,36 @@ fn describe(server: &Server, urn: &str, description: &str) -> anyhow::Result<()>
     Ok(())
 }
 
+/// How long the main thread of a process was ready to run while others had the cores.
+fn waited_for_a_core(process: u32) -> anyhow::Result<Duration> {
+    let path = format!("/proc/{process}/schedstat");
+    let text = fs::read_to_string(&path).with_context(|| path.clone())?;
+    let waited = text.split_whitespace().nth(1).context(path)?;
+    Ok(Duration::from_nanos(waited.parse()?))
+}
+
 #[test]
-fn a_server_on_an_existing_store_answers_soon_after_its_start() -> anyhow::Result<()> {
+fn a_server_on_an_existing_store_answers_within_a_tenth_of_a_second() -> anyhow::Result<()> {
+    const SOON: Duration = Duration::from_millis(100);
     let mut server = Server::start(Options::default().demo())?;
-    // The fastest of a few: the others measure what else this machine does.
+    // The fastest of some, without the time in which the machine did something else: other tests run beside this one.
     let mut fastest = Duration::MAX;
-    for _ in 0..5 {
+    for _ in 0..20 {
         ensure!(server.stop()?.success());
         let begin = Instant::now();
         server.restart()?;
         ensure!(health(&server)? == 200);
-        fastest = fastest.min(begin.elapsed());
+        let took = begin.elapsed();
+        fastest = fastest.min(took.saturating_sub(waited_for_a_core(server.process_id())?));
+        if fastest < SOON {
+            break;
+        }
     }
     eprintln!(
         "from the start to the first answer: {} ms",
         fastest.as_millis()
     );
-    ensure!(fastest < Duration::from_secs(1), "{fastest:?}");
+    ensure!(fastest < SOON, "{fastest:?}");
     Ok(())
 }
 

@@ -10,7 +10,16 @@ use docent_e2e::markdown::Document;
 use docent_e2e::repository_root;
 
 /// What is built, installed or kept by git itself; in a second working tree of git, `.git` is a file.
-const NOT_OURS: [&str; 5] = [".git", ".venv", "__pycache__", "node_modules", "target"];
+const NOT_OURS: [&str; 8] = [
+    ".git",
+    ".venv",
+    "__pycache__",
+    "built",
+    "generated",
+    "node_modules",
+    "target",
+    "test-results",
+];
 
 #[test]
 fn every_relative_link_in_a_document_leads_somewhere() -> anyhow::Result<()> {
@@ -51,6 +60,18 @@ fn no_file_names_a_path_of_one_machine() -> anyhow::Result<()> {
         found.is_empty(),
         "these lines name a path that exists on one machine only:\n{}",
         found.join("\n")
+    );
+    Ok(())
+}
+
+#[test]
+fn the_packages_of_the_page_are_locked_without_a_place_to_download_from() -> anyhow::Result<()> {
+    let lock = fs::read_to_string(repository_root().join("ui/package-lock.json"))?;
+    ensure!(lock.contains("\"integrity\": "), "no checksums are locked");
+    let named = lock.lines().find(|line| line.contains("\"resolved\":"));
+    ensure!(
+        named.is_none(),
+        "ui/package-lock.json names a registry: run npm in ui/, whose .npmrc leaves it out ({named:?})"
     );
     Ok(())
 }

@@ -220,7 +220,8 @@ fn on_a_terminal_the_password_is_asked_for_twice_and_not_shown() -> anyhow::Resu
     };
     let shown = type_in("ada", &[PASSWORD, PASSWORD])?.succeeded()?;
     ensure!(
-        shown == "New password: \r\nOnce more: \r\nada can sign in\r\n",
+        shown
+            == "New password: \r\nOnce more: \r\nnote: made a new store at sqlite:docent.db\r\nada can sign in\r\n",
         "{shown:?}"
     );
     let refused = type_in("grace", &[PASSWORD, "something else"])?;
@@ -229,6 +230,30 @@ fn on_a_terminal_the_password_is_asked_for_twice_and_not_shown() -> anyhow::Resu
     ensure!(!refused.output.contains("something"), "{refused:?}");
     let list = user(directory.path(), &["list"], "")?.succeeded()?;
     ensure!(list.contains("ada") && !list.contains("grace"), "{list}");
+    Ok(())
+}
+
+#[test]
+fn an_interrupted_prompt_leaves_the_terminal_as_it_was() -> anyhow::Result<()> {
+    let directory = temporary_directory()?;
+    for answers in [json!(["half a pass\u{3}"]), json!([PASSWORD, "\u{3}"])] {
+        let mut command = Command::new(python()?);
+        command
+            .current_dir(directory.path())
+            .arg(repository_root().join("tests/terminal.py"))
+            .arg(answers.to_string())
+            .arg(docent_binary()?)
+            .args(["user", "add", "ada", "--store", "sqlite:docent.db"]);
+        let ended = Finished::run(&mut command)?;
+        // As a shell writes it: ended by signal 2.
+        ensure!(ended.code == Some(130), "{ended:?}");
+        ensure!(
+            ended.complaint == "the terminal shows what is typed\n",
+            "{ended:?}"
+        );
+        ensure!(!ended.output.contains("pass\u{3}"), "{ended:?}");
+    }
+    ensure!(!directory.path().join("docent.db").exists());
     Ok(())
 }
 
@@ -254,7 +279,19 @@ fn wrong_arguments_are_refused_with_a_sentence() -> anyhow::Result<()> {
         (&["add", "grace"], "two\nlines of text\n", "one line"),
         (&["add", "grace", "--password-file", "none"], "", "none"),
         (&["add", "grace", "--email", " "], PASSWORD, "e-mail"),
-        (&["add", ""], PASSWORD, "URN"),
+        (
+            &["add", "grace", "--email", "grace"],
+            PASSWORD,
+            "'grace' is not an e-mail address",
+        ),
+        (
+            &["add", "grace", "--display-name", "Grace\nHopper"],
+            PASSWORD,
+            "line breaks",
+        ),
+        (&["add", "grace\thopper"], PASSWORD, "control characters"),
+        (&["add", " grace"], PASSWORD, "white space"),
+        (&["add", ""], PASSWORD, "name of the user is empty"),
         (&["add", "urn:li:domain:x"], PASSWORD, "corpuser"),
         (&["passwd", "grace"], PASSWORD, "there is no user grace"),
         (&["suspend", "grace"], "", "there is no user grace"),

@@ -83,6 +83,53 @@ fn a_token_made_beside_a_running_server_works_at_once_and_speaks_for_its_user() 
 }
 
 #[test]
+fn what_a_person_should_know_is_said_beside_the_token() -> anyhow::Result<()> {
+    let directory = temporary_directory()?;
+    let make = |user: &str| {
+        let arguments = ["create", "--user", user, "--name", "ci"];
+        token(directory.path(), &arguments)
+    };
+    let first = make("ada")?;
+    ensure!(first.code == Some(0) && first.output.lines().count() == 1);
+    let said: Vec<&str> = first.complaint.lines().collect();
+    ensure!(
+        said == [
+            "note: made a new store at sqlite:docent.db",
+            "note: nobody knew the user ada before; 'docent user add ada' lets the person sign in",
+        ],
+        "{first:?}"
+    );
+    let second = make("ada")?;
+    ensure!(second.complaint.is_empty(), "{second:?}");
+    let other = make("grace")?;
+    ensure!(
+        other.complaint.contains("grace") && !other.complaint.contains("store"),
+        "{other:?}"
+    );
+    Ok(())
+}
+
+#[test]
+fn a_suspended_user_gets_no_token_until_resumed() -> anyhow::Result<()> {
+    let directory = temporary_directory()?;
+    create(directory.path(), "ada", "first")?;
+    let user = |verb: &str| {
+        let mut command = docent_command(directory.path())?;
+        command.args(["user", verb, "ada", "--store", "sqlite:docent.db"]);
+        Finished::run(&mut command)?.succeeded()
+    };
+    user("suspend")?;
+    let arguments = ["create", "--user", "ada", "--name", "second"];
+    let refused = token(directory.path(), &arguments)?;
+    ensure!(refused.output.is_empty(), "{refused:?}");
+    let sentence = refused.refused()?;
+    ensure!(sentence.contains("docent user resume ada"), "{sentence}");
+    user("resume")?;
+    create(directory.path(), "ada", "second")?;
+    Ok(())
+}
+
+#[test]
 fn two_tokens_are_never_the_same() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
     let first = create(directory.path(), "ada", "ci")?;
@@ -225,7 +272,8 @@ fn wrong_arguments_are_refused_with_a_sentence_and_make_nothing() -> anyhow::Res
         ("ada", "ci", "0s", "'0s' is not a time to live"),
         ("ada", "", "30d", "name"),
         ("ada", "  ", "30d", "name"),
-        ("", "ci", "30d", "URN"),
+        ("", "ci", "30d", "name of the user is empty"),
+        (" ", "ci", "30d", "name of the user is empty"),
         ("urn:li:domain:x", "ci", "30d", "corpuser"),
     ] {
         let arguments = ["create", "--user", user, "--name", name, "--ttl", ttl];

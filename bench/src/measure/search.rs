@@ -4,9 +4,11 @@
 
 mod ask;
 mod fts5;
+mod graphql;
 mod load;
 mod peers;
 mod postgres;
+mod relevance;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -82,9 +84,16 @@ pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> Result<()> {
         .map(|_| catalog.two_words(&mut random))
         .collect();
     let ours = two_words(&server, &words, report).await?;
-    autocomplete(&server, &catalog, amounts, report).await?;
+    let mut random = Random::new(2);
+    let beginnings: Vec<String> = (0..amounts.questions)
+        .map(|_| catalog.beginning(&mut random))
+        .collect();
+    autocomplete(&server, &beginnings, report).await?;
+    let wanted = relevance::wanted(&catalog);
+    let our_rank = relevance::ours(&mut Asker::open(&server).await?, &wanted).await?;
     after_writes(&server, &catalog, &words, amounts, report).await?;
     server.stop()?;
+    graphql::measure(bench, &store, &words, &beginnings, report).await?;
     restart(bench, &store, &index, &words, amounts, report).await?;
     writes(bench, &store, &index, &catalog, amounts, report).await?;
     if !bench.search.keep {
@@ -95,13 +104,16 @@ pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> Result<()> {
     if bench.quick || bench.search.without_peers {
         return Ok(());
     }
-    let peer = fts5::load(bench, &catalog, rate, report)?;
-    peers::ask("SQLite FTS5", peer, &words, &ours, report)?;
-    match postgres::load(bench, &catalog, rate, report)? {
-        Some(peer) => peers::ask("PostgreSQL tsvector", peer, &words, &ours, report)?,
-        None => report.progress("PostgreSQL is not installed and is left out"),
-    }
-    Ok(())
+    let (name, mut peer) = ("SQLite FTS5", fts5::load(bench, &catalog, rate, report)?);
+    peers::ask(name, &mut peer, &words, &ours, report)?;
+    relevance::of_peer(name, &mut peer, &wanted, our_rank, report)?;
+    let name = "PostgreSQL tsvector";
+    let Some(mut peer) = postgres::load(bench, &catalog, rate, report)? else {
+        report.progress("PostgreSQL is not installed and is left out");
+        return Ok(());
+    };
+    peers::ask(name, &mut peer, &words, &ours, report)?;
+    relevance::of_peer(name, &mut peer, &wanted, our_rank, report)
 }
 
 /// A copy of the store that an earlier run has left, which is made if there is none, and no index.
@@ -121,8 +133,8 @@ async fn kept(bench: &Bench, catalog: &Catalog, report: &mut Report) -> Result<(
     if index.exists() {
         std::fs::remove_dir_all(&index)?;
     }
-    let token = String::new();
-    Ok((Store { path: copy, token }, index))
+    // The copy has the token of the first store, which nobody knows any more.
+    Ok((bench.create_store("search.db")?, index))
 }
 
 /// Starts search on a store; without an index it only takes writes.
@@ -202,18 +214,10 @@ async fn two_words(server: &Server, words: &[[String; 2]], report: &mut Report) 
     Ok(times)
 }
 
-async fn autocomplete(
-    server: &Server,
-    catalog: &Catalog,
-    amounts: Amounts,
-    report: &mut Report,
-) -> Result<()> {
+async fn autocomplete(server: &Server, beginnings: &[String], report: &mut Report) -> Result<()> {
     report.progress("autocomplete");
     let mut asker = Asker::open(server).await?;
-    let mut random = Random::new(2);
-    let requests: Vec<Vec<u8>> = (0..amounts.questions)
-        .map(|_| ask::complete(&catalog.beginning(&mut random)))
-        .collect();
+    let requests: Vec<Vec<u8>> = beginnings.iter().map(|it| ask::complete(it)).collect();
     let times = asker.time(server, &requests, ask::has_completed).await?;
     report.line(
         "search: autocomplete, p50",

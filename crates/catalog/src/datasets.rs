@@ -9,7 +9,7 @@ use docent_model::{AspectName, EpochMillis, Registry, Urn};
 use serde_json::{Value, json};
 
 use crate::owners::{self, NewOwner};
-use crate::proposal::{Proposal, Requirement};
+use crate::proposal::{Proposal, Requirement, missing_target};
 use crate::{Caller, Catalog, Error};
 
 /// The parts of a dataset to change.
@@ -65,10 +65,9 @@ impl Catalog {
             urn.expect_type("dataset")?;
             Registry::get().check_urn(&urn)?;
             let parts = update_proposals(&urn, update)?;
-            if parts.is_empty() && !self.exists(caller, std::slice::from_ref(&urn)).await?[0] {
-                return Err(Error::Invalid(format!(
-                    "Failed to update {urn}. {urn} does not exist."
-                )));
+            if parts.is_empty() {
+                self.expect_existing(caller, &urn, missing_target(&urn))
+                    .await?;
             }
             proposals.extend(parts.into_iter().map(Proposal::requires_target));
         }
@@ -116,17 +115,15 @@ fn update_proposals(urn: &Urn, update: DatasetUpdate) -> Result<Vec<Proposal>, E
 }
 
 fn properties_proposal(urn: &Urn, update: PropertiesUpdate) -> Proposal {
-    Proposal::edit::<EditableDatasetProperties, _>(
+    Proposal::edit_stamped::<EditableDatasetProperties, _>(
         urn.clone(),
         AspectName::EDITABLE_DATASET_PROPERTIES,
-        move |current, stamp| {
-            let mut properties = current.unwrap_or_default();
-            properties.stamp(stamp);
+        move |properties, _| {
             properties.description = Some(update.description.clone());
             if update.name.is_some() {
                 properties.name.clone_from(&update.name);
             }
-            Ok(properties)
+            Ok(())
         },
     )
 }
@@ -191,12 +188,10 @@ fn columns_proposal(urn: &Urn, updates: Vec<ColumnUpdate>) -> Result<Proposal, E
             Ok((update.field_path, update.description, tags))
         })
         .collect::<Result<Vec<_>, Error>>()?;
-    let proposal = Proposal::edit::<EditableSchemaMetadata, _>(
+    let proposal = Proposal::edit_stamped::<EditableSchemaMetadata, _>(
         urn.clone(),
         AspectName::EDITABLE_SCHEMA_METADATA,
-        move |current, stamp| {
-            let mut columns = current.unwrap_or_default();
-            columns.stamp(stamp);
+        move |columns, _| {
             let paths = updates.iter().map(|(field_path, ..)| field_path.as_str());
             for (at, (_, description, tags)) in columns.positions(paths).into_iter().zip(&updates) {
                 let column = &mut columns.editable_schema_field_info[at];
@@ -207,7 +202,7 @@ fn columns_proposal(urn: &Urn, updates: Vec<ColumnUpdate>) -> Result<Proposal, E
                     column.other.insert("globalTags".to_owned(), tags.clone());
                 }
             }
-            Ok(columns)
+            Ok(())
         },
     );
     Ok(proposal.requires(Requirement::HasColumns {

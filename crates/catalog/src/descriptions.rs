@@ -5,9 +5,41 @@ use docent_model::{AspectName, Registry, Urn};
 use serde_json::{Map, Value};
 
 use crate::domains::edit_properties;
-use crate::proposal::Proposal;
+use crate::proposal::{Proposal, missing_target};
 use crate::target::{Target, edit_column};
 use crate::{AspectKey, Caller, Catalog, Error};
+
+/// A text to write, and the one that its author saw.
+#[derive(Debug, Clone)]
+pub struct NewDescription {
+    pub text: String,
+    /// The text that is to be replaced, empty if there was none. When another one is stored, somebody was faster: nothing
+    /// is written. `None` writes in any case.
+    pub replaces: Option<String>,
+}
+
+impl From<&str> for NewDescription {
+    fn from(text: &str) -> Self {
+        Self {
+            text: text.to_owned(),
+            replaces: None,
+        }
+    }
+}
+
+impl NewDescription {
+    /// Fails if another text is stored than the author saw.
+    fn check(&self, stored: Option<&str>) -> Result<(), Error> {
+        match &self.replaces {
+            Some(seen) if seen != stored.unwrap_or_default() => Err(Error::Conflict(
+                "The description was changed meanwhile, so nothing was written. Read it again, and send the text that \
+                 you mean to replace."
+                    .to_owned(),
+            )),
+            _ => Ok(()),
+        }
+    }
+}
 
 impl Catalog {
     /// Sets the description of an entity, or of a column of a dataset. The text is stored as it is.
@@ -16,8 +48,9 @@ impl Catalog {
         caller: &Caller,
         target: &Urn,
         column: Option<&str>,
-        description: &str,
+        description: impl Into<NewDescription>,
     ) -> Result<(), Error> {
+        let description = &description.into();
         let Some(column) = column else {
             let proposal = entity_description(target, description)?.requires_target();
             self.apply(caller, vec![proposal]).await?;
@@ -60,45 +93,62 @@ impl Catalog {
     }
 }
 
-fn column_description(dataset: &Urn, column: &str, description: &str) -> Result<Proposal, Error> {
+fn column_description(
+    dataset: &Urn,
+    column: &str,
+    description: &NewDescription,
+) -> Result<Proposal, Error> {
     let target = Target {
         urn: dataset.clone(),
         column: Some(column.to_owned()),
     };
     target.expect_columns()?;
-    let text = description.to_owned();
+    let new = description.clone();
     let proposal = edit_column(dataset, column, move |field, _| {
-        field.description = Some(text.clone());
-        Ok(true)
+        new.check(field.description.as_deref())?;
+        let changed = field.description.as_ref() != Some(&new.text);
+        field.description = Some(new.text.clone());
+        Ok(changed)
     });
-    let missing = format!("Failed to update {dataset}. {dataset} does not exist.");
-    Ok(target.required_by(proposal, missing))
+    Ok(target.required_by(proposal, missing_target(dataset)))
 }
 
-fn entity_description(target: &Urn, description: &str) -> Result<Proposal, Error> {
-    let text = description.to_owned();
+fn entity_description(target: &Urn, description: &NewDescription) -> Result<Proposal, Error> {
+    let new = description.clone();
     match target.entity_type() {
-        "dataset" => Ok(Proposal::edit::<EditableDatasetProperties, _>(
+        "dataset" => Ok(Proposal::edit_stamped::<EditableDatasetProperties, _>(
             target.clone(),
             AspectName::EDITABLE_DATASET_PROPERTIES,
-            move |current, stamp| {
-                let mut properties = current.unwrap_or_default();
-                properties.stamp(stamp);
-                properties.description = Some(text.clone());
-                Ok(properties)
+            move |properties, _| {
+                new.check(properties.description.as_deref())?;
+                properties.description = Some(new.text.clone());
+                Ok(())
             },
         )),
         "domain" => Ok(edit_properties(
             target,
             "Properties for this Domain do not yet exist!",
-            move |properties, _| properties.description = Some(text.clone()),
+            move |properties, _| {
+                new.check(properties.description.as_deref())?;
+                properties.description = Some(new.text.clone());
+                Ok(())
+            },
         )),
         entity_type => match described_in(entity_type) {
-            Some(place) => place.proposal(target, text),
+            Some(place) => place.proposal(target, new),
             None => Err(Error::Invalid(format!(
                 "Failed to update description. Unsupported resource type {target} provided."
             ))),
         },
+    }
+}
+
+/// The aspect and the member (dots leading into nested objects) that hold what people say about an entity of a type.
+pub(crate) fn place_of(entity_type: &str) -> Option<(&'static str, &'static str)> {
+    match entity_type {
+        "dataset" => Some(("editableDatasetProperties", "description")),
+        "domain" => Some(("domainProperties", "description")),
+        entity_type => described_in(entity_type).map(|place| (place.aspect, place.member)),
     }
 }
 
@@ -140,7 +190,7 @@ fn described_in(entity_type: &str) -> Option<DescribedIn> {
 }
 
 impl DescribedIn {
-    fn proposal(self, target: &Urn, text: String) -> Result<Proposal, Error> {
+    fn proposal(self, target: &Urn, new: NewDescription) -> Result<Proposal, Error> {
         let aspect = Registry::get().aspect(self.aspect).ok_or_else(|| {
             Error::Invalid(format!("{target} has no description that can be edited"))
         })?;
@@ -155,11 +205,20 @@ impl DescribedIn {
                     None if self.may_be_new => Map::new(),
                     None => return Err(Error::Invalid(missing.clone())),
                 };
-                set_member(&mut aspect, self.member, &text);
+                new.check(member(&aspect, self.member))?;
+                set_member(&mut aspect, self.member, &new.text);
                 Ok(aspect)
             },
         ))
     }
+}
+
+fn member<'a>(object: &'a Map<String, Value>, path: &str) -> Option<&'a str> {
+    let mut steps = path.split('.');
+    let first = object.get(steps.next()?)?;
+    steps
+        .try_fold(first, |value, step| value.get(step))?
+        .as_str()
 }
 
 fn set_member(object: &mut Map<String, Value>, path: &str, text: &str) {

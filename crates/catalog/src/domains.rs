@@ -1,14 +1,13 @@
 //! Domains: creating, nesting, renaming and removing them, and who belongs to them.
 
 use docent_model::aspects::{AuditStamp, DomainProperties, Domains, Other};
-use docent_model::{AspectName, Registry, Urn};
+use docent_model::{AspectName, Urn};
 use docent_store::Page;
 use serde_json::{Map, Value, json};
 
-use crate::ids::new_urn;
 use crate::owners::{NewOwner, ownership};
 use crate::proposal::{Proposal, Requirement};
-use crate::target::Target;
+use crate::target::{Target, expect_aspect};
 use crate::{Caller, Catalog, Change, Error, search};
 
 /// How deep domains may be nested.
@@ -35,7 +34,7 @@ pub struct DisplayUpdate {
 impl Catalog {
     /// Creates a domain, with its owners, and returns its URN.
     pub async fn create_domain(&self, caller: &Caller, new: NewDomain) -> Result<Urn, Error> {
-        let urn = new_urn("domain", new.id.as_deref())?;
+        let urn = self.new_urn("domain", new.id.as_deref())?;
         if new.name.trim().is_empty() {
             return Err(Error::invalid("a domain needs a name: input.name is empty"));
         }
@@ -57,9 +56,7 @@ impl Catalog {
                 otherwise: "This Domain already exists!".to_owned(),
             })
             .requires(Requirement::UniqueSiblingName {
-                otherwise: |name| {
-                    format!("\"{name}\" already exists in this domain. Please pick a unique name.")
-                },
+                otherwise: name_taken,
             });
         if let Some(parent) = &parent {
             parent.expect_type("domain")?;
@@ -107,8 +104,14 @@ impl Catalog {
         domain: Option<&Urn>,
         targets: &[Target],
     ) -> Result<(), Error> {
+        let missing =
+            |domain| format!("Failed to validate Domain with urn {domain}. Urn does not exist.");
         if let Some(domain) = domain {
             domain.expect_type("domain")?;
+            if targets.is_empty() {
+                self.expect_existing(caller, domain, missing(domain))
+                    .await?;
+            }
         }
         let proposals = targets
             .iter()
@@ -116,9 +119,7 @@ impl Catalog {
                 let entity = &target.urn;
                 let mut proposal = assignment(entity, domain)?;
                 if let Some(domain) = domain {
-                    let missing =
-                        format!("Failed to validate Domain with urn {domain}. Urn does not exist.");
-                    proposal = proposal.requires_existing(domain, missing);
+                    proposal = proposal.requires_existing(domain, missing(domain));
                 }
                 let missing =
                     format!("Failed to update resource with urn {entity}. Entity does not exist.");
@@ -141,7 +142,10 @@ impl Catalog {
         }
         let new_parent = parent.cloned();
         let mut proposal = edit_properties(domain, "Domain properties do not exist.", {
-            move |properties, _| properties.parent_domain.clone_from(&new_parent)
+            move |properties, _| {
+                properties.parent_domain.clone_from(&new_parent);
+                Ok(())
+            }
         })
         .requires(Requirement::UniqueSiblingName {
             otherwise: |name| {
@@ -213,14 +217,10 @@ impl Catalog {
             .map(str::trim)
             .filter(|query| !matches!(*query, "" | "*"));
         let Some(query) = query else {
-            let page = self
+            return Ok(self
                 .store()
                 .placements_list("domain", parent, start, count)
-                .await?;
-            return Ok(Page {
-                total: page.total,
-                items: page.items.into_iter().map(|domain| domain.urn).collect(),
-            });
+                .await?);
         };
         let placed = match parent {
             Some(parent) => search::Criterion::equal("parentDomain", parent.as_str()),
@@ -262,17 +262,22 @@ impl Catalog {
 /// An edit of the properties that a domain must have already.
 pub(crate) fn edit_properties<F>(domain: &Urn, missing: &'static str, edit: F) -> Proposal
 where
-    F: Fn(&mut DomainProperties, &AuditStamp) + Send + Sync + 'static,
+    F: Fn(&mut DomainProperties, &AuditStamp) -> Result<(), Error> + Send + Sync + 'static,
 {
     Proposal::edit::<DomainProperties, _>(
         domain.clone(),
         AspectName::DOMAIN_PROPERTIES,
         move |current, stamp| {
             let mut properties = current.ok_or_else(|| Error::invalid(missing))?;
-            edit(&mut properties, stamp);
+            edit(&mut properties, stamp)?;
             Ok(properties)
         },
     )
+}
+
+/// Says that a domain beside this one has the name.
+pub(crate) fn name_taken(name: &str) -> String {
+    format!("\"{name}\" already exists in this domain. Please pick a unique name.")
 }
 
 /// The aspect without one domain.
@@ -286,21 +291,18 @@ pub(crate) fn without(mut domains: Domains, domain: &Urn) -> Domains {
 
 /// Membership in exactly this domain, or in none.
 fn assignment(entity: &Urn, domain: Option<&Urn>) -> Result<Proposal, Error> {
-    let spec = Registry::get().check_urn(entity)?;
-    if !spec.has_aspect(AspectName::DOMAINS) {
-        return Err(Error::Invalid(format!(
-            "{entity} cannot be in a domain: entities of type {} have no domains",
-            spec.name
-        )));
-    }
+    expect_aspect(entity, AspectName::DOMAINS, "a domain")?;
     let wanted: Vec<Urn> = domain.cloned().into_iter().collect();
-    Ok(Proposal::edit::<Domains, _>(
+    Ok(Proposal::edit_if::<Domains, _>(
         entity.clone(),
         AspectName::DOMAINS,
         move |current, _| {
+            if current.is_none() && wanted.is_empty() {
+                return Ok(None);
+            }
             let current = current.unwrap_or_default();
             let kept = current.domain_associations.unwrap_or_default();
-            Ok(Domains {
+            Ok(Some(Domains {
                 domains: wanted.clone(),
                 domain_associations: Some(
                     kept.into_iter()
@@ -309,7 +311,7 @@ fn assignment(entity: &Urn, domain: Option<&Urn>) -> Result<Proposal, Error> {
                 )
                 .filter(|kept: &Vec<_>| kept.len() == wanted.len()),
                 other: current.other,
-            })
+            }))
         },
     ))
 }

@@ -26,6 +26,9 @@ pub enum Error {
     /// What the request demanded of the stored state does not hold.
     #[error("{0}")]
     Precondition(String),
+    /// The request is right, but asks for more at once than one transaction may do.
+    #[error("{0}")]
+    TooLarge(String),
     /// Trying again later helps.
     #[error("{0}")]
     Unavailable(String),
@@ -51,6 +54,7 @@ impl Error {
             Self::NotFound(_) => (404, "NOT_FOUND"),
             Self::Conflict(_) => (409, "CONFLICT"),
             Self::Precondition(_) => (412, "PRECONDITION_FAILED"),
+            Self::TooLarge(_) => (413, "PAYLOAD_TOO_LARGE"),
             Self::Internal(_) => (500, "SERVER_ERROR"),
             Self::Unavailable(_) => (503, "SERVICE_UNAVAILABLE"),
         };

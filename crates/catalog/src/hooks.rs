@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use docent_model::aspects::{DomainAssociation, Domains, InstitutionalMemory};
+use docent_model::aspects::{DomainAssociation, Domains, InstitutionalMemory, Link};
 use docent_model::{AspectName, Urn};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -24,7 +24,13 @@ pub(crate) fn normalise(
     match aspect {
         AspectName::INSTITUTIONAL_MEMORY if direct => {
             let links = parse::<InstitutionalMemory>(proposed)?;
-            changed(&links, &each_url_once(links.clone()))
+            let mut urls = HashSet::with_capacity(links.elements.len());
+            if links.elements.iter().all(|link| urls.insert(&link.url)) {
+                return Ok(None);
+            }
+            let stored = stored.and_then(|text| serde_json::from_str(text).ok());
+            let kept = no_url_again(links.clone(), stored.unwrap_or_default());
+            changed(&links, &kept)
         }
         AspectName::DOMAINS => {
             let domains = parse::<Domains>(proposed)?;
@@ -55,10 +61,42 @@ fn changed<T: PartialEq + serde::Serialize>(before: &T, after: &T) -> Result<Opt
         .map_err(|error| Error::InvalidAspect(error.to_string()))
 }
 
-/// A link's url stands once: the first occurrence is kept.
-fn each_url_once(mut links: InstitutionalMemory) -> InstitutionalMemory {
-    let mut seen = HashSet::new();
-    links.elements.retain(|link| seen.insert(link.url.clone()));
+/// A link whose url is there already is not added a second time: the first is kept. People may have stored one url
+/// under several labels; those stay, and the url may stand as often as it did.
+fn no_url_again(
+    mut links: InstitutionalMemory,
+    stored: InstitutionalMemory,
+) -> InstitutionalMemory {
+    let mut room: HashMap<String, usize> = HashMap::new();
+    let mut known: HashMap<(String, String), usize> = HashMap::new();
+    for link in stored.elements {
+        *room.entry(link.url.clone()).or_default() += 1;
+        *known.entry((link.url, link.description)).or_default() += 1;
+    }
+    let mut take = |link: &Link| {
+        let left = room.entry(link.url.clone()).or_insert(1);
+        let fits = *left > 0;
+        *left = left.saturating_sub(1);
+        fits
+    };
+    // What is stored goes first, wherever it stands in the list.
+    let mut kept: Vec<bool> = links
+        .elements
+        .iter()
+        .map(|link| {
+            let again = known.get_mut(&(link.url.clone(), link.description.clone()));
+            again.is_some_and(|left| {
+                let fits = *left > 0 && take(link);
+                *left = left.saturating_sub(1);
+                fits
+            })
+        })
+        .collect();
+    for (link, kept) in links.elements.iter().zip(&mut kept) {
+        *kept = *kept || take(link);
+    }
+    let mut kept = kept.into_iter();
+    links.elements.retain(|_| kept.next().unwrap_or_default());
     links
 }
 
@@ -224,23 +262,50 @@ mod tests {
         assert!(error.to_string().contains("one domain at most"), "{error}");
     }
 
+    fn links_of(pairs: &[(&str, &str)]) -> Value {
+        let stamp = json!({"time": 1, "actor": "urn:li:corpuser:a"});
+        let link = |(url, text): &(&str, &str)| json!({"url": url, "description": text, "createStamp": stamp});
+        json!({"elements": pairs.iter().map(link).collect::<Vec<_>>()})
+    }
+
+    fn stored_links(stored: Option<&Value>, proposed: &Value) -> Value {
+        let dataset = Urn::parse("urn:li:dataset:(urn:li:dataPlatform:hive,t,PROD)").unwrap();
+        let stored = stored.map(Value::to_string);
+        let memory = AspectName::INSTITUTIONAL_MEMORY;
+        normalise(&dataset, memory, true, stored.as_deref(), proposed)
+            .unwrap()
+            .unwrap_or_else(|| proposed.clone())
+    }
+
     #[test]
     fn a_url_stands_once_in_a_directly_written_list_of_links() {
-        let stamp = json!({"time": 1, "actor": "urn:li:corpuser:a"});
-        let link =
-            |url: &str, text: &str| json!({"url": url, "description": text, "createStamp": stamp});
-        let proposed =
-            json!({"elements": [link("u", "first"), link("v", "other"), link("u", "second")]});
+        let proposed = links_of(&[("u", "first"), ("v", "other"), ("u", "second")]);
+        assert_eq!(
+            stored_links(None, &proposed),
+            links_of(&[("u", "first"), ("v", "other")])
+        );
         let dataset = Urn::parse("urn:li:dataset:(urn:li:dataPlatform:hive,t,PROD)").unwrap();
-        let memory = AspectName::INSTITUTIONAL_MEMORY;
-        let stored = normalise(&dataset, memory, true, None, &proposed).unwrap();
-        assert_eq!(
-            stored,
-            Some(json!({"elements": [link("u", "first"), link("v", "other")]}))
+        let edited = normalise(
+            &dataset,
+            AspectName::INSTITUTIONAL_MEMORY,
+            false,
+            None,
+            &proposed,
         );
+        assert_eq!(edited.unwrap(), None);
+    }
+
+    #[test]
+    fn a_url_that_is_stored_under_two_labels_keeps_both_and_gets_no_third() {
+        let stored = links_of(&[("u", "one"), ("u", "two")]);
+        let written = |pairs| stored_links(Some(&stored), &links_of(pairs));
+        let more = [("u", "one"), ("v", "new"), ("u", "two")];
+        assert_eq!(written(&more), links_of(&more));
         assert_eq!(
-            normalise(&dataset, memory, false, None, &proposed).unwrap(),
-            None
+            written(&[("u", "third"), ("u", "two"), ("u", "one"), ("u", "one")]),
+            links_of(&[("u", "two"), ("u", "one")])
         );
+        let renamed = [("u", "uno"), ("u", "two")];
+        assert_eq!(written(&renamed), links_of(&renamed));
     }
 }

@@ -1,35 +1,89 @@
 //! Aspects that clients write directly.
 
-use docent_model::AspectName;
+use docent_model::{AspectName, Registry, Urn};
 
-use crate::{Applied, Caller, Catalog, Error, Proposal};
+use crate::apply::MAX_PROPOSALS;
+use crate::proposal::{Change, Requirement};
+use crate::{Applied, Caller, Catalog, Error, Proposal, tokens};
 
-/// Entities that only our own use cases write: whoever could write a token's entity could make a token up.
-const RESERVED: [&str; 1] = ["dataHubAccessToken"];
+const USER: &str = "corpuser";
 
 impl Catalog {
-    /// Carries out proposals that came from outside, all or none. What is ours alone to write is refused.
+    /// Carries out proposals that came from outside, all or none. What is ours alone to write is refused, and so is a
+    /// change of who is suspended unless the administrator asks for it. With a user go the user's tokens: they must not
+    /// work again when somebody else gets the name.
     pub async fn ingest(
         &self,
         caller: &Caller,
-        proposals: Vec<Proposal>,
+        mut proposals: Vec<Proposal>,
     ) -> Result<Applied, Error> {
-        for proposal in &proposals {
-            let urn = &proposal.urn;
-            if proposal.change.aspect() == Some(AspectName::CORP_USER_CREDENTIALS) {
-                return Err(Error::Forbidden(format!(
-                    "the {} of {urn} cannot be written directly: 'docent user add' and 'docent user passwd' set a \
-                     password",
-                    AspectName::CORP_USER_CREDENTIALS
-                )));
-            }
-            if RESERVED.contains(&urn.entity_type()) {
-                return Err(Error::Forbidden(format!(
-                    "{urn} cannot be written directly: access tokens are made and revoked by 'docent token', or by \
-                     createAccessToken and revokeAccessToken over GraphQL"
-                )));
+        for proposal in &mut proposals {
+            check_ours(proposal)?;
+            if may_change_suspension(proposal) && !Self::is_administrator(caller) {
+                proposal.requirements.push(Requirement::SameSuspension);
             }
         }
-        self.apply(caller, proposals).await
+        let mut leaving: Vec<Urn> = proposals.iter().filter_map(leaving_user).collect();
+        let is_rollback = proposals.iter().any(takes_back);
+        let mut removals = self.token_removals(&leaving).await?;
+        let room = MAX_PROPOSALS.saturating_sub(proposals.len());
+        proposals.extend(removals.drain(..room.min(removals.len())));
+        let applied = self.apply(caller, proposals).await?;
+        // Who goes with a run is known only now.
+        if is_rollback {
+            let taken_back = applied.taken_back.iter();
+            let gone = taken_back.filter(|it| it.gone && it.urn.entity_type() == USER);
+            leaving.extend(gone.map(|it| it.urn.clone()));
+        }
+        // Those for which there was no room, and those that were made between the look and the change.
+        removals = self.token_removals(&leaving).await?;
+        while !removals.is_empty() {
+            let rest = removals.split_off(MAX_PROPOSALS.min(removals.len()));
+            self.apply(caller, std::mem::replace(&mut removals, rest))
+                .await?;
+        }
+        Ok(applied)
     }
+}
+
+/// Passwords and tokens are written by our own use cases only: whoever could write a token's entity could make a token
+/// up.
+fn check_ours(proposal: &Proposal) -> Result<(), Error> {
+    let urn = &proposal.urn;
+    if proposal.change.aspect() == Some(AspectName::CORP_USER_CREDENTIALS) {
+        return Err(Error::Forbidden(format!(
+            "the {} of {urn} cannot be written directly: 'docent user add' and 'docent user passwd' set a password",
+            AspectName::CORP_USER_CREDENTIALS
+        )));
+    }
+    if urn.entity_type() == tokens::ENTITY {
+        return Err(Error::Forbidden(format!(
+            "{urn} cannot be written directly: access tokens are made and revoked by 'docent token', or by \
+             createAccessToken and revokeAccessToken over GraphQL"
+        )));
+    }
+    Ok(())
+}
+
+fn may_change_suspension(proposal: &Proposal) -> bool {
+    proposal.change.aspect() == Some(AspectName::CORP_USER_STATUS)
+        || (takes_back(proposal) && proposal.urn.entity_type() == USER)
+}
+
+/// Whether a proposal takes back what a run wrote, and not only says what would be done.
+fn takes_back(proposal: &Proposal) -> bool {
+    matches!(proposal.change, Change::TakeBack { dry_run: false, .. })
+}
+
+/// The user whom a proposal deletes.
+fn leaving_user(proposal: &Proposal) -> Option<Urn> {
+    let urn = &proposal.urn;
+    let leaves = match &proposal.change {
+        Change::DeleteEntity => urn.entity_type() == USER,
+        Change::DeleteAspect { aspect } => {
+            urn.entity_type() == USER && Registry::get().is_key_aspect(urn, *aspect)
+        }
+        _ => false,
+    };
+    leaves.then(|| urn.clone())
 }

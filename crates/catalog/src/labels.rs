@@ -147,13 +147,14 @@ fn edit_labels(
     let labels = labels.to_vec();
     let Some(column) = &target.column else {
         target.expect_aspect(kind.aspect(), kind.list())?;
-        return Ok(Proposal::edit::<Map<String, Value>, _>(
+        return Ok(Proposal::edit_if::<Map<String, Value>, _>(
             target.urn.clone(),
             kind.aspect(),
             move |current, stamp| {
+                let is_there = current.is_some();
                 let mut holder = current.unwrap_or_default();
-                edit_list(&mut holder, kind, &labels, change, stamp);
-                Ok(holder)
+                let changed = edit_list(&mut holder, kind, &labels, change, stamp);
+                Ok((changed || is_there).then_some(holder))
             },
         ));
     };
@@ -229,22 +230,23 @@ fn removed(associations: &mut Vec<Value>, kind: LabelKind, labels: &[Urn]) -> bo
 pub(crate) fn release(holder: &Urn, aspect: AspectName, kind: LabelKind, label: &Urn) -> Proposal {
     let labels = vec![label.clone()];
     if aspect != AspectName::EDITABLE_SCHEMA_METADATA {
-        return Proposal::edit::<Map<String, Value>, _>(
+        return Proposal::edit_present::<Map<String, Value>, _>(
             holder.clone(),
             aspect,
-            move |current, stamp| {
-                let mut holder = current.unwrap_or_default();
+            move |mut holder, stamp| {
                 edit_list(&mut holder, kind, &labels, removed, stamp);
                 Ok(holder)
             },
         );
     }
-    Proposal::edit::<EditableSchemaMetadata, _>(holder.clone(), aspect, move |current, stamp| {
-        let mut columns = current.unwrap_or_default();
-        for field in &mut columns.editable_schema_field_info {
-            edit_column_list(field, kind, &labels, removed, stamp);
-        }
-        columns.stamp(stamp);
-        Ok(columns)
-    })
+    Proposal::edit_stamped::<EditableSchemaMetadata, _>(
+        holder.clone(),
+        aspect,
+        move |columns, stamp| {
+            for field in &mut columns.editable_schema_field_info {
+                edit_column_list(field, kind, &labels, removed, stamp);
+            }
+            Ok(())
+        },
+    )
 }

@@ -1,7 +1,7 @@
 //! The use cases of Docent: everything that people and programs can do, without the way they ask for it.
 //!
-//! Reads go to the store as they are ([`read`]) or follow the flow of data ([`lineage`]), searches go to the index
-//! ([`search`]). Every change, whatever door it came through, becomes a list
+//! Reads go to the store as they are ([`read`]), follow the flow of data ([`lineage`]) or look back ([`timeline`],
+//! [`history`], [`activity`]), searches go to the index ([`search`]). Every change, whatever door it came through, becomes a list
 //! of [`Proposal`]s for [`Catalog::apply`], the only function that writes. The other modules turn the input of
 //! one use case into proposals: [`descriptions`], [`datasets`], [`domains`], [`labels`], [`lifecycle`], [`links`],
 //! [`names`], [`owners`], [`people`], [`sessions`], [`structured_properties`], [`tokens`], [`vocabulary`].
@@ -13,12 +13,15 @@
 //! To add a use case: a module (or a function in the module of its noun) with an `impl Catalog` block that
 //! builds proposals and calls [`Catalog::apply`]. See docs/adding-a-mutation.md.
 
+pub mod activity;
 mod apply;
 mod caller;
+mod conditions;
 pub mod datasets;
 pub mod descriptions;
 pub mod domains;
 mod error;
+pub mod history;
 mod hooks;
 mod ids;
 mod ingest;
@@ -51,10 +54,11 @@ use docent_store::Store;
 
 pub use apply::Applied;
 pub use caller::Caller;
+pub use conditions::Conditions;
 pub use docent_model::aspects::SYSTEM_ACTOR;
-pub use docent_store::{AspectKey, Page, PointRange, Related, Row, StoredAspect};
+pub use docent_store::{AspectKey, MixedRows, Page, PointRange, Related, Row, StoredAspect};
 pub use error::{Code, Error};
-pub use ids::new_urn;
+pub use ids::{Ids, RandomIds};
 pub use proposal::{Change, NOT_THERE, Proposal, Requirement};
 pub use target::Target;
 
@@ -63,6 +67,7 @@ pub use target::Target;
 pub struct Catalog {
     inner: Arc<Inner>,
     search: Option<Arc<Search>>,
+    ids: Arc<dyn Ids>,
 }
 
 #[derive(Debug)]
@@ -87,6 +92,7 @@ impl Catalog {
                 throttle: people::throttle::Throttle::default(),
             }),
             search: None,
+            ids: Arc::new(RandomIds),
         }
     }
 

@@ -1,9 +1,10 @@
 //! Reference links of an entity. A link is known by its url and label together.
 
 use docent_model::aspects::{AuditStamp, InstitutionalMemory, Link, LinkSettings, Other};
-use docent_model::{AspectName, Registry, Urn};
+use docent_model::{AspectName, Urn};
 
 use crate::proposal::Proposal;
+use crate::target::expect_aspect;
 use crate::{Caller, Catalog, Error};
 
 /// What a link says.
@@ -144,20 +145,15 @@ impl Catalog {
     where
         F: Fn(&mut InstitutionalMemory, &AuditStamp) -> Result<(), Error> + Send + Sync + 'static,
     {
-        let entity = Registry::get().check_urn(urn)?;
-        if !entity.has_aspect(AspectName::INSTITUTIONAL_MEMORY) {
-            return Err(Error::Invalid(format!(
-                "{urn} cannot have links: entities of type {} have none",
-                entity.name
-            )));
-        }
-        let proposal = Proposal::edit::<InstitutionalMemory, _>(
+        expect_aspect(urn, AspectName::INSTITUTIONAL_MEMORY, "links")?;
+        let proposal = Proposal::edit_if::<InstitutionalMemory, _>(
             urn.clone(),
             AspectName::INSTITUTIONAL_MEMORY,
             move |current, stamp| {
+                let is_there = current.is_some();
                 let mut links = current.unwrap_or_default();
                 edit(&mut links, stamp)?;
-                Ok(links)
+                Ok((is_there || !links.elements.is_empty()).then_some(links))
             },
         )
         .requires_existing(

@@ -4,7 +4,7 @@ use docent_model::aspects::EditableDatasetProperties;
 use docent_model::{AspectName, Registry, Urn};
 use serde_json::{Map, Value};
 
-use crate::domains::edit_properties;
+use crate::domains::{edit_properties, name_taken};
 use crate::proposal::{Proposal, Requirement};
 use crate::{Caller, Catalog, Error};
 
@@ -27,21 +27,18 @@ fn rename(urn: &Urn, name: String) -> Result<Proposal, Error> {
         "domain" => Ok(
             edit_properties(urn, "Domain does not exist", move |properties, _| {
                 properties.name.clone_from(&name);
+                Ok(())
             })
             .requires(Requirement::UniqueSiblingName {
-                otherwise: |name| {
-                    format!("\"{name}\" already exists in this domain. Please pick a unique name.")
-                },
+                otherwise: name_taken,
             }),
         ),
-        "dataset" => Ok(Proposal::edit::<EditableDatasetProperties, _>(
+        "dataset" => Ok(Proposal::edit_stamped::<EditableDatasetProperties, _>(
             urn.clone(),
             AspectName::EDITABLE_DATASET_PROPERTIES,
-            move |current, stamp| {
-                let mut properties = current.unwrap_or_default();
-                properties.stamp(stamp);
+            move |properties, _| {
                 properties.name = Some(name.clone());
-                Ok(properties)
+                Ok(())
             },
         )),
         entity_type => named_in(entity_type)

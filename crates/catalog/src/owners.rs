@@ -190,20 +190,24 @@ where
     let urn = &target.urn;
     let missing =
         format!("Failed to change ownership for resource {urn}. Resource does not exist.");
-    let proposal = Proposal::edit::<Ownership, _>(
+    let proposal = Proposal::edit_if::<Ownership, _>(
         urn.clone(),
         AspectName::OWNERSHIP,
         move |current, stamp| {
+            let is_there = current.is_some();
             let mut ownership = current.unwrap_or_default();
             let before = ownership.owners.clone();
             edit(&mut ownership.owners);
+            if !is_there && ownership.owners.is_empty() {
+                return Ok(None);
+            }
             if ownership.owners != before || ownership.last_modified.is_none() {
                 ownership.last_modified = Some(stamp.clone());
             }
             if ownership.owner_types.is_some() {
                 ownership.owner_types = Some(by_kind(&ownership.owners));
             }
-            Ok(ownership)
+            Ok(Some(ownership))
         },
     );
     Ok(target.required_by(proposal, missing))
@@ -232,12 +236,13 @@ pub(crate) fn replace(entity: &Urn, owners: &[NewOwner], source: &str) -> Result
     Ok(Proposal::edit::<Ownership, _>(
         entity.clone(),
         AspectName::OWNERSHIP,
-        move |_, stamp| {
-            Ok(Ownership {
+        move |current: Option<Ownership>, stamp| {
+            let unchanged = current.filter(|current| current.owners == owners);
+            Ok(unchanged.unwrap_or_else(|| Ownership {
                 owners: owners.clone(),
                 last_modified: Some(stamp.clone()),
                 ..Ownership::default()
-            })
+            }))
         },
     ))
 }

@@ -5,10 +5,13 @@
 //! ([`Catalog::is_secret`]) and that nobody writes directly. A new password leaves nothing of the old one behind, not
 //! even in the history of the aspect.
 //!
-//! There are no roles yet: whoever can sign in may do everything.
+//! There are no roles yet: whoever can sign in may do everything, but for two things that would let one person act as
+//! another, or bring one back who was kept out. Tokens for others and suspensions are matters of the administrator
+//! ([`Catalog::is_administrator`]).
 //!
 //! [`crate::sessions`] is what signing in gives. This module must not know how a person is asked.
 
+mod details;
 pub(crate) mod password;
 pub(crate) mod throttle;
 
@@ -20,7 +23,7 @@ use docent_store::{AspectKey, Row};
 use serde::de::DeserializeOwned;
 
 use crate::proposal::{Change, Proposal};
-use crate::{Caller, Catalog, Error};
+use crate::{Caller, Catalog, Error, SYSTEM_ACTOR};
 use password::is_ours;
 
 pub use password::Password;
@@ -57,6 +60,16 @@ pub struct User {
     pub removed: bool,
 }
 
+/// Whether a user may act.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    Unknown,
+    /// Soft-deleted.
+    Removed,
+    Suspended,
+    Active,
+}
+
 /// Whether somebody can sign in, and since when.
 #[derive(Debug)]
 pub enum Administrator {
@@ -66,15 +79,24 @@ pub enum Administrator {
 }
 
 impl Catalog {
-    /// Lets a person in who could not sign in before. The user is created if it is new.
+    /// Whether the caller may do what is not everybody's: the operator at the command line, and the user whom the first
+    /// start makes.
+    pub fn is_administrator(caller: &Caller) -> bool {
+        let actor = caller.actor();
+        actor.as_str() == SYSTEM_ACTOR
+            || (actor.entity_type() == "corpuser" && actor.key() == ADMINISTRATOR)
+    }
+
+    /// Lets a person in who could not sign in before. The user is created if it is new. To one who was removed, nothing
+    /// from before comes back: neither password nor tokens.
     pub async fn add_user(&self, caller: &Caller, new: NewUser) -> Result<(), Error> {
         let user = check_user(&new.user)?;
-        for text in [&new.display_name, &new.email].into_iter().flatten() {
-            if text.trim().is_empty() {
-                return Err(Error::invalid(
-                    "a name or an e-mail address must not be empty",
-                ));
-            }
+        details::check_sign_in_name(user.key())?;
+        if let Some(name) = &new.display_name {
+            details::check_display_name(name)?;
+        }
+        if let Some(address) = &new.email {
+            details::check_email(address)?;
         }
         let (display_name, email) = (new.display_name, new.email);
         let info = move |current: Option<CorpUserInfo>| {
@@ -108,8 +130,10 @@ impl Catalog {
         };
         match self.store_user(caller, &user, &password, info).await {
             Ok(()) => Ok(Administrator::Created(password)),
-            // Another server on the same store was faster.
-            Err(Error::Conflict(_)) => Ok(Administrator::Exists),
+            // Another server on the same store was faster; or the conflict is another one, and nobody can sign in.
+            Err(Error::Conflict(_)) if self.somebody_has_a_password().await? => {
+                Ok(Administrator::Exists)
+            }
             Err(error) => Err(error),
         }
     }
@@ -138,7 +162,15 @@ impl Catalog {
                 other,
             })
         };
-        let mut proposals = vec![
+        let mut proposals = Vec::new();
+        if self.standing(user).await? == Standing::Removed {
+            let aspect = AspectName::CORP_USER_CREDENTIALS;
+            proposals.push(Proposal::new(user.clone(), Change::DeleteAspect { aspect }));
+            proposals.extend(self.token_removals(std::slice::from_ref(user)).await?);
+        } else {
+            proposals.extend(self.session_removals(user).await?);
+        }
+        proposals.extend([
             Proposal::edit(user.clone(), AspectName::CORP_USER_CREDENTIALS, credentials),
             Proposal::edit(
                 user.clone(),
@@ -147,8 +179,7 @@ impl Catalog {
             ),
             Proposal::edit(user.clone(), AspectName::STATUS, status),
             with_status(user, ACTIVE),
-        ];
-        proposals.extend(self.session_removals(user).await?);
+        ]);
         self.apply(caller, proposals).await?;
         Ok(())
     }
@@ -273,6 +304,10 @@ impl Catalog {
 
     /// Whether a user exists and is neither soft-deleted nor suspended.
     pub(crate) async fn is_active(&self, user: &Urn) -> Result<bool, Error> {
+        Ok(self.standing(user).await? == Standing::Active)
+    }
+
+    pub(crate) async fn standing(&self, user: &Urn) -> Result<Standing, Error> {
         let spec = Registry::get().check_urn(user)?;
         let keys = [
             spec.key_aspect,
@@ -281,10 +316,16 @@ impl Catalog {
         ]
         .map(|aspect| AspectKey::new(user, aspect));
         let rows = self.store().aspects_read(&keys).await?;
-        let [key, status, user_status] = rows.as_slice() else {
-            return Ok(false);
+        let [Some(_), status, user_status] = rows.as_slice() else {
+            return Ok(Standing::Unknown);
         };
-        Ok(key.is_some() && !is_removed(status) && !is_suspended(user_status))
+        Ok(if is_removed(status) {
+            Standing::Removed
+        } else if is_suspended(user_status) {
+            Standing::Suspended
+        } else {
+            Standing::Active
+        })
     }
 
     /// What the password of a user is checked with.
@@ -349,6 +390,7 @@ fn is_removed(status: &Row) -> bool {
     value::<Status>(status).is_some_and(|status| status.removed)
 }
 
-fn is_suspended(status: &Row) -> bool {
+/// Whether this `corpUserStatus` suspends its user.
+pub(crate) fn is_suspended(status: &Row) -> bool {
     value::<serde_json::Value>(status).is_some_and(|status| status["status"] == SUSPENDED)
 }

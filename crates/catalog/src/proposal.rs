@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use docent_model::aspects::AuditStamp;
+use docent_model::aspects::{AuditStamp, Stamped};
 use docent_model::patch::Patch;
 use docent_model::{AspectName, EpochMillis, SystemMetadata, Urn};
 use docent_store::PointRange;
@@ -44,9 +44,15 @@ pub enum Change {
     Edit { aspect: AspectName, edit: Edit },
     /// The aspect goes, with its history; its key aspect stands for the whole entity.
     DeleteAspect { aspect: AspectName },
-    /// The aspect becomes again what it was before an ingestion run wrote it, or goes if the run made it. Nothing
-    /// happens if the latest version is not of that run.
-    Revert { aspect: AspectName, run: String },
+    /// What an ingestion run wrote about the entity is taken back, as the stored state is inside the transaction: each of
+    /// its aspects becomes what it was before, or goes if the run made it. An entity that the run made goes as a whole
+    /// if nobody else has written to it, or if `all` may go.
+    TakeBack {
+        run: String,
+        all: bool,
+        /// Only say what would be done.
+        dry_run: bool,
+    },
     /// The aspect becomes what it is without any relationship with an entity; it goes if it is nothing without.
     TakeOut { aspect: AspectName, target: Urn },
     /// Points of a time series go.
@@ -66,24 +72,27 @@ impl Change {
             | Self::CreateEntity { aspect, .. }
             | Self::Patch { aspect, .. }
             | Self::Edit { aspect, .. }
-            | Self::Revert { aspect, .. }
             | Self::TakeOut { aspect, .. }
             | Self::DeletePoints { aspect, .. }
             | Self::DeleteAspect { aspect } => Some(*aspect),
-            Self::DeleteEntity => None,
+            Self::TakeBack { .. } | Self::DeleteEntity => None,
         }
     }
 }
 
-/// From the current JSON text of an aspect, if there is one, to the next. It may be called again when the
-/// engine retries, so it must not have effects of its own.
+/// From the current JSON text of an aspect, if there is one, to the next; `None` if it is to stay as it is. It may be
+/// called again when the engine retries, so it must not have effects of its own.
 #[derive(Clone)]
 pub struct Edit(Arc<EditFn>);
 
-type EditFn = dyn Fn(Option<&str>, &AuditStamp) -> Result<String, Error> + Send + Sync;
+type EditFn = dyn Fn(Option<&str>, &AuditStamp) -> Result<Option<String>, Error> + Send + Sync;
 
 impl Edit {
-    pub(crate) fn run(&self, current: Option<&str>, stamp: &AuditStamp) -> Result<String, Error> {
+    pub(crate) fn run(
+        &self,
+        current: Option<&str>,
+        stamp: &AuditStamp,
+    ) -> Result<Option<String>, Error> {
         (self.0)(current, stamp)
     }
 }
@@ -97,7 +106,7 @@ impl fmt::Debug for Edit {
 /// How clients write the version of an aspect that is not there.
 pub const NOT_THERE: i64 = -1;
 
-/// A condition on the stored state. All but the last are looked at before the change, in order.
+/// A condition on the stored state. All but the last two are looked at before the change, in order.
 #[derive(Debug, Clone)]
 pub enum Requirement {
     /// The entity exists; `otherwise` is said if not.
@@ -119,6 +128,8 @@ pub enum Requirement {
     /// The new name of a placed entity is not taken by another one below the same parent. Looked at after the
     /// change, and only if name or parent have changed.
     UniqueSiblingName { otherwise: fn(&str) -> String },
+    /// A user who is suspended stays so, and nobody else becomes it. Looked at after the change.
+    SameSuspension,
 }
 
 impl Proposal {
@@ -144,13 +155,38 @@ impl Proposal {
         T: Serialize + DeserializeOwned,
         F: Fn(Option<T>, &AuditStamp) -> Result<T, Error> + Send + Sync + 'static,
     {
+        Self::edit_if(urn, aspect, move |current, stamp| {
+            edit(current, stamp).map(Some)
+        })
+    }
+
+    /// An edit that only takes away: where the entity does not have the aspect, there is nothing to do.
+    pub fn edit_present<T, F>(urn: Urn, aspect: AspectName, edit: F) -> Self
+    where
+        T: Serialize + DeserializeOwned,
+        F: Fn(T, &AuditStamp) -> Result<T, Error> + Send + Sync + 'static,
+    {
+        Self::edit_if(urn, aspect, move |current, stamp| {
+            let current: Option<T> = current;
+            current.map(|current| edit(current, stamp)).transpose()
+        })
+    }
+
+    /// Like [`Proposal::edit`]; where `edit` returns `None`, the aspect stays as it is, or away.
+    pub fn edit_if<T, F>(urn: Urn, aspect: AspectName, edit: F) -> Self
+    where
+        T: Serialize + DeserializeOwned,
+        F: Fn(Option<T>, &AuditStamp) -> Result<Option<T>, Error> + Send + Sync + 'static,
+    {
         let on_text = move |current: Option<&str>, stamp: &AuditStamp| {
             let current = current
                 .map(serde_json::from_str::<T>)
                 .transpose()
                 .map_err(|error| unreadable(aspect, &error))?;
             let next = edit(current, stamp)?;
-            serde_json::to_string(&next).map_err(|error| unreadable(aspect, &error))
+            next.map(|next| serde_json::to_string(&next))
+                .transpose()
+                .map_err(|error| unreadable(aspect, &error))
         };
         Self::new(
             urn,
@@ -159,6 +195,25 @@ impl Proposal {
                 edit: Edit(Arc::new(on_text)),
             },
         )
+    }
+
+    /// An edit of an aspect that says when it was edited: only an edit that changes something is noted, so that one
+    /// that changes nothing writes nothing.
+    pub fn edit_stamped<T, F>(urn: Urn, aspect: AspectName, edit: F) -> Self
+    where
+        T: Stamped + Clone + Default + PartialEq + Serialize + DeserializeOwned,
+        F: Fn(&mut T, &AuditStamp) -> Result<(), Error> + Send + Sync + 'static,
+    {
+        Self::edit_if::<T, _>(urn, aspect, move |current, stamp| {
+            let before = current.unwrap_or_default();
+            let mut after = before.clone();
+            edit(&mut after, stamp)?;
+            if after == before {
+                return Ok(None);
+            }
+            after.stamp(stamp);
+            Ok(Some(after))
+        })
     }
 
     #[must_use]
@@ -171,7 +226,7 @@ impl Proposal {
     #[must_use]
     pub fn requires_target(mut self) -> Self {
         let urn = self.urn.clone();
-        let otherwise = format!("Failed to update {urn}. {urn} does not exist.");
+        let otherwise = missing_target(&urn);
         self.requirements
             .insert(0, Requirement::Exists { urn, otherwise });
         self
@@ -191,6 +246,11 @@ impl Proposal {
         self.system_metadata = system_metadata;
         self
     }
+}
+
+/// Says that the entity to change is not there.
+pub(crate) fn missing_target(urn: &Urn) -> String {
+    format!("Failed to update {urn}. {urn} does not exist.")
 }
 
 /// The stored aspect is not of the shape that the registry promises: written by another program, or damaged.

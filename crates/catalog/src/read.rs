@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
+use docent_model::aspects::SYSTEM_ACTOR;
 use docent_model::{AspectName, MAX_ENCODED_BYTES, Registry, Urn};
-use docent_store::{AspectKey, Page, Related, Row, StoredAspect, version};
+use docent_store::{
+    AspectKey, MixedRows, Page, Related, Row, StoredAspect, TimeseriesRow, version,
+};
 
-use crate::{Caller, Catalog, Error};
+use crate::sessions::{self, is_session};
+use crate::{Caller, Catalog, Error, tokens};
 
 /// Aspects that hold secrets, or what secrets are checked with.
 const SECRET_ASPECTS: [&str; 4] = [
@@ -36,6 +40,31 @@ impl Catalog {
         Ok(self.store().aspects_read(keys).await?)
     }
 
+    /// Like [`Catalog::read`]; of a time series the newest point, which has no version.
+    pub async fn read_current(
+        &self,
+        caller: &Caller,
+        keys: &[AspectKey],
+    ) -> Result<Vec<Row>, Error> {
+        let is_series = |key: &AspectKey| Registry::get().is_timeseries(key.aspect);
+        if !keys.iter().any(is_series) {
+            return self.read(caller, keys).await;
+        }
+        let (series, versioned): (Vec<AspectKey>, Vec<AspectKey>) =
+            keys.iter().cloned().partition(is_series);
+        let mut points = self.store().timeseries_latest(&series).await?.into_iter();
+        let mut rows = self.read(caller, &versioned).await?.into_iter();
+        let current = keys.iter().map(|key| {
+            if is_series(key) {
+                let point = points.next().flatten();
+                point.map(|point| Arc::new(as_aspect(point)))
+            } else {
+                rows.next().flatten()
+            }
+        });
+        Ok(current.collect())
+    }
+
     /// Like [`Catalog::read`], and whether the entities of these key aspects exist.
     pub async fn read_witnessed(
         &self,
@@ -44,6 +73,17 @@ impl Catalog {
         witnesses: &[AspectKey],
     ) -> Result<(Vec<Row>, Vec<bool>), Error> {
         Ok(self.store().aspects_read_witnessed(keys, witnesses).await?)
+    }
+
+    /// Like [`Catalog::read_witnessed`], and all latest aspects of these entities.
+    pub async fn read_mixed(
+        &self,
+        _caller: &Caller,
+        keys: &[AspectKey],
+        witnesses: &[AspectKey],
+        urns: &[Urn],
+    ) -> Result<MixedRows, Error> {
+        Ok(self.store().mixed_read(keys, witnesses, urns).await?)
     }
 
     /// All latest aspects of each entity, in the order of the URNs.
@@ -105,6 +145,19 @@ impl Catalog {
         Ok(rows.iter().map(Option::is_some).collect())
     }
 
+    /// Fails with `otherwise` unless the entity exists: for calls that have no proposal which could require it.
+    pub(crate) async fn expect_existing(
+        &self,
+        caller: &Caller,
+        urn: &Urn,
+        otherwise: String,
+    ) -> Result<(), Error> {
+        match self.exists(caller, std::slice::from_ref(urn)).await?[..] {
+            [true] => Ok(()),
+            _ => Err(Error::Invalid(otherwise)),
+        }
+    }
+
     /// For each entity those that it points at, or that point at it, by the names of their relationships; no
     /// names mean all. A name that no relationship has finds nothing.
     pub async fn relationships(
@@ -139,7 +192,8 @@ impl Catalog {
             .await?)
     }
 
-    /// The entities of a type in the order of their URNs, soft-deleted ones included, and how many there are.
+    /// The entities of a type in the order of their URNs, soft-deleted ones included, and how many there are. Sessions
+    /// are nobody's to see.
     pub async fn list_urns(
         &self,
         _caller: &Caller,
@@ -158,10 +212,16 @@ impl Catalog {
             )));
         }
         let pattern = format!("urn:li:{}:%", entity.name);
-        let total = self
+        let mut total = self
             .store()
             .aspects_count(entity.key_aspect, Some(&pattern))
             .await?;
+        if entity.name == tokens::ENTITY {
+            let pattern = format!("urn:li:{}:{}%", entity.name, sessions::PREFIX);
+            let store = self.store();
+            let hidden = store.aspects_count(entity.key_aspect, Some(&pattern));
+            total = total.saturating_sub(hidden.await?);
+        }
         let mut items: Vec<Urn> = Vec::new();
         let mut before = start;
         // The store goes on behind a URN, not behind a number: what comes before is passed over in pieces.
@@ -177,7 +237,10 @@ impl Catalog {
             let passed = before.min(urns.len());
             before -= passed;
             let room = count - items.len();
-            items.extend(urns.into_iter().skip(passed).take(room));
+            // Their ids stand behind those of all tokens, so nothing that is passed over is a session.
+            let shown = |urn: &Urn| urn.entity_type() != tokens::ENTITY || !is_session(urn.key());
+            let urns = urns.into_iter().skip(passed);
+            items.extend(urns.filter(shown).take(room));
             if last {
                 break;
             }
@@ -198,6 +261,18 @@ impl Catalog {
             .urns_list(entity.name, entity.key_aspect, None, 1)
             .await?;
         Ok(some.is_empty())
+    }
+}
+
+/// A point in the form of a stored aspect, whose author is not known.
+fn as_aspect(point: TimeseriesRow) -> StoredAspect {
+    StoredAspect {
+        version: 0,
+        metadata: point.metadata,
+        system_metadata: point.system_metadata,
+        created_on_ms: point.time_ms,
+        created_by: SYSTEM_ACTOR.to_owned(),
+        created_for: None,
     }
 }
 

@@ -5,20 +5,24 @@
 //! written to since, only the run's own aspects go, unless the caller says that all of it may.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashSet};
 
-use docent_model::{AspectName, NO_RUN_ID, Registry, SystemMetadata, Urn};
+use docent_model::{AspectName, NO_RUN_ID, Registry, Urn};
 use docent_store::{AspectKey, PointRange, version};
 
-use crate::{Caller, Catalog, Change, Error, Proposal};
+use crate::{Applied, Caller, Catalog, Change, Error, Proposal};
 
 pub use docent_store::{Run, RunAspect};
 
 /// How many aspects of a run are looked at in one go: a piece of a rollback is one transaction.
 const PIECE: usize = 1000;
+/// How many points of time series go in one transaction, unless one series alone has more.
+const MAX_POINTS: u64 = 100_000;
 /// A rollback begins anew as long as it finds something to do; somebody who keeps writing under the run's name must not
 /// keep it going for ever.
 const MAX_PASSES: usize = 10;
+/// How many pieces a pass has at most: runs have millions of aspects, not billions.
+const MAX_PIECES: usize = 100_000;
 /// How many rows and entities the summary of a rollback names.
 const MAX_NAMED: usize = 100;
 const MAX_PAGE: usize = 10_000;
@@ -29,7 +33,7 @@ const DOMAIN: &str = "domain";
 pub struct RolledBack {
     /// Aspects that the run wrote and that are taken back.
     pub aspects_reverted: u64,
-    /// Aspects of others on entities that the run made.
+    /// Aspects and points of others on entities that the run made.
     pub aspects_affected: u64,
     /// Entities that the run made and that go.
     pub entities_affected: u64,
@@ -43,22 +47,47 @@ pub struct RolledBack {
     pub points: u64,
 }
 
-/// What to do about some aspects of a run.
-#[derive(Default)]
-struct Piece {
-    proposals: Vec<Proposal>,
-    /// Domains that go when everything else is gone: only those without children can.
-    domains: BTreeSet<Urn>,
-    /// How many of the aspects stay in the list of the run.
-    left: usize,
+/// What became of one entity in a rollback, or would.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TakenBack {
+    pub urn: Urn,
+    /// The aspects that the run wrote and that are taken back.
+    pub aspects: Vec<RunAspect>,
+    /// The run made the entity.
+    pub made: bool,
+    /// The entity goes as a whole.
+    pub gone: bool,
+    /// How many aspects and points an entity that the run made has from others.
+    pub foreign: u64,
 }
 
-/// What becomes of an entity that the run made.
+/// A rollback as it is asked for.
 #[derive(Clone, Copy)]
-struct Made {
-    goes: bool,
-    /// How many aspects it has from others.
-    foreign: u64,
+struct Wanted<'a> {
+    run: &'a str,
+    all: bool,
+    dry_run: bool,
+}
+
+/// What a pass has come to.
+#[derive(Clone, Copy)]
+struct Piece<'a> {
+    rows: &'a [RunAspect],
+    dry_run: bool,
+    is_first_pass: bool,
+}
+
+impl Wanted<'_> {
+    fn proposals<'u>(self, urns: impl IntoIterator<Item = &'u Urn>) -> Vec<Proposal> {
+        let change = Change::TakeBack {
+            run: self.run.to_owned(),
+            all: self.all,
+            dry_run: self.dry_run,
+        };
+        let urns = urns.into_iter();
+        urns.map(|urn| Proposal::new(urn.clone(), change.clone()))
+            .collect()
+    }
 }
 
 impl Catalog {
@@ -93,7 +122,8 @@ impl Catalog {
     }
 
     /// Takes back what a run wrote. `all` also removes entities of the run that others have written to. It is done in
-    /// pieces, each whole or not at all; should one fail, doing it again goes on where it stopped.
+    /// pieces, each whole or not at all; should one fail, doing it again goes on where it stopped. What is to be done
+    /// about an entity is decided in the transaction that does it.
     pub async fn roll_back(
         &self,
         caller: &Caller,
@@ -106,207 +136,98 @@ impl Catalog {
                 "say which run is to be rolled back: runId is one of those that action=list gives",
             ));
         }
-        let mut summary = RolledBack::default();
-        let mut start = 0;
-        loop {
-            let rows = self.store().run_aspects(run, true, start, PIECE).await?;
-            self.plan(caller, run, all, &rows, Some(&mut summary))
-                .await?;
-            start += rows.len();
-            if rows.len() < PIECE {
-                break;
-            }
-        }
-        for (_, points) in self.store().run_timeseries(run, usize::MAX).await? {
-            summary.points += points;
-        }
-        if dry_run {
-            return Ok(summary);
-        }
+        let mut summary = RolledBack {
+            points: self.store().run_points_count(run).await?,
+            ..RolledBack::default()
+        };
+        let wanted = Wanted { run, all, dry_run };
         let mut domains = BTreeSet::new();
-        for _ in 0..MAX_PASSES {
-            if !self.pass(caller, run, all, &mut domains).await? {
+        for pass in 0..MAX_PASSES {
+            let done = self
+                .pass(caller, wanted, pass == 0, &mut domains, &mut summary)
+                .await?;
+            if dry_run || !done {
                 break;
             }
         }
-        self.delete_domains(caller, domains).await?;
-        loop {
-            let series = self.store().run_timeseries(run, PIECE).await?;
-            if series.is_empty() {
-                return Ok(summary);
-            }
-            let range = PointRange {
-                run: Some(run.to_owned()),
-                ..PointRange::default()
-            };
-            let proposals = series.into_iter().map(|(key, _)| {
-                let (aspect, range) = (key.aspect, range.clone());
-                Proposal::new(key.urn, Change::DeletePoints { aspect, range })
-            });
-            self.ingest(caller, proposals.collect()).await?;
+        self.take_back_domains(caller, wanted, domains, &mut summary)
+            .await?;
+        if !dry_run {
+            self.delete_points_of(caller, run).await?;
         }
+        Ok(summary)
     }
 
-    /// Goes over the aspects of the run once; says whether anything was done.
+    /// Goes over the aspects of the run once, domains aside; says whether anything was done.
     async fn pass(
         &self,
         caller: &Caller,
-        run: &str,
-        all: bool,
+        wanted: Wanted<'_>,
+        is_first_pass: bool,
         domains: &mut BTreeSet<Urn>,
+        summary: &mut RolledBack,
     ) -> Result<bool, Error> {
         let mut done = false;
         let mut start = 0;
-        loop {
-            let rows = self.store().run_aspects(run, true, start, PIECE).await?;
+        for _ in 0..MAX_PIECES {
+            let rows = self
+                .store()
+                .run_aspects(wanted.run, true, start, PIECE)
+                .await?;
             if rows.is_empty() {
                 return Ok(done);
             }
-            let piece = self.plan(caller, run, all, &rows, None).await?;
-            start += piece.left;
-            domains.extend(piece.domains);
-            done |= !piece.proposals.is_empty();
-            self.ingest(caller, piece.proposals).await?;
-        }
-    }
-
-    /// Decides about some aspects of the run, and adds what is decided to the summary.
-    async fn plan(
-        &self,
-        caller: &Caller,
-        run: &str,
-        all: bool,
-        rows: &[RunAspect],
-        mut summary: Option<&mut RolledBack>,
-    ) -> Result<Piece, Error> {
-        let made = self.made_by(caller, run, all, rows).await?;
-        let mut piece = Piece::default();
-        let mut gone = BTreeSet::new();
-        for row in rows {
-            let AspectKey { urn, aspect } = &row.key;
-            let is_key = Registry::get().is_key_aspect(urn, *aspect);
-            let entity = made.get(urn);
-            if is_key
-                && let Some(entity) = entity
-                && let Some(summary) = summary.as_deref_mut()
-            {
-                summary.add(urn, *entity);
-            }
-            let goes = entity.is_some_and(|entity| entity.goes);
-            if !noted(row).is_some_and(|noted| version::wrote(&noted, run)) || (is_key && !goes) {
-                piece.left += 1;
-                continue;
-            }
-            if let Some(summary) = summary.as_deref_mut() {
-                summary.aspects_reverted += 1;
-                if summary.aspects.len() < MAX_NAMED {
-                    summary.aspects.push(row.clone());
-                }
-            }
-            if !goes {
-                let (aspect, run) = (*aspect, run.to_owned());
-                piece
-                    .proposals
-                    .push(Proposal::new(urn.clone(), Change::Revert { aspect, run }));
-            } else if urn.entity_type() == DOMAIN {
-                piece.domains.insert(urn.clone());
-                piece.left += 1;
-            } else if gone.insert(urn) {
-                piece
-                    .proposals
-                    .push(Proposal::new(urn.clone(), Change::DeleteEntity));
-            }
-        }
-        Ok(piece)
-    }
-
-    /// Those of the entities that the run made.
-    async fn made_by(
-        &self,
-        caller: &Caller,
-        run: &str,
-        all: bool,
-        rows: &[RunAspect],
-    ) -> Result<BTreeMap<Urn, Made>, Error> {
-        let urns: BTreeSet<&Urn> = rows.iter().map(|row| &row.key.urn).collect();
-        let urns: Vec<Urn> = urns.into_iter().cloned().collect();
-        let entities = self.read_entities(caller, &urns).await?;
-        let mut made = BTreeMap::new();
-        for (urn, aspects) in urns.into_iter().zip(entities) {
-            let by_run = |row| version::wrote(&version::noted_of(row), run);
-            let (keys, others): (Vec<_>, Vec<_>) = aspects
-                .iter()
-                .partition(|(aspect, _)| Registry::get().is_key_aspect(&urn, *aspect));
-            if !keys.iter().any(|(_, row)| by_run(row)) {
-                continue;
-            }
-            // Whether an entity is removed is no information about it that could be lost with it.
-            let mut foreign = others
-                .iter()
-                .filter(|(aspect, row)| *aspect != AspectName::STATUS && !by_run(row))
-                .count() as u64;
-            foreign += self.foreign_points(&urn, run).await?;
-            if urn.entity_type() == DOMAIN {
-                foreign += self.foreign_children(caller, &urn, run).await?;
-            }
-            let goes = all || foreign == 0;
-            made.insert(urn, Made { goes, foreign });
-        }
-        Ok(made)
-    }
-
-    /// How many points of time series an entity has that are not of the run. They would go with the entity.
-    async fn foreign_points(&self, urn: &Urn, run: &str) -> Result<u64, Error> {
-        let registry = Registry::get();
-        let series = registry.check_urn(urn)?.aspects.iter();
-        let mut foreign = 0;
-        for aspect in series.filter(|aspect| registry.is_timeseries(**aspect)) {
-            let key = AspectKey::new(urn, *aspect);
-            let points = self
-                .store()
-                .timeseries_list(&key, &PointRange::default(), true, 0, MAX_PAGE)
-                .await?;
-            let of_run = |text: &String| {
-                serde_json::from_str(text)
-                    .is_ok_and(|noted: SystemMetadata| noted.run_id == run && run != NO_RUN_ID)
+            let urns: BTreeSet<&Urn> = rows.iter().map(|row| &row.key.urn).collect();
+            // Only a domain without children can go, so they come when everything else is gone.
+            let (of_domains, others): (Vec<&Urn>, Vec<&Urn>) = urns
+                .into_iter()
+                .partition(|urn| urn.entity_type() == DOMAIN);
+            domains.extend(of_domains.into_iter().cloned());
+            let applied = self.ingest(caller, wanted.proposals(others)).await?;
+            let piece = Piece {
+                rows: &rows,
+                dry_run: wanted.dry_run,
+                is_first_pass,
             };
-            let others = points
-                .iter()
-                .filter(|point| !point.system_metadata.as_ref().is_some_and(of_run));
-            foreign += others.count() as u64;
-            // What was not looked at may be anybody's.
-            foreign += u64::from(points.len() == MAX_PAGE);
+            summary.add(&applied, Some(piece));
+            let left = if wanted.dry_run {
+                rows.len()
+            } else {
+                self.count_left(caller, wanted.run, &rows).await?
+            };
+            done |= left < rows.len();
+            start += left;
         }
-        Ok(foreign)
+        Err(Error::Unavailable(format!(
+            "the run {} has more than {} aspects; what is done stays done, and rolling it back again goes on",
+            wanted.run,
+            PIECE * MAX_PIECES
+        )))
     }
 
-    /// How many domains stand below one that the run did not make.
-    async fn foreign_children(
+    /// How many of the aspects are still of the run.
+    async fn count_left(
         &self,
         caller: &Caller,
-        domain: &Urn,
         run: &str,
-    ) -> Result<u64, Error> {
-        let children = self
-            .store()
-            .placements_list(DOMAIN, Some(domain), 0, MAX_PAGE)
-            .await?;
-        let key_aspect = Registry::get().check_urn(domain)?.key_aspect;
-        let keys: Vec<AspectKey> = children
-            .items
-            .iter()
-            .map(|child| AspectKey::new(&child.urn, key_aspect))
-            .collect();
+        rows: &[RunAspect],
+    ) -> Result<usize, Error> {
+        let keys: Vec<AspectKey> = rows.iter().map(|row| row.key.clone()).collect();
         let rows = self.read(caller, &keys).await?;
-        let by_run = |row: &crate::Row| {
-            row.as_deref()
-                .is_some_and(|row| version::wrote(&version::noted_of(row), run))
-        };
-        Ok(rows.iter().filter(|row| !by_run(row)).count() as u64)
+        let of_run = rows.iter().flatten();
+        Ok(of_run
+            .filter(|row| version::noted_of(row).run_id == run)
+            .count())
     }
 
-    /// Deletes domains, those that stand deepest first.
-    async fn delete_domains(&self, caller: &Caller, domains: BTreeSet<Urn>) -> Result<(), Error> {
+    /// Takes back what the run wrote about domains, those that stand deepest first.
+    async fn take_back_domains(
+        &self,
+        caller: &Caller,
+        wanted: Wanted<'_>,
+        domains: BTreeSet<Urn>,
+        summary: &mut RolledBack,
+    ) -> Result<(), Error> {
         let domains: Vec<Urn> = domains.into_iter().collect();
         let above = self
             .store()
@@ -319,29 +240,90 @@ impl Catalog {
             .collect();
         by_depth.sort_unstable_by_key(|(depth, _)| Reverse(*depth));
         for some in by_depth.chunks(PIECE) {
-            let proposals = some
-                .iter()
-                .map(|(_, urn)| Proposal::new(urn.clone(), Change::DeleteEntity));
-            self.ingest(caller, proposals.collect()).await?;
+            let proposals = wanted.proposals(some.iter().map(|(_, urn)| urn));
+            let applied = self.ingest(caller, proposals).await?;
+            summary.add(&applied, None);
         }
         Ok(())
+    }
+
+    async fn delete_points_of(&self, caller: &Caller, run: &str) -> Result<(), Error> {
+        for _ in 0..MAX_PIECES {
+            let mut series = self.store().run_timeseries(run, PIECE).await?;
+            if series.is_empty() {
+                return Ok(());
+            }
+            let mut points = 0;
+            let fitting = series.iter().take_while(|(_, count)| {
+                points += count;
+                points <= MAX_POINTS
+            });
+            let fitting = fitting.count();
+            series.truncate(fitting.max(1));
+            let range = PointRange {
+                run: Some(run.to_owned()),
+                ..PointRange::default()
+            };
+            let proposals = series.into_iter().map(|(key, _)| {
+                let (aspect, range) = (key.aspect, range.clone());
+                Proposal::new(key.urn, Change::DeletePoints { aspect, range })
+            });
+            self.ingest(caller, proposals.collect()).await?;
+        }
+        Err(Error::Unavailable(format!(
+            "points are written under the name of the run {run} as fast as they are deleted: stop the run, and roll it \
+             back again"
+        )))
     }
 }
 
 impl RolledBack {
+    /// Counts what was done in a piece; domains come in none. An entity that stays comes with each piece and each pass
+    /// that has some of its aspects, and so do all of them in a dry run: then only the aspects of the piece count, and
+    /// the entity itself with its key.
+    fn add(&mut self, applied: &Applied, piece: Option<Piece<'_>>) {
+        let in_order = piece.map_or(&[][..], |piece| piece.rows);
+        let listed: HashSet<&AspectKey> = in_order.iter().map(|row| &row.key).collect();
+        let is_whole = piece.is_none_or(|piece| !piece.dry_run);
+        let is_first_pass = piece.is_none_or(|piece| piece.is_first_pass);
+        let mut taken = HashSet::new();
+        // What takes several transactions comes with each of them.
+        let mut counted = HashSet::new();
+        for entity in &applied.taken_back {
+            let key_aspect = |name: AspectName| Registry::get().is_key_aspect(&entity.urn, name);
+            let counts = |key: &AspectKey| is_whole || listed.contains(key);
+            let own = entity.aspects.iter().map(|row| &row.key);
+            taken.extend(own.filter(|key| counts(key)));
+            let has_key = in_order
+                .iter()
+                .any(|row| row.key.urn == entity.urn && key_aspect(row.key.aspect));
+            let comes_once = piece.is_none() || (is_whole && entity.gone);
+            if entity.made
+                && (comes_once || (is_first_pass && has_key))
+                && counted.insert(&entity.urn)
+            {
+                self.add_entity(entity);
+            }
+        }
+        self.aspects_reverted += taken.len() as u64;
+        // In the order in which the run wrote them, as far as it is known.
+        let listed_rows = in_order.iter().filter(|row| taken.contains(&row.key));
+        let others = applied.taken_back.iter().flat_map(|it| &it.aspects);
+        let others = others.filter(|row| taken.contains(&row.key) && !listed.contains(&row.key));
+        let room = MAX_NAMED.saturating_sub(self.aspects.len());
+        self.aspects
+            .extend(listed_rows.chain(others).take(room).cloned());
+    }
+
     /// Counts an entity that the run made.
-    fn add(&mut self, urn: &Urn, entity: Made) {
-        self.entities_affected += u64::from(entity.goes);
+    fn add_entity(&mut self, entity: &TakenBack) {
+        self.entities_affected += u64::from(entity.gone);
         if entity.foreign > 0 {
             self.aspects_affected += entity.foreign;
             self.unsafe_entities += 1;
             if self.named_unsafe_entities.len() < MAX_NAMED {
-                self.named_unsafe_entities.push(urn.clone());
+                self.named_unsafe_entities.push(entity.urn.clone());
             }
         }
     }
-}
-
-fn noted(row: &RunAspect) -> Option<SystemMetadata> {
-    serde_json::from_str(&row.system_metadata).ok()
 }

@@ -8,16 +8,16 @@
 use std::net::IpAddr;
 
 use docent_model::aspects::{AccessTokenInfo, AuditStamp, CorpUserCredentials, Other};
-use docent_model::{AspectName, EpochMillis, Registry, Urn};
+use docent_model::{AspectName, EpochMillis, Registry, Urn, hex};
 use sha2::{Digest, Sha256};
 
 use crate::people::password::{self, MAX_BYTES};
 use crate::proposal::{Change, Proposal};
-use crate::tokens::{hash_of, hex, random, token_urn};
+use crate::tokens::{hash_of, random, token_urn};
 use crate::{Caller, Catalog, Error};
 
 /// No token has an id like this: those are hexadecimal.
-const PREFIX: &str = "session-";
+pub(crate) const PREFIX: &str = "session-";
 /// As long as in DataHub.
 pub const SESSION_TTL_MS: EpochMillis = 24 * 60 * 60 * 1000;
 /// The oldest go when a user has more.

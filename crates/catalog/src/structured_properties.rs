@@ -181,16 +181,18 @@ impl Catalog {
         let target = Target::entity(entity.clone());
         let aspect = AspectName::STRUCTURED_PROPERTIES;
         target.expect_aspect(aspect, "structured properties")?;
-        let proposal = Proposal::edit::<Map<String, Value>, _>(
+        let proposal = Proposal::edit_if::<Map<String, Value>, _>(
             entity.clone(),
             aspect,
             move |current, stamp| {
+                let is_there = current.is_some();
                 let mut holder = current.unwrap_or_default();
                 let list = holder.entry("properties").or_insert_with(|| json!([]));
                 if let Value::Array(assignments) = list {
                     edit(assignments, stamp);
                 }
-                Ok(holder)
+                let is_empty = list.as_array().is_some_and(Vec::is_empty);
+                Ok((is_there || !is_empty).then_some(holder))
             },
         )
         .requires_target();
@@ -199,7 +201,7 @@ impl Catalog {
         let row = rows.into_iter().next().flatten();
         Ok(row
             .and_then(|row| serde_json::from_str(&row.metadata).ok())
-            .unwrap_or_default())
+            .unwrap_or_else(|| json!({"properties": []})))
     }
 }
 

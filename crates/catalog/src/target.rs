@@ -1,6 +1,6 @@
 //! What an operation is applied to: an entity, or one column of a dataset.
 
-use docent_model::aspects::{AuditStamp, EditableSchemaFieldInfo, EditableSchemaMetadata};
+use docent_model::aspects::{AuditStamp, EditableSchemaFieldInfo, EditableSchemaMetadata, Stamped};
 use docent_model::{AspectName, Registry, Urn};
 
 use crate::Error;
@@ -18,16 +18,9 @@ impl Target {
         Self { urn, column: None }
     }
 
-    /// Fails unless entities of this type have the aspect; `what` is what the aspect holds, for people.
+    /// Fails unless the target's entity can have the aspect, as [`expect_aspect`].
     pub(crate) fn expect_aspect(&self, aspect: AspectName, what: &str) -> Result<(), Error> {
-        let entity = Registry::get().check_urn(&self.urn)?;
-        if entity.has_aspect(aspect) {
-            return Ok(());
-        }
-        Err(Error::Invalid(format!(
-            "{} cannot have {what}: entities of type {} have none",
-            self.urn, entity.name
-        )))
+        expect_aspect(&self.urn, aspect, what)
     }
 
     /// Fails unless the target is a dataset, the one thing that has columns.
@@ -54,6 +47,18 @@ impl Target {
     }
 }
 
+/// Fails unless entities of this type have the aspect; `what` is what the aspect holds, for people.
+pub(crate) fn expect_aspect(urn: &Urn, aspect: AspectName, what: &str) -> Result<(), Error> {
+    let entity = Registry::get().check_urn(urn)?;
+    if entity.has_aspect(aspect) {
+        return Ok(());
+    }
+    Err(Error::Invalid(format!(
+        "{urn} cannot have {what}: entities of type {} have none",
+        entity.name
+    )))
+}
+
 /// An edit of what people said about one column. `edit` tells whether it changed anything; a column that
 /// nothing was said about gets its entry only then.
 pub(crate) fn edit_column<F>(dataset: &Urn, column: &str, edit: F) -> Proposal
@@ -61,18 +66,22 @@ where
     F: Fn(&mut EditableSchemaFieldInfo, &AuditStamp) -> Result<bool, Error> + Send + Sync + 'static,
 {
     let field_path = column.to_owned();
-    Proposal::edit::<EditableSchemaMetadata, _>(
+    Proposal::edit_if::<EditableSchemaMetadata, _>(
         dataset.clone(),
         AspectName::EDITABLE_SCHEMA_METADATA,
         move |current, stamp| {
+            let is_there = current.is_some();
             let mut columns = current.unwrap_or_default();
             let before = columns.editable_schema_field_info.len();
             if edit(columns.field_mut(&field_path), stamp)? {
                 columns.stamp(stamp);
             } else {
                 columns.editable_schema_field_info.truncate(before);
+                if !is_there {
+                    return Ok(None);
+                }
             }
-            Ok(columns)
+            Ok(Some(columns))
         },
     )
 }

@@ -5,9 +5,9 @@
 //!
 //! To make one more kind of change known: a line in [`RULES`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use docent_model::{EpochMillis, Registry, Urn};
+use docent_model::{AspectName, EpochMillis, Registry, Urn};
 use docent_store::{AspectKey, StoredAspect, version};
 use serde_json::Value;
 
@@ -255,28 +255,30 @@ impl Catalog {
     /// kept.
     pub async fn timeline(
         &self,
-        caller: &Caller,
+        _caller: &Caller,
         urn: &Urn,
         categories: &[Category],
         from_ms: Option<EpochMillis>,
         through_ms: Option<EpochMillis>,
     ) -> Result<Vec<Moment>, Error> {
         let entity = Registry::get().check_urn(urn)?;
+        let rules: Vec<(&Rule, AspectName)> = RULES
+            .iter()
+            .filter(|rule| categories.contains(&rule.category))
+            .filter_map(|rule| Some((rule, Registry::get().aspect(rule.aspect)?)))
+            .filter(|(_, aspect)| entity.has_aspect(*aspect))
+            .collect();
+        let aspects: BTreeSet<AspectName> = rules.iter().map(|(_, aspect)| *aspect).collect();
+        let keys: Vec<AspectKey> = aspects
+            .iter()
+            .map(|aspect| AspectKey::new(urn, *aspect))
+            .collect();
+        let histories = self.store().histories_read(&keys).await?;
+        let histories: BTreeMap<AspectName, Vec<StoredAspect>> =
+            aspects.into_iter().zip(histories).collect();
         let mut moments: BTreeMap<(EpochMillis, String), Vec<Event>> = BTreeMap::new();
-        let mut histories: BTreeMap<&str, Vec<StoredAspect>> = BTreeMap::new();
-        for rule in &RULES {
-            let aspect = Registry::get().aspect(rule.aspect);
-            let Some(aspect) = aspect.filter(|aspect| entity.has_aspect(*aspect)) else {
-                continue;
-            };
-            if !categories.contains(&rule.category) {
-                continue;
-            }
-            if !histories.contains_key(rule.aspect) {
-                let versions = self.versions(caller, &AspectKey::new(urn, aspect)).await?;
-                histories.insert(rule.aspect, versions);
-            }
-            let versions = histories.get(rule.aspect).map_or(&[][..], Vec::as_slice);
+        for (rule, aspect) in rules {
+            let versions = histories.get(&aspect).map_or(&[][..], Vec::as_slice);
             for (place, row) in versions.iter().enumerate() {
                 let before = match place.checked_sub(1) {
                     Some(place) => versions.get(place),
@@ -303,22 +305,6 @@ impl Catalog {
                 events,
             })
             .collect())
-    }
-
-    /// All versions of an aspect that are kept, the oldest first.
-    async fn versions(&self, caller: &Caller, key: &AspectKey) -> Result<Vec<StoredAspect>, Error> {
-        let Some(latest) = self.read_version(caller, key, 0).await? else {
-            return Ok(Vec::new());
-        };
-        let newest = version::logical_version_of(&latest);
-        let oldest = (newest - version::RETAINED_VERSIONS + 1).max(1);
-        let mut versions = Vec::new();
-        for number in oldest..newest {
-            let row = self.store().aspect_read_version(key, number).await?;
-            versions.extend(row);
-        }
-        versions.push(latest);
-        Ok(versions)
     }
 }
 

@@ -5,19 +5,18 @@
 //! once seen is therefore believed again as long as nothing at all was committed since: a revocation, by this
 //! process or another, has its effect on the very next request.
 
-use std::fmt::Write as _;
-
 use docent_model::aspects::{AccessTokenInfo, Other};
-use docent_model::{AspectName, EpochMillis, Registry, Urn};
+use docent_model::{AspectName, EpochMillis, Registry, Urn, hex};
 use docent_store::{AspectKey, Page};
 use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
 
+use crate::people::{ADMINISTRATOR, Standing};
 use crate::proposal::{Change, Proposal};
 use crate::sessions::is_session;
 use crate::{Caller, Catalog, Error};
 
-const ENTITY: &str = "dataHubAccessToken";
+pub(crate) const ENTITY: &str = "dataHubAccessToken";
 /// Says what this secret is to people and to programs that look for leaked secrets.
 const PREFIX: &str = "docent_";
 /// How many tokens one listing looks at.
@@ -47,6 +46,8 @@ pub struct NewToken {
 pub struct CreatedToken {
     pub secret: String,
     pub token: Token,
+    /// Whether nobody knew the user before.
+    pub user_is_new: bool,
 }
 
 impl std::fmt::Debug for CreatedToken {
@@ -142,7 +143,8 @@ impl Catalog {
         Ok(alive(info.expires_at).then(|| Caller::new(info.actor_urn)))
     }
 
-    /// Makes a token for somebody who sits at the server. The user it speaks for is created if it is new.
+    /// Makes a token for somebody who sits at the server. The user it speaks for is created if it is new; one who was
+    /// suspended or removed gets none.
     pub async fn create_token(
         &self,
         caller: &Caller,
@@ -151,8 +153,9 @@ impl Catalog {
         self.store_token(caller, new, false).await
     }
 
-    /// Makes a token for somebody who asks over the network: it ends within a year, and the user it speaks
-    /// for must exist unless it is the caller.
+    /// Makes a token for somebody who asks over the network: it ends within a year, and it speaks for the caller. Only
+    /// the administrator makes one for another user, who must exist: whoever could act as another would go on doing so
+    /// after being suspended.
     pub async fn issue_token(&self, caller: &Caller, new: NewToken) -> Result<CreatedToken, Error> {
         if new.ttl_ms.is_none_or(|ttl_ms| ttl_ms > MAX_ISSUED_TTL_MS) {
             return Err(Error::invalid(
@@ -161,6 +164,13 @@ impl Catalog {
             ));
         }
         let must_exist = new.actor != *caller.actor();
+        if must_exist && !Self::is_administrator(caller) {
+            return Err(Error::Forbidden(format!(
+                "only {ADMINISTRATOR} makes tokens for other users over the network: make one for {}, or use 'docent \
+                 token create' on the server",
+                caller.actor()
+            )));
+        }
         self.store_token(caller, new, must_exist).await
     }
 
@@ -181,6 +191,21 @@ impl Catalog {
             return Err(Error::invalid(
                 "a token must live longer than no time at all",
             ));
+        }
+        let standing = self.standing(&new.actor).await?;
+        let name = new.actor.key();
+        match standing {
+            Standing::Suspended => {
+                return Err(Error::Conflict(format!(
+                    "{name} is suspended, so a token would not work: 'docent user resume {name}' comes first"
+                )));
+            }
+            Standing::Removed => {
+                return Err(Error::Conflict(format!(
+                    "{name} was removed, so a token would not work: 'docent user add {name}' lets the user in again"
+                )));
+            }
+            Standing::Unknown | Standing::Active => {}
         }
         let secret = new_secret()?;
         let id = hex(&hash_of(&secret));
@@ -218,6 +243,7 @@ impl Catalog {
         Ok(CreatedToken {
             secret,
             token: Token { id, info },
+            user_is_new: standing == Standing::Unknown,
         })
     }
 
@@ -322,6 +348,30 @@ impl Catalog {
             .collect())
     }
 
+    /// Proposals that end all tokens and sessions of these users.
+    pub(crate) async fn token_removals(&self, users: &[Urn]) -> Result<Vec<Proposal>, Error> {
+        let mut removals = Vec::new();
+        if users.is_empty() {
+            return Ok(removals);
+        }
+        let mut after = None;
+        loop {
+            let urns = self.token_urns(after.as_ref(), PAGE).await?;
+            let infos = self.token_infos(&urns).await?;
+            after = urns.last().cloned().filter(|_| urns.len() == PAGE);
+            let theirs = |info: &AccessTokenInfo| users.contains(&info.actor_urn);
+            let tokens = urns.into_iter().zip(infos);
+            removals.extend(
+                tokens
+                    .filter(|(_, info)| info.as_ref().is_some_and(theirs))
+                    .map(|(urn, _)| Proposal::new(urn, Change::DeleteEntity)),
+            );
+            if after.is_none() {
+                return Ok(removals);
+            }
+        }
+    }
+
     pub(crate) async fn token_urns(
         &self,
         after: Option<&Urn>,
@@ -374,16 +424,6 @@ fn new_secret() -> Result<String, Error> {
     let body = hex(&random::<32>()?);
     let checksum = hex(&Sha256::digest(body.as_bytes())[..4]);
     Ok(format!("{PREFIX}{body}{checksum}"))
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes
-        .iter()
-        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-            // Writing to a String cannot fail.
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
 }
 
 pub(crate) fn hash_of(secret: &str) -> [u8; 32] {

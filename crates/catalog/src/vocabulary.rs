@@ -4,7 +4,6 @@
 use docent_model::{AspectName, Urn};
 use serde_json::{Map, Value, json};
 
-use crate::ids::new_urn;
 use crate::owners::{self, NewOwner};
 use crate::proposal::{Proposal, Requirement};
 use crate::{Caller, Catalog, Change, Error};
@@ -94,7 +93,7 @@ impl Catalog {
         new: NewWord,
     ) -> Result<Urn, Error> {
         let label = kind.label();
-        let urn = new_urn(kind.entity_type(), new.id.as_deref())?;
+        let urn = self.new_urn(kind.entity_type(), new.id.as_deref())?;
         check_name(label, &new.name)?;
         let (aspect, value) = kind.aspect(&new);
         let mut proposal =

@@ -8,7 +8,7 @@ mod user;
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
 use docent_catalog::{Caller, Catalog, SYSTEM_ACTOR};
 use docent_model::{SystemClock, Urn};
@@ -71,9 +71,15 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
     }
 }
 
-/// The catalog over a store, for commands that use it without a server.
+/// The catalog over a store, for commands that use it without a server. A store that was not there is a surprise to
+/// whoever mistyped its address.
 async fn catalog(flags: &StoreFlags, purpose: Use) -> Result<Catalog> {
-    let store = engine::open(&flags.url()?, purpose).await?;
+    let url = flags.url()?;
+    let is_new = !engine::exists(&url).await;
+    let store = engine::open(&url, purpose).await?;
+    if is_new {
+        note(format!("made a new store at {url}"));
+    }
     Ok(Catalog::new(store, Arc::new(SystemClock)))
 }
 
@@ -96,8 +102,17 @@ fn say(line: impl std::fmt::Display) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }
 
+/// Writes a line that a person should see to standard error: standard output belongs to programs.
+fn note(line: impl std::fmt::Display) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "note: {line}");
+}
+
 /// A user by id or by URN.
 fn user_urn(user: &str) -> Result<Urn> {
+    if user.trim().is_empty() {
+        bail!("the name of the user is empty: give one, for example ada");
+    }
     let urn = if user.starts_with("urn:") {
         Urn::parse(user)?
     } else {

@@ -1,5 +1,6 @@
 //! From a store URL to an open store: the only place that names engines.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
@@ -22,6 +23,16 @@ pub(crate) enum Use {
     Existing,
 }
 
+/// Whether there is a store at this address. One that cannot be looked at is said to be there: opening it tells why.
+pub(crate) async fn exists(url: &StoreUrl) -> bool {
+    match url {
+        StoreUrl::Sqlite(path) => path.try_exists().unwrap_or(true),
+        StoreUrl::Postgres(settings) => docent_store_postgres::exists(settings)
+            .await
+            .unwrap_or(true),
+    }
+}
+
 pub(crate) async fn open(url: &StoreUrl, purpose: Use) -> Result<Arc<dyn Store>> {
     let create = matches!(purpose, Use::Server | Use::Beside);
     match url {
@@ -42,6 +53,33 @@ pub(crate) async fn open(url: &StoreUrl, purpose: Use) -> Result<Arc<dyn Store>>
                 .await
                 .with_context(|| format!("{settings} cannot be used"))?;
             Ok(Arc::new(store))
+        }
+    }
+}
+
+/// Looks for damage, and changes nothing: a store that is opened may be brought up to date.
+pub(crate) async fn check(url: &StoreUrl) -> Result<Vec<String>> {
+    match url {
+        StoreUrl::Sqlite(path) => Ok(docent_store_sqlite::check_file(path)?),
+        StoreUrl::Postgres(_) => Ok(open(url, Use::Existing).await?.check().await?),
+    }
+}
+
+/// Puts a backup in the place of a store that nobody uses; one that is there goes only if `replace` says so. Where it is
+/// now if it could not be closed.
+pub(crate) async fn restore(
+    url: &StoreUrl,
+    backup: &Path,
+    replace: bool,
+    progress: &mut (dyn FnMut(u64, u64) + Send),
+) -> Result<Option<PathBuf>> {
+    match url {
+        StoreUrl::Sqlite(path) => Ok(docent_store_sqlite::restore(
+            backup, path, replace, progress,
+        )?),
+        StoreUrl::Postgres(settings) => {
+            docent_store_postgres::restore(backup, settings, replace, progress).await?;
+            Ok(None)
         }
     }
 }

@@ -195,7 +195,7 @@ impl StoreUrl {
     fn search_index(&self) -> PathBuf {
         match self {
             Self::Sqlite(path) => {
-                let mut name = path.clone().into_os_string();
+                let mut name = docent_store_sqlite::real_path(path).into_os_string();
                 name.push("-search");
                 PathBuf::from(name)
             }
@@ -261,6 +261,17 @@ mod tests {
         };
         let error = Settings::resolve(&store, flags).unwrap_err().to_string();
         assert!(error.contains("'9002' is not an address"), "{error}");
+    }
+
+    #[test]
+    fn the_search_index_is_beside_the_file_that_a_link_leads_to() {
+        let (directory, mut store) = file("");
+        let directory = directory.path().canonicalize().unwrap();
+        let link = directory.join("link.db");
+        std::os::unix::fs::symlink("docent.db", &link).unwrap();
+        store.store = Some(format!("sqlite:{}", link.display()));
+        let settings = Settings::resolve(&store, ServeFlags::default()).unwrap();
+        assert_eq!(settings.search_index, directory.join("docent.db-search"));
     }
 
     #[test]

@@ -2,9 +2,12 @@
 //!
 //! A plan is made for one operation and one answer to its `@skip` and `@include` conditions, so it is a constant:
 //! executing a known text parses, validates and decides nothing.
+//!
+//! Plans are made as requests need them, so a document grows while it is kept; [`Document::bytes`] says what it takes now.
 
 mod repair;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use apollo_compiler::ast::OperationType;
@@ -28,6 +31,12 @@ const MAX_TOKENS: usize = 100_000;
 const MAX_NESTING: usize = 200;
 /// Plans kept per operation, when conditions make several of one text.
 const MAX_VARIANTS: usize = 32;
+/// How much memory those may take, unless the latest one alone takes more.
+const MAX_VARIANT_BYTES: usize = 4 * 1024 * 1024;
+/// A parsed and validated text takes some thirty times itself, measured with DataHub's own queries.
+const PARSED_BYTES_PER_BYTE: usize = 30;
+/// What a document takes however short it is.
+const DOCUMENT_BYTES: usize = 4096;
 /// One bit per variable in conditions.
 const MAX_CONDITION_VARIABLES: usize = 64;
 
@@ -51,6 +60,8 @@ pub(crate) struct Operation {
     fixed: OnceLock<Plan>,
     /// Plans by the values of the conditions, the latest made last.
     variants: RwLock<Vec<(u64, Arc<Plan>)>>,
+    /// Something was planned since the document was weighed.
+    has_grown: AtomicBool,
 }
 
 /// The values of an operation's conditions.
@@ -152,6 +163,12 @@ impl Document {
         }
     }
 
+    /// How much memory it takes with its plans; the oldest variants of an operation that has too many go.
+    pub(crate) fn bytes(&self) -> usize {
+        let plans = self.operations.iter().map(Operation::plan_bytes);
+        DOCUMENT_BYTES + self.text.len() * PARSED_BYTES_PER_BYTE + plans.sum::<usize>()
+    }
+
     /// The text as it was sent.
     pub(crate) fn text(&self) -> &str {
         &self.text
@@ -194,6 +211,7 @@ impl Operation {
             conditions,
             fixed: OnceLock::new(),
             variants: RwLock::default(),
+            has_grown: AtomicBool::new(false),
         })
     }
 
@@ -218,7 +236,12 @@ impl Operation {
     /// The plan for these conditions, made if it is not there yet.
     pub(crate) fn plan(&self, compiler: &Compiler<'_>, limits: Limits) -> PlanRef<'_> {
         if self.conditions.is_empty() {
-            return PlanRef::Fixed(self.fixed.get_or_init(|| compiler.plan(limits)));
+            if let Some(plan) = self.fixed.get() {
+                return PlanRef::Fixed(plan);
+            }
+            let plan = self.fixed.get_or_init(|| compiler.plan(limits));
+            self.note_growth();
+            return PlanRef::Fixed(plan);
         }
         let bits = compiler.conditions.bits;
         let known = self
@@ -240,7 +263,42 @@ impl Operation {
             variants.remove(0);
         }
         variants.push((bits, Arc::clone(&plan)));
+        drop(variants);
+        self.note_growth();
         PlanRef::Variant(plan)
+    }
+
+    /// To be called behind whatever makes a plan, so that whoever sees the note finds the plan, too.
+    pub(crate) fn note_growth(&self) {
+        self.has_grown.store(true, Ordering::Release);
+    }
+
+    /// Whether plans were made since this was asked before.
+    pub(crate) fn take_growth(&self) -> bool {
+        // Only reading costs nothing when many threads execute the same operation.
+        self.has_grown.load(Ordering::Relaxed) && self.has_grown.swap(false, Ordering::Acquire)
+    }
+
+    fn plan_bytes(&self) -> usize {
+        if self.conditions.is_empty() {
+            return self.fixed.get().map_or(0, Plan::bytes);
+        }
+        let mut variants = self
+            .variants
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        let (mut kept, mut kept_bytes) = (0, 0);
+        for (_, plan) in variants.iter().rev() {
+            let bytes = plan.bytes();
+            if kept > 0 && kept_bytes + bytes > MAX_VARIANT_BYTES {
+                break;
+            }
+            kept += 1;
+            kept_bytes += bytes;
+        }
+        let gone = variants.len() - kept;
+        variants.drain(..gone);
+        kept_bytes
     }
 }
 

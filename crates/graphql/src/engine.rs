@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use apollo_compiler::ast::OperationType;
-use quick_cache::Weighter;
-use quick_cache::sync::Cache;
+use quick_cache::sync::{Cache, DefaultLifecycle};
+use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 use serde_json::{Map, Value};
 
-use crate::document::Document;
+use crate::document::{Document, Operation};
 use crate::error::{self, Classification, RequestError};
 use crate::execute::{self, Budget, Scope};
 use crate::input;
@@ -19,10 +19,13 @@ use crate::schema::{Schema, SchemaError};
 use crate::sdl::SDL;
 use crate::{mutations, resolvers};
 
-/// How much memory kept documents may take, as [`DocumentWeight`] estimates it.
+/// How much memory kept documents may take, with their plans.
 const CACHE_BYTES: u64 = 32 * 1024 * 1024;
 /// About how many documents that is.
 const CACHE_DOCUMENTS: usize = 2000;
+/// The cache is divided into so many parts, and one must have room for the largest document that is executed: 20,000
+/// selected fields with some 350 bytes each.
+const CACHE_PARTS: usize = 4;
 
 /// A GraphQL request.
 #[derive(Debug, Clone, Default)]
@@ -37,17 +40,39 @@ pub struct Request<'a> {
 pub struct Engine {
     schema: Schema,
     limits: Limits,
-    documents: Cache<Box<str>, Arc<Document>, DocumentWeight>,
+    documents: Cache<Box<str>, Kept, DocumentWeight>,
     answers: Answers,
+}
+
+/// A document in the cache.
+#[derive(Debug, Clone)]
+struct Kept {
+    document: Arc<Document>,
+    /// What it took when it was put there. It grows with every plan that is made, and is put there again then.
+    bytes: usize,
 }
 
 #[derive(Debug, Clone)]
 struct DocumentWeight;
 
-impl Weighter<Box<str>, Arc<Document>> for DocumentWeight {
-    /// A parsed document with its plans takes some thirty times its text.
-    fn weight(&self, text: &Box<str>, _: &Arc<Document>) -> u64 {
-        text.len() as u64 * 30 + 4096
+impl Weighter<Box<str>, Kept> for DocumentWeight {
+    fn weight(&self, _: &Box<str>, kept: &Kept) -> u64 {
+        kept.bytes as u64
+    }
+}
+
+/// An operation being executed. Whatever becomes of the execution, the plans that were made for it are weighed.
+struct Executed<'e> {
+    engine: &'e Engine,
+    document: &'e Arc<Document>,
+    operation: &'e Operation,
+}
+
+impl Drop for Executed<'_> {
+    fn drop(&mut self) {
+        if self.operation.take_growth() {
+            self.engine.keep(self.document);
+        }
     }
 }
 
@@ -66,7 +91,7 @@ impl Engine {
         Self {
             schema,
             limits,
-            documents: Cache::with_weighter(CACHE_DOCUMENTS, CACHE_BYTES, DocumentWeight),
+            documents: documents(),
             answers: Answers::default(),
         }
     }
@@ -91,6 +116,15 @@ impl Engine {
         }
     }
 
+    /// Whether a request would change something. One that is not valid changes nothing.
+    pub fn is_mutation(&self, request: &Request<'_>) -> bool {
+        let document = self.document(request.query);
+        document.is_ok_and(|document| {
+            let operation = document.operation(request.operation_name);
+            operation.is_ok_and(|operation| operation.kind() == OperationType::Mutation)
+        })
+    }
+
     async fn try_execute(
         &self,
         context: &Context,
@@ -100,6 +134,11 @@ impl Engine {
         let operation = document
             .operation(request.operation_name)
             .map_err(|error| vec![error])?;
+        let _executed = Executed {
+            engine: self,
+            document: &document,
+            operation,
+        };
         if operation.kind() == OperationType::Subscription {
             return Err(vec![RequestError::new(
                 Classification::ValidationError,
@@ -158,11 +197,106 @@ impl Engine {
 
     /// The parsed document of a text. Texts that are not valid are not kept.
     fn document(&self, text: &str) -> Result<Arc<Document>, Vec<RequestError>> {
-        if let Some(document) = self.documents.get(text) {
-            return Ok(document);
+        if let Some(kept) = self.documents.get(text) {
+            return Ok(kept.document);
         }
         let document = Arc::new(Document::parse(&self.schema, text)?);
-        self.documents.insert(text.into(), Arc::clone(&document));
+        self.keep(&document);
         Ok(document)
+    }
+
+    fn keep(&self, document: &Arc<Document>) {
+        let kept = Kept {
+            document: Arc::clone(document),
+            bytes: document.bytes(),
+        };
+        self.documents.insert(document.text().into(), kept);
+    }
+}
+
+fn documents() -> Cache<Box<str>, Kept, DocumentWeight> {
+    let options = OptionsBuilder::new()
+        .estimated_items_capacity(CACHE_DOCUMENTS)
+        .weight_capacity(CACHE_BYTES)
+        .shards(CACHE_PARTS)
+        .build();
+    match options {
+        Ok(options) => Cache::with_options(
+            options,
+            DocumentWeight,
+            DefaultHashBuilder::default(),
+            DefaultLifecycle::default(),
+        ),
+        // Only missing options are errors.
+        Err(_) => Cache::with_weighter(CACHE_DOCUMENTS, CACHE_BYTES, DocumentWeight),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use super::*;
+
+    /// Selects a few hundred fields by fragments that are spread twice each; different for each number.
+    fn text(number: usize) -> String {
+        let mut text =
+            format!("# {number}\n{{ container(urn: \"urn:li:container:c\") {{ ...f6 }} }}");
+        for level in 1..=6 {
+            let inner = format!("container {{ ...f{} }}", level - 1);
+            let _ = write!(
+                text,
+                " fragment f{level} on Container {{ a: {inner} b: {inner} }}"
+            );
+        }
+        text + " fragment f0 on Container { urn type exists platform { name } }"
+    }
+
+    /// Makes the plan of a text, as executing it does.
+    fn plan(engine: &Engine, text: &str) -> Arc<Document> {
+        let document = engine.document(text).unwrap();
+        let operation = document.operation(None).unwrap();
+        let values = Vec::new();
+        let compiler = Compiler {
+            schema: &engine.schema,
+            document: &document.executable,
+            operation,
+            conditions: operation.conditions(&values),
+        };
+        let _executed = Executed {
+            engine,
+            document: &document,
+            operation,
+        };
+        assert!(operation.plan(&compiler, engine.limits).root.is_some());
+        Arc::clone(&document)
+    }
+
+    #[test]
+    fn a_kept_document_weighs_what_its_plans_take() {
+        let engine = Engine::docent().unwrap();
+        let text = text(0);
+        engine.document(&text).unwrap();
+        let parsed = engine.documents.weight();
+        let document = plan(&engine, &text);
+        let kept = engine.documents.get(text.as_str()).unwrap();
+        assert!(Arc::ptr_eq(&kept.document, &document));
+        assert_eq!(kept.bytes, document.bytes());
+        let planned = engine.documents.weight();
+        assert_eq!(planned, kept.bytes as u64);
+        assert!(planned > parsed + 50_000, "{parsed}, then {planned}");
+    }
+
+    #[test]
+    fn documents_go_when_their_plans_fill_the_cache() {
+        let engine = Engine::docent().unwrap();
+        let count = 2 * CACHE_BYTES as usize / plan(&engine, &text(0)).bytes();
+        for number in 1..count {
+            plan(&engine, &text(number));
+        }
+        let weight = engine.documents.weight();
+        assert!(weight <= CACHE_BYTES, "{weight}");
+        assert!(weight > CACHE_BYTES / 2, "{weight}");
+        assert!(engine.documents.len() < count);
     }
 }

@@ -27,7 +27,7 @@ use crate::schema::source::Source;
 use levels::Levels;
 use write::{Unwritten, Writer};
 
-pub(crate) use budget::Budget;
+pub(crate) use budget::{Budget, size_bytes};
 
 /// Everything that stays the same while a request is executed.
 #[derive(Debug, Clone, Copy)]

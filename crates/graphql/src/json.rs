@@ -9,6 +9,7 @@ mod scan;
 mod view;
 
 use crate::path::{Path, Step};
+use crate::plan::ALLOCATION_BYTES;
 
 pub(crate) use scan::NotJson;
 pub(crate) use view::View;
@@ -65,6 +66,16 @@ impl Shape {
             self.members.len() - 1
         });
         &mut self.members[index].1
+    }
+
+    /// How much memory it takes beside itself.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let members = self.members.iter();
+        ALLOCATION_BYTES
+            + self.members.capacity() * size_of::<(Box<str>, Self)>()
+            + members
+                .map(|(name, shape)| ALLOCATION_BYTES + name.len() + shape.heap_bytes())
+                .sum::<usize>()
     }
 
     fn find(&self, name: &str) -> Option<usize> {

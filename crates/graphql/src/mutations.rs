@@ -14,6 +14,7 @@ mod structured_properties;
 mod tokens;
 mod vocabulary;
 
+use docent_catalog::descriptions::NewDescription;
 use docent_catalog::{Error, Target};
 use docent_model::{Registry, Urn};
 use serde::Deserialize;
@@ -96,7 +97,7 @@ fn urns(texts: &[String]) -> Result<Vec<Urn>, Error> {
 /// A column that an input may name beside its dataset.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct SubResource {
+pub(crate) struct SubResource {
     sub_resource_type: Option<String>,
     sub_resource: Option<String>,
 }
@@ -104,7 +105,7 @@ struct SubResource {
 impl SubResource {
     /// The column's path. Half of the pair is an error: guessing which half was meant would write to the
     /// wrong place.
-    fn column(self) -> Result<Option<String>, Error> {
+    pub(crate) fn column(self) -> Result<Option<String>, Error> {
         let named = self.sub_resource.filter(|column| !column.is_empty());
         match (self.sub_resource_type, named) {
             (None, None) => Ok(None),
@@ -146,18 +147,23 @@ async fn update_description(context: &Context, arguments: Args<'_>) -> Result<Va
     #[serde(rename_all = "camelCase")]
     struct Input {
         description: String,
+        previous_description: Option<String>,
         #[serde(flatten)]
         resource: Resource,
     }
     let input: Input = arguments.input()?;
     let target = input.resource.target()?;
+    let description = NewDescription {
+        text: input.description,
+        replaces: input.previous_description,
+    };
     context
         .catalog
         .update_description(
             &context.caller,
             &target.urn,
             target.column.as_deref(),
-            &input.description,
+            description,
         )
         .await?;
     Ok(json!(true))

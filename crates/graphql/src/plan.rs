@@ -8,6 +8,7 @@
 mod arguments;
 mod collect;
 mod needs;
+mod weight;
 
 use std::sync::{Arc, OnceLock};
 
@@ -24,6 +25,7 @@ use crate::schema::source::{Origin, Source};
 use crate::schema::{AbstractType, Field, ObjectType, OutputKind, Schema};
 
 pub(crate) use arguments::ArgumentPlan;
+pub(crate) use weight::ALLOCATION_BYTES;
 
 #[derive(Debug)]
 pub(crate) struct Plan {
@@ -139,14 +141,19 @@ impl ValuePlan {
 impl AbstractPlan {
     /// The plan for one of the possible types.
     pub(crate) fn plan<'p>(&'p self, index: usize, compiler: &Compiler<'_>) -> &'p ObjectPlan {
-        self.plans[index].get_or_init(|| {
+        if let Some(plan) = self.known_plan(index) {
+            return plan;
+        }
+        let plan = self.plans[index].get_or_init(|| {
             let sets: Vec<_> = self
                 .selected
                 .iter()
                 .map(|field| &field.selection_set)
                 .collect();
             compiler.object(&self.ty.possible[index], &sets, self.must_exist)
-        })
+        });
+        compiler.operation.note_growth();
+        plan
     }
 
     /// The plan for one of the possible types, if anything has asked for it before.

@@ -6,6 +6,7 @@
 
 mod entities;
 mod hierarchy;
+mod history;
 mod lineage;
 mod metadata;
 mod ownership;
@@ -55,6 +56,9 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         )
         .query("browseV2", search::browse::browse_v2)
         .query("getQuickFilters", search::browse::get_quick_filters)
+        .query("history", history::history)
+        .query("recentChanges", history::recent_changes)
+        .query("changesByWeek", history::changes_by_week)
         .computed("browsePaths", entities::browse_paths)
         .computed("entityPrivileges", entities::entity_privileges)
         .computed("incidentAssignees", entities::incident_assignees)
@@ -70,6 +74,7 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .entity_field("rawAspects", metadata::raw_aspects)
         .computed("ownershipType", ownership::ownership_type)
         .entity_field("relationships", relationships::relationships)
+        .entity_field("assertions", relationships::assertions)
         .entity_field("lineage", lineage::neighbours)
         .query("searchAcrossLineage", lineage::search_across_lineage)
         .query("scrollAcrossLineage", lineage::scroll_across_lineage)

@@ -71,6 +71,8 @@ impl ObjectType {
 #[derive(Debug)]
 pub(crate) struct AbstractType {
     pub(crate) possible: Vec<Arc<ObjectType>>,
+    /// What a URN of another type is taken for where there must be something: the first entity type of a union.
+    pub(crate) stub: Option<usize>,
 }
 
 #[derive(Debug)]
@@ -106,6 +108,14 @@ impl OutputType {
         match &self.kind {
             OutputKind::List(inner) => inner.innermost(),
             kind => kind,
+        }
+    }
+
+    /// Whether null is not allowed for what is inside of all lists.
+    pub(crate) fn is_innermost_non_null(&self) -> bool {
+        match &self.kind {
+            OutputKind::List(inner) => inner.is_innermost_non_null(),
+            _ => self.non_null,
         }
     }
 
@@ -243,12 +253,10 @@ impl Loader {
             return Err(SchemaError::Unusable(self.problems));
         }
         let implementers = self.valid.implementers_map();
-        let possible = |names: &mut dyn Iterator<Item = &Name>| {
-            Arc::new(AbstractType {
-                possible: names
-                    .filter_map(|name| objects.get(name).cloned())
-                    .collect(),
-            })
+        let possible = |names: &mut dyn Iterator<Item = &Name>| -> Vec<Arc<ObjectType>> {
+            names
+                .filter_map(|name| objects.get(name).cloned())
+                .collect()
         };
         let mut abstracts = HashMap::new();
         for (name, ty) in &types {
@@ -256,11 +264,20 @@ impl Loader {
                 ExtendedType::Interface(_) => {
                     let empty = Implementers::default();
                     let known = implementers.get(name).unwrap_or(&empty);
-                    abstracts.insert(name.clone(), possible(&mut known.objects.iter()));
+                    let ty = AbstractType {
+                        possible: possible(&mut known.objects.iter()),
+                        stub: None,
+                    };
+                    abstracts.insert(name.clone(), Arc::new(ty));
                 }
                 ExtendedType::Union(union) => {
                     let mut members = union.members.iter().map(|member| &member.name);
-                    abstracts.insert(name.clone(), possible(&mut members));
+                    let possible = possible(&mut members);
+                    let ty = AbstractType {
+                        stub: possible.iter().position(|ty| ty.entity().is_some()),
+                        possible,
+                    };
+                    abstracts.insert(name.clone(), Arc::new(ty));
                 }
                 _ => {}
             }

@@ -19,6 +19,7 @@ pub const SDL: &[(&str, &str)] = sources![
     "domain.graphql",
     "enums.graphql",
     "forms.graphql",
+    "history.graphql",
     "ingestion.graphql",
     "lineage_and_relationships.graphql",
     "links.graphql",

@@ -20,7 +20,8 @@ pub enum AuthMode {
 }
 
 /// A handler with this argument is reached only with a valid token, or with a session by a request that no other
-/// site can have made.
+/// site can have made. With authentication off the same is asked of every request: no page of another site may use the
+/// browser of somebody who can reach this server.
 #[derive(Debug)]
 pub struct Authenticated(pub Caller);
 
@@ -31,7 +32,11 @@ impl FromRequestParts<AppState> for Authenticated {
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Refusal> {
         match state.auth() {
-            AuthMode::Off => named_caller(parts).map(Self),
+            AuthMode::Off => {
+                origin::check(parts)?;
+                origin::check_host(parts)?;
+                named_caller(parts).map(Self)
+            }
             AuthMode::On => {
                 let catalog = state.catalog();
                 // Whoever shows a token means it: a cookie does not help a token that is wrong.

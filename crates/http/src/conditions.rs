@@ -1,157 +1,38 @@
-//! Conditions on a write: headers of the request, which go for all that it writes, or headers of one proposal.
+//! Conditions on a write that come as headers of the request. They go for all that it writes; where that would make no
+//! sense, the request is refused, because a condition that is ignored protects nothing.
 
 use axum::extract::FromRequestParts;
+use axum::http::HeaderMap;
 use axum::http::request::Parts;
-use docent_catalog::{Change, NOT_THERE, Proposal, Requirement};
-use docent_model::EpochMillis;
-use jiff::Timestamp;
-use serde_json::{Map, Value};
+use docent_catalog::Conditions;
 
 use crate::error::Refusal;
 
-const VERSION_MATCH: &str = "If-Version-Match";
-const MODIFIED_SINCE: &str = "If-Modified-Since";
-const UNMODIFIED_SINCE: &str = "If-Unmodified-Since";
-const NONE_MATCH: &str = "If-None-Match";
-const ALL: [&str; 4] = [VERSION_MATCH, MODIFIED_SINCE, UNMODIFIED_SINCE, NONE_MATCH];
+/// The conditions of a request, taken from it as an argument of its handler.
+#[derive(Debug)]
+pub(crate) struct Conditional(pub(crate) Conditions);
 
-/// What must hold for a write. Taken from a request as an argument of its handler.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Conditions {
-    version: Option<i64>,
-    modified_since: Option<EpochMillis>,
-    unmodified_since: Option<EpochMillis>,
-    none_match: bool,
-}
-
-impl<S: Sync> FromRequestParts<S> for Conditions {
+impl<S: Sync> FromRequestParts<S> for Conditional {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Refusal> {
-        let mut conditions = Self::default();
-        for name in ALL {
+        let mut conditions = Conditions::default();
+        for name in Conditions::HEADERS {
             if let Some(value) = parts.headers.get(name) {
-                let text = value.to_str().unwrap_or("?");
-                conditions.set(name, text).map_err(Refusal::bad_request)?;
+                conditions.set(name, value.to_str().unwrap_or("?"))?;
             }
         }
-        Ok(conditions)
+        Ok(Self(conditions))
     }
 }
 
-impl Conditions {
-    /// These, and those of one proposal: what a proposal says itself goes before what the request says.
-    pub(crate) fn with(&self, headers: Option<&Map<String, Value>>) -> Result<Self, String> {
-        let mut conditions = self.clone();
-        for (name, value) in headers.into_iter().flatten() {
-            let known = ALL.iter().find(|known| known.eq_ignore_ascii_case(name));
-            match (known, value) {
-                (None, _) | (_, Value::Null) => {}
-                (Some(name), Value::String(text)) => conditions.set(name, text)?,
-                (Some(name), other) => conditions.set(name, &other.to_string())?,
-            }
-        }
-        Ok(conditions)
-    }
-
-    /// Whether anything must hold.
-    pub(crate) fn are_given(&self) -> bool {
-        *self != Self::default()
-    }
-
-    pub(crate) fn version(&self) -> Option<i64> {
-        self.version
-    }
-
-    pub(crate) fn put_on(&self, mut proposal: Proposal) -> Proposal {
-        if let Some(version) = self.version {
-            proposal = proposal.requires(Requirement::Version {
-                expected: (version != NOT_THERE).then_some(version),
-            });
-        }
-        if let Some(time_ms) = self.modified_since {
-            proposal = proposal.requires(Requirement::ModifiedSince { time_ms });
-        }
-        if let Some(time_ms) = self.unmodified_since {
-            proposal = proposal.requires(Requirement::UnmodifiedSince { time_ms });
-        }
-        if self.none_match {
-            match proposal.change {
-                Change::Create { .. } | Change::CreateEntity { .. } => {
-                    proposal.skip_existing = true;
-                }
-                _ => proposal = proposal.requires(Requirement::Version { expected: None }),
-            }
-        }
-        proposal
-    }
-
-    fn set(&mut self, name: &str, text: &str) -> Result<(), String> {
-        match name {
-            VERSION_MATCH => {
-                let version = text.trim().parse().map_err(|_| {
-                    format!(
-                        "{name} is '{text}': give the number of a version, or -1 for an aspect that must not be there"
-                    )
-                })?;
-                self.version = Some(version);
-            }
-            MODIFIED_SINCE => self.modified_since = Some(time(name, text)?),
-            UNMODIFIED_SINCE => self.unmodified_since = Some(time(name, text)?),
-            _ if text.trim() == "*" => self.none_match = true,
-            _ => {
-                return Err(format!(
-                    "{name} is '{text}': only '*' is supported, for what must not be there; {VERSION_MATCH} takes versions"
-                ));
-            }
-        }
-        Ok(())
-    }
-}
-
-/// An instant as ISO 8601 writes it, or as HTTP does.
-fn time(name: &str, text: &str) -> Result<EpochMillis, String> {
-    let text = text.trim();
-    let iso = text.parse::<Timestamp>().ok();
-    let parsed = iso.or_else(|| {
-        let http = jiff::fmt::rfc2822::parse(text).ok();
-        http.map(|zoned| zoned.timestamp())
-    });
-    parsed.map(Timestamp::as_millisecond).ok_or_else(|| {
-        format!("{name} is '{text}', which is no time: write it like 2026-01-31T12:00:00Z")
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    fn with(headers: &Value) -> Result<Conditions, String> {
-        Conditions::default().with(headers.as_object())
-    }
-
-    #[test]
-    fn times_are_read_as_iso_and_as_http_write_them() {
-        for text in [
-            "1994-11-06T08:49:37Z",
-            "1994-11-06T09:49:37+01:00",
-            "Sun, 06 Nov 1994 08:49:37 GMT",
-        ] {
-            let read = with(&json!({"if-modified-since": text})).unwrap();
-            assert_eq!(read.modified_since, Some(784_111_777_000), "{text}");
-        }
-        let error = with(&json!({"If-Unmodified-Since": "yesterday"})).unwrap_err();
-        assert!(error.contains("yesterday"), "{error}");
-    }
-
-    #[test]
-    fn what_a_proposal_says_goes_before_what_the_request_says() {
-        let request = with(&json!({"If-Version-Match": "7", "X-Other": "x"})).unwrap();
-        assert_eq!(request.with(None).unwrap().version, Some(7));
-        let own = json!({"if-version-match": 8, "If-None-Match": null});
-        assert_eq!(request.with(own.as_object()).unwrap().version, Some(8));
-        assert!(with(&json!({"If-None-Match": "\"etag\""})).is_err());
-        assert!(with(&json!({"If-Version-Match": "new"})).is_err());
+/// Refuses conditions on a write that they cannot be about; `instead` is what to do, as a sentence.
+pub(crate) fn refuse(headers: &HeaderMap, instead: &str) -> Result<(), Refusal> {
+    let given = |name: &&str| headers.contains_key(*name);
+    match Conditions::HEADERS.into_iter().find(given) {
+        None => Ok(()),
+        Some(name) => Err(Refusal::bad_request(format!(
+            "{name} is given, and this request has no one aspect that it could be about. {instead}"
+        ))),
     }
 }

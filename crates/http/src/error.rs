@@ -43,6 +43,13 @@ impl Refusal {
         self
     }
 
+    /// Says more: what to do about it.
+    #[must_use]
+    pub(crate) fn followed_by(mut self, sentence: &str) -> Self {
+        self.message = format!("{} {sentence}", self.message);
+        self
+    }
+
     pub(crate) fn into_message(self) -> String {
         self.message
     }
@@ -102,7 +109,8 @@ pub(crate) async fn no_such_route(_: Authenticated, uri: Uri) -> Refusal {
     )
 }
 
-pub(crate) async fn method_not_allowed(_: Authenticated, method: Method, uri: Uri) -> Refusal {
+/// Which methods there are is in the description of the API, which everybody may read: no token is asked for.
+pub(crate) async fn method_not_allowed(method: Method, uri: Uri) -> Refusal {
     Refusal::new(
         StatusCode::METHOD_NOT_ALLOWED,
         format!("{} does not take {method} requests.", uri.path()),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use axum::extract::State;
-use axum::http::{Method, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use docent_graphql::{Context, Request};
 use serde::Deserialize;
@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
+use crate::conditions;
 use crate::error::Refusal;
 
 const CONTENT_TYPE: &str = "application/json;charset=utf-8";
@@ -32,6 +33,7 @@ struct Body<'a> {
 pub(crate) async fn execute(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
+    headers: HeaderMap,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, Refusal> {
     let body = parse(&bytes)?;
@@ -45,6 +47,15 @@ pub(crate) async fn execute(
         operation_name: body.operation_name.as_deref(),
         variables: body.variables.unwrap_or_default(),
     };
+    let unconditional = conditions::refuse(
+        &headers,
+        "patchEntity takes conditions in its input's headers, and REST as headers.",
+    );
+    if let Err(refusal) = unconditional
+        && state.engine().is_mutation(&request)
+    {
+        return Err(refusal);
+    }
     let context = Context::new(state.catalog().clone(), caller);
     let reply = state.engine().execute(&context, request).await;
     Ok(([(header::CONTENT_TYPE, CONTENT_TYPE)], reply).into_response())

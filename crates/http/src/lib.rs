@@ -11,6 +11,7 @@
 //! - [`sign_in`]: from a password to a session, which needs none either
 //! - [`auth`]: from a request to the caller
 //! - [`origin`]: whether another site made the request
+//! - [`page`]: the web page, which needs no token
 //! - [`server`]: connections, limits, shutdown
 //!
 //! To add a route: a handler in the module of its noun, and a line in [`router`]. A handler that takes
@@ -24,6 +25,7 @@ mod filter;
 mod graphql;
 mod openapi;
 mod origin;
+mod page;
 mod query;
 mod restli;
 pub mod server;
@@ -51,6 +53,7 @@ struct Parts {
     catalog: Catalog,
     engine: Engine,
     auth: AuthMode,
+    room: body::Room,
 }
 
 impl AppState {
@@ -60,6 +63,7 @@ impl AppState {
                 catalog,
                 engine,
                 auth,
+                room: body::Room::default(),
             }),
         }
     }
@@ -72,6 +76,10 @@ impl AppState {
         &self.inner.engine
     }
 
+    pub(crate) fn room(&self) -> &body::Room {
+        &self.inner.room
+    }
+
     pub(crate) fn auth(&self) -> AuthMode {
         self.inner.auth
     }
@@ -80,6 +88,7 @@ impl AppState {
 /// All routes, and once more below the path under which DataHub's web server passes them on.
 pub fn router(state: AppState) -> Router {
     routes(&state)
+        .merge(page::routes())
         .nest("/api/gms", routes(&state))
         .fallback(error::no_such_route)
         .method_not_allowed_fallback(error::method_not_allowed)
@@ -97,7 +106,6 @@ fn routes(state: &AppState) -> Router<AppState> {
     let relationships = || get(restli::relationships::list);
     let related = || get(restli::relationships::list_related);
     Router::new()
-        .route("/", get(status::page))
         .route("/api/graphql", graphql())
         .route("/api/v2/graphql", graphql())
         .route("/aspects", aspects())
@@ -160,6 +168,11 @@ fn routes(state: &AppState) -> Router<AppState> {
             post(openapi::relationships::scroll),
         )
         .route("/openapi/v3/api-docs", get(openapi::document::document))
+        .route("/openapi/swagger-ui", get(openapi::document::to_page))
+        .route(
+            "/openapi/swagger-ui/",
+            get(openapi::document::to_page_in_folder),
+        )
         .route(
             "/openapi/swagger-ui/index.html",
             get(openapi::document::page),

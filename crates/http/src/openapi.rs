@@ -19,6 +19,7 @@ use axum::http::StatusCode;
 use docent_catalog::Error;
 use serde::Deserialize;
 
+use crate::body;
 use crate::error::Refusal;
 use crate::query::Parameters;
 
@@ -33,14 +34,20 @@ fn refuse_slices(parameters: &Parameters) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// What error messages call a route.
+const CALL: &str = "call";
+
+/// A body like this example.
+fn parse_like<'a, T: Deserialize<'a>>(bytes: &'a [u8], example: &str) -> Result<T, Refusal> {
+    body::parse_like(bytes, CALL, example)
+}
+
 /// A body that may be left out.
 fn parse_body<'a, T: Deserialize<'a> + Default>(bytes: &'a [u8]) -> Result<T, Refusal> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Ok(T::default());
     }
-    serde_json::from_slice(bytes).map_err(|error| {
-        Refusal::bad_request(format!("The body is not what this call takes: {error}"))
-    })
+    body::parse(bytes, CALL)
 }
 
 /// In this API a payload that does not fit its aspect is an ordinary bad request, and each kind of problem has a name.

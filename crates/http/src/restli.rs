@@ -19,7 +19,11 @@ use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::body;
 use crate::error::Refusal;
+
+/// What error messages call a route.
+const ACTION: &str = "action";
 
 /// `?action=…` of a call that is a verb.
 #[derive(Debug, Deserialize)]
@@ -36,9 +40,15 @@ pub(crate) fn no_action(place: &str, action: Option<&str>, known: &str) -> Refus
 
 /// The body of an action.
 pub(crate) fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Refusal> {
-    serde_json::from_slice(bytes).map_err(|error| {
-        Refusal::bad_request(format!("The body is not what this action takes: {error}"))
-    })
+    body::parse(bytes, ACTION)
+}
+
+/// The same, for a body like this example.
+pub(crate) fn parse_like<'a, T: Deserialize<'a>>(
+    bytes: &'a [u8],
+    example: &str,
+) -> Result<T, Refusal> {
+    body::parse_like(bytes, ACTION, example)
 }
 
 /// `List(a,b)`; names with commas between them are taken as well.
@@ -76,14 +86,10 @@ pub(crate) fn parse_aspect(name: &str) -> Result<AspectName, Refusal> {
 
 /// Fails unless the entity may have the aspect.
 pub(crate) fn check_aspect(urn: &Urn, aspect: AspectName) -> Result<(), Refusal> {
-    let spec = Registry::get().entity(urn.entity_type());
-    if spec.is_some_and(|spec| spec.has_aspect(aspect)) {
-        return Ok(());
-    }
-    Err(Refusal::bad_request(format!(
-        "Unknown aspect {aspect} for entity {}",
-        urn.entity_type()
-    )))
+    let spec = Registry::get().check_urn(urn);
+    let spec = spec.map_err(|error| Refusal::bad_request(error.to_string()))?;
+    spec.check_aspect(aspect)
+        .map_err(|error| Refusal::bad_request(error.to_string()))
 }
 
 /// Fails for an aspect that is shown to nobody.

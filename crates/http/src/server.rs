@@ -5,6 +5,7 @@ use std::future::Future;
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::Router;
@@ -16,7 +17,7 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Notify, Semaphore, watch};
 use tower::ServiceExt as _;
 
 /// More connections than this wait in the kernel's queue.
@@ -25,8 +26,20 @@ const MAX_CONNECTIONS: usize = 4096;
 /// A client that has opened a connection must say what it wants within this time, and again after each reply.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(75);
 
-/// How long requests in flight may take when the server is asked to stop.
-const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long connections may take to end when the server is asked to stop.
+#[derive(Debug, Clone, Copy)]
+struct Patience {
+    /// For whoever is slow to send a request or to read a reply.
+    connections: Duration,
+    /// For requests that are being carried out. The process ends only when the writer has done all that was given to it,
+    /// so cutting off the reply before that would gain nothing.
+    requests: Duration,
+}
+
+const PATIENCE: Patience = Patience {
+    connections: Duration::from_secs(10),
+    requests: Duration::from_mins(5),
+};
 
 /// The address at the other end of the connection that a request came by. Headers that name another are not believed:
 /// anybody can send them.
@@ -51,12 +64,60 @@ impl<S: Sync> FromRequestParts<S> for Peer {
     }
 }
 
-/// Serves until `stop` resolves, then finishes what is in flight.
+/// Requests that have arrived and are not answered yet.
+#[derive(Debug, Default)]
+struct InFlight {
+    count: AtomicUsize,
+    none: Notify,
+}
+
+/// One of [`InFlight`].
+#[derive(Debug)]
+struct Begun(Arc<InFlight>);
+
+impl InFlight {
+    fn begin(self: &Arc<Self>) -> Begun {
+        self.count.fetch_add(1, Ordering::AcqRel);
+        Begun(Arc::clone(self))
+    }
+
+    async fn all_answered(&self) {
+        loop {
+            // Listening begins before looking: nobody ends unnoticed in between.
+            let none = self.none.notified();
+            if self.count.load(Ordering::Acquire) == 0 {
+                return;
+            }
+            none.await;
+        }
+    }
+}
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        if self.0.count.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.0.none.notify_waiters();
+        }
+    }
+}
+
+/// Serves until `stop` resolves, then finishes what is in flight: connections get ten seconds to end, and those whose
+/// request is being carried out five minutes.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
+    serve_with(PATIENCE, listener, router, stop).await
+}
+
+async fn serve_with(
+    patience: Patience,
+    listener: TcpListener,
+    router: Router,
+    stop: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let in_flight = Arc::new(InFlight::default());
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let (stopping, stopped) = watch::channel(false);
     tokio::pin!(stop);
@@ -75,19 +136,23 @@ pub async fn serve(
             }
         };
         let (router, mut stopped) = (router.clone(), stopped.clone());
+        let in_flight = Arc::clone(&in_flight);
         tokio::spawn(async move {
             let _place = place;
-            serve_connection(stream, router, &mut stopped).await;
+            serve_connection(stream, router, in_flight, &mut stopped).await;
         });
     }
     drop(listener);
     drop(stopped);
     // Nobody listens any more when every connection has ended.
     let _ = stopping.send(true);
-    if tokio::time::timeout(SHUTDOWN_TIMEOUT, stopping.closed())
-        .await
-        .is_err()
-    {
+    let within = |limit, ended| async move { tokio::time::timeout(limit, ended).await.is_ok() };
+    if within(patience.connections, stopping.closed()).await {
+        return Ok(());
+    }
+    let answered = tokio::time::timeout(patience.requests, in_flight.all_answered()).await;
+    // Those that took long have their replies still to send.
+    if answered.is_err() || !within(patience.connections, stopping.closed()).await {
         tracing::warn!("some requests did not finish in time and were cut off");
     }
     Ok(())
@@ -107,12 +172,26 @@ async fn accept(
     Ok((stream, place))
 }
 
-async fn serve_connection(stream: TcpStream, router: Router, stopped: &mut watch::Receiver<bool>) {
+async fn serve_connection(
+    stream: TcpStream,
+    router: Router,
+    in_flight: Arc<InFlight>,
+    stopped: &mut watch::Receiver<bool>,
+) {
     let peer = Peer(stream.peer_addr().ok().map(|address| address.ip()));
-    let service = router.map_request(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(peer);
-        request
-    });
+    let service = router
+        .map_request(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(peer);
+            request
+        })
+        .map_future(move |reply| {
+            let begun = in_flight.begin();
+            async move {
+                let reply: Result<_, Infallible> = reply.await;
+                drop(begun);
+                reply
+            }
+        });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_TIMEOUT)
@@ -129,5 +208,83 @@ async fn serve_connection(stream: TcpStream, router: Router, stopped: &mut watch
     };
     if let Err(error) = ended {
         tracing::debug!(%error, "a connection ended early: {error}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::routing::get;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::sync::oneshot;
+    use tokio::task::JoinHandle;
+
+    const SHORT: Duration = Duration::from_millis(50);
+    const LONG: Duration = Duration::from_mins(1);
+
+    /// A server that was asked to stop while it carries out one request.
+    struct Stopping {
+        stream: TcpStream,
+        answer: Arc<Notify>,
+        server: JoinHandle<io::Result<()>>,
+    }
+
+    async fn stopping(patience: Patience) -> Stopping {
+        let (begun, answer) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let handler = {
+            let (begun, answer) = (Arc::clone(&begun), Arc::clone(&answer));
+            move || async move {
+                begun.notify_one();
+                answer.notified().await;
+                "done"
+            }
+        };
+        let router = Router::new().route("/", get(handler));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let server = tokio::spawn(serve_with(patience, listener, router, async {
+            let _ = stopped.await;
+        }));
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream
+            .write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            .await
+            .unwrap();
+        begun.notified().await;
+        stop.send(()).unwrap();
+        Stopping {
+            stream,
+            answer,
+            server,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_request_that_is_being_carried_out_is_answered_after_all_others_are_cut_off() {
+        let patience = Patience {
+            connections: SHORT,
+            requests: LONG,
+        };
+        let mut stopping = stopping(patience).await;
+        let early = tokio::time::timeout(4 * SHORT, &mut stopping.server).await;
+        assert!(early.is_err(), "the server did not wait");
+        stopping.answer.notify_one();
+        let mut reply = String::new();
+        stopping.stream.read_to_string(&mut reply).await.unwrap();
+        assert!(reply.starts_with("HTTP/1.1 200"), "{reply}");
+        assert!(reply.ends_with("done"), "{reply}");
+        stopping.server.await.unwrap().unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_request_that_never_ends_does_not_keep_the_server_for_ever() {
+        let patience = Patience {
+            connections: SHORT,
+            requests: SHORT,
+        };
+        let stopping = stopping(patience).await;
+        let ended = tokio::time::timeout(LONG, stopping.server).await;
+        ended.unwrap().unwrap().unwrap();
     }
 }

@@ -19,8 +19,15 @@ use crate::error::Refusal;
 use crate::origin;
 use crate::server::Peer;
 
+/// Anybody may send this much, and nobody needs more for a name and a password.
+const MAX_CREDENTIALS_BYTES: usize = 64 * 1024;
+
 const SESSION_COOKIE: &str = "PLAY_SESSION";
 const ACTOR_COOKIE: &str = "actor";
+
+/// The second half of a sentence.
+const WANTED: &str =
+    "a user name and a password are wanted as JSON: {\"username\": \"…\", \"password\": \"…\"}.";
 
 /// What a cookie cannot hold as it is. DataHub writes the colons of a URN plainly.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
@@ -41,16 +48,21 @@ pub(crate) async fn log_in(
     State(state): State<AppState>,
     peer: Peer,
     headers: HeaderMap,
-    WholeBody(bytes): WholeBody,
+    WholeBody(bytes): WholeBody<MAX_CREDENTIALS_BYTES>,
 ) -> Result<Response, Refusal> {
+    if let Some(kind) = origin::form(&headers) {
+        return Err(Refusal::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            format!(
+                "The body is said to be {kind}, but {WANTED} Send it with 'Content-Type: application/json'."
+            ),
+        ));
+    }
     // A page of another site must not sign a person in as somebody else either.
     origin::check_headers(&headers)?;
-    let credentials: Credentials = serde_json::from_slice(&bytes).map_err(|_| {
-        // What the parser has to say might repeat the password.
-        Refusal::bad_request(
-            "The body must be JSON with a user name and a password: {\"username\": \"…\", \"password\": \"…\"}.",
-        )
-    })?;
+    // What the parser has to say might repeat the password.
+    let credentials: Credentials = serde_json::from_slice(&bytes)
+        .map_err(|_| Refusal::bad_request(format!("Here {WANTED}")))?;
     let Credentials { username, password } = credentials;
     let outcome = state
         .catalog()

@@ -3,7 +3,6 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::response::Html;
 use docent_catalog::{Caller, SYSTEM_ACTOR};
 use docent_model::Urn;
 use serde_json::{Value, json};
@@ -65,9 +64,4 @@ pub(crate) async fn config(State(state): State<AppState>) -> Json<Value> {
         "datahub": {"serverType": "docent", "serverEnv": "core"},
         "models": {},
     }))
-}
-
-/// For the person who opens the address in a browser.
-pub(crate) async fn page() -> Html<&'static str> {
-    Html(include_str!("page.html"))
 }

@@ -11,10 +11,7 @@ use axum::http::{HeaderValue, header::HeaderName};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::MethodRouter;
-use docent_catalog::search::Filter;
-use docent_catalog::timeseries::Wanted;
-use docent_catalog::{AspectKey, Caller, PointRange};
-use docent_model::{Registry, Urn};
+use docent_catalog::AspectKey;
 use serde_json::{Value, json};
 
 use crate::AppState;
@@ -76,12 +73,19 @@ pub(crate) async fn written(
         )));
     }
     let errors_only = parameters.flag("onlyIncludeErrors")?;
-    let mut answer: BTreeMap<&str, BTreeMap<&str, Value>> = BTreeMap::new();
+    let mut keys = Vec::new();
     for (text, names) in &asked {
         let urn = parse_urn(text)?;
-        let mut states = BTreeMap::new();
         for name in names {
-            let there = is_there(&state, &caller, &urn, name).await?;
+            keys.push(AspectKey::new(&urn, parse_aspect(name)?));
+        }
+    }
+    let rows = state.catalog().read_current(&caller, &keys).await?;
+    let mut there = rows.iter().map(Option::is_some);
+    let mut answer: BTreeMap<&str, BTreeMap<&str, Value>> = BTreeMap::new();
+    for (text, names) in &asked {
+        let mut states = BTreeMap::new();
+        for (name, there) in names.iter().zip(there.by_ref()) {
             if !(there && errors_only) {
                 states.insert(name.as_str(), status(there));
             }
@@ -91,31 +95,6 @@ pub(crate) async fn written(
         }
     }
     Ok(reply(&answer))
-}
-
-async fn is_there(
-    state: &AppState,
-    caller: &Caller,
-    urn: &Urn,
-    name: &str,
-) -> Result<bool, Refusal> {
-    let key = AspectKey::new(urn, parse_aspect(name)?);
-    if Registry::get().is_timeseries(key.aspect) {
-        let newest = Wanted {
-            key,
-            range: PointRange::default(),
-            filter: Filter::default(),
-            sort: None,
-            limit: 1,
-        };
-        return Ok(!state
-            .catalog()
-            .timeseries(caller, &newest)
-            .await?
-            .is_empty());
-    }
-    let rows = state.catalog().read(caller, &[key]).await?;
-    Ok(rows.iter().any(Option::is_some))
 }
 
 fn status(there: bool) -> Value {

@@ -35,6 +35,19 @@ impl AuditStamp {
     }
 }
 
+/// An aspect that says when people edited it.
+pub trait Stamped {
+    /// The stamps of the first and of the last edit.
+    fn stamps(&mut self) -> (&mut Option<AuditStamp>, &mut Option<AuditStamp>);
+
+    /// Notes an edit: the first one stays as the creation.
+    fn stamp(&mut self, stamp: &AuditStamp) {
+        let (created, last_modified) = self.stamps();
+        created.get_or_insert_with(|| stamp.clone());
+        *last_modified = Some(stamp.clone());
+    }
+}
+
 /// What a person said about a dataset.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -51,11 +64,9 @@ pub struct EditableDatasetProperties {
     pub other: Other,
 }
 
-impl EditableDatasetProperties {
-    /// Notes an edit: the first one stays as the creation.
-    pub fn stamp(&mut self, stamp: &AuditStamp) {
-        self.created.get_or_insert_with(|| stamp.clone());
-        self.last_modified = Some(stamp.clone());
+impl Stamped for EditableDatasetProperties {
+    fn stamps(&mut self) -> (&mut Option<AuditStamp>, &mut Option<AuditStamp>) {
+        (&mut self.created, &mut self.last_modified)
     }
 }
 
@@ -83,13 +94,13 @@ pub struct EditableSchemaFieldInfo {
     pub other: Other,
 }
 
-impl EditableSchemaMetadata {
-    /// Notes an edit: the first one stays as the creation.
-    pub fn stamp(&mut self, stamp: &AuditStamp) {
-        self.created.get_or_insert_with(|| stamp.clone());
-        self.last_modified = Some(stamp.clone());
+impl Stamped for EditableSchemaMetadata {
+    fn stamps(&mut self) -> (&mut Option<AuditStamp>, &mut Option<AuditStamp>) {
+        (&mut self.created, &mut self.last_modified)
     }
+}
 
+impl EditableSchemaMetadata {
     /// The entry of a column, made if there is none yet.
     pub fn field_mut(&mut self, field_path: &str) -> &mut EditableSchemaFieldInfo {
         let fields = &mut self.editable_schema_field_info;

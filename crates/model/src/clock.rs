@@ -5,6 +5,18 @@ use std::sync::atomic::{AtomicI64, Ordering};
 /// Milliseconds since the Unix epoch.
 pub type EpochMillis = i64;
 
+/// The shortest span of time that anything of ours may last.
+const MIN_SPAN_MS: f64 = 1000.0;
+
+/// A span of time as people (`30d`, `1w 2d`) or programs (`P30D`) write it, with days of 24 hours. `None` if it is not
+/// written like that, or is shorter than a second.
+pub fn span_ms(text: &str) -> Option<EpochMillis> {
+    let days = jiff::SpanRelativeTo::days_are_24_hours();
+    let span: jiff::Span = text.parse().ok()?;
+    let total = span.total((jiff::Unit::Millisecond, days)).ok()?;
+    (total >= MIN_SPAN_MS).then_some(total as EpochMillis)
+}
+
 /// Where the current time comes from.
 pub trait Clock: Send + Sync + std::fmt::Debug {
     fn now_ms(&self) -> EpochMillis;

@@ -17,6 +17,7 @@ pub mod aspects;
 mod clock;
 pub mod defaults;
 mod derive;
+mod hex;
 mod names;
 pub mod patch;
 mod references;
@@ -26,8 +27,9 @@ mod system_metadata;
 mod urn;
 mod validate;
 
-pub use clock::{Clock, EpochMillis, FixedClock, SystemClock};
+pub use clock::{Clock, EpochMillis, FixedClock, SystemClock, span_ms};
 pub use derive::{Derived, Edge, Placement, derive, places};
+pub use hex::hex;
 pub use names::AspectName;
 pub use references::{Remainder, take_out};
 pub use registry::{EntitySpec, LineageDirection, Registry, json_schemas};

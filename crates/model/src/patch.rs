@@ -279,7 +279,7 @@ impl Work {
 
     fn find(&mut self, root: Place<'_>, path: &Pointer) -> Result<Value, String> {
         self.document
-            .get(root, path.segments())
+            .get(root, path.segments())?
             .ok_or_else(|| format!("there is nothing at '{path}'"))
     }
 

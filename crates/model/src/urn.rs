@@ -1,6 +1,6 @@
 //! URNs: the names of entities.
 //!
-//! `urn:<namespace>:<entity type>:<key>`, where the key is a plain string or a tuple in parentheses whose
+//! `urn:li:<entity type>:<key>`, where the key is a plain string or a tuple in parentheses whose
 //! parts may be URNs themselves. This module knows the grammar; which entity types exist and how many
 //! parts their keys have is the registry's knowledge ([`crate::Registry::check_urn`]).
 
@@ -16,6 +16,15 @@ pub const MAX_ENCODED_BYTES: usize = 512;
 
 /// A character that separates nested keys in patches and therefore never stands in a URN.
 pub(crate) const FORBIDDEN_SEPARATOR: char = '\u{241F}';
+
+/// The only namespace that DataHub's clients know. A name of another could be stored, but never listed or searched.
+const NAMESPACE: &str = "li";
+
+/// Nobody means these, and a PostgreSQL database cannot hold U+0000. Tabs and line breaks do stand in the names of columns
+/// that reporting tools make up, and so in the URNs that clients send.
+fn is_refused_control(letter: char) -> bool {
+    letter.is_control() && !matches!(letter, '\t' | '\n' | '\r')
+}
 
 /// A parsed URN. Cloning shares the text.
 #[derive(Clone)]
@@ -37,6 +46,12 @@ pub enum UrnError {
     Parentheses { text: String },
     #[error("'{text}' is not a URN: it contains the reserved character U+241F")]
     Separator { text: String },
+    #[error(
+        "'{text}' is not a URN: it contains the control character U+{code:04X}, which must be removed"
+    )]
+    Control { text: String, code: u32 },
+    #[error("'{text}' has the namespace '{namespace}', and all names here begin with urn:li:")]
+    Namespace { text: String, namespace: String },
     #[error(
         "the URN is too long: {bytes} bytes when URL-encoded, at most {MAX_ENCODED_BYTES} are allowed; choose a shorter id"
     )]
@@ -149,7 +164,7 @@ impl Urn {
 /// A URN that is split but not owned: enough to check a reference without allocating.
 #[derive(Clone, Copy)]
 pub(crate) struct UrnText<'a> {
-    /// `urn:<namespace>:`
+    /// `urn:li:`
     prefix: &'a str,
     pub(crate) entity_type: &'a str,
     pub(crate) key: &'a str,
@@ -177,6 +192,18 @@ impl<'a> UrnText<'a> {
             || key.is_empty()
         {
             return Err(shape());
+        }
+        if namespace != NAMESPACE {
+            return Err(UrnError::Namespace {
+                text: shorten(text),
+                namespace: shorten(namespace),
+            });
+        }
+        if let Some(control) = key.chars().find(|letter| is_refused_control(*letter)) {
+            return Err(UrnError::Control {
+                text: shorten(text).escape_debug().to_string(),
+                code: control.into(),
+            });
         }
         if key.contains(FORBIDDEN_SEPARATOR) {
             return Err(UrnError::Separator {
@@ -427,6 +454,13 @@ mod tests {
     }
 
     #[test]
+    fn line_breaks_stand_in_the_names_of_columns() {
+        let text =
+            "urn:li:schemaField:(urn:li:dataset:(urn:li:dataPlatform:x,t,PROD),net\r\n\tsales)";
+        assert_eq!(Urn::parse(text).unwrap().as_str(), text);
+    }
+
+    #[test]
     fn texts_that_are_no_urns_are_refused_with_a_reason() {
         for (text, reason) in [
             ("", "expected urn:li"),
@@ -439,6 +473,14 @@ mod tests {
             ("urn:li:dataset:(a,b))", "parentheses"),
             ("urn:li:domain:a\u{241F}b", "U+241F"),
             ("urn:li:domain:()", "expected urn:li"),
+            ("urn:li:domain:a\0b", "control character U+0000"),
+            (
+                "urn:li:dataset:(urn:li:dataPlatform:hive,a\u{7f},PROD)",
+                "U+007F",
+            ),
+            ("urn:li:domain:a\u{9c}b", "U+009C"),
+            ("urn:foo:domain:a", "the namespace 'foo'"),
+            ("urn:LI:domain:a", "the namespace 'LI'"),
         ] {
             let message = Urn::parse(text).unwrap_err().to_string();
             assert!(message.contains(reason), "{text}: {message}");

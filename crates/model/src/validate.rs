@@ -31,6 +31,24 @@ pub struct ValidationError {
     message: String,
 }
 
+impl EntitySpec {
+    /// Fails unless entities of this type may have the aspect.
+    pub fn check_aspect(&self, aspect: AspectName) -> Result<(), ValidationError> {
+        if self.has_aspect(aspect) {
+            return Ok(());
+        }
+        Err(self.has_no(aspect))
+    }
+
+    fn has_no(&self, aspect: AspectName) -> ValidationError {
+        ValidationError {
+            aspect,
+            path: String::new(),
+            message: format!("Unknown aspect {aspect} for entity {}", self.name),
+        }
+    }
+}
+
 impl Registry {
     /// Checks a value for an aspect of an entity type. Members that are unknown to the registry are removed
     /// from it, at any depth; `Ok(true)` says that there were some.
@@ -40,16 +58,10 @@ impl Registry {
         aspect: AspectName,
         value: &mut Value,
     ) -> Result<bool, ValidationError> {
+        entity.check_aspect(aspect)?;
         let record = self
             .aspect_record(aspect)
-            .filter(|_| entity.has_aspect(aspect));
-        let Some(record) = record else {
-            return Err(ValidationError {
-                aspect,
-                path: String::new(),
-                message: format!("Unknown aspect {aspect} for entity {}", entity.name),
-            });
-        };
+            .ok_or_else(|| entity.has_no(aspect))?;
         let mut walk = Walk {
             registry: self,
             trimmed: false,

@@ -9,7 +9,7 @@
 //!
 //! What was divided is also told undivided, at the position of its first word ([`Token::joined`]): each run of letters and
 //! digits (`orders2024`) and each run of them joined by underscores and dashes (`customer_orders` as `customerorders`).
-//! The index keeps those of two parts ([`Pairs`]), so typing `customerorders` finds `customer_orders`, and `email` finds
+//! The index keeps those of two parts ([`pair`]), so typing `customerorders` finds `customer_orders`, and `email` finds
 //! `e-mail`. Longer ones are hardly ever typed and nearly all different; a query divides them ([`crate::query`]).
 //!
 //! A word is written in lower case, without accents, at most [`LONGEST_WORD_BYTES`] long, and without the `s` of an English
@@ -25,6 +25,9 @@ use unicode_normalization::char::{decompose_compatible, is_combining_mark};
 
 /// Longer words are cut. Nobody types them; encoded data in a description would only swell the dictionary.
 pub(crate) const LONGEST_WORD_BYTES: usize = 100;
+
+/// No word begins with it.
+const PAIR_MARK: char = '\u{1}';
 
 /// A word of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -117,14 +120,16 @@ impl<'a> WordStream<'a> {
 
 impl TokenStream for WordStream<'_> {
     fn advance(&mut self) -> bool {
-        // What is joined has a field of its own.
         let mut left = self.words.found[self.next..].iter();
-        let Some(skipped) = left.position(|word| word.parts == 1) else {
+        let Some(skipped) = left.position(|word| word.parts <= 2) else {
             return false;
         };
         let word = &self.words.found[self.next + skipped];
         self.next += skipped + 1;
         self.token.text.clear();
+        if word.parts == 2 {
+            self.token.text.push(PAIR_MARK);
+        }
         self.token
             .text
             .push_str(&self.words.letters[word.letters.clone()]);
@@ -158,29 +163,9 @@ fn tokens(text: &str, style: Style) -> Vec<Token> {
         .collect()
 }
 
-/// Hands out what the index keeps of a text undivided: words that are made of two.
-#[derive(Debug, Default)]
-pub(crate) struct Pairs {
-    words: Words,
-}
-
-impl Pairs {
-    pub(crate) fn of_name(&mut self, text: &str) -> impl Iterator<Item = &str> {
-        self.of(text, Style::Name)
-    }
-
-    pub(crate) fn of_text(&mut self, text: &str) -> impl Iterator<Item = &str> {
-        self.of(text, Style::Prose)
-    }
-
-    fn of(&mut self, text: &str, style: Style) -> impl Iterator<Item = &str> {
-        self.words.read(text, style);
-        let Words { found, letters, .. } = &self.words;
-        found
-            .iter()
-            .filter(|word| word.parts == 2)
-            .map(|word| &letters[word.letters.clone()])
-    }
+/// How the index writes a word that is made of two: marked, so that none is taken for a word that somebody wrote so.
+pub(crate) fn pair(text: &str) -> String {
+    format!("{PAIR_MARK}{text}")
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

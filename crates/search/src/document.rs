@@ -1,7 +1,7 @@
 //! From an entity's aspects to its document.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use docent_model::searchable::{SearchField, SearchKind, SearchValue, search_values_of_text};
@@ -9,10 +9,11 @@ use docent_model::{AspectName, Registry, Urn};
 use docent_store::StoredAspect;
 use serde_json::Value;
 use tantivy::TantivyDocument;
-use tantivy::schema::OwnedValue;
+use tantivy::schema::Value as IndexedValue;
+use tantivy::schema::document::{ReferenceValue, ReferenceValueLeaf};
 
-use crate::analysis::{Pairs, fold};
-use crate::schema::{Fields, cut, exists_text, term_text};
+use crate::analysis::fold;
+use crate::schema::{Fields, URN, cut, key, write_exists, write_term};
 
 /// What is known about links, which the registry does not annotate.
 const LINKS: &str = "institutionalMemory";
@@ -65,18 +66,13 @@ pub(crate) fn class_of(field: &SearchField) -> Option<Class> {
     field.query_by_default.then_some(Class::Other)
 }
 
-/// Everything that is searched for in an entity, in the order of its aspects.
+/// What the index knows about an entity, as its aspects say it.
 #[derive(Debug, Default)]
-pub(crate) struct Texts {
-    pub(crate) values: Vec<(&'static str, Class, String)>,
-}
-
-/// What the index knows about an entity.
-#[derive(Debug)]
-pub(crate) struct Entity {
-    pub(crate) texts: Texts,
+pub(crate) struct Entity<'r> {
+    /// Everything that is searched for, in the order of the aspects.
+    pub(crate) texts: Vec<(&'static str, Class, Cow<'r, str>)>,
     /// Values to filter, count and sort by.
-    keywords: BTreeMap<&'static str, Vec<OwnedValue>>,
+    keywords: Vec<Keyword<'r>>,
     /// Names of fields that have a value.
     present: Vec<&'static str>,
     removed: bool,
@@ -86,23 +82,91 @@ pub(crate) struct Entity {
     browse_path: String,
 }
 
-impl Entity {
-    pub(crate) fn read(rows: &[(AspectName, StoredAspect)]) -> Self {
-        let mut entity = Self {
-            texts: Texts::default(),
-            keywords: BTreeMap::new(),
-            present: Vec::new(),
-            removed: false,
-            documented: false,
-            uses: 0,
-            browse_path: String::new(),
+/// A value of a field.
+#[derive(Debug, Clone)]
+struct Keyword<'r> {
+    field: &'static str,
+    value: KeywordValue<'r>,
+    /// Tells it from all others.
+    key: u64,
+}
+
+#[derive(Debug, Clone)]
+enum KeywordValue<'r> {
+    Text(Cow<'r, str>),
+    Number(i64),
+    Real(f64),
+}
+
+impl<'r> Keyword<'r> {
+    fn new(field: &'static str, value: KeywordValue<'r>) -> Self {
+        let key = key(field, &value.text());
+        Self { field, value, key }
+    }
+
+    fn text(field: &'static str, text: impl Into<Cow<'r, str>>) -> Self {
+        Self::new(field, KeywordValue::Text(text.into()))
+    }
+}
+
+impl KeywordValue<'_> {
+    fn text(&self) -> Cow<'_, str> {
+        match self {
+            Self::Text(text) => Cow::Borrowed(cut(text)),
+            Self::Number(number) => Cow::Owned(number.to_string()),
+            Self::Real(number) => Cow::Owned(number.to_string()),
+        }
+    }
+}
+
+/// Keywords as the index takes them: an object, in which a field that has several values comes several times.
+#[derive(Debug, Clone, Copy)]
+enum Columns<'a> {
+    All(&'a [Keyword<'a>]),
+    One(&'a KeywordValue<'a>),
+}
+
+/// The members of such an object.
+#[derive(Debug)]
+struct Members<'a>(std::slice::Iter<'a, Keyword<'a>>);
+
+impl<'a> Iterator for Members<'a> {
+    type Item = (&'a str, Columns<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let keyword = self.0.find(|keyword| has_column(keyword.field))?;
+        Some((keyword.field, Columns::One(&keyword.value)))
+    }
+}
+
+impl<'a> IndexedValue<'a> for Columns<'a> {
+    type ArrayIter = std::iter::Empty<Self>;
+    type ObjectIter = Members<'a>;
+
+    fn as_value(&self) -> ReferenceValue<'a, Self> {
+        let leaf = match *self {
+            Self::All(keywords) => return ReferenceValue::Object(Members(keywords.iter())),
+            Self::One(KeywordValue::Text(text)) => ReferenceValueLeaf::Str(cut(text)),
+            Self::One(KeywordValue::Number(number)) => ReferenceValueLeaf::I64(*number),
+            Self::One(KeywordValue::Real(number)) => ReferenceValueLeaf::F64(*number),
         };
-        for (aspect, row) in rows {
+        ReferenceValue::Leaf(leaf)
+    }
+}
+
+impl<'r> Entity<'r> {
+    pub(crate) fn of_rows(rows: &'r [(AspectName, StoredAspect)]) -> Self {
+        Self::read(rows.iter().map(|(name, row)| (*name, &*row.metadata)))
+    }
+
+    pub(crate) fn read(aspects: impl Iterator<Item = (AspectName, &'r str)>) -> Self {
+        let mut entity = Self::default();
+        for (aspect, text) in aspects {
             // `docent check` tells about rows that are not JSON; the rest of the entity is found all the same.
-            let _ = search_values_of_text(*aspect, &row.metadata, &mut |field, value| {
+            let _ = search_values_of_text(aspect, text, &mut |field, value| {
                 entity.add(field, value);
             });
-            let whole = || serde_json::from_str::<Value>(&row.metadata).unwrap_or_default();
+            let whole = || serde_json::from_str::<Value>(text).unwrap_or_default();
             match aspect.as_str() {
                 INSTITUTIONAL_MEMORY => entity.add_links(&whole()),
                 USAGE_FEATURES => {
@@ -114,17 +178,19 @@ impl Entity {
         }
         if !entity.browse_path.is_empty() {
             let path = std::mem::take(&mut entity.browse_path);
-            entity.add_keyword(BROWSE_PATH, OwnedValue::Str(cut(&path).to_owned()));
+            entity.keywords.push(Keyword::text(BROWSE_PATH, path));
         }
+        // What was said twice is counted once.
+        entity.keywords.sort_unstable_by_key(|keyword| keyword.key);
+        entity.keywords.dedup_by_key(|keyword| keyword.key);
         entity.present.sort_unstable();
         entity.present.dedup();
         entity
     }
 
-    fn add(&mut self, field: &'static SearchField, value: SearchValue<'_>) {
+    fn add(&mut self, field: &'static SearchField, value: SearchValue<'r>) {
         self.present.push(field.name);
         if let Some(flag) = field.has_values {
-            self.present.push(flag);
             if flag == HAS_DESCRIPTION {
                 self.documented |= matches!(&value, SearchValue::Text(text) if !text.is_empty())
                     && matches!(
@@ -132,9 +198,7 @@ impl Entity {
                         "description" | "editedDescription" | "definition"
                     );
             } else {
-                self.keywords
-                    .entry(flag)
-                    .or_insert_with(|| vec![OwnedValue::Str("true".to_owned())]);
+                self.keywords.push(Keyword::text(flag, TRUE));
             }
         }
         if field.name == REMOVED {
@@ -142,42 +206,31 @@ impl Entity {
             return;
         }
         let class = class_of(field);
-        let keyword = match value {
+        let value = match value {
+            SearchValue::Text(step) if field.name == BROWSE_PATH => {
+                self.browse_path.push(BROWSE_STEP);
+                self.browse_path.push_str(&step);
+                return;
+            }
             SearchValue::Text(text) => {
                 if let Some(class) = class {
-                    self.texts
-                        .values
-                        .push((field.name, class, text.clone().into_owned()));
+                    self.texts.push((field.name, class, text.clone()));
                 }
                 // Prose is searched, not compared.
                 if matches!(class, Some(Class::Description)) || field.name == "fieldDescriptions" {
                     return;
                 }
-                OwnedValue::Str(cut(&text).to_owned())
+                KeywordValue::Text(text)
             }
-            SearchValue::Flag(flag) => OwnedValue::Str(flag.to_string()),
-            SearchValue::Number(number) => OwnedValue::I64(number),
-            SearchValue::Real(number) => OwnedValue::F64(number),
+            SearchValue::Flag(flag) => KeywordValue::Text(Cow::Borrowed(text_of_flag(flag))),
+            SearchValue::Number(number) => KeywordValue::Number(number),
+            SearchValue::Real(number) => KeywordValue::Real(number),
         };
-        if field.name == BROWSE_PATH
-            && let OwnedValue::Str(step) = &keyword
-        {
-            self.browse_path.push(BROWSE_STEP);
-            self.browse_path.push_str(step);
-            return;
-        }
         // Whatever an entity's names are called, people filter by `name`.
         if class == Some(Class::Name) && field.name != NAME {
-            self.add_keyword(NAME, keyword.clone());
+            self.keywords.push(Keyword::new(NAME, value.clone()));
         }
-        self.add_keyword(field.name, keyword);
-    }
-
-    fn add_keyword(&mut self, field: &'static str, keyword: OwnedValue) {
-        let values = self.keywords.entry(field).or_default();
-        if !values.contains(&keyword) {
-            values.push(keyword);
-        }
+        self.keywords.push(Keyword::new(field.name, value));
     }
 
     fn add_links(&mut self, memory: &Value) {
@@ -185,9 +238,8 @@ impl Entity {
         for element in elements.into_iter().flatten() {
             for member in ["description", "url"] {
                 if let Some(text) = element.get(member).and_then(Value::as_str) {
-                    self.texts
-                        .values
-                        .push((LINKS, Class::Other, text.to_owned()));
+                    let text = Cow::Owned(text.to_owned());
+                    self.texts.push((LINKS, Class::Other, text));
                 }
             }
             self.present.push(LINKS);
@@ -196,12 +248,12 @@ impl Entity {
 
     /// The labels that the entity carries: tags, terms, domains, owners …, each with its field.
     pub(crate) fn labels(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        self.keywords.iter().flat_map(|(field, values)| {
-            let urns = values.iter().filter_map(|value| match value {
-                OwnedValue::Str(text) if text.starts_with("urn:") => Some(text.as_str()),
-                _ => None,
-            });
-            urns.map(|urn| (*field, urn))
+        self.keywords.iter().filter_map(|keyword| {
+            let KeywordValue::Text(text) = &keyword.value else {
+                return None;
+            };
+            text.starts_with("urn:")
+                .then_some((keyword.field, text.as_ref()))
         })
     }
 
@@ -209,7 +261,6 @@ impl Entity {
     pub(crate) fn display_name<'e>(&'e self, urn: &'e Urn) -> &'e str {
         let mut names = self
             .texts
-            .values
             .iter()
             .filter(|(_, class, _)| *class == Class::Name);
         let given = names
@@ -222,15 +273,14 @@ impl Entity {
 
     /// Whether a name says nothing that another one does not say: it is the same, or the other one's last part.
     fn is_part_of_another_name(&self, at: usize) -> bool {
-        let (_, _, text) = &self.texts.values[at];
+        let (_, _, text) = &self.texts[at];
         self.texts
-            .values
             .iter()
             .enumerate()
             .any(|(other_at, (_, class, other))| {
                 *class == Class::Name
                     && other_at != at
-                    && other.strip_suffix(text.as_str()).is_some_and(|before| {
+                    && other.strip_suffix(&**text).is_some_and(|before| {
                         before.ends_with(['.', '/']) || (before.is_empty() && other_at < at)
                     })
             })
@@ -242,12 +292,12 @@ impl Entity {
         u64::from(self.documented) * DOCUMENTED_RANK + usage.min(MAX_USAGE_RANK) + shortness
     }
 
-    pub(crate) fn into_document(mut self, urn: &Urn, fields: &Fields) -> TantivyDocument {
+    pub(crate) fn into_document(mut self, urn: &'r Urn, fields: &Fields) -> TantivyDocument {
         let mut document = TantivyDocument::new();
         document.add_text(fields.urn, urn.as_str());
-        let mut exact: Vec<String> = Vec::new();
-        let mut pairs = Pairs::default();
-        for (at, (_, class, text)) in self.texts.values.iter().enumerate() {
+        document.add_u64(fields.keys, key(URN, urn.as_str()));
+        let mut names = Vec::new();
+        for (at, (_, class, text)) in self.texts.iter().enumerate() {
             let field = match class {
                 Class::Name => fields.name,
                 Class::Column => fields.column,
@@ -255,64 +305,75 @@ impl Entity {
                 Class::Other => fields.other,
             };
             if *class == Class::Name {
-                exact.extend(exact_names(text));
+                names.push(fold(cut(text).trim()));
                 if self.is_part_of_another_name(at) {
                     continue;
                 }
             }
             document.add_text(field, text);
-            if !may_have_pairs(text) {
-                continue;
-            }
-            let joined = fields.joined(field);
-            let add = |pair: &str| document.add_text(joined, pair);
-            if matches!(class, Class::Name | Class::Column) {
-                pairs.of_name(text).for_each(add);
-            } else {
-                pairs.of_text(text).for_each(add);
-            }
         }
-        exact.sort_unstable();
-        exact.dedup();
-        for exact in &exact {
-            document.add_text(fields.exact_name, exact);
+        names.sort_unstable();
+        names.dedup();
+        for name in &names {
+            document.add_text(fields.exact_name, name);
         }
-        let name = self.display_name(urn).to_owned();
-        document.add_u64(fields.rank, self.rank(&name).min(MAX_RANK));
-        document.add_u64(fields.order, order_of(&name));
-        let own = [
-            (ENTITY_TYPE, urn.entity_type().to_owned()),
-            (REMOVED, self.removed.to_string()),
-            (HAS_DESCRIPTION, self.documented.to_string()),
-        ];
-        for (field, value) in own {
-            self.keywords.insert(field, vec![OwnedValue::Str(value)]);
+        let mut last_parts: Vec<&str> = names.iter().filter_map(|name| last_part(name)).collect();
+        last_parts.sort_unstable();
+        last_parts.dedup();
+        for last in last_parts {
+            document.add_text(fields.last_name, last);
         }
+        let name = self.display_name(urn);
+        let sorted_by = cut(name).to_lowercase();
+        document.add_u64(fields.rank, self.rank(name).min(MAX_RANK));
+        document.add_u64(fields.order, order_of(&sorted_by));
+        self.keywords.extend([
+            Keyword::text(ENTITY_TYPE, urn.entity_type()),
+            Keyword::text(REMOVED, text_of_flag(self.removed)),
+            Keyword::text(HAS_DESCRIPTION, text_of_flag(self.documented)),
+        ]);
+        let mut term = String::new();
         for field in &self.present {
-            document.add_text(fields.terms, exists_text(field));
+            write_exists(&mut term, field);
+            document.add_text(fields.terms, &term);
         }
-        for (field, values) in &self.keywords {
-            for value in values {
-                document.add_text(fields.terms, term_text(field, &text_of(value)));
+        for keyword in &self.keywords {
+            if has_keys(keyword.field) {
+                document.add_u64(fields.keys, keyword.key);
+            } else {
+                write_term(&mut term, keyword.field, &keyword.value.text());
+                document.add_text(fields.terms, &term);
             }
         }
-        let sorted_by = OwnedValue::Str(cut(&name).to_lowercase());
-        let columns = self
-            .keywords
-            .into_iter()
-            .filter(|(field, _)| has_column(field))
-            .map(|(field, values)| (field.to_owned(), OwnedValue::Array(values)))
-            .chain([(ENTITY_NAME.to_owned(), sorted_by)])
-            .collect();
-        document.add_object(fields.values, columns);
+        self.keywords.push(Keyword::text(ENTITY_NAME, sorted_by));
+        document.add_field_value(fields.values, Columns::All(&self.keywords));
         document
     }
+}
+
+const TRUE: &str = "true";
+
+fn text_of_flag(flag: bool) -> &'static str {
+    if flag { TRUE } else { "false" }
 }
 
 /// Whether a field can be counted and sorted by. Names are nearly all different: nobody counts them, and all are sorted by
 /// the one column [`ENTITY_NAME`].
 fn has_column(field: &str) -> bool {
-    !matches!(field, "fieldPaths" | "customProperties") && !is_name(field)
+    !is_name(field)
+}
+
+/// Whether the values of a field stand in the index as numbers: what is found by its words is nearly always different.
+pub(crate) fn has_keys(field: &str) -> bool {
+    static FIELDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+        let fields = Registry::get().search_fields().iter();
+        fields
+            .filter(|field| class_of(field).is_some())
+            .map(|field| field.name)
+            .chain([NAME, URN])
+            .collect()
+    });
+    FIELDS.contains(field)
 }
 
 /// Whether a field holds names.
@@ -328,41 +389,16 @@ pub(crate) fn is_name(field: &str) -> bool {
     NAMES.contains(field)
 }
 
-/// Most texts have nothing that could be one name of two words, which is told faster than the words are.
-fn may_have_pairs(text: &str) -> bool {
-    let joins = |pair: &[u8]| {
-        matches!(pair, [b'_' | b'-', _] | [b'a'..=b'z', b'A'..=b'Z' | b'0'..=b'9'])
-            || !pair.is_ascii()
-            || (pair[0].is_ascii_digit() && pair[1].is_ascii_alphabetic())
-            || (pair[0].is_ascii_uppercase() && !matches!(pair[1], b'a'..=b'z' | b' '))
-    };
-    text.as_bytes().windows(2).any(joins)
+/// What is left of a name without what it is qualified by.
+fn last_part(name: &str) -> Option<&str> {
+    let (_, last) = name.rsplit_once(['.', '/'])?;
+    Some(last).filter(|last| !last.is_empty())
 }
 
-fn text_of(value: &OwnedValue) -> Cow<'_, str> {
-    match value {
-        OwnedValue::Str(text) => Cow::Borrowed(text),
-        OwnedValue::I64(number) => Cow::Owned(number.to_string()),
-        OwnedValue::F64(number) => Cow::Owned(number.to_string()),
-        _ => Cow::Borrowed(""),
-    }
-}
-
-/// The whole name and its last part, as they are compared with what is typed.
-pub(crate) fn exact_names(name: &str) -> impl Iterator<Item = String> {
-    let whole = fold(cut(name).trim());
-    let last = whole
-        .rsplit(['.', '/'])
-        .next()
-        .filter(|last| last.len() < whole.len() && !last.is_empty())
-        .map(str::to_owned);
-    std::iter::once(whole).chain(last)
-}
-
-/// The first eight bytes of the name.
+/// The first eight bytes of a name.
 fn order_of(name: &str) -> u64 {
     let mut bytes = [0; 8];
-    for (place, byte) in bytes.iter_mut().zip(name.to_lowercase().bytes()) {
+    for (place, byte) in bytes.iter_mut().zip(name.bytes()) {
         *place = byte;
     }
     u64::from_be_bytes(bytes)

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use docent_model::{AspectName, Registry, Urn};
-use docent_store::{Change, Store, StoredAspect};
-use tantivy::{IndexWriter, TantivyDocument, Term};
+use docent_store::{Change, EntityTexts, Store, StoredAspect};
+use tantivy::{IndexWriter, TantivyDocument};
 
 use crate::document::Entity;
 use crate::error::SearchError;
-use crate::index::{Draft, Location, OpenIndex, Position, commit};
+use crate::index::{Location, OpenIndex, Position, commit};
 use crate::schema::Fields;
 
 /// How many entities are read and written at once.
@@ -40,33 +40,21 @@ pub(crate) async fn build(
     {
         let mut after: Option<Urn> = None;
         loop {
-            let urns = store
-                .urns_list(spec.name, spec.key_aspect, after.as_ref(), CHUNK)
+            let entities = store
+                .entities_list(spec.name, after.as_ref(), CHUNK)
                 .await?;
-            let Some(last) = urns.last() else { break };
-            after = Some(last.clone());
-            let rows = store.entities_read(&urns).await?;
-            add_new(&draft, &urns, &rows, fields)?;
-            done.fetch_add(urns.len() as u64, Ordering::Relaxed);
+            let Some(last) = entities.last() else { break };
+            after = Some(last.urn.clone());
+            for EntityTexts { urn, aspects } in &entities {
+                let aspects = aspects.iter().map(|(name, text)| (*name, text.as_str()));
+                let document = Entity::read(aspects).into_document(urn, fields);
+                draft.writer.add_document(document)?;
+            }
+            done.fetch_add(entities.len() as u64, Ordering::Relaxed);
         }
     }
     let (location, fields) = (location.clone(), fields.clone());
     blocking(move || location.finish(draft, holds, &fields)).await
-}
-
-fn add_new(
-    draft: &Draft,
-    urns: &[Urn],
-    entities: &[Vec<(AspectName, StoredAspect)>],
-    fields: &Fields,
-) -> Result<(), SearchError> {
-    for (urn, rows) in urns.iter().zip(entities) {
-        if !rows.is_empty() {
-            let document = Entity::read(rows).into_document(urn, fields);
-            draft.writer.add_document(document)?;
-        }
-    }
-    Ok(())
 }
 
 /// Takes in what was committed since. Whether there was anything.
@@ -113,9 +101,9 @@ fn replace(
     fields: &Fields,
 ) -> Result<(), SearchError> {
     for (urn, rows) in urns.iter().zip(entities) {
-        writer.delete_term(Term::from_field_text(fields.urn, urn.as_str()));
+        writer.delete_term(fields.urn_term(urn.as_str()));
         if !rows.is_empty() {
-            writer.add_document(Entity::read(rows).into_document(urn, fields))?;
+            writer.add_document(Entity::of_rows(rows).into_document(urn, fields))?;
         }
     }
     Ok(())

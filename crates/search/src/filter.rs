@@ -1,7 +1,7 @@
 //! Conditions on fields.
 //!
-//! Every value that can be compared stands in the index as a term, so most operators are a walk over the terms of
-//! one field. Domains and containers form trees; what is above or below a value is looked up in the index itself, so
+//! Every value that can be compared stands in the index as a term, or as a number with its text in a column, so most
+//! operators are a walk over the texts of one field. Domains and containers form trees; what is above or below a value is looked up in the index itself, so
 //! it is of the same moment as the results.
 
 use std::cmp::Ordering;
@@ -14,11 +14,11 @@ use tantivy::query::{AllQuery, BooleanQuery, EmptyQuery, Occur, Query, TermQuery
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocAddress, Searcher, Term};
 
-use crate::document::{ENTITY_TYPE, HAS_DESCRIPTION, REMOVED};
+use crate::document::{ENTITY_TYPE, HAS_DESCRIPTION, REMOVED, has_keys, is_name};
 use crate::error::SearchError;
 use crate::kept::text_of;
 use crate::request::{Criterion, Filter, Operator};
-use crate::schema::{Fields, URN, exists_text, term_text};
+use crate::schema::{Fields, URN, column_path, write_exists, write_term};
 
 /// More alternatives in one condition are refused.
 const MAX_VALUES: usize = 20_000;
@@ -26,8 +26,7 @@ const MAX_VALUES: usize = 20_000;
 const MAX_LEVELS: usize = 50;
 
 /// Names that clients use for fields that have another name in the registry.
-const OTHER_NAMES: [(&str, &str); 6] = [
-    ("entity", ENTITY_TYPE),
+const OTHER_NAMES: [(&str, &str); 5] = [
     ("entityType", ENTITY_TYPE),
     ("type", "typeNames"),
     (ENVIRONMENT[1], ENVIRONMENT[0]),
@@ -195,27 +194,46 @@ impl Filters<'_> {
         if always.contains(&field) {
             return Box::new(AllQuery);
         }
-        if field == HAS_DESCRIPTION {
+        let fields = Registry::get().search_fields();
+        if fields.iter().any(|known| known.has_values == Some(field)) {
             return term_query(self.fields.term(field, "true"));
         }
-        term_query(Term::from_field_text(
-            self.fields.terms,
-            &exists_text(field),
-        ))
+        let mut text = String::new();
+        write_exists(&mut text, field);
+        term_query(Term::from_field_text(self.fields.terms, &text))
     }
 
-    /// Documents with a value that passes the test.
+    /// Documents with a value that passes the test. Names are one field to it, whatever they are called.
     pub(crate) fn matching(
         &self,
         field: &str,
         test: impl Fn(&str) -> bool,
     ) -> Result<Box<dyn Query>, SearchError> {
         let mut terms = HashSet::new();
-        self.each_value(field, |value| {
+        if is_name(field) {
+            let names = self.fields.exact_name;
+            each_term(self.searcher, names, "", usize::MAX, |name| {
+                if test(name) {
+                    terms.insert(Term::from_field_text(names, name));
+                }
+            })?;
+            return Ok(Box::new(TermSetQuery::new(terms)));
+        }
+        let mut found = |value: &str| {
             if test(value) {
                 terms.insert(self.fields.term(field, value));
             }
-        })?;
+        };
+        if has_keys(field) {
+            each_column_text(self.searcher, field, found)?;
+        } else {
+            let mut start = String::new();
+            write_term(&mut start, field, "");
+            let place = self.fields.terms;
+            each_term(self.searcher, place, &start, usize::MAX, |text| {
+                found(&text[start.len()..]);
+            })?;
+        }
         Ok(Box::new(TermSetQuery::new(terms)))
     }
 
@@ -234,19 +252,6 @@ impl Filters<'_> {
             (Some(_), Err(_)) => false,
             (None, _) => test(value.cmp(bound)),
         })
-    }
-
-    /// Walks over the values that a field has anywhere in the index.
-    fn each_value(&self, field: &str, mut found: impl FnMut(&str)) -> Result<(), SearchError> {
-        let (place, start) = if field == URN {
-            (self.fields.urn, String::new())
-        } else {
-            (self.fields.terms, term_text(field, ""))
-        };
-        each_term(self.searcher, place, &start, usize::MAX, |text| {
-            found(&text[start.len()..]);
-        })?;
-        Ok(())
     }
 
     /// The values and everything below them in their trees.
@@ -328,14 +333,11 @@ impl Filters<'_> {
     }
 
     fn values_of_document(&self, urn: &str, field: &str) -> Result<Vec<String>, SearchError> {
-        let query = TermQuery::new(
-            Term::from_field_text(self.fields.urn, urn),
-            IndexRecordOption::Basic,
-        );
+        let query = TermQuery::new(self.fields.urn_term(urn), IndexRecordOption::Basic);
         let documents = self
             .searcher
             .search(&query, &tantivy::collector::DocSetCollector)?;
-        let path = crate::schema::column_path(field);
+        let path = column_path(field);
         let mut values = Vec::new();
         for address in documents {
             values.extend(column_values(self.searcher, address, &path)?);
@@ -369,6 +371,31 @@ pub(crate) fn each_term(
             }
             found(text);
             count += 1;
+        }
+    }
+    Ok(())
+}
+
+/// Walks over the texts that a field's column has in each segment.
+fn each_column_text(
+    searcher: &Searcher,
+    field: &str,
+    mut found: impl FnMut(&str),
+) -> tantivy::Result<()> {
+    let path = if field == URN {
+        URN.to_owned()
+    } else {
+        column_path(field)
+    };
+    for segment in searcher.segment_readers() {
+        let Some(column) = segment.fast_fields().str(&path)? else {
+            continue;
+        };
+        let mut texts = column.dictionary().stream()?;
+        while texts.advance() {
+            if let Ok(text) = std::str::from_utf8(texts.key()) {
+                found(text);
+            }
         }
     }
     Ok(())

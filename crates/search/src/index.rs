@@ -3,6 +3,7 @@
 //! It stands in a directory of its own, in a folder named after its format. A new one is written beside it and takes its
 //! place when it is complete, so what is there is always whole, or recognised as damaged.
 
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -96,7 +97,10 @@ impl Location {
             Self::Directory(directory) => {
                 let path = directory.join("building");
                 remove(&path)?;
-                std::fs::create_dir_all(&path).map_err(io)?;
+                // It holds the words of everything that is stored.
+                let mut private = std::fs::DirBuilder::new();
+                private.recursive(true).mode(0o700);
+                private.create(&path).map_err(io)?;
                 let files = CacheDirectory::open(&path).map_err(tantivy::TantivyError::from)?;
                 (builder.open_or_create(files)?, Some(path))
             }

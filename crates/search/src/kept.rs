@@ -115,9 +115,13 @@ impl Kept {
         state
             .segments
             .retain(|id, _| readers.iter().any(|reader| reader.segment_id() == *id));
-        if state.texts.values().any(|it| it.texts.len() > MOST_TEXTS) {
-            *state = State::default();
-        }
+    }
+
+    /// Whether it is time to begin anew. Searches that are under way keep what they began with: the numbers of their
+    /// texts mean nothing elsewhere.
+    pub(crate) fn is_full(&self) -> bool {
+        let state = self.state();
+        state.texts.values().any(|it| it.texts.len() > MOST_TEXTS)
     }
 
     pub(crate) fn columns(&self, reader: &SegmentReader) -> tantivy::Result<Arc<Columns>> {

@@ -34,7 +34,7 @@ struct Inner {
     /// How many entities the index that is being built has.
     built: AtomicU64,
     /// What searches remember of the index.
-    kept: Kept,
+    kept: std::sync::Mutex<Kept>,
 }
 
 #[derive(Clone)]
@@ -62,7 +62,7 @@ impl Live {
             current: RwLock::new(None),
             feeding: Mutex::new(None),
             built: AtomicU64::new(0),
-            kept: Kept::default(),
+            kept: std::sync::Mutex::default(),
         }))
     }
 
@@ -74,8 +74,13 @@ impl Live {
         &self.0.fields
     }
 
-    pub(crate) fn kept(&self) -> &Kept {
-        &self.0.kept
+    /// For one search.
+    pub(crate) fn kept(&self) -> Kept {
+        let mut kept = self.0.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.is_full() {
+            *kept = Kept::default();
+        }
+        kept.clone()
     }
 
     /// Whether there is no index of our format on the disk.

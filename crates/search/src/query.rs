@@ -15,7 +15,7 @@ use tantivy::query::{
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{Searcher, Term};
 
-use crate::analysis::{Token, fold, name_words, text_words};
+use crate::analysis::{Token, fold, name_words, pair, text_words};
 use crate::document::ENTITY_TYPE;
 use crate::error::SearchError;
 use crate::filter::{Filters, canonical, each_term};
@@ -23,7 +23,7 @@ use crate::kept::{Kept, text_of};
 use crate::language::{self, Clause};
 use crate::matching::{Node, Segment, Set};
 use crate::request::{Criterion, Operator};
-use crate::schema::Fields;
+use crate::schema::{Fields, write_term};
 
 /// What a word is worth that matches at all, and what is added for where it matches.
 const WORD: f32 = 20.0;
@@ -110,17 +110,27 @@ impl<'s> Translator<'s> {
             return Ok(Some(words));
         };
         let typed = fold(plain.trim());
-        let name = self.fields.exact_name;
-        let exact = term_set(name, &typed);
+        let exact = Set::Terms(self.whole_name(&typed));
         let mut parts = vec![
             (Occur::Must, words),
             (Occur::Should, Node::one(exact, EXACT_NAME)),
         ];
         if typed.chars().count() >= MIN_NAME_PREFIX {
-            let begins = Set::Prefix(name, typed);
-            parts.push((Occur::Should, Node::one(begins, BEGINS_NAME)));
+            let begins = |field| (Set::Prefix(field, typed.clone()), BEGINS_NAME);
+            let begins = self.names().map(begins);
+            parts.push((Occur::Should, Node::Best(begins.into())));
         }
         Ok(Some(Node::Group(parts)))
+    }
+
+    /// Where whole names stand: as they are, and without what they are qualified by.
+    fn names(&self) -> [Field; 2] {
+        [self.fields.exact_name, self.fields.last_name]
+    }
+
+    fn whole_name(&self, name: &str) -> Vec<Term> {
+        let term = |field| Term::from_field_text(field, name);
+        self.names().map(term).into()
     }
 
     fn group(&self, query: &language::Query, outermost: bool) -> Result<Node, SearchError> {
@@ -150,7 +160,8 @@ impl<'s> Translator<'s> {
 
     fn word(&self, word: &str, unfinished: bool) -> Result<Node, SearchError> {
         if word.starts_with("urn:") {
-            return Ok(Node::one(term_set(self.fields.urn, word), EXACT_URN));
+            let urn = Set::Terms(vec![self.fields.urn_term(word)]);
+            return Ok(Node::one(urn, EXACT_URN));
         }
         let tokens = name_words(word);
         if tokens.is_empty() {
@@ -166,7 +177,7 @@ impl<'s> Translator<'s> {
         let worth_of = |step: f32| weight.max(LEAST_WEIGHT) * (WORD + step);
         let mut ways: Vec<(Set, f32)> = Vec::new();
         for (field, step) in places {
-            let sets = self.all_parts(field, &tokens).into_iter();
+            let sets = all_parts(field, &tokens).into_iter();
             ways.extend(sets.map(|set| (set, worth_of(step))));
         }
         let labels = self.labels(word)?;
@@ -208,8 +219,8 @@ impl<'s> Translator<'s> {
         for token in parts(tokens) {
             let mut frequency = 0;
             for (field, _) in places {
-                for field in [*field, self.fields.joined(*field)] {
-                    frequency = self.frequency(field, &token.text)?.max(frequency);
+                for text in [&token.text, &pair(&token.text)] {
+                    frequency = self.frequency(*field, text)?.max(frequency);
                 }
             }
             if frequency == 0 {
@@ -225,25 +236,6 @@ impl<'s> Translator<'s> {
         self.searcher.doc_freq(&Term::from_field_text(field, text))
     }
 
-    /// All parts of a word, or the whole of it in one piece.
-    fn all_parts(&self, field: Field, tokens: &[Token]) -> Vec<Set> {
-        let mut terms: Vec<Term> = joined(tokens)
-            .map(|token| Term::from_field_text(field, &token.text))
-            .collect();
-        let mut parts: Vec<&Token> = parts(tokens).collect();
-        if let [part] = parts[..] {
-            terms.push(Term::from_field_text(field, &part.text));
-            terms.push(Term::from_field_text(self.fields.joined(field), &part.text));
-            parts.clear();
-        }
-        let mut sets = vec![Set::Terms(terms)];
-        if !parts.is_empty() {
-            let every = parts.iter().map(|token| term_set(field, &token.text));
-            sets.push(Set::Every(every.collect()));
-        }
-        sets
-    }
-
     /// All parts, the last of which may go on.
     fn begins(&self, field: Field, tokens: &[Token]) -> Result<Option<Set>, SearchError> {
         let parts: Vec<&Token> = parts(tokens).collect();
@@ -254,12 +246,12 @@ impl<'s> Translator<'s> {
             let mut found = false;
             each_term(self.searcher, field, &last.text, 1, |_| found = true)?;
             // A pair of words whose first one begins so is found by that one.
-            let field = if found {
-                field
+            let start = if found {
+                last.text.clone()
             } else {
-                self.fields.joined(field)
+                pair(&last.text)
             };
-            return Ok(Some(Set::Prefix(field, last.text.clone())));
+            return Ok(Some(Set::Prefix(field, start)));
         }
         let mut sets: Vec<Set> = complete
             .iter()
@@ -319,7 +311,7 @@ impl<'s> Translator<'s> {
                 scored: false,
             };
             let labels = self.kept.set(reader, "labels", || segment.set(&kinds()))?;
-            let ways = self.all_parts(self.fields.name, &tokens);
+            let ways = all_parts(self.fields.name, &tokens);
             let ways = ways.into_iter().map(|set| (set, WORD)).collect();
             let mut named = segment.matches(&Node::Best(ways))?.documents;
             named.keep(&labels);
@@ -346,16 +338,17 @@ impl<'s> Translator<'s> {
             return Ok(Node::All);
         };
         let whole = fold(typed);
-        let (exact, name) = (self.fields.exact_name, self.fields.name);
+        let name = self.fields.name;
         let mut words: Vec<Set> = complete
             .iter()
             .map(|token| term_set(name, &token.text))
             .collect();
         words.push(self.first_terms(name, &last.text)?);
-        let begins = self.first_terms(exact, &whole)?;
+        let [names, last_names] = self.names();
         Ok(Node::Best(vec![
-            (term_set(exact, &whole), EXACT_NAME),
-            (begins, BEGINS_NAME),
+            (Set::Terms(self.whole_name(&whole)), EXACT_NAME),
+            (self.first_terms(names, &whole)?, BEGINS_NAME),
+            (self.first_terms(last_names, &whole)?, BEGINS_NAME),
             (Set::Every(words), WORD),
         ]))
     }
@@ -374,8 +367,8 @@ impl<'s> Translator<'s> {
         if tokens.is_empty() {
             return Ok(Node::All);
         }
-        let whole = Set::Prefix(self.fields.exact_name, fold(prefix));
-        let mut ways = vec![(whole, WORD + IN_NAME)];
+        let whole = |field| (Set::Prefix(field, fold(prefix)), WORD + IN_NAME);
+        let mut ways = Vec::from(self.names().map(whole));
         for (field, step) in [
             (self.fields.name, BEGINS_NAME_WORD),
             (self.fields.column, BEGINS_COLUMN_WORD),
@@ -406,6 +399,7 @@ impl<'s> Translator<'s> {
         let mut ways = Vec::new();
         for (field, step) in [
             (self.fields.exact_name, IN_NAME),
+            (self.fields.last_name, IN_NAME),
             (self.fields.name, BEGINS_NAME_WORD),
             (self.fields.column, IN_COLUMN),
             (self.fields.description, IN_DESCRIPTION),
@@ -464,7 +458,7 @@ impl<'s> Translator<'s> {
                 Set::Query(filters.criterion(&criterion(Operator::Exists, Vec::new()))?)
             }
             (Some(text), language::Term::Word(word)) => {
-                let sets = self.all_parts(text, &name_words(word)).into_iter();
+                let sets = all_parts(text, &name_words(word)).into_iter();
                 return Ok(Node::Best(sets.map(|set| (set, WORD)).collect()));
             }
             (Some(text), language::Term::Phrase(phrase)) => in_order(text, &name_words(phrase)),
@@ -504,7 +498,8 @@ impl<'s> Translator<'s> {
             let last = value.rsplit(':').next().unwrap_or_default();
             value == wanted || (value.starts_with("urn:") && last == wanted)
         })?;
-        let start = crate::schema::term_text(field, "");
+        let mut start = String::new();
+        write_term(&mut start, field, "");
         let labels = self.labels(value)?.into_iter().filter(|term| {
             term.value()
                 .as_str()
@@ -541,6 +536,25 @@ fn parts(tokens: &[Token]) -> impl Iterator<Item = &Token> {
 /// What several parts of a word are together.
 fn joined(tokens: &[Token]) -> impl Iterator<Item = &Token> {
     tokens.iter().filter(|token| token.joined)
+}
+
+/// All parts of a word, or the whole of it in one piece.
+fn all_parts(field: Field, tokens: &[Token]) -> Vec<Set> {
+    let mut terms: Vec<Term> = joined(tokens)
+        .map(|token| Term::from_field_text(field, &token.text))
+        .collect();
+    let mut parts: Vec<&Token> = parts(tokens).collect();
+    if let [part] = parts[..] {
+        terms.push(Term::from_field_text(field, &part.text));
+        terms.push(Term::from_field_text(field, &pair(&part.text)));
+        parts.clear();
+    }
+    let mut sets = vec![Set::Terms(terms)];
+    if !parts.is_empty() {
+        let every = parts.iter().map(|token| term_set(field, &token.text));
+        sets.push(Set::Every(every.collect()));
+    }
+    sets
 }
 
 /// How many letters of a word may be wrong.

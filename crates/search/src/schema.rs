@@ -2,20 +2,29 @@
 //!
 //! A document is an entity. What people search for goes into four text fields by how much a match there says (the
 //! entity's name, its columns, what is said about it, everything else); what is compared, counted or sorted by goes
-//! into two fields whatever it is called: `terms` holds `field␀value` for filters, `values` one column for each field. So a new
-//! searchable field in the registry needs nothing here.
+//! into three fields whatever it is called: `terms` holds `field␀value` for filters, `keys` a number for each of those values
+//! that are nearly all different, `values` one column for each field. So a new searchable field in the registry needs
+//! nothing here.
+//!
+//! Why numbers: half of the time that indexing took went into a dictionary of URNs, names and columns, each of
+//! them there once and some fifty letters long. A number is a keyed hash of 64 bits. Two of a million URNs have the
+//! same with a chance of 1 in 37 million; one of the two would not be found until it changes.
 
+use std::hash::Hasher as _;
+
+use siphasher::sip::SipHasher13;
 use tantivy::Term;
 use tantivy::schema::{
-    FAST, Field, IndexRecordOption, JsonObjectOptions, STRING, Schema, TextFieldIndexing,
+    FAST, Field, IndexRecordOption, JsonObjectOptions, NumericOptions, Schema, TextFieldIndexing,
     TextOptions,
 };
 use tantivy::tokenizer::TokenizerManager;
 
 use crate::analysis::{NameTokenizer, TextTokenizer};
+use crate::document::has_keys;
 
 /// Changes whenever an index written by an older version cannot be used any more.
-pub(crate) const FORMAT: u32 = 2;
+pub(crate) const FORMAT: u32 = 3;
 
 /// Stands between a field and its value in `terms`.
 const SEPARATOR: char = '\0';
@@ -25,16 +34,18 @@ const MAX_VALUE_BYTES: usize = 1024;
 #[derive(Debug, Clone)]
 pub(crate) struct Fields {
     pub(crate) schema: Schema,
+    /// Names what is found; a document is looked up by its key.
     pub(crate) urn: Field,
-    /// Whole names in lower case, with and without what they are qualified by.
+    /// Whole names in lower case.
     pub(crate) exact_name: Field,
+    /// What is left of a name without what it is qualified by.
+    pub(crate) last_name: Field,
     pub(crate) name: Field,
     pub(crate) column: Field,
     pub(crate) description: Field,
     pub(crate) other: Field,
-    /// For each of the four before it the pairs of words that stand there as one name, written together.
-    joined: [Field; 4],
     pub(crate) terms: Field,
+    pub(crate) keys: Field,
     pub(crate) values: Field,
     /// How good an entity is, whatever is searched for; see [`crate::document`].
     pub(crate) rank: Field,
@@ -66,15 +77,15 @@ impl Fields {
                     .set_index_option(IndexRecordOption::Basic),
             )
         };
-        let urn = builder.add_text_field(URN, STRING | FAST);
+        let urn = builder.add_text_field(URN, FAST);
         let exact_name = builder.add_text_field("exact_name", keyword());
+        let last_name = builder.add_text_field("last_name", keyword());
         let name = builder.add_text_field("name", words("name"));
         let column = builder.add_text_field("column", words("name"));
         let description = builder.add_text_field("description", words("text"));
         let other = builder.add_text_field("other", words("text"));
-        let joined = ["name", "column", "description", "other"]
-            .map(|field| builder.add_text_field(&format!("{field}_joined"), keyword()));
         let terms = builder.add_text_field("terms", keyword());
+        let keys = builder.add_u64_field("keys", NumericOptions::default().set_indexed());
         let values = builder.add_json_field("values", JsonObjectOptions::default().set_fast("raw"));
         let rank = builder.add_u64_field(RANK, FAST);
         let order = builder.add_u64_field(ORDER, FAST);
@@ -82,23 +93,17 @@ impl Fields {
             schema: builder.build(),
             urn,
             exact_name,
+            last_name,
             name,
             column,
             description,
             other,
-            joined,
             terms,
+            keys,
             values,
             rank,
             order,
         }
-    }
-
-    /// Where the words of a text field stand that are pairs of words written together.
-    pub(crate) fn joined(&self, field: Field) -> Field {
-        let fields = [self.name, self.column, self.description, self.other];
-        let at = fields.iter().position(|it| *it == field);
-        self.joined[at.unwrap_or_default()]
     }
 
     pub(crate) fn tokenizers() -> TokenizerManager {
@@ -108,28 +113,49 @@ impl Fields {
         manager
     }
 
-    /// The term that stands for a value of a field. URNs have a field of their own, by which documents are replaced.
+    /// The term that stands for a value of a field.
     pub(crate) fn term(&self, field: &str, value: &str) -> Term {
-        if field == URN {
-            return Term::from_field_text(self.urn, value);
+        if has_keys(field) {
+            return self.key_term(field, value);
         }
-        Term::from_field_text(self.terms, &term_text(field, value))
+        let mut text = String::new();
+        write_term(&mut text, field, value);
+        Term::from_field_text(self.terms, &text)
+    }
+
+    fn key_term(&self, field: &str, value: &str) -> Term {
+        Term::from_field_u64(self.keys, key(field, value))
+    }
+
+    /// The term by which the document of an entity is replaced.
+    pub(crate) fn urn_term(&self, urn: &str) -> Term {
+        self.key_term(URN, urn)
     }
 }
 
-pub(crate) fn term_text(field: &str, value: &str) -> String {
-    // Thirty times for each document: formatting would take longer.
-    let value = cut(value);
-    let mut text = String::with_capacity(field.len() + 1 + value.len());
-    text.push_str(field);
-    text.push(SEPARATOR);
-    text.push_str(value);
-    text
+/// A value of a field as a number.
+pub(crate) fn key(field: &str, value: &str) -> u64 {
+    // Any two numbers would do; changing them changes the format.
+    let mut hasher = SipHasher13::new_with_keys(0x646f_6365_6e74, 0x7365_6172_6368);
+    hasher.write(field.as_bytes());
+    hasher.write_u8(0);
+    hasher.write(cut(value).as_bytes());
+    hasher.finish()
 }
 
-/// The term that says that a field has a value at all.
-pub(crate) fn exists_text(field: &str) -> String {
-    format!("{SEPARATOR}{field}")
+/// The text in `terms` for a value of a field, written over what was in `text`.
+pub(crate) fn write_term(text: &mut String, field: &str, value: &str) {
+    text.clear();
+    text.push_str(field);
+    text.push(SEPARATOR);
+    text.push_str(cut(value));
+}
+
+/// The text in `terms` that says that a field has a value at all, written over what was in `text`.
+pub(crate) fn write_exists(text: &mut String, field: &str) {
+    text.clear();
+    text.push(SEPARATOR);
+    text.push_str(field);
 }
 
 /// The beginning of a value that is too long.

@@ -81,7 +81,7 @@ impl Search {
         let gather = gather_of(request)?;
         let parsed = known_fields(language::parse(&request.query));
         let (wanted, query) = (request.clone(), parsed.clone());
-        let kept = self.live.kept().clone();
+        let kept = self.live.kept();
         let (gathered, labels) = self
             .run(move |searcher, fields| {
                 let translator = Translator::new(searcher, fields, &kept);
@@ -113,7 +113,7 @@ impl Search {
             ..Request::default()
         };
         let gather = gather_of(&request)?;
-        let kept = self.live.kept().clone();
+        let kept = self.live.kept();
         let gathered = self
             .run(move |searcher, fields| {
                 let translator = Translator::new(searcher, fields, &kept);
@@ -126,7 +126,7 @@ impl Search {
         let entities = self.live.store().entities_read(&urns).await?;
         let mut suggestions: Vec<String> = Vec::new();
         for (urn, rows) in urns.iter().zip(&entities) {
-            let entity = Entity::read(rows);
+            let entity = Entity::of_rows(rows);
             let name = entity.display_name(urn).to_owned();
             if !suggestions.contains(&name) {
                 suggestions.push(name);
@@ -215,12 +215,11 @@ impl Search {
         let urns: Vec<Urn> = hits.iter().map(|hit| hit.urn.clone()).collect();
         let entities = self.live.store().entities_read(&urns).await?;
         for (hit, rows) in hits.iter_mut().zip(&entities) {
-            let entity = Entity::read(rows);
+            let entity = Entity::of_rows(rows);
             let values: Vec<(&str, &str)> = entity
                 .texts
-                .values
                 .iter()
-                .map(|(field, _, text)| (*field, text.as_str()))
+                .map(|(field, _, text)| (*field, &**text))
                 .collect();
             let words: HashSet<String> = values
                 .iter()

@@ -7,10 +7,12 @@
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 
 use bytes::{Bytes, BytesMut};
+use docent_model::hex;
 use docent_store::StoreError;
 use futures_util::{SinkExt as _, StreamExt as _};
 use sha2::{Digest as _, Sha256};
@@ -20,12 +22,12 @@ use crate::error::EngineError;
 use crate::migrations;
 use crate::pool::{Connections, Lease};
 use crate::settings::Settings;
-use crate::values::{count_at, hex};
+use crate::values::count_at;
 
 const HEADER: &str = "docent backup of a PostgreSQL store, format 1";
 
 /// Tables with their columns, in the order in which they are written.
-const TABLES: [(&str, &str); 7] = [
+const TABLES: [(&str, &str); 8] = [
     (
         "metadata_aspect_v2",
         "urn,aspect,version,metadata,systemmetadata,createdon,createdby,createdfor",
@@ -42,6 +44,7 @@ const TABLES: [(&str, &str); 7] = [
         "timeseries",
         "urn,aspect,time_ms,id,metadata,systemmetadata",
     ),
+    ("retired_version", "urn,aspect,version"),
 ];
 
 /// The progress is told once per so many rows.
@@ -124,7 +127,7 @@ async fn send_tables(
 /// Writes chunks until the last, `None`, has come.
 fn write_file(target: &Path, mut chunks: mpsc::Receiver<Option<Bytes>>) -> std::io::Result<()> {
     let unfinished = Unfinished::beside(target)?;
-    let mut file = BufWriter::new(File::create_new(&unfinished.0)?);
+    let mut file = BufWriter::new(create_private(&unfinished.0)?);
     let mut digest = Sha256::new();
     loop {
         match chunks.blocking_recv() {
@@ -145,6 +148,12 @@ fn write_file(target: &Path, mut chunks: mpsc::Receiver<Option<Bytes>>) -> std::
         Some(parent) if !parent.as_os_str().is_empty() => File::open(parent)?.sync_all(),
         _ => File::open(".")?.sync_all(),
     }
+}
+
+/// Makes a new file that nobody but its owner may read: it holds what passwords and tokens are checked with.
+fn create_private(path: &Path) -> std::io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create_new(true).mode(0o600).open(path)
 }
 
 /// A file that is removed again unless it was renamed.

@@ -4,6 +4,8 @@ use deadpool_postgres::{PoolError, TimeoutType};
 use docent_store::StoreError;
 use tokio_postgres::error::{DbError, SqlState};
 
+use crate::values::ASPECTS;
+
 /// Inside the engine: what the engine itself can do something about, or an error that has its final words.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum EngineError {
@@ -94,6 +96,15 @@ fn of_server(said: &DbError) -> EngineError {
         || ["08", "28", "53", "58"].contains(&&code.code()[..2])
     {
         return unavailable(reason()).into();
+    }
+    if *code == SqlState::DATA_CORRUPTED && said.table() == Some(ASPECTS) {
+        // Our own words, with the URN where rows are quoted otherwise.
+        return EngineError::Store(StoreError::Corrupt {
+            table: ASPECTS,
+            column: "version",
+            key: said.detail().unwrap_or("unknown").to_owned(),
+            reason: said.message().to_owned(),
+        });
     }
     if [SqlState::DATA_CORRUPTED, SqlState::INDEX_CORRUPTED].contains(code) {
         return EngineError::Store(StoreError::Corrupt {

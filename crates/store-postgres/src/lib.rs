@@ -39,8 +39,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use docent_model::{AspectName, Urn};
 use docent_store::{
-    AspectKey, Change, Page, PlacedEntity, PointRange, RawAspect, RawPoint, RebuildReport, Related,
-    Row, Run, RunAspect, Store, StoreError, StoredAspect, TimeseriesRow, Work,
+    AspectKey, Change, EntityTexts, MixedRows, Page, PointRange, RawAspect, RawPoint,
+    RebuildReport, Related, Row, Run, RunAspect, Store, StoreError, StoredAspect, TimeseriesRow,
+    Work,
 };
 
 use crate::pool::Connections;
@@ -88,6 +89,13 @@ impl PostgresStore {
     }
 }
 
+/// Whether there is a catalog in a database; looks and changes nothing.
+pub async fn exists(settings: &Settings) -> Result<bool, StoreError> {
+    let connections = Connections::new(settings)?;
+    let lease = connections.lease().await?;
+    Ok(migrations::is_there(&lease).await?)
+}
+
 impl Drop for PostgresStore {
     fn drop(&mut self) {
         self.watch = None;
@@ -117,11 +125,27 @@ impl Store for PostgresStore {
         Ok(read::version(&self.connections, key, version).await?)
     }
 
+    async fn histories_read(
+        &self,
+        keys: &[AspectKey],
+    ) -> Result<Vec<Vec<StoredAspect>>, StoreError> {
+        Ok(read::histories(&self.connections, keys).await?)
+    }
+
     async fn entities_read(
         &self,
         urns: &[Urn],
     ) -> Result<Vec<Vec<(AspectName, StoredAspect)>>, StoreError> {
         Ok(read::entities(&self.connections, urns).await?)
+    }
+
+    async fn mixed_read(
+        &self,
+        keys: &[AspectKey],
+        witnesses: &[AspectKey],
+        urns: &[Urn],
+    ) -> Result<MixedRows, StoreError> {
+        Ok(read::mixed(&self.connections, keys, witnesses, urns).await?)
     }
 
     async fn urns_list(
@@ -134,13 +158,22 @@ impl Store for PostgresStore {
         Ok(read::urns(&self.connections, entity_type, aspect, after, limit).await?)
     }
 
+    async fn entities_list(
+        &self,
+        entity_type: &str,
+        after: Option<&Urn>,
+        limit: usize,
+    ) -> Result<Vec<EntityTexts>, StoreError> {
+        Ok(read::entity_range(&self.connections, entity_type, after, limit).await?)
+    }
+
     async fn placements_list(
         &self,
         kind: &str,
         parent: Option<&Urn>,
         start: usize,
         limit: usize,
-    ) -> Result<Page<PlacedEntity>, StoreError> {
+    ) -> Result<Page<Urn>, StoreError> {
         Ok(trees::placements(&self.connections, kind, parent, start, limit).await?)
     }
 
@@ -182,6 +215,13 @@ impl Store for PostgresStore {
         Ok(points::list(&self.connections, key, range, newest_first, start, limit).await?)
     }
 
+    async fn timeseries_latest(
+        &self,
+        keys: &[AspectKey],
+    ) -> Result<Vec<Option<TimeseriesRow>>, StoreError> {
+        Ok(points::latest(&self.connections, keys).await?)
+    }
+
     async fn runs_list(
         &self,
         include_removed: bool,
@@ -207,6 +247,10 @@ impl Store for PostgresStore {
         limit: usize,
     ) -> Result<Vec<(AspectKey, u64)>, StoreError> {
         Ok(runs::timeseries(&self.connections, run, limit).await?)
+    }
+
+    async fn run_points_count(&self, run: &str) -> Result<u64, StoreError> {
+        Ok(runs::points_count(&self.connections, run).await?)
     }
 
     async fn aspects_count(

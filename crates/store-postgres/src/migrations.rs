@@ -10,12 +10,12 @@
 //!
 //! To change the schema: add the next file and its line to [`MIGRATIONS`].
 
+use docent_model::hex;
 use docent_store::StoreError;
 use sha2::{Digest as _, Sha256};
 
 use crate::error::EngineError;
 use crate::pool::Lease;
-use crate::values::hex;
 
 pub(crate) struct Migration {
     number: i32,
@@ -25,12 +25,21 @@ pub(crate) struct Migration {
     additive: bool,
 }
 
-pub(crate) const MIGRATIONS: &[Migration] = &[Migration {
-    number: 1,
-    name: "aspects",
-    sql: include_str!("../migrations/0001_aspects.sql"),
-    additive: false,
-}];
+pub(crate) const MIGRATIONS: &[Migration] = &[
+    Migration {
+        number: 1,
+        name: "aspects",
+        sql: include_str!("../migrations/0001_aspects.sql"),
+        additive: false,
+    },
+    Migration {
+        number: 2,
+        name: "retired_versions",
+        sql: include_str!("../migrations/0002_retired_versions.sql"),
+        // A server that does not know of them would use their numbers again.
+        additive: false,
+    },
+];
 
 /// Any number that nobody else uses: whoever holds this lock migrates.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtext('docent_migration'), 0)";
@@ -47,6 +56,11 @@ const TABLE: &str = "
 /// Brings the database to the newest schema, or refuses it. `may_create` says whether an empty database may be filled.
 pub(crate) async fn migrate(lease: &mut Lease, may_create: bool) -> Result<(), EngineError> {
     migrate_with(lease, MIGRATIONS, may_create).await
+}
+
+/// Whether the database has a catalog in it.
+pub(crate) async fn is_there(lease: &Lease) -> Result<bool, EngineError> {
+    Ok(applied(lease, MIGRATIONS).await? > 0)
 }
 
 async fn migrate_with(

@@ -10,17 +10,20 @@ use std::path::Path;
 use docent_test_store::postgres_database;
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
-use crate::{log, points, read, runs, transaction, trees};
+use crate::{log, points, read, runs, segment, transaction, trees};
 
 /// The version that the file was written with.
 const VERSION: &str = "15";
 
-const HOT: [(&str, &str); 24] = [
+const HOT: [(&str, &str); 31] = [
     ("an aspect", read::LATEST),
     ("aspects", read::LATEST_OF),
     ("a version", read::VERSION),
     ("a history", read::HISTORY),
+    ("histories", read::HISTORIES),
     ("entities", read::ENTITIES),
+    ("aspects and entities", read::MIXED),
+    ("a range of entities", read::ENTITY_RANGE),
     ("a list of URNs", read::URNS),
     ("a count by pattern", read::COUNT_LIKE),
     ("placements", trees::PLACEMENTS),
@@ -32,12 +35,16 @@ const HOT: [(&str, &str); 24] = [
     ("siblings of a name", trees::NAMED),
     ("any child", trees::ANY_CHILD),
     ("points", points::NEWEST_FIRST),
+    ("the newest points", points::LATEST),
     ("runs", runs::RUNS),
     ("aspects of a run", runs::RUN_ASPECTS),
     ("time series of a run", runs::RUN_TIMESERIES),
+    ("how many points a run has", runs::RUN_POINTS_COUNT),
     ("changes", log::CHANGES),
     ("the newest change", log::NEWEST),
     ("aspects in a transaction", transaction::GET),
+    ("retired versions", transaction::RETIRED),
+    ("whether a version was retired", segment::EXPECT_RETIRED),
     ("locks", transaction::LOCK),
     ("whether anything has changed", transaction::EXPECT),
 ];
@@ -56,6 +63,7 @@ const FILL: &str = r#"
     FROM generate_series(1, 10000) e;
     INSERT INTO change_log SELECT e, 0, 'urn:li:dataset:' || e, 'status', 'put', 1, 1, 'urn:li:corpuser:x' FROM generate_series(1, 20000) e;
     INSERT INTO change_commit SELECT e, e, 1 FROM generate_series(1, 20000) e;
+    INSERT INTO retired_version SELECT 'urn:li:dataset:' || e, 'status', 1 FROM generate_series(1, 20000) e;
     VACUUM ANALYZE;
 "#;
 

@@ -1,9 +1,11 @@
 //! The statements about points of time series.
 
 use docent_store::{AspectKey, PointRange, TimeseriesRow};
+use tokio_postgres::Row;
 
 use crate::error::EngineError;
 use crate::pool::{Connections, Lease, Parameter};
+use crate::read::{key_arrays, place_at};
 use crate::runs::run_text;
 use crate::values::{as_limit, count_at};
 
@@ -33,6 +35,12 @@ pub(crate) const NEWEST_FIRST: &str = list!("DESC");
 pub(crate) const OLDEST_FIRST: &str = list!("ASC");
 pub(crate) const COUNT: &str = concat!("SELECT count(*) ", in_range!());
 pub(crate) const DELETE: &str = concat!("DELETE ", in_range!());
+
+/// The newest point of each time series.
+pub(crate) const LATEST: &str = "SELECT k.place, p.time_ms, p.id, p.metadata, p.systemmetadata \
+     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, place) \
+     CROSS JOIN LATERAL (SELECT t.time_ms, t.id, t.metadata, t.systemmetadata FROM timeseries t \
+         WHERE t.urn = k.urn AND t.aspect = k.aspect ORDER BY t.time_ms DESC, t.id DESC LIMIT 1) AS p";
 
 struct Bounds {
     from_ms: i64,
@@ -78,16 +86,33 @@ pub(crate) async fn list(
             ],
         )
         .await?;
-    rows.iter()
-        .map(|row| {
-            Ok(TimeseriesRow {
-                time_ms: row.try_get(0)?,
-                id: row.try_get(1)?,
-                metadata: row.try_get(2)?,
-                system_metadata: row.try_get(3)?,
-            })
-        })
-        .collect()
+    rows.iter().map(|row| point_at(row, 0)).collect()
+}
+
+/// The newest point of each time series.
+pub(crate) async fn latest(
+    connections: &Connections,
+    keys: &[AspectKey],
+) -> Result<Vec<Option<TimeseriesRow>>, EngineError> {
+    let mut latest = vec![None; keys.len()];
+    if keys.is_empty() {
+        return Ok(latest);
+    }
+    let (urns, aspects) = key_arrays(keys.iter());
+    for row in &connections.query(LATEST, &[&urns, &aspects]).await? {
+        latest[place_at(row)?] = Some(point_at(row, 1)?);
+    }
+    Ok(latest)
+}
+
+/// Reads four columns, the time first.
+fn point_at(row: &Row, first: usize) -> Result<TimeseriesRow, EngineError> {
+    Ok(TimeseriesRow {
+        time_ms: row.try_get(first)?,
+        id: row.try_get(first + 1)?,
+        metadata: row.try_get(first + 2)?,
+        system_metadata: row.try_get(first + 3)?,
+    })
 }
 
 pub(crate) async fn count(

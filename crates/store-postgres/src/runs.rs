@@ -85,9 +85,20 @@ pub(crate) const RUN_ASPECTS: &str = concat!(
     " ORDER BY docent_observed(a.systemmetadata), a.urn, a.aspect LIMIT $3 OFFSET $4"
 );
 
-pub(crate) const RUN_TIMESERIES: &str = "SELECT a.urn, a.aspect, count(*) FROM timeseries a \
-     WHERE docent_run(a.systemmetadata) IS NOT NULL AND docent_run(a.systemmetadata) COLLATE \"C\" = $1 \
-     GROUP BY a.urn, a.aspect ORDER BY a.urn, a.aspect LIMIT $2";
+macro_rules! points_of_run {
+    () => {
+        "FROM timeseries a WHERE docent_run(a.systemmetadata) IS NOT NULL \
+         AND docent_run(a.systemmetadata) COLLATE \"C\" = $1"
+    };
+}
+
+pub(crate) const RUN_TIMESERIES: &str = concat!(
+    "SELECT a.urn, a.aspect, count(*) ",
+    points_of_run!(),
+    " GROUP BY a.urn, a.aspect ORDER BY a.urn, a.aspect LIMIT $2"
+);
+
+pub(crate) const RUN_POINTS_COUNT: &str = concat!("SELECT count(*) ", points_of_run!());
 
 /// A run as the indexes have it.
 pub(crate) fn run_text(run: &str) -> String {
@@ -164,4 +175,12 @@ pub(crate) async fn timeseries(
         }
     }
     Ok(found)
+}
+
+/// How many points of time series a run wrote.
+pub(crate) async fn points_count(connections: &Connections, run: &str) -> Result<u64, EngineError> {
+    let rows = connections
+        .query(RUN_POINTS_COUNT, &[&run_text(run)])
+        .await?;
+    rows.first().map_or(Ok(0), |row| count_at(row, 0))
 }

@@ -22,6 +22,31 @@ const DELETE_VERSIONS: &str = "DELETE FROM metadata_aspect_v2 a \
      USING unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) AS k (urn, aspect, first, last) \
      WHERE a.urn = k.urn AND a.aspect = k.aspect AND a.version BETWEEN k.first AND k.last";
 
+const FORGET_VERSIONS: &str = "DELETE FROM retired_version a USING unnest($1::text[], $2::text[]) AS k (urn, aspect) \
+     WHERE a.urn = k.urn AND a.aspect = k.aspect";
+
+const RETIRE: &str = "INSERT INTO retired_version (urn, aspect, version) \
+     SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[])";
+
+/// Only once the new rows are there can nobody else make and retire them any more.
+pub(crate) const EXPECT_RETIRED: &str = "SELECT docent_expect(NOT EXISTS (SELECT 1 \
+     FROM unnest($1::text[], $2::text[], $3::bigint[]) AS k (urn, aspect, version) \
+     LEFT JOIN retired_version r ON r.urn = k.urn AND r.aspect = k.aspect \
+     WHERE coalesce(r.version, 0) <> k.version))";
+
+/// What is in the history stays as it is, whatever a row says about itself.
+const KEEP_FORMER: &str = "WITH former AS ( \
+         SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::timestamp[], \
+         $7::text[], $8::text[]) \
+         AS r (urn, aspect, version, metadata, systemmetadata, createdon, createdby, createdfor) \
+     ), kept AS ( \
+         INSERT INTO metadata_aspect_v2 \
+         (urn, aspect, version, metadata, systemmetadata, createdon, createdby, createdfor) \
+         SELECT * FROM former WHERE version > 0 ORDER BY urn COLLATE \"C\", aspect COLLATE \"C\" \
+         ON CONFLICT (urn, aspect, version) DO NOTHING RETURNING urn, aspect, version \
+     ) SELECT docent_clash(f.urn, f.aspect, f.version) FROM former f \
+     WHERE NOT EXISTS (SELECT 1 FROM kept k WHERE k.urn = f.urn AND k.aspect = f.aspect AND k.version = f.version)";
+
 macro_rules! insert_rows {
     () => {
         "INSERT INTO metadata_aspect_v2 \
@@ -145,6 +170,34 @@ struct Versions {
     last: Vec<i64>,
 }
 
+/// The versions that were remembered of aspects, or shall be.
+#[derive(Debug, Default)]
+struct Retired {
+    keys: Keys,
+    versions: Vec<i64>,
+}
+
+impl Retired {
+    fn push(&mut self, key: &AspectKey, version: i64) {
+        self.keys.push(key);
+        self.versions.push(version);
+    }
+
+    fn step(self, sql: &'static str) -> Option<Step> {
+        let Self { keys, versions } = self;
+        (!versions.is_empty()).then(|| {
+            Step::new(
+                sql,
+                vec![
+                    Box::new(keys.urns),
+                    Box::new(keys.aspects),
+                    Box::new(versions),
+                ],
+            )
+        })
+    }
+}
+
 #[derive(Debug, Default)]
 struct Edges {
     keys: Keys,
@@ -265,9 +318,12 @@ pub(crate) struct Segment {
     series: HashSet<AspectKey>,
     points_seen: HashSet<(AspectKey, EpochMillis, String)>,
     deleted: Keys,
+    retired: Retired,
     versions: Versions,
     history: Rows,
     inserted: Rows,
+    /// What was remembered of those that are inserted when the work asked.
+    inserted_after: Retired,
     put: Rows,
     touched: Keys,
     touched_metadata: Vec<String>,
@@ -292,8 +348,9 @@ impl Segment {
         }
     }
 
-    /// Takes a write in; `fresh` if the transaction knows that the aspect is not there.
-    pub(crate) fn push(&mut self, write: &AspectWrite, fresh: bool) {
+    /// Takes a write in. `fresh` if the transaction knows that the aspect is not there: the version that was remembered
+    /// of it, or 0.
+    pub(crate) fn push(&mut self, write: &AspectWrite, fresh: Option<i64>) {
         let key = &write.key;
         if let Effect::Timeseries(point) = &write.effect {
             self.push_point(key, point);
@@ -314,13 +371,13 @@ impl Segment {
                 if let Some(prune_through) = prune_through {
                     self.remove_versions(key, 1, *prune_through);
                 }
-                let rows = if fresh {
-                    &mut self.inserted
+                if let Some(retired) = fresh {
+                    self.inserted.push(key, 0, row);
+                    self.inserted_after.push(key, retired);
                 } else {
-                    &mut self.put
-                };
-                rows.push(key, 0, row);
-                self.derived.push(key, derived, fresh);
+                    self.put.push(key, 0, row);
+                }
+                self.derived.push(key, derived, fresh.is_some());
             }
             Effect::Touch { system_metadata } => {
                 self.touched.push(key);
@@ -328,16 +385,21 @@ impl Segment {
             }
             Effect::Revert {
                 row,
-                logical_version,
+                keep_through,
                 derived,
                 ..
             } => {
-                self.remove_versions(key, *logical_version, i64::MAX);
+                self.remove_versions(key, keep_through.saturating_add(1), i64::MAX);
                 self.put.push(key, 0, row);
                 self.derived.push(key, derived, false);
             }
-            Effect::Delete { .. } => {
+            Effect::Delete {
+                retired_version, ..
+            } => {
                 self.deleted.push(key);
+                if *retired_version > 0 {
+                    self.retired.push(key, *retired_version);
+                }
                 self.derived.push(key, &Derived::default(), false);
             }
             Effect::DeletePoints(range) => self.deleted_points.push((key.clone(), range.clone())),
@@ -367,7 +429,7 @@ impl Segment {
     /// The statements, in their order.
     pub(crate) fn steps(self, steps: &mut Vec<Step>) {
         if !self.deleted.is_empty() {
-            for sql in [DELETE_ASPECTS, DELETE_TIMESERIES] {
+            for sql in [DELETE_ASPECTS, DELETE_TIMESERIES, FORGET_VERSIONS] {
                 steps.push(Step::new(
                     sql,
                     vec![
@@ -377,6 +439,7 @@ impl Segment {
                 ));
             }
         }
+        steps.extend(self.retired.step(RETIRE));
         if !self.versions.keys.is_empty() {
             steps.push(Step::new(
                 DELETE_VERSIONS,
@@ -388,8 +451,9 @@ impl Segment {
                 ],
             ));
         }
-        steps.extend(self.history.step(PUT_ROWS));
+        steps.extend(self.history.step(KEEP_FORMER));
         steps.extend(self.inserted.step(INSERT_ROWS));
+        steps.extend(self.inserted_after.step(EXPECT_RETIRED));
         steps.extend(self.put.step(PUT_ROWS));
         if !self.touched.is_empty() {
             steps.push(Step::new(
@@ -438,14 +502,13 @@ impl Logged {
                 row,
                 logical_version,
                 ..
-            } => ("put", *logical_version, row.created_on_ms, &row.created_by),
-            Effect::Revert {
+            }
+            | Effect::Revert {
+                row,
                 logical_version,
-                time_ms,
-                actor,
                 ..
-            } => ("put", *logical_version, *time_ms, actor),
-            Effect::Delete { time_ms, actor } => ("delete", 0, *time_ms, actor),
+            } => ("put", *logical_version, row.created_on_ms, &row.created_by),
+            Effect::Delete { time_ms, actor, .. } => ("delete", 0, *time_ms, actor),
             Effect::Touch { .. } | Effect::Timeseries(_) | Effect::DeletePoints(_) => return,
         };
         self.keys.push(&write.key);

@@ -34,11 +34,17 @@ use crate::segment::{Logged, Segment};
 use crate::values::{aspect_name, count_at, stored_aspect};
 use crate::{points, trees};
 
-/// Every row comes with the transaction that wrote it: that tells whether it has changed.
+/// Every row comes with the transaction that wrote it: that tells whether it has changed. Where there is none, the
+/// version that was remembered of it comes along, because who makes an aspect asks for it.
 pub(crate) const GET: &str = "SELECT k.place, a.version, a.metadata, a.systemmetadata, a.createdon, a.createdby, \
-     a.createdfor, a.xmin::text \
+     a.createdfor, a.xmin::text, CASE WHEN a.version IS NULL THEN \
+         (SELECT r.version FROM retired_version r WHERE r.urn = k.urn AND r.aspect = k.aspect) END \
      FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, place) \
-     JOIN metadata_aspect_v2 a ON a.urn = k.urn AND a.aspect = k.aspect AND a.version = 0";
+     LEFT JOIN metadata_aspect_v2 a ON a.urn = k.urn AND a.aspect = k.aspect AND a.version = 0";
+
+pub(crate) const RETIRED: &str = "SELECT k.place, r.version \
+     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, place) \
+     JOIN retired_version r ON r.urn = k.urn AND r.aspect = k.aspect";
 
 macro_rules! lock {
     ($strength:literal) => {
@@ -102,6 +108,8 @@ pub(crate) struct PostgresTransaction<'l> {
     begun: bool,
     /// What was read, with the mark of each row; `None` for what was not there.
     seen: HashMap<AspectKey, Option<String>>,
+    /// The versions that are remembered of what was not there.
+    retired: HashMap<AspectKey, i64>,
     /// What this transaction has written itself, and what of it has not been sent yet.
     own: HashSet<AspectKey>,
     writing: HashSet<AspectKey>,
@@ -122,6 +130,7 @@ impl<'l> PostgresTransaction<'l> {
             lease,
             begun: false,
             seen: HashMap::new(),
+            retired: HashMap::new(),
             own: HashSet::new(),
             writing: HashSet::new(),
             held: Locks::default(),
@@ -294,14 +303,21 @@ impl<'l> PostgresTransaction<'l> {
             return Ok(found);
         }
         let (urns, aspects) = key_arrays(keys.iter());
-        let mut marks = vec![None; keys.len()];
+        let mut marks: Vec<Option<String>> = vec![None; keys.len()];
+        let mut retired = vec![0; keys.len()];
         for row in &self.lease.query(GET, &[&urns, &aspects]).await? {
             let place = place_at(row)?;
-            found[place] = Some(stored_aspect(row, 1)?);
-            marks[place] = Some(row.try_get(7)?);
+            marks[place] = row.try_get(7)?;
+            if marks[place].is_some() {
+                found[place] = Some(stored_aspect(row, 1)?);
+            }
+            retired[place] = row.try_get::<_, Option<i64>>(8)?.unwrap_or(0);
         }
-        for (key, mark) in keys.iter().zip(marks) {
+        for ((key, mark), retired) in keys.iter().zip(marks).zip(retired) {
             if !self.own.contains(key) {
+                if mark.is_none() {
+                    self.retired.entry(key.clone()).or_insert(retired);
+                }
                 // If it has changed since it was read first, the first mark tells.
                 self.seen.entry(key.clone()).or_insert(mark);
             }
@@ -309,10 +325,30 @@ impl<'l> PostgresTransaction<'l> {
         Ok(found)
     }
 
+    /// What was not read before is asked for now.
+    async fn retired(&mut self, keys: &[AspectKey]) -> Result<Vec<i64>, EngineError> {
+        let known: Option<Vec<i64>> = keys
+            .iter()
+            .map(|key| self.retired.get(key).copied())
+            .collect();
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        self.flush().await?;
+        let mut versions = vec![0; keys.len()];
+        let (urns, aspects) = key_arrays(keys.iter());
+        for row in &self.lease.query(RETIRED, &[&urns, &aspects]).await? {
+            versions[place_at(row)?] = row.try_get(1)?;
+        }
+        Ok(versions)
+    }
+
     fn add(&mut self, write: &AspectWrite) {
         let key = &write.key;
         let absent = matches!(self.seen.get(key), Some(None));
-        let fresh = self.writing.insert(key.clone()) && absent;
+        let first = self.writing.insert(key.clone());
+        let retired = self.retired.remove(key);
+        let fresh = (first && absent).then(|| retired.unwrap_or(0));
         if self
             .pending
             .last()
@@ -412,6 +448,11 @@ impl Transaction for PostgresTransaction<'_> {
         self.note(history)
     }
 
+    async fn retired_versions(&mut self, keys: &[AspectKey]) -> Result<Vec<i64>, StoreError> {
+        let versions = self.retired(keys).await;
+        self.note(versions)
+    }
+
     async fn points_count(
         &mut self,
         key: &AspectKey,
@@ -465,10 +506,11 @@ impl Transaction for PostgresTransaction<'_> {
         &mut self,
         destination: &Urn,
         aspect: AspectName,
+        limit: usize,
     ) -> Result<Vec<Related>, StoreError> {
         let related = async {
             self.hold(destination, LOCK_FOR_DELETION).await?;
-            trees::edges_into(self.lease, destination, aspect).await
+            trees::edges_into(self.lease, destination, aspect, limit).await
         }
         .await;
         self.note(related)

@@ -1,7 +1,7 @@
 //! The statements about edges and placements.
 
 use docent_model::{AspectName, Urn};
-use docent_store::{Page, PlacedEntity, Related};
+use docent_store::{Page, Related};
 use tokio_postgres::Row;
 
 use crate::error::EngineError;
@@ -13,9 +13,9 @@ const EDGE: &str = "edge";
 const PLACEMENT: &str = "placement";
 
 /// The first row of the answer has the count and nothing else if the page is empty.
-pub(crate) const PLACEMENTS: &str = "SELECT t.total, p.urn, p.name, p.created_ms \
+pub(crate) const PLACEMENTS: &str = "SELECT t.total, p.urn \
      FROM (SELECT count(*) AS total FROM placement WHERE kind = $1 AND parent = $2) AS t \
-     LEFT JOIN LATERAL (SELECT urn, name, created_ms FROM placement WHERE kind = $1 AND parent = $2 \
+     LEFT JOIN LATERAL (SELECT urn, created_ms FROM placement WHERE kind = $1 AND parent = $2 \
          ORDER BY created_ms DESC, urn LIMIT $3 OFFSET $4) AS p ON true \
      ORDER BY p.created_ms DESC, p.urn";
 
@@ -56,7 +56,7 @@ pub(crate) const EDGES_OUT: &str = edges!("source", "destination");
 pub(crate) const EDGES_IN: &str = edges!("destination", "source");
 
 pub(crate) const EDGES_INTO: &str = "SELECT relationship, source, aspect FROM edge \
-     WHERE destination = $1 AND aspect = $2 ORDER BY relationship, source";
+     WHERE destination = $1 AND aspect = $2 ORDER BY relationship, source LIMIT $3";
 
 pub(crate) const PARENT: &str = "SELECT parent FROM placement WHERE urn = $1 LIMIT 1";
 
@@ -72,7 +72,7 @@ pub(crate) async fn placements(
     parent: Option<&Urn>,
     start: usize,
     limit: usize,
-) -> Result<Page<PlacedEntity>, EngineError> {
+) -> Result<Page<Urn>, EngineError> {
     let parent = parent_text(parent);
     let rows = connections
         .query(
@@ -87,11 +87,7 @@ pub(crate) async fn placements(
     for row in &rows {
         page.total = count_at(row, 0)? as usize;
         if row.try_get::<_, Option<&str>>(1)?.is_some() {
-            page.items.push(PlacedEntity {
-                urn: urn_at(row, 1, PLACEMENT)?,
-                name: row.try_get(2)?,
-                created_ms: row.try_get(3)?,
-            });
+            page.items.push(urn_at(row, 1, PLACEMENT)?);
         }
     }
     Ok(page)
@@ -150,14 +146,16 @@ pub(crate) async fn edges(
     Ok(pages)
 }
 
-/// Who points at `destination` from the given aspect.
+/// Who points at `destination` from the given aspect, at most so many.
 pub(crate) async fn edges_into(
     lease: &Lease,
     destination: &Urn,
     aspect: AspectName,
+    limit: usize,
 ) -> Result<Vec<Related>, EngineError> {
+    let (destination, aspect) = (destination.as_str(), aspect.as_str());
     let rows = lease
-        .query(EDGES_INTO, &[&destination.as_str(), &aspect.as_str()])
+        .query(EDGES_INTO, &[&destination, &aspect, &as_limit(limit)])
         .await?;
     let mut related = Vec::new();
     for row in &rows {

@@ -1,7 +1,6 @@
 //! Values between Rust and the columns of the tables.
 
 use std::error::Error;
-use std::fmt::Write as _;
 
 use bytes::BytesMut;
 use docent_model::{AspectName, EpochMillis, Registry, Urn};
@@ -88,14 +87,6 @@ pub(crate) fn count_at(row: &Row, index: usize) -> Result<u64, EngineError> {
 /// How the parent of a root stands in the table.
 pub(crate) fn parent_text(parent: Option<&Urn>) -> &str {
     parent.map_or("", Urn::as_str)
-}
-
-/// A digest as people write it.
-pub(crate) fn hex(digest: &[u8]) -> String {
-    digest.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 pub(crate) fn as_limit(number: usize) -> i64 {

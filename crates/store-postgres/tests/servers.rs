@@ -33,6 +33,7 @@ fn new(metadata: String, derived: Derived) -> NewAspect {
         system_metadata: None,
         stamp: AuditStamp::new(&Urn::parse("urn:li:corpuser:tester").unwrap(), 1),
         derived,
+        retired_version: 0,
     }
 }
 
@@ -232,12 +233,13 @@ async fn nothing_is_attached_to_what_is_being_deleted() {
                 transact::<usize, StoreError, _>(&*store, move |tx| {
                     let (own, target) = (own.clone(), target.clone());
                     Box::pin(async move {
-                        let members = tx.edges_into(&target, AspectName::DOMAINS).await?;
+                        let members = tx.edges_into(&target, AspectName::DOMAINS, 10).await?;
                         for member in &members {
                             let key = AspectKey::new(&member.urn, AspectName::DOMAINS);
                             put_in(tx, &key, r#"{"domains":[]}"#).await?;
                         }
                         let effect = docent_store::Effect::Delete {
+                            retired_version: 0,
                             time_ms: 1,
                             actor: "urn:li:corpuser:x".to_owned(),
                         };

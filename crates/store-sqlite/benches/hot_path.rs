@@ -35,6 +35,7 @@ async fn fill(store: &SqliteStore) {
                     system_metadata: None,
                     stamp: AuditStamp::new(&actor, 1_700_000_000_000),
                     derived: Derived::default(),
+                    retired_version: 0,
                 };
                 let write = version::put(key(number), None, new);
                 tx.write(write.as_slice()).await?;

@@ -10,9 +10,10 @@ use docent_store::StoreError;
 use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
 
-use crate::connection::{SMALL_CACHE_KIB, open_copy, open_reader};
+use crate::connection::{SMALL_CACHE_KIB, create_private, open_copy, open_reader};
 use crate::error::{EngineError, file_error};
-use crate::lock::{ServerLock, beside};
+use crate::lock::ServerLock;
+use crate::path::{beside, folder_of, real_path};
 use crate::readers::Snapshot;
 use crate::{check, migrations};
 
@@ -32,20 +33,24 @@ pub(crate) fn backup(
         )));
     }
     let source = open_reader(source, SMALL_CACHE_KIB)?;
-    copy_whole(&source, target, progress)
+    Unfinished::copy_of(&source, target, progress)?.finish(target)
 }
 
 /// Puts a backup in the place of the database at `to`.
 ///
 /// The backup is checked first; one of a newer docent or a damaged one is refused. So is a database that a server
-/// uses, and one that exists already unless `replace` says to lose it.
+/// uses, and one that exists already unless `replace` says to lose it. Until the copy is whole and on the disk, the
+/// old database stays as it is.
+///
+/// Returns where the old database is if its log could not be brought into it, because it is broken, the disk is full or
+/// another process has it open: then its files are kept under that name.
 pub fn restore(
     from: &Path,
     to: &Path,
     replace: bool,
     progress: &mut dyn FnMut(u64, u64),
-) -> Result<(), StoreError> {
-    Ok(restore_checked(from, to, replace, progress)?)
+) -> Result<Option<PathBuf>, StoreError> {
+    Ok(restore_checked(from, &real_path(to), replace, progress)?)
 }
 
 fn restore_checked(
@@ -53,10 +58,9 @@ fn restore_checked(
     to: &Path,
     replace: bool,
     progress: &mut dyn FnMut(u64, u64),
-) -> Result<(), EngineError> {
+) -> Result<Option<PathBuf>, EngineError> {
     let _lock = ServerLock::take(to)?;
-    let replaces = exists(to)?;
-    if replaces && !replace {
+    if exists(to)? && !replace {
         return Err(refused(format!(
             "{} exists already: with --replace the backup takes its place",
             to.display()
@@ -72,46 +76,80 @@ fn restore_checked(
     if let Some(finding) = check::integrity(&source)?.first() {
         return Err(refused(format!("{}: {finding}", from.display())));
     }
-    if replaces {
-        retire(to)?;
+    let copy = Unfinished::copy_of(&source, to, progress)?;
+    drop(source);
+    let aside = retire(to)?;
+    if let Err(error) = copy.finish(to) {
+        if let Some(aside) = aside {
+            aside.put_back();
+        }
+        return Err(error);
     }
-    copy_whole(&source, to, progress)
+    Ok(aside.map(|aside| aside.path))
 }
 
 /// Makes sure that no log of the old database is left: SQLite would play it into the new one.
-fn retire(database: &Path) -> Result<(), EngineError> {
-    // Leaving the log mode brings the log into the file. If the old database is too broken for that, it is
-    // about to be replaced for good reason.
-    let closed = open_copy(database).and_then(|connection| leave_log_mode(&connection));
-    if let Err(error) = closed {
-        tracing::warn!(%error, "the log of the replaced database is given up");
-    }
-    for suffix in ["-wal", "-shm"] {
-        let path = beside(database, suffix);
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(file_error(&path, &error).into());
-            }
-            _ => {}
+fn retire(database: &Path) -> Result<Option<Aside>, EngineError> {
+    let mut closed = true;
+    if exists(database)? {
+        // Leaving the log mode brings the log into the file.
+        let left = open_copy(database).and_then(|connection| leave_log_mode(&connection));
+        if let Err(error) = left {
+            tracing::warn!(%error, "the log of the replaced database cannot be brought into it");
+            closed = false;
         }
     }
-    sync_directory_of(database)
+    for suffix in BESIDE {
+        closed = closed && !exists(&beside(database, suffix))?;
+    }
+    (!closed).then(|| Aside::move_away(database)).transpose()
 }
 
-fn copy_whole(
-    source: &Connection,
-    target: &Path,
-    progress: &mut dyn FnMut(u64, u64),
-) -> Result<(), EngineError> {
-    let unfinished = Unfinished::beside(target)?;
-    copy_pages(source, &unfinished.path, progress)?;
-    let synced = File::options()
-        .write(true)
-        .open(&unfinished.path)
-        .and_then(|file| file.sync_all());
-    synced.map_err(|error| file_error(&unfinished.path, &error))?;
-    fs::rename(&unfinished.path, target).map_err(|error| file_error(target, &error))?;
-    sync_directory_of(target)
+/// What may stand beside a database that was not closed, and belongs to it.
+const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
+
+/// The files of a database that was moved out of the way, all of them, so that it can be opened under its new name.
+struct Aside {
+    path: PathBuf,
+    /// From where to where.
+    moved: Vec<(PathBuf, PathBuf)>,
+}
+
+impl Aside {
+    fn move_away(database: &Path) -> Result<Self, EngineError> {
+        let mut number = 1;
+        let path = loop {
+            let path = beside(database, &format!(".replaced.{number}"));
+            if !exists(&path)? {
+                break path;
+            }
+            number += 1;
+        };
+        let mut aside = Self {
+            path,
+            moved: Vec::new(),
+        };
+        for suffix in std::iter::once("").chain(BESIDE) {
+            let (from, to) = (beside(database, suffix), beside(&aside.path, suffix));
+            match fs::rename(&from, &to) {
+                Ok(()) => aside.moved.push((from, to)),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => {
+                    aside.put_back();
+                    return Err(file_error(&from, &error).into());
+                }
+            }
+        }
+        Ok(aside)
+    }
+
+    fn put_back(self) {
+        for (from, to) in self.moved {
+            if let Err(error) = fs::rename(&to, &from) {
+                tracing::error!(%error, "{} is now at {}: {error}", from.display(), to.display());
+            }
+        }
+    }
 }
 
 fn copy_pages(
@@ -146,22 +184,44 @@ fn leave_log_mode(connection: &Connection) -> Result<(), EngineError> {
     Ok(connection.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?)
 }
 
-/// A file that is removed again unless it was renamed.
+/// A copy under another name, which is removed again unless it gets its final one.
 struct Unfinished {
     path: PathBuf,
 }
 
 impl Unfinished {
-    fn beside(target: &Path) -> Result<Self, EngineError> {
+    /// Copies everything; when this returns, the copy is whole and on the disk.
+    fn copy_of(
+        source: &Connection,
+        target: &Path,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Self, EngineError> {
         let path = beside(target, &format!(".{}.unfinished", std::process::id()));
-        File::create_new(&path).map_err(|error| file_error(&path, &error))?;
-        Ok(Self { path })
+        create_private(&path).map_err(|error| file_error(&path, &error))?;
+        let copy = Self { path };
+        copy_pages(source, &copy.path, progress).map_err(|error| match error.into() {
+            StoreError::Unavailable { reason } => StoreError::Unavailable {
+                reason: format!("{} could not be written: {reason}", target.display()),
+            },
+            other => other,
+        })?;
+        let synced = File::options()
+            .write(true)
+            .open(&copy.path)
+            .and_then(|file| file.sync_all());
+        synced.map_err(|error| file_error(&copy.path, &error))?;
+        Ok(copy)
+    }
+
+    fn finish(self, target: &Path) -> Result<(), EngineError> {
+        fs::rename(&self.path, target).map_err(|error| file_error(target, &error))?;
+        sync_directory_of(target)
     }
 }
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        for suffix in ["", "-wal", "-shm", "-journal"] {
+        for suffix in std::iter::once("").chain(BESIDE) {
             // None of them is there when all went well.
             let _ = fs::remove_file(beside(&self.path, suffix));
         }
@@ -176,10 +236,7 @@ fn exists(path: &Path) -> Result<bool, EngineError> {
 
 /// A rename is durable when the directory is.
 fn sync_directory_of(path: &Path) -> Result<(), EngineError> {
-    let directory = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
+    let directory = folder_of(path);
     File::open(directory)
         .and_then(|directory| directory.sync_all())
         .map_err(|error| file_error(directory, &error).into())

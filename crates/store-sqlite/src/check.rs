@@ -1,12 +1,44 @@
 //! Looking for damage: SQLite's own check, and what must hold between the tables (`docent_store::audit`).
 
+use std::path::Path;
+
 use docent_store::StoreError;
 use docent_store::audit::{Audit, MAX_FINDINGS};
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 
-use crate::error::{EngineError, store_error};
+use crate::connection::{SMALL_CACHE_KIB, open_reader};
+use crate::error::{EngineError, opening};
+use crate::path::expect_file;
 use crate::readers::Snapshot;
-use crate::{derived, read};
+use crate::{derived, migrations, read};
+
+/// Looks at a database without opening a store on it, which would bring its schema up to date first: a damaged file is
+/// left as it is.
+pub fn check_file(path: &Path) -> Result<Vec<String>, StoreError> {
+    Ok(check_opened(path)?)
+}
+
+fn check_opened(path: &Path) -> Result<Vec<String>, EngineError> {
+    expect_file(path)?;
+    let connection = open_reader(path, SMALL_CACHE_KIB)?;
+    let findings = integrity(&connection).map_err(|error| match error {
+        EngineError::Sqlite(error) => opening(path)(error),
+        store @ EngineError::Store(_) => store,
+    })?;
+    if !findings.is_empty() {
+        return Ok(findings);
+    }
+    if migrations::state(&connection, path)? != migrations::NEWEST {
+        return Err(EngineError::Store(StoreError::Refused {
+            reason: format!(
+                "{} was written by an older docent: the file itself is sound, but what is in it can be checked only \
+                 after 'docent serve' or 'docent rebuild' has brought its schema up to date",
+                path.display()
+            ),
+        }));
+    }
+    check(&connection)
+}
 
 /// One sentence per finding, at most a hundred.
 pub(crate) fn check(connection: &Connection) -> Result<Vec<String>, EngineError> {
@@ -27,7 +59,7 @@ pub(crate) fn integrity(connection: &Connection) -> Result<Vec<String>, EngineEr
     let lines = match integrity_lines(connection) {
         Ok(lines) => lines,
         // So damaged that the check itself cannot go on.
-        Err(error) if matches!(store_error(&error), StoreError::Corrupt { .. }) => {
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
             vec![error.to_string()]
         }
         Err(error) => return Err(error.into()),

@@ -6,6 +6,8 @@
 //! it needs it. The writer does not map, so that loading much data keeps the process small. Emptying the log is the
 //! writer's decision, not the connection's (`writer`).
 
+use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -13,7 +15,7 @@ use docent_store::StoreError;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use crate::error::{EngineError, opening};
+use crate::error::{EngineError, file_error, opening};
 
 /// How long a connection waits for another process that holds the lock it needs.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -45,6 +47,13 @@ pub(crate) fn open_writer(path: &Path, create: bool) -> Result<Connection, Engin
     let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     if create {
         flags |= OpenFlags::SQLITE_OPEN_CREATE;
+        // An empty file is an empty database. SQLite gives its log the rights that the file has.
+        match create_private(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                return Err(file_error(path, &error).into());
+            }
+            _ => {}
+        }
     }
     let connection = open(path, flags)?;
     let mode: String = connection
@@ -88,6 +97,15 @@ pub(crate) fn open_copy(path: &Path) -> Result<Connection, EngineError> {
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX,
     )
+}
+
+/// Makes a new file that nobody but its owner may read: it holds what passwords and tokens are checked with.
+pub(crate) fn create_private(path: &Path) -> std::io::Result<File> {
+    File::options()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
 }
 
 fn open(path: &Path, flags: OpenFlags) -> Result<Connection, EngineError> {

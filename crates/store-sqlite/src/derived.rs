@@ -7,7 +7,7 @@ use docent_store::AspectKey;
 use rusqlite::{Connection, params};
 
 use crate::error::EngineError;
-use crate::read::parent_text;
+use crate::placements::parent_text;
 
 /// A table of derived rows.
 #[derive(Debug)]

@@ -56,7 +56,14 @@ pub(crate) fn opening(path: &Path) -> impl Fn(rusqlite::Error) -> EngineError {
             reason: format!("{}: {reason}", path.display()),
         }),
         StoreError::Corrupt { .. } => EngineError::Store(StoreError::Unavailable {
-            reason: format!("{} is no SQLite database: {error}", path.display()),
+            reason: if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) {
+                format!("{} is no SQLite database: {error}", path.display())
+            } else {
+                format!(
+                    "{} is damaged: {error}; 'docent restore' puts a backup in its place",
+                    path.display()
+                )
+            },
         }),
         _ => EngineError::Sqlite(error),
     }

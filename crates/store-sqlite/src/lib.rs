@@ -17,6 +17,8 @@ mod derived;
 mod error;
 mod lock;
 mod migrations;
+mod path;
+mod placements;
 mod points;
 mod read;
 mod readers;
@@ -34,8 +36,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use docent_model::{AspectName, Urn};
 use docent_store::{
-    AspectKey, Change, Page, PlacedEntity, PointRange, RawAspect, RawPoint, RebuildReport, Related,
-    Row, Run, RunAspect, Store, StoreError, StoredAspect, TimeseriesRow, Work,
+    AspectKey, Change, EntityTexts, MixedRows, Page, PointRange, RawAspect, RawPoint,
+    RebuildReport, Related, Row, Run, RunAspect, Store, StoreError, StoredAspect, TimeseriesRow,
+    Work,
 };
 use rusqlite::Connection;
 
@@ -48,6 +51,8 @@ use crate::stamp::{CommitStamp, LogIndex};
 use crate::writer::{Log, Writer};
 
 pub use backup::restore;
+pub use check::check_file;
+pub use path::real_path;
 pub use writer::WriterStatistics;
 
 /// Reads of more rows than this leave the caller's thread.
@@ -92,34 +97,33 @@ pub struct SqliteStore {
 impl SqliteStore {
     /// Opens the database and brings its schema up to date. Refuses one that a newer docent wrote.
     pub fn open(path: &Path, options: OpenOptions) -> Result<Self, StoreError> {
-        if !options.create && !path.try_exists().unwrap_or(true) {
-            return Err(StoreError::Refused {
-                reason: format!("there is no database at {}", path.display()),
-            });
+        if !options.create {
+            path::expect_file(path)?;
         }
+        let path = real_path(path);
         let lock = options
             .exclusive
-            .then(|| ServerLock::take(path))
+            .then(|| ServerLock::take(&path))
             .transpose()?;
         Ok(Self::open_locked(path, options, lock)?)
     }
 
     fn open_locked(
-        path: &Path,
+        path: PathBuf,
         options: OpenOptions,
         lock: Option<ServerLock>,
     ) -> Result<Self, EngineError> {
-        let writing = connection::open_writer(path, options.create)?;
-        migrations::migrate(&writing, path)?;
+        let writing = connection::open_writer(&path, options.create)?;
+        migrations::migrate(&writing, &path)?;
         let log_index = options
             .exclusive
-            .then(|| LogIndex::open(path))
+            .then(|| LogIndex::open(&path))
             .transpose()?;
         let stamp = Arc::new(match &log_index {
             Some(index) => CommitStamp::Log(index.clone()),
-            None => CommitStamp::asked(path)?,
+            None => CommitStamp::asked(&path)?,
         });
-        let readers = Readers::open(path, options.readers, Arc::clone(&stamp))?;
+        let readers = Readers::open(&path, options.readers, Arc::clone(&stamp))?;
         let readers = Arc::new(readers);
         let log = Log {
             stamp: Arc::clone(&stamp),
@@ -131,7 +135,7 @@ impl SqliteStore {
             stamp,
             writer: Writer::start(writing, log)?,
             _log_index: log_index,
-            path: path.to_owned(),
+            path,
             _lock: lock,
         })
     }
@@ -217,6 +221,19 @@ impl Store for SqliteStore {
         Ok(self.readers.snapshot(read)?)
     }
 
+    async fn histories_read(
+        &self,
+        keys: &[AspectKey],
+    ) -> Result<Vec<Vec<StoredAspect>>, StoreError> {
+        let keys = keys.to_vec();
+        self.read(true, move |connection| {
+            keys.iter()
+                .map(|key| read::versions(connection, key))
+                .collect()
+        })
+        .await
+    }
+
     async fn entities_read(
         &self,
         urns: &[Urn],
@@ -224,10 +241,25 @@ impl Store for SqliteStore {
         // An entity has some ten aspects.
         let long = urns.len() > IN_PLACE_ROWS / 10;
         let urns = urns.to_vec();
+        self.read(long, move |connection| read::entities(connection, &urns))
+            .await
+    }
+
+    async fn mixed_read(
+        &self,
+        keys: &[AspectKey],
+        witnesses: &[AspectKey],
+        urns: &[Urn],
+    ) -> Result<MixedRows, StoreError> {
+        let long = keys.len() + witnesses.len() + urns.len() * 10 > IN_PLACE_ROWS;
+        let (keys, witnesses, urns) = (keys.to_vec(), witnesses.to_vec(), urns.to_vec());
         self.read(long, move |connection| {
-            urns.iter()
-                .map(|urn| read::entity(connection, urn))
-                .collect()
+            let (rows, exist) = read::witnessed(connection, &keys, &witnesses)?;
+            Ok(MixedRows {
+                rows,
+                exist,
+                entities: read::entities(connection, &urns)?,
+            })
         })
         .await
     }
@@ -246,17 +278,30 @@ impl Store for SqliteStore {
         .await
     }
 
+    async fn entities_list(
+        &self,
+        entity_type: &str,
+        after: Option<&Urn>,
+        limit: usize,
+    ) -> Result<Vec<EntityTexts>, StoreError> {
+        let (entity_type, after) = (entity_type.to_owned(), after.cloned());
+        self.read(true, move |connection| {
+            read::entity_range(connection, &entity_type, after.as_ref(), limit)
+        })
+        .await
+    }
+
     async fn placements_list(
         &self,
         kind: &str,
         parent: Option<&Urn>,
         start: usize,
         limit: usize,
-    ) -> Result<Page<PlacedEntity>, StoreError> {
+    ) -> Result<Page<Urn>, StoreError> {
         // Counting takes as long as there are entities.
         let (kind, parent) = (kind.to_owned(), parent.cloned());
         self.read(true, move |connection| {
-            read::placements(connection, &kind, parent.as_ref(), start, limit)
+            placements::below(connection, &kind, parent.as_ref(), start, limit)
         })
         .await
     }
@@ -270,7 +315,7 @@ impl Store for SqliteStore {
         let urns = urns.to_vec();
         self.read(long, move |connection| {
             urns.iter()
-                .map(|urn| read::ancestors(connection, urn, max))
+                .map(|urn| placements::ancestors(connection, urn, max))
                 .collect()
         })
         .await
@@ -314,6 +359,16 @@ impl Store for SqliteStore {
         .await
     }
 
+    async fn timeseries_latest(
+        &self,
+        keys: &[AspectKey],
+    ) -> Result<Vec<Option<TimeseriesRow>>, StoreError> {
+        let long = keys.len() > IN_PLACE_ROWS;
+        let keys = keys.to_vec();
+        self.read(long, move |connection| points::latest(connection, &keys))
+            .await
+    }
+
     async fn runs_list(
         &self,
         include_removed: bool,
@@ -350,6 +405,12 @@ impl Store for SqliteStore {
             runs::timeseries(connection, &run, limit)
         })
         .await
+    }
+
+    async fn run_points_count(&self, run: &str) -> Result<u64, StoreError> {
+        let run = run.to_owned();
+        self.read(true, move |connection| runs::points_count(connection, &run))
+            .await
     }
 
     async fn aspects_count(
@@ -446,4 +507,31 @@ async fn blocking<T: Send + 'static>(
 ) -> Result<T, StoreError> {
     let ended = tokio::task::spawn_blocking(task).await;
     Ok(ended.map_err(StoreError::other)??)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_connection_that_writes_syncs_every_commit() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("docent.db");
+        for exclusive in [true, false] {
+            let options = OpenOptions {
+                exclusive,
+                ..OpenOptions::default()
+            };
+            let store = SqliteStore::open(&path, options).unwrap();
+            let ask = |pragma: &'static str| {
+                store.writer.run_alone(move |connection| {
+                    Ok(connection.query_row(pragma, [], |row| row.get::<_, i64>(0))?)
+                })
+            };
+            // 2 is FULL: the log is on the disk before a commit is acknowledged. With NORMAL, which is 1, the last
+            // commits are lost with the power.
+            assert_eq!(ask("PRAGMA synchronous").await.unwrap(), 2);
+            assert_eq!(ask("PRAGMA wal_autocheckpoint").await.unwrap(), 0);
+        }
+    }
 }

@@ -4,13 +4,13 @@
 //! It cannot be on the database itself, because closing a file gives up all of SQLite's own locks on it. The
 //! lock file stays behind; removing it would let two servers lock two different files of that name.
 
-use std::ffi::OsString;
 use std::fs::{File, TryLockError};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use docent_store::StoreError;
 
 use crate::error::file_error;
+use crate::path::{beside, folder_of};
 
 /// Held as long as a server (or a restore) uses a database.
 #[derive(Debug)]
@@ -20,12 +20,8 @@ pub(crate) struct ServerLock {
 
 impl ServerLock {
     pub(crate) fn take(database: &Path) -> Result<Self, StoreError> {
-        let folder = database
-            .parent()
-            .filter(|parent| !parent.as_os_str().is_empty());
-        if let Some(folder) = folder
-            && !folder.is_dir()
-        {
+        let folder = folder_of(database);
+        if !folder.is_dir() {
             return Err(StoreError::Refused {
                 reason: format!(
                     "{} cannot be opened: the folder {} does not exist, make it first",
@@ -49,11 +45,4 @@ impl ServerLock {
             Err(TryLockError::Error(error)) => Err(file_error(&path, &error)),
         }
     }
-}
-
-/// `docent.db` and `.lock` give `docent.db.lock`.
-pub(crate) fn beside(database: &Path, suffix: &str) -> PathBuf {
-    let mut name = OsString::from(database);
-    name.push(suffix);
-    PathBuf::from(name)
 }

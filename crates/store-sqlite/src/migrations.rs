@@ -5,9 +5,9 @@
 //!
 //! To change the schema: add the next file and its line to [`MIGRATIONS`].
 
-use std::fmt::Write as _;
 use std::path::Path;
 
+use docent_model::hex;
 use docent_store::StoreError;
 use rusqlite::{Connection, OptionalExtension as _, params};
 use sha2::{Digest as _, Sha256};
@@ -31,6 +31,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "runs",
         sql: include_str!("../migrations/0002_runs.sql"),
     },
+    Migration {
+        number: 3,
+        name: "retired_versions",
+        sql: include_str!("../migrations/0003_retired_versions.sql"),
+    },
 ];
 
 const TABLE: &str = "
@@ -49,6 +54,9 @@ pub(crate) enum State {
     /// The first so many.
     Applied(usize),
 }
+
+/// What a database has that is up to date.
+pub(crate) const NEWEST: State = State::Applied(MIGRATIONS.len());
 
 /// Brings the database to the newest schema, or refuses it.
 pub(crate) fn migrate(connection: &Connection, path: &Path) -> Result<(), EngineError> {
@@ -150,12 +158,7 @@ fn state_of(
 }
 
 fn checksum(sql: &str) -> String {
-    let mut text = String::with_capacity(64);
-    for byte in Sha256::digest(sql.as_bytes()) {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
+    hex(&Sha256::digest(sql.as_bytes()))
 }
 
 #[cfg(test)]

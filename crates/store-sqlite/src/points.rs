@@ -64,6 +64,17 @@ pub(crate) fn list(
     Ok(points)
 }
 
+/// The newest point of each series.
+pub(crate) fn latest(
+    connection: &Connection,
+    keys: &[AspectKey],
+) -> Result<Vec<Option<TimeseriesRow>>, EngineError> {
+    let all = PointRange::default();
+    keys.iter()
+        .map(|key| Ok(list(connection, key, &all, true, 0, 1)?.pop()))
+        .collect()
+}
+
 pub(crate) fn count(
     connection: &Connection,
     key: &AspectKey,

@@ -1,4 +1,4 @@
-//! The statements that read aspects, edges, placements and the log; `points` and `runs` have the others.
+//! The statements that read aspects, edges and the log; `placements`, `points` and `runs` have the others.
 //!
 //! They take a connection and nothing else, so that the readers and a transaction of the writer share them. What
 //! is committed and what is not is their caller's business.
@@ -8,34 +8,35 @@ use std::sync::Arc;
 
 use docent_model::{AspectName, Registry, Urn};
 use docent_store::{
-    AspectKey, Change, ChangeKind, Page, PlacedEntity, Related, Row as AspectRow, StoreError,
+    AspectKey, Change, ChangeKind, EntityTexts, Page, Related, Row as AspectRow, StoreError,
     StoredAspect,
 };
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, Row, params, params_from_iter};
+use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};
 
 use crate::error::EngineError;
 
 /// The table of the aspects, for messages about damaged rows.
 pub(crate) const ASPECTS: &str = "metadata_aspect_v2";
 
-const LATEST: &str = "SELECT version,metadata,systemmetadata,createdon,createdby,createdfor \
-     FROM metadata_aspect_v2 WHERE urn=?1 AND aspect=?2 AND version=0";
-
-const VERSION: &str = "SELECT version,metadata,systemmetadata,createdon,createdby,createdfor \
-     FROM metadata_aspect_v2 WHERE urn=?1 AND aspect=?2 AND version=?3";
+/// The columns that [`stored_aspect`] reads, and others behind them.
+macro_rules! select_rows {
+    ($others:literal, $which:literal) => {
+        concat!(
+            "SELECT version,metadata,systemmetadata,createdon,createdby,createdfor",
+            $others,
+            " FROM metadata_aspect_v2 WHERE urn=?1 AND ",
+            $which
+        )
+    };
+}
 
 /// The latest version of an aspect. The hot path of the whole server.
 pub(crate) fn latest(
     connection: &Connection,
     key: &AspectKey,
 ) -> Result<Option<StoredAspect>, EngineError> {
-    let mut statement = connection.prepare_cached(LATEST)?;
-    let mut rows = statement.query((key.urn.as_str(), key.aspect.as_str()))?;
-    match rows.next()? {
-        Some(row) => Ok(Some(stored_aspect(row, 0, key.urn.as_str())?)),
-        None => Ok(None),
-    }
+    version(connection, key, 0)
 }
 
 pub(crate) fn latest_of(
@@ -85,10 +86,10 @@ pub(crate) fn version(
     key: &AspectKey,
     version: i64,
 ) -> Result<Option<StoredAspect>, EngineError> {
-    let mut statement = connection.prepare_cached(VERSION)?;
+    let mut statement = connection.prepare_cached(select_rows!("", "aspect=?2 AND version=?3"))?;
     let mut rows = statement.query((key.urn.as_str(), key.aspect.as_str(), version))?;
     match rows.next()? {
-        Some(row) => Ok(Some(stored_aspect(row, 0, key.urn.as_str())?)),
+        Some(row) => Ok(Some(stored_aspect(row, key.urn.as_str())?)),
         None => Ok(None),
     }
 }
@@ -98,16 +99,39 @@ pub(crate) fn history(
     connection: &Connection,
     key: &AspectKey,
 ) -> Result<Vec<StoredAspect>, EngineError> {
-    let mut statement = connection.prepare_cached(
-        "SELECT version,metadata,systemmetadata,createdon,createdby,createdfor \
-         FROM metadata_aspect_v2 WHERE urn=?1 AND aspect=?2 AND version>0 ORDER BY version DESC",
-    )?;
+    let mut statement = connection.prepare_cached(select_rows!(
+        "",
+        "aspect=?2 AND version>0 ORDER BY version DESC"
+    ))?;
     let mut rows = statement.query((key.urn.as_str(), key.aspect.as_str()))?;
     let mut versions = Vec::new();
     while let Some(row) = rows.next()? {
-        versions.push(stored_aspect(row, 0, key.urn.as_str())?);
+        versions.push(stored_aspect(row, key.urn.as_str())?);
     }
     Ok(versions)
+}
+
+/// All versions of an aspect, the oldest first and the latest last.
+pub(crate) fn versions(
+    connection: &Connection,
+    key: &AspectKey,
+) -> Result<Vec<StoredAspect>, EngineError> {
+    let mut versions = history(connection, key)?;
+    versions.reverse();
+    versions.extend(latest(connection, key)?);
+    Ok(versions)
+}
+
+/// The version that was remembered of an aspect when it was deleted, or 0.
+pub(crate) fn retired_version(
+    connection: &Connection,
+    key: &AspectKey,
+) -> Result<i64, EngineError> {
+    let version = connection
+        .prepare_cached("SELECT version FROM retired_version WHERE urn=?1 AND aspect=?2")?
+        .query_row((key.urn.as_str(), key.aspect.as_str()), |row| row.get(0))
+        .optional()?;
+    Ok(version.unwrap_or(0))
 }
 
 /// All latest aspects of an entity, by name; those that the registry does not know are left out.
@@ -115,18 +139,67 @@ pub(crate) fn entity(
     connection: &Connection,
     urn: &Urn,
 ) -> Result<Vec<(AspectName, StoredAspect)>, EngineError> {
-    let mut statement = connection.prepare_cached(
-        "SELECT aspect,version,metadata,systemmetadata,createdon,createdby,createdfor \
-         FROM metadata_aspect_v2 WHERE urn=?1 AND version=0 ORDER BY aspect",
-    )?;
+    let mut statement =
+        connection.prepare_cached(select_rows!(",aspect", "version=0 ORDER BY aspect"))?;
     let mut rows = statement.query([urn.as_str()])?;
     let mut aspects = Vec::new();
     while let Some(row) = rows.next()? {
-        if let Some(name) = aspect_name(row, 0, ASPECTS, urn.as_str())? {
-            aspects.push((name, stored_aspect(row, 1, urn.as_str())?));
+        if let Some(name) = aspect_name(row, 6, ASPECTS, urn.as_str())? {
+            aspects.push((name, stored_aspect(row, urn.as_str())?));
         }
     }
     Ok(aspects)
+}
+
+/// The latest aspects of many entities of a type, from one range of the index.
+pub(crate) fn entity_range(
+    connection: &Connection,
+    entity_type: &str,
+    after: Option<&Urn>,
+    limit: usize,
+) -> Result<Vec<EntityTexts>, EngineError> {
+    let (first, end) = range_of_type(entity_type);
+    let after = after.map_or(first.as_str(), Urn::as_str).max(&first);
+    let mut statement = connection.prepare_cached(
+        "SELECT urn,aspect,metadata FROM metadata_aspect_v2 \
+         WHERE urn>?1 AND urn<?2 AND version=0 ORDER BY urn,aspect",
+    )?;
+    let mut rows = statement.query([after, &end])?;
+    let mut entities: Vec<EntityTexts> = Vec::new();
+    while let Some(row) = rows.next()? {
+        let is_next = entities
+            .last()
+            .is_none_or(|last| row.get_ref(0) != Ok(ValueRef::Text(last.urn.as_str().as_bytes())));
+        if is_next {
+            if entities.len() == limit {
+                break;
+            }
+            entities.push(EntityTexts {
+                urn: urn_at(row, 0, ASPECTS, "urn")?,
+                aspects: Vec::new(),
+            });
+        }
+        if let Some(entity) = entities.last_mut()
+            && let Some(name) = aspect_name(row, 1, ASPECTS, entity.urn.as_str())?
+        {
+            entity.aspects.push((name, row.get(2)?));
+        }
+    }
+    Ok(entities)
+}
+
+/// Where the URNs of a type begin, and what comes behind them.
+fn range_of_type(entity_type: &str) -> (String, String) {
+    // Behind the colon that ends the entity type comes the semicolon.
+    let first = format!("urn:li:{entity_type}:");
+    (first, format!("urn:li:{entity_type};"))
+}
+
+pub(crate) fn entities(
+    connection: &Connection,
+    urns: &[Urn],
+) -> Result<Vec<Vec<(AspectName, StoredAspect)>>, EngineError> {
+    urns.iter().map(|urn| entity(connection, urn)).collect()
 }
 
 pub(crate) fn urns(
@@ -136,9 +209,7 @@ pub(crate) fn urns(
     after: Option<&Urn>,
     limit: usize,
 ) -> Result<Vec<Urn>, EngineError> {
-    // Behind the colon that ends the entity type comes the semicolon.
-    let first = format!("urn:li:{entity_type}:");
-    let end = format!("urn:li:{entity_type};");
+    let (first, end) = range_of_type(entity_type);
     let after = after.map_or(first.as_str(), Urn::as_str).max(&first);
     let mut statement = connection.prepare_cached(
         "SELECT urn FROM metadata_aspect_v2 \
@@ -229,113 +300,18 @@ pub(crate) fn rows_count(
     })?)
 }
 
-pub(crate) fn placements(
-    connection: &Connection,
-    kind: &str,
-    parent: Option<&Urn>,
-    start: usize,
-    limit: usize,
-) -> Result<Page<PlacedEntity>, EngineError> {
-    let parent = parent_text(parent);
-    let total: i64 = connection
-        .prepare_cached("SELECT count(*) FROM placement WHERE kind=?1 AND parent=?2")?
-        .query_row((kind, parent), |row| row.get(0))?;
-    let mut statement = connection.prepare_cached(
-        "SELECT urn,name,created_ms FROM placement WHERE kind=?1 AND parent=?2 \
-         ORDER BY created_ms DESC, urn LIMIT ?3 OFFSET ?4",
-    )?;
-    let mut rows = statement.query(params![kind, parent, as_limit(limit), as_limit(start)])?;
-    let mut items = Vec::new();
-    while let Some(row) = rows.next()? {
-        let urn = urn_at(row, 0, "placement", "urn")?;
-        items.push(PlacedEntity {
-            name: text_at(row, 1, "placement", "name", urn.as_str())?.to_owned(),
-            created_ms: row.get(2)?,
-            urn,
-        });
-    }
-    Ok(Page {
-        total: total as usize,
-        items,
-    })
-}
-
-/// `None` if the entity is not placed, `Some(None)` if it stands at the root.
-#[expect(clippy::option_option, reason = "the shape that the trait asks for")]
-pub(crate) fn placement_parent(
-    connection: &Connection,
-    urn: &Urn,
-) -> Result<Option<Option<Urn>>, EngineError> {
-    let mut statement =
-        connection.prepare_cached("SELECT parent FROM placement WHERE urn=?1 LIMIT 1")?;
-    let mut rows = statement.query([urn.as_str()])?;
-    let Some(row) = rows.next()? else {
-        return Ok(None);
-    };
-    if text_at(row, 0, "placement", "parent", urn.as_str())?.is_empty() {
-        return Ok(Some(None));
-    }
-    urn_at(row, 0, "placement", "parent").map(|parent| Some(Some(parent)))
-}
-
-/// The chain of parents, nearest first; it ends before an entity that it has met already.
-pub(crate) fn ancestors(
-    connection: &Connection,
-    urn: &Urn,
-    max: usize,
-) -> Result<Vec<Urn>, EngineError> {
-    let mut chain: Vec<Urn> = Vec::new();
-    while chain.len() < max {
-        let below = chain.last().unwrap_or(urn);
-        match placement_parent(connection, below)?.flatten() {
-            Some(parent) if parent != *urn && !chain.contains(&parent) => chain.push(parent),
-            _ => break,
-        }
-    }
-    Ok(chain)
-}
-
-pub(crate) fn placements_named(
-    connection: &Connection,
-    kind: &str,
-    parent: Option<&Urn>,
-    name: &str,
-) -> Result<Vec<Urn>, EngineError> {
-    let mut statement = connection.prepare_cached(
-        "SELECT urn FROM placement WHERE kind=?1 AND parent=?2 AND name=?3 ORDER BY urn",
-    )?;
-    let mut rows = statement.query((kind, parent_text(parent), name))?;
-    let mut urns = Vec::new();
-    while let Some(row) = rows.next()? {
-        urns.push(urn_at(row, 0, "placement", "urn")?);
-    }
-    Ok(urns)
-}
-
-pub(crate) fn placement_any_child(
-    connection: &Connection,
-    kind: &str,
-    parent: &Urn,
-) -> Result<Option<Urn>, EngineError> {
-    let mut statement = connection
-        .prepare_cached("SELECT urn FROM placement WHERE kind=?1 AND parent=?2 LIMIT 1")?;
-    let mut rows = statement.query((kind, parent.as_str()))?;
-    let row = rows.next()?;
-    row.map(|row| urn_at(row, 0, "placement", "urn"))
-        .transpose()
-}
-
 /// Who points at `destination` from the given aspect.
 pub(crate) fn edges_into(
     connection: &Connection,
     destination: &Urn,
     aspect: AspectName,
+    limit: usize,
 ) -> Result<Vec<Related>, EngineError> {
     let mut statement = connection.prepare_cached(
         "SELECT relationship,source,aspect FROM edge WHERE destination=?1 AND aspect=?2 \
-         ORDER BY relationship, source",
+         ORDER BY relationship, source LIMIT ?3",
     )?;
-    let mut rows = statement.query((destination.as_str(), aspect.as_str()))?;
+    let mut rows = statement.query((destination.as_str(), aspect.as_str(), as_limit(limit)))?;
     let mut related = Vec::new();
     while let Some(row) = rows.next()? {
         related.extend(related_at(row)?);
@@ -448,21 +424,15 @@ fn change_at(row: &Row<'_>) -> Result<Option<Change>, EngineError> {
     }))
 }
 
-/// How the parent of a root stands in the table.
-pub(crate) fn parent_text(parent: Option<&Urn>) -> &str {
-    parent.map_or("", Urn::as_str)
-}
-
-/// Reads six columns, `version` first, in the order of the table.
-fn stored_aspect(row: &Row<'_>, first: usize, urn: &str) -> Result<StoredAspect, EngineError> {
-    let text = |offset: usize, column| text_at(row, first + offset, ASPECTS, column, urn);
+/// Reads the columns of `select_rows`.
+fn stored_aspect(row: &Row<'_>, urn: &str) -> Result<StoredAspect, EngineError> {
     Ok(StoredAspect {
-        version: row.get(first)?,
-        metadata: text(1, "metadata")?.to_owned(),
-        system_metadata: optional_text_at(row, first + 2, "systemmetadata", urn)?,
-        created_on_ms: row.get(first + 3)?,
-        created_by: text(4, "createdby")?.to_owned(),
-        created_for: optional_text_at(row, first + 5, "createdfor", urn)?,
+        version: row.get(0)?,
+        metadata: text_at(row, 1, ASPECTS, "metadata", urn)?.to_owned(),
+        system_metadata: optional_text_at(row, 2, "systemmetadata", urn)?,
+        created_on_ms: row.get(3)?,
+        created_by: text_at(row, 4, ASPECTS, "createdby", urn)?.to_owned(),
+        created_for: optional_text_at(row, 5, "createdfor", urn)?,
     })
 }
 

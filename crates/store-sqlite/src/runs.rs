@@ -130,6 +130,16 @@ pub(crate) fn timeseries(
     Ok(found)
 }
 
+/// How many points of time series a run wrote.
+pub(crate) fn points_count(connection: &Connection, run: &str) -> Result<u64, EngineError> {
+    let count: i64 = connection
+        .prepare_cached(&format!(
+            "SELECT count(*) FROM timeseries WHERE {OF_RUNS} AND {RUN}=?1"
+        ))?
+        .query_row([run], |row| row.get(0))?;
+    Ok(count as u64)
+}
+
 /// Makes the indexes anew from the rows.
 pub(crate) fn rebuild(connection: &Connection) -> Result<(), EngineError> {
     Ok(connection.execute_batch("REINDEX aspect_by_run; REINDEX timeseries_by_run;")?)

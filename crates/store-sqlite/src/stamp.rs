@@ -14,7 +14,7 @@ use rusqlite::Connection;
 
 use crate::connection::{SMALL_CACHE_KIB, open_reader};
 use crate::error::{EngineError, file_error};
-use crate::lock::beside;
+use crate::path::beside;
 
 const HEADER_BYTES: usize = 48;
 const LOG_PAGES: usize = 16;

@@ -9,7 +9,15 @@ use docent_store::{
 use rusqlite::{Connection, params};
 
 use crate::error::EngineError;
-use crate::{derived, points, read};
+use crate::{derived, placements, points, read};
+
+macro_rules! insert_row {
+    () => {
+        "INSERT INTO metadata_aspect_v2 \
+         (urn,aspect,version,metadata,systemmetadata,createdon,createdby,createdfor) \
+         VALUES (?1,?2,?3,?4,?5,?6,?7,?8)"
+    };
+}
 
 /// Borrows the writer's connection for one piece of work.
 pub(crate) struct SqliteTransaction<'c> {
@@ -53,6 +61,11 @@ impl Transaction for SqliteTransaction<'_> {
         Ok(read::history(self.connection, key)?)
     }
 
+    async fn retired_versions(&mut self, keys: &[AspectKey]) -> Result<Vec<i64>, StoreError> {
+        let read = |key| read::retired_version(self.connection, key);
+        Ok(keys.iter().map(read).collect::<Result<_, _>>()?)
+    }
+
     async fn points_count(
         &mut self,
         key: &AspectKey,
@@ -62,7 +75,7 @@ impl Transaction for SqliteTransaction<'_> {
     }
 
     async fn placement_parent(&mut self, urn: &Urn) -> Result<Option<Option<Urn>>, StoreError> {
-        Ok(read::placement_parent(self.connection, urn)?)
+        Ok(placements::parent_of(self.connection, urn)?)
     }
 
     async fn placements_named(
@@ -71,7 +84,7 @@ impl Transaction for SqliteTransaction<'_> {
         parent: Option<&Urn>,
         name: &str,
     ) -> Result<Vec<Urn>, StoreError> {
-        Ok(read::placements_named(self.connection, kind, parent, name)?)
+        Ok(placements::named(self.connection, kind, parent, name)?)
     }
 
     async fn placement_any_child(
@@ -79,15 +92,21 @@ impl Transaction for SqliteTransaction<'_> {
         kind: &str,
         parent: &Urn,
     ) -> Result<Option<Urn>, StoreError> {
-        Ok(read::placement_any_child(self.connection, kind, parent)?)
+        Ok(placements::any_child(self.connection, kind, parent)?)
     }
 
     async fn edges_into(
         &mut self,
         destination: &Urn,
         aspect: AspectName,
+        limit: usize,
     ) -> Result<Vec<Related>, StoreError> {
-        Ok(read::edges_into(self.connection, destination, aspect)?)
+        Ok(read::edges_into(
+            self.connection,
+            destination,
+            aspect,
+            limit,
+        )?)
     }
 
     async fn write(&mut self, writes: &[AspectWrite]) -> Result<(), StoreError> {
@@ -112,9 +131,9 @@ fn carry_out(connection: &Connection, write: &AspectWrite) -> Result<(), EngineE
             logical_version,
         } => {
             if let Some(history) = history {
-                put_row(connection, key, history.version, history)?;
+                keep_former(connection, key, history)?;
             }
-            put_row(connection, key, 0, row)?;
+            put_latest(connection, key, row)?;
             if let Some(prune_through) = prune_through {
                 connection
                     .prepare_cached(
@@ -154,31 +173,39 @@ fn carry_out(connection: &Connection, write: &AspectWrite) -> Result<(), EngineE
         }
         Effect::Revert {
             row,
+            keep_through,
             logical_version,
             derived,
+        } => {
+            let (urn, aspect) = (key.urn.as_str(), key.aspect.as_str());
+            put_latest(connection, key, row)?;
+            connection
+                .prepare_cached(
+                    "DELETE FROM metadata_aspect_v2 WHERE urn=?1 AND aspect=?2 AND version>?3",
+                )?
+                .execute(params![urn, aspect, keep_through])?;
+            derived::replace(connection, urn, aspect, derived)?;
+            let (time_ms, actor) = (row.created_on_ms, &row.created_by);
+            log(connection, key, "put", *logical_version, time_ms, actor)
+        }
+        Effect::Delete {
+            retired_version,
             time_ms,
             actor,
         } => {
-            let (urn, aspect) = (key.urn.as_str(), key.aspect.as_str());
-            put_row(connection, key, 0, row)?;
-            connection
-                .prepare_cached(
-                    "DELETE FROM metadata_aspect_v2 WHERE urn=?1 AND aspect=?2 AND version>=?3",
-                )?
-                .execute(params![urn, aspect, logical_version])?;
-            derived::replace(connection, urn, aspect, derived)?;
-            log(connection, key, "put", *logical_version, *time_ms, actor)
-        }
-        Effect::Delete { time_ms, actor } => {
             for sql in [
                 "DELETE FROM metadata_aspect_v2 WHERE urn=?1 AND aspect=?2",
                 "DELETE FROM timeseries WHERE urn=?1 AND aspect=?2",
+                "DELETE FROM retired_version WHERE urn=?1 AND aspect=?2",
             ] {
                 connection
                     .prepare_cached(sql)?
                     .execute((key.urn.as_str(), key.aspect.as_str()))?;
             }
             derived::remove(connection, key)?;
+            if *retired_version > 0 {
+                retire(connection, key, *retired_version)?;
+            }
             log(connection, key, "delete", 0, *time_ms, actor)
         }
         Effect::Timeseries(point) => put_point(connection, key, point),
@@ -186,31 +213,76 @@ fn carry_out(connection: &Connection, write: &AspectWrite) -> Result<(), EngineE
     }
 }
 
-fn put_row(
+fn put_latest(
     connection: &Connection,
+    key: &AspectKey,
+    row: &StoredAspect,
+) -> Result<(), EngineError> {
+    insert(
+        connection,
+        concat!(
+            insert_row!(),
+            " ON CONFLICT (urn,aspect,version) DO UPDATE SET metadata=excluded.metadata, \
+             systemmetadata=excluded.systemmetadata, createdon=excluded.createdon, \
+             createdby=excluded.createdby, createdfor=excluded.createdfor"
+        ),
+        key,
+        0,
+        row,
+    )?;
+    Ok(())
+}
+
+/// A former row under its own version. What is in the history stays as it is, whatever the row says about itself.
+fn keep_former(
+    connection: &Connection,
+    key: &AspectKey,
+    row: &StoredAspect,
+) -> Result<(), EngineError> {
+    let version = row.version;
+    let sql = concat!(
+        insert_row!(),
+        " ON CONFLICT (urn,aspect,version) DO NOTHING"
+    );
+    if version > 0 && insert(connection, sql, key, version, row)? == 1 {
+        return Ok(());
+    }
+    Err(EngineError::Store(StoreError::Corrupt {
+        table: read::ASPECTS,
+        column: "version",
+        key: key.urn.to_string(),
+        reason: format!(
+            "the latest {} says that it is version {version}, which is in its history already",
+            key.aspect
+        ),
+    }))
+}
+
+/// Returns how many rows were written.
+fn insert(
+    connection: &Connection,
+    sql: &str,
     key: &AspectKey,
     version: i64,
     row: &StoredAspect,
-) -> Result<(), EngineError> {
+) -> Result<usize, EngineError> {
+    Ok(connection.prepare_cached(sql)?.execute(params![
+        key.urn.as_str(),
+        key.aspect.as_str(),
+        version,
+        row.metadata,
+        row.system_metadata,
+        row.created_on_ms,
+        row.created_by,
+        row.created_for
+    ])?)
+}
+
+/// Remembers the last version of an aspect that is gone.
+fn retire(connection: &Connection, key: &AspectKey, version: i64) -> Result<(), EngineError> {
     connection
-        .prepare_cached(
-            "INSERT INTO metadata_aspect_v2 \
-             (urn,aspect,version,metadata,systemmetadata,createdon,createdby,createdfor) \
-             VALUES (?1,?2,?3,?4,?5,?6,?7,?8) \
-             ON CONFLICT (urn,aspect,version) DO UPDATE SET metadata=excluded.metadata, \
-             systemmetadata=excluded.systemmetadata, createdon=excluded.createdon, \
-             createdby=excluded.createdby, createdfor=excluded.createdfor",
-        )?
-        .execute(params![
-            key.urn.as_str(),
-            key.aspect.as_str(),
-            version,
-            row.metadata,
-            row.system_metadata,
-            row.created_on_ms,
-            row.created_by,
-            row.created_for
-        ])?;
+        .prepare_cached("INSERT INTO retired_version (urn,aspect,version) VALUES (?1,?2,?3)")?
+        .execute(params![key.urn.as_str(), key.aspect.as_str(), version])?;
     Ok(())
 }
 

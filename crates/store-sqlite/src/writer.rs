@@ -8,9 +8,9 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use docent_store::{Aborted, StoreError, Work};
@@ -35,9 +35,32 @@ const LONG_LOG_PAGES: u32 = 4000;
 type Reply = oneshot::Sender<Result<(), StoreError>>;
 
 struct Job {
-    work: Box<dyn Work>,
+    work: Queued,
     reply: Reply,
 }
+
+/// Work that can be taken out of the queue's hands: by the writer, to run it, or by a caller who is cut off.
+#[derive(Clone)]
+struct Queued(Arc<Mutex<Option<Box<dyn Work>>>>);
+
+impl Queued {
+    fn take(&self) -> Option<Box<dyn Work>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// Held by the caller: when it goes away before the writer has begun, so does the work. It may be large, and it
+/// would be kept in the queue for nobody.
+struct Waiting(Queued);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.take();
+    }
+}
+
+/// A job that the writer has begun with: nobody takes it back any more.
+type Begun = (Box<dyn Work>, Reply);
 
 enum Request {
     Job(Job),
@@ -89,6 +112,8 @@ impl Writer {
     /// Runs the work in a transaction; the answer comes when that is durable.
     pub(crate) async fn run(&self, work: Box<dyn Work>) -> Result<(), StoreError> {
         let (reply, answer) = oneshot::channel();
+        let work = Queued(Arc::new(Mutex::new(Some(work))));
+        let _waiting = Waiting(work.clone());
         self.send(Request::Job(Job { work, reply }))?;
         answer.await.unwrap_or_else(|_| Err(stopped()))
     }
@@ -131,6 +156,12 @@ impl Drop for Writer {
         {
             tracing::error!("the writer had stopped by a panic");
         }
+        let WriterStatistics { jobs, commits } = self.statistics();
+        tracing::debug!(
+            jobs,
+            commits,
+            "the writer did {jobs} pieces of work in {commits} commits"
+        );
     }
 }
 
@@ -215,9 +246,12 @@ fn checkpoint(connection: &Connection, sql: &str) {
 }
 
 /// Runs each job, commits once, answers all.
-fn run_group(connection: &mut Connection, mut group: Vec<Job>, counters: &Counters) {
+fn run_group(connection: &mut Connection, group: Vec<Job>, counters: &Counters) {
     // Whoever does not wait any more was cut off before anything happened.
-    group.retain(|job| !job.reply.is_closed());
+    let mut group: Vec<Begun> = group
+        .into_iter()
+        .filter_map(|job| Some((job.work.take()?, job.reply)))
+        .collect();
     if group.is_empty() {
         return;
     }
@@ -229,8 +263,8 @@ fn run_group(connection: &mut Connection, mut group: Vec<Job>, counters: &Counte
         Ok(outcomes) => outcomes,
         Err(lost) => {
             roll_back_rest(connection);
-            for job in group {
-                let _ = job.reply.send(Err(store_error(&lost)));
+            for (_, reply) in group {
+                let _ = reply.send(Err(store_error(&lost)));
             }
             return;
         }
@@ -238,21 +272,21 @@ fn run_group(connection: &mut Connection, mut group: Vec<Job>, counters: &Counte
     if connection.total_changes() != changes_before {
         counters.commits.fetch_add(1, Ordering::Relaxed);
     }
-    for (job, outcome) in group.into_iter().zip(outcomes) {
+    for ((_, reply), outcome) in group.into_iter().zip(outcomes) {
         // A caller who has gone away meanwhile has its work done nevertheless.
-        let _ = job.reply.send(outcome);
+        let _ = reply.send(outcome);
     }
 }
 
 /// What each job gets told. An error means that nothing at all was committed.
 fn run_jobs(
     connection: &mut Connection,
-    group: &mut [Job],
+    group: &mut [Begun],
 ) -> Result<Vec<Result<(), StoreError>>, rusqlite::Error> {
     execute(connection, "BEGIN IMMEDIATE")?;
-    if let [job] = group {
+    if let [(work, _)] = group {
         // Alone in its transaction, it needs no savepoint.
-        let verdict = run_work(connection, job.work.as_mut());
+        let verdict = run_work(connection, work.as_mut());
         let keep = matches!(verdict, Verdict::Keep);
         if !connection.is_autocommit() {
             execute(connection, if keep { "COMMIT" } else { "ROLLBACK" })?;
@@ -262,9 +296,9 @@ fn run_jobs(
         return Ok(vec![verdict.into_outcome()]);
     }
     let mut outcomes = Vec::with_capacity(group.len());
-    for job in group {
+    for (work, _) in group {
         execute(connection, "SAVEPOINT job")?;
-        let verdict = run_work(connection, job.work.as_mut());
+        let verdict = run_work(connection, work.as_mut());
         // Some failures, a full disk for one, make SQLite give up the whole transaction.
         if connection.is_autocommit() {
             return Err(lost_transaction());

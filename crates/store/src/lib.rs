@@ -22,14 +22,15 @@ pub mod version;
 
 use std::fmt::Debug;
 use std::path::Path;
+use std::sync::Arc;
 
 use async_trait::async_trait;
-use docent_model::{AspectName, Urn};
+use docent_model::{AspectName, Registry, Urn};
 
 pub use error::StoreError;
 pub use rows::{
-    AspectKey, AspectWrite, Change, ChangeKind, Effect, Page, PlacedEntity, PointRange, RawAspect,
-    RawPoint, Related, Row, Run, RunAspect, StoredAspect, TimeseriesRow,
+    AspectKey, AspectWrite, Change, ChangeKind, Effect, EntityTexts, MixedRows, Page, PointRange,
+    RawAspect, RawPoint, Related, Row, Run, RunAspect, StoredAspect, TimeseriesRow,
 };
 pub use transaction::{Aborted, Transaction, Work, transact};
 
@@ -60,11 +61,43 @@ pub trait Store: Send + Sync + Debug {
         version: i64,
     ) -> Result<Option<StoredAspect>, StoreError>;
 
+    /// All versions of each aspect that are kept, the oldest first and the latest last, from one snapshot.
+    async fn histories_read(
+        &self,
+        keys: &[AspectKey],
+    ) -> Result<Vec<Vec<StoredAspect>>, StoreError>;
+
     /// All latest aspects of each entity, in the order of the URNs.
     async fn entities_read(
         &self,
         urns: &[Urn],
     ) -> Result<Vec<Vec<(AspectName, StoredAspect)>>, StoreError>;
+
+    /// What [`Store::aspects_read_witnessed`] and [`Store::entities_read`] say, from the same snapshot.
+    async fn mixed_read(
+        &self,
+        keys: &[AspectKey],
+        witnesses: &[AspectKey],
+        urns: &[Urn],
+    ) -> Result<MixedRows, StoreError> {
+        // Correct on every engine; one that can read less at once has its own.
+        let asked = keys.iter().chain(witnesses).map(|key| &key.urn);
+        let all: Vec<Urn> = urns.iter().chain(asked).cloned().collect();
+        let mut entities = self.entities_read(&all).await?;
+        let mut singles = entities.split_off(urns.len()).into_iter();
+        let mut pick = |key: &AspectKey| {
+            let mut aspects = singles.next().into_iter().flatten();
+            aspects.find(|(aspect, _)| *aspect == key.aspect)
+        };
+        Ok(MixedRows {
+            rows: keys
+                .iter()
+                .map(|key| pick(key).map(|(_, row)| Arc::new(row)))
+                .collect(),
+            exist: witnesses.iter().map(|key| pick(key).is_some()).collect(),
+            entities,
+        })
+    }
 
     /// URNs that have the aspect, in URN order, behind `after`. Given an entity's key aspect it lists the
     /// entities of that type.
@@ -76,6 +109,35 @@ pub trait Store: Send + Sync + Debug {
         limit: usize,
     ) -> Result<Vec<Urn>, StoreError>;
 
+    /// The texts of all latest aspects of each entity of a type, in URN order, behind `after`. For those who read
+    /// everything: an engine reads one range.
+    async fn entities_list(
+        &self,
+        entity_type: &str,
+        after: Option<&Urn>,
+        limit: usize,
+    ) -> Result<Vec<EntityTexts>, StoreError> {
+        let Some(spec) = Registry::get().entity(entity_type) else {
+            return Ok(Vec::new());
+        };
+        let urns = self
+            .urns_list(entity_type, spec.key_aspect, after, limit)
+            .await?;
+        let entities = self.entities_read(&urns).await?;
+        let texts = |rows: Vec<(AspectName, StoredAspect)>| {
+            let texts = rows.into_iter().map(|(name, row)| (name, row.metadata));
+            texts.collect()
+        };
+        Ok(urns
+            .into_iter()
+            .zip(entities)
+            .map(|(urn, rows)| EntityTexts {
+                urn,
+                aspects: texts(rows),
+            })
+            .collect())
+    }
+
     /// The entities that stand directly below `parent` (below no parent if `None`) in the tree of their kind,
     /// newest first; `total` counts all of them.
     async fn placements_list(
@@ -84,7 +146,7 @@ pub trait Store: Send + Sync + Debug {
         parent: Option<&Urn>,
         start: usize,
         limit: usize,
-    ) -> Result<Page<PlacedEntity>, StoreError>;
+    ) -> Result<Page<Urn>, StoreError>;
 
     /// For each URN the chain of its parents, nearest first, at most `max` long; cycles end the chain.
     async fn placement_ancestors(
@@ -114,6 +176,12 @@ pub trait Store: Send + Sync + Debug {
         limit: usize,
     ) -> Result<Vec<TimeseriesRow>, StoreError>;
 
+    /// The newest point of each time series, in the order of the keys, from one snapshot.
+    async fn timeseries_latest(
+        &self,
+        keys: &[AspectKey],
+    ) -> Result<Vec<Option<TimeseriesRow>>, StoreError>;
+
     /// The ingestion runs that some aspect's latest version is of, the one that was active last first. Aspects of
     /// soft-deleted entities count only if asked for; a run that has none then is left out.
     async fn runs_list(
@@ -138,6 +206,9 @@ pub trait Store: Send + Sync + Debug {
         run: &str,
         limit: usize,
     ) -> Result<Vec<(AspectKey, u64)>, StoreError>;
+
+    /// How many points of time series are of this run.
+    async fn run_points_count(&self, run: &str) -> Result<u64, StoreError>;
 
     /// How many entities have the aspect; `urn_like` is a pattern in which `%` stands for any text and `_` for any
     /// character. Counting takes as long as there are entities.

@@ -31,8 +31,25 @@ pub struct StoredAspect {
     pub created_for: Option<String>,
 }
 
+/// The texts of the latest aspects of an entity, by their names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntityTexts {
+    pub urn: Urn,
+    pub aspects: Vec<(AspectName, String)>,
+}
+
 /// What is stored under a key. Engines may give out one row to several callers.
 pub type Row = Option<Arc<StoredAspect>>;
+
+/// What [`crate::Store::mixed_read`] found, each in the order in which it was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct MixedRows {
+    pub rows: Vec<Row>,
+    /// Whether each witness is there.
+    pub exist: Vec<bool>,
+    /// All latest aspects of each entity.
+    pub entities: Vec<Vec<(AspectName, StoredAspect)>>,
+}
 
 /// One change to one aspect, decided by [`crate::version`] or by the catalog; the engine only carries it out.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,18 +72,23 @@ pub enum Effect {
     },
     /// The value stays; only what the server notes about it changes. Not logged.
     Touch { system_metadata: String },
-    /// Row 0 becomes `row`, a former version; that version and all behind it leave the history. The rows derived from
-    /// the aspect are replaced and the change is logged with this time and actor.
+    /// Row 0 becomes `row`, which says again what a former version said; history rows behind `keep_through` go. The rows
+    /// derived from the aspect are replaced and the change is logged.
     Revert {
         row: StoredAspect,
-        /// The logical version that `row` has: under it it stands in the history until now.
+        /// The former version, which stays in the history.
+        keep_through: i64,
+        /// The logical version that `row` has, for the log.
         logical_version: i64,
         derived: Derived,
+    },
+    /// All versions, all points of a time series and all derived rows go; logged with this time and actor.
+    Delete {
+        /// The version to remember for [`crate::Transaction::retired_versions`]; 0 if none, not even one from before.
+        retired_version: i64,
         time_ms: EpochMillis,
         actor: String,
     },
-    /// All versions, all points of a time series and all derived rows go; logged with this time and actor.
-    Delete { time_ms: EpochMillis, actor: String },
     /// A point of a time series is added, or replaces the one with the same time and id.
     Timeseries(TimeseriesRow),
     /// The points of a time series in this range go. Not logged.
@@ -136,14 +158,6 @@ pub enum ChangeKind {
 pub struct Page<T> {
     pub total: usize,
     pub items: Vec<T>,
-}
-
-/// An entity in the tree of its kind.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlacedEntity {
-    pub urn: Urn,
-    pub name: String,
-    pub created_ms: EpochMillis,
 }
 
 /// The other end of an edge.

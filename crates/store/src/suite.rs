@@ -31,7 +31,7 @@ use docent_model::{AspectName, Derived, Edge, EpochMillis, Placement, Urn};
 use serde_json::json;
 
 use crate::version::{self, NewAspect};
-use crate::{AspectKey, AspectWrite, Effect, Store, StoreError, StoredAspect, transact};
+use crate::{AspectKey, AspectWrite, Store, StoreError, StoredAspect, Transaction, transact};
 
 /// How the suite gets stores of an engine.
 #[async_trait]
@@ -85,7 +85,9 @@ cases! { $
         witnesses_of_many_entities_are_answered_in_their_order,
         hundreds_of_keys_are_answered_at_once,
         all_aspects_of_entities_are_read_together,
+        rows_witnesses_and_whole_entities_are_read_at_once,
         entities_are_listed_in_urn_order_page_by_page,
+        entities_are_listed_with_their_latest_texts,
         only_entities_of_the_type_are_listed,
         a_touch_changes_the_system_metadata_alone,
         a_deletion_leaves_nothing_of_the_aspect_and_all_of_the_others,
@@ -95,6 +97,7 @@ cases! { $
         writing_the_same_content_makes_no_version,
         twenty_versions_are_kept_of_many,
         a_deleted_aspect_starts_again_at_version_one,
+        all_versions_of_several_aspects_are_read_at_once_oldest_first,
     }
     derived {
         placements_are_listed_newest_first_and_counted,
@@ -138,12 +141,14 @@ cases! { $
         a_range_takes_its_ends_in_and_can_be_read_from_either_side,
         points_of_a_range_are_counted_and_deleted_alone,
         points_of_a_run_are_found_and_deleted_alone,
+        the_newest_points_of_several_series_are_read_at_once,
     }
     runs {
         a_run_has_the_aspects_that_it_wrote_or_confirmed_last,
         runs_come_newest_first_page_by_page,
         aspects_of_removed_entities_count_only_if_asked_for,
         a_reverted_aspect_is_what_it_was_and_its_later_versions_are_gone,
+        no_version_is_used_again_after_a_revert,
         a_rebuild_and_a_check_agree_with_what_runs_wrote,
         entities_are_counted_by_aspect_and_pattern,
     }
@@ -198,6 +203,7 @@ fn new_aspect(metadata: &str, derived: Derived, time_ms: EpochMillis) -> NewAspe
         system_metadata: None,
         stamp: AuditStamp::new(&urn(ACTOR), time_ms),
         derived,
+        retired_version: 0,
     }
 }
 
@@ -213,14 +219,22 @@ async fn put_at(
     let new = new_aspect(metadata, derived, time_ms);
     transact::<(), StoreError, _>(store, move |tx| {
         let (key, new) = (key.clone(), new.clone());
-        Box::pin(async move {
-            let previous = tx.aspects_get(std::slice::from_ref(&key)).await?.remove(0);
-            let write = version::put(key, previous.as_ref(), new);
-            tx.write(write.as_slice()).await
-        })
+        Box::pin(async move { put_in(tx, key, new).await })
     })
     .await
     .unwrap();
+}
+
+async fn put_in(
+    tx: &mut dyn Transaction,
+    key: AspectKey,
+    mut new: NewAspect,
+) -> Result<(), StoreError> {
+    let one = std::slice::from_ref(&key);
+    let previous = tx.aspects_get(one).await?.remove(0);
+    new.retired_version = tx.retired_versions(one).await?.remove(0);
+    let write = version::put(key, previous.as_ref(), new);
+    tx.write(write.as_slice()).await
 }
 
 async fn put(store: &dyn Store, key: &AspectKey, metadata: &str, derived: Derived) {
@@ -258,17 +272,8 @@ async fn write(store: &dyn Store, writes: Vec<AspectWrite>) {
 }
 
 async fn delete(store: &dyn Store, key: &AspectKey) {
-    write(
-        store,
-        vec![AspectWrite {
-            key: key.clone(),
-            effect: Effect::Delete {
-                time_ms: NOON,
-                actor: ACTOR.to_owned(),
-            },
-        }],
-    )
-    .await;
+    let stamp = AuditStamp::new(&urn(ACTOR), NOON);
+    write(store, vec![version::delete(key.clone(), None, &stamp)]).await;
 }
 
 async fn read(store: &dyn Store, key: &AspectKey) -> Option<StoredAspect> {

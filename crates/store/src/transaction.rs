@@ -31,6 +31,9 @@ pub trait Transaction: Send {
     /// The former versions of an aspect, newest first; the latest is not among them.
     async fn aspect_history(&mut self, key: &AspectKey) -> Result<Vec<StoredAspect>, StoreError>;
 
+    /// The version that was remembered of each of these aspects when it was deleted; 0 if none was.
+    async fn retired_versions(&mut self, keys: &[AspectKey]) -> Result<Vec<i64>, StoreError>;
+
     /// How many points of a time series stand in a range.
     async fn points_count(
         &mut self,
@@ -56,11 +59,12 @@ pub trait Transaction: Send {
         parent: &Urn,
     ) -> Result<Option<Urn>, StoreError>;
 
-    /// Who points at `destination` from the given aspect.
+    /// Who points at `destination` from the given aspect, at most so many.
     async fn edges_into(
         &mut self,
         destination: &Urn,
         aspect: AspectName,
+        limit: usize,
     ) -> Result<Vec<Related>, StoreError>;
 
     /// Carries out the writes, with history, derived rows and log.

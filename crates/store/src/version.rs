@@ -4,6 +4,10 @@
 //! more for each change of content. A changed write keeps the former row 0 under its logical version, so
 //! history reads 1, 2, 3 … from the oldest on. Writing the same content again changes nothing but what an
 //! ingestion client wants to have noted.
+//!
+//! Taking back what a run wrote uses no number twice: what the aspect was before gets the next one, and an aspect that goes
+//! goes on from there should it be made again. Otherwise a client that read version 3 could overwrite another version 3
+//! that it has never seen. Only an aspect that somebody deletes begins anew at 1, as clients expect.
 
 use docent_model::aspects::{AuditStamp, SYSTEM_ACTOR};
 use docent_model::{AspectName, Derived, NO_RUN_ID, SystemMetadata, derive};
@@ -27,6 +31,9 @@ pub struct NewAspect {
     /// Who writes, and when.
     pub stamp: AuditStamp,
     pub derived: Derived,
+    /// The last version that the aspect had before it was taken back; 0 if it never was. Only asked for where there is
+    /// no previous version.
+    pub retired_version: i64,
 }
 
 /// The write that brings an aspect from `previous` to `new`; `None` if there is nothing to do.
@@ -35,7 +42,7 @@ pub fn put(key: AspectKey, previous: Option<&StoredAspect>, new: NewAspect) -> O
     if let (Some(previous), Some(noted)) = (previous, &noted)
         && same_content(&previous.metadata, &new.metadata)
     {
-        let touched = touch(noted, new.system_metadata?);
+        let touched = touch(noted, observed(new.system_metadata?, &new.stamp));
         return Some(AspectWrite {
             key,
             effect: Effect::Touch {
@@ -44,11 +51,8 @@ pub fn put(key: AspectKey, previous: Option<&StoredAspect>, new: NewAspect) -> O
         });
     }
     let former_version = noted.as_ref().map(logical_version);
-    let logical_version = former_version.unwrap_or(0) + 1;
-    let mut system_metadata = new.system_metadata.unwrap_or_else(|| SystemMetadata {
-        last_observed: new.stamp.time,
-        ..SystemMetadata::default()
-    });
+    let logical_version = former_version.unwrap_or(new.retired_version) + 1;
+    let mut system_metadata = observed(new.system_metadata.unwrap_or_default(), &new.stamp);
     system_metadata.version = Some(logical_version.to_string());
     if key.aspect == AspectName::DOMAINS {
         // The shape that carries associations beside the plain list.
@@ -83,6 +87,42 @@ pub fn put(key: AspectKey, previous: Option<&StoredAspect>, new: NewAspect) -> O
             logical_version,
         },
     })
+}
+
+/// The write that removes an aspect. `retired` is what it is until then, if its versions are to go on from there should
+/// it be made again.
+pub fn delete(key: AspectKey, retired: Option<&StoredAspect>, stamp: &AuditStamp) -> AspectWrite {
+    AspectWrite {
+        key,
+        effect: Effect::Delete {
+            retired_version: retired.map_or(0, logical_version_of),
+            time_ms: stamp.time,
+            actor: stamp.actor.to_string(),
+        },
+    }
+}
+
+/// What a client noted. One that does not say when it observed the value observed it now.
+pub fn observed(mut noted: SystemMetadata, stamp: &AuditStamp) -> SystemMetadata {
+    if noted.last_observed == 0 {
+        noted.last_observed = stamp.time;
+    }
+    noted
+}
+
+/// Whether a row says which version it is; rows of old servers may not.
+pub fn is_numbered(row: &StoredAspect) -> bool {
+    noted_of(row).logical_version().is_some()
+}
+
+/// A latest row that does not say which version it is, as the one behind `newest`, the newest of its history.
+pub fn numbered(row: &StoredAspect, newest: i64) -> StoredAspect {
+    let mut noted = noted_of(row);
+    noted.version = Some((newest + 1).to_string());
+    StoredAspect {
+        system_metadata: Some(to_json(&noted)),
+        ..row.clone()
+    }
 }
 
 /// The logical version of a stored row.
@@ -139,27 +179,34 @@ pub fn revert(
     if !wrote(&noted_of(latest), run) {
         return None;
     }
-    let (time_ms, actor) = (stamp.time, stamp.actor.to_string());
-    let before = history
-        .into_iter()
-        .find(|former| !wrote(&noted_of(former), run));
-    let effect = match before {
-        None => Effect::Delete { time_ms, actor },
-        Some(former) => {
-            let value: Value = serde_json::from_str(&former.metadata).unwrap_or_default();
-            Effect::Revert {
-                logical_version: former.version,
-                derived: derive(&key.urn, key.aspect, &value),
-                row: StoredAspect {
-                    version: 0,
-                    ..former
-                },
-                time_ms,
-                actor,
-            }
-        }
+    let Some(former) = before_run(history, run) else {
+        return Some(delete(key, Some(latest), stamp));
     };
-    Some(AspectWrite { key, effect })
+    let value: Value = serde_json::from_str(&former.metadata).unwrap_or_default();
+    let logical_version = logical_version_of(latest) + 1;
+    let mut noted = noted_of(&former);
+    noted.version = Some(logical_version.to_string());
+    Some(AspectWrite {
+        effect: Effect::Revert {
+            keep_through: former.version,
+            logical_version,
+            derived: derive(&key.urn, key.aspect, &value),
+            row: StoredAspect {
+                version: 0,
+                system_metadata: Some(to_json(&noted)),
+                created_on_ms: stamp.time,
+                created_by: stamp.actor.to_string(),
+                ..former
+            },
+        },
+        key,
+    })
+}
+
+/// The newest former version that the run did not write. `history` is newest first.
+pub fn before_run(history: Vec<StoredAspect>, run: &str) -> Option<StoredAspect> {
+    let mut history = history.into_iter();
+    history.find(|former| !wrote(&noted_of(former), run))
 }
 
 fn same_content(stored: &str, new: &str) -> bool {
@@ -196,6 +243,7 @@ mod tests {
             system_metadata,
             stamp: AuditStamp::new(&Urn::parse("urn:li:corpuser:a").unwrap(), 7),
             derived: Derived::default(),
+            retired_version: 0,
         }
     }
 
@@ -251,6 +299,24 @@ mod tests {
         );
         assert!(
             system_metadata.contains(r#""version":"1""#),
+            "{system_metadata}"
+        );
+    }
+
+    #[test]
+    fn a_client_that_does_not_say_when_it_observed_a_value_observed_it_at_the_time_of_the_write() {
+        let silent = Some(SystemMetadata::default());
+        let put = put(key(), None, new("1", silent.clone())).unwrap();
+        let Effect::Put { row, .. } = put.effect else {
+            panic!()
+        };
+        assert_eq!(noted_of(&row).last_observed, 7);
+        let touched = super::put(key(), Some(&row), new("1", silent)).unwrap();
+        let Effect::Touch { system_metadata } = touched.effect else {
+            panic!()
+        };
+        assert!(
+            system_metadata.contains(r#""lastObserved":7"#),
             "{system_metadata}"
         );
     }

@@ -76,7 +76,10 @@ impl TestStore {
 
 /// A database with all tables and nothing in them.
 pub fn postgres_database() -> Result<Database> {
-    let schema = include_str!("../../store-postgres/migrations/0001_aspects.sql");
+    let schema = concat!(
+        include_str!("../../store-postgres/migrations/0001_aspects.sql"),
+        include_str!("../../store-postgres/migrations/0002_retired_versions.sql"),
+    );
     Database::filled(schema, |url| {
         on_own_thread(async move {
             let options = docent_store_postgres::OpenOptions {

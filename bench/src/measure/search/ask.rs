@@ -1,7 +1,6 @@
 //! Questions over HTTP, one at a time, each timed from its first byte to the last one of the reply.
 //!
-//! The routes are those of [`crate::search_server`]. Pointed at docent, the functions that make requests and those that
-//! read replies change, and nothing else.
+//! The routes are those of [`crate::search_server`]; [`super::graphql`] asks docent.
 
 use std::time::{Duration, Instant};
 
@@ -41,7 +40,13 @@ pub(super) fn has_found(reply: &Value) -> bool {
 }
 
 pub(super) fn first_urn(reply: &Value) -> Option<&str> {
-    reply.pointer("/hits/0/urn").and_then(Value::as_str)
+    urns(reply).next()
+}
+
+pub(super) fn urns(reply: &Value) -> impl Iterator<Item = &str> {
+    let hits = reply.get("hits").and_then(Value::as_array);
+    let urns = hits.into_iter().flatten().map(|hit| hit.get("urn"));
+    urns.filter_map(|urn| urn.and_then(Value::as_str))
 }
 
 pub(super) fn has_completed(reply: &Value) -> bool {

@@ -131,4 +131,12 @@ impl Peer for Fts5 {
             Ok(count)
         })
     }
+
+    fn best(&mut self, words: &[String]) -> Result<Vec<String>> {
+        let any = words.iter().map(|word| format!("\"{word}\""));
+        let any = any.collect::<Vec<_>>().join(" OR ");
+        let mut statement = self.connection.prepare_cached(BEST)?;
+        let urns = statement.query_map([&any], |row| row.get(0))?;
+        Ok(urns.collect::<rusqlite::Result<_>>()?)
+    }
 }

@@ -22,11 +22,14 @@ pub(super) const FACET_VALUES: usize = 20;
 pub(super) trait Peer {
     /// Takes the best ten and the facets of everything that has one of the words. How many rows came back.
     fn answer(&mut self, words: &[String; 2]) -> Result<usize>;
+
+    /// The URNs of the best ten of everything that has one of the words.
+    fn best(&mut self, words: &[String]) -> Result<Vec<String>>;
 }
 
 pub(super) fn ask(
     name: &str,
-    mut peer: impl Peer,
+    peer: &mut impl Peer,
     words: &[[String; 2]],
     ours: &Times,
     report: &mut Report,

@@ -103,16 +103,7 @@ fn row(id: usize, dataset: &Dataset) -> String {
 
 impl Peer for Postgres {
     fn answer(&mut self, words: &[String; 2]) -> Result<usize> {
-        let either = format!("to_tsquery('simple', '{} | {}')", words[0], words[1]);
-        let [name, column, description] = WEIGHTS;
-        let largest = name.max(1.0);
-        // From the weight D, which nothing has, to A.
-        let weights = format!(
-            "'{{0, {}, {}, {}}}'",
-            description / largest,
-            column / largest,
-            name / largest
-        );
+        let (either, best) = best_of(words);
         let columns = ["platform", "origin", "domain", "documented::text"];
         let lists = ["unnest(tags)", "unnest(owners)"];
         let counts: Vec<String> = columns
@@ -122,17 +113,39 @@ impl Peer for Postgres {
                 format!("(SELECT {value}, count(*) FROM matching GROUP BY 1 ORDER BY 2 DESC LIMIT {FACET_VALUES})")
             })
             .collect();
-        let best = format!(
-            "SELECT urn, ts_rank({weights}, words, {either}) AS score FROM dataset WHERE words @@ {either} \
-             ORDER BY score DESC LIMIT 10;"
-        );
         let facets = format!(
             "WITH matching AS MATERIALIZED (SELECT platform, origin, domain, documented, tags, owners FROM dataset \
              WHERE words @@ {either}) {};",
             counts.join(" UNION ALL ")
         );
-        self.session.run(&format!("{best}\n{facets}"))
+        Ok(self.session.run(&format!("{best}\n{facets}"))?.len())
     }
+
+    fn best(&mut self, words: &[String]) -> Result<Vec<String>> {
+        let (_, best) = best_of(words);
+        let rows = self.session.run(&best)?;
+        let urn = |row: String| row.split('|').next().unwrap_or_default().to_owned();
+        Ok(rows.into_iter().map(urn).collect())
+    }
+}
+
+/// What asks for any of the words, and the statement that takes the best ten.
+fn best_of(words: &[String]) -> (String, String) {
+    let any = format!("to_tsquery('simple', '{}')", words.join(" | "));
+    let [name, column, description] = WEIGHTS;
+    let largest = name.max(1.0);
+    // From the weight D, which nothing has, to A.
+    let weights = format!(
+        "'{{0, {}, {}, {}}}'",
+        description / largest,
+        column / largest,
+        name / largest
+    );
+    let best = format!(
+        "SELECT urn, ts_rank({weights}, words, {any}) AS score FROM dataset WHERE words @@ {any} \
+         ORDER BY score DESC LIMIT 10;"
+    );
+    (any, best)
 }
 
 /// A running psql.
@@ -178,12 +191,12 @@ impl Session {
         Ok(writeln!(self.input, "{line}")?)
     }
 
-    /// Runs statements and says how many rows came back.
-    fn run(&mut self, statements: &str) -> Result<usize> {
+    /// Runs statements; gives the rows that came back.
+    fn run(&mut self, statements: &str) -> Result<Vec<String>> {
         self.send(statements)?;
         self.send(&format!("\\echo {END}"))?;
         self.input.flush()?;
-        let mut rows = 0;
+        let mut rows = Vec::new();
         let mut line = String::new();
         loop {
             line.clear();
@@ -192,7 +205,7 @@ impl Session {
             if line.trim_end() == END {
                 return Ok(rows);
             }
-            rows += 1;
+            rows.push(line.trim_end().to_owned());
         }
     }
 }

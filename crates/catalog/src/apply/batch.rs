@@ -3,15 +3,19 @@
 //! Each item sees what the items before it did. Aspects are looked up among those that the list has changed;
 //! questions that only the store can answer (children, members, names, counts) come after [`Batch::flush`].
 
+mod budget;
 mod columns;
 mod conditions;
 mod domains;
 mod labels;
+mod release;
 mod revert;
+mod take_back;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use budget::Budget;
 use columns::KnownColumns;
 use docent_model::aspects::AuditStamp;
 use docent_model::patch::Patch;
@@ -23,16 +27,21 @@ use serde_json::Value;
 use super::Applied;
 use super::prepare::{Payload, Prepared};
 use crate::labels::LabelKind;
+use crate::people::{ADMINISTRATOR, is_suspended};
 use crate::proposal::{Change, Edit, Proposal, Requirement, unreadable};
-use crate::{Error, hooks};
+use crate::{Error, hooks, tokens};
 
 /// Patches add to what is there, so the bound on a request's body alone would not hold: this is the same.
 const MAX_PATCHED_BYTES: usize = 16 * 1024 * 1024;
+/// How many aspects are read at once: they may be large, and [`Budget`] has its say after each of these.
+const LOADED_AT_ONCE: usize = 500;
 
 pub(super) struct Batch<'t> {
     tx: &'t mut dyn Transaction,
     /// Aspects as the list leaves them so far; read from the store on first sight.
     known: HashMap<AspectKey, Option<Arc<StoredAspect>>>,
+    /// The last versions of aspects that were taken back before, or are by the list.
+    retired: HashMap<AspectKey, i64>,
     /// Aspects that the list itself writes: no defaults are made for them.
     proposed: HashSet<AspectKey>,
     /// Entities that did not exist before the list.
@@ -40,6 +49,12 @@ pub(super) struct Batch<'t> {
     columns: KnownColumns,
     /// Not yet carried out.
     writes: Vec<AspectWrite>,
+    budget: Budget,
+    is_resumable: bool,
+    /// How many references to deleted entities were taken out.
+    released: usize,
+    /// Entities that a dry run would delete.
+    would_go: HashSet<Urn>,
     stamp: AuditStamp,
     applied: Applied,
 }
@@ -53,6 +68,7 @@ impl<'t> Batch<'t> {
         let mut batch = Self {
             tx,
             known: HashMap::with_capacity(prepared.len() * 2),
+            retired: HashMap::new(),
             proposed: prepared
                 .iter()
                 .filter_map(|item| {
@@ -63,6 +79,10 @@ impl<'t> Batch<'t> {
             created: HashSet::new(),
             columns: KnownColumns::default(),
             writes: Vec::with_capacity(prepared.len() * 2),
+            budget: Budget::default(),
+            is_resumable: is_resumable(prepared),
+            released: 0,
+            would_go: HashSet::new(),
             stamp,
             applied: Applied::default(),
         };
@@ -82,6 +102,17 @@ impl<'t> Batch<'t> {
         if !self.writes.is_empty() {
             self.tx.write(&self.writes).await?;
             self.writes.clear();
+            self.budget.flushed();
+        }
+        Ok(())
+    }
+
+    /// Decides about a write. It is carried out with the others; before that if they are many bytes by now.
+    async fn push(&mut self, write: AspectWrite) -> Result<(), Error> {
+        let is_full = self.budget.produce(&write)?;
+        self.writes.push(write);
+        if is_full {
+            self.flush().await?;
         }
         Ok(())
     }
@@ -97,6 +128,23 @@ impl<'t> Batch<'t> {
         for requirement in requirements {
             self.require(urn, subject, requirement).await?;
         }
+        let is_guarded = |requirement| matches!(requirement, &Requirement::SameSuspension);
+        if !requirements.iter().any(is_guarded) {
+            return self.change(item).await;
+        }
+        let before = is_suspended(&self.get(urn, AspectName::CORP_USER_STATUS).await?);
+        self.change(item).await?;
+        if is_suspended(&self.get(urn, AspectName::CORP_USER_STATUS).await?) == before {
+            return Ok(());
+        }
+        Err(Error::Forbidden(format!(
+            "only {ADMINISTRATOR} changes whether {urn} is suspended, or an operator with 'docent user suspend' and \
+             'docent user resume'"
+        )))
+    }
+
+    async fn change(&mut self, item: &Prepared) -> Result<(), Error> {
+        let Proposal { urn, change, .. } = &item.proposal;
         match change {
             Change::Upsert { aspect, .. } => self.put(item, *aspect).await,
             Change::Patch { aspect, patch } => self.patch(item, *aspect, patch).await,
@@ -126,7 +174,7 @@ impl<'t> Batch<'t> {
                 self.edit(&item.proposal, item.entity, *aspect, edit).await
             }
             Change::DeleteAspect { aspect } if *aspect == item.entity.key_aspect => {
-                self.delete_entity(urn).await
+                self.delete_entity(urn, false).await.map(drop)
             }
             Change::DeleteAspect { aspect } => {
                 self.flush().await?;
@@ -135,14 +183,16 @@ impl<'t> Batch<'t> {
                         // They say where the domain stands; without them its children hang in the air.
                         self.check_childless(urn).await?;
                     }
-                    self.delete_aspect(urn, *aspect);
+                    self.delete_aspects(urn, &[*aspect], false).await?;
                 }
                 Ok(())
             }
-            Change::Revert { aspect, run } => self.revert(&item.proposal, *aspect, run).await,
+            Change::TakeBack { run, all, dry_run } => {
+                self.take_back(item, run, *all, *dry_run).await
+            }
             Change::TakeOut { aspect, target } => self.take_out(item, *aspect, target).await,
             Change::DeletePoints { aspect, range } => self.delete_points(urn, *aspect, range).await,
-            Change::DeleteEntity => self.delete_entity(urn).await,
+            Change::DeleteEntity => self.delete_entity(urn, false).await.map(drop),
         }
     }
 
@@ -179,7 +229,7 @@ impl<'t> Batch<'t> {
                 self.columns.check(dataset, schema.as_ref(), field_paths)?;
             }
             // Looked at when the new value is known.
-            Requirement::UniqueSiblingName { .. } => {}
+            Requirement::UniqueSiblingName { .. } | Requirement::SameSuspension => {}
         }
         Ok(())
     }
@@ -196,11 +246,12 @@ impl<'t> Batch<'t> {
             return Ok(());
         }
         if Registry::get().is_timeseries(aspect) {
-            self.writes.push(AspectWrite {
+            let row = timeseries_row(payload, noted, &self.stamp);
+            let write = AspectWrite {
                 key: AspectKey::new(urn, aspect),
-                effect: Effect::Timeseries(timeseries_row(payload, noted)),
-            });
-            return Ok(());
+                effect: Effect::Timeseries(row),
+            };
+            return self.push(write).await;
         }
         self.store(&item.proposal, aspect, payload, true).await
     }
@@ -214,7 +265,9 @@ impl<'t> Batch<'t> {
     ) -> Result<(), Error> {
         let current = self.get(&proposal.urn, aspect).await?;
         let current = current.as_ref().map(|row| row.metadata.as_str());
-        let text = edit.run(current, &self.stamp)?;
+        let Some(text) = edit.run(current, &self.stamp)? else {
+            return Ok(());
+        };
         let payload = Payload::parse(proposal, entity, aspect, &text)?;
         self.ensure_entity(&proposal.urn, entity, proposal.system_metadata.as_ref())
             .await?;
@@ -280,19 +333,28 @@ impl<'t> Batch<'t> {
         payload: &Payload,
         system_metadata: Option<SystemMetadata>,
     ) -> Result<(), Error> {
-        let current = self.get(urn, aspect).await?;
+        let mut current = self.get(urn, aspect).await?;
         let key = AspectKey::new(urn, aspect);
+        if let Some(row) = &current
+            && !version::is_numbered(row)
+        {
+            // From a database that another server filled: its history goes on where it ends.
+            let history = self.tx.aspect_history(&key).await?;
+            let newest = history.first().map_or(0, |former| former.version);
+            current = Some(Arc::new(version::numbered(row, newest)));
+        }
         let new = NewAspect {
             metadata: payload.text.clone(),
             system_metadata,
             stamp: self.stamp.clone(),
             derived: payload.derived.clone(),
+            retired_version: self.retired.get(&key).copied().unwrap_or(0),
         };
         if let Some(write) = version::put(key.clone(), current.as_deref(), new) {
             if let Some(row) = row_after(current.as_deref(), &write.effect) {
                 self.known.insert(key, Some(Arc::new(row)));
             }
-            self.writes.push(write);
+            self.push(write).await?;
         }
         Ok(())
     }
@@ -308,6 +370,9 @@ impl<'t> Batch<'t> {
             return Ok(());
         }
         self.created.insert(urn.clone());
+        let is_new = !self
+            .retired
+            .contains_key(&AspectKey::new(urn, entity.key_aspect));
         let key_value = Registry::get().key_aspect_value(urn);
         let delimiter = self.name_delimiter(urn).await?;
         let defaults = defaults::default_aspects(urn, entity, delimiter.as_deref());
@@ -318,8 +383,10 @@ impl<'t> Batch<'t> {
                 continue;
             }
             let payload = Payload::of(urn, aspect, value);
-            // A new entity has no other aspects; saying so saves a look for each default.
-            self.known.insert(key, None);
+            if is_new {
+                // An entity that never was has no aspects; saying so saves a look for each default.
+                self.known.insert(key, None);
+            }
             self.write(urn, aspect, &payload, noted.cloned()).await?;
         }
         Ok(())
@@ -340,16 +407,41 @@ impl<'t> Batch<'t> {
         Ok(delimiter)
     }
 
-    fn delete_aspect(&mut self, urn: &Urn, aspect: AspectName) {
-        let key = AspectKey::new(urn, aspect);
-        self.writes.push(AspectWrite {
-            key: key.clone(),
-            effect: Effect::Delete {
-                time_ms: self.stamp.time,
-                actor: self.stamp.actor.to_string(),
-            },
-        });
-        self.known.insert(key, None);
+    /// Removes aspects that the store has; what is decided so far has been carried out. Retired ones do not begin anew
+    /// should they be made again.
+    async fn delete_aspects(
+        &mut self,
+        urn: &Urn,
+        aspects: &[AspectName],
+        retire: bool,
+    ) -> Result<(), Error> {
+        for aspect in aspects {
+            let key = AspectKey::new(urn, *aspect);
+            let row = if retire {
+                self.get(urn, *aspect).await?
+            } else {
+                None
+            };
+            let write = version::delete(key, row.as_deref(), &self.stamp);
+            self.forget(&write);
+            self.push(write).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes note of an aspect that goes.
+    fn forget(&mut self, deletion: &AspectWrite) {
+        match deletion.effect {
+            Effect::Delete {
+                retired_version, ..
+            } if retired_version > 0 => {
+                self.retired.insert(deletion.key.clone(), retired_version);
+            }
+            _ => {
+                self.retired.remove(&deletion.key);
+            }
+        }
+        self.known.insert(deletion.key.clone(), None);
     }
 
     async fn count_deleted(&mut self, urn: &Urn, aspect: Option<AspectName>) -> Result<u64, Error> {
@@ -359,21 +451,29 @@ impl<'t> Batch<'t> {
         Ok(rows + timeseries_rows)
     }
 
-    async fn delete_entity(&mut self, urn: &Urn) -> Result<(), Error> {
+    /// Removes an entity and what refers to it, as far as we know how; says whether all is done. What thousands refer to
+    /// takes several transactions.
+    async fn delete_entity(&mut self, urn: &Urn, retire: bool) -> Result<bool, Error> {
         self.flush().await?;
-        if urn.entity_type() == "domain" {
-            self.release_domain(urn).await?;
+        let is_released = if urn.entity_type() == "domain" {
+            self.release_domain(urn).await?
+        } else if let Some(kind) = LabelKind::of(urn) {
+            self.release_label(urn, kind).await?
+        } else {
+            true
+        };
+        if !is_released {
+            return self.go_on_later(urn);
         }
-        if let Some(kind) = LabelKind::of(urn) {
-            self.release_label(urn, kind).await?;
+        self.flush().await?;
+        // Tokens go along with their user, and nobody asked how many there were.
+        if urn.entity_type() != tokens::ENTITY {
+            self.count_deleted(urn, None).await?;
         }
-        self.count_deleted(urn, None).await?;
         let names = self.tx.aspect_names(urn).await?;
-        for aspect in names {
-            self.delete_aspect(urn, aspect);
-        }
+        self.delete_aspects(urn, &names, retire).await?;
         self.created.remove(urn);
-        Ok(())
+        Ok(true)
     }
 
     async fn exists(&mut self, urn: &Urn, entity: &EntitySpec) -> Result<bool, Error> {
@@ -402,12 +502,33 @@ impl<'t> Batch<'t> {
         if wanted.is_empty() {
             return Ok(());
         }
-        let rows = self.tx.aspects_get(&wanted).await?;
-        for (key, row) in wanted.into_iter().zip(rows) {
-            self.known.insert(key, row.map(Arc::new));
+        let mut missing = Vec::new();
+        for some in wanted.chunks(LOADED_AT_ONCE) {
+            let rows = self.tx.aspects_get(some).await?;
+            for (key, row) in some.iter().zip(rows) {
+                match &row {
+                    Some(row) => self.budget.load(row)?,
+                    None => missing.push(key.clone()),
+                }
+                self.known.insert(key.clone(), row.map(Arc::new));
+            }
         }
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let versions = self.tx.retired_versions(&missing).await?;
+        let retired = missing.into_iter().zip(versions);
+        self.retired
+            .extend(retired.filter(|(_, version)| *version > 0));
         Ok(())
     }
+}
+
+/// Whether the list may be carried out in several transactions, each going on where the one before stopped. A list of
+/// different changes may not: its caller was promised all or nothing.
+fn is_resumable(prepared: &[Prepared]) -> bool {
+    let takes_back = |item: &Prepared| matches!(item.proposal.change, Change::TakeBack { .. });
+    prepared.len() == 1 || prepared.iter().all(takes_back)
 }
 
 /// What a proposal looks at, as far as it is known before.
@@ -430,6 +551,7 @@ fn touched_keys(item: &Prepared) -> Vec<AspectKey> {
             }
             Requirement::IsNew { .. }
             | Requirement::UniqueSiblingName { .. }
+            | Requirement::SameSuspension
             | Requirement::Version { .. }
             | Requirement::ModifiedSince { .. }
             | Requirement::UnmodifiedSince { .. } => {}
@@ -450,7 +572,12 @@ fn row_after(current: Option<&StoredAspect>, effect: &Effect) -> Option<StoredAs
     }
 }
 
-fn timeseries_row(payload: &Payload, noted: Option<&SystemMetadata>) -> TimeseriesRow {
+fn timeseries_row(
+    payload: &Payload,
+    noted: Option<&SystemMetadata>,
+    stamp: &AuditStamp,
+) -> TimeseriesRow {
+    let noted = noted.map(|noted| version::observed(noted.clone(), stamp));
     let member = |name: &str| payload.value.get(name);
     let partition = payload.value.pointer("/partitionSpec/partition");
     let id = member("messageId")
@@ -463,6 +590,6 @@ fn timeseries_row(payload: &Payload, noted: Option<&SystemMetadata>) -> Timeseri
             .unwrap_or_default(),
         id: id.to_owned(),
         metadata: payload.text.clone(),
-        system_metadata: noted.and_then(|noted| serde_json::to_string(noted).ok()),
+        system_metadata: noted.and_then(|noted| serde_json::to_string(&noted).ok()),
     }
 }

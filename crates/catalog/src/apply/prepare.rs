@@ -3,6 +3,7 @@
 use docent_model::{AspectName, Derived, EntitySpec, Registry, Urn, derive};
 use serde_json::Value;
 
+use super::json;
 use crate::proposal::{Change, Proposal, Requirement};
 use crate::{Catalog, Error};
 
@@ -36,20 +37,21 @@ impl Payload {
     }
 
     /// Checks a JSON text against the registry. The text is kept as it is unless members that the registry
-    /// does not know had to be removed.
+    /// does not know had to be removed, or members stand in it several times: only the last is checked and may be read.
     pub(super) fn parse(
         proposal: &Proposal,
         entity: &EntitySpec,
         aspect: AspectName,
         text: &str,
     ) -> Result<Self, Error> {
-        let value = serde_json::from_str::<Value>(text).map_err(|error| {
+        let (value, repeated) = json::parse(text).map_err(|error| {
             Error::InvalidAspect(format!("the value of {aspect} is not JSON: {error}"))
         })?;
-        Self::check(proposal, entity, aspect, value, Some(text))
+        let text = (!repeated).then_some(text);
+        Self::check(proposal, entity, aspect, value, text)
     }
 
-    /// Checks a value against the registry. `text` is what it was parsed from, if it came as text.
+    /// Checks a value against the registry. `text` is what it was parsed from, if it came as a text that says the same.
     pub(super) fn check(
         proposal: &Proposal,
         entity: &EntitySpec,
@@ -86,13 +88,8 @@ impl Prepared {
     fn parts(proposal: &Proposal) -> Result<(&'static EntitySpec, Option<Payload>), Error> {
         let registry = Registry::get();
         let entity = registry.check_urn(&proposal.urn)?;
-        if let Some(aspect) = proposal.change.aspect()
-            && !entity.has_aspect(aspect)
-        {
-            return Err(Error::InvalidAspect(format!(
-                "Unknown aspect {aspect} for entity {}",
-                entity.name
-            )));
+        if let Some(aspect) = proposal.change.aspect() {
+            entity.check_aspect(aspect)?;
         }
         let payload = match &proposal.change {
             Change::Upsert { aspect, text }
@@ -114,7 +111,7 @@ impl Prepared {
                 None
             }
             Change::Edit { .. }
-            | Change::Revert { .. }
+            | Change::TakeBack { .. }
             | Change::TakeOut { .. }
             | Change::DeletePoints { .. }
             | Change::DeleteAspect { .. }
@@ -184,8 +181,10 @@ fn name_item(error: Error, proposal: &Proposal, position: Option<usize>) -> Erro
     match error {
         Error::Invalid(message) => Error::Invalid(named(message)),
         Error::InvalidAspect(message) => Error::InvalidAspect(named(message)),
+        Error::Forbidden(message) => Error::Forbidden(named(message)),
         Error::Conflict(message) => Error::Conflict(named(message)),
         Error::Precondition(message) => Error::Precondition(named(message)),
+        Error::TooLarge(message) => Error::TooLarge(named(message)),
         other => other,
     }
 }

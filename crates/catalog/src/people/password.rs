@@ -13,10 +13,11 @@ use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use argon2::{Algorithm, Argon2, Params, Version};
 use docent_model::aspects::{CorpUserCredentials, Other};
+use docent_model::hex;
 use tokio::sync::Semaphore;
 
 use crate::Error;
-use crate::tokens::{hex, random};
+use crate::tokens::random;
 
 /// OWASP's advice for argon2id: 19 MiB, two passes, one lane.
 const MEMORY_KIB: u32 = 19 * 1024;

@@ -4,6 +4,8 @@
 
 mod derived;
 mod lineage;
+mod people;
+mod runs;
 mod writing;
 
 use std::sync::Arc;

@@ -1,10 +1,14 @@
 //! Rules of the write path that no door alone can show.
 
-use docent_catalog::{AspectKey, Change, Error, Proposal, Requirement};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use docent_catalog::domains::NewDomain;
+use docent_catalog::{AspectKey, Change, Error, Ids, Proposal, Requirement};
 use docent_model::aspects::{AuditStamp, DomainProperties, Other};
 use docent_model::{AspectName, Derived};
 use docent_store::version::{self, NewAspect};
-use docent_store::{Store, StoreError, transact};
+use docent_store::{AspectWrite, Effect, Store, StoreError, StoredAspect, transact};
 use serde_json::json;
 
 use crate::{House, dataset, domain};
@@ -47,7 +51,7 @@ async fn a_name_that_an_earlier_item_took_or_gave_back_counts() {
 }
 
 /// Writes past the catalog, as another program might.
-async fn write_raw(store: &dyn Store, key: AspectKey, metadata: &'static str) {
+pub(crate) async fn write_raw(store: &dyn Store, key: AspectKey, metadata: &'static str) {
     let written: Result<(), StoreError> = transact(store, move |tx| {
         let key = key.clone();
         Box::pin(async move {
@@ -56,12 +60,62 @@ async fn write_raw(store: &dyn Store, key: AspectKey, metadata: &'static str) {
                 system_metadata: None,
                 stamp: AuditStamp::new(&domain("x"), 1),
                 derived: Derived::default(),
+                retired_version: 0,
             };
             tx.write(version::put(key, None, new).as_slice()).await
         })
     })
     .await;
     written.unwrap();
+}
+
+#[tokio::test]
+async fn the_history_of_rows_that_do_not_say_their_version_goes_on_where_it_ends() {
+    let house = House::new().await;
+    let key = AspectKey::new(&dataset("a"), AspectName::STATUS);
+    let row = |version: i64| StoredAspect {
+        version,
+        metadata: format!(r#"{{"removed":false,"was":{version}}}"#),
+        system_metadata: None,
+        created_on_ms: version,
+        created_by: "urn:li:corpuser:old".to_owned(),
+        created_for: None,
+    };
+    // As another server left it: four former versions, and a latest one that does not know it is the fifth.
+    let adopted: Vec<AspectWrite> = (1..=4)
+        .map(|version| AspectWrite {
+            key: key.clone(),
+            effect: Effect::Put {
+                row: row(0),
+                history: Some(row(version)),
+                prune_through: None,
+                derived: Derived::default(),
+                logical_version: version,
+            },
+        })
+        .collect();
+    let written: Result<(), StoreError> = transact(&*house.store, move |tx| {
+        let adopted = adopted.clone();
+        Box::pin(async move { tx.write(&adopted).await })
+    })
+    .await;
+    written.unwrap();
+    for removed in ["true", "false"] {
+        let value = format!(r#"{{"removed":{removed}}}"#);
+        let list = vec![Proposal::upsert(dataset("a"), AspectName::STATUS, value)];
+        house.catalog.apply(&house.caller, list).await.unwrap();
+    }
+    let mut seen = Vec::new();
+    for version in 0..=7 {
+        let stored = house.store.aspect_read_version(&key, version).await;
+        seen.push(stored.unwrap().map(|row| row.metadata));
+    }
+    let mut expected: Vec<Option<String>> = (1..=4).map(|was| Some(row(was).metadata)).collect();
+    expected.insert(0, Some(r#"{"removed":false}"#.to_owned()));
+    expected.push(Some(row(0).metadata));
+    expected.push(Some(r#"{"removed":true}"#.to_owned()));
+    expected.push(None);
+    assert_eq!(seen, expected);
 }
 
 #[tokio::test]
@@ -96,4 +150,40 @@ async fn a_column_is_described_at_a_sibling_only_if_the_dataset_has_no_such_colu
     assert!(matches!(described, Err(Error::Conflict(_))));
     let read = house.catalog.read(&house.caller, &[columns("b")]).await;
     assert_eq!(read.unwrap(), [None]);
+}
+
+/// Ids that are counted.
+#[derive(Debug, Default)]
+struct Counted(AtomicUsize);
+
+impl Ids for Counted {
+    fn next_id(&self) -> String {
+        format!("number-{}", self.0.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+#[tokio::test]
+async fn ids_that_nobody_chose_come_from_where_the_catalog_is_told() {
+    let house = House::new().await;
+    let catalog = house.catalog.clone().with_ids(Arc::new(Counted::default()));
+    let create = |name: &str, id: Option<&str>| {
+        let new = NewDomain {
+            id: id.map(str::to_owned),
+            name: name.to_owned(),
+            ..NewDomain::default()
+        };
+        catalog.create_domain(&house.caller, new)
+    };
+    let mut made = Vec::new();
+    for (name, id) in [("A", None), ("B", Some("chosen")), ("C", None)] {
+        made.push(create(name, id).await.unwrap().to_string());
+    }
+    assert_eq!(
+        made,
+        [
+            "urn:li:domain:number-0",
+            "urn:li:domain:chosen",
+            "urn:li:domain:number-1"
+        ]
+    );
 }

@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{runtime, say};
 use crate::engine::{self, Use};
-use crate::settings::{StoreFlags, StoreUrl};
+use crate::settings::StoreFlags;
 
 pub(super) fn rebuild(store: &StoreFlags) -> Result<()> {
     let runtime = runtime()?;
@@ -26,9 +26,7 @@ pub(super) fn rebuild(store: &StoreFlags) -> Result<()> {
 }
 
 pub(super) fn check(store: &StoreFlags) -> Result<()> {
-    let runtime = runtime()?;
-    let store = runtime.block_on(engine::open(&store.url()?, Use::Existing))?;
-    let findings = runtime.block_on(store.check())?;
+    let findings = runtime()?.block_on(engine::check(&store.url()?))?;
     if findings.is_empty() {
         say("the store is healthy");
         return Ok(());
@@ -49,17 +47,15 @@ pub(super) fn backup(store: &StoreFlags, file: &Path) -> Result<()> {
 
 pub(super) fn restore(store: &StoreFlags, file: &Path, replace: bool) -> Result<()> {
     let url = store.url()?;
-    match &url {
-        StoreUrl::Sqlite(path) => {
-            docent_store_sqlite::restore(file, path, replace, &mut *progress("restoring"))?;
-        }
-        StoreUrl::Postgres(settings) => {
-            let mut progress = progress("restoring");
-            let restored = docent_store_postgres::restore(file, settings, replace, &mut *progress);
-            runtime()?.block_on(restored)?;
-        }
-    }
+    let mut progress = progress("restoring");
+    let former = runtime()?.block_on(engine::restore(&url, file, replace, &mut *progress))?;
     say(format!("restored {} from {}", url, file.display()));
+    if let Some(former) = former {
+        say(format!(
+            "the store that was there could not be closed; it is kept as {}",
+            former.display()
+        ));
+    }
     Ok(())
 }
 

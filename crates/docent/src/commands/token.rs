@@ -4,9 +4,9 @@ use anyhow::{Result, bail};
 use clap::Subcommand;
 use comfy_table::{Table, presets};
 use docent_catalog::tokens::{MAX_LISTED, NewToken, TokenFilter};
-use docent_model::EpochMillis;
+use docent_model::{EpochMillis, span_ms};
 
-use super::{catalog, operator, runtime, say, user_urn};
+use super::{catalog, note, operator, runtime, say, user_urn};
 use crate::engine::Use;
 use crate::settings::StoreFlags;
 
@@ -56,6 +56,12 @@ fn create(store: &StoreFlags, user: &str, name: String, ttl: &str) -> Result<()>
     let runtime = runtime()?;
     let catalog = runtime.block_on(catalog(store, Use::Beside))?;
     let created = runtime.block_on(catalog.create_token(&operator()?, new))?;
+    if created.user_is_new {
+        let name = created.token.info.actor_urn.key();
+        note(format!(
+            "nobody knew the user {name} before; 'docent user add {name}' lets the person sign in"
+        ));
+    }
     // Alone on standard output, so that a script can take it as it is.
     say(created.secret);
     Ok(())
@@ -107,14 +113,9 @@ fn ttl_ms(text: &str) -> Result<Option<EpochMillis>> {
     if text == "never" {
         return Ok(None);
     }
-    let days = jiff::SpanRelativeTo::days_are_24_hours();
-    // What the parser has to say about it would not help.
-    let total = text
-        .parse::<jiff::Span>()
-        .and_then(|span| span.total((jiff::Unit::Millisecond, days)));
-    match total {
-        Ok(total) if total >= 1000.0 => Ok(Some(total as EpochMillis)),
-        _ => bail!("'{text}' is not a time to live: write it like 12h, 30d or never"),
+    match span_ms(text) {
+        Some(ttl_ms) => Ok(Some(ttl_ms)),
+        None => bail!("'{text}' is not a time to live: write it like 12h, 30d or never"),
     }
 }
 

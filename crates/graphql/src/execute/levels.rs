@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use docent_catalog::{AspectKey, Error, Row};
+use docent_catalog::{AspectKey, Error, MixedRows, Row, StoredAspect};
 use docent_model::{AspectName, Urn};
 use serde_json::Value;
 
@@ -127,7 +127,7 @@ impl<'p> Levels<'p> {
         }
     }
 
-    /// Reads all that the new slots need: one call of the store, and one more if whole entities are needed.
+    /// Reads all that the new slots need: one call of the store.
     async fn read(&mut self, first: usize, budget: &mut Budget) -> Result<(), Exceeded> {
         self.place_cells(first);
         let wanted = Wanted::by(&self.loaded.slots[first..], first);
@@ -138,27 +138,41 @@ impl<'p> Levels<'p> {
         } = wanted;
         let (row_takers, witness_takers) = (rows.takers, witnesses.takers);
         let Context { catalog, caller } = self.scope.context;
-        if !witnesses.keys.is_empty() {
+        let read = if !whole.is_empty() {
+            let urns: Vec<_> = whole
+                .iter()
+                .map(|slot| self.loaded.slots[*slot].urn.clone())
+                .collect();
+            catalog
+                .read_mixed(caller, &rows.keys, &witnesses.keys, &urns)
+                .await
+        } else if !witnesses.keys.is_empty() {
             let read = catalog
                 .read_witnessed(caller, &rows.keys, &witnesses.keys)
                 .await;
-            match read {
-                Ok((rows, exist)) => {
-                    self.take(&row_takers, rows, budget)?;
-                    for (key, cell) in witness_takers {
-                        self.loaded.cells[cell].witnessed = exist.get(key) == Some(&true);
-                    }
-                }
-                Err(error) => self.fail(first, &error),
-            }
+            read.map(|(rows, exist)| MixedRows {
+                rows,
+                exist,
+                entities: Vec::new(),
+            })
         } else if !rows.keys.is_empty() {
-            match catalog.read(caller, &rows.keys).await {
-                Ok(rows) => self.take(&row_takers, rows, budget)?,
-                Err(error) => self.fail(first, &error),
+            let read = catalog.read(caller, &rows.keys).await;
+            read.map(|rows| MixedRows {
+                rows,
+                ..MixedRows::default()
+            })
+        } else {
+            Ok(MixedRows::default())
+        };
+        match read {
+            Ok(found) => {
+                self.take(&row_takers, found.rows, budget)?;
+                for (key, cell) in witness_takers {
+                    self.loaded.cells[cell].witnessed = found.exist.get(key) == Some(&true);
+                }
+                self.take_whole(&whole, found.entities, budget)?;
             }
-        }
-        if !whole.is_empty() {
-            self.read_whole(first, &whole, budget).await?;
+            Err(error) => self.fail(first, &error),
         }
         self.parse(first);
         Ok(())
@@ -196,38 +210,25 @@ impl<'p> Levels<'p> {
         self.loaded.cells.resize_with(cells, Cell::default);
     }
 
-    async fn read_whole(
+    /// Puts all rows of entities into the slots that want them.
+    fn take_whole(
         &mut self,
-        first: usize,
         whole: &[usize],
+        entities: Vec<Vec<(AspectName, StoredAspect)>>,
         budget: &mut Budget,
     ) -> Result<(), Exceeded> {
-        let urns: Vec<_> = whole
-            .iter()
-            .map(|slot| self.loaded.slots[*slot].urn.clone())
-            .collect();
-        let context = self.scope.context;
-        match context.catalog.read_entities(&context.caller, &urns).await {
-            Ok(entities) => {
-                for (index, rows) in whole.iter().zip(entities) {
-                    for (aspect, row) in rows {
-                        budget.load(row.metadata.len())?;
-                        let number = self.loaded.rows.len();
-                        self.loaded.rows.push(Arc::new(row));
-                        let slot = &mut self.loaded.slots[*index];
-                        slot.all_rows.push((aspect, number));
-                        let need = slot
-                            .plan
-                            .needs
-                            .iter()
-                            .position(|need| need.aspect == aspect);
-                        if let Some(need) = need {
-                            self.loaded.cells[slot.first_cell + need].row = Some(number);
-                        }
-                    }
+        for (index, rows) in whole.iter().zip(entities) {
+            for (aspect, row) in rows {
+                budget.load(row.metadata.len())?;
+                let number = self.loaded.rows.len();
+                self.loaded.rows.push(Arc::new(row));
+                let slot = &mut self.loaded.slots[*index];
+                slot.all_rows.push((aspect, number));
+                let needs = &slot.plan.needs;
+                if let Some(need) = needs.iter().position(|need| need.aspect == aspect) {
+                    self.loaded.cells[slot.first_cell + need].row = Some(number);
                 }
             }
-            Err(error) => self.fail(first, &error),
         }
         Ok(())
     }
@@ -520,7 +521,7 @@ impl<'p> Walk<'_, 'p> {
         owner: Option<usize>,
     ) -> Result<(), Exceeded> {
         self.budget.value()?;
-        match value::target(&plan.selection, view, self.scope.compiler) {
+        match value::target(plan, view, self.scope.compiler) {
             Some(Target::Entity(object, text)) => {
                 if self.loaded.find(object, &text).is_none()
                     && let Ok(urn) = Urn::parse(&text)

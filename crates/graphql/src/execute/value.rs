@@ -2,9 +2,7 @@
 
 use std::borrow::Cow;
 
-use docent_model::{Registry, Urn};
-
-use super::loaded::{CallKey, Content, Loaded};
+use super::loaded::{CallKey, Content, Loaded, Slot};
 use crate::error::Failure;
 use crate::json::View;
 use crate::path::Path;
@@ -77,7 +75,7 @@ pub(crate) fn read<'l>(
                 }
             }
             Origin::Inside(paths) => first(place.current, paths),
-            Origin::Key(part) => match owner.and_then(|slot| key_part(&slot.urn, part)) {
+            Origin::Key(part) => match owner.and_then(|slot| key_part(slot, part)) {
                 Some(part) => View::Text(part),
                 None => continue,
             },
@@ -156,10 +154,10 @@ fn first<'l>(view: View<'l>, paths: &[Path]) -> View<'l> {
         .unwrap_or(View::Missing)
 }
 
-fn key_part<'u>(urn: &'u Urn, part: &str) -> Option<&'u str> {
-    let spec = Registry::get().entity(urn.entity_type())?;
+fn key_part<'u>(slot: &'u Slot<'_>, part: &str) -> Option<&'u str> {
+    let spec = slot.plan.ty.entity()?;
     let index = spec.key_fields.iter().position(|field| *field == part)?;
-    urn.key_parts().get(index).copied()
+    slot.urn.key_parts().get(index).copied()
 }
 
 /// `None` if a piece is missing.
@@ -184,18 +182,21 @@ pub(crate) enum Target<'p, 'l> {
     Plain(&'p ObjectPlan, View<'l>),
 }
 
-/// Decides which object a value is; `None` if it is none that the selection has.
+/// Decides which object a value is; `None` if it is none that the selection has. Where null is not allowed, a URN of
+/// another type than the schema expects is a stub of the expected one: it must not take what stands around it away.
 pub(crate) fn target<'p, 'l>(
-    selection: &'p Selection,
+    value: &'p ValuePlan,
     view: View<'l>,
     compiler: &Compiler<'_>,
 ) -> Option<Target<'p, 'l>> {
-    match selection {
+    let may_be_stub = || value.field.output.is_innermost_non_null();
+    match &value.selection {
         Selection::Leaf => None,
         Selection::Object(plan) => match plan.ty.entity() {
             Some(spec) => {
                 let text = view.text()?;
-                (entity_type(&text)? == spec.name).then_some(Target::Entity(plan, text))
+                let fits = entity_type(&text)? == spec.name || may_be_stub();
+                fits.then_some(Target::Entity(plan, text))
             }
             None if plan.ty.variants.is_empty() => Some(Target::Plain(plan, view)),
             None => variant(view, &plan.ty.variants).map(|inner| Target::Plain(plan, inner)),
@@ -203,9 +204,11 @@ pub(crate) fn target<'p, 'l>(
         Selection::Abstract(plan) => {
             if let Some(text) = view.text() {
                 let wanted = entity_type(&text)?;
-                let index = plan.ty.possible.iter().position(|possible| {
-                    possible.entity().is_some_and(|spec| spec.name == wanted)
-                })?;
+                let index =
+                    plan.ty.possible.iter().position(|possible| {
+                        possible.entity().is_some_and(|spec| spec.name == wanted)
+                    });
+                let index = index.or_else(|| plan.ty.stub.filter(|_| may_be_stub()))?;
                 return Some(Target::Entity(plan.plan(index, compiler), text));
             }
             let name = view.member("__typename").text();

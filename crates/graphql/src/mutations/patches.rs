@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use docent_catalog::{Change, Error, Proposal, new_urn};
+use docent_catalog::{Catalog, Change, Conditions, Error, Proposal};
 use docent_model::patch::Patch;
 use docent_model::{EpochMillis, Registry, SystemMetadata, Urn};
 use serde::Deserialize;
@@ -73,7 +73,7 @@ async fn patch(context: &Context, inputs: Vec<Input>) -> Result<Vec<Value>, Erro
         .into_iter()
         .enumerate()
         .map(|(position, input)| {
-            let mut proposal = input.proposal()?;
+            let mut proposal = input.proposal(&context.catalog)?;
             proposal.position = many.then_some(position);
             Ok(proposal)
         })
@@ -87,14 +87,14 @@ async fn patch(context: &Context, inputs: Vec<Input>) -> Result<Vec<Value>, Erro
 }
 
 impl Input {
-    fn proposal(self) -> Result<Proposal, Error> {
-        let conditions = |entry: &Entry| entry.key.to_ascii_lowercase().starts_with("if-");
-        if self.headers.iter().flatten().any(conditions) {
-            return Err(Error::invalid(
-                "conditions on a write are not taken here: send the patch to /openapi/v3/entity/{type} with them",
-            ));
+    fn proposal(self, catalog: &Catalog) -> Result<Proposal, Error> {
+        let mut conditions = Conditions::default();
+        for Entry { key, value } in self.headers.iter().flatten() {
+            if let Some(value) = value {
+                conditions.set(key, value)?;
+            }
         }
-        let entity = self.entity()?;
+        let entity = self.entity(catalog)?;
         let aspect = Registry::get().aspect(&self.aspect_name).ok_or_else(|| {
             Error::Invalid(format!(
                 "there is no aspect called '{}' in the registry",
@@ -120,11 +120,12 @@ impl Input {
             patch: Arc::new(patch),
         };
         let noted = self.system_metadata.map(Noted::into_model).transpose()?;
-        Ok(Proposal::new(entity, change).with_system_metadata(Some(noted.unwrap_or_default())))
+        let proposal = Proposal::new(entity, change);
+        Ok(conditions.put_on(proposal.with_system_metadata(Some(noted.unwrap_or_default()))))
     }
 
     /// The entity that is named; without a URN a new one of the type.
-    fn entity(&self) -> Result<Urn, Error> {
+    fn entity(&self, catalog: &Catalog) -> Result<Urn, Error> {
         if let Some(text) = &self.urn {
             let entity = urn(text)?;
             if let Some(kind) = &self.entity_type {
@@ -135,7 +136,7 @@ impl Input {
         let kind = self.entity_type.as_deref().ok_or_else(|| {
             Error::invalid("input needs a urn, or an entityType to make a new entity of")
         })?;
-        new_urn(kind, None)
+        catalog.new_urn(kind, None)
     }
 }
 

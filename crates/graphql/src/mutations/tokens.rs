@@ -2,6 +2,7 @@
 
 use docent_catalog::Error;
 use docent_catalog::tokens::NewToken;
+use docent_model::span_ms;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -76,21 +77,11 @@ fn named_duration_ms(name: &str) -> Result<i64, Error> {
 
 /// ISO 8601 with days of 24 hours.
 fn iso_duration_ms(text: &str) -> Result<i64, Error> {
-    let wrong = || {
+    span_ms(text).ok_or_else(|| {
         Error::Invalid(format!(
             "durationIso '{text}' must be an ISO 8601 duration of a second or more, such as P30D"
         ))
-    };
-    let span: jiff::Span = text.parse().map_err(|_| wrong())?;
-    let days = jiff::SpanRelativeTo::days_are_24_hours();
-    let ttl_ms = span
-        .total((jiff::Unit::Millisecond, days))
-        .map_err(|_| wrong())? as i64;
-    if ttl_ms >= 1000 {
-        Ok(ttl_ms)
-    } else {
-        Err(wrong())
-    }
+    })
 }
 
 #[cfg(test)]

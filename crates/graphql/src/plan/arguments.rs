@@ -8,6 +8,7 @@ use apollo_compiler::executable::Field as Selected;
 use serde_json::Value;
 
 use super::{Compiler, ValuePlan};
+use crate::execute::size_bytes;
 use crate::input::{self, VariableValues};
 use crate::resolve::Args;
 use crate::schema::Field;
@@ -34,6 +35,20 @@ enum ArgumentValue {
     },
     /// A literal of a custom scalar that cannot be it: validation accepts all of those.
     Invalid(String),
+}
+
+impl ArgumentPlan {
+    /// How much memory it takes.
+    pub(super) fn bytes(&self) -> usize {
+        let value = match &self.value {
+            ArgumentValue::Constant(value) => size_bytes(value),
+            ArgumentValue::Variable { default, .. } => default.as_ref().map_or(0, size_bytes),
+            // A part of the document.
+            ArgumentValue::Template { .. } => 0,
+            ArgumentValue::Invalid(message) => message.len(),
+        };
+        size_of::<Self>() + self.name.len() + value
+    }
 }
 
 impl Compiler<'_> {

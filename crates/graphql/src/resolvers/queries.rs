@@ -1,7 +1,7 @@
 //! Root fields of `Query` that are more than "the entity with this URN".
 
-use docent_catalog::Error;
 use docent_catalog::tokens::TokenFilter;
+use docent_catalog::{Catalog, Error};
 use docent_model::{Registry, Urn};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -102,9 +102,13 @@ pub(super) async fn global_views_settings(_: &Context, _: Args<'_>) -> Result<Va
 }
 
 pub(super) async fn me(context: &Context, _: Args<'_>) -> Result<Value, Error> {
+    let administers = Catalog::is_administrator(&context.caller);
     let privileges: Map<String, Value> = PLATFORM_PRIVILEGES
         .iter()
-        .map(|name| ((*name).to_owned(), Value::Bool(true)))
+        .map(|name| {
+            let has = administers || !ADMINISTRATIVE.contains(name);
+            ((*name).to_owned(), Value::Bool(has))
+        })
         .collect();
     Ok(json!({
         "corpUser": context.caller.actor(),
@@ -112,7 +116,10 @@ pub(super) async fn me(context: &Context, _: Args<'_>) -> Result<Value, Error> {
     }))
 }
 
-/// Today every caller has them all.
+/// Those of the administrator alone.
+const ADMINISTRATIVE: [&str; 2] = ["manageIdentities", "manageTokens"];
+
+/// Today every caller has all but [`ADMINISTRATIVE`].
 const PLATFORM_PRIVILEGES: [&str; 30] = [
     "viewAnalytics",
     "managePolicies",

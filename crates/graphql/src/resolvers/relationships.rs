@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 use crate::{Args, BatchResult, Context, EntityView};
 
 const DEFAULT_COUNT: i64 = 20;
+/// As many as DataHub gives when nobody says how many.
+const DEFAULT_ASSERTIONS: i64 = 200;
 const MAX_COUNT: i64 = 1000;
 /// How many edges of one entity are looked through when they are filtered by what stands at their other end.
 const MAX_FILTERED: usize = 10_000;
@@ -56,6 +58,43 @@ pub(super) async fn relationships(
     arguments: Args<'_>,
 ) -> BatchResult {
     let input: Input = arguments.input()?;
+    let pages = pages(context, entities, &input).await?;
+    Ok(pages
+        .into_iter()
+        .map(|page| Ok(reply(&page, &input)))
+        .collect())
+}
+
+/// What is checked about each entity.
+pub(super) async fn assertions(
+    context: &Context,
+    entities: &[EntityView<'_>],
+    arguments: Args<'_>,
+) -> BatchResult {
+    let count: Option<i64> = arguments.member("count")?;
+    let removed: Option<bool> = arguments.member("includeSoftDeleted")?;
+    let input = Input {
+        types: vec!["Asserts".to_owned()],
+        direction: "INCOMING".to_owned(),
+        start: arguments.member("start")?,
+        count: Some(count.unwrap_or(DEFAULT_ASSERTIONS)),
+        include_soft_delete: Some(removed.unwrap_or(false)),
+        related_entity_types: Some(vec!["assertion".to_owned()]),
+    };
+    let pages = pages(context, entities, &input).await?;
+    let reply = |page: Page<Related>| {
+        let urns = page.items.iter().map(|related| &related.urn);
+        let urns: Vec<&Urn> = urns.collect();
+        json!({"start": input.window().0, "count": urns.len(), "total": page.total, "assertions": urns})
+    };
+    Ok(pages.into_iter().map(|page| Ok(reply(page))).collect())
+}
+
+async fn pages(
+    context: &Context,
+    entities: &[EntityView<'_>],
+    input: &Input,
+) -> Result<Vec<Page<Related>>, Error> {
     let (start, count) = input.window();
     if entities.len().saturating_mul(count) > MAX_TOTAL {
         return Err(Error::Invalid(format!(
@@ -65,15 +104,11 @@ pub(super) async fn relationships(
         )));
     }
     let urns: Vec<Urn> = entities.iter().map(|entity| entity.urn().clone()).collect();
-    let pages = if input.is_filtered() {
-        filtered(context, &urns, &input).await?
+    if input.is_filtered() {
+        filtered(context, &urns, input).await
     } else {
-        list(context, &urns, &input, start, count).await?
-    };
-    Ok(pages
-        .into_iter()
-        .map(|page| Ok(reply(&page, &input)))
-        .collect())
+        list(context, &urns, input, start, count).await
+    }
 }
 
 async fn list(

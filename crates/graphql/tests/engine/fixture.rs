@@ -11,8 +11,8 @@ use docent_graphql::{
 };
 use docent_model::{AspectName, FixedClock, Registry, Urn};
 use docent_store::{
-    AspectKey, Change, Page, PlacedEntity, PointRange, RawAspect, RawPoint, RebuildReport, Related,
-    Row, Run, RunAspect, Store, StoreError, StoredAspect, TimeseriesRow, Work,
+    AspectKey, Change, Page, PointRange, RawAspect, RawPoint, RebuildReport, Related, Row, Run,
+    RunAspect, Store, StoreError, StoredAspect, TimeseriesRow, Work,
 };
 use docent_store_sqlite::{OpenOptions, SqliteStore};
 use serde_json::{Map, Value, json};
@@ -336,6 +336,13 @@ impl Store for CountingStore {
         self.inner.aspect_read_version(key, version).await
     }
 
+    async fn histories_read(
+        &self,
+        keys: &[AspectKey],
+    ) -> Result<Vec<Vec<StoredAspect>>, StoreError> {
+        self.inner.histories_read(keys).await
+    }
+
     async fn entities_read(
         &self,
         urns: &[Urn],
@@ -362,7 +369,7 @@ impl Store for CountingStore {
         parent: Option<&Urn>,
         start: usize,
         limit: usize,
-    ) -> Result<Page<PlacedEntity>, StoreError> {
+    ) -> Result<Page<Urn>, StoreError> {
         self.inner.placements_list(kind, parent, start, limit).await
     }
 
@@ -401,6 +408,13 @@ impl Store for CountingStore {
             .await
     }
 
+    async fn timeseries_latest(
+        &self,
+        keys: &[AspectKey],
+    ) -> Result<Vec<Option<TimeseriesRow>>, StoreError> {
+        self.inner.timeseries_latest(keys).await
+    }
+
     async fn runs_list(
         &self,
         include_removed: bool,
@@ -428,6 +442,10 @@ impl Store for CountingStore {
         limit: usize,
     ) -> Result<Vec<(AspectKey, u64)>, StoreError> {
         self.inner.run_timeseries(run, limit).await
+    }
+
+    async fn run_points_count(&self, run: &str) -> Result<u64, StoreError> {
+        self.inner.run_points_count(run).await
     }
 
     async fn aspects_count(

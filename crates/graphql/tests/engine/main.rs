@@ -6,6 +6,7 @@ mod documents;
 mod fixture;
 mod introspection;
 mod limits;
+mod memory;
 mod mutations;
 mod nulls;
 mod reads;

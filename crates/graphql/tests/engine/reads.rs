@@ -165,6 +165,26 @@ async fn a_hundred_datasets_with_their_domains_take_one_call_per_level() {
     let reply = fixture.with_variables(query, json!({"urns": names})).await;
     assert!(reply.starts_with("{\"data\""), "{reply}");
     assert_eq!(fixture.store.take_reads(), 2);
+
+    // Entities of which everything is needed, rows and questions whether something exists go into one call.
+    let query = "query($urns: [String!]!, $one: String!) {
+        whole: datasets(urns: $urns) { aspectNames domain { domain { name } } }
+        rows: datasets(urns: $urns) { domain { associatedUrn domain { name } } }
+        witness: dataset(urn: $one) { exists }
+    }";
+    let variables = json!({"urns": names, "one": dataset("missing")});
+    let reply = fixture.with_variables(query, variables).await;
+    assert_eq!(fixture.store.take_reads(), 2);
+    let actual: Value = serde_json::from_str(&data(&reply)).unwrap();
+    let last = json!({"domain": {"name": "D9"}});
+    assert_eq!(actual["whole"][99]["domain"], last);
+    assert!(
+        actual["whole"][99]["aspectNames"]
+            .to_string()
+            .contains("datasetKey")
+    );
+    assert_eq!(actual["rows"][99]["domain"]["domain"], last["domain"]);
+    assert_eq!(actual["witness"], json!({"exists": false}));
 }
 
 #[tokio::test]
@@ -327,6 +347,7 @@ async fn a_resolver_may_need_all_aspects_or_stand_on_a_plain_type() {
         dataset("t")
     );
     let reply = fixture.json(&query).await;
+    assert_eq!(fixture.store.take_reads(), 1);
     let names = &reply["data"]["dataset"]["aspectNames"];
     assert!(
         names.as_array().unwrap().contains(&json!("datasetKey")),

@@ -1,9 +1,11 @@
 //! What a path below `/openapi/v3/entity/` names.
 
 use axum::http::{StatusCode, Uri};
+use docent_catalog::Caller;
 use docent_model::{AspectName, EntitySpec, Registry, Urn};
 use percent_encoding::percent_decode_str;
 
+use crate::AppState;
 use crate::error::Refusal;
 use crate::restli::check_aspect;
 
@@ -24,12 +26,12 @@ impl Kind {
         if name == ANY {
             return Ok(Self::Any);
         }
-        let spec = Registry::get().entity(name).ok_or_else(|| {
-            Refusal::bad_request(format!(
-                "there is no entity type called '{name}' in the registry"
-            ))
-        })?;
-        Ok(Self::Of(spec))
+        Self::one(name)
+    }
+
+    /// Where all types at once cannot be meant.
+    pub(super) fn one(name: &str) -> Result<Self, Refusal> {
+        entity_type(name).map(Self::Of)
     }
 
     /// A URN of an entity of this kind.
@@ -47,48 +49,80 @@ impl Kind {
     }
 }
 
+pub(super) fn entity_type(name: &str) -> Result<&'static EntitySpec, Refusal> {
+    Registry::get().entity(name).ok_or_else(|| {
+        Refusal::bad_request(format!(
+            "there is no entity type called '{name}' in the registry"
+        ))
+    })
+}
+
 /// An entity, or one aspect of it.
 #[derive(Debug)]
 pub(super) struct Address {
     pub(super) urn: Urn,
     pub(super) aspect: Option<AspectName>,
+    /// The entity that is meant if the last slash belongs to the URN.
+    longer: Option<Urn>,
 }
 
 impl Address {
-    /// Reads `{type}/{urn}` or `{type}/{urn}/{aspect}`. Clients encode the URN completely or not at all: an encoded slash
-    /// belongs to it, another one may stand before the name of an aspect.
+    /// Reads `{type}/{urn}` or `{type}/{urn}/{aspect}`. An encoded slash belongs to the URN. Clients do not encode all of
+    /// them, so another one does, too, unless it stands before the name of an aspect.
     pub(super) fn parse(uri: &Uri) -> Result<Self, Refusal> {
         let path = uri.path().strip_prefix(PREFIX).unwrap_or_default();
         let (kind, rest) = path.split_once('/').unwrap_or((path, ""));
         let kind = Kind::parse(&decode(kind)?)?;
         let rest = rest.strip_suffix('/').unwrap_or(rest);
-        let whole = decode(rest)?;
+        let whole = kind.urn(&decode(rest)?);
         let Some((before, last)) = rest.rsplit_once('/') else {
-            return Ok(Self {
-                urn: kind.urn(&whole)?,
-                aspect: None,
-            });
+            return Ok(Self::entity(whole?));
         };
         let (before, last) = (decode(before)?, decode(last)?);
-        // Without an aspect of that name, the slash may be a part of the URN that was not encoded.
-        let is_encoded = !rest.starts_with("urn:");
-        match (Registry::get().aspect(&last), kind.urn(&whole)) {
-            (None, Ok(urn)) if !is_encoded => Ok(Self { urn, aspect: None }),
-            (aspect, _) => {
-                let urn = kind.urn(&before)?;
-                let aspect = aspect.ok_or_else(|| {
-                    Refusal::new(
-                        StatusCode::NOT_FOUND,
-                        format!("there is no aspect called '{last}' in the registry"),
-                    )
-                })?;
-                check_aspect(&urn, aspect)?;
-                Ok(Self {
-                    urn,
-                    aspect: Some(aspect),
-                })
+        let Some(aspect) = Registry::get().aspect(&last) else {
+            if let Ok(whole) = whole {
+                return Ok(Self::entity(whole));
+            }
+            kind.urn(&before)?;
+            return Err(Refusal::new(
+                StatusCode::NOT_FOUND,
+                format!("there is no aspect called '{last}' in the registry"),
+            ));
+        };
+        let urn = kind.urn(&before)?;
+        check_aspect(&urn, aspect)?;
+        Ok(Self {
+            urn,
+            aspect: Some(aspect),
+            longer: whole.ok(),
+        })
+    }
+
+    fn entity(urn: Urn) -> Self {
+        Self {
+            urn,
+            aspect: None,
+            longer: None,
+        }
+    }
+
+    /// Refuses a path that may mean an aspect as well as an entity that is there. Whoever deletes the one must not lose
+    /// the other.
+    pub(super) async fn certain(self, state: &AppState, caller: &Caller) -> Result<Self, Refusal> {
+        if let (Some(longer), Some(aspect)) = (&self.longer, self.aspect) {
+            let exists = state
+                .catalog()
+                .exists(caller, std::slice::from_ref(longer))
+                .await?;
+            if exists.contains(&true) {
+                return Err(Refusal::bad_request(format!(
+                    "the path may mean the {aspect} of {} or the entity {longer}: write slashes of a URN as %2F, and the \
+                     aspect as ?aspects={aspect}",
+                    self.urn
+                )));
             }
         }
+        Ok(self)
     }
 }
 
@@ -125,6 +159,24 @@ mod tests {
             (format!("dataset/{table}/status"), table, Some("status")),
             (format!("generic/{encoded}/status"), table, Some("status")),
             ("tag/urn:li:tag:a/b".to_owned(), "urn:li:tag:a/b", None),
+            // As some libraries encode paths: all but the slashes.
+            (
+                "tag/urn%3Ali%3Atag%3Aa/b".to_owned(),
+                "urn:li:tag:a/b",
+                None,
+            ),
+            (
+                encoded
+                    .replace("%2F", "/")
+                    .replace("urn%3Ali%3Adataset", "dataset/urn%3Ali%3Adataset"),
+                table,
+                None,
+            ),
+            (
+                "tag/urn:li:tag:a%2Fb/status".to_owned(),
+                "urn:li:tag:a/b",
+                Some("status"),
+            ),
             (
                 "tag/urn%3Ali%3Atag%3Aa%2Fstatus".to_owned(),
                 "urn:li:tag:a/status",
@@ -142,7 +194,7 @@ mod tests {
             "dataset/urn:li:dataset:x",
             "nothing/urn:li:tag:a",
             "tag/urn:li:tag:a/schemaMetadata",
-            "tag/urn%3Ali%3Atag%3Aa/nothing",
+            "dataset/urn:li:dataset:(urn:li:dataPlatform:s3,a,PROD)/nothing",
             "tag/",
         ] {
             assert!(parse(path).is_err(), "{path}");

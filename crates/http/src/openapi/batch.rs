@@ -5,15 +5,16 @@ use std::collections::BTreeMap;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use docent_catalog::Catalog;
-use docent_model::{AspectName, Registry, Urn};
+use docent_model::{AspectName, Urn};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::address::Kind;
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
 use crate::error::Refusal;
-use crate::restli::{json as reply, parse, parse_aspect, parse_urn, raw};
+use crate::restli::{json as reply, parse, parse_aspect, raw};
 
 const MAX_URNS: usize = 10_000;
 
@@ -34,11 +35,7 @@ pub(crate) async fn read(
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, Refusal> {
     let wanted: Wanted = parse(&bytes)?;
-    if Registry::get().entity(&entity_type).is_none() {
-        return Err(Refusal::bad_request(format!(
-            "there is no entity type called '{entity_type}' in the registry"
-        )));
-    }
+    let kind = Kind::one(&entity_type)?;
     if wanted.urns.len() > MAX_URNS {
         return Err(Refusal::bad_request(format!(
             "there are {} urns: at most {MAX_URNS} can be asked for at once",
@@ -48,13 +45,7 @@ pub(crate) async fn read(
     let urns = wanted
         .urns
         .iter()
-        .map(|text| {
-            let urn = parse_urn(text)?;
-            if urn.entity_type().eq_ignore_ascii_case(&entity_type) {
-                return Ok(urn);
-            }
-            Err(Refusal::bad_request(format!("{urn} is no {entity_type}")))
-        })
+        .map(|text| kind.urn(text))
         .collect::<Result<Vec<Urn>, Refusal>>()?;
     let names = wanted.aspect_names.unwrap_or_default();
     let names = names

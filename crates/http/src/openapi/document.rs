@@ -8,7 +8,7 @@ mod routes;
 use std::sync::LazyLock;
 
 use axum::http::header;
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 use bytes::Bytes;
 use docent_model::{EntitySpec, Registry, json_schemas};
 use serde_json::{Map, Value, json};
@@ -33,6 +33,16 @@ pub(crate) async fn page() -> Response {
         (header::CONTENT_SECURITY_POLICY, PAGE_POLICY),
     ];
     (headers, include_str!("document/index.html")).into_response()
+}
+
+/// For people who leave the end of the address out. The way is relative, because everything is served below another
+/// path, too.
+pub(crate) async fn to_page() -> Redirect {
+    Redirect::temporary("swagger-ui/index.html")
+}
+
+pub(crate) async fn to_page_in_folder() -> Redirect {
+    Redirect::temporary("index.html")
 }
 
 pub(crate) async fn script() -> Response {
@@ -60,7 +70,8 @@ fn whole() -> Value {
         "openapi": "3.0.1",
         "info": {
             "title": "Docent",
-            "description": "A catalog of metadata that speaks DataHub's API. GraphQL is served at /api/graphql.",
+            "description": "A catalog of metadata that speaks DataHub's API. GraphQL is served at /api/graphql. \
+                Where an error names an item of a list, the first item is 0.",
             "version": env!("CARGO_PKG_VERSION"),
         },
         "servers": [{"url": "/"}],

@@ -11,7 +11,7 @@ use docent_model::{AspectName, Registry, Urn};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{parse_body, refuse_slices};
+use super::{address, parse_body, refuse_slices};
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
@@ -94,11 +94,7 @@ pub(crate) async fn list(
     Path(entity_type): Path<String>,
     parameters: Parameters,
 ) -> Result<Response, Refusal> {
-    let spec = Registry::get().entity(&entity_type).ok_or_else(|| {
-        Refusal::bad_request(format!(
-            "there is no entity type called '{entity_type}' in the registry"
-        ))
-    })?;
+    let spec = address::entity_type(&entity_type)?;
     let names = parameters.all("aspects");
     let aspects = if names.is_empty() {
         Aspects::All
@@ -177,7 +173,7 @@ async fn read(
                 .iter()
                 .flat_map(|urn| names.iter().map(|name| AspectKey::new(urn, *name)))
                 .collect();
-            let rows = state.catalog().read(caller, &keys).await?;
+            let rows = state.catalog().read_current(caller, &keys).await?;
             Ok(rows
                 .chunks(names.len())
                 .map(|rows| {

@@ -7,17 +7,17 @@ use axum::extract::{Path, State};
 use axum::http::{Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use docent_catalog::search::MAX_COUNT;
-use docent_catalog::{AspectKey, Caller, Catalog, StoredAspect};
-use docent_model::{AspectName, Urn};
+use docent_catalog::{AspectKey, Caller, Catalog, Conditions, StoredAspect};
+use docent_model::{AspectName, Registry, Urn};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::address::{Address, Kind};
 use super::entities::{EntityReply, aspect_reply, parse_aspects};
+use super::parse_like;
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
-use crate::conditions::Conditions;
 use crate::error::Refusal;
 use crate::query::Parameters;
 use crate::restli::{check_aspect, check_shown, json as reply, parse_aspect};
@@ -30,7 +30,8 @@ pub(crate) async fn one(
     method: Method,
     uri: Uri,
 ) -> Result<Response, Refusal> {
-    let Address { urn, aspect } = Address::parse(&uri)?;
+    let address = Address::parse(&uri)?.certain(&state, &caller).await?;
+    let Address { urn, aspect, .. } = address;
     let found = match aspect {
         Some(aspect) => self::aspect(&state, &caller, &parameters, &urn, aspect).await?,
         None => entity(&state, &caller, &parameters, &urn).await?,
@@ -39,11 +40,22 @@ pub(crate) async fn one(
         Some(_) if method == Method::HEAD => Ok(StatusCode::NO_CONTENT.into_response()),
         Some(found) => Ok(found),
         None => {
-            let what = aspect.map_or_else(String::new, |aspect| format!(" with this {aspect}"));
-            let message = format!("there is no {urn}{what}");
+            let message = match (aspect, version(&parameters)?) {
+                (None, _) => format!("there is no {urn}"),
+                (Some(aspect), 0) => format!("{urn} has no {aspect}"),
+                (Some(aspect), version) => format!(
+                    "{urn} has no {aspect} in version {version}: 0 is the latest, 1 the oldest, and old ones are not \
+                     kept for ever"
+                ),
+            };
             Err(Refusal::new(StatusCode::NOT_FOUND, message))
         }
     }
+}
+
+/// The version that is asked for; 0 is the latest.
+fn version(parameters: &Parameters) -> Result<i64, Refusal> {
+    Ok(parameters.number("version")?.unwrap_or(0))
 }
 
 async fn aspect(
@@ -54,9 +66,16 @@ async fn aspect(
     aspect: AspectName,
 ) -> Result<Option<Response>, Refusal> {
     check_shown(aspect)?;
-    let version = parameters.number("version")?.unwrap_or(0);
     let key = AspectKey::new(urn, aspect);
-    let row = state.catalog().read_version(caller, &key, version).await?;
+    let version = version(parameters)?;
+    let catalog = state.catalog();
+    let row = if version == 0 {
+        let current = catalog.read_current(caller, &[key]).await?.pop();
+        current.flatten()
+    } else {
+        let row = catalog.read_version(caller, &key, version).await?;
+        row.map(Arc::new)
+    };
     let noted = parameters.flag("systemMetadata")?;
     let found = row.map(|row| aspect_reply(&row, noted)).transpose()?;
     Ok(found.map(|found| reply(&found)))
@@ -69,7 +88,7 @@ async fn entity(
     urn: &Urn,
 ) -> Result<Option<Response>, Refusal> {
     let wanted = parse_aspects(&parameters.all("aspects"))?;
-    let rows = state
+    let mut rows = state
         .catalog()
         .read_entities(caller, std::slice::from_ref(urn))
         .await?
@@ -77,6 +96,16 @@ async fn entity(
         .unwrap_or_default();
     if rows.is_empty() {
         return Ok(None);
+    }
+    // Of a time series the newest point, if it is asked for.
+    let series: Vec<AspectKey> = wanted
+        .iter()
+        .filter(|aspect| Registry::get().is_timeseries(**aspect))
+        .map(|aspect| AspectKey::new(urn, *aspect))
+        .collect();
+    let points = state.catalog().read_current(caller, &series).await?;
+    for (key, point) in series.iter().zip(points) {
+        rows.extend(point.map(|point| (key.aspect, Arc::unwrap_or_clone(point))));
     }
     let noted = parameters.flag("systemMetadata")?;
     let shown = |aspect: AspectName| {
@@ -117,11 +146,7 @@ pub(crate) async fn batch(
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, Refusal> {
     let kind = Kind::parse(&kind)?;
-    let wanted: Vec<Wanted> = serde_json::from_slice(&bytes).map_err(|error| {
-        Refusal::bad_request(format!(
-            "The body is not what this call takes: {error}. Send [{{\"urn\": \"urn:li:…\", \"status\": {{}}}}]."
-        ))
-    })?;
+    let wanted: Vec<Wanted> = parse_like(&bytes, "[{\"urn\": \"urn:li:…\", \"status\": {}}]")?;
     if wanted.len() > MAX_COUNT {
         return Err(Refusal::bad_request(format!(
             "{} entities are asked for: at most {MAX_COUNT} are given at once",
@@ -157,9 +182,7 @@ fn wish(urn: &Urn, name: &str, wanted: Option<WantedAspect>) -> Result<Wish, Ref
     let aspect = parse_aspect(name)?;
     check_aspect(urn, aspect)?;
     let headers = wanted.and_then(|wanted| wanted.headers);
-    let conditions = Conditions::default()
-        .with(headers.as_ref())
-        .map_err(Refusal::bad_request)?;
+    let conditions = Conditions::default().with(headers.as_ref())?;
     Ok((aspect, conditions.version().unwrap_or(0)))
 }
 
@@ -181,7 +204,7 @@ async fn read(
     });
     let latest: Vec<AspectKey> = latest.collect();
     let mut whole = catalog.read_entities(caller, &whole).await?.into_iter();
-    let mut latest = catalog.read(caller, &latest).await?.into_iter();
+    let mut latest = catalog.read_current(caller, &latest).await?.into_iter();
     let mut found = Vec::with_capacity(wishes.len());
     for (urn, wishes) in wishes {
         let mut rows = Vec::with_capacity(wishes.len());

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use docent_catalog::{AspectKey, Caller, Catalog, Change, Proposal};
+use docent_catalog::{AspectKey, Caller, Catalog, Change, Conditions, Proposal};
 use docent_model::patch::Patch;
 use docent_model::{AspectName, Registry, SystemMetadata, Urn};
 use serde::{Deserialize, Serialize};
@@ -18,11 +18,11 @@ use serde_json::{Map, Value, json};
 
 use super::address::{Address, Kind};
 use super::entities::{AspectReply, aspect_reply, parse_aspects};
-use super::refuse;
+use super::{parse_like, refuse};
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
-use crate::conditions::Conditions;
+use crate::conditions::Conditional;
 use crate::error::Refusal;
 use crate::query::Parameters;
 use crate::restli::check_aspect;
@@ -70,7 +70,7 @@ pub(crate) async fn post(
     Authenticated(caller): Authenticated,
     Path(kind): Path<String>,
     parameters: Parameters,
-    conditions: Conditions,
+    Conditional(conditions): Conditional,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, Refusal> {
     let verb = creation(&parameters, false)?;
@@ -87,7 +87,7 @@ pub(crate) async fn patch(
     Authenticated(caller): Authenticated,
     Path(kind): Path<String>,
     parameters: Parameters,
-    conditions: Conditions,
+    Conditional(conditions): Conditional,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, Refusal> {
     let call = Call {
@@ -102,12 +102,12 @@ pub(crate) async fn post_one(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     parameters: Parameters,
-    conditions: Conditions,
+    Conditional(conditions): Conditional,
     uri: Uri,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, Refusal> {
     let (urn, aspect) = aspect_address(&uri)?;
-    let wire: WireAspect = parse(&bytes, "{\"value\": {…}}")?;
+    let wire: WireAspect = parse_like(&bytes, "{\"value\": {…}}")?;
     let call = Call {
         verb: creation(&parameters, !conditions.are_given())?,
         conditions: &conditions,
@@ -121,14 +121,14 @@ pub(crate) async fn patch_one(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     parameters: Parameters,
-    conditions: Conditions,
+    Conditional(conditions): Conditional,
     uri: Uri,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, Refusal> {
     let (urn, aspect) = aspect_address(&uri)?;
     let example = "{\"patch\": [{\"op\": \"add\", \"path\": \"/…\", \"value\": …}]}";
     let wire = WireAspect {
-        value: Some(parse(&bytes, example)?),
+        value: Some(parse_like(&bytes, example)?),
         system_metadata: None,
         headers: None,
     };
@@ -145,10 +145,11 @@ pub(crate) async fn delete(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     parameters: Parameters,
-    conditions: Conditions,
+    Conditional(conditions): Conditional,
     uri: Uri,
 ) -> Result<Response, Refusal> {
-    let Address { urn, aspect } = Address::parse(&uri)?;
+    let address = Address::parse(&uri)?.certain(&state, &caller).await?;
+    let Address { urn, aspect, .. } = address;
     let mut aspects = parse_aspects(&parameters.all("aspects"))?;
     aspects.extend(aspect);
     if aspects.is_empty() && parameters.get("aspects").is_some() {
@@ -205,21 +206,13 @@ fn creation(parameters: &Parameters, by_default: bool) -> Result<Verb, Refusal> 
 }
 
 fn aspect_address(uri: &Uri) -> Result<(Urn, AspectName), Refusal> {
-    let Address { urn, aspect } = Address::parse(uri)?;
+    let Address { urn, aspect, .. } = Address::parse(uri)?;
     let aspect = aspect.ok_or_else(|| {
         Refusal::bad_request(format!(
             "say which aspect of {urn} is meant: …/{{urn}}/{{aspect}}"
         ))
     })?;
     Ok((urn, aspect))
-}
-
-fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8], example: &str) -> Result<T, Refusal> {
-    serde_json::from_slice(bytes).map_err(|error| {
-        Refusal::bad_request(format!(
-            "The body is not what this call takes: {error}. Send {example}."
-        ))
-    })
 }
 
 /// The status that says how the write was asked for.
@@ -245,14 +238,14 @@ async fn many(
     let noted = parameters.flag("systemMetadata")?;
     if let Kind::Of(_) = kind {
         let entities: Vec<WireEntity> =
-            parse(bytes, "[{\"urn\": …, \"status\": {\"value\": {…}}}]")?;
+            parse_like(bytes, "[{\"urn\": …, \"status\": {\"value\": {…}}}]")?;
         let proposals = call.proposals(kind, entities)?;
         let keys = write(state, caller, proposals).await?;
         let written = written(state, caller, &keys, noted).await?;
         return Ok((status, axum::Json(written)).into_response());
     }
     let example = "{\"dataset\": [{\"urn\": …, \"status\": {\"value\": {…}}}]}";
-    let groups: BTreeMap<String, Vec<WireEntity>> = parse(bytes, example)?;
+    let groups: BTreeMap<String, Vec<WireEntity>> = parse_like(bytes, example)?;
     let mut proposals = Vec::new();
     let mut counts = Vec::with_capacity(groups.len());
     for (name, entities) in groups {
@@ -366,8 +359,7 @@ impl Call<'_> {
         };
         let noted = wire.system_metadata.unwrap_or_default();
         let proposal = Proposal::new(urn.clone(), change).with_system_metadata(Some(noted));
-        let conditions = self.conditions.with(wire.headers.as_ref());
-        let conditions = conditions.map_err(Refusal::bad_request)?;
+        let conditions = self.conditions.with(wire.headers.as_ref())?;
         Ok(conditions.put_on(proposal))
     }
 }
@@ -397,7 +389,7 @@ async fn written<'a>(
     keys: &'a [AspectKey],
     noted: bool,
 ) -> Result<Vec<Written<'a>>, Refusal> {
-    let rows = state.catalog().read(caller, keys).await?;
+    let rows = state.catalog().read_current(caller, keys).await?;
     let mut entities: Vec<Written<'a>> = Vec::new();
     for (key, row) in keys.iter().zip(rows) {
         let row = row.filter(|_| !Catalog::is_secret(key.aspect));

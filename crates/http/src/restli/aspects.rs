@@ -17,7 +17,7 @@ use super::{
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
-use crate::conditions::Conditions;
+use crate::conditions::Conditional;
 use crate::error::Refusal;
 use crate::query::Query;
 
@@ -39,13 +39,16 @@ pub(crate) async fn act(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Query(Action { action }): Query<Action>,
-    conditions: Conditions,
+    conditions: Result<Conditional, Refusal>,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, Refusal> {
     match action.as_deref() {
         Some("getTimeseriesAspectValues") => timeseries::values(&state, &caller, &bytes).await,
         Some("getCount") => count(&state, &caller, &bytes).await,
-        action => proposals::ingest(&state, &caller, action, &conditions, &bytes).await,
+        action => {
+            let Conditional(conditions) = conditions?;
+            proposals::ingest(&state, &caller, action, &conditions, &bytes).await
+        }
     }
 }
 

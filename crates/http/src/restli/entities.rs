@@ -3,22 +3,23 @@
 use std::collections::BTreeMap;
 
 use axum::extract::State;
-use axum::http::Uri;
+use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
 use docent_catalog::search::whole;
-use docent_catalog::{Caller, Catalog, Change, PointRange, Proposal, StoredAspect};
+use docent_catalog::{Caller, Catalog, Change, Conditions, PointRange, Proposal, StoredAspect};
 use docent_model::{AspectName, Registry, Urn};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::{
-    Action, json as reply, no_action, parse, parse_aspect, parse_list, parse_urn, raw, search,
-    snapshots, urn_in_path,
+    Action, json as reply, no_action, parse, parse_aspect, parse_like, parse_list, parse_urn, raw,
+    search, snapshots, urn_in_path,
 };
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
+use crate::conditions::{self, Conditional};
 use crate::error::Refusal;
 use crate::query::Query;
 
@@ -128,16 +129,26 @@ pub(crate) async fn act(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Query(Action { action }): Query<Action>,
+    headers: HeaderMap,
+    conditions: Result<Conditional, Refusal>,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, Refusal> {
+    // Looked at by those that write.
+    let conditions = || conditions.map(|Conditional(conditions)| conditions);
     match action.as_deref() {
-        Some("delete") => delete(&state, &caller, &bytes).await,
+        Some("delete") => delete(&state, &caller, &conditions()?, &bytes).await,
         Some("search") => search::search(&state, &caller, &bytes).await,
         Some("autocomplete") => search::autocomplete(&state, &caller, &bytes).await,
         Some("browse") => search::browse(&state, &caller, &bytes).await,
-        Some("ingest") => snapshots::ingest(&state, &caller, &bytes).await,
-        Some("batchIngest") => snapshots::ingest_all(&state, &caller, &bytes).await,
-        Some("deleteReferences") => delete_references(&state, &caller, &bytes).await,
+        Some("ingest") => snapshots::ingest(&state, &caller, &conditions()?, &bytes).await,
+        Some("batchIngest") => snapshots::ingest_all(&state, &caller, &conditions()?, &bytes).await,
+        Some("deleteReferences") => {
+            conditions::refuse(
+                &headers,
+                "References are taken out of whatever refers to the entity.",
+            )?;
+            delete_references(&state, &caller, &bytes).await
+        }
         Some("listUrns") => list_urns(&state, &caller, &bytes).await,
         other => Err(no_action(
             "/entities",
@@ -158,12 +169,13 @@ struct Deletion {
 
 /// Removes an entity with everything about it, one aspect of it, or the points of a time series between two times. What
 /// is not there needs no removal.
-async fn delete(state: &AppState, caller: &Caller, bytes: &[u8]) -> Result<Response, Refusal> {
-    let deletion: Deletion = serde_json::from_slice(bytes).map_err(|error| {
-        Refusal::bad_request(format!(
-            "The body is not what this action takes: {error}. Send {{\"urn\": \"urn:li:…\"}}."
-        ))
-    })?;
+async fn delete(
+    state: &AppState,
+    caller: &Caller,
+    conditions: &Conditions,
+    bytes: &[u8],
+) -> Result<Response, Refusal> {
+    let deletion: Deletion = parse_like(bytes, "{\"urn\": \"urn:li:…\"}")?;
     let urn = parse_urn(&deletion.urn)?;
     let range = PointRange {
         from_ms: deletion.start_time_millis,
@@ -186,10 +198,8 @@ async fn delete(state: &AppState, caller: &Caller, bytes: &[u8]) -> Result<Respo
         }
         None => Change::DeleteEntity,
     };
-    let applied = state
-        .catalog()
-        .ingest(caller, vec![Proposal::new(urn.clone(), change)])
-        .await?;
+    let proposal = conditions.put_on(Proposal::new(urn.clone(), change));
+    let applied = state.catalog().ingest(caller, vec![proposal]).await?;
     Ok(reply(&json!({"value": {
         "urn": urn,
         "rows": applied.deleted_rows,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::response::Response;
-use docent_catalog::{Caller, Change, Proposal};
+use docent_catalog::{Caller, Change, Conditions, Proposal};
 use docent_model::patch::Patch;
 use docent_model::{AspectName, SystemMetadata, Urn};
 use serde::{Deserialize, Deserializer};
@@ -11,7 +11,6 @@ use serde_json::{Map, Value, json};
 
 use super::{json as reply, parse, parse_aspect, parse_urn};
 use crate::AppState;
-use crate::conditions::Conditions;
 use crate::error::Refusal;
 
 /// A change proposal as clients send it. Members that we do not know are ignored.
@@ -115,7 +114,7 @@ fn translate(
     }
     let conditions = conditions
         .with(wire.headers.as_ref())
-        .map_err(|message| format!("{message} ({})", proposal.urn))?;
+        .map_err(|error| format!("{error} ({})", proposal.urn))?;
     Ok(conditions.put_on(proposal))
 }
 

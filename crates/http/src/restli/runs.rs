@@ -1,6 +1,7 @@
 //! `POST /runs?action=list|describe|rollback`: what ingestion runs wrote, and taking it back.
 
 use axum::extract::State;
+use axum::http::HeaderMap;
 use axum::response::Response;
 use docent_catalog::runs::RunAspect;
 use docent_catalog::search::whole;
@@ -14,6 +15,7 @@ use super::{Action, json as reply, no_action, parse, raw};
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
+use crate::conditions;
 use crate::error::Refusal;
 use crate::query::Query;
 
@@ -24,12 +26,16 @@ pub(crate) async fn act(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Query(Action { action }): Query<Action>,
+    headers: HeaderMap,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, Refusal> {
     match action.as_deref() {
         Some("list") => list(&state, &caller, &bytes).await,
         Some("describe") => describe(&state, &caller, &bytes).await,
-        Some("rollback") => rollback(&state, &caller, &bytes).await,
+        Some("rollback") => {
+            conditions::refuse(&headers, "A rollback is about all that the run wrote.")?;
+            rollback(&state, &caller, &bytes).await
+        }
         other => Err(no_action("/runs", other, "list, describe and rollback")),
     }
 }

@@ -7,7 +7,7 @@ use docent_catalog::{Caller, Catalog};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::json as reply;
+use super::{json as reply, parse_like};
 use crate::AppState;
 use crate::error::Refusal;
 use crate::filter::WireFilter;
@@ -51,7 +51,7 @@ pub(super) async fn search(
     caller: &Caller,
     bytes: &[u8],
 ) -> Result<Response, Refusal> {
-    let search: Search = parse(
+    let search: Search = parse_like(
         bytes,
         "{\"entity\": \"dataset\", \"input\": \"*\", \"start\": 0, \"count\": 10}",
     )?;
@@ -140,7 +140,7 @@ pub(super) async fn autocomplete(
     caller: &Caller,
     bytes: &[u8],
 ) -> Result<Response, Refusal> {
-    let completion: Completion = parse(
+    let completion: Completion = parse_like(
         bytes,
         "{\"entity\": \"dataset\", \"query\": \"fct\", \"limit\": 10}",
     )?;
@@ -184,7 +184,7 @@ pub(super) async fn browse(
     caller: &Caller,
     bytes: &[u8],
 ) -> Result<Response, Refusal> {
-    let browse: Browse = parse(
+    let browse: Browse = parse_like(
         bytes,
         "{\"entity\": \"dataset\", \"path\": \"/prod/hive\", \"start\": 0, \"limit\": 10}",
     )?;
@@ -232,12 +232,4 @@ pub(super) async fn browse(
             "groups": groups,
         },
     }})))
-}
-
-fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8], example: &str) -> Result<T, Refusal> {
-    serde_json::from_slice(bytes).map_err(|error| {
-        Refusal::bad_request(format!(
-            "The body is not what this action takes: {error}. Send {example}."
-        ))
-    })
 }

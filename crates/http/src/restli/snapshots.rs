@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
-use docent_catalog::{Caller, Catalog, Proposal};
+use docent_catalog::{Caller, Catalog, Change, Conditions, Proposal};
 use docent_model::{Registry, SystemMetadata};
 use serde::Deserialize;
 use serde_json::json;
@@ -48,11 +48,13 @@ struct Snapshot {
 pub(super) async fn ingest(
     state: &AppState,
     caller: &Caller,
+    conditions: &Conditions,
     bytes: &[u8],
 ) -> Result<Response, Refusal> {
     let one: One = parse(bytes)?;
     let proposals = proposals(one.entity, &one.system_metadata.unwrap_or_default())
         .map_err(Refusal::bad_request)?;
+    let proposals = conditional(proposals, conditions)?;
     state.catalog().ingest(caller, proposals).await?;
     Ok(reply(&json!({})))
 }
@@ -60,6 +62,7 @@ pub(super) async fn ingest(
 pub(super) async fn ingest_all(
     state: &AppState,
     caller: &Caller,
+    conditions: &Conditions,
     bytes: &[u8],
 ) -> Result<Response, Refusal> {
     let many: Many = parse(bytes)?;
@@ -81,8 +84,38 @@ pub(super) async fn ingest_all(
             ..proposal
         }));
     }
+    let all = conditional(all, conditions)?;
     state.catalog().ingest(caller, all).await?;
     Ok(reply(&json!({})))
+}
+
+/// Puts the conditions of the request on all aspects, those that follow from the URN aside. A version is that of one.
+fn conditional(
+    proposals: Vec<Proposal>,
+    conditions: &Conditions,
+) -> Result<Vec<Proposal>, Refusal> {
+    if !conditions.are_given() {
+        return Ok(proposals);
+    }
+    let is_key = |proposal: &Proposal| match &proposal.change {
+        Change::Upsert { aspect, .. } => Registry::get().is_key_aspect(&proposal.urn, *aspect),
+        _ => false,
+    };
+    let count = proposals.iter().filter(|it| !is_key(it)).count();
+    if conditions.version().is_some() && count > 1 {
+        return Err(Refusal::bad_request(format!(
+            "If-Version-Match is the version of one aspect, and {count} are sent: send them one by one, or as proposals \
+             with headers of their own"
+        )));
+    }
+    let put_on = |proposal| {
+        if count > 0 && is_key(&proposal) {
+            proposal
+        } else {
+            conditions.put_on(proposal)
+        }
+    };
+    Ok(proposals.into_iter().map(put_on).collect())
 }
 
 fn proposals(entity: Entity, noted: &SystemMetadata) -> Result<Vec<Proposal>, String> {

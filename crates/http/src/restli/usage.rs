@@ -1,6 +1,7 @@
 //! `POST /usageStats?action=batchIngest|query|queryRange`: how datasets are used.
 
 use axum::extract::State;
+use axum::http::HeaderMap;
 use axum::response::Response;
 use docent_catalog::Caller;
 use docent_catalog::search::whole;
@@ -12,6 +13,7 @@ use super::{Action, json as reply, no_action, parse, parse_urn};
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
+use crate::conditions;
 use crate::error::Refusal;
 use crate::query::Query;
 
@@ -19,10 +21,14 @@ pub(crate) async fn act(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Query(Action { action }): Query<Action>,
+    headers: HeaderMap,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, Refusal> {
     match action.as_deref() {
-        Some("batchIngest") => ingest(&state, &caller, &bytes).await,
+        Some("batchIngest") => {
+            conditions::refuse(&headers, "Usage is a time series, which has no versions.")?;
+            ingest(&state, &caller, &bytes).await
+        }
         Some("query" | "queryRange") => query(&state, &caller, &bytes).await,
         other => Err(no_action(
             "/usageStats",

@@ -149,3 +149,29 @@ async fn a_list_has_a_limit_that_it_is_told() {
     assert!(message.contains("10001"), "{message}");
     assert_eq!(app.aspect(PARENT, "domainKey").await, None);
 }
+
+#[tokio::test]
+async fn a_list_that_would_write_more_than_a_transaction_should_is_refused_whole() {
+    const MIB: usize = 1024 * 1024;
+    let app = App::with_dataset().await;
+    let large = json!({"description": "x".repeat(7 * MIB)});
+    app.ingest(DATASET, "datasetProperties", &large).await;
+    let patches = |count: usize| -> Vec<Value> {
+        let patch = |number| json!([{"op": "add", "path": "/name", "value": format!("n{number}")}]);
+        let patch = |number| proposal("PATCH", DATASET, "datasetProperties", &patch(number));
+        (0..count).map(patch).collect()
+    };
+    let (status, body) = app.propose_all(patches(19)).await;
+    assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE, "{body}");
+    let message = body["message"].as_str().unwrap();
+    assert!(message.starts_with("item 18 ("), "{message}");
+    assert!(message.contains("send it in parts"), "{message}");
+    let version = |number| app.aspect_version(DATASET, "datasetProperties", number);
+    assert_eq!(version(0).await.unwrap()["name"], Value::Null);
+    // What is carried out before the end is seen by the rest, and is there with its history.
+    sent(&app, patches(4)).await;
+    assert_eq!(version(0).await.unwrap()["name"], "n3");
+    for (number, name) in [(3, "n0"), (4, "n1"), (5, "n2")] {
+        assert_eq!(version(number).await.unwrap()["name"], name);
+    }
+}

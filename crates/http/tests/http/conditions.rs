@@ -19,6 +19,25 @@ async fn name(app: &App) -> Option<String> {
     Some(stored["name"].as_str().unwrap().to_owned())
 }
 
+/// [`DOMAIN`] in the form from before proposals.
+fn snapshot(aspects: &[(&str, Value)]) -> Value {
+    let aspects: Vec<Value> = aspects
+        .iter()
+        .map(|(record, value)| json!({*record: value}))
+        .collect();
+    let snapshot = json!({"urn": DOMAIN, "aspects": aspects});
+    json!({"value": {"com.linkedin.metadata.snapshot.DomainSnapshot": snapshot}})
+}
+
+async fn send(app: &App, header: (&str, &str), path: &str, body: Value) -> (StatusCode, Value) {
+    let mut request = app.request(Method::POST, path, body.to_string());
+    let name = axum::http::HeaderName::from_bytes(header.0.as_bytes()).unwrap();
+    request
+        .headers_mut()
+        .insert(name, header.1.parse().unwrap());
+    app.send(request).await
+}
+
 /// The ways by which a condition can come with a write of [`DOMAIN`]'s name.
 #[derive(Debug, Clone, Copy)]
 enum Door {
@@ -29,9 +48,11 @@ enum Door {
     OpenApiOne,
     OpenApiPatch,
     Batch,
+    Snapshot,
+    Snapshots,
 }
 
-const DOORS: [Door; 7] = [
+const DOORS: [Door; 9] = [
     Door::RestProposal,
     Door::RestRequest,
     Door::OpenApiAspect,
@@ -39,6 +60,8 @@ const DOORS: [Door; 7] = [
     Door::OpenApiOne,
     Door::OpenApiPatch,
     Door::Batch,
+    Door::Snapshot,
+    Door::Snapshots,
 ];
 
 async fn write(app: &App, door: Door, header: (&str, &str), new: &str) -> (StatusCode, Value) {
@@ -66,6 +89,7 @@ async fn write(app: &App, door: Door, header: (&str, &str), new: &str) -> (Statu
         }
         request
     };
+    let snapshot = snapshot(&[("com.linkedin.domain.DomainProperties", named(new))]);
     let request = match door {
         Door::RestProposal => {
             wire["headers"] = inside;
@@ -79,6 +103,14 @@ async fn write(app: &App, door: Door, header: (&str, &str), new: &str) -> (Statu
         Door::OpenApiAspect => request(Method::POST, list, aspect(&inside), false),
         Door::OpenApiRequest => request(Method::POST, list, aspect(&Value::Null), true),
         Door::OpenApiOne => request(Method::POST, &one, json!({"value": named(new)}), true),
+        Door::Snapshot => {
+            let body = json!({"entity": snapshot});
+            request(Method::POST, "/entities?action=ingest", body, true)
+        }
+        Door::Snapshots => {
+            let body = json!({"entities": [snapshot]});
+            request(Method::POST, "/entities?action=batchIngest", body, true)
+        }
         Door::OpenApiPatch => request(Method::PATCH, list, patch, false),
     };
     app.send(request).await
@@ -248,4 +280,99 @@ async fn a_time_series_has_no_versions_to_compare() {
         .await;
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{body}");
     assert!(message(&body).contains("time series"), "{body}");
+}
+
+#[tokio::test]
+async fn a_deletion_is_held_to_its_conditions() {
+    let app = App::empty().await;
+    app.ingest(DOMAIN, "domainProperties", &named("one")).await;
+    app.ingest(DOMAIN, "domainProperties", &named("two")).await;
+    let delete = "/entities?action=delete";
+    let properties = json!({"urn": DOMAIN, "aspectName": "domainProperties"});
+    for (header, body) in [
+        (("if-version-match", "1"), properties.clone()),
+        (("if-none-match", "*"), properties.clone()),
+        (
+            ("if-unmodified-since", "2020-01-01T00:00:00Z"),
+            properties.clone(),
+        ),
+        (("if-version-match", "7"), json!({"urn": DOMAIN})),
+    ] {
+        let (status, reply) = send(&app, header, delete, body).await;
+        assert_eq!(
+            status,
+            StatusCode::PRECONDITION_FAILED,
+            "{header:?} {reply}"
+        );
+        assert_eq!(name(&app).await.as_deref(), Some("two"), "{header:?}");
+    }
+    let (status, reply) = send(&app, ("if-version-match", "2"), delete, properties).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    assert_eq!(name(&app).await, None);
+}
+
+#[tokio::test]
+async fn several_aspects_in_one_snapshot_have_no_common_version_but_may_all_be_new_or_old() {
+    let app = App::empty().await;
+    let two = |name: &str| {
+        let snapshot = snapshot(&[
+            (
+                "com.linkedin.metadata.key.DomainKey",
+                json!({"id": "marketing"}),
+            ),
+            ("com.linkedin.domain.DomainProperties", named(name)),
+            (
+                "com.linkedin.common.InstitutionalMemory",
+                json!({"elements": []}),
+            ),
+        ]);
+        json!({"entity": snapshot})
+    };
+    let ingest = "/entities?action=ingest";
+    let (status, reply) = send(&app, ("if-version-match", "1"), ingest, two("no")).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST, "{reply}");
+    assert!(message(&reply).contains("2 are sent"), "{reply}");
+    let new = ("if-none-match", "*");
+    let (status, reply) = send(&app, new, ingest, two("first")).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    let (status, reply) = send(&app, new, ingest, two("second")).await;
+    assert_eq!(status, StatusCode::PRECONDITION_FAILED, "{reply}");
+    assert_eq!(name(&app).await.as_deref(), Some("first"));
+}
+
+#[tokio::test]
+async fn conditions_that_no_one_aspect_could_meet_are_refused_and_never_ignored() {
+    let app = App::with_dataset().await;
+    app.ingest("urn:li:tag:x", "tagProperties", &json!({"name": "x"}))
+        .await;
+    let header = ("if-version-match", "1");
+    let bucket = json!({"bucket": 1, "duration": "DAY", "resource": DATASET, "metrics": {}});
+    let mutation = format!(
+        r#"mutation {{ addTag(input: {{tagUrn: "urn:li:tag:x", resourceUrn: "{DATASET}"}}) }}"#
+    );
+    for (path, body) in [
+        (
+            "/usageStats?action=batchIngest",
+            json!({"buckets": [bucket]}),
+        ),
+        ("/runs?action=rollback", json!({"runId": "r"})),
+        ("/entities?action=deleteReferences", json!({"urn": DATASET})),
+        ("/api/graphql", json!({"query": mutation})),
+    ] {
+        let (status, reply) = send(&app, header, path, body).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{path} {reply}");
+        assert!(
+            message(&reply).contains("If-Version-Match"),
+            "{path} {reply}"
+        );
+    }
+    assert_eq!(app.aspect(DATASET, "globalTags").await, None);
+    // A question changes nothing, so nothing has to hold.
+    for (path, body) in [
+        ("/api/graphql", json!({"query": "{ __typename }"})),
+        ("/entities?action=listUrns", json!({"entity": "dataset"})),
+    ] {
+        let (status, reply) = send(&app, ("if-none-match", "\"etag\""), path, body).await;
+        assert_eq!(status, StatusCode::OK, "{path} {reply}");
+    }
 }

@@ -316,3 +316,50 @@ async fn restate_writes_like_an_upsert() {
         "restated"
     );
 }
+
+#[tokio::test]
+async fn the_same_edit_again_is_no_new_version_and_moves_no_stamp() {
+    let app = App::with_dataset().await;
+    let described = json!({"resourceUrn": DATASET, "description": "said by a person"});
+    let named = json!({"urn": DATASET, "name": "Deleted users"});
+    let parts = json!({
+        "editableProperties": {"description": "said by a person", "name": "Deleted users"},
+        "editableSchemaMetadata": {"editableSchemaFieldInfo": [
+            {"fieldPath": "user_name", "description": "said by a person"},
+        ]},
+        "ownership": {"owners": [{"owner": USER, "type": "DATAOWNER"}]},
+    });
+    update(&app, parts.clone()).await;
+    let aspects = [
+        "editableDatasetProperties",
+        "editableSchemaMetadata",
+        "ownership",
+    ];
+    let mut before = Vec::new();
+    for aspect in aspects {
+        before.push(app.aspect(DATASET, aspect).await);
+    }
+    app.clock.advance(5);
+    update(&app, parts).await;
+    app.mutate("updateDescription", "DescriptionUpdateInput", described)
+        .await;
+    app.mutate("updateName", "UpdateNameInput", named).await;
+    describe_column(&app, DATASET, "user_name").await;
+    for (aspect, before) in aspects.into_iter().zip(before) {
+        assert_eq!(app.aspect(DATASET, aspect).await, before, "{aspect}");
+        assert_eq!(
+            app.aspect_version(DATASET, aspect, 2).await,
+            None,
+            "{aspect}"
+        );
+    }
+    let other = json!({"resourceUrn": DATASET, "description": "said by another"});
+    app.mutate("updateDescription", "DescriptionUpdateInput", other)
+        .await;
+    let properties = app
+        .aspect_version(DATASET, "editableDatasetProperties", 2)
+        .await
+        .unwrap();
+    assert_eq!(properties["lastModified"]["time"], NOW_MS + 5);
+    assert_eq!(properties["created"]["time"], NOW_MS);
+}

@@ -410,3 +410,33 @@ async fn domains_are_nested_fifty_deep_at_most_however_they_came_there() {
         .await;
     assert_eq!(status, 400, "{body}");
 }
+
+#[tokio::test]
+async fn a_missing_domain_is_refused_even_if_nothing_is_to_be_put_into_it() {
+    let app = App::empty().await;
+    let input = |domain: &str| json!({"domainUrn": domain, "resources": []});
+    let missing = "urn:li:domain:missing";
+    assert_eq!(
+        app.mutate_error("batchSetDomain", "BatchSetDomainInput", input(missing))
+            .await,
+        (
+            400,
+            format!("Failed to validate Domain with urn {missing}. Urn does not exist.")
+        )
+    );
+    let domain = app
+        .mutate(
+            "createDomain",
+            "CreateDomainInput",
+            json!({"name": "There"}),
+        )
+        .await;
+    let done = app
+        .mutate(
+            "batchSetDomain",
+            "BatchSetDomainInput",
+            input(domain.as_str().unwrap()),
+        )
+        .await;
+    assert_eq!(done, true);
+}

@@ -1,6 +1,6 @@
 //! Tags and glossary terms on entities and columns.
 
-use crate::support::{App, DATASET, MISSING, NOW_MS, USER};
+use crate::support::{App, DATASET, MISSING, NOW_MS, USER, encoded};
 use serde_json::{Value, json};
 
 const PII: &str = "urn:li:tag:pii";
@@ -147,10 +147,7 @@ async fn labels_of_columns_stand_beside_their_descriptions() {
     app.add_dataset(MISSING).await;
     app.mutate("removeTag", "TagAssociationInput", column(&other))
         .await;
-    assert_eq!(
-        app.aspect(MISSING, "editableSchemaMetadata").await,
-        Some(json!({"editableSchemaFieldInfo": []}))
-    );
+    assert_eq!(app.aspect(MISSING, "editableSchemaMetadata").await, None);
 }
 
 #[tokio::test]
@@ -318,4 +315,56 @@ async fn labels_that_do_not_fit_are_refused() {
         app.aspect(DATASET, "globalTags").await,
         Some(json!({"tags": []}))
     );
+}
+
+#[tokio::test]
+async fn taking_away_what_was_never_there_writes_nothing() {
+    let app = App::with_dataset().await;
+    let (_, before) = app.get(&format!("/entitiesV2/{}", encoded(DATASET))).await;
+    let owner = "urn:li:corpuser:nobody";
+    let property = "urn:li:structuredProperty:p";
+    let column = |field: &str, label: &str| json!({field: label, "resourceUrn": DATASET, "subResource": "user_name", "subResourceType": "DATASET_FIELD"});
+    for (field, kind, input) in [
+        (
+            "removeTag",
+            "TagAssociationInput",
+            json!({"tagUrn": PII, "resourceUrn": DATASET}),
+        ),
+        (
+            "removeTerm",
+            "TermAssociationInput",
+            json!({"termUrn": TERM, "resourceUrn": DATASET}),
+        ),
+        ("removeTag", "TagAssociationInput", column("tagUrn", PII)),
+        (
+            "removeTerm",
+            "TermAssociationInput",
+            column("termUrn", TERM),
+        ),
+        (
+            "removeOwner",
+            "RemoveOwnerInput",
+            json!({"ownerUrn": owner, "resourceUrn": DATASET}),
+        ),
+        (
+            "removeLink",
+            "RemoveLinkInput",
+            json!({"linkUrl": "https://a.example", "resourceUrn": DATASET}),
+        ),
+    ] {
+        assert_eq!(app.mutate(field, kind, input).await, true, "{field}");
+    }
+    let reply = app
+        .graphql(&format!(
+            r#"mutation {{ unsetDomain(entityUrn: "{DATASET}") }}"#
+        ))
+        .await;
+    assert_eq!(reply["data"]["unsetDomain"], true, "{reply}");
+    let remove = "mutation ($input: RemoveStructuredPropertiesInput!) { removeStructuredProperties(input: $input) { properties { structuredProperty { urn } } } }";
+    let input = json!({"assetUrn": DATASET, "structuredPropertyUrns": [property]});
+    let reply = app.graphql_with(remove, json!({"input": input})).await;
+    let none = json!({"properties": []});
+    assert_eq!(reply["data"]["removeStructuredProperties"], none, "{reply}");
+    let (_, after) = app.get(&format!("/entitiesV2/{}", encoded(DATASET))).await;
+    assert_eq!(after, before);
 }

@@ -188,3 +188,72 @@ async fn links_need_something_to_stand_on() {
     let reply = mutate(&app, "addLink", "AddLinkInput", input(USER)).await;
     assert_eq!(message(&reply).0, 400, "users have no links: {reply}");
 }
+
+#[tokio::test]
+async fn writing_another_link_directly_keeps_what_was_stored_under_two_labels() {
+    let app = App::with_dataset().await;
+    add(&app, "https://a.example", "one").await;
+    add(&app, "https://a.example", "two").await;
+    let link = |url: &str, label: &str| {
+        let stamp = json!({"time": NOW_MS, "actor": USER});
+        json!({"url": url, "description": label, "createStamp": stamp})
+    };
+    let patches = [
+        json!([{"op": "add", "path": "/elements/-", "value": link("https://b.example", "b")}]),
+        json!({
+            "patch": [{"op": "add", "path": "/elements/https:~1~1c.example", "value": link("https://c.example", "c")}],
+            "arrayPrimaryKeys": {"elements": ["url"]},
+        }),
+        json!([{"op": "add", "path": "/elements/-", "value": link("https://a.example", "third")}]),
+    ];
+    for patch in patches {
+        let (status, body) = app
+            .propose("PATCH", DATASET, "institutionalMemory", &patch)
+            .await;
+        assert_eq!(status, 200, "{body}");
+    }
+    let mut expected = vec![
+        pair("https://a.example", "one"),
+        pair("https://a.example", "two"),
+        pair("https://b.example", "b"),
+        pair("https://c.example", "c"),
+    ];
+    assert_eq!(links(&app).await, expected);
+    let mut whole = app.aspect(DATASET, "institutionalMemory").await.unwrap();
+    let elements = whole["elements"].as_array_mut().unwrap();
+    elements.push(link("https://d.example", "d"));
+    app.ingest(DATASET, "institutionalMemory", &whole).await;
+    expected.push(pair("https://d.example", "d"));
+    assert_eq!(links(&app).await, expected);
+}
+
+#[tokio::test]
+async fn a_link_that_a_group_or_a_program_added_hides_no_other() {
+    let app = App::with_dataset().await;
+    let link = |url: &str, actor: &str| json!({"url": url, "description": url, "createStamp": {"time": 1, "actor": actor}});
+    let actors = [
+        USER,
+        "urn:li:corpGroup:eng",
+        "urn:li:dataHubIngestionSource:nightly",
+    ];
+    let links: Vec<_> = actors.iter().map(|actor| link(actor, actor)).collect();
+    app.ingest(DATASET, "institutionalMemory", &json!({"elements": links}))
+        .await;
+    let reply = app
+        .graphql(&format!(
+            r#"{{ dataset(urn: "{DATASET}") {{ institutionalMemory {{ elements {{
+                author {{ urn username info {{ email }} }}
+                actor {{ __typename ... on CorpUser {{ urn username }} ... on CorpGroup {{ urn name }} }}
+            }} }} }} }}"#
+        ))
+        .await;
+    let author = |at: usize, name: &str| json!({"urn": actors[at], "username": name, "info": null});
+    assert_eq!(
+        reply,
+        json!({"data": {"dataset": {"institutionalMemory": {"elements": [
+            {"author": author(0, "datahub"), "actor": {"__typename": "CorpUser", "urn": USER, "username": "datahub"}},
+            {"author": author(1, "eng"), "actor": {"__typename": "CorpGroup", "urn": actors[1], "name": "eng"}},
+            {"author": author(2, "nightly"), "actor": {"__typename": "CorpUser", "urn": actors[2], "username": "nightly"}},
+        ]}}}, "extensions": {}})
+    );
+}

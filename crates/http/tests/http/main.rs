@@ -8,21 +8,26 @@
     reason = "a test that cannot go on fails, and its story is told in one piece"
 )]
 
+mod assertions;
 mod batches;
 mod conditions;
 mod datasets;
 mod domains;
 mod graphql_protocol;
+mod history;
 mod kinds;
 mod labels;
 mod lifecycle;
 mod lineage;
 mod links;
 mod lists;
+mod manners;
 mod openapi;
 mod owners;
+mod page;
 mod patch_entity;
 mod patches;
+mod people;
 mod proposals;
 mod references;
 mod remainder;

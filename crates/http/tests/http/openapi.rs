@@ -85,11 +85,11 @@ async fn values_are_stored_as_they_were_written() {
 
 #[tokio::test]
 async fn one_aspect_is_created_replaced_patched_read_and_deleted_by_its_address() {
-    let app = App::empty().await;
     for urn in [
         encoded(SLASHED),
         SLASHED.replace(' ', "%20").replace('é', "%C3%A9"),
     ] {
+        let app = App::empty().await;
         let path = format!("dataset/{urn}/STATUS");
         let value = |removed: bool| json!({"value": {"removed": removed}});
         let (status, reply) = send(&app, Method::POST, &path, value(false)).await;
@@ -493,4 +493,34 @@ async fn the_page_needs_nothing_from_elsewhere() {
         !page.contains("http://") && !page.contains("https://"),
         "{page}"
     );
+}
+
+#[tokio::test]
+async fn a_path_that_may_mean_an_aspect_or_another_entity_is_refused() {
+    let app = App::empty().await;
+    for tag in ["urn:li:tag:a", "urn:li:tag:a/status", "urn:li:tag:b"] {
+        app.ingest(tag, "status", &json!({"removed": false})).await;
+    }
+    for path in ["tag/urn:li:tag:a/status", "tag/urn%3Ali%3Atag%3Aa/status"] {
+        for method in [Method::GET, Method::DELETE] {
+            let (status, reply) = send(&app, method, path, Value::Null).await;
+            assert_eq!(status, StatusCode::BAD_REQUEST, "{path} {reply}");
+            assert!(message(&reply).contains("%2F"), "{reply}");
+        }
+    }
+    for (path, gone, left) in [
+        ("tag/urn:li:tag:b/status", "urn:li:tag:b", "urn:li:tag:a"),
+        (
+            "tag/urn:li:tag:a%2Fstatus",
+            "urn:li:tag:a/status",
+            "urn:li:tag:a",
+        ),
+        ("tag/urn:li:tag:a/status", "urn:li:tag:a", "urn:li:tag:a"),
+    ] {
+        assert!(app.aspect(left, "status").await.is_some(), "{path}");
+        let (status, reply) = send(&app, Method::DELETE, path, Value::Null).await;
+        assert_eq!(status, StatusCode::OK, "{path} {reply}");
+        assert_eq!(app.aspect(gone, "status").await, None, "{path}");
+    }
+    assert!(app.aspect("urn:li:tag:a", "tagKey").await.is_some());
 }

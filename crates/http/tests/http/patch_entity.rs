@@ -95,7 +95,7 @@ async fn patches_that_make_no_sense_are_refused() {
         json!({"urn": DATASET, "aspectName": "nothing", "patch": tag}),
         json!({"urn": DATASET, "aspectName": "domainProperties", "patch": tag}),
         json!({"urn": DATASET, "aspectName": "globalTags", "patch": [{"op": "ADD", "path": "tags"}]}),
-        json!({"urn": DATASET, "aspectName": "globalTags", "patch": tag, "headers": [{"key": "If-Version-Match", "value": "1"}]}),
+        json!({"urn": DATASET, "aspectName": "globalTags", "patch": tag, "headers": [{"key": "If-Version-Match", "value": "x"}]}),
         json!({"urn": "urn:li:dataHubAccessToken:x", "aspectName": "dataHubAccessTokenInfo",
             "patch": [{"op": "ADD", "path": "/name", "value": "x"}]}),
     ] {
@@ -106,4 +106,26 @@ async fn patches_that_make_no_sense_are_refused() {
         assert!((400..500).contains(&code), "{input}: {reply}");
     }
     assert_eq!(app.aspect(DATASET, "globalTags").await, None);
+}
+
+#[tokio::test]
+async fn a_patch_is_held_to_the_conditions_in_its_headers() {
+    let app = App::with_dataset().await;
+    let conditional = |tag: &str, header: &str, value: &str| {
+        let headers = json!([{"key": "X-Other", "value": "x"}, {"key": header, "value": value}]);
+        json!({"urn": DATASET, "aspectName": "globalTags", "patch": tags(tag), "headers": headers})
+    };
+    let first = conditional("urn:li:tag:a", "if-none-match", "*");
+    let reply = patch(&app, first.clone()).await;
+    assert_eq!(reply["data"]["patchEntity"]["success"], true, "{reply}");
+    for input in [first, conditional("urn:li:tag:b", "If-Version-Match", "2")] {
+        let reply = patch(&app, input).await;
+        assert_eq!(reply["errors"][0]["extensions"]["code"], 412, "{reply}");
+        let message = reply["errors"][0]["message"].as_str().unwrap();
+        assert!(message.contains("actual version 1"), "{message}");
+    }
+    let reply = patch(&app, conditional("urn:li:tag:b", "If-Version-Match", "1")).await;
+    assert_eq!(reply["data"]["patchEntity"]["success"], true, "{reply}");
+    let stored = app.aspect(DATASET, "globalTags").await.unwrap();
+    assert_eq!(stored["tags"].as_array().unwrap().len(), 2, "{stored}");
 }

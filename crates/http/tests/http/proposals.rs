@@ -387,6 +387,31 @@ async fn what_is_wrong_is_refused_with_a_sentence_and_nothing_is_written() {
 }
 
 #[tokio::test]
+async fn names_of_other_worlds_and_with_control_characters_are_refused() {
+    let app = App::empty().await;
+    let value = json!({"name": "x"});
+    for (urn, says) in [
+        ("urn:foo:domain:a", "urn:li:"),
+        ("urn:li:domain:a\0", "U+0000"),
+        ("urn:li:domain:a\u{1b}[2J", "U+001B"),
+    ] {
+        let (status, reply) = app.propose("UPSERT", urn, "domainProperties", &value).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{urn:?}: {reply}");
+        assert!(message(&reply).contains(says), "{urn:?}: {reply}");
+        let parent = json!({"name": "x", "parentDomain": urn});
+        let (status, reply) = app
+            .propose("UPSERT", "urn:li:domain:b", "domainProperties", &parent)
+            .await;
+        assert!(status.is_client_error(), "{urn:?}: {reply}");
+        let query = "query ($urn: String!) { domain(urn: $urn) { urn } }";
+        let reply = app.graphql_with(query, json!({"urn": urn})).await;
+        assert_eq!(reply["errors"][0]["extensions"]["code"], 400, "{reply}");
+    }
+    let create = r#"mutation { createDomain(input: { id: "a\u0000", name: "A" }) }"#;
+    assert_eq!(app.graphql_error(create).await.0, 400);
+}
+
+#[tokio::test]
 async fn quirks_of_the_python_client_are_understood() {
     let app = App::empty().await;
     // System metadata in a string, a slash before the question mark, a letter escaped twice, async as a text.
@@ -471,6 +496,8 @@ async fn reading_asks_for_what_there_is() {
     }
     for path in [
         "/aspects/nonsense?aspect=domainKey",
+        "/aspects/urn:foo:domain:a?aspect=domainKey",
+        "/aspects/urn%3Ali%3Adomain%3Aa%00?aspect=domainKey",
         "/aspects/urn:li:domain:a",
         "/aspects/urn:li:domain:a?aspect=x",
     ] {
@@ -511,5 +538,37 @@ async fn a_body_that_is_too_large_is_refused() {
             .await;
         assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE);
         assert!(message(&body).contains("16 MiB"), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn of_a_member_that_is_sent_twice_the_last_is_checked_stored_and_read() {
+    let app = App::empty().await;
+    let text = r#"{"description":"d","customProperties":{"a":{"x":1},"a":"ok"}}"#;
+    let whole = format!(r#"[{{"urn":"{DATASET}","datasetProperties":{{"value":{text}}}}}]"#);
+    let one = json!({"proposal": {
+        "entityType": "dataset", "entityUrn": DATASET, "changeType": "UPSERT", "aspectName": "datasetProperties",
+        "aspect": {"value": text, "contentType": "application/json"},
+    }});
+    for (path, body) in [
+        ("/aspects?action=ingestProposal", one.to_string()),
+        ("/openapi/v3/entity/dataset?async=false", whole),
+    ] {
+        let (status, reply) = app.send(app.request(Method::POST, path, body)).await;
+        assert_eq!(status, StatusCode::OK, "{path}: {reply}");
+        let read = format!(
+            r#"{{ dataset(urn: "{DATASET}") {{ properties {{ customProperties {{ key value }} }} }} }}"#
+        );
+        let reply = app.graphql(&read).await;
+        assert_eq!(reply.get("errors"), None, "{path}: {reply}");
+        assert_eq!(
+            reply["data"]["dataset"]["properties"]["customProperties"],
+            json!([{"key": "a", "value": "ok"}])
+        );
+        let deletion = format!("/openapi/v3/entity/dataset/{}", encoded(DATASET));
+        let (status, reply) = app
+            .send(app.request(Method::DELETE, &deletion, String::new()))
+            .await;
+        assert_eq!(status, StatusCode::OK, "{reply}");
     }
 }

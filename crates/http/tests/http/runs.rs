@@ -322,3 +322,55 @@ async fn a_bad_question_about_runs_gets_a_sentence() {
     assert_eq!(status, StatusCode::OK);
     assert_eq!(counts(&unknown["value"]), [0, 0, 0, 0]);
 }
+
+#[tokio::test]
+async fn a_run_that_does_not_say_when_it_observed_something_did_so_when_it_wrote() {
+    let app = App::empty().await;
+    let body = json!([{"urn": DATASET, "datasetProperties": {"value": text("a"), "systemMetadata": {"runId": "silent"}}}]);
+    let (status, reply) = app
+        .post("/openapi/v3/entity/dataset?async=false", &body)
+        .await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    let runs = app.runs("list", &json!({})).await;
+    assert_eq!(runs[0]["timestamp"], NOW_MS, "{runs}");
+}
+
+#[tokio::test]
+async fn a_domain_below_which_others_made_one_stays_and_the_rest_of_the_run_goes() {
+    let app = App::empty().await;
+    let (parent, child) = ("urn:li:domain:parent", "urn:li:domain:child");
+    app.run(
+        "domains",
+        &[
+            (parent, "domainProperties", json!({"name": "parent"})),
+            (DATASET, "datasetProperties", text("x")),
+        ],
+    )
+    .await;
+    let below = json!({"name": "child", "parentDomain": parent});
+    app.ingest(child, "domainProperties", &below).await;
+    for safe in [true, false] {
+        let done = app.roll_back("domains", safe).await;
+        assert_eq!(done["unsafeEntities"], json!([{"urn": parent}]), "{done}");
+        assert!(app.aspect(parent, "domainProperties").await.is_some());
+    }
+    assert_eq!(app.aspect(DATASET, "datasetKey").await, None);
+}
+
+#[tokio::test]
+async fn a_version_from_before_a_rollback_does_not_match_what_came_after() {
+    let app = App::empty().await;
+    app.run("first", &[(DATASET, "datasetProperties", text("before"))])
+        .await;
+    app.run("second", &[(DATASET, "datasetProperties", text("wrong"))])
+        .await;
+    app.roll_back("second", true).await;
+    app.run("third", &[(DATASET, "datasetProperties", text("right"))])
+        .await;
+    let mut stale = proposal("UPSERT", DATASET, "datasetProperties", &text("stale"));
+    stale["headers"] = json!({"If-Version-Match": "2"});
+    let (status, reply) = app.propose_all(vec![stale]).await;
+    assert_eq!(status, StatusCode::PRECONDITION_FAILED, "{reply}");
+    let properties = app.aspect(DATASET, "datasetProperties").await;
+    assert_eq!(properties, Some(text("right")));
+}

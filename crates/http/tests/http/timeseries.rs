@@ -1,9 +1,9 @@
 //! Time series: aspects whose values are events in time.
 
-use axum::http::StatusCode;
+use axum::http::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::support::{App, DATASET};
+use crate::support::{App, DATASET, encoded};
 
 const READ: &str = "/aspects?action=getTimeseriesAspectValues";
 
@@ -208,4 +208,43 @@ async fn a_bad_question_about_points_gets_a_sentence() {
         let message = reply["message"].as_str().unwrap();
         assert!(message.contains(expected), "{body}: {message}");
     }
+}
+
+#[tokio::test]
+async fn the_newest_point_is_read_like_an_aspect_over_the_open_api() {
+    let app = App::with_operations().await;
+    let entity = format!("/openapi/v3/entity/dataset/{}", encoded(DATASET));
+    let (status, reply) = app
+        .get(&format!("{entity}/operation?systemMetadata=true"))
+        .await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    assert_eq!(reply["value"]["timestampMillis"], 3000);
+    assert!(reply["systemMetadata"]["lastObserved"].is_i64(), "{reply}");
+    let head = app.request(Method::HEAD, &format!("{entity}/operation"), String::new());
+    assert_eq!(app.send(head).await.0, StatusCode::NO_CONTENT);
+    let (status, _) = app.get(&format!("{entity}/datasetProfile")).await;
+    assert_eq!(status, StatusCode::NOT_FOUND);
+    let (status, _) = app.get(&format!("{entity}/operation?version=1")).await;
+    assert_eq!(
+        status,
+        StatusCode::NOT_FOUND,
+        "a time series has no versions"
+    );
+    let (_, reply) = app
+        .get(&format!("{entity}?aspects=operation,datasetKey"))
+        .await;
+    assert_eq!(
+        reply["operation"]["value"]["timestampMillis"], 3000,
+        "{reply}"
+    );
+    assert!(reply["datasetKey"].is_object(), "{reply}");
+    let wanted = json!([{"urn": DATASET, "datasetKey": {}, "operation": {}, "datasetProfile": {}}]);
+    let (_, reply) = app
+        .post("/openapi/v3/entity/dataset/batchGet", &wanted)
+        .await;
+    assert_eq!(
+        reply[0]["operation"]["value"]["timestampMillis"], 3000,
+        "{reply}"
+    );
+    assert_eq!(reply[0]["datasetProfile"], Value::Null);
 }

@@ -2,21 +2,59 @@
 //!
 //! A path names one relation: `/<transformation>/<downstream column>/<query>/<upstream column>`, with `NONE` for a
 //! transformation or a query that is not said. Elements are taken apart only where a path names a part of them.
+//!
+//! Lists have tens of thousands of relations and so have patches, so nothing here goes over all of them for one
+//! operation: elements are found by the columns of either side ([`Columns::having`]).
 
-use std::collections::HashSet;
+mod names;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ops::Bound;
 
 use serde_json::{Map, Value, json};
 
 use super::document::{Place, Put, flatten};
 use super::plain;
+use names::Names;
 
 /// How many segments name one relation.
 pub(super) const WIDTH: usize = 4;
 
 const NOT_SAID: &str = "NONE";
+const UPSTREAMS: &str = "upstreams";
+const DOWNSTREAMS: &str = "downstreams";
+/// How many relations one operation may be about. An element of a thousand columns by a thousand has a million.
+const MAX_RELATIONS: usize = 1_000_000;
+/// How many elements one patch may look at. Only lists that were made to be slow have so many that cannot be told apart
+/// by the columns of one side.
+const MAX_LOOKED_AT: usize = 20_000_000;
 
-#[derive(Debug)]
-pub(super) struct Columns(Vec<Value>);
+/// Where an element stands: its place in the list, and a number for what comes behind it when it is taken apart.
+type Position = (usize, usize);
+
+#[derive(Debug, Default)]
+pub(super) struct Columns {
+    elements: BTreeMap<Position, Element>,
+    /// By transformation, downstream column and query.
+    by_downstream: BTreeMap<Vec<String>, BTreeSet<Position>>,
+    /// By transformation, query and upstream column.
+    by_upstream: HashMap<[String; 3], BTreeSet<Position>>,
+    /// Elements of one downstream column by transformation, column, query and details: they take in more relations.
+    by_details: HashMap<[String; 4], BTreeSet<Position>>,
+    /// Numbers given to elements so far.
+    given: usize,
+    looked_at: usize,
+}
+
+#[derive(Debug, Clone)]
+struct Element {
+    /// As it was; a list of columns that has changed is put in at the end.
+    value: Value,
+    upstreams: Names,
+    downstreams: Names,
+    /// What it says besides its columns, such that the same is the same text.
+    details: String,
+}
 
 /// The four parts of a path.
 struct Relation<'a> {
@@ -42,29 +80,39 @@ impl<'a> Relation<'a> {
 
 impl Columns {
     pub(super) fn new(elements: Vec<Value>) -> Self {
-        Self(elements)
+        let mut columns = Self::default();
+        for value in elements {
+            columns.push(Element::new(value));
+        }
+        columns
     }
 
-    pub(super) fn elements(&self) -> &[Value] {
-        &self.0
+    pub(super) fn elements(&self) -> impl Iterator<Item = Value> {
+        self.elements.values().cloned().map(Element::into_value)
     }
 
     pub(super) fn into_elements(self) -> Vec<Value> {
-        self.0
+        let elements = self.elements.into_values();
+        elements.map(Element::into_value).collect()
     }
 
-    pub(super) fn get(&self, segments: &[String]) -> Option<Value> {
+    /// What is said of a relation; of several, as maps by the keys that are not named.
+    pub(super) fn get(&mut self, segments: &[String]) -> Result<Option<Value>, String> {
         let (key, rest) = segments.split_at(segments.len().min(WIDTH));
+        if key.len() == WIDTH {
+            let found = self.having(key)?.first().copied();
+            let element = found.and_then(|position| self.elements.get(&position));
+            return Ok(
+                element.and_then(|element| plain::get(&details(&element.value), rest).cloned())
+            );
+        }
         let mut map = Map::new();
-        for element in self.0.iter().filter(|element| has(element, key)) {
-            if key.len() == WIDTH {
-                return plain::get(&details(element), rest).cloned();
-            }
-            for relation in relations(element).filter(|relation| relation.starts_with(key)) {
-                plain::set_member(&mut map, &relation[key.len()..], details(element)).ok()?;
+        for (relation, position) in self.relations(key)? {
+            if let Some(element) = self.elements.get(&position) {
+                plain::set_member(&mut map, &relation[key.len()..], details(&element.value))?;
             }
         }
-        (!map.is_empty()).then_some(Value::Object(map))
+        Ok((!map.is_empty()).then_some(Value::Object(map)))
     }
 
     pub(super) fn put(
@@ -79,13 +127,10 @@ impl Columns {
             let mut found = Vec::new();
             flatten(WIDTH - key.len(), key.to_vec(), value, &mut found)?;
             let named: HashSet<&Vec<String>> = found.iter().map(|(key, _)| key).collect();
-            let old = self.0.iter().filter(|element| has(element, key));
-            let old = old.flat_map(relations);
-            let gone: Vec<_> = old
-                .filter(|relation| relation.starts_with(key) && !named.contains(relation))
-                .collect();
-            for relation in gone {
-                self.forget(&relation);
+            let old = self.relations(key)?.into_iter();
+            let gone = old.filter(|(relation, _)| !named.contains(relation));
+            for (relation, _) in gone.collect::<Vec<_>>() {
+                self.forget(&relation)?;
             }
             for (key, value) in found {
                 self.put_relation(&key, value)?;
@@ -94,7 +139,7 @@ impl Columns {
         }
         let mut new = value;
         if !rest.is_empty() {
-            let mut known = self.get(key).unwrap_or_else(|| json!({}));
+            let mut known = self.get(key)?.unwrap_or_else(|| json!({}));
             plain::put(&mut known, place.element(), rest, new, how)?;
             new = known;
         }
@@ -104,10 +149,9 @@ impl Columns {
     pub(super) fn remove(&mut self, place: Place<'_>, segments: &[String]) -> Result<(), String> {
         let (key, rest) = segments.split_at(segments.len().min(WIDTH));
         if rest.is_empty() {
-            self.forget(key);
-            return Ok(());
+            return self.forget(key);
         }
-        let Some(mut known) = self.get(key) else {
+        let Some(mut known) = self.get(key)? else {
             return Ok(());
         };
         plain::remove(&mut known, rest);
@@ -125,39 +169,270 @@ impl Columns {
             return Err("a transformation, a column, a query and a column are expected".to_owned());
         };
         let new = Value::Object(new);
-        let says_the_same =
-            |element: &Value| plain::is_same(&with_score(&details(element)), &with_score(&new));
-        let is_there = |element: &Value| has(element, key) && says_the_same(element);
-        if self.0.iter().any(is_there) {
-            return Ok(());
-        }
-        self.forget(key);
-        let fits = |element: &&mut Value| {
-            has(element, &key[..3])
-                && columns(element, "downstreams").count() == 1
-                && says_the_same(element)
+        let said = canonical(&with_score(&new));
+        let known = self.having(key)?;
+        let says_the_same = |position: &Position| {
+            self.elements
+                .get(position)
+                .is_some_and(|it| it.details == said)
         };
-        if let Some(element) = self.0.iter_mut().find(fits)
-            && let Some(Value::Array(upstreams)) = element.get_mut("upstreams")
-        {
-            upstreams.push(Value::from(relation.upstream));
+        if known.iter().any(says_the_same) {
             return Ok(());
         }
-        self.0.push(relation.element(new));
+        for position in known {
+            self.take_apart(position, &relation);
+        }
+        let place = [
+            relation.transformation,
+            relation.downstream,
+            relation.query,
+            &said,
+        ];
+        let fitting = self.by_details.get(&place.map(str::to_owned));
+        let fitting = fitting.and_then(BTreeSet::first).copied();
+        if let Some(position) = fitting
+            && let Some(element) = self.elements.get_mut(&position)
+            && element.value.get(UPSTREAMS).is_some_and(Value::is_array)
+        {
+            let with_none = [relation.transformation, relation.query, NOT_SAID].map(str::to_owned);
+            if element.upstreams.push_said(relation.upstream) {
+                remove_from(&mut self.by_upstream, &with_none, position);
+            }
+            let key = [relation.transformation, relation.query, relation.upstream];
+            let positions = self.by_upstream.entry(key.map(str::to_owned));
+            positions.or_default().insert(position);
+            return Ok(());
+        }
+        self.push(Element::new(relation.element(new)));
         Ok(())
     }
 
     /// Takes all relations out whose keys begin like this.
-    fn forget(&mut self, key: &[String]) {
-        let mut kept = Vec::with_capacity(self.0.len());
-        for element in self.0.drain(..) {
-            if has(&element, key) {
-                kept.extend(without(element, key));
+    fn forget(&mut self, key: &[String]) -> Result<(), String> {
+        if let Some(relation) = Relation::from(key) {
+            for position in self.having(key)? {
+                self.take_apart(position, &relation);
+            }
+            return Ok(());
+        }
+        for (downstream, position) in self.below(key) {
+            if key.len() > 1 {
+                self.drop_downstream(position, &downstream[1]);
             } else {
-                kept.push(element);
+                self.take(position);
             }
         }
-        self.0 = kept;
+        Ok(())
+    }
+
+    /// The elements that have a relation, in their order.
+    fn having(&mut self, key: &[String]) -> Result<Vec<Position>, String> {
+        let Some(relation) = Relation::from(key) else {
+            return Ok(Vec::new());
+        };
+        let upstream = [relation.transformation, relation.query, relation.upstream];
+        let (Some(by_downstream), Some(by_upstream)) = (
+            self.by_downstream.get(&key[..3]),
+            self.by_upstream.get(&upstream.map(str::to_owned)),
+        ) else {
+            return Ok(Vec::new());
+        };
+        let (fewer, more) = if by_downstream.len() < by_upstream.len() {
+            (by_downstream, by_upstream)
+        } else {
+            (by_upstream, by_downstream)
+        };
+        self.looked_at += fewer.len();
+        if self.looked_at > MAX_LOOKED_AT {
+            return Err(
+                "the patch has too much to look at in this lineage: send it in parts".to_owned(),
+            );
+        }
+        let both = fewer.iter().filter(|position| more.contains(position));
+        Ok(both.copied().collect())
+    }
+
+    /// The downstream columns whose keys begin like this, with the elements that have them.
+    fn below(&self, begin: &[String]) -> Vec<(Vec<String>, Position)> {
+        let from = (Bound::Included(begin.to_vec()), Bound::Unbounded);
+        let keys = self.by_downstream.range(from);
+        keys.take_while(|(key, _)| key.starts_with(begin))
+            .flat_map(|(key, positions)| positions.iter().map(|at| (key.clone(), *at)))
+            .collect()
+    }
+
+    /// The keys of all relations that begin like this.
+    fn relations(&self, begin: &[String]) -> Result<Vec<(Vec<String>, Position)>, String> {
+        let mut found = Vec::new();
+        for (key, position) in self.below(begin) {
+            let Some(element) = self.elements.get(&position) else {
+                continue;
+            };
+            if found.len() + element.upstreams.len() > MAX_RELATIONS {
+                return Err(format!(
+                    "more than {MAX_RELATIONS} relations are there: name a transformation, a column, a query and a column"
+                ));
+            }
+            for upstream in element.upstreams.iter() {
+                let mut key = key.clone();
+                key.push(upstream.to_owned());
+                found.push((key, position));
+            }
+        }
+        Ok(found)
+    }
+
+    fn push(&mut self, element: Element) {
+        self.given += 1;
+        self.insert((self.given, 0), element);
+    }
+
+    fn insert(&mut self, position: Position, element: Element) {
+        let (transformation, query) = (element.transformation(), element.query());
+        for downstream in element.downstreams.iter() {
+            let key = [transformation, downstream, query].map(str::to_owned);
+            let positions = self.by_downstream.entry(key.to_vec());
+            positions.or_default().insert(position);
+        }
+        for upstream in element.upstreams.iter() {
+            let key = [transformation, query, upstream].map(str::to_owned);
+            self.by_upstream.entry(key).or_default().insert(position);
+        }
+        if let Some(key) = element.details_key() {
+            self.by_details.entry(key).or_default().insert(position);
+        }
+        self.elements.insert(position, element);
+    }
+
+    fn take(&mut self, position: Position) -> Option<Element> {
+        let element = self.elements.remove(&position)?;
+        let (transformation, query) = (element.transformation(), element.query());
+        for downstream in element.downstreams.iter() {
+            let key = [transformation, downstream, query].map(str::to_owned);
+            remove_from_sorted(&mut self.by_downstream, &key, position);
+        }
+        for upstream in element.upstreams.iter() {
+            let key = [transformation, query, upstream].map(str::to_owned);
+            remove_from(&mut self.by_upstream, &key, position);
+        }
+        if let Some(key) = element.details_key() {
+            remove_from(&mut self.by_details, &key, position);
+        }
+        Some(element)
+    }
+
+    /// Takes one relation out of an element that has it.
+    fn take_apart(&mut self, position: Position, relation: &Relation<'_>) {
+        let Some(element) = self.elements.get_mut(&position) else {
+            return;
+        };
+        if element.downstreams.len() == 1 {
+            element.upstreams.remove(relation.upstream);
+            let key = [relation.transformation, relation.query, relation.upstream];
+            remove_from(&mut self.by_upstream, &key.map(str::to_owned), position);
+            if element.upstreams.len() == 0 {
+                self.take(position);
+            }
+            return;
+        }
+        let mut rest = element.clone();
+        rest.downstreams = Names::changed([relation.downstream]);
+        rest.upstreams.remove(relation.upstream);
+        self.drop_downstream(position, relation.downstream);
+        if rest.upstreams.len() > 0 {
+            self.given += 1;
+            self.insert((position.0, self.given), rest);
+        }
+    }
+
+    /// Takes all relations of one downstream column out of an element.
+    fn drop_downstream(&mut self, position: Position, downstream: &str) {
+        let Some(element) = self.elements.get_mut(&position) else {
+            return;
+        };
+        if element.downstreams.len() == 1 {
+            self.take(position);
+            return;
+        }
+        element.downstreams.remove(downstream);
+        let key = [element.transformation(), downstream, element.query()].map(str::to_owned);
+        if let Some(key) = element.details_key() {
+            self.by_details.entry(key).or_default().insert(position);
+        }
+        let is_empty = element.downstreams.len() == 0;
+        remove_from_sorted(&mut self.by_downstream, &key, position);
+        if is_empty {
+            self.take(position);
+        }
+    }
+}
+
+fn remove_from<K: std::hash::Hash + Eq>(
+    index: &mut HashMap<K, BTreeSet<Position>>,
+    key: &K,
+    position: Position,
+) {
+    if let Some(positions) = index.get_mut(key) {
+        positions.remove(&position);
+        if positions.is_empty() {
+            index.remove(key);
+        }
+    }
+}
+
+fn remove_from_sorted(
+    index: &mut BTreeMap<Vec<String>, BTreeSet<Position>>,
+    key: &[String],
+    position: Position,
+) {
+    if let Some(positions) = index.get_mut(key) {
+        positions.remove(&position);
+        if positions.is_empty() {
+            index.remove(key);
+        }
+    }
+}
+
+impl Element {
+    fn new(value: Value) -> Self {
+        Self {
+            upstreams: Names::new(columns(&value, UPSTREAMS)),
+            downstreams: Names::new(columns(&value, DOWNSTREAMS)),
+            details: canonical(&with_score(&details(&value))),
+            value,
+        }
+    }
+
+    fn transformation(&self) -> &str {
+        text(&self.value, "transformOperation")
+    }
+
+    fn query(&self) -> &str {
+        text(&self.value, "query")
+    }
+
+    /// Where it is found to take in more relations.
+    fn details_key(&self) -> Option<[String; 4]> {
+        let mut downstreams = self.downstreams.iter();
+        let (Some(downstream), None) = (downstreams.next(), downstreams.next()) else {
+            return None;
+        };
+        let key = [
+            self.transformation(),
+            downstream,
+            self.query(),
+            &self.details,
+        ];
+        Some(key.map(str::to_owned))
+    }
+
+    fn into_value(mut self) -> Value {
+        for (member, names) in [(UPSTREAMS, self.upstreams), (DOWNSTREAMS, self.downstreams)] {
+            if let Some(names) = names.into_changed() {
+                self.value[member] = Value::from(names);
+            }
+        }
+        self.value
     }
 }
 
@@ -185,67 +460,6 @@ impl Relation<'_> {
         }
         element
     }
-}
-
-/// What remains of an element without the relations whose keys begin like this. Their keys are known to be in it.
-fn without(mut element: Value, key: &[String]) -> Vec<Value> {
-    // The transformation alone, or nothing: everything goes.
-    let Some(downstream) = key.get(1) else {
-        return Vec::new();
-    };
-    let others: Vec<String> = columns(&element, "downstreams")
-        .filter(|column| column != downstream)
-        .map(str::to_owned)
-        .collect();
-    let mut remaining = Vec::new();
-    if !others.is_empty() {
-        let mut other = element.clone();
-        other["downstreams"] = Value::from(others);
-        remaining.push(other);
-    }
-    if let Some(upstream) = key.get(3) {
-        let upstreams: Vec<String> = columns(&element, "upstreams")
-            .filter(|column| column != upstream)
-            .map(str::to_owned)
-            .collect();
-        if !upstreams.is_empty() {
-            element["downstreams"] = json!([downstream]);
-            element["upstreams"] = Value::from(upstreams);
-            remaining.push(element);
-        }
-    }
-    remaining
-}
-
-/// Whether some relation of an element has a key that begins like this.
-fn has(element: &Value, key: &[String]) -> bool {
-    let checks: [&dyn Fn(&str) -> bool; WIDTH] = [
-        &|part| text(element, "transformOperation") == part,
-        &|part| columns(element, "downstreams").any(|column| column == part),
-        &|part| text(element, "query") == part,
-        &|part| columns(element, "upstreams").any(|column| column == part),
-    ];
-    key.iter().zip(checks).all(|(part, check)| check(part))
-}
-
-/// The keys of all relations of an element.
-fn relations(element: &Value) -> impl Iterator<Item = Vec<String>> {
-    let transformation = text(element, "transformOperation").to_owned();
-    let query = text(element, "query").to_owned();
-    let owned = |member| columns(element, member).map(str::to_owned);
-    let upstreams: Vec<String> = owned("upstreams").collect();
-    let downstreams: Vec<String> = owned("downstreams").collect();
-    downstreams.into_iter().flat_map(move |downstream| {
-        let key = |upstream: &String| {
-            vec![
-                transformation.clone(),
-                downstream.clone(),
-                query.clone(),
-                upstream.clone(),
-            ]
-        };
-        upstreams.iter().map(key).collect::<Vec<_>>()
-    })
 }
 
 fn text<'v>(element: &'v Value, member: &str) -> &'v str {
@@ -289,4 +503,90 @@ fn with_score(details: &Value) -> Value {
         .entry("confidenceScore")
         .or_insert_with(|| json!(1.0));
     Value::Object(members)
+}
+
+/// A text that is the same for values that are the same: members in one order, numbers by their value.
+fn canonical(value: &Value) -> String {
+    let mut text = String::new();
+    write_canonical(value, &mut text);
+    text
+}
+
+fn write_canonical(value: &Value, text: &mut String) {
+    match value {
+        Value::Object(members) => {
+            let sorted: BTreeMap<&String, &Value> = members.iter().collect();
+            text.push('{');
+            for (name, member) in sorted {
+                text.push_str(&Value::from(name.as_str()).to_string());
+                text.push(':');
+                write_canonical(member, text);
+                text.push(',');
+            }
+            text.push('}');
+        }
+        Value::Array(items) => {
+            text.push('[');
+            for item in items {
+                write_canonical(item, text);
+                text.push(',');
+            }
+            text.push(']');
+        }
+        Value::Number(number) => match plain::whole(number) {
+            Some(whole) => text.push_str(&whole.to_string()),
+            None => text.push_str(&number.to_string()),
+        },
+        other => text.push_str(&other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(downstream: usize, upstream: usize) -> Vec<String> {
+        [
+            "T",
+            &format!("d{downstream}"),
+            "NONE",
+            &format!("u{upstream}"),
+        ]
+        .map(str::to_owned)
+        .to_vec()
+    }
+
+    /// A patch of ten thousand operations is applied while others wait: what it looks at must not be the square of it.
+    #[test]
+    fn what_is_looked_at_grows_with_the_operations_and_not_with_the_list() {
+        const MANY: usize = 3000;
+        let mut columns = Columns::default();
+        for (number, score) in (0..MANY).zip(0_u32..) {
+            // Many columns, one column of many, and one of many with scores of their own.
+            for (key, score) in [
+                (key(number, 0), 1.0),
+                (key(MANY, number), 1.0),
+                (key(MANY + 1, number), f64::from(score)),
+            ] {
+                let value = json!({"confidenceScore": score});
+                columns.put_relation(&key, value).unwrap();
+            }
+        }
+        for number in 0..MANY {
+            columns.forget(&key(MANY, number)).unwrap();
+            columns.forget(&key(number, 0)[..2]).unwrap();
+        }
+        assert!(columns.looked_at <= 12 * MANY, "{}", columns.looked_at);
+        assert_eq!(columns.into_elements().len(), MANY);
+    }
+
+    #[test]
+    fn an_element_of_more_relations_than_can_be_named_is_not_expanded() {
+        let many: Vec<String> = (0..1100).map(|number| number.to_string()).collect();
+        let element = json!({"upstreams": many, "downstreams": many});
+        let mut columns = Columns::new(vec![element.clone()]);
+        let error = columns.get(&["NONE".to_owned()]).unwrap_err();
+        assert!(error.contains("1000000"), "{error}");
+        assert_eq!(columns.into_elements(), [element]);
+    }
 }

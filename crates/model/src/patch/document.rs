@@ -77,17 +77,21 @@ pub(super) enum Node {
 
 impl Node {
     /// The value at a path. Where a path names some of the keys only, the elements come as maps by the others.
-    pub(super) fn get(&mut self, place: Place<'_>, segments: &[String]) -> Option<Value> {
+    pub(super) fn get(
+        &mut self,
+        place: Place<'_>,
+        segments: &[String],
+    ) -> Result<Option<Value>, String> {
         let Some((segment, rest)) = segments.split_first() else {
-            return Some(self.to_value());
+            return Ok(Some(self.to_value()));
         };
         self.open(place);
         match self {
-            Self::Plain(value) => plain::get(value, segments).cloned(),
-            Self::Object(members) => {
-                let (_, member) = members.iter_mut().find(|(name, _)| name == segment)?;
-                member.get(place.member(segment), rest)
-            }
+            Self::Plain(value) => Ok(plain::get(value, segments).cloned()),
+            Self::Object(members) => match members.iter_mut().find(|(name, _)| name == segment) {
+                Some((_, member)) => member.get(place.member(segment), rest),
+                None => Ok(None),
+            },
             Self::Keyed(keyed) => keyed.get(place, segments),
             Self::Columns(columns) => columns.get(segments),
         }
@@ -170,7 +174,7 @@ impl Node {
                 Value::Object(members.collect())
             }
             Self::Keyed(keyed) => Value::Array(keyed.elements().map(Self::to_value).collect()),
-            Self::Columns(columns) => Value::Array(columns.elements().to_vec()),
+            Self::Columns(columns) => Value::Array(columns.elements().collect()),
         }
     }
 

@@ -42,21 +42,28 @@ impl Keyed {
         elements.map(Node::into_value).collect()
     }
 
-    pub(super) fn get(&mut self, place: Place<'_>, segments: &[String]) -> Option<Value> {
+    pub(super) fn get(
+        &mut self,
+        place: Place<'_>,
+        segments: &[String],
+    ) -> Result<Option<Value>, String> {
         let width = self.width();
         if segments.len() >= width {
             let (key, rest) = segments.split_at(width);
-            let at = *self.by_key.get(key)?.first()?;
-            return self.elements[at].as_mut()?.get(place.element(), rest);
+            let at = self.by_key.get(key).and_then(|found| found.first());
+            return match at.and_then(|at| self.elements[*at].as_mut()) {
+                Some(element) => element.get(place.element(), rest),
+                None => Ok(None),
+            };
         }
         let mut map = Map::new();
         for (key, at) in self.below(segments) {
             let Some(element) = &self.elements[at] else {
                 continue;
             };
-            plain::set_member(&mut map, &key[segments.len()..], element.to_value()).ok()?;
+            plain::set_member(&mut map, &key[segments.len()..], element.to_value())?;
         }
-        (!map.is_empty()).then_some(Value::Object(map))
+        Ok((!map.is_empty()).then_some(Value::Object(map)))
     }
 
     pub(super) fn put(

@@ -1,6 +1,6 @@
 //! Values without keys: RFC 6902 on JSON as it is.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use super::blank;
 use super::document::{Place, Put};
@@ -111,9 +111,10 @@ fn index(segment: &str) -> Option<usize> {
 /// Equality by the RFC: numbers by their value, objects without regard to order.
 pub(super) fn is_same(one: &Value, other: &Value) -> bool {
     match (one, other) {
-        (Value::Number(left), Value::Number(right)) => {
-            left == right || left.as_f64() == right.as_f64()
-        }
+        (Value::Number(left), Value::Number(right)) => match (whole(left), whole(right)) {
+            (None, None) => left.as_f64() == right.as_f64(),
+            (left, right) => left == right,
+        },
         (Value::Array(left), Value::Array(right)) => {
             left.len() == right.len() && left.iter().zip(right).all(|(a, b)| is_same(a, b))
         }
@@ -125,6 +126,21 @@ pub(super) fn is_same(one: &Value, other: &Value) -> bool {
         }
         _ => one == other,
     }
+}
+
+/// The value of a number without a fraction, however it is written: `1`, `1.0` and `1e0` are the same, and large ones are
+/// not rounded.
+pub(super) fn whole(number: &Number) -> Option<i128> {
+    if let Some(whole) = number.as_i64() {
+        return Some(whole.into());
+    }
+    if let Some(whole) = number.as_u64() {
+        return Some(whole.into());
+    }
+    let float = number.as_f64()?;
+    // Beyond this a float says no more than itself.
+    let is_whole = float.fract() == 0.0 && float.abs() < 1e38;
+    is_whole.then_some(float as i128)
 }
 
 pub(super) fn depth(value: &Value) -> usize {

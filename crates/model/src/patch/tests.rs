@@ -491,3 +491,25 @@ fn copies_of_copies_come_to_an_end() {
         );
     }
 }
+
+#[test]
+fn a_test_compares_numbers_by_their_value_and_exactly() {
+    let test = |stored: Value, expected: Value| {
+        let patch = json!([{"op": "test", "path": "/n", "value": expected}]);
+        apply("datasetProperties", Some(json!({"n": stored})), patch).is_ok()
+    };
+    assert!(test(json!(1), json!(1.0)));
+    assert!(test(json!(1.5), json!(1.5)));
+    assert!(test(json!(u64::MAX), json!(u64::MAX)));
+    // As floats they would be the same.
+    assert!(!test(
+        json!(9_007_199_254_740_993_u64),
+        json!(9_007_199_254_740_992_u64)
+    ));
+    assert!(!test(
+        json!(9_007_199_254_740_993_u64),
+        json!(9_007_199_254_740_992.0)
+    ));
+    assert!(!test(json!(i64::MAX), json!(u64::MAX)));
+    assert!(!test(json!(1), json!(1.5)));
+}

@@ -25,7 +25,7 @@ fn choices() -> impl Strategy<Value = Vec<u32>> {
 
 /// A key part without the characters that separate parts.
 fn plain_part() -> impl Strategy<Value = String> {
-    "[^(),\u{241F}\\s:]([^(),\u{241F}]{0,12}[^(),\u{241F}\\s])?"
+    "[^(),\u{241F}\\s\\p{Cc}:]([^(),\u{241F}\\p{Cc}]{0,12}[^(),\u{241F}\\s\\p{Cc}])?"
 }
 
 /// A tuple key, whose parts may be tuples and URNs.

@@ -170,35 +170,64 @@ fn folding_a_text_keeps_what_is_no_letter() {
 }
 
 #[test]
-fn the_tokenizers_give_the_same_words_again_and_again_and_nothing_joined() {
+fn the_tokenizers_give_the_same_words_again_and_again_and_pairs_marked() {
     let mut names = NameTokenizer::default();
     let mut texts = TextTokenizer::default();
-    for text in ["customerOrders q3", "", "b2b", "a b c"] {
-        assert_eq!(streamed(names.token_stream(text)), plain(name_words(text)));
-        assert_eq!(streamed(texts.token_stream(text)), plain(text_words(text)));
+    for text in [
+        "customerOrders q3",
+        "",
+        "b2b",
+        "a b c",
+        "stg_customer_orders",
+    ] {
+        assert_eq!(streamed(names.token_stream(text)), plain(&name_words(text)));
+        assert_eq!(streamed(texts.token_stream(text)), plain(&text_words(text)));
     }
     assert_ne!(name("b2b"), prose("b2b"));
 }
 
 #[test]
 fn pairs_are_what_is_made_of_two_words() {
-    let mut pairs = Pairs::default();
-    let mut of_name = |text| pairs.of_name(text).map(str::to_owned).collect::<Vec<_>>();
+    let marked = |words: Vec<Plain>| -> Vec<String> {
+        let texts = words.into_iter().map(|(text, ..)| text);
+        texts
+            .filter_map(|text| Some(text.strip_prefix(PAIR_MARK)?.to_owned()))
+            .collect()
+    };
+    let of_name = |text| marked(streamed(NameTokenizer::default().token_stream(text)));
     assert_eq!(of_name("db.user_name, e-mail"), ["username", "email"]);
     assert_eq!(of_name("orders2024"), ["orders2024"]);
     assert_eq!(of_name("stg_customer_orders"), [""; 0]);
     assert_eq!(of_name("orders"), [""; 0]);
-    let of_text: Vec<&str> = pairs.of_text("the q3 user_names").collect();
+    let of_text = marked(streamed(
+        TextTokenizer::default().token_stream("the q3 user_names"),
+    ));
     assert_eq!(of_text, ["username"]);
 }
 
 type Plain = (String, Range<usize>, usize);
 
-fn plain(tokens: Vec<Token>) -> Vec<Plain> {
+/// As the index has them, which keeps only pairs of what is joined.
+fn plain(tokens: &[Token]) -> Vec<Plain> {
+    let parts_within = |outer: &Token| {
+        let inside = |token: &&Token| {
+            !token.joined
+                && outer.range.start <= token.range.start
+                && token.range.end <= outer.range.end
+        };
+        tokens.iter().filter(inside).count()
+    };
     tokens
-        .into_iter()
-        .filter(|token| !token.joined)
-        .map(|token| (token.text, token.range, token.position))
+        .iter()
+        .filter(|token| !token.joined || parts_within(token) == 2)
+        .map(|token| {
+            let text = if token.joined {
+                pair(&token.text)
+            } else {
+                token.text.clone()
+            };
+            (text, token.range.clone(), token.position)
+        })
         .collect()
 }
 

@@ -71,6 +71,7 @@ impl Fixture {
             system_metadata: None,
             stamp: AuditStamp::new(&Urn::parse(ACTOR).unwrap(), 1_794_700_000_000),
             derived,
+            retired_version: 0,
         };
         transact(&*self.store, move |tx| {
             let (key, new) = (key.clone(), new.clone());
@@ -92,6 +93,7 @@ impl Fixture {
             .map(|(aspect, _)| AspectWrite {
                 key: AspectKey::new(urn, *aspect),
                 effect: Effect::Delete {
+                    retired_version: 0,
                     time_ms: 0,
                     actor: ACTOR.to_owned(),
                 },

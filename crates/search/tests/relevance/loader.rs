@@ -71,6 +71,7 @@ fn write(urn: &Urn, aspect: AspectName, value: &Value) -> AspectWrite {
         system_metadata: None,
         stamp: AuditStamp::new(&Urn::parse(ACTOR).unwrap(), NOON_MS),
         derived: derive(urn, aspect, value),
+        retired_version: 0,
     };
     version::put(AspectKey::new(urn, aspect), None, new).unwrap()
 }

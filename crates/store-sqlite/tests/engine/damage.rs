@@ -2,7 +2,7 @@
 
 use docent_model::{AspectName, Registry, derive};
 use docent_store::{AspectKey, RebuildReport, Store};
-use docent_store_sqlite::SqliteStore;
+use docent_store_sqlite::{OpenOptions, SqliteStore, check_file};
 use serde_json::{Value, json};
 
 use super::{Place, dataset, domain, put};
@@ -109,6 +109,63 @@ async fn history_without_a_latest_version_is_found() {
             .any(|finding| finding.contains("no latest version")),
         "{findings:?}"
     );
+}
+
+#[tokio::test]
+async fn a_damaged_file_is_told_from_one_that_is_no_database() {
+    let place = Place::new();
+    drop(healthy(&place).await);
+    assert_eq!(check_file(&place.path).unwrap(), Vec::<String>::new());
+    let whole = std::fs::read(&place.path).unwrap();
+    // The page behind the header, and one that only some table has.
+    for page in [0, 3] {
+        let mut bytes = whole.clone();
+        bytes[page * 4096 + 100..(page + 1) * 4096].fill(0x5a);
+        std::fs::write(&place.path, &bytes).unwrap();
+        let said = match check_file(&place.path) {
+            Ok(findings) => findings.join("\n"),
+            Err(refused) => refused.to_string(),
+        };
+        assert!(
+            said.contains("is damaged") && !said.contains("no SQLite database"),
+            "{said}"
+        );
+        assert_eq!(std::fs::read(&place.path).unwrap(), bytes);
+    }
+    let mut bytes = whole.clone();
+    bytes[100..4096].fill(0x5a);
+    std::fs::write(&place.path, &bytes).unwrap();
+    let refused = SqliteStore::open(&place.path, OpenOptions::default()).unwrap_err();
+    let refused = refused.to_string();
+    assert!(
+        refused.contains("is damaged") && !refused.contains("no SQLite database"),
+        "{refused}"
+    );
+    std::fs::write(&place.path, "dear diary ".repeat(1000)).unwrap();
+    let refused = check_file(&place.path).unwrap_err().to_string();
+    assert!(refused.contains("is no SQLite database"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_check_leaves_an_older_schema_as_it_is_and_says_so() {
+    let place = Place::new();
+    drop(healthy(&place).await);
+    place
+        .raw()
+        .execute_batch("DELETE FROM docent_migration WHERE number > 1; DROP INDEX aspect_by_run")
+        .unwrap();
+    let refused = check_file(&place.path).unwrap_err().to_string();
+    assert!(
+        refused.contains("was written by an older docent"),
+        "{refused}"
+    );
+    let steps: i64 = place
+        .raw()
+        .query_row("SELECT count(*) FROM docent_migration", [], |row| {
+            row.get(0)
+        })
+        .unwrap();
+    assert_eq!(steps, 1);
 }
 
 #[tokio::test]

@@ -1,5 +1,8 @@
 //! The database as files: locks, versions, reopening, backups.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
+
 use docent_model::Derived;
 use docent_store::Store;
 use docent_store_sqlite::{OpenOptions, SqliteStore, restore};
@@ -21,6 +24,43 @@ fn a_second_server_is_refused_and_a_command_is_not() {
     SqliteStore::open(&place.path, BESIDE).unwrap();
     drop(server);
     place.open();
+}
+
+#[tokio::test]
+async fn a_database_is_one_by_whatever_link_it_is_opened() {
+    let place = Place::new();
+    let within = |name: &str| place.directory.path().join(name);
+    std::fs::create_dir(within("disk")).unwrap();
+    std::os::unix::fs::symlink("disk", within("mount")).unwrap();
+    std::os::unix::fs::symlink("mount/docent.db", within("link.db")).unwrap();
+    // Neither the file nor anything beside it is there yet.
+    for name in ["link.db", "mount/docent.db", "disk/docent.db"] {
+        let store = SqliteStore::open(&within(name), OpenOptions::default()).unwrap();
+        put(&store, &status(name), "1", Derived::default())
+            .await
+            .unwrap();
+        for other in ["link.db", "mount/docent.db", "disk/docent.db"] {
+            let refused = SqliteStore::open(&within(other), OpenOptions::default()).unwrap_err();
+            assert!(
+                refused.to_string().contains("already uses"),
+                "{name} {other}"
+            );
+        }
+    }
+    let mut files: Vec<_> = std::fs::read_dir(within("."))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    files.sort();
+    assert_eq!(files, ["disk", "link.db", "mount"]);
+    let backup = within("backup.db");
+    let store = SqliteStore::open(&within("link.db"), OpenOptions::default()).unwrap();
+    store.backup(&backup, Box::new(quiet)).await.unwrap();
+    drop(store);
+    restore(&backup, &within("link.db"), true, &mut quiet).unwrap();
+    assert!(within("link.db").is_symlink());
+    let store = SqliteStore::open(&within("disk/docent.db"), BESIDE).unwrap();
+    assert_eq!(text(&store, &status("link.db")).await.as_deref(), Some("1"));
 }
 
 #[tokio::test]
@@ -61,6 +101,42 @@ fn a_database_that_is_not_there_is_made_only_on_request() {
     let nowhere = place.directory.path().join("missing").join("docent.db");
     let refused = SqliteStore::open(&nowhere, OpenOptions::default()).unwrap_err();
     assert!(refused.to_string().contains("missing"), "{refused}");
+}
+
+#[tokio::test]
+async fn new_files_are_readable_by_their_owner_alone_and_others_stay_as_they_are() {
+    let place = Place::new();
+    let mode_of = |name: &str| {
+        let path = place.directory.path().join(name);
+        let metadata = std::fs::metadata(&path);
+        metadata
+            .unwrap_or_else(|error| panic!("{name}: {error}"))
+            .permissions()
+            .mode()
+            & 0o777
+    };
+    let store = place.open();
+    put(&store, &status("a"), "1", Derived::default())
+        .await
+        .unwrap();
+    let copy = place.directory.path().join("copy.db");
+    store.backup(&copy, Box::new(quiet)).await.unwrap();
+    for name in ["docent.db", "docent.db-wal", "docent.db-shm", "copy.db"] {
+        assert_eq!(mode_of(name), 0o600, "{name}");
+    }
+    drop(store);
+    let restored = place.directory.path().join("restored.db");
+    restore(&copy, &restored, false, &mut quiet).unwrap();
+    assert_eq!(mode_of("restored.db"), 0o600);
+
+    // An operator who lets a group read has a reason.
+    std::fs::set_permissions(&place.path, Permissions::from_mode(0o640)).unwrap();
+    let store = place.open();
+    put(&store, &status("a"), "2", Derived::default())
+        .await
+        .unwrap();
+    assert_eq!(mode_of("docent.db"), 0o640);
+    assert_eq!(mode_of("docent.db-wal"), 0o640);
 }
 
 #[test]
@@ -117,7 +193,7 @@ async fn what_was_written_is_there_after_reopening_and_no_log_is_left() {
 }
 
 #[test]
-fn commits_are_durable_and_reads_do_not_share_a_counter() {
+fn the_database_has_a_log_and_reads_do_not_share_a_counter() {
     let place = Place::new();
     let _store = place.open();
     let connection = place.raw();
@@ -192,6 +268,64 @@ async fn a_log_that_a_killed_server_left_is_not_played_into_a_restored_database(
         1,
         "only the key aspect is missing"
     );
+}
+
+#[tokio::test]
+async fn a_database_that_cannot_be_closed_is_kept_aside_when_it_is_replaced() {
+    let place = Place::new();
+    let backup = place.directory.path().join("backup.db");
+    let store = place.open();
+    put(&store, &status("a"), "1", Derived::default())
+        .await
+        .unwrap();
+    store.backup(&backup, Box::new(quiet)).await.unwrap();
+    drop(store);
+    for (number, content) in [(1, "2"), (2, "3")] {
+        // What only the log has, with somebody who keeps it from being brought in.
+        let holder = place.raw();
+        let mode = "PRAGMA journal_mode = WAL";
+        holder.query_row(mode, [], |_| Ok(())).unwrap();
+        holder
+            .execute("UPDATE metadata_aspect_v2 SET metadata = ?1", [content])
+            .unwrap();
+        let aside = restore(&backup, &place.path, true, &mut quiet).unwrap();
+        let name = format!("docent.db.replaced.{number}");
+        let expected = place.directory.path().join(name);
+        assert_eq!(aside.as_ref(), Some(&expected));
+        drop(holder);
+        let query = "SELECT metadata FROM metadata_aspect_v2";
+        let kept = raw(&expected).query_row(query, [], |row| row.get::<_, String>(0));
+        assert_eq!(kept.unwrap(), content);
+        let store = place.open();
+        assert_eq!(text(&store, &status("a")).await.as_deref(), Some("1"));
+    }
+    assert_eq!(
+        restore(&backup, &place.path, true, &mut quiet).unwrap(),
+        None
+    );
+}
+
+#[tokio::test]
+async fn a_log_without_its_database_is_not_played_into_a_restored_one() {
+    let place = Place::new();
+    let backup = place.directory.path().join("backup.db");
+    let store = place.open();
+    put(&store, &status("a"), "1", Derived::default())
+        .await
+        .unwrap();
+    store.backup(&backup, Box::new(quiet)).await.unwrap();
+    put(&store, &status("a"), "2", Derived::default())
+        .await
+        .unwrap();
+    let lost = Place::new();
+    std::fs::copy(
+        place.directory.path().join("docent.db-wal"),
+        lost.directory.path().join("docent.db-wal"),
+    )
+    .unwrap();
+    let aside = restore(&backup, &lost.path, false, &mut quiet).unwrap();
+    assert!(aside.is_some());
+    assert_eq!(text(&lost.open(), &status("a")).await.as_deref(), Some("1"));
 }
 
 #[tokio::test]

@@ -83,6 +83,7 @@ async fn put(
         system_metadata: None,
         stamp: AuditStamp::new(&Urn::parse("urn:li:corpuser:tester").unwrap(), 7),
         derived,
+        retired_version: 0,
     };
     transact(store, move |tx| {
         let (key, new) = (key.clone(), new.clone());

@@ -122,6 +122,7 @@ async fn take(store: &dyn Store, step: &Step) {
             let write = AspectWrite {
                 key: key.clone(),
                 effect: Effect::Delete {
+                    retired_version: 0,
                     time_ms: 7,
                     actor: String::new(),
                 },

@@ -59,6 +59,34 @@ async fn the_log_stays_short_although_readers_keep_their_snapshots() {
 }
 
 #[tokio::test]
+async fn a_version_that_is_in_the_history_is_never_overwritten() {
+    let place = Place::new();
+    let store = place.open();
+    for content in ["1", "2"] {
+        put(&store, &status("a"), content, Derived::default())
+            .await
+            .unwrap();
+    }
+    // The latest row takes itself for the first.
+    place
+        .raw()
+        .execute_batch(
+            "UPDATE metadata_aspect_v2 SET systemmetadata = '{\"version\":\"1\"}' WHERE version = 0",
+        )
+        .unwrap();
+    let refused = put(&store, &status("a"), "3", Derived::default())
+        .await
+        .unwrap_err();
+    assert!(
+        refused.to_string().contains("in its history already"),
+        "{refused}"
+    );
+    let former = store.aspect_read_version(&status("a"), 1).await.unwrap();
+    assert_eq!(former.unwrap().metadata, "1");
+    assert_eq!(text(&store, &status("a")).await.as_deref(), Some("2"));
+}
+
+#[tokio::test]
 async fn work_that_writes_nothing_is_no_commit() {
     let place = Place::new();
     let store = place.open();
@@ -142,6 +170,40 @@ async fn work_whose_caller_went_away_before_it_began_is_not_done() {
     assert_eq!(text(&store, &second).await, None);
 }
 
+/// Work that tells when it is dropped.
+struct Heavy {
+    _weight: std::sync::Arc<()>,
+}
+
+#[async_trait]
+impl Work for Heavy {
+    async fn run(&mut self, _: &mut dyn Transaction) -> Result<(), Aborted> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn the_work_of_a_caller_who_has_gone_does_not_wait_in_the_queue() {
+    let place = Place::new();
+    let store = place.open();
+    let other = place.raw();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let first = status("first");
+    let mut waiting = Box::pin(put(&store, &first, "1", Derived::default()));
+    assert!((&mut waiting).now_or_never().is_none());
+    taken(&store, 1).await;
+    let weight = std::sync::Arc::new(());
+    let mut cut_off = Box::pin(store.run(Box::new(Heavy {
+        _weight: weight.clone(),
+    })));
+    assert!((&mut cut_off).now_or_never().is_none());
+    assert_eq!(std::sync::Arc::strong_count(&weight), 2);
+    drop(cut_off);
+    assert_eq!(std::sync::Arc::strong_count(&weight), 1);
+    other.execute_batch("COMMIT").unwrap();
+    waiting.await.unwrap();
+}
+
 /// Waits until the writer has taken so many pieces of work out of its queue.
 async fn taken(store: &SqliteStore, jobs: u64) {
     let wait = async {
@@ -181,6 +243,7 @@ impl Work for Misbehaving {
 
 fn deletion(name: &str) -> AspectWrite {
     let effect = Effect::Delete {
+        retired_version: 0,
         time_ms: 7,
         actor: "urn:li:corpuser:tester".to_owned(),
     };

@@ -4,7 +4,7 @@ use docent_model::{AspectName, Derived, Registry, Urn};
 
 use super::{ACTOR, Harness, NOON, dataset, delete, domain, key, put, read, write};
 use crate::version::noted_of;
-use crate::{AspectKey, AspectWrite, Effect, StoredAspect};
+use crate::{AspectKey, AspectWrite, Effect, EntityTexts, MixedRows, StoredAspect};
 
 pub(super) async fn an_aspect_reads_back_exactly_as_written(harness: &impl Harness) {
     let key = key(&dataset("t"), AspectName::STATUS);
@@ -177,6 +177,38 @@ pub(super) async fn hundreds_of_keys_are_answered_at_once(harness: &impl Harness
     }
 }
 
+pub(super) async fn rows_witnesses_and_whole_entities_are_read_at_once(harness: &impl Harness) {
+    let store = harness.store();
+    let status = |name| key(&dataset(name), AspectName::STATUS);
+    for name in ["one", "two"] {
+        put(store, &dataset_key(name), "{}", Derived::default()).await;
+        put(
+            store,
+            &status(name),
+            &format!("\"{name}\""),
+            Derived::default(),
+        )
+        .await;
+    }
+    // A few, and more than are read in place.
+    for repeat in [1, 100] {
+        let keys = vec![[status("two"), status("missing")]; repeat].concat();
+        let witnesses = vec![[dataset_key("missing"), dataset_key("one")]; repeat].concat();
+        let urns = vec![[dataset("missing"), dataset("two"), dataset("one")]; repeat].concat();
+        let found = store.mixed_read(&keys, &witnesses, &urns).await.unwrap();
+        assert_eq!(found.rows, store.aspects_read(&keys).await.unwrap());
+        assert_eq!(found.rows.len(), 2 * repeat);
+        let text = found.rows[0].as_ref().map(|row| row.metadata.as_str());
+        assert_eq!(text, Some("\"two\""));
+        assert_eq!(found.exist, [false, true].repeat(repeat));
+        assert_eq!(found.entities, store.entities_read(&urns).await.unwrap());
+        let sizes: Vec<usize> = found.entities.iter().map(Vec::len).collect();
+        assert_eq!(sizes, [0, 2, 2].repeat(repeat));
+    }
+    let nothing = store.mixed_read(&[], &[], &[]).await.unwrap();
+    assert_eq!(nothing, MixedRows::default());
+}
+
 pub(super) async fn all_aspects_of_entities_are_read_together(harness: &impl Harness) {
     let store = harness.store();
     let (one, other) = (dataset("one"), dataset("other"));
@@ -270,6 +302,46 @@ pub(super) async fn entities_are_listed_in_urn_order_page_by_page(harness: &impl
         listed.extend(page);
     }
     assert_eq!(listed, expected);
+}
+
+pub(super) async fn entities_are_listed_with_their_latest_texts(harness: &impl Harness) {
+    let store = harness.store();
+    let key_aspect = Registry::get().check_urn(&dataset("a")).unwrap().key_aspect;
+    for name in ["b", "a", "c"] {
+        for (aspect, text) in [
+            (key_aspect, "{}"),
+            (AspectName::STATUS, "1"),
+            (AspectName::STATUS, "2"),
+        ] {
+            let key = key(&dataset(name), aspect);
+            put(store, &key, text, Derived::default()).await;
+        }
+    }
+    let other = key(&domain("d"), AspectName::STATUS);
+    put(store, &other, "{}", Derived::default()).await;
+    let mut listed: Vec<EntityTexts> = Vec::new();
+    loop {
+        let after = listed.last().map(|entity| &entity.urn);
+        let page = store.entities_list("dataset", after, 2).await.unwrap();
+        assert!(page.len() <= 2);
+        if page.is_empty() {
+            break;
+        }
+        listed.extend(page);
+    }
+    for entity in &mut listed {
+        entity.aspects.sort_unstable();
+    }
+    let expected = ["a", "b", "c"].map(|name| EntityTexts {
+        urn: dataset(name),
+        aspects: vec![
+            (key_aspect, "{}".to_owned()),
+            (AspectName::STATUS, "2".to_owned()),
+        ],
+    });
+    assert_eq!(listed, expected);
+    let nothing = store.entities_list("nothingOfTheKind", None, 2).await;
+    assert_eq!(nothing.unwrap(), []);
 }
 
 pub(super) async fn only_entities_of_the_type_are_listed(harness: &impl Harness) {

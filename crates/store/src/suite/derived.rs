@@ -22,7 +22,7 @@ async fn children(store: &dyn Store, parent: Option<&Urn>) -> Vec<Urn> {
         .await
         .unwrap();
     assert_eq!(page.total, page.items.len());
-    page.items.into_iter().map(|item| item.urn).collect()
+    page.items
 }
 
 pub(super) async fn placements_are_listed_newest_first_and_counted(harness: &impl Harness) {
@@ -39,14 +39,7 @@ pub(super) async fn placements_are_listed_newest_first_and_counted(harness: &imp
     );
     let page = store.placements_list("domain", None, 1, 2).await.unwrap();
     assert_eq!(page.total, 4);
-    assert_eq!(
-        (page.items[0].urn.clone(), page.items.len()),
-        (domain("mid-a"), 2)
-    );
-    assert_eq!(
-        (page.items[0].name.as_str(), page.items[0].created_ms),
-        ("MID-A", 5)
-    );
+    assert_eq!(page.items, ["mid-a", "mid-b"].map(domain));
     let behind = store.placements_list("domain", None, 4, 2).await.unwrap();
     assert_eq!((behind.total, behind.items.len()), (4, 0));
     let other = store

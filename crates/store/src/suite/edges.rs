@@ -201,7 +201,7 @@ pub(super) async fn work_sees_who_points_here_from_one_aspect(harness: &impl Har
     }
     transact::<(), StoreError, _>(store, |tx| {
         Box::pin(async move {
-            let members = tx.edges_into(&domain("a"), AspectName::DOMAINS).await?;
+            let members = tx.edges_into(&domain("a"), AspectName::DOMAINS, 10).await?;
             let urns: Vec<&Urn> = members.iter().map(|related| &related.urn).collect();
             assert_eq!(urns, [&dataset("s"), &dataset("t")]);
             assert!(
@@ -209,7 +209,11 @@ pub(super) async fn work_sees_who_points_here_from_one_aspect(harness: &impl Har
                     .iter()
                     .all(|related| related.relationship == MEMBER_OF)
             );
-            let none = tx.edges_into(&domain("a"), AspectName::GLOBAL_TAGS).await?;
+            let first = tx.edges_into(&domain("a"), AspectName::DOMAINS, 1).await?;
+            assert_eq!(first, members[..1]);
+            let none = tx
+                .edges_into(&domain("a"), AspectName::GLOBAL_TAGS, 10)
+                .await?;
             assert_eq!(none, []);
             Ok(())
         })

@@ -3,9 +3,9 @@
 use docent_model::{AspectName, SystemMetadata, derive};
 use serde_json::{Value, json};
 
-use super::{Harness, dataset, key, new_aspect, put_value, read, write};
+use super::{Harness, dataset, delete, key, new_aspect, put_in, put_value, read};
 use crate::version::{self, revert};
-use crate::{AspectKey, Effect, Store, StoreError, transact};
+use crate::{AspectKey, Store, StoreError, transact};
 
 /// Writes as an ingestion run does at a time.
 async fn ingest(store: &dyn Store, key: &AspectKey, value: &Value, run: &str, time_ms: i64) {
@@ -22,11 +22,7 @@ async fn ingest(store: &dyn Store, key: &AspectKey, value: &Value, run: &str, ti
     let key = key.clone();
     transact::<(), StoreError, _>(store, move |tx| {
         let (key, new) = (key.clone(), new.clone());
-        Box::pin(async move {
-            let previous = tx.aspects_get(std::slice::from_ref(&key)).await?.remove(0);
-            let write = version::put(key, previous.as_ref(), new);
-            tx.write(write.as_slice()).await
-        })
+        Box::pin(async move { put_in(tx, key, new).await })
     })
     .await
     .unwrap();
@@ -141,10 +137,15 @@ pub(super) async fn a_reverted_aspect_is_what_it_was_and_its_later_versions_are_
     assert!(take_back(store, &key, "two").await);
     let row = read(store, &key).await.unwrap();
     assert_eq!(row.metadata, text("first").to_string());
-    assert_eq!(version::logical_version_of(&row), 1);
-    for version in 1..=3 {
+    // It is a change like others: a new version, written by whoever took the run back.
+    assert_eq!(version::logical_version_of(&row), 4);
+    assert_eq!(
+        (row.created_on_ms, row.created_by.as_str()),
+        (9, super::ACTOR)
+    );
+    for (version, kept) in [(1, true), (2, false), (3, false), (4, false)] {
         let former = store.aspect_read_version(&key, version).await.unwrap();
-        assert_eq!(former, None, "version {version}");
+        assert_eq!(former.is_some(), kept, "version {version}");
     }
     assert_eq!(store.changes_read(0, 100).await.unwrap().len(), before + 1);
     assert_eq!(aspects(store, "one").await.len(), 1);
@@ -162,6 +163,38 @@ pub(super) async fn a_reverted_aspect_is_what_it_was_and_its_later_versions_are_
     ingest(store, &fresh, &text("x"), "four", 7).await;
     assert!(take_back(store, &fresh, "four").await);
     assert_eq!(read(store, &fresh).await, None);
+}
+
+pub(super) async fn no_version_is_used_again_after_a_revert(harness: &impl Harness) {
+    let store = harness.store();
+    let version = async |key: &AspectKey| {
+        let row = read(store, key).await.unwrap();
+        version::logical_version_of(&row)
+    };
+    let changed = description("changed");
+    ingest(store, &changed, &text("before"), "one", 1).await;
+    ingest(store, &changed, &text("wrong"), "two", 2).await;
+    assert_eq!(version(&changed).await, 2);
+    assert!(take_back(store, &changed, "two").await);
+    assert_eq!(version(&changed).await, 3);
+    ingest(store, &changed, &text("right"), "three", 3).await;
+    assert_eq!(version(&changed).await, 4);
+    let log = store.changes_read(0, 100).await.unwrap();
+    let logged: Vec<i64> = log.iter().map(|it| it.logical_version).collect();
+    assert_eq!(logged, [1, 2, 3, 4]);
+    // Also where nothing is left to go on from.
+    let made = description("made");
+    ingest(store, &made, &text("wrong"), "two", 2).await;
+    assert!(take_back(store, &made, "two").await);
+    ingest(store, &made, &text("wrong again"), "three", 3).await;
+    assert_eq!(version(&made).await, 2);
+    assert!(take_back(store, &made, "three").await);
+    ingest(store, &made, &text("right"), "four", 4).await;
+    assert_eq!(version(&made).await, 3);
+    // What somebody deletes is forgotten altogether.
+    delete(store, &made).await;
+    ingest(store, &made, &text("new"), "five", 5).await;
+    assert_eq!(version(&made).await, 1);
 }
 
 pub(super) async fn a_rebuild_and_a_check_agree_with_what_runs_wrote(harness: &impl Harness) {
@@ -193,16 +226,6 @@ pub(super) async fn entities_are_counted_by_aspect_and_pattern(harness: &impl Ha
         let count = store.aspects_count(aspect, pattern).await.unwrap();
         assert_eq!(count, expected, "{pattern:?}");
     }
-    write(
-        store,
-        vec![crate::AspectWrite {
-            key: description("hr.people"),
-            effect: Effect::Delete {
-                time_ms: 1,
-                actor: super::ACTOR.to_owned(),
-            },
-        }],
-    )
-    .await;
+    delete(store, &description("hr.people")).await;
     assert_eq!(store.aspects_count(aspect, None).await.unwrap(), 3);
 }

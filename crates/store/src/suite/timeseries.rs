@@ -147,6 +147,7 @@ pub(super) async fn points_of_a_run_are_found_and_deleted_alone(harness: &impl H
         point.system_metadata = Some(format!(r#"{{"runId":"{run}"}}"#));
         add(store, &profile("t"), &point).await;
     }
+    assert_eq!(store.run_points_count("one").await.unwrap(), 2);
     let found = store.run_timeseries("one", 10).await.unwrap();
     assert_eq!(found, [(profile("t"), 2)]);
     let of_one = PointRange {
@@ -157,4 +158,15 @@ pub(super) async fn points_of_a_run_are_found_and_deleted_alone(harness: &impl H
     delete_points(store, &profile("t"), of_one).await;
     assert_eq!(metadata(&list(store, &profile("t"), 10).await), ["4", "2"]);
     assert_eq!(store.run_timeseries("one", 10).await.unwrap(), []);
+}
+
+pub(super) async fn the_newest_points_of_several_series_are_read_at_once(harness: &impl Harness) {
+    let store = harness.store();
+    for (name, time) in [("t", 5), ("t", 9), ("t", 1), ("other", 7)] {
+        add(store, &profile(name), &point(time, "x", &time.to_string())).await;
+    }
+    let keys = [profile("other"), profile("missing"), profile("t")];
+    let newest = store.timeseries_latest(&keys).await.unwrap();
+    let expected = [Some(point(7, "x", "7")), None, Some(point(9, "x", "9"))];
+    assert_eq!(newest, expected);
 }

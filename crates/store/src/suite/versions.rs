@@ -80,3 +80,26 @@ pub(super) async fn a_deleted_aspect_starts_again_at_version_one(harness: &impl 
         );
     }
 }
+
+pub(super) async fn all_versions_of_several_aspects_are_read_at_once_oldest_first(
+    harness: &impl Harness,
+) {
+    let store = harness.store();
+    for content in ["1", "2", "3"] {
+        put(store, &status(), content, Derived::default()).await;
+    }
+    let single = key(&dataset("single"), AspectName::STATUS);
+    put(store, &single, "9", Derived::default()).await;
+    let missing = key(&dataset("missing"), AspectName::STATUS);
+    let histories = store
+        .histories_read(&[single, missing, status()])
+        .await
+        .unwrap();
+    let texts: Vec<Vec<&str>> = histories
+        .iter()
+        .map(|rows| rows.iter().map(|row| row.metadata.as_str()).collect())
+        .collect();
+    assert_eq!(texts, [vec!["9"], vec![], vec!["1", "2", "3"]]);
+    let versions: Vec<i64> = histories[2].iter().map(|row| row.version).collect();
+    assert_eq!(versions, [1, 2, 0]);
+}

@@ -1,7 +1,7 @@
 //! What a list of proposals must leave true about domains: a tree of limited depth in which nothing dangles.
 
 use docent_model::aspects::{DomainProperties, Domains};
-use docent_model::{AspectName, Registry, Urn};
+use docent_model::{AspectName, Urn};
 use docent_store::AspectKey;
 use serde::Deserialize;
 use serde_json::Value;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::Batch;
 use crate::Error;
 use crate::domains::MAX_DEPTH;
-use crate::proposal::{Change, Proposal, Requirement};
+use crate::proposal::{Proposal, Requirement};
 
 impl Batch<'_> {
     /// A domain must not end up below itself or too deep, and where its creator asked for it, its name must
@@ -81,7 +81,9 @@ impl Batch<'_> {
         for _ in above..MAX_DEPTH {
             let mut below = Vec::new();
             for domain in &level {
-                let children = self.tx.edges_into(domain, AspectName::DOMAIN_PROPERTIES);
+                let children =
+                    self.tx
+                        .edges_into(domain, AspectName::DOMAIN_PROPERTIES, usize::MAX);
                 below.extend(children.await?.into_iter().map(|child| child.urn));
             }
             if below.is_empty() {
@@ -102,32 +104,19 @@ impl Batch<'_> {
         }
     }
 
-    /// Nothing may dangle: a domain with children stays, and members of a deleted one belong to none.
-    pub(super) async fn release_domain(&mut self, domain: &Urn) -> Result<(), Error> {
+    /// Nothing may dangle: a domain with children stays, and members of a deleted one belong to none. Says whether it
+    /// has no members any more.
+    pub(super) async fn release_domain(&mut self, domain: &Urn) -> Result<bool, Error> {
         self.check_childless(domain).await?;
-        let members = self.tx.edges_into(domain, AspectName::DOMAINS).await?;
-        self.load(
-            members
-                .iter()
-                .map(|member| AspectKey::new(&member.urn, AspectName::DOMAINS)),
-        )
-        .await?;
-        for member in members {
+        let edit = |member: &Urn| {
             let domain = domain.clone();
-            let proposal =
-                Proposal::edit::<Domains, _>(member.urn, AspectName::DOMAINS, move |current, _| {
-                    Ok(crate::domains::without(
-                        current.unwrap_or_default(),
-                        &domain,
-                    ))
-                });
-            let Change::Edit { aspect, edit } = &proposal.change else {
-                continue;
-            };
-            let entity = Registry::get().check_urn(&proposal.urn)?;
-            self.edit(&proposal, entity, *aspect, edit).await?;
-        }
-        Ok(())
+            Proposal::edit_present::<Domains, _>(
+                member.clone(),
+                AspectName::DOMAINS,
+                move |current, _| Ok(crate::domains::without(current, &domain)),
+            )
+        };
+        self.release(domain, AspectName::DOMAINS, edit).await
     }
 }
 

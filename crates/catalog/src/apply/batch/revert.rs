@@ -1,5 +1,5 @@
-//! Taking back and taking out: aspects that become what they were before a run, or lose what they say about an entity;
-//! and points of time series that go.
+//! Aspects that become what they were before a run, or lose what they say about an entity; and points of time series
+//! that go.
 
 use std::sync::Arc;
 
@@ -12,6 +12,8 @@ use crate::Error;
 use crate::proposal::Proposal;
 
 impl Batch<'_> {
+    /// The aspect becomes again what it was before a run wrote it, or goes if the run made it. Nothing happens if the
+    /// latest version is not of that run.
     pub(super) async fn revert(
         &mut self,
         proposal: &Proposal,
@@ -42,10 +44,9 @@ impl Batch<'_> {
                 self.check_childless(urn).await?;
             }
             self.count_deleted(urn, Some(aspect)).await?;
-            self.known.insert(key, None);
+            self.forget(&write);
         }
-        self.writes.push(write);
-        Ok(())
+        self.push(write).await
     }
 
     pub(super) async fn take_out(
@@ -73,8 +74,7 @@ impl Batch<'_> {
                     self.check_childless(urn).await?;
                 }
                 self.count_deleted(urn, Some(aspect)).await?;
-                self.delete_aspect(urn, aspect);
-                Ok(())
+                self.delete_aspects(urn, &[aspect], false).await
             }
         }
     }
@@ -94,10 +94,7 @@ impl Batch<'_> {
         self.flush().await?;
         let key = AspectKey::new(urn, aspect);
         self.applied.deleted_timeseries_rows += self.tx.points_count(&key, range).await?;
-        self.writes.push(AspectWrite {
-            key,
-            effect: Effect::DeletePoints(range.clone()),
-        });
-        Ok(())
+        let effect = Effect::DeletePoints(range.clone());
+        self.push(AspectWrite { key, effect }).await
     }
 }

@@ -13,8 +13,8 @@ use crate::sdl::SDL;
 
 static KINDS: LazyLock<Kinds> = LazyLock::new(Kinds::read);
 
-/// Fields whose values are kinds.
-const FIELDS: [&str; 2] = ["_entityType", "entity"];
+/// The field whose values are kinds.
+const FIELD: &str = "_entityType";
 
 struct Kinds {
     in_registry: HashMap<String, &'static str>,
@@ -48,7 +48,7 @@ impl Kinds {
 }
 
 /// The names in the registry of kinds named as in the schema.
-pub(super) fn in_registry(names: &[String]) -> Result<Vec<String>, Error> {
+pub(in crate::resolvers) fn in_registry(names: &[String]) -> Result<Vec<String>, Error> {
     let known = |name: &String| {
         let kind = KINDS.in_registry.get(name).copied();
         kind.map(str::to_owned).ok_or_else(|| {
@@ -101,14 +101,14 @@ fn by_field(field: &str, value: &str, named: impl Fn(&str) -> String) -> String 
 }
 
 fn is_kind(field: &str) -> bool {
-    FIELDS.contains(&field.strip_suffix(".keyword").unwrap_or(field))
+    field.strip_suffix(".keyword").unwrap_or(field) == FIELD
 }
 
 /// The name that the index has for a field.
 pub(super) fn field_name(field: &str) -> String {
     let names: Vec<&str> = field
         .split(PAIR)
-        .map(|name| if is_kind(name) { "_entityType" } else { name })
+        .map(|name| if is_kind(name) { FIELD } else { name })
         .collect();
     names.join(&PAIR.to_string())
 }
@@ -171,6 +171,8 @@ mod tests {
             facet_value("typeNames␞_entityType", "View␞chart"),
             "View␞CHART"
         );
-        assert_eq!(field_name("entity"), "_entityType");
+        assert_eq!(field_name("_entityType.keyword"), "_entityType");
+        // What an assertion is about.
+        assert_eq!(field_name("entity"), "entity");
     }
 }

@@ -168,6 +168,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     open("/health/ready", "Whether requests can be answered"),
     open("/health/detailed", "Both, and the version"),
     open("/openapi/v3/api-docs", "This document"),
+    open("/openapi/swagger-ui", "The way to the page"),
     open("/openapi/swagger-ui/index.html", "This document as a page"),
     open("/openapi/swagger-ui/page.js", "The script of the page"),
     open("/openapi/swagger-ui/page.css", "The style of the page"),

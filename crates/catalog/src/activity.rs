@@ -1,0 +1,125 @@
+//! What was changed lately, and how much, from the change log.
+//!
+//! The log is as long as everything that was ever written, so nothing here reads much of it: the last entries, or single
+//! ones between which positions are counted.
+
+use std::collections::HashSet;
+
+use docent_model::{AspectName, EpochMillis, Urn};
+use docent_store::ChangeKind;
+
+use crate::{Caller, Catalog, Error};
+
+/// How far back the log is looked at for what was changed lately.
+const LOOKED_AT: i64 = 5_000;
+const MAX_COUNT: i64 = 100;
+const MAX_WEEKS: i64 = 104;
+const WEEK_MS: i64 = 7 * 24 * 60 * 60 * 1000;
+/// Weeks begin on Mondays, and the epoch was a Thursday.
+const FIRST_MONDAY_MS: i64 = 4 * 24 * 60 * 60 * 1000;
+
+/// The last change of an entity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecentChange {
+    pub urn: Urn,
+    pub aspect: AspectName,
+    pub time_ms: EpochMillis,
+    pub actor: String,
+}
+
+/// The changes of a week.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Week {
+    pub begins_ms: EpochMillis,
+    pub changes: i64,
+}
+
+impl Catalog {
+    /// The entities of some types that were changed last, each once, the newest first. Entities that are gone are left
+    /// out. Of a long import only the end is seen.
+    pub async fn recent_changes(
+        &self,
+        caller: &Caller,
+        types: &[String],
+        count: i64,
+    ) -> Result<Vec<RecentChange>, Error> {
+        let count = bounded("count", count, MAX_COUNT)?;
+        let Some(newest) = self.store().change_newest().await? else {
+            return Ok(Vec::new());
+        };
+        let after = (newest.position - LOOKED_AT).max(0);
+        let log = self.store().changes_read(after, LOOKED_AT as usize).await?;
+        let mut seen = HashSet::new();
+        let mut changes = Vec::new();
+        for change in log.into_iter().rev() {
+            let urn = change.key.urn;
+            let is_wanted = types.iter().any(|name| name == urn.entity_type())
+                && change.kind == ChangeKind::Put
+                && !Self::is_secret(change.key.aspect);
+            if is_wanted && seen.insert(urn.clone()) {
+                changes.push(RecentChange {
+                    urn,
+                    aspect: change.key.aspect,
+                    time_ms: change.time_ms,
+                    actor: change.actor,
+                });
+            }
+        }
+        // More than are wanted, because some may be gone; not all, because a long log has many.
+        changes.truncate(count * 4);
+        let urns: Vec<Urn> = changes.iter().map(|change| change.urn.clone()).collect();
+        let mut exist = self.exists(caller, &urns).await?.into_iter();
+        changes.retain(|_| exist.next() == Some(true));
+        changes.truncate(count);
+        Ok(changes)
+    }
+
+    /// How many changes each of the last weeks saw, this one included, the oldest first.
+    pub async fn changes_by_week(&self, _caller: &Caller, weeks: i64) -> Result<Vec<Week>, Error> {
+        let weeks = bounded("weeks", weeks, MAX_WEEKS)? as i64;
+        let since_monday = (self.now_ms() - FIRST_MONDAY_MS).rem_euclid(WEEK_MS);
+        let this_week = self.now_ms() - since_monday;
+        let newest = self.store().change_newest().await?;
+        let newest = newest.map_or(0, |change| change.position);
+        let mut counted = Vec::new();
+        let mut end = newest;
+        for back in 0..weeks {
+            let begins_ms = this_week - back * WEEK_MS;
+            let before = self.position_before(begins_ms, end).await?;
+            counted.push(Week {
+                begins_ms,
+                changes: end - before,
+            });
+            end = before;
+        }
+        counted.reverse();
+        Ok(counted)
+    }
+
+    /// The last position of the log that was written before a time, at most `newest`; 0 if there is none. The log is in the
+    /// order of time, so it is found by halving.
+    async fn position_before(&self, time_ms: EpochMillis, newest: i64) -> Result<i64, Error> {
+        let (mut before, mut end) = (0, newest);
+        while before < end {
+            let middle = before + (end - before) / 2;
+            // The entry at or behind the middle: an engine may leave positions out.
+            let next = self.store().changes_read(middle, 1).await?;
+            match next.first() {
+                Some(change) if change.time_ms < time_ms && change.position <= newest => {
+                    before = change.position;
+                }
+                _ => end = middle,
+            }
+        }
+        Ok(before)
+    }
+}
+
+fn bounded(name: &str, value: i64, most: i64) -> Result<usize, Error> {
+    if (1..=most).contains(&value) {
+        return Ok(value as usize);
+    }
+    Err(Error::Invalid(format!(
+        "{name} is {value}: it must be from 1 to {most}"
+    )))
+}

@@ -1,0 +1,124 @@
+//! What a person may be called, and how an e-mail address looks.
+//!
+//! Only what would surely be a mistake is refused: names of people have any characters.
+
+use crate::Error;
+
+/// Longer than names are, and short enough for a line of a list.
+const MAX_NAME_CHARACTERS: usize = 200;
+/// The longest address that mail can be sent to (RFC 5321).
+const MAX_EMAIL_BYTES: usize = 254;
+
+/// The name that somebody signs in with.
+pub(super) fn check_sign_in_name(name: &str) -> Result<(), Error> {
+    check_name("the name to sign in with", name)
+}
+
+/// The name that others see.
+pub(super) fn check_display_name(name: &str) -> Result<(), Error> {
+    check_name("the display name", name)
+}
+
+fn check_name(what: &str, name: &str) -> Result<(), Error> {
+    check_text(what, name)?;
+    let count = name.chars().count();
+    if count > MAX_NAME_CHARACTERS {
+        return Err(Error::Invalid(format!(
+            "{what} has {count} characters: {MAX_NAME_CHARACTERS} are the most"
+        )));
+    }
+    Ok(())
+}
+
+/// An address has one `@` with something on both sides of it. Whether anybody reads there only a letter can tell.
+pub(super) fn check_email(address: &str) -> Result<(), Error> {
+    let what = "the e-mail address";
+    check_text(what, address)?;
+    if address.len() > MAX_EMAIL_BYTES {
+        return Err(Error::Invalid(format!(
+            "{what} has {} bytes: {MAX_EMAIL_BYTES} are the most",
+            address.len()
+        )));
+    }
+    let is_host = |host: &str| !host.contains('@') && host.split('.').all(|part| !part.is_empty());
+    match address.split_once('@') {
+        Some((person, host))
+            if !person.is_empty() && is_host(host) && !address.contains(char::is_whitespace) =>
+        {
+            Ok(())
+        }
+        _ => Err(Error::Invalid(format!(
+            "'{address}' is not an e-mail address: write it like ada@example.com"
+        ))),
+    }
+}
+
+fn check_text(what: &str, text: &str) -> Result<(), Error> {
+    if text.trim().is_empty() {
+        return Err(Error::Invalid(format!(
+            "{what} is empty: give one or leave it out"
+        )));
+    }
+    if text.trim() != text {
+        return Err(Error::Invalid(format!(
+            "{what} '{}' must not begin or end with white space",
+            text.escape_debug()
+        )));
+    }
+    if text.contains(char::is_control) {
+        return Err(Error::Invalid(format!(
+            "{what} '{}' must not have line breaks or other control characters",
+            text.escape_debug()
+        )));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_any_characters_that_can_be_seen() {
+        for name in ["ada", "zoë o'hara; x=y@example.com", "李", "a b"] {
+            check_sign_in_name(name).unwrap();
+            check_display_name(name).unwrap();
+        }
+        for (name, says) in [
+            ("", "empty"),
+            (" \t", "empty"),
+            (" ada", "white space"),
+            ("ada\n", "white space"),
+            ("a\nb", "line breaks"),
+            ("a\u{1b}[31mb", "control"),
+            (&"x".repeat(201), "201 characters"),
+        ] {
+            let error = check_sign_in_name(name).unwrap_err().to_string();
+            assert!(error.contains(says), "{name:?}: {error}");
+            assert!(!error.contains(char::is_control), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn an_address_has_a_person_and_a_host() {
+        for address in ["ada@example.com", "a.b+c@sub.example.org", "root@localhost"] {
+            check_email(address).unwrap();
+        }
+        for (address, says) in [
+            ("", "empty"),
+            ("ada", "ada@example.com"),
+            ("@example.com", "ada@example.com"),
+            ("ada@", "ada@example.com"),
+            ("ada@example..com", "ada@example.com"),
+            ("ada@.com", "ada@example.com"),
+            ("a@b@example.com", "ada@example.com"),
+            ("ada l@example.com", "ada@example.com"),
+            (" ada@example.com", "white space"),
+            ("ada@exam\nple.com", "line breaks"),
+            (&format!("{}@example.com", "x".repeat(250)), "262 bytes"),
+        ] {
+            let error = check_email(address).unwrap_err().to_string();
+            assert!(error.contains(says), "{address:?}: {error}");
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Taking back and taking away: runs while others write, and what many refer to.
+
+use docent_catalog::{AspectKey, Change, Error, Proposal};
+use docent_model::{AspectName, Registry, SystemMetadata, Urn};
+use serde_json::json;
+
+use crate::{House, dataset};
+
+const ENTITIES: usize = 240;
+
+fn properties() -> AspectName {
+    Registry::get().aspect("datasetProperties").unwrap()
+}
+
+fn description(urn: &Urn, aspect: AspectName, text: &str, run: Option<&str>) -> Proposal {
+    let noted = run.map(|run| SystemMetadata {
+        run_id: run.to_owned(),
+        ..SystemMetadata::default()
+    });
+    let value = json!({"description": text}).to_string();
+    Proposal::upsert(urn.clone(), aspect, value).with_system_metadata(noted)
+}
+
+/// Whatever was acknowledged while a run is taken back is there afterwards: the entity stays with it, or is made again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn an_edit_made_while_its_entity_is_about_to_go_is_not_lost() {
+    let house = House::new().await;
+    let urns: Vec<Urn> = (0..ENTITIES).map(dataset).collect();
+    let ingested = urns
+        .iter()
+        .map(|urn| description(urn, properties(), "run", Some("r")))
+        .collect();
+    house.catalog.apply(&house.caller, ingested).await.unwrap();
+    let editor = tokio::spawn({
+        let (catalog, caller, urns) = (house.catalog.clone(), house.caller.clone(), urns.clone());
+        async move {
+            for urn in urns.iter().rev() {
+                let aspect = AspectName::EDITABLE_DATASET_PROPERTIES;
+                let edit = description(urn, aspect, "by hand", None);
+                catalog.apply(&caller, vec![edit]).await.unwrap();
+            }
+        }
+    });
+    let rolled_back = house
+        .catalog
+        .roll_back(&house.caller, "r", false, false)
+        .await
+        .unwrap();
+    editor.await.unwrap();
+    let keys: Vec<AspectKey> = urns
+        .iter()
+        .map(|urn| AspectKey::new(urn, AspectName::EDITABLE_DATASET_PROPERTIES))
+        .collect();
+    let rows = house.catalog.read(&house.caller, &keys).await.unwrap();
+    let lost = rows.iter().filter(|row| row.is_none()).count();
+    assert_eq!(lost, 0, "{rolled_back:?}");
+    let gone: Vec<AspectKey> = urns
+        .iter()
+        .map(|urn| AspectKey::new(urn, properties()))
+        .collect();
+    let rows = house.catalog.read(&house.caller, &gone).await.unwrap();
+    assert!(rows.iter().all(Option::is_none));
+}
+
+#[tokio::test]
+async fn a_value_that_a_run_wrote_over_keeps_the_entity_that_the_run_made() {
+    let house = House::new().await;
+    let urn = dataset("t");
+    let aspect = AspectName::EDITABLE_DATASET_PROPERTIES;
+    for (text, run) in [("made", Some("r")), ("by hand", None), ("again", Some("r"))] {
+        let write = description(&urn, aspect, text, run);
+        house
+            .catalog
+            .apply(&house.caller, vec![write])
+            .await
+            .unwrap();
+    }
+    let done = house
+        .catalog
+        .roll_back(&house.caller, "r", false, false)
+        .await
+        .unwrap();
+    assert_eq!((done.unsafe_entities, done.entities_affected), (1, 0));
+    let rows = house
+        .catalog
+        .read(&house.caller, &[AspectKey::new(&urn, aspect)])
+        .await
+        .unwrap();
+    let text = rows[0].as_ref().map(|row| row.metadata.clone());
+    assert_eq!(text, Some(json!({"description": "by hand"}).to_string()));
+}
+
+/// A tag on thousands of assets is taken off in several transactions, and goes with the last of them.
+#[tokio::test]
+async fn what_thousands_refer_to_is_deleted_piece_by_piece_and_nothing_dangles() {
+    const HOLDERS: usize = 2100;
+    let house = House::new().await;
+    let tag = Urn::parse("urn:li:tag:wide").unwrap();
+    let domain = Urn::parse("urn:li:domain:wide").unwrap();
+    let write = |urn: &Urn, aspect, value: serde_json::Value| {
+        Proposal::upsert(urn.clone(), aspect, value.to_string())
+    };
+    let mut list = vec![
+        write(&tag, AspectName::TAG_PROPERTIES, json!({"name": "wide"})),
+        write(
+            &domain,
+            AspectName::DOMAIN_PROPERTIES,
+            json!({"name": "wide"}),
+        ),
+    ];
+    let urns: Vec<Urn> = (0..HOLDERS).map(dataset).collect();
+    for urn in &urns {
+        list.push(write(
+            urn,
+            AspectName::GLOBAL_TAGS,
+            json!({"tags": [{"tag": tag}]}),
+        ));
+        list.push(write(
+            urn,
+            AspectName::DOMAINS,
+            json!({"domains": [domain]}),
+        ));
+    }
+    house.catalog.apply(&house.caller, list).await.unwrap();
+    for (target, aspect) in [
+        (&tag, AspectName::GLOBAL_TAGS),
+        (&domain, AspectName::DOMAINS),
+    ] {
+        let delete = Proposal::new(target.clone(), Change::DeleteEntity);
+        // In a list with others it would not be all or nothing.
+        let other = write(&urns[0], AspectName::STATUS, json!({"removed": true}));
+        let refused = house
+            .catalog
+            .apply(&house.caller, vec![delete.clone(), other])
+            .await;
+        assert!(matches!(refused, Err(Error::TooLarge(_))), "{refused:?}");
+        let before = house.store.change_newest().await.unwrap().unwrap().position;
+        house
+            .catalog
+            .apply(&house.caller, vec![delete])
+            .await
+            .unwrap();
+        let changes = house.store.changes_read(before, 10_000).await.unwrap();
+        let first_deletion = changes.iter().position(|it| it.key.urn == *target);
+        assert_eq!(
+            first_deletion,
+            Some(HOLDERS),
+            "{aspect}: those who refer to it come first"
+        );
+        let exists = house
+            .catalog
+            .exists(&house.caller, std::slice::from_ref(target))
+            .await;
+        assert_eq!(exists.unwrap(), [false]);
+        let edges = house
+            .store
+            .edges_list(std::slice::from_ref(target), false, &[], 0, 1)
+            .await
+            .unwrap();
+        assert_eq!(edges[0].total, 0, "{aspect}");
+    }
+}

@@ -1,0 +1,139 @@
+//! The web page: its files, and the one document behind all of its addresses. Nothing of it is secret, so none of it
+//! needs a token; what it shows it asks for by the API, as the person who is signed in.
+//!
+//! To add an address of the page: a line in [`ADDRESSES`] here and a route in `ui/src/application.tsx`.
+
+use axum::Router;
+use axum::extract::Path;
+use axum::http::header::{
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
+    REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::{HeaderMap, HeaderName, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use docent_page::File;
+
+use crate::AppState;
+use crate::error::Refusal;
+
+/// Where a person can be. Everything else is no page: a mistyped address of the API must not be answered with HTML.
+const ADDRESSES: [&str; 9] = [
+    "/",
+    "/login",
+    "/search",
+    "/dataset/{*urn}",
+    "/domains",
+    "/domain/{*urn}",
+    "/settings",
+    "/settings/{section}",
+    "/graphiql",
+];
+
+/// What the page may do: run its own scripts and talk to this server, nothing else. Styles may stand inline because the
+/// editors make theirs while they run; pictures may stand in the address itself (`data:`).
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
+                      font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
+const A_YEAR: &str = "public, max-age=31536000, immutable";
+/// Kept, but asked for again each time: the document names the files of the newest build.
+const EACH_TIME: &str = "no-cache";
+
+pub(crate) fn routes() -> Router<AppState> {
+    let pages = ADDRESSES.into_iter();
+    let router = pages.fold(Router::new(), |router, address| {
+        router.route(address, get(document))
+    });
+    router
+        .route("/assets/{*path}", get(asset))
+        .route("/favicon.svg", get(icon))
+}
+
+async fn document(headers: HeaderMap) -> Response {
+    sent(docent_page::index(), &headers)
+}
+
+async fn asset(Path(path): Path<String>, headers: HeaderMap) -> Result<Response, Refusal> {
+    file(&format!("assets/{path}"), &headers)
+}
+
+async fn icon(headers: HeaderMap) -> Result<Response, Refusal> {
+    file("favicon.svg", &headers)
+}
+
+fn file(path: &str, headers: &HeaderMap) -> Result<Response, Refusal> {
+    let found = docent_page::find(path).map(|file| sent(file, headers));
+    found.ok_or_else(|| {
+        Refusal::new(
+            StatusCode::NOT_FOUND,
+            format!("The web page has no file {path}. Load the page again: it may be of an older version."),
+        )
+    })
+}
+
+fn sent(file: &'static File, request: &HeaderMap) -> Response {
+    let brotli = file.brotli().filter(|_| takes(request, "br"));
+    let gzip = file.gzip().filter(|_| takes(request, "gzip"));
+    let (encoding, body) = match (brotli, gzip) {
+        (Some(body), _) => (Some("br"), body),
+        (None, Some(body)) => (Some("gzip"), body),
+        (None, None) => (None, file.plain()),
+    };
+    let cached = if file.is_immutable() {
+        A_YEAR
+    } else {
+        EACH_TIME
+    };
+    let headers: [(HeaderName, &str); 6] = [
+        (CONTENT_TYPE, file.content_type()),
+        (CACHE_CONTROL, cached),
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (REFERRER_POLICY, "same-origin"),
+        (VARY, "Accept-Encoding"),
+    ];
+    let encoding = encoding.map(|encoding| [(CONTENT_ENCODING, encoding)]);
+    match encoding {
+        Some(encoding) => (headers, encoding, body).into_response(),
+        None => (headers, body).into_response(),
+    }
+}
+
+/// Whether the client takes an encoding. `*` and weights other than zero are treated alike: what is smallest is best.
+fn takes(headers: &HeaderMap, encoding: &str) -> bool {
+    let mut listed = headers
+        .get_all(ACCEPT_ENCODING)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','));
+    let found = listed.find_map(|item| {
+        let mut parts = item.split(';').map(str::trim);
+        let is_it = parts.next()?.eq_ignore_ascii_case(encoding);
+        let weight = parts.find_map(|part| part.strip_prefix("q=")?.parse::<f32>().ok());
+        is_it.then_some(weight.is_none_or(|weight| weight > 0.0))
+    });
+    found.unwrap_or(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_encoding_is_used_only_if_the_client_takes_it() {
+        for (accepted, expected) in [
+            ("gzip, deflate, br", true),
+            ("br", true),
+            ("BR;q=0.5", true),
+            ("gzip", false),
+            ("br;q=0", false),
+            ("brotli", false),
+            ("", false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT_ENCODING, accepted.parse().unwrap());
+            assert_eq!(takes(&headers, "br"), expected, "{accepted}");
+        }
+        assert!(!takes(&HeaderMap::new(), "gzip"));
+    }
+}

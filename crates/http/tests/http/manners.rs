@@ -1,0 +1,156 @@
+//! How requests that cannot be answered are told so.
+
+use axum::body::Body;
+use axum::http::{Method, Request, StatusCode, header};
+use serde_json::{Value, json};
+
+use crate::sign_in::{log_in, with_ada, with_header};
+use crate::support::{App, DATASET, encoded};
+
+fn message(reply: &Value) -> &str {
+    reply["message"].as_str().unwrap_or_default()
+}
+
+#[tokio::test]
+async fn a_wrong_method_is_told_the_right_ones_without_a_token() {
+    let app = App::empty().await;
+    for (method, path, allowed) in [
+        ("GET", "/logIn", "POST"),
+        ("PUT", "/logOut", "POST,GET,HEAD"),
+        ("POST", "/health", "GET,HEAD"),
+        ("DELETE", "/aspects", "POST"),
+        ("PUT", "/api/gms/logIn", "POST"),
+    ] {
+        let request = Request::builder().method(method).uri(path);
+        let response = app.respond(request.body(Body::empty()).unwrap()).await;
+        assert_eq!(
+            response.status(),
+            StatusCode::METHOD_NOT_ALLOWED,
+            "{method} {path}"
+        );
+        let allow = response.headers()[header::ALLOW].to_str().unwrap();
+        assert_eq!(allow, allowed, "{method} {path}");
+    }
+}
+
+#[tokio::test]
+async fn a_form_at_the_sign_in_is_told_that_json_is_wanted() {
+    let app = with_ada().await;
+    for kind in [
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "text/plain",
+    ] {
+        for origin in [None, Some("http://docent.example")] {
+            let mut request = with_header(log_in("ada", "x"), "content-type", kind);
+            if let Some(origin) = origin {
+                request = with_header(request, "origin", origin);
+            }
+            *request.body_mut() = Body::from("username=ada&password=needle");
+            let (status, reply) = app.send(request).await;
+            assert_eq!(status, StatusCode::UNSUPPORTED_MEDIA_TYPE, "{reply}");
+            let message = message(&reply);
+            assert!(message.contains("application/json"), "{message}");
+            assert!(message.contains(r#"{"username": "…""#), "{message}");
+            assert!(!message.contains("needle"), "{message}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_page_of_the_api_is_found_without_the_end_of_its_address() {
+    let app = App::empty().await;
+    for (path, relative) in [
+        ("/openapi/swagger-ui", "swagger-ui/index.html"),
+        ("/openapi/swagger-ui/", "index.html"),
+        ("/api/gms/openapi/swagger-ui", "swagger-ui/index.html"),
+    ] {
+        let request = app.request(Method::GET, path, "");
+        let response = app.respond(request).await;
+        assert_eq!(response.status(), StatusCode::TEMPORARY_REDIRECT, "{path}");
+        assert_eq!(response.headers()[header::LOCATION], relative, "{path}");
+        let folder = path.rsplit_once('/').unwrap().0;
+        let (status, _) = app.get(&format!("{folder}/{relative}")).await;
+        assert_eq!(status, StatusCode::OK, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_version_that_is_not_there_is_not_found_with_a_sentence() {
+    let app = App::with_dataset().await;
+    let urn = encoded(DATASET);
+    for (path, says) in [
+        (
+            "datasetProperties?version=7",
+            "in version 7: 0 is the latest",
+        ),
+        ("datasetProperties?version=-3", "in version -3"),
+        ("globalTags", "has no globalTags"),
+        ("globalTags?version=1", "globalTags in version 1"),
+    ] {
+        let (status, reply) = app
+            .get(&format!("/openapi/v3/entity/dataset/{urn}/{path}"))
+            .await;
+        assert_eq!(status, StatusCode::NOT_FOUND, "{reply}");
+        assert!(message(&reply).starts_with(DATASET), "{reply}");
+        assert!(message(&reply).contains(says), "{reply}");
+    }
+    let path = format!("/openapi/v3/entity/dataset/{urn}/datasetProperties?version=1");
+    assert_eq!(app.get(&path).await.0, StatusCode::OK);
+    let path = format!("/aspects/{urn}?aspect=datasetProperties&version=7");
+    let (status, reply) = app.get(&path).await;
+    assert_eq!(status, StatusCode::NOT_FOUND);
+    assert!(message(&reply).contains("in version 7"), "{reply}");
+}
+
+#[tokio::test]
+async fn broken_json_is_told_where_it_breaks_and_in_words_of_the_api() {
+    let app = App::empty().await;
+    let one = format!("/openapi/v3/entity/dataset/{}/status", encoded(DATASET));
+    for (method, path) in [
+        (Method::POST, "/openapi/v3/entity/dataset"),
+        (Method::PATCH, "/openapi/v3/entity/dataset"),
+        (Method::POST, "/openapi/v3/entity/generic"),
+        (Method::POST, "/openapi/v3/entity/dataset/batchGet"),
+        (Method::POST, "/openapi/v3/entity/scroll"),
+        (Method::POST, "/openapi/v3/relationship/scroll"),
+        (Method::POST, "/openapi/v2/entity/batch/dataset"),
+        (Method::POST, "/openapi/v1/trace/write/0123"),
+        (Method::POST, one.as_str()),
+        (Method::PATCH, one.as_str()),
+        (Method::POST, "/aspects?action=ingestProposal"),
+    ] {
+        for (body, place) in [
+            ("[\n  {\"urn\": }\n]", "line 2 column 11"),
+            ("{\"value\": tru}", "line 1 column 14"),
+            ("{\"urn\"", "line 1 column 6"),
+            ("[{\"urn\": \"urn:li:tag:x\"", "line 1 column 23"),
+            ("nonsense", "line 1 column 2"),
+        ] {
+            let request = app.request(method.clone(), path, body);
+            let (status, reply) = app.send(request).await;
+            assert_eq!(status, StatusCode::BAD_REQUEST, "{path} {body}: {reply}");
+            let message = message(&reply);
+            assert!(
+                message.contains("not JSON") && message.contains(place),
+                "{method} {path} {body:?}: {message}"
+            );
+        }
+        // JSON, but not what the call takes: no word of the program's own.
+        for body in [
+            json!(7),
+            json!([7]),
+            json!({"value": 7, "urns": 7, "dataset": 7}),
+        ] {
+            let request = app.request(method.clone(), path, body.to_string());
+            let (status, reply) = app.send(request).await;
+            assert!(
+                status.is_client_error() || path.ends_with("scroll"),
+                "{path} {body}: {reply}"
+            );
+            for word in ["struct", "enum", "RawValue", "Wire", "newtype", "variant"] {
+                assert!(!message(&reply).contains(word), "{path} {body}: {reply}");
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The web page: files without a token, and nothing else.
+
+use axum::body::Body;
+use axum::http::{Method, Request, StatusCode, header};
+use docent_page::File;
+
+use crate::support::{App, DATASET};
+
+fn get(path: &str) -> Request<Body> {
+    Request::builder()
+        .method(Method::GET)
+        .uri(path)
+        .body(Body::empty())
+        .unwrap()
+}
+
+#[tokio::test]
+async fn every_address_of_the_page_is_answered_with_the_document_and_a_strict_policy() {
+    let app = App::empty().await;
+    for path in [
+        "/",
+        "/login",
+        "/search?query=x",
+        &format!("/dataset/{DATASET}"),
+        "/dataset/urn%3Ali%3Adataset%3A(urn%3Ali%3AdataPlatform%3As3,a%2Fb,PROD)",
+        "/domains",
+        "/domain/urn:li:domain:a",
+        "/settings",
+        "/settings/tokens",
+        "/graphiql",
+    ] {
+        let response = app.respond(get(path)).await;
+        assert_eq!(response.status(), StatusCode::OK, "{path}");
+        let header = |name: header::HeaderName| response.headers()[name].to_str().unwrap();
+        assert_eq!(header(header::CONTENT_TYPE), "text/html; charset=utf-8");
+        assert_eq!(header(header::CACHE_CONTROL), "no-cache");
+        let policy = header(header::CONTENT_SECURITY_POLICY);
+        assert!(policy.contains("script-src 'self';"), "{policy}");
+        assert!(policy.starts_with("default-src 'none';"), "{policy}");
+        assert!(policy.contains("frame-ancestors 'none'"), "{policy}");
+    }
+}
+
+#[tokio::test]
+async fn files_that_are_named_by_their_content_are_kept_for_a_year() {
+    let app = App::empty().await;
+    for file in docent_page::files() {
+        let path = format!("/{}", file.path());
+        let headers = app.headers_of(get(&path)).await;
+        if file.path() == "index.html" {
+            continue;
+        }
+        assert_eq!(headers[header::CONTENT_TYPE], file.content_type(), "{path}");
+        let kept = headers[header::CACHE_CONTROL].to_str().unwrap();
+        assert_eq!(kept.contains("immutable"), file.is_immutable(), "{path}");
+        assert!(!headers.contains_key(header::CONTENT_ENCODING), "{path}");
+        for (encoding, body) in [("gzip", file.gzip()), ("br", file.brotli())] {
+            let mut request = get(&path);
+            let accepted = header::HeaderValue::from_static(encoding);
+            request
+                .headers_mut()
+                .insert(header::ACCEPT_ENCODING, accepted);
+            let headers = app.headers_of(request).await;
+            let sent = headers.get(header::CONTENT_ENCODING);
+            assert_eq!(sent.is_some(), body.is_some(), "{path} as {encoding}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_a_page_is_not_answered_with_one() {
+    let app = App::empty().await;
+    assert!(
+        docent_page::find("assets/none.js")
+            .map(File::path)
+            .is_none()
+    );
+    let (status, body) = app.send(get("/assets/none.js")).await;
+    assert_eq!(status, StatusCode::NOT_FOUND);
+    assert!(
+        body["message"]
+            .as_str()
+            .unwrap()
+            .contains("Load the page again"),
+        "{body}"
+    );
+    for path in [
+        "/api/gms/search",
+        "/api/gms/domains",
+        "/datasets",
+        "/settings/a/b",
+    ] {
+        let (status, _) = app.send(get(path)).await;
+        assert_eq!(status, StatusCode::UNAUTHORIZED, "{path}");
+    }
+    let (status, _) = app.send(app.request(Method::POST, "/search", "{}")).await;
+    assert_eq!(status, StatusCode::METHOD_NOT_ALLOWED);
+}

@@ -1,0 +1,346 @@
+//! What keeps one person from acting as another, and one who was kept out from coming back.
+
+use axum::body::Body;
+use axum::http::{Method, Request, StatusCode, header};
+use docent_catalog::people::{NewUser, Password};
+use docent_model::Urn;
+use serde_json::{Value, json};
+
+use crate::sign_in::{ADA, PASSWORD, add, session, system, urn, whoami, with_ada};
+use crate::support::{App, USER, encoded, proposal, token_of};
+
+const GRACE: &str = "urn:li:corpuser:grace";
+
+/// A request with another token than the app's.
+fn by(token: &str, method: Method, path: &str, body: &Value) -> Request<Body> {
+    Request::builder()
+        .method(method)
+        .uri(path)
+        .header(header::AUTHORIZATION, format!("Bearer {token}"))
+        .header(header::CONTENT_TYPE, "application/json")
+        .body(Body::from(body.to_string()))
+        .unwrap()
+}
+
+fn status_of(status: &str) -> Value {
+    json!({"status": status, "lastModified": {"time": 1, "actor": USER}})
+}
+
+async fn is_let_in(app: &App, token: &str) -> bool {
+    app.catalog.authenticate(token).await.unwrap().is_some()
+}
+
+#[tokio::test]
+async fn nobody_but_the_administrator_lifts_or_makes_a_suspension_by_writing_it() {
+    let app = with_ada().await;
+    add(&app, GRACE).await;
+    let graces = token_of(&app.catalog, GRACE, None).await;
+    let adas = token_of(&app.catalog, ADA, None).await;
+    app.catalog
+        .suspend_user(&system(), &urn(ADA))
+        .await
+        .unwrap();
+    let stored = app.aspect(ADA, "corpUserStatus").await;
+    let one = format!("/openapi/v3/entity/corpuser/{}", encoded(ADA));
+    let aspect = format!("{one}/corpUserStatus?createIfNotExists=false");
+    let proposed = |urn: &str, status: &str| json!({"proposal": proposal("UPSERT", urn, "corpUserStatus", &status_of(status))});
+    let operations = json!([{"op": "replace", "path": "/status", "value": "ACTIVE"}]);
+    let patched = json!({"query": format!(
+        r#"mutation {{ patchEntity(input: {{ urn: "{ADA}", aspectName: "corpUserStatus",
+            patch: [{{ op: REPLACE, path: "/status", value: "\"ACTIVE\"" }}] }}) {{ success error }} }}"#
+    )});
+    for (what, method, path, body) in [
+        (
+            "proposal",
+            Method::POST,
+            "/aspects?action=ingestProposal",
+            proposed(ADA, "ACTIVE"),
+        ),
+        (
+            "suspending another",
+            Method::POST,
+            "/aspects?action=ingestProposal",
+            proposed(USER, "SUSPENDED"),
+        ),
+        (
+            "suspending a new user",
+            Method::POST,
+            "/aspects?action=ingestProposal",
+            proposed("urn:li:corpuser:new", "SUSPENDED"),
+        ),
+        (
+            "batch",
+            Method::POST,
+            "/aspects?action=ingestProposalBatch",
+            json!({"proposals": [
+                proposal("UPSERT", GRACE, "corpUserStatus", &status_of("ACTIVE")),
+                proposal("UPSERT", ADA, "corpUserStatus", &status_of("ACTIVE")),
+            ]}),
+        ),
+        (
+            "aspect",
+            Method::POST,
+            aspect.as_str(),
+            json!({"value": status_of("ACTIVE")}),
+        ),
+        ("patch", Method::PATCH, aspect.as_str(), operations),
+        ("delete", Method::DELETE, aspect.as_str(), Value::Null),
+        (
+            "clear",
+            Method::DELETE,
+            &format!("{one}?clear=true"),
+            Value::Null,
+        ),
+    ] {
+        let (status, reply) = app.send(by(&graces, method, path, &body)).await;
+        assert_eq!(status, StatusCode::FORBIDDEN, "{what}: {reply}");
+        let message = reply["message"].as_str().unwrap();
+        assert!(message.contains("docent user resume"), "{what}: {message}");
+        let named = message.starts_with("item 1 (urn:li:corpuser:ada corpUserStatus)");
+        assert!(named || what != "batch", "{message}");
+    }
+    let (_, reply) = app
+        .send(by(&graces, Method::POST, "/api/graphql", &patched))
+        .await;
+    assert!(reply.to_string().contains("docent user resume"), "{reply}");
+    assert_eq!(app.aspect(ADA, "corpUserStatus").await, stored);
+    assert!(is_let_in(&app, &app.token).await);
+    assert_eq!(app.aspect("urn:li:corpuser:new", "corpUserKey").await, None);
+
+    // What keeps the state passes: connectors write it for every user they find.
+    for (user, status) in [
+        (ADA, "SUSPENDED"),
+        (GRACE, "ACTIVE"),
+        ("urn:li:corpuser:new", "ACTIVE"),
+    ] {
+        let path = "/aspects?action=ingestProposal";
+        let (code, reply) = app
+            .send(by(&graces, Method::POST, path, &proposed(user, status)))
+            .await;
+        assert_eq!(code, StatusCode::OK, "{user}: {reply}");
+    }
+    assert!(!is_let_in(&app, &adas).await);
+    // The administrator may.
+    app.ingest(ADA, "corpUserStatus", &status_of("ACTIVE"))
+        .await;
+    assert!(is_let_in(&app, &adas).await);
+}
+
+#[tokio::test]
+async fn only_the_administrator_makes_tokens_for_others() {
+    let app = with_ada().await;
+    add(&app, GRACE).await;
+    let create = |user: &str| {
+        json!({"query": format!(
+            r#"mutation {{ createAccessToken(input: {{ type: PERSONAL, actorUrn: "{user}", duration: ONE_DAY, name: "x" }})
+               {{ accessToken }} }}"#
+        )})
+    };
+    let adas = token_of(&app.catalog, ADA, None).await;
+    let ask =
+        |token: &str, user: &str| app.send(by(token, Method::POST, "/api/graphql", &create(user)));
+    for other in [GRACE, USER, "urn:li:corpuser:nobody"] {
+        let (_, reply) = ask(&adas, other).await;
+        let error = &reply["errors"][0];
+        assert_eq!(error["extensions"]["code"], 403, "{other}: {reply}");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains("docent token create"), "{message}");
+    }
+    let token_in = |reply: &Value| {
+        let token = &reply["data"]["createAccessToken"]["accessToken"];
+        token.as_str().unwrap().to_owned()
+    };
+    let own = token_in(&ask(&adas, ADA).await.1);
+    assert!(is_let_in(&app, &own).await, "for oneself");
+    let given = token_in(&ask(&app.token, GRACE).await.1);
+    let caller = app.catalog.authenticate(&given).await.unwrap().unwrap();
+    assert_eq!(caller.actor().as_str(), GRACE, "by the administrator");
+    app.catalog
+        .suspend_user(&system(), &urn(ADA))
+        .await
+        .unwrap();
+    assert!(!is_let_in(&app, &own).await, "nothing is left to ada");
+
+    let may = |token: &str| {
+        let query = json!({"query": "{ me { platformPrivileges { manageTokens manageIdentities manageDomains } } }"});
+        by(token, Method::POST, "/api/graphql", &query)
+    };
+    let (_, reply) = app.send(may(&given)).await;
+    assert_eq!(
+        reply["data"]["me"]["platformPrivileges"],
+        json!({"manageTokens": false, "manageIdentities": false, "manageDomains": true})
+    );
+    let (_, reply) = app.send(may(&app.token)).await;
+    assert_eq!(
+        reply["data"]["me"]["platformPrivileges"]["manageTokens"],
+        true
+    );
+}
+
+#[tokio::test]
+async fn a_token_is_not_made_for_a_user_who_cannot_act() {
+    let app = with_ada().await;
+    add(&app, GRACE).await;
+    app.catalog
+        .suspend_user(&system(), &urn(ADA))
+        .await
+        .unwrap();
+    app.ingest(GRACE, "status", &json!({"removed": true})).await;
+    for (user, says) in [
+        (ADA, "docent user resume ada"),
+        (GRACE, "docent user add grace"),
+    ] {
+        let create = format!(
+            r#"mutation {{ createAccessToken(input: {{ type: PERSONAL, actorUrn: "{user}", duration: ONE_DAY, name: "x" }})
+               {{ accessToken }} }}"#
+        );
+        let (code, message) = app.graphql_error(&create).await;
+        assert_eq!(code, 409, "{message}");
+        assert!(message.contains(says), "{message}");
+    }
+}
+
+/// How a user goes for good.
+async fn delete(app: &App, user: &str, how: &str) {
+    let (status, reply) = match how {
+        "entity" => {
+            app.post("/entities?action=delete", &json!({"urn": user}))
+                .await
+        }
+        "key" => {
+            let path = format!("/openapi/v3/entity/corpuser/{}/corpUserKey", encoded(user));
+            app.send(app.request(Method::DELETE, &path, "")).await
+        }
+        _ => {
+            let body = json!({"runId": "r1", "dryRun": false, "hardDelete": true});
+            app.post("/runs?action=rollback", &body).await
+        }
+    };
+    assert_eq!(status, StatusCode::OK, "{how}: {reply}");
+    assert_eq!(app.aspect(user, "corpUserKey").await, None, "{how}");
+}
+
+#[tokio::test]
+async fn the_tokens_and_sessions_of_a_deleted_user_stay_dead_when_the_name_is_given_again() {
+    let app = App::empty().await;
+    for how in ["entity", "key", "run"] {
+        let user = format!("urn:li:corpuser:{how}");
+        if how == "run" {
+            let mut first = proposal("UPSERT", &user, "corpUserKey", &json!({"username": how}));
+            first["systemMetadata"]["runId"] = json!("r1");
+            let (status, reply) = app.propose_all(vec![first]).await;
+            assert_eq!(status, StatusCode::OK, "{reply}");
+        }
+        add(&app, &user).await;
+        let token = token_of(&app.catalog, &user, None).await;
+        let cookie = session(&app, how).await;
+        assert!(is_let_in(&app, &token).await);
+        delete(&app, &user, how).await;
+        assert!(!is_let_in(&app, &token).await);
+        // Written by a program first, then let in by the operator.
+        app.ingest(&user, "corpUserKey", &json!({"username": how}))
+            .await;
+        assert!(!is_let_in(&app, &token).await, "{how}");
+        assert_eq!(whoami(&app, &cookie).await, None, "{how}");
+        add(&app, &user).await;
+        assert!(!is_let_in(&app, &token).await, "{how}");
+        let new = token_of(&app.catalog, &user, None).await;
+        assert!(is_let_in(&app, &new).await, "{how}: a new one works");
+        assert!(is_let_in(&app, &app.token).await, "others are left alone");
+    }
+}
+
+#[tokio::test]
+async fn what_a_client_is_told_to_have_deleted_are_the_rows_of_the_user_alone() {
+    let app = App::empty().await;
+    let mut rows = Vec::new();
+    for (user, tokens) in [(ADA, 0), (GRACE, 3)] {
+        app.ingest(
+            user,
+            "corpUserKey",
+            &json!({"username": user.rsplit(':').next()}),
+        )
+        .await;
+        for _ in 0..tokens {
+            token_of(&app.catalog, user, None).await;
+        }
+        let (_, reply) = app
+            .post("/entities?action=delete", &json!({"urn": user}))
+            .await;
+        rows.push(reply["value"]["rows"].clone());
+    }
+    assert!(rows[0].as_u64().unwrap() > 0);
+    assert_eq!(rows[0], rows[1]);
+}
+
+#[tokio::test]
+async fn a_removed_user_who_is_added_again_begins_anew() {
+    let app = with_ada().await;
+    let token = token_of(&app.catalog, ADA, None).await;
+    app.ingest(ADA, "status", &json!({"removed": true})).await;
+    let new = NewUser {
+        user: urn(ADA),
+        display_name: None,
+        email: None,
+        password: Password::new("another horse").unwrap(),
+    };
+    app.catalog.add_user(&system(), new).await.unwrap();
+    assert!(!is_let_in(&app, &token).await);
+    let (status, _) = app.send(crate::sign_in::log_in("ada", PASSWORD)).await;
+    assert_eq!(status, StatusCode::UNAUTHORIZED, "the old password is gone");
+    let (status, _) = app
+        .send(crate::sign_in::log_in("ada", "another horse"))
+        .await;
+    assert_eq!(status, StatusCode::OK);
+    // A token that a user had before there was a password stays good.
+    let token = token_of(&app.catalog, GRACE, None).await;
+    add(&app, GRACE).await;
+    assert!(is_let_in(&app, &token).await);
+}
+
+#[tokio::test]
+async fn sessions_are_listed_nowhere_and_ids_are_no_credentials() {
+    let app = with_ada().await;
+    let cookie = session(&app, "ada").await;
+    let second = token_of(&app.catalog, ADA, None).await;
+    let list = async |start: usize, count: usize| {
+        let body = json!({"entity": "dataHubAccessToken", "start": start, "count": count});
+        let (status, reply) = app.post("/entities?action=listUrns", &body).await;
+        assert_eq!(status, StatusCode::OK, "{reply}");
+        reply["value"].clone()
+    };
+    let listed = list(0, 10).await;
+    assert_eq!(listed["total"], 2, "{listed}");
+    assert_eq!(listed["count"], 2, "{listed}");
+    assert!(!listed.to_string().contains("session"), "{listed}");
+    assert_eq!(list(2, 10).await["count"], 0);
+    for path in [
+        "/openapi/v3/entity/dataHubAccessToken",
+        "/openapi/v3/entity/dataHubAccessToken?query=session",
+    ] {
+        let (_, reply) = app.get(path).await;
+        assert!(!reply.to_string().contains("session"), "{reply}");
+    }
+
+    // The store knows them; even so nobody gets in with what is stored.
+    let prefix = Urn::new("dataHubAccessToken", "session-").unwrap();
+    let (_, found) = app
+        .post(
+            "/aspects?action=getCount",
+            &json!({
+                "aspect": "dataHubAccessTokenKey", "urnLike": format!("{prefix}%"),
+            }),
+        )
+        .await;
+    assert_eq!(found["value"], 1, "there is one to hide");
+    let ids = listed["entities"].as_array().unwrap().iter();
+    let ids = ids.map(|urn| urn.as_str().unwrap().rsplit(':').next().unwrap().to_owned());
+    for id in ids {
+        assert!(!is_let_in(&app, &id).await);
+        assert!(!is_let_in(&app, &format!("docent_{id}")).await);
+        let cookie = format!("PLAY_SESSION={id}");
+        assert_eq!(whoami(&app, &cookie).await, None);
+    }
+    assert_eq!(whoami(&app, &cookie).await.as_deref(), Some(ADA));
+    assert!(is_let_in(&app, &second).await);
+}

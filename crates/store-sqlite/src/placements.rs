@@ -1,0 +1,104 @@
+//! The statements that read where entities stand in the trees of their kinds.
+
+use docent_model::Urn;
+use docent_store::Page;
+use rusqlite::{Connection, params};
+
+use crate::error::EngineError;
+use crate::read::{as_limit, text_at, urn_at};
+
+pub(crate) fn below(
+    connection: &Connection,
+    kind: &str,
+    parent: Option<&Urn>,
+    start: usize,
+    limit: usize,
+) -> Result<Page<Urn>, EngineError> {
+    let parent = parent_text(parent);
+    let total: i64 = connection
+        .prepare_cached("SELECT count(*) FROM placement WHERE kind=?1 AND parent=?2")?
+        .query_row((kind, parent), |row| row.get(0))?;
+    let mut statement = connection.prepare_cached(
+        "SELECT urn FROM placement WHERE kind=?1 AND parent=?2 \
+         ORDER BY created_ms DESC, urn LIMIT ?3 OFFSET ?4",
+    )?;
+    let mut rows = statement.query(params![kind, parent, as_limit(limit), as_limit(start)])?;
+    let mut items = Vec::new();
+    while let Some(row) = rows.next()? {
+        items.push(urn_at(row, 0, "placement", "urn")?);
+    }
+    Ok(Page {
+        total: total as usize,
+        items,
+    })
+}
+
+/// `None` if the entity is not placed, `Some(None)` if it stands at the root.
+#[expect(clippy::option_option, reason = "the shape that the trait asks for")]
+pub(crate) fn parent_of(
+    connection: &Connection,
+    urn: &Urn,
+) -> Result<Option<Option<Urn>>, EngineError> {
+    let mut statement =
+        connection.prepare_cached("SELECT parent FROM placement WHERE urn=?1 LIMIT 1")?;
+    let mut rows = statement.query([urn.as_str()])?;
+    let Some(row) = rows.next()? else {
+        return Ok(None);
+    };
+    if text_at(row, 0, "placement", "parent", urn.as_str())?.is_empty() {
+        return Ok(Some(None));
+    }
+    urn_at(row, 0, "placement", "parent").map(|parent| Some(Some(parent)))
+}
+
+/// The chain of parents, nearest first; it ends before an entity that it has met already.
+pub(crate) fn ancestors(
+    connection: &Connection,
+    urn: &Urn,
+    max: usize,
+) -> Result<Vec<Urn>, EngineError> {
+    let mut chain: Vec<Urn> = Vec::new();
+    while chain.len() < max {
+        let below = chain.last().unwrap_or(urn);
+        match parent_of(connection, below)?.flatten() {
+            Some(parent) if parent != *urn && !chain.contains(&parent) => chain.push(parent),
+            _ => break,
+        }
+    }
+    Ok(chain)
+}
+
+pub(crate) fn named(
+    connection: &Connection,
+    kind: &str,
+    parent: Option<&Urn>,
+    name: &str,
+) -> Result<Vec<Urn>, EngineError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT urn FROM placement WHERE kind=?1 AND parent=?2 AND name=?3 ORDER BY urn",
+    )?;
+    let mut rows = statement.query((kind, parent_text(parent), name))?;
+    let mut urns = Vec::new();
+    while let Some(row) = rows.next()? {
+        urns.push(urn_at(row, 0, "placement", "urn")?);
+    }
+    Ok(urns)
+}
+
+pub(crate) fn any_child(
+    connection: &Connection,
+    kind: &str,
+    parent: &Urn,
+) -> Result<Option<Urn>, EngineError> {
+    let mut statement = connection
+        .prepare_cached("SELECT urn FROM placement WHERE kind=?1 AND parent=?2 LIMIT 1")?;
+    let mut rows = statement.query((kind, parent.as_str()))?;
+    let row = rows.next()?;
+    row.map(|row| urn_at(row, 0, "placement", "urn"))
+        .transpose()
+}
+
+/// How the parent of a root stands in the table.
+pub(crate) fn parent_text(parent: Option<&Urn>) -> &str {
+    parent.map_or("", Urn::as_str)
+}

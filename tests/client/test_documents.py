@@ -1,0 +1,97 @@
+"""Runs what the documents show of DataHub's own tools, in order, against a server of its own.
+
+The blocks are marked: `sh client` and `python client` are run, and what they print stands behind them in a block marked
+`text printed` (where `…` stands for any text within a line) or `json printed`; any other `client NAME` is a file of that name. `$TOKEN`, `$PASSWORD` and
+`http://localhost:8080` are those of the server.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from agent import Agent
+from running import PASSWORD
+
+ROOT = Path(__file__).parent.parent.parent
+BLOCK = re.compile(r"^```([^\n`]+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+COMMAND_SECONDS = 120
+
+
+@dataclass
+class Block:
+    kind: str
+    text: str
+
+
+def _blocks(path: Path) -> list[Block]:
+    blocks = [Block(*found.groups()) for found in BLOCK.finditer(path.read_text())]
+    return [block for block in blocks if re.search(r" (client|printed)\b", block.kind)]
+
+
+DOCUMENTS = [path for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if _blocks(path)]
+
+
+def test_there_is_a_document_to_run():
+    assert ROOT / "docs" / "CLIENTS.md" in DOCUMENTS
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_what_a_document_shows_is_what_happens(path, own_server, tmp_path):
+    programs = Path(sys.executable).parent
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("DATAHUB_")}
+    variables |= {
+        "PATH": f"{programs}:{os.environ['PATH']}",
+        "HOME": str(tmp_path),
+        "TOKEN": own_server.token,
+        "PASSWORD": PASSWORD,
+        "DATAHUB_TELEMETRY_ENABLED": "false",
+        "NO_COLOR": "1",
+    }
+    printed = None
+    for block in _blocks(path):
+        text = block.text.replace("http://localhost:8080", own_server.url)
+        language, marker, *name = block.kind.split()
+        if marker == "printed":
+            assert printed is not None, f"{block} stands behind nothing that prints"
+            if language == "json":
+                assert json.loads(printed) == json.loads(text)
+            else:
+                pattern = re.escape(text.strip()).replace("…", ".*")
+                assert re.fullmatch(pattern, printed.strip()), f"{printed}\nis not\n{text}"
+            printed = None
+            continue
+        assert not (printed or "").strip(), f"{printed!r} is not in the document"
+        printed = None
+        if name:
+            (tmp_path / name[0]).write_text(text)
+            continue
+        command = {"sh": ["bash", "-c"], "python": [sys.executable, "-c"]}[language]
+        finished = subprocess.run(
+            [*command, text], cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=COMMAND_SECONDS
+        )
+        assert finished.returncode == 0, f"{text}\n{finished.stdout}\n{finished.stderr}"
+        printed = finished.stdout
+    assert not (printed or "").strip(), f"{printed!r} is not in the document"
+
+
+def test_an_agent_with_the_settings_of_the_document_reads_and_writes(own_server, tmp_path):
+    (block,) = [block for block in _blocks(ROOT / "docs" / "CLIENTS.md") if block.kind == "json client agent.json"]
+    text = block.text.replace("http://localhost:8080", own_server.url).replace("${TOKEN}", own_server.token)
+    settings = json.loads(text)["mcpServers"]["docent"]
+    urn = "urn:li:dataset:(urn:li:dataPlatform:hive,hr.applicants,PROD)"
+    body = [{"urn": urn, "datasetProperties": {"value": {"name": "applicants", "description": "Applications"}}}]
+    assert own_server.request("POST", "/openapi/v3/entity/dataset?async=false", body).status == 200
+    agent = Agent(settings["env"]["DATAHUB_GMS_URL"], settings["env"]["DATAHUB_GMS_TOKEN"], tmp_path, settings)
+    try:
+        found = agent.call("search", query="applicants")
+        assert urn in json.dumps(found)
+        agent.call("update_description", entity_urn=urn, operation="replace", description="One row for each application")
+    finally:
+        agent.stop()
+    assert own_server.read(urn, "editableDatasetProperties")["description"] == "One row for each application"

@@ -1,0 +1,27 @@
+import { defineConfig } from "@playwright/test";
+
+// As root and without a network a browser needs these; see its own documentation for each.
+const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+export default defineConfig({
+  testDir: "tests",
+  workers: 2,
+  timeout: 60_000,
+  reporter: [["list"]],
+  use: {
+    browserName: "chromium",
+    viewport: { width: 1280, height: 860 },
+    locale: "en-GB",
+    timezoneId: "UTC",
+    actionTimeout: 10_000,
+    launchOptions: { executablePath: process.env["DOCENT_TEST_BROWSER"] ?? "/usr/bin/chromium", args: FLAGS },
+  },
+});

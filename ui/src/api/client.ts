@@ -1,0 +1,71 @@
+import { texts } from "../texts.ts";
+import type { Operation } from "./operation.ts";
+
+/** What the server, or the way to it, said no with. `code` is that of the API: 404, 409 and so on; 0 without an answer. */
+export class Failure extends Error {
+  readonly code: number;
+
+  constructor(message: string, code: number) {
+    super(message);
+    this.name = "Failure";
+    this.code = code;
+  }
+}
+
+interface Reply {
+  readonly data?: unknown;
+  readonly message?: string;
+  readonly errors?: ReadonlyArray<{ readonly message: string; readonly extensions?: { readonly code?: number } }>;
+}
+
+async function post(path: string, body: unknown, signal?: AbortSignal): Promise<Response> {
+  try {
+    return await fetch(path, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      credentials: "same-origin",
+      body: JSON.stringify(body),
+      ...(signal === undefined ? {} : { signal }),
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new Failure(texts.errors.offline, 0);
+  }
+}
+
+async function replyOf(response: Response): Promise<Reply> {
+  try {
+    return (await response.json()) as Reply;
+  } catch {
+    return {};
+  }
+}
+
+/** Runs an operation as the person who is signed in. */
+export async function run<Result, Variables>(
+  operation: Operation<Result, Variables>,
+  variables: Variables,
+  signal?: AbortSignal,
+): Promise<Result> {
+  const response = await post("/api/graphql", { query: operation.text, variables }, signal);
+  const reply = await replyOf(response);
+  if (!response.ok) {
+    throw new Failure(reply.message ?? texts.errors.unexpected(response.status), response.status);
+  }
+  const error = reply.errors?.[0];
+  if (error !== undefined) throw new Failure(error.message, error.extensions?.code ?? 500);
+  return reply.data as Result;
+}
+
+export async function signIn(username: string, password: string): Promise<void> {
+  const response = await post("/logIn", { username, password });
+  if (!response.ok) {
+    const reply = await replyOf(response);
+    throw new Failure(reply.message ?? texts.errors.unexpected(response.status), response.status);
+  }
+}
+
+export async function signOut(): Promise<void> {
+  const response = await post("/logOut", {});
+  if (!response.ok) throw new Failure(texts.errors.unexpected(response.status), response.status);
+}

@@ -1,0 +1,89 @@
+import { Component, lazy, Suspense, type ReactNode } from "react";
+import { Route, Router, Switch } from "wouter";
+
+import { useMe } from "./api/cache.ts";
+import { Problem, Skeleton } from "./components/states.tsx";
+import { mayLeave } from "./components/unsaved.ts";
+import { Home } from "./pages/home.tsx";
+import { NotFound } from "./pages/not_found.tsx";
+import { SearchPage } from "./pages/search.tsx";
+import { SignIn } from "./pages/sign_in.tsx";
+import { Shell } from "./shell.tsx";
+import { texts } from "./texts.ts";
+
+// What not everybody needs is loaded when it is first opened.
+const DatasetPage = lazy(() => import("./pages/dataset.tsx"));
+const DomainsPage = lazy(() => import("./pages/domains.tsx"));
+const DomainPage = lazy(() => import("./pages/domain.tsx"));
+const SettingsPage = lazy(() => import("./pages/settings.tsx"));
+const ExplorerPage = lazy(() => import("./pages/explorer.tsx"));
+
+export function Application() {
+  return (
+    <Boundary>
+      <Router aroundNav={(navigate, to, options) => mayLeave() && navigate(to, options)}>
+        <WithPerson />
+      </Router>
+    </Boundary>
+  );
+}
+
+/** Nothing is shown to a stranger but the way in. The address stays, so signing in leads to where one wanted to go. */
+function WithPerson() {
+  const me = useMe();
+  if (me.isPending) return <Skeleton lines={0} />;
+  if (me.isError) {
+    return (
+      <main className="page">
+        <Problem error={me.error} retry={() => void me.refetch()} />
+      </main>
+    );
+  }
+  if (me.data === null) return <SignIn />;
+  return (
+    <Shell>
+      <Suspense fallback={<Skeleton />}>
+        <Switch>
+          <Route path="/" component={Home} />
+          <Route path="/login" component={Home} />
+          <Route path="/search" component={SearchPage} />
+          <Route path="/dataset/*">{(parameters) => <DatasetPage urn={decoded(parameters["*"])} />}</Route>
+          <Route path="/domains" component={DomainsPage} />
+          <Route path="/domain/*">{(parameters) => <DomainPage urn={decoded(parameters["*"])} />}</Route>
+          <Route path="/settings">
+            <SettingsPage section="tokens" />
+          </Route>
+          <Route path="/settings/:section">{(parameters) => <SettingsPage section={parameters.section} />}</Route>
+          <Route path="/graphiql" component={ExplorerPage} />
+          <Route component={NotFound} />
+        </Switch>
+      </Suspense>
+    </Shell>
+  );
+}
+
+/** Addresses of DataHub's page may name a section behind the URN: `/dataset/urn:…/Schema`. */
+function decoded(text: string | undefined): string {
+  const urn = text ?? "";
+  const end = urn.startsWith("urn:li:dataset:(") ? urn.lastIndexOf(")") + 1 : urn.indexOf("/");
+  return end > 0 ? urn.slice(0, end) : urn;
+}
+
+/** A defect in one page must not leave a white window. */
+class Boundary extends Component<{ readonly children: ReactNode }, { readonly error: Error | null }> {
+  override state: { readonly error: Error | null } = { error: null };
+
+  static getDerivedStateFromError(error: Error) {
+    return { error };
+  }
+
+  override render() {
+    if (this.state.error === null) return this.props.children;
+    return (
+      <main className="page">
+        <h1>{texts.errors.title}</h1>
+        <Problem error={new Error(texts.errors.crashed)} retry={() => window.location.reload()} />
+      </main>
+    );
+  }
+}

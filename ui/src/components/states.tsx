@@ -1,0 +1,73 @@
+import { useEffect, useState, type ReactNode } from "react";
+
+import { texts } from "../texts.ts";
+
+/** Waiting that is over within this time is not shown at all. */
+const QUIET_MS = 150;
+
+/** Whether something has been going on for longer than people notice. */
+export function useSlow(isGoingOn: boolean): boolean {
+  const [isSlow, setSlow] = useState(false);
+  useEffect(() => {
+    if (!isGoingOn) {
+      setSlow(false);
+      return;
+    }
+    const timer = setTimeout(() => setSlow(true), QUIET_MS);
+    return () => clearTimeout(timer);
+  }, [isGoingOn]);
+  return isSlow;
+}
+
+/** Grey lines in place of text that is not there yet; nothing at all at first. */
+export function Skeleton({ lines = 4 }: { readonly lines?: number }) {
+  const isSlow = useSlow(true);
+  if (!isSlow) return <div className="skeleton" aria-busy="true" />;
+  return (
+    <div className="skeleton" aria-busy="true" aria-live="polite">
+      {Array.from({ length: lines }, (_, line) => (
+        <span key={line} className="skeleton-line" />
+      ))}
+    </div>
+  );
+}
+
+interface EmptyProperties {
+  readonly title: string;
+  readonly hint?: string;
+  /** Whether it is all that the page has. */
+  readonly isPage?: boolean;
+  readonly children?: ReactNode;
+}
+
+/** What there is to say when there is nothing to show, and what to do about it. */
+export function Empty({ title, hint, isPage, children }: EmptyProperties) {
+  return (
+    <div className="empty">
+      {isPage === true ? <h1>{title}</h1> : <p className="empty-title">{title}</p>}
+      {hint !== undefined && <p>{hint}</p>}
+      {children}
+    </div>
+  );
+}
+
+/** An error in words, with a way on. */
+export function Problem({ error, retry }: { readonly error: Error; readonly retry?: () => void }) {
+  return (
+    <div className="problem" role="alert">
+      <p>{error.message}</p>
+      {retry !== undefined && (
+        <button type="button" onClick={retry}>
+          {texts.errors.retry}
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** Sets the title of the window as long as the page is shown. */
+export function useTitle(title: string | undefined): void {
+  useEffect(() => {
+    if (title !== undefined) document.title = texts.title(title);
+  }, [title]);
+}

@@ -1,0 +1,116 @@
+import { useState } from "react";
+
+import { loadEditor } from "../components/editor.tsx";
+import { useKeys } from "../components/keys.ts";
+import { Markdown } from "../components/markdown.tsx";
+import { Stamp } from "../components/small.tsx";
+import { Empty } from "../components/states.tsx";
+import type { Nameable } from "../names.ts";
+import { texts } from "../texts.ts";
+import { DescriptionEditor } from "./description_editor.tsx";
+
+/** Who said something, and when. */
+export interface Said {
+  readonly actor?: Nameable | null;
+  readonly time: number;
+}
+
+interface DescriptionProperties {
+  readonly urn: string;
+  /** What people said; empty if nobody said anything. */
+  readonly written: string;
+  readonly writtenBy?: Said | undefined;
+  /** What ingestion said, where that is kept apart. */
+  readonly ingested?: string;
+  readonly ingestedBy?: Said | undefined;
+  readonly canEdit: boolean;
+}
+
+/** What is known about an entity in words: what people wrote stands first, what ingestion reported below it. */
+export function Description({ urn, written, writtenBy, ingested, ingestedBy, canEdit }: DescriptionProperties) {
+  const [isEditing, setEditing] = useState(false);
+  const reported = ingested ?? "";
+  const hasBoth = written !== "" && reported !== "" && written !== reported;
+  useKeys({ e: () => canEdit && setEditing(true) });
+  if (isEditing) {
+    return (
+      <section className="section" aria-labelledby="description">
+        <SectionHead title={texts.description.heading} id="description" />
+        <DescriptionEditor urn={urn} saved={written} suggested={reported} onDone={() => setEditing(false)} />
+      </section>
+    );
+  }
+  const isEmpty = written === "" && reported === "";
+  return (
+    <section className="section" aria-labelledby="description">
+      <SectionHead title={texts.description.heading} id="description">
+        {canEdit && !isEmpty && (
+          <button
+            type="button"
+            className="quiet"
+            aria-label={texts.description.editLabel}
+            onPointerEnter={() => void loadEditor()}
+            onClick={() => setEditing(true)}
+          >
+            {texts.description.edit}
+          </button>
+        )}
+      </SectionHead>
+      {isEmpty && (
+        <Empty title={texts.description.none} hint={texts.description.noneHint}>
+          {canEdit && (
+            <button type="button" onPointerEnter={() => void loadEditor()} onClick={() => setEditing(true)}>
+              {texts.description.write}
+            </button>
+          )}
+        </Empty>
+      )}
+      {written !== "" && (
+        <div className="said">
+          <Markdown text={written} />
+          <Source
+            label={ingested === undefined ? texts.description.lastChanged : texts.description.person}
+            said={writtenBy}
+          />
+        </div>
+      )}
+      {reported !== "" && (written === "" || hasBoth) && (
+        <div className={hasBoth ? "said said-second" : "said"}>
+          <Markdown text={reported} />
+          <Source label={texts.description.ingested} said={ingestedBy} />
+        </div>
+      )}
+    </section>
+  );
+}
+
+export function SectionHead({
+  title,
+  id,
+  children,
+}: {
+  readonly title: string;
+  readonly id: string;
+  readonly children?: React.ReactNode;
+}) {
+  return (
+    <div className="section-head">
+      <h2 id={id}>{title}</h2>
+      {children}
+    </div>
+  );
+}
+
+function Source({ label, said }: { readonly label: string; readonly said: Said | undefined }) {
+  return (
+    <p className="source">
+      {label}
+      {said !== undefined && (
+        <>
+          {" · "}
+          <Stamp actor={said.actor} time={said.time} />
+        </>
+      )}
+    </p>
+  );
+}

@@ -1,0 +1,111 @@
+import { useState } from "react";
+
+import { Dialog } from "../components/dialog.tsx";
+import { focusAtFirst } from "../components/focus.ts";
+import { Skeleton } from "../components/states.tsx";
+import { matching, useForest, type Forest, type Tree } from "../forest.ts";
+import { texts } from "../texts.ts";
+
+interface PickerProperties {
+  readonly title: string;
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+  readonly current?: string | undefined;
+  readonly onPick: (urn: string) => void;
+  /** Takes it out of its domain, or to the top; not offered when absent. */
+  readonly none?: { readonly label: string; readonly onPick: () => void } | undefined;
+  /** Domains that cannot be chosen, with everything below them. */
+  readonly without?: string | undefined;
+}
+
+/** The tree of domains to choose one from. Typing narrows it; the arrows and Enter choose. */
+export function DomainPicker(properties: PickerProperties) {
+  return (
+    <Dialog title={properties.title} isOpen={properties.isOpen} onClose={properties.onClose}>
+      <PickerBody {...properties} />
+    </Dialog>
+  );
+}
+
+function PickerBody({ current, onPick, none, without }: PickerProperties) {
+  const { forest } = useForest();
+  const [text, setText] = useState("");
+  const [active, setActive] = useState(0);
+  if (forest === undefined) return <Skeleton />;
+  const shown = linesOf(forest, text, without);
+  const wanted = text.trim().toLocaleLowerCase();
+  const choosable = shown.filter((tree) => wanted === "" || tree.name.toLocaleLowerCase().includes(wanted));
+  const chosen = choosable[Math.min(active, choosable.length - 1)];
+  return (
+    <div className="picker">
+      <input
+        type="search"
+        role="combobox"
+        aria-label={texts.domainPicker.filter}
+        aria-expanded="true"
+        aria-controls="picker-list"
+        aria-activedescendant={chosen === undefined ? undefined : `pick-${chosen.urn}`}
+        placeholder={texts.domainPicker.filter}
+        value={text}
+        ref={focusAtFirst}
+        onChange={(event) => {
+          setText(event.target.value);
+          setActive(0);
+        }}
+        onKeyDown={(event) => {
+          if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+            event.preventDefault();
+            const step = event.key === "ArrowDown" ? 1 : -1;
+            const next = Math.max(0, Math.min(choosable.length - 1, active + step));
+            setActive(next);
+            document.getElementById(`pick-${choosable[next]?.urn}`)?.scrollIntoView({ block: "nearest" });
+          } else if (event.key === "Enter" && chosen !== undefined) {
+            event.preventDefault();
+            onPick(chosen.urn);
+          }
+        }}
+      />
+      <ul id="picker-list" role="listbox" aria-label={texts.domainPicker.title} className="picker-list">
+        {shown.map((tree) => (
+          <li
+            key={tree.urn}
+            id={`pick-${tree.urn}`}
+            role="option"
+            aria-selected={tree === chosen}
+            className="picker-line"
+            style={{ paddingInlineStart: `${0.6 + tree.depth * 1.2}rem` }}
+            onClick={() => onPick(tree.urn)}
+          >
+            <span className={choosable.includes(tree) ? "" : "hint"}>{tree.name}</span>
+            {tree.urn === current && <span className="hint">{texts.domainPicker.current}</span>}
+          </li>
+        ))}
+      </ul>
+      {shown.length === 0 && (
+        <p className="hint">{text === "" ? texts.domainPicker.empty : texts.domainPicker.none(text)}</p>
+      )}
+      {none !== undefined && (
+        <div className="dialog-feet">
+          <button type="button" onClick={none.onPick}>
+            {none.label}
+          </button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** The trees as lines, from the top down, narrowed to what matches and what stands above it. */
+function linesOf(forest: Forest, text: string, without: string | undefined): Tree[] {
+  const wanted = text.trim() === "" ? null : matching(forest, text);
+  const lines: Tree[] = [];
+  const visit = (trees: readonly Tree[]) => {
+    for (const tree of trees) {
+      if (tree.urn === without || (wanted !== null && !wanted.has(tree.urn))) continue;
+      lines.push(tree);
+      visit(tree.children);
+    }
+  };
+  visit(forest.roots);
+  return lines;
+}

@@ -1,0 +1,124 @@
+// The domains as trees, with how many datasets are in each and below each. There are a thousand domains or so, not a
+// million: all of them are read at once, so that every tree and every picker filters without asking the server.
+
+import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+
+import { useRead } from "./api/cache.ts";
+import { run } from "./api/client.ts";
+import { DomainCountsDocument, DomainForestDocument } from "./generated/operations.ts";
+import { nameOf } from "./names.ts";
+
+export interface Tree {
+  readonly urn: string;
+  readonly name: string;
+  readonly parent: Tree | null;
+  readonly children: readonly Tree[];
+  /** Datasets directly in the domain. */
+  readonly direct: number;
+  /** Datasets in the domain and in everything below it. */
+  readonly recursive: number;
+  /** Domains below it, at any depth. */
+  readonly below: number;
+  readonly depth: number;
+}
+
+export interface Forest {
+  readonly roots: readonly Tree[];
+  readonly byUrn: ReadonlyMap<string, Tree>;
+}
+
+interface Planted {
+  readonly urn: string;
+  readonly name: string;
+  readonly parent: string | null;
+}
+
+const PAGE = 1000;
+/** What a search can page through. */
+const MOST = 10_000;
+
+async function readDomains(signal: AbortSignal): Promise<Planted[]> {
+  const planted: Planted[] = [];
+  for (let start = 0; start < MOST; start += PAGE) {
+    const page = await run(DomainForestDocument, { start, count: PAGE }, signal);
+    const found = page.searchAcrossEntities;
+    for (const { entity } of found?.searchResults ?? []) {
+      const parents = "parentDomains" in entity ? entity.parentDomains?.domains : undefined;
+      planted.push({ urn: entity.urn, name: nameOf(entity), parent: parents?.[0]?.urn ?? null });
+    }
+    if (planted.length >= (found?.total ?? 0)) break;
+  }
+  return planted;
+}
+
+export function useForest() {
+  const domains = useQuery({
+    queryKey: [DomainForestDocument.text],
+    queryFn: ({ signal }) => readDomains(signal),
+    staleTime: 10_000,
+  });
+  const counts = useRead(DomainCountsDocument, {});
+  const forest = useMemo(() => {
+    // Both at once: numbers that come late would make lines jump.
+    if (domains.data === undefined || counts.isPending) return undefined;
+    const facet = counts.data?.aggregateAcrossEntities?.facets?.find((found) => found.field === "domains");
+    return grow(domains.data, new Map(facet?.aggregations.map((value) => [value.value, value.count])));
+  }, [domains.data, counts.data, counts.isPending]);
+  return { forest, error: domains.error ?? counts.error };
+}
+
+/** Trees from a list in which each names its parent. */
+export function grow(planted: readonly Planted[], counts: ReadonlyMap<string, number>): Forest {
+  const known = new Set(planted.map((domain) => domain.urn));
+  const children = new Map<string | null, Planted[]>();
+  for (const domain of planted) {
+    // A parent that nobody can see leaves its children at the top.
+    const parent = domain.parent !== null && known.has(domain.parent) ? domain.parent : null;
+    const siblings = children.get(parent) ?? [];
+    siblings.push(domain);
+    children.set(parent, siblings);
+  }
+  const byUrn = new Map<string, Tree>();
+  const plant = (parent: Tree | null, depth: number): Tree[] =>
+    (children.get(parent?.urn ?? null) ?? [])
+      .toSorted((one, other) => one.name.localeCompare(other.name))
+      .map((domain) => {
+        const own = counts.get(domain.urn) ?? 0;
+        const tree = {
+          urn: domain.urn,
+          name: domain.name,
+          parent,
+          depth,
+          direct: own,
+          recursive: own,
+          below: 0,
+          children: [] as readonly Tree[],
+        };
+        byUrn.set(domain.urn, tree);
+        tree.children = plant(tree, depth + 1);
+        for (const child of tree.children) {
+          tree.recursive += child.recursive;
+          tree.below += 1 + child.below;
+        }
+        return tree;
+      });
+  return { roots: plant(null, 0), byUrn };
+}
+
+/** The trees from the top down to one, without it. */
+export function pathTo(tree: Tree): Tree[] {
+  return tree.parent === null ? [] : [...pathTo(tree.parent), tree.parent];
+}
+
+/** Everything whose name has a text in it, with what stands above it. */
+export function matching(forest: Forest, text: string): ReadonlySet<string> {
+  const wanted = text.trim().toLocaleLowerCase();
+  const found = new Set<string>();
+  for (const tree of forest.byUrn.values()) {
+    if (!tree.name.toLocaleLowerCase().includes(wanted)) continue;
+    found.add(tree.urn);
+    for (const above of pathTo(tree)) found.add(above.urn);
+  }
+  return found;
+}

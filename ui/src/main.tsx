@@ -1,0 +1,20 @@
+import { QueryClientProvider } from "@tanstack/react-query";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+
+import { cache } from "./api/cache.ts";
+import { Application } from "./application.tsx";
+import { applyTheme } from "./theme.ts";
+import "./styles/index.css";
+
+applyTheme();
+const root = document.getElementById("root");
+if (root !== null) {
+  createRoot(root).render(
+    <StrictMode>
+      <QueryClientProvider client={cache}>
+        <Application />
+      </QueryClientProvider>
+    </StrictMode>,
+  );
+}

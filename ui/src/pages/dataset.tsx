@@ -1,0 +1,115 @@
+import { Link, useSearch } from "wouter";
+
+import * as addresses from "../addresses.ts";
+import { useRead } from "../api/cache.ts";
+import { Failure } from "../api/client.ts";
+import { EntityLink } from "../components/small.tsx";
+import { Empty, Problem, Skeleton, useTitle } from "../components/states.tsx";
+import { Columns } from "../dataset/columns.tsx";
+import { Facts } from "../dataset/facts.tsx";
+import { Links } from "../dataset/links.tsx";
+import { Description } from "../description/description.tsx";
+import { DatasetDocument, DatasetHistoryDocument, type DatasetQuery } from "../generated/operations.ts";
+import { ColumnHistory, DatasetHistory } from "../history/history.tsx";
+import { nameOf } from "../names.ts";
+import { texts } from "../texts.ts";
+
+type Dataset = NonNullable<DatasetQuery["dataset"]>;
+
+export default function DatasetPage({ urn }: { readonly urn: string }) {
+  const read = useRead(DatasetDocument, { urn });
+  const dataset = read.data?.dataset;
+  const parameters = new URLSearchParams(useSearch());
+  const column = parameters.get("column");
+  const isHistory = parameters.get("show") === "history";
+  useTitle(dataset === undefined || dataset === null ? undefined : nameOf(dataset));
+
+  if (read.isPending) return <Skeleton lines={10} />;
+  if (read.isError) {
+    const isMissing = read.error instanceof Failure && (read.error.code === 404 || read.error.code === 400);
+    return isMissing ? <Missing /> : <Problem error={read.error} retry={() => void read.refetch()} />;
+  }
+  if (dataset === null || dataset === undefined || dataset.exists === false) return <Missing />;
+  return (
+    <article className="entity">
+      <DatasetHead dataset={dataset} />
+      <nav className="tabs" aria-label={texts.dataset.sectionsLabel}>
+        <Link href={addresses.dataset(urn)} aria-current={isHistory ? undefined : "page"}>
+          {texts.dataset.sections.overview}
+        </Link>
+        <Link href={addresses.history(addresses.dataset(urn))} aria-current={isHistory ? "page" : undefined}>
+          {texts.dataset.sections.history}
+        </Link>
+      </nav>
+      {!isHistory && <Overview dataset={dataset} />}
+      {isHistory && column === null && <DatasetHistory dataset={dataset} />}
+      {isHistory && column !== null && <ColumnHistory dataset={dataset} column={column} />}
+    </article>
+  );
+}
+
+function Overview({ dataset }: { readonly dataset: Dataset }) {
+  const history = useRead(DatasetHistoryDocument, { urn: dataset.urn });
+  return (
+    <>
+      <Facts dataset={dataset} />
+      <Description
+        urn={dataset.urn}
+        written={dataset.editableProperties?.description ?? ""}
+        writtenBy={history.data?.description.changes[0]}
+        ingested={dataset.properties?.description ?? ""}
+        ingestedBy={history.data?.ingested.changes[0]}
+        canEdit={dataset.privileges?.canEditDescription === true}
+      />
+      <Links
+        urn={dataset.urn}
+        links={dataset.institutionalMemory?.elements ?? []}
+        canEdit={dataset.privileges?.canEditLinks === true}
+      />
+      <Columns urn={dataset.urn} canEdit={dataset.privileges?.canEditSchemaFieldDescription === true} />
+    </>
+  );
+}
+
+function DatasetHead({ dataset }: { readonly dataset: Dataset }) {
+  const containers = [...(dataset.parentContainers?.containers ?? [])].reverse();
+  const kind = dataset.subTypes?.typeNames?.[0] ?? texts.kinds["DATASET"]?.one;
+  const external = dataset.properties?.externalUrl;
+  return (
+    <header className="entity-head">
+      <ol className="breadcrumb">
+        <li>
+          <EntityLink entity={dataset.platform} />
+        </li>
+        {containers.map((container) => (
+          <li key={container.urn}>
+            <EntityLink entity={container} />
+          </li>
+        ))}
+      </ol>
+      <h1>{nameOf(dataset)}</h1>
+      <p className="hint">
+        {kind} · {nameOf(dataset.platform)}
+        {external !== null && external !== undefined && /^https?:/.test(external) && (
+          <>
+            {" · "}
+            <a href={external} rel="noopener noreferrer">
+              {texts.dataset.external}
+            </a>
+          </>
+        )}
+      </p>
+      {dataset.status?.removed === true && <p className="notice">{texts.dataset.removed}</p>}
+      {dataset.deprecation?.deprecated === true && (
+        <p className="notice">
+          {texts.dataset.deprecated} {dataset.deprecation.note}
+        </p>
+      )}
+    </header>
+  );
+}
+
+function Missing() {
+  useTitle(texts.errors.notFoundTitle);
+  return <Empty isPage title={texts.dataset.missing} hint={texts.dataset.missingHint} />;
+}

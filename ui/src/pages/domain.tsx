@@ -1,0 +1,138 @@
+import { useState } from "react";
+import { Link, useLocation, useSearch } from "wouter";
+
+import * as addresses from "../addresses.ts";
+import { useMe, useRead } from "../api/cache.ts";
+import { Failure } from "../api/client.ts";
+import { EntityLink, Stamp } from "../components/small.tsx";
+import { Empty, Problem, Skeleton, useTitle } from "../components/states.tsx";
+import { Description } from "../description/description.tsx";
+import { DomainDatasets } from "../domains/datasets.tsx";
+import { DomainDialogs, type DomainAction } from "../domains/dialogs.tsx";
+import { DomainMenu } from "../domains/tree.tsx";
+import { useForest, type Tree } from "../forest.ts";
+import { DomainDocument, DomainHistoryDocument, type DomainQuery } from "../generated/operations.ts";
+import { DomainHistory } from "../history/history.tsx";
+import { nameOf } from "../names.ts";
+import { texts } from "../texts.ts";
+
+type Domain = NonNullable<DomainQuery["domain"]>;
+
+export default function DomainPage({ urn }: { readonly urn: string }) {
+  const read = useRead(DomainDocument, { urn });
+  const domain = read.data?.domain;
+  const isHistory = new URLSearchParams(useSearch()).get("show") === "history";
+  useTitle(domain === undefined || domain === null ? undefined : nameOf(domain));
+  if (read.isPending) return <Skeleton lines={10} />;
+  if (read.isError) {
+    const isMissing = read.error instanceof Failure && (read.error.code === 404 || read.error.code === 400);
+    return isMissing ? <Missing /> : <Problem error={read.error} retry={() => void read.refetch()} />;
+  }
+  if (domain === null || domain === undefined) return <Missing />;
+  return (
+    <article className="entity">
+      <DomainHead domain={domain} />
+      <nav className="tabs" aria-label={texts.domain.sectionsLabel}>
+        <Link href={addresses.domain(urn)} aria-current={isHistory ? undefined : "page"}>
+          {texts.dataset.sections.overview}
+        </Link>
+        <Link href={addresses.history(addresses.domain(urn))} aria-current={isHistory ? "page" : undefined}>
+          {texts.dataset.sections.history}
+        </Link>
+      </nav>
+      {isHistory ? <DomainHistory domain={domain} /> : <Overview domain={domain} />}
+    </article>
+  );
+}
+
+function DomainHead({ domain }: { readonly domain: Domain }) {
+  const [action, setAction] = useState<DomainAction | null>(null);
+  const [, navigate] = useLocation();
+  const { forest } = useForest();
+  const me = useMe();
+  const tree = forest?.byUrn.get(domain.urn);
+  const parents = [...(domain.parentDomains?.domains ?? [])].reverse();
+  const owners = domain.ownership?.owners ?? [];
+  const created = domain.properties?.createdOn;
+  const canManage = me.data?.me?.platformPrivileges.manageDomains === true;
+  return (
+    <header className="entity-head">
+      <ol className="breadcrumb">
+        <li>
+          <Link href={addresses.domains}>{texts.domains.title}</Link>
+        </li>
+        {parents.map((parent) => (
+          <li key={parent.urn}>
+            <EntityLink entity={parent} />
+          </li>
+        ))}
+      </ol>
+      <div className="title-line">
+        <h1>{nameOf(domain)}</h1>
+        {canManage && tree !== undefined && <DomainMenu tree={tree} onAction={setAction} />}
+      </div>
+      <p className="hint">
+        {texts.kinds["DOMAIN"]?.one}
+        {tree !== undefined && ` · ${texts.domains.counts(tree.direct, tree.recursive)}`}
+        {owners.length > 0 && ` · ${texts.domain.owners} ${owners.map(({ owner }) => nameOf(owner)).join(", ")}`}
+        {created !== null && created !== undefined && created.time > 0 && (
+          <>
+            {` · ${texts.domain.created} `}
+            <Stamp actor={created.actor} time={created.time} />
+          </>
+        )}
+      </p>
+      {forest !== undefined && (
+        <DomainDialogs
+          action={action}
+          forest={forest}
+          onClose={() => setAction(null)}
+          onDeleted={() => navigate(addresses.domains)}
+        />
+      )}
+    </header>
+  );
+}
+
+function Overview({ domain }: { readonly domain: Domain }) {
+  const history = useRead(DomainHistoryDocument, { urn: domain.urn });
+  const { forest } = useForest();
+  const tree = forest?.byUrn.get(domain.urn);
+  return (
+    <>
+      <Description
+        urn={domain.urn}
+        written={domain.properties?.description ?? ""}
+        writtenBy={history.data?.description.changes[0]}
+        canEdit={domain.privileges?.canEditDescription === true}
+      />
+      {tree !== undefined && tree.children.length > 0 && <Children tree={tree} />}
+      <DomainDatasets urn={domain.urn} hasChildren={tree !== undefined && tree.children.length > 0} />
+    </>
+  );
+}
+
+function Children({ tree }: { readonly tree: Tree }) {
+  return (
+    <section className="section" aria-labelledby="children">
+      <h2 id="children">{texts.domain.children}</h2>
+      <ul className="lines narrow">
+        {tree.children.map((child) => (
+          <li key={child.urn}>
+            <Link href={addresses.domain(child.urn)}>{child.name}</Link>
+            <span className="number">{child.recursive}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Missing() {
+  useTitle(texts.errors.notFoundTitle);
+  return (
+    <Empty isPage title={texts.domain.missing} hint={texts.domain.missingHint}>
+      <Link href={addresses.domains}>{texts.domains.title}</Link>
+    </Empty>
+  );
+}

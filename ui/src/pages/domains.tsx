@@ -1,0 +1,57 @@
+import { useState } from "react";
+
+import { useMe } from "../api/cache.ts";
+import { Empty, Problem, Skeleton, useTitle } from "../components/states.tsx";
+import { DomainDialogs, type DomainAction } from "../domains/dialogs.tsx";
+import { DomainTree } from "../domains/tree.tsx";
+import { matching, useForest } from "../forest.ts";
+import { texts } from "../texts.ts";
+
+/** A handful of domains is read faster than a filter is typed. */
+const WORTH_A_FILTER = 10;
+
+export default function DomainsPage() {
+  useTitle(texts.domains.title);
+  const { forest, error } = useForest();
+  const me = useMe();
+  const [action, setAction] = useState<DomainAction | null>(null);
+  const [text, setText] = useState("");
+  const privileges = me.data?.me?.platformPrivileges;
+  if (error !== null) return <Problem error={error} />;
+  if (forest === undefined) return <Skeleton lines={12} />;
+  const wanted = text.trim() === "" ? null : matching(forest, text);
+  const canCreate = privileges?.createDomains === true || privileges?.manageDomains === true;
+  return (
+    <>
+      <div className="section-head">
+        <h1>{texts.domains.title}</h1>
+        {canCreate && (
+          <button type="button" onClick={() => setAction({ kind: "create", parent: null })}>
+            {texts.domains.create}
+          </button>
+        )}
+        {forest.byUrn.size >= WORTH_A_FILTER && (
+          <input
+            type="search"
+            className="column-filter"
+            aria-label={texts.domains.filter}
+            placeholder={texts.domains.filter}
+            value={text}
+            onChange={(event) => setText(event.target.value)}
+          />
+        )}
+      </div>
+      {forest.byUrn.size === 0 && <Empty title={texts.domains.none} hint={texts.domains.noneHint} />}
+      {wanted?.size === 0 && <p className="hint">{texts.domains.noMatch(text)}</p>}
+      {forest.byUrn.size > 0 && wanted?.size !== 0 && (
+        <DomainTree
+          forest={forest}
+          wanted={wanted}
+          canManage={privileges?.manageDomains === true}
+          onAction={setAction}
+        />
+      )}
+      <DomainDialogs action={action} forest={forest} onClose={() => setAction(null)} />
+    </>
+  );
+}

@@ -1,0 +1,39 @@
+import type { ReactNode } from "react";
+import { Link } from "wouter";
+
+import * as addresses from "../addresses.ts";
+import { useTitle } from "../components/states.tsx";
+import { Appearance } from "../settings/appearance.tsx";
+import { Tokens } from "../settings/tokens.tsx";
+import { Users } from "../settings/users.tsx";
+import { texts } from "../texts.ts";
+import { NotFound } from "./not_found.tsx";
+
+const SECTIONS: Readonly<Record<keyof typeof texts.settings.sections, () => ReactNode>> = {
+  tokens: Tokens,
+  users: Users,
+  appearance: Appearance,
+};
+
+function isSection(name: string): name is keyof typeof SECTIONS {
+  return name in SECTIONS;
+}
+
+export default function SettingsPage({ section }: { readonly section: string }) {
+  useTitle(texts.settings.title);
+  if (!isSection(section)) return <NotFound />;
+  const Section = SECTIONS[section];
+  return (
+    <>
+      <h1 className="settings-title">{texts.settings.title}</h1>
+      <nav className="tabs" aria-label={texts.settings.sectionsLabel}>
+        {Object.entries(texts.settings.sections).map(([name, label]) => (
+          <Link key={name} href={addresses.settings(name)} aria-current={name === section ? "page" : undefined}>
+            {label}
+          </Link>
+        ))}
+      </nav>
+      <Section />
+    </>
+  );
+}

@@ -1,0 +1,104 @@
+import { useId, useState } from "react";
+import { useLocation } from "wouter";
+
+import type { SearchQuery } from "../generated/operations.ts";
+import { lastPart, nameOf } from "../names.ts";
+import { texts } from "../texts.ts";
+import { toggled, type SearchState } from "./state.ts";
+
+type Facet = NonNullable<NonNullable<SearchQuery["searchAcrossEntities"]>["facets"]>[number];
+type Value = Facet["aggregations"][number];
+
+const SHOWN = 6;
+
+/** Fields to narrow by, in the order in which people think of them. */
+const ORDER = [
+  "_entityType",
+  "platform",
+  "domains",
+  "owners",
+  "tags",
+  "glossaryTerms",
+  "typeNames",
+  "container",
+  "origin",
+];
+
+export function Facets({ facets, state }: { readonly facets: readonly Facet[]; readonly state: SearchState }) {
+  const shown = ORDER.flatMap((field) => facets.filter((facet) => facet.field === field)).filter(
+    (facet) => facet.aggregations.length > 1 || (state.filters[facet.field] ?? []).length > 0,
+  );
+  return (
+    <div className="facets">
+      {shown.map((facet) => (
+        <FacetGroup key={facet.field} facet={facet} state={state} />
+      ))}
+    </div>
+  );
+}
+
+function FacetGroup({ facet, state }: { readonly facet: Facet; readonly state: SearchState }) {
+  const [isWhole, setWhole] = useState(false);
+  const [, navigate] = useLocation();
+  const id = useId();
+  const chosen = state.filters[facet.field] ?? [];
+  const values = isWhole ? facet.aggregations : facet.aggregations.slice(0, SHOWN);
+  const hidden = facet.aggregations.length - values.length;
+  return (
+    <fieldset className="facet">
+      <legend>{texts.search.facets[facet.field] ?? facet.displayName ?? facet.field}</legend>
+      {values.map((value) => (
+        <label key={value.value} className="facet-value" htmlFor={`${id}-${value.value}`}>
+          <input
+            id={`${id}-${value.value}`}
+            type="checkbox"
+            checked={chosen.includes(value.value)}
+            onChange={() => navigate(toggled(state, facet.field, value.value), { replace: false })}
+          />
+          <span className="facet-name">{valueName(facet.field, value)}</span>
+          <span className="number">{value.count}</span>
+        </label>
+      ))}
+      {(hidden > 0 || isWhole) && (
+        <button type="button" className="quiet" onClick={() => setWhole(!isWhole)}>
+          {isWhole ? texts.search.fewer : texts.search.more(hidden)}
+        </button>
+      )}
+    </fieldset>
+  );
+}
+
+function valueName(field: string, value: Value): string {
+  if (field === "_entityType") return texts.kinds[value.value]?.many ?? value.value;
+  if (value.entity !== null && value.entity !== undefined) return nameOf(value.entity);
+  return value.value.startsWith("urn:li:") ? lastPart(value.value) : value.value;
+}
+
+/** The chosen filters in a row, each with a way to take it back. */
+export function Chosen({ facets, state }: { readonly facets: readonly Facet[]; readonly state: SearchState }) {
+  const [, navigate] = useLocation();
+  const nameOfChosen = (field: string, value: string) => {
+    if (field === "hasDescription") {
+      return `${texts.search.facets["hasDescription"]}: ${value === "true" ? texts.search.yes : texts.search.no}`;
+    }
+    const values = facets.find((facet) => facet.field === field)?.aggregations;
+    const known = values?.find((one) => one.value === value);
+    return known === undefined ? lastPart(value) : valueName(field, known);
+  };
+  return Object.entries(state.filters).flatMap(([field, values]) =>
+    values.map((value) => {
+      const name = nameOfChosen(field, value);
+      return (
+        <button
+          key={`${field} ${value}`}
+          type="button"
+          className="chip"
+          aria-label={texts.search.remove(name)}
+          onClick={() => navigate(toggled(state, field, value))}
+        >
+          {name} <span aria-hidden="true">✕</span>
+        </button>
+      );
+    }),
+  );
+}

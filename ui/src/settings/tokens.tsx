@@ -1,0 +1,188 @@
+import { useState, type FormEvent } from "react";
+
+import { useChange, useMe, useRead } from "../api/cache.ts";
+import { Dialog } from "../components/dialog.tsx";
+import { focusAtFirst } from "../components/focus.ts";
+import { CopyButton, Moment } from "../components/small.tsx";
+import { Empty, Problem, Skeleton } from "../components/states.tsx";
+import {
+  CreateTokenDocument,
+  RevokeTokenDocument,
+  TokensDocument,
+  type AccessTokenDuration,
+  type TokensQuery,
+} from "../generated/operations.ts";
+import { texts } from "../texts.ts";
+import { dayOf } from "../time.ts";
+
+type Token = TokensQuery["listAccessTokens"]["tokens"][number];
+
+const MOST_TOKENS = 200;
+const USUAL_DURATION: keyof typeof texts.tokens.durations = "THREE_MONTHS";
+
+/** The tokens of the person who is signed in. */
+export function Tokens() {
+  const me = useMe();
+  const urn = me.data?.me?.corpUser.urn ?? "";
+  const read = useRead(TokensDocument, { owner: urn, start: 0, count: MOST_TOKENS }, { enabled: urn !== "" });
+  const [isCreating, setCreating] = useState(false);
+  const [revoked, setRevoked] = useState<Token | null>(null);
+  const mayCreate = me.data?.me?.platformPrivileges.generatePersonalAccessTokens === true;
+  const tokens = read.data?.listAccessTokens.tokens ?? [];
+  return (
+    <>
+      <div className="section-head">
+        <p className="hint">{texts.tokens.intro}</p>
+        {mayCreate && (
+          <button type="button" onClick={() => setCreating(true)}>
+            {texts.tokens.create}
+          </button>
+        )}
+      </div>
+      {!mayCreate && me.isSuccess && <p className="notice">{texts.tokens.notAllowed}</p>}
+      {read.isPending && <Skeleton />}
+      {read.isError && <Problem error={read.error} retry={() => void read.refetch()} />}
+      {read.isSuccess && tokens.length === 0 && <Empty title={texts.tokens.none} />}
+      {tokens.length > 0 && <TokenTable tokens={tokens} onRevoke={setRevoked} />}
+      {isCreating && <NewToken actor={urn} onClose={() => setCreating(false)} />}
+      {revoked !== null && <Revoke token={revoked} onClose={() => setRevoked(null)} />}
+    </>
+  );
+}
+
+function TokenTable({
+  tokens,
+  onRevoke,
+}: {
+  readonly tokens: readonly Token[];
+  readonly onRevoke: (token: Token) => void;
+}) {
+  return (
+    <div className="table-scroll">
+      <table className="quiet-table">
+        <thead>
+          <tr>
+            <th scope="col">{texts.tokens.columns.name}</th>
+            <th scope="col">{texts.tokens.columns.created}</th>
+            <th scope="col">{texts.tokens.columns.expires}</th>
+            <td />
+          </tr>
+        </thead>
+        <tbody>
+          {tokens.map((token) => (
+            <tr key={token.id}>
+              <th scope="row">{token.name}</th>
+              <td>
+                <Moment time={token.createdAt} />
+              </td>
+              <td>{expiryOf(token)}</td>
+              <td className="tree-actions">
+                <button
+                  type="button"
+                  className="quiet"
+                  aria-label={texts.tokens.revokeLabel(token.name)}
+                  onClick={() => onRevoke(token)}
+                >
+                  {texts.tokens.revoke}
+                </button>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function expiryOf(token: Token): string {
+  if (token.expiresAt === null || token.expiresAt === undefined) return texts.tokens.never;
+  return token.expiresAt < Date.now() ? texts.tokens.expired : dayOf(token.expiresAt);
+}
+
+function NewToken({ actor, onClose }: { readonly actor: string; readonly onClose: () => void }) {
+  const create = useChange(CreateTokenDocument);
+  const [problem, setProblem] = useState<string | null>(null);
+  const secret = create.data?.createAccessToken?.accessToken;
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const name = String(form.get("name")).trim();
+    setProblem(name === "" ? texts.tokens.nameMissing : null);
+    if (name !== "") create.mutate({ actor, name, duration: form.get("duration") as AccessTokenDuration });
+  };
+  return (
+    <Dialog title={texts.tokens.create} isOpen onClose={onClose}>
+      {secret === undefined ? (
+        <form className="form" onSubmit={submit}>
+          <label>
+            {texts.tokens.name}
+            <input name="name" ref={focusAtFirst} aria-invalid={problem !== null} aria-describedby="token-hint" />
+            <span className="hint" id="token-hint">
+              {texts.tokens.nameHint}
+            </span>
+            <span className="field-problem" role="alert">
+              {problem}
+            </span>
+          </label>
+          <label>
+            {texts.tokens.expiry}
+            <select name="duration" defaultValue={USUAL_DURATION}>
+              {Object.entries(texts.tokens.durations).map(([value, label]) => (
+                <option key={value} value={value}>
+                  {label}
+                </option>
+              ))}
+            </select>
+          </label>
+          {create.error !== null && <Problem error={create.error} />}
+          <div className="dialog-feet">
+            <button type="button" onClick={onClose}>
+              {texts.tokens.cancel}
+            </button>
+            <button type="submit" className="primary" disabled={create.isPending}>
+              {texts.tokens.createDo}
+            </button>
+          </div>
+        </form>
+      ) : (
+        <>
+          <p role="status">{texts.tokens.shownOnce}</p>
+          <p className="secret">
+            <code aria-label={texts.tokens.secret} data-testid="secret">
+              {secret}
+            </code>
+            <CopyButton text={secret} label={texts.tokens.copy} />
+          </p>
+          <div className="dialog-feet">
+            <button type="button" className="primary" onClick={onClose}>
+              {texts.tokens.done}
+            </button>
+          </div>
+        </>
+      )}
+    </Dialog>
+  );
+}
+
+function Revoke({ token, onClose }: { readonly token: Token; readonly onClose: () => void }) {
+  const revoke = useChange(RevokeTokenDocument);
+  return (
+    <Dialog title={texts.tokens.revokeTitle(token.name)} isOpen onClose={onClose}>
+      <p>{texts.tokens.revokeBody}</p>
+      {revoke.error !== null && <Problem error={revoke.error} />}
+      <div className="dialog-feet">
+        <button type="button" onClick={onClose}>
+          {texts.tokens.cancel}
+        </button>
+        <button
+          type="button"
+          className="dangerous"
+          disabled={revoke.isPending}
+          onClick={() => revoke.mutate({ id: token.id }, { onSuccess: onClose })}
+        >
+          {texts.tokens.revoke}
+        </button>
+      </div>
+    </Dialog>
+  );
+}

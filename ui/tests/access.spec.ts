@@ -1,0 +1,74 @@
+import AxeBuilder from "@axe-core/playwright";
+
+import { datasetUrn, expect, test } from "./docent.ts";
+
+const PAGES: ReadonlyArray<readonly [string, string]> = [
+  ["home", "/"],
+  ["search", "/search?query=order"],
+  ["search without results", "/search?query=xyzzyplugh"],
+  ["dataset", `/dataset/${datasetUrn("postgres", "shop.public.orders")}`],
+  ["history", `/dataset/${datasetUrn("postgres", "shop.public.orders")}?show=history`],
+  ["missing dataset", `/dataset/${datasetUrn("hive", "no_such_table")}`],
+  ["domains", "/domains"],
+  ["domain", "/domain/urn:li:domain:finance"],
+  ["tokens", "/settings/tokens"],
+  ["people", "/settings/users"],
+  ["appearance", "/settings/appearance"],
+];
+
+for (const scheme of ["light", "dark"] as const) {
+  test(`axe finds nothing on any page in the ${scheme}`, async ({ page }) => {
+    test.setTimeout(120_000);
+    await page.emulateMedia({ colorScheme: scheme });
+    for (const [name, path] of PAGES) {
+      await page.goto(path);
+      await page.waitForLoadState("networkidle");
+      const { violations } = await new AxeBuilder({ page }).analyze();
+      expect(violations.map((found) => `${name}: ${found.id} ${found.nodes[0]?.html}`)).toEqual([]);
+    }
+  });
+}
+
+test("axe finds nothing in dialogs and editors either", async ({ page }) => {
+  const check = async (name: string) => {
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    expect(violations.map((found) => `${name}: ${found.id} ${found.nodes[0]?.html}`)).toEqual([]);
+  };
+  await page.goto(`/dataset/${datasetUrn("postgres", "shop.public.orders")}`);
+  await page.getByRole("button", { name: "Edit the description", exact: true }).click();
+  await expect(page.getByRole("textbox", { name: /Text of the description/ })).toBeFocused();
+  await check("editor");
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Edit the domain" }).click();
+  await expect(page.getByRole("option").first()).toBeVisible();
+  await check("picker");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("?");
+  await check("keys");
+  await page.keyboard.press("Escape");
+  await page.goto("/settings/tokens");
+  await page.getByRole("button", { name: "New token" }).click();
+  await check("new token");
+});
+
+test("a stranger's page has no defect either", async ({ browser, docent }) => {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto(docent.address);
+  await expect(page.getByLabel("Password")).toBeVisible();
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  expect(violations.map((found) => found.id)).toEqual([]);
+  await context.close();
+});
+
+test("nothing sticks out of a phone's window", async ({ page }) => {
+  await page.setViewportSize({ width: 375, height: 740 });
+  for (const [name, path] of PAGES) {
+    await page.goto(path);
+    await page.waitForLoadState("networkidle");
+    const overflow = await page.evaluate(
+      () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+    );
+    expect(overflow, name).toBeLessThanOrEqual(0);
+  }
+});

@@ -1,0 +1,145 @@
+// The real program with the sample catalog, for stories in a real browser. Each worker has a server and a store of its own.
+
+import { spawn, type ChildProcess } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { test as base, type Page } from "@playwright/test";
+
+const PASSWORD = "a password for the stories";
+export const USER = "datahub";
+
+/** How a story talks to the server behind the page's back. */
+export interface Docent {
+  readonly address: string;
+  readonly password: string;
+  /** Runs a GraphQL document as another person than the one at the page. */
+  ask<Result = unknown>(query: string, variables?: Readonly<Record<string, unknown>>): Promise<Result>;
+  /** Writes an aspect as ingestion does. */
+  ingest(urn: string, aspect: string, value: unknown): Promise<void>;
+}
+
+interface Fixtures {
+  /** A page of somebody who is signed in. */
+  readonly page: Page;
+}
+
+interface WorkerFixtures {
+  readonly docent: Docent;
+  readonly cookies: ReadonlyArray<{ name: string; value: string; url: string }>;
+}
+
+export const test = base.extend<Fixtures, WorkerFixtures>({
+  docent: [
+    async ({}, use) => {
+      const directory = mkdtempSync(join(tmpdir(), "docent-page-"));
+      const started = await start(directory);
+      await use(started.docent);
+      await stop(started.process);
+      rmSync(directory, { recursive: true, force: true });
+    },
+    { scope: "worker", timeout: 60_000 },
+  ],
+  cookies: [
+    async ({ docent }, use) => {
+      const reply = await fetch(`${docent.address}/logIn`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify({ username: USER, password: docent.password }),
+      });
+      const cookies = reply.headers.getSetCookie().map((line) => {
+        const [pair = ""] = line.split(";");
+        const [name = "", ...value] = pair.split("=");
+        return { name, value: value.join("="), url: docent.address };
+      });
+      await use(cookies);
+    },
+    { scope: "worker" },
+  ],
+  baseURL: async ({ docent }, use) => use(docent.address),
+  page: async ({ context, cookies }, use) => {
+    await context.addCookies([...cookies]);
+    const page = await context.newPage();
+    // A page that has an error in its console is not right, whatever it shows.
+    const errors: string[] = [];
+    page.on("pageerror", (error) => errors.push(String(error)));
+    await use(page);
+    if (errors.length > 0) throw new Error(`the page had errors: ${errors.join("\n")}`);
+  },
+});
+
+export { expect } from "@playwright/test";
+
+interface Started {
+  readonly docent: Docent;
+  readonly process: ChildProcess;
+}
+
+/** `DOCENT_TEST_STORE` chooses another engine by its URL. */
+function start(directory: string): Promise<Started> {
+  const binary = process.env["DOCENT_TEST_BINARY"] ?? "../target/debug/docent";
+  const passwordFile = join(directory, "password");
+  writeFileSync(passwordFile, PASSWORD);
+  const store = process.env["DOCENT_TEST_STORE"] ?? `sqlite:${join(directory, "docent.db")}`;
+  const child = spawn(
+    binary,
+    ["serve", "--demo", "--listen", "127.0.0.1:0", "--store", store, "--admin-password-file", passwordFile],
+    { cwd: directory, stdio: ["ignore", "pipe", "pipe"] },
+  );
+  return new Promise((resolve, reject) => {
+    let said = "";
+    const listen = (piece: Buffer) => {
+      said += piece.toString();
+      const address = /listening on (http:\/\/\S+)/.exec(said)?.[1];
+      const token = /token: (\S+)/.exec(said)?.[1];
+      if (address !== undefined && token !== undefined) {
+        resolve({ docent: speaker(address, token), process: child });
+      }
+    };
+    child.stdout.on("data", listen);
+    child.stderr.on("data", listen);
+    child.on("error", reject);
+    child.on("exit", (code) => reject(new Error(`docent ended with ${code} before it listened:\n${said}`)));
+  });
+}
+
+function stop(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    child.removeAllListeners("exit");
+    child.on("exit", () => resolve());
+    child.kill("SIGTERM");
+  });
+}
+
+function speaker(address: string, token: string): Docent {
+  const post = async (path: string, body: unknown): Promise<unknown> => {
+    const reply = await fetch(`${address}${path}`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", Authorization: `Bearer ${token}` },
+      body: JSON.stringify(body),
+    });
+    if (!reply.ok) throw new Error(`${path}: ${reply.status} ${await reply.text()}`);
+    return reply.json();
+  };
+  return {
+    address,
+    password: PASSWORD,
+    async ask<Result>(query: string, variables: Readonly<Record<string, unknown>> = {}) {
+      const reply = (await post("/api/graphql", { query, variables })) as { data: Result; errors?: unknown };
+      if (reply.errors !== undefined) throw new Error(JSON.stringify(reply.errors));
+      return reply.data;
+    },
+    async ingest(urn, aspect, value) {
+      const entityType = urn.split(":")[2];
+      const content = { value: JSON.stringify(value), contentType: "application/json" };
+      await post("/aspects?action=ingestProposal", {
+        proposal: { entityType, entityUrn: urn, changeType: "UPSERT", aspectName: aspect, aspect: content },
+      });
+    },
+  };
+}
+
+/** A dataset of the sample catalog, or one like them. */
+export const datasetUrn = (platform: string, name: string) =>
+  `urn:li:dataset:(urn:li:dataPlatform:${platform},${name},PROD)`;

@@ -1,0 +1,122 @@
+import { datasetUrn, expect, test } from "./docent.ts";
+
+test("domains are created, nested, described, renamed, moved and deleted", async ({ page, docent }) => {
+  await page.goto("/domains");
+  await page.getByRole("button", { name: "New domain" }).click();
+  let dialog = page.getByRole("dialog");
+  await dialog.getByRole("button", { name: "Create" }).click();
+  await expect(dialog.getByRole("alert")).toHaveText("Enter a name.");
+  await dialog.getByLabel("Name").fill("Finance");
+  await dialog.getByRole("button", { name: "Create" }).click();
+  await expect(dialog.getByRole("alert")).toHaveText("There is a “Finance” in the same place already.");
+  await dialog.getByLabel("Name").fill("Library");
+  await dialog.getByLabel("Description").fill("Books and **readers**.");
+  await dialog.getByRole("button", { name: "Create" }).click();
+  await expect(dialog).toBeHidden();
+  await expect(page.getByRole("link", { name: "Library" })).toBeVisible();
+
+  await page.getByRole("button", { name: "Actions for Library" }).click();
+  await page.getByRole("menuitem", { name: "New domain inside" }).click();
+  dialog = page.getByRole("dialog", { name: "New domain inside Library" });
+  await dialog.getByLabel("Name").fill("Loans");
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("link", { name: "Loans" })).toBeVisible();
+
+  await page.getByRole("button", { name: "Actions for Loans" }).click();
+  await page.getByRole("menuitem", { name: "Rename…" }).click();
+  dialog = page.getByRole("dialog", { name: "Rename Loans" });
+  await expect(dialog).toContainText("The new name is shown on 0 datasets");
+  await dialog.getByLabel("Name").fill("Lending");
+  await dialog.getByRole("button", { name: "Rename" }).click();
+  await expect(page.getByRole("link", { name: "Lending" })).toBeVisible();
+
+  await page.getByRole("button", { name: "Actions for Library" }).click();
+  await page.getByRole("menuitem", { name: "Delete…" }).click();
+  dialog = page.getByRole("dialog", { name: "Delete Library?" });
+  await expect(dialog).toContainText("It has 1 domain inside.");
+  await expect(dialog.getByRole("button", { name: "Delete" })).toBeDisabled();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+
+  await page.getByRole("button", { name: "Actions for Lending" }).click();
+  await page.getByRole("menuitem", { name: "Move…" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "At the top" }).click();
+  dialog = page.getByRole("dialog", { name: "Move Lending" });
+  await expect(dialog).toContainText("0 domains below it and 0 datasets move along");
+  await dialog.getByRole("button", { name: "Move" }).click();
+  await expect(dialog).toBeHidden();
+
+  await page.getByRole("link", { name: "Library" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Library");
+  await expect(page.locator(".prose strong")).toHaveText("readers");
+  await page.getByRole("button", { name: "Edit the description" }).click();
+  await expect(page.getByRole("textbox", { name: /Text of the description/ })).toBeFocused();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.type("Books, readers and fines.");
+  await page.keyboard.press("Control+Enter");
+  await expect(page.getByRole("button", { name: "Edit the description" })).toBeVisible();
+  await expect(page.getByText("Books, readers and fines.")).toBeVisible();
+
+  const read = await docent.ask<{ searchAcrossEntities: { searchResults: Array<{ entity: { urn: string } }> } }>(
+    `{ searchAcrossEntities(input: { query: "Lending", types: [DOMAIN] }) { searchResults { entity { urn } } } }`,
+  );
+  const lending = read.searchAcrossEntities.searchResults[0]?.entity.urn ?? "";
+  await docent.ask(
+    `mutation ($entity: String!, $domain: String!) { setDomain(entityUrn: $entity, domainUrn: $domain) }`,
+    {
+      entity: datasetUrn("hive", "fct_users_created"),
+      domain: lending,
+    },
+  );
+  await page.goto(`/domain/${lending}`);
+  await expect(page.getByText("1 dataset, 1 with all below")).toBeVisible();
+  await page.getByRole("button", { name: "Actions for Lending" }).click();
+  await page.getByRole("menuitem", { name: "Delete…" }).click();
+  dialog = page.getByRole("dialog", { name: "Delete Lending?" });
+  await expect(dialog).toContainText("1 dataset is taken out of it");
+  await expect(dialog).toContainText("fct_users_created");
+  await dialog.getByRole("button", { name: "Delete" }).click();
+  await expect(page).toHaveURL(/\/domains$/);
+  await expect(page.getByRole("link", { name: "Library" })).toBeVisible();
+  await expect(page.getByRole("link", { name: "Lending" })).toBeHidden();
+});
+
+test("a domain is moved by dragging it, after a look at what moves along", async ({ page, docent }) => {
+  await docent.ask(
+    `mutation { a: createDomain(input: { id: "drag-a", name: "Dragged" }) b: createDomain(input: { id: "drag-b", name: "Dropped on" }) }`,
+  );
+  await page.goto("/domains");
+  const line = (name: string) => page.getByRole("row").filter({ has: page.getByRole("link", { name, exact: true }) });
+  await line("Dragged").dragTo(line("Dropped on"));
+  const dialog = page.getByRole("dialog", { name: "Move Dragged" });
+  await expect(dialog).toContainText("Move to: Dropped on");
+  await dialog.getByRole("button", { name: "Move" }).click();
+  await expect(dialog).toBeHidden();
+  await page.getByRole("link", { name: "Dragged" }).click();
+  await expect(page.locator(".breadcrumb")).toContainText("Dropped on");
+});
+
+test("the tree counts datasets directly and with all below, and can be filtered", async ({ page }) => {
+  await page.goto("/domains");
+  const finance = page.getByRole("row").filter({ has: page.getByRole("link", { name: "Finance", exact: true }) });
+  await expect(finance).toBeVisible();
+  const [direct = "", recursive = ""] = await finance.getByRole("cell").allInnerTexts();
+  expect(Number(recursive)).toBeGreaterThan(Number(direct));
+  await page.getByRole("button", { name: "Hide what is inside Finance" }).click();
+  await expect(page.getByRole("link", { name: "Payments" })).toBeHidden();
+  await page.getByLabel("Filter domains").fill("paym");
+  await expect(page.getByRole("rowheader")).toHaveText([/Finance/, /Payments/]);
+  await page.getByLabel("Filter domains").fill("nothing like that");
+  await expect(page.getByText("No domain is called “nothing like that”.")).toBeVisible();
+});
+
+test("a domain shows its datasets, those below it if wanted, and its sub-domains", async ({ page }) => {
+  await page.goto("/domain/urn:li:domain:finance");
+  await expect(page).toHaveTitle("Finance · Docent");
+  await expect(page.getByRole("region", { name: "Inside" })).toContainText("Payments");
+  const rows = page.getByRole("region", { name: "Datasets" }).getByRole("row");
+  const direct = await rows.count();
+  await page.getByLabel("with all below").check();
+  await expect.poll(() => rows.count()).toBeGreaterThan(direct);
+  await page.getByRole("link", { name: "Search in this domain" }).click();
+  await expect(page.getByRole("article").first()).toBeVisible();
+});

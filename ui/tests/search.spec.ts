@@ -1,0 +1,77 @@
+import { expect, test } from "./docent.ts";
+
+test("results show platform, domain, description and the columns that matched", async ({ page }) => {
+  await page.goto("/search?query=customer+order");
+  await expect(page).toHaveTitle("Search: customer order · Docent");
+  const first = page.getByRole("article").filter({ has: page.getByRole("link", { name: "orders", exact: true }) });
+  await expect(first).toBeVisible();
+  await expect(first).toContainText("PostgreSQL");
+  await expect(first).toContainText("Sales");
+  await expect(first.locator("code mark").first()).toHaveText(/order|customer/);
+  await expect(first.locator("p.result-text mark").first()).toHaveText(/order/i);
+});
+
+test("facets narrow the search, and the whole state is in the address", async ({ page }) => {
+  await page.goto("/search?query=order");
+  const before = await page.getByRole("status").innerText();
+  await page
+    .getByRole("group", { name: "Platform" })
+    .getByRole("checkbox", { name: /Snowflake/ })
+    .check();
+  await expect(page).toHaveURL(/filter_platform=urn/);
+  await expect(page.getByRole("status")).not.toHaveText(before);
+  await expect(page.getByRole("button", { name: "Remove the filter Snowflake" })).toBeVisible();
+  for (const facts of await page.locator(".result-facts").allInnerTexts()) expect(facts).toContain("Snowflake");
+
+  const address = page.url();
+  const narrowed = await page.getByRole("status").innerText();
+  await page.goto("/domains");
+  await page.goto(address);
+  await expect(page.getByRole("status")).toHaveText(narrowed);
+  await page.getByRole("link", { name: "Clear all filters" }).click();
+  await expect(page.getByRole("status")).toHaveText(before);
+  await page.goBack();
+  await expect(page.getByRole("status")).toHaveText(narrowed);
+});
+
+test("the keyboard leads from the question to a result and back", async ({ page }) => {
+  await page.goto("/");
+  await expect(page.getByRole("combobox", { name: "Search the catalog" })).toBeFocused();
+  await page.keyboard.type("refund reason");
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/\/search\?query=refund\+reason/);
+  const first = page.getByRole("article").first().getByRole("link").first();
+  await expect(first).toBeVisible();
+  await page.keyboard.press("ArrowDown");
+  await expect(first).toBeFocused();
+  await page.keyboard.press("ArrowDown");
+  await expect(first).not.toBeFocused();
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/\/dataset\//);
+  await page.goBack();
+  await expect(page).toHaveURL(/query=refund\+reason/);
+});
+
+test("pages follow each other", async ({ page }) => {
+  await page.goto("/search");
+  await expect(page.getByText(/1–20 of/)).toBeVisible();
+  await page.getByRole("link", { name: "Next" }).click();
+  await expect(page).toHaveURL(/page=2/);
+  await expect(page.getByText(/21–40 of/)).toBeVisible();
+  await page.goBack();
+  await expect(page.getByText(/1–20 of/)).toBeVisible();
+});
+
+test("a search without results says what to do", async ({ page }) => {
+  await page.goto("/search?query=xyzzyplugh");
+  await expect(page.getByText("Nothing matches “xyzzyplugh”.")).toBeVisible();
+  await expect(page.getByText(/Check the spelling/)).toBeVisible();
+});
+
+test("what is not documented can be found", async ({ page }) => {
+  await page.goto("/");
+  await page.getByRole("link", { name: "Show those without a description" }).click();
+  await expect(page.getByRole("button", { name: /Documented: No/ })).toBeVisible();
+  await expect(page.getByRole("article").first()).toBeVisible();
+});

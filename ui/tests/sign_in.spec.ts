@@ -1,0 +1,57 @@
+import { expect, test, USER } from "./docent.ts";
+
+test("a stranger signs in where they wanted to go, and out again", async ({ browser, docent }) => {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto(`${docent.address}/domains`);
+  await expect(page).toHaveTitle("Sign in · Docent");
+  await page.getByLabel("User name").fill(USER);
+  await page.getByLabel("Password").fill("wrong");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await expect(page.getByRole("alert")).toContainText("The user name or the password is wrong");
+
+  await page.getByLabel("Password").fill(docent.password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await expect(page.getByRole("heading", { name: "Domains" })).toBeVisible();
+  expect(new URL(page.url()).pathname).toBe("/domains");
+
+  await page.getByRole("button", { name: /Account of/ }).click();
+  await page.getByRole("menuitem", { name: "Sign out" }).click();
+  await expect(page.getByLabel("Password")).toBeVisible();
+  await page.reload();
+  await expect(page.getByLabel("Password")).toBeVisible();
+  await context.close();
+});
+
+test("a session that ended leads back to the way in", async ({ page, context }) => {
+  await page.goto("/");
+  const finance = page.getByRole("link", { name: "Finance" }).first();
+  await expect(finance).toBeVisible();
+  await page.waitForLoadState("networkidle");
+  await context.clearCookies();
+  await finance.click();
+  await expect(page.getByLabel("Password")).toBeVisible();
+});
+
+test("the page is sent compressed, its files are kept, and no script may stand in it", async ({ request }) => {
+  const document = await request.get("/search?query=x");
+  expect(document.headers()["content-type"]).toBe("text/html; charset=utf-8");
+  expect(document.headers()["cache-control"]).toBe("no-cache");
+  const policy = document.headers()["content-security-policy"] ?? "";
+  expect(policy).toContain("script-src 'self';");
+  expect(policy).toContain("default-src 'none'");
+  const html = await document.text();
+  expect(html).not.toMatch(/<script(?![^>]*src=)/);
+  const script = /src="(\/assets\/[^"]+\.js)"/.exec(html)?.[1] ?? "";
+  const file = await request.get(script);
+  expect(file.headers()["cache-control"]).toBe("public, max-age=31536000, immutable");
+  expect(file.headers()["content-encoding"]).toMatch(/^(br|gzip)$/);
+});
+
+test("what is neither a page nor an API is not answered with a page", async ({ request }) => {
+  for (const path of ["/assets/none.js", "/no/such/page"]) {
+    const reply = await request.get(path);
+    expect(reply.ok()).toBe(false);
+    expect(reply.headers()["content-type"]).toContain("application/json");
+  }
+});
