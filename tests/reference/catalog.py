@@ -29,9 +29,9 @@ class Catalog:
         stored = self.aspects(urn).get(name)
         return None if stored is None else stored["value"]
 
-    def key_part(self, urn: str, name: str):
-        """A part of the URN by the name of its key field, or None."""
-        known = self.entity_types.get(entity_type(urn))
+    def key_part(self, urn: str, name: str, kind: str):
+        """A part of the URN by the name that the key field has in that entity type, or None."""
+        known = self.entity_types.get(kind)
         if known is None or name not in known["keyFields"]:
             return None
         index = known["keyFields"].index(name)

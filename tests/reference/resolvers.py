@@ -81,7 +81,7 @@ def is_native_user(catalog: Catalog, place, arguments):
 
 
 def schema_field_path(catalog: Catalog, place, arguments):
-    return catalog.key_part(place.value, "fieldPath")
+    return catalog.key_part(place.value, "fieldPath", entity_type(place.value))
 
 
 def value_entities(catalog: Catalog, place, arguments):

@@ -39,6 +39,7 @@ class Sources:
         self.catalog = catalog
         self.resolvers = resolvers
         self.type_of_entity = {}
+        self.entity_of_type = {}
         self.variants = {}
         for name, kind in schema.type_map.items():
             if kind.ast_node is None:
@@ -46,6 +47,7 @@ class Sources:
             entity = self.directive("entity", kind.ast_node)
             if entity is not None:
                 self.type_of_entity[entity["type"]] = name
+                self.entity_of_type[name] = entity["type"]
             variant = self.directive("variant", kind.ast_node)
             if variant is not None:
                 self.variants[name] = variant["of"]
@@ -95,7 +97,8 @@ class Sources:
         else:
             found = first(value, [field_name])
         if found is None and "key" in names:
-            found = self.catalog.key_part(owner, self.directive("key", node)["part"])
+            kind = self.entity_of_type.get(place.type_name, entity_type(owner))
+            found = self.catalog.key_part(owner, self.directive("key", node)["part"], kind)
         if found is None and "compose" in names:
             found = self.compose(self.directive("compose", node)["text"], place)
         if found is None and "default" in names:
@@ -117,6 +120,7 @@ class Sources:
 
     def complete(self, kind, value, owner):
         """Turns JSON into what the library expects for the type; null where the JSON is nothing of that type."""
+        required = isinstance(kind, GraphQLNonNull)
         kind = get_nullable_type(kind)
         if value is None:
             return None
@@ -130,20 +134,25 @@ class Sources:
             return scalar(kind.name, value)
         if isinstance(kind, GraphQLEnumType):
             return self.enum_value(kind.name, value)
-        return self.object(kind, value, owner)
+        return self.object(kind, value, owner, required)
 
     def enum_value(self, enum: str, value):
         if isinstance(value, dict):
             value = next(iter(value), None)
         return self.enum_values[enum].get(str(value))
 
-    def object(self, kind, value, owner):
+    def object(self, kind, value, owner, required: bool):
         abstract = isinstance(kind, (GraphQLUnionType, GraphQLInterfaceType))
         possible = [t.name for t in self.schema.get_possible_types(kind)] if abstract else [kind.name]
         if isinstance(value, str):
             name = self.type_of_entity.get(entity_type(value))
             if name in possible:
                 return Place(name, value)
+            if required and entity_type(value) is not None and not isinstance(kind, GraphQLInterfaceType):
+                # Null is not allowed: a stub of the type that is expected, or of the first of a union.
+                for name in possible:
+                    if name in self.entity_of_type:
+                        return Place(name, value)
             if abstract:
                 return None
         if kind.name in self.type_of_entity.values():

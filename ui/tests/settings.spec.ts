@@ -28,6 +28,8 @@ test("a token is made, shown once, works, and is revoked", async ({ page, docent
   await expect(page.getByText(token)).toBeHidden();
   await line.getByRole("button", { name: "Revoke the token nightly ingestion" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
+  // An open dialog hides everything else, so that comes first.
+  await expect(page.getByRole("dialog")).toBeHidden();
   await expect(line).toBeHidden();
   expect(await answered()).toBe(401);
 });
