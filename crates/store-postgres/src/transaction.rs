@@ -114,6 +114,8 @@ pub(crate) struct PostgresTransaction<'l> {
     own: HashSet<AspectKey>,
     writing: HashSet<AspectKey>,
     held: Locks,
+    /// Those of them to which nothing can be attached any more.
+    held_for_deletion: HashSet<AspectKey>,
     /// Not sent yet.
     pending: Vec<Segment>,
     to_lock: Locks,
@@ -134,6 +136,7 @@ impl<'l> PostgresTransaction<'l> {
             own: HashSet::new(),
             writing: HashSet::new(),
             held: Locks::default(),
+            held_for_deletion: HashSet::new(),
             pending: Vec::new(),
             to_lock: Locks::default(),
             logged: Logged::default(),
@@ -281,8 +284,16 @@ impl<'l> PostgresTransaction<'l> {
         let mut steps = self.opening();
         if let Some(aspect) = key_aspect(urn) {
             let key = AspectKey::new(urn, aspect);
-            steps.push(on_keys(sql, std::slice::from_ref(&key)));
-            self.held.rows.insert(key);
+            // Who deletes an entity asks about it once for every aspect that may refer to it.
+            let is_new = self.held.rows.insert(key.clone());
+            if sql == LOCK_FOR_DELETION && self.held_for_deletion.insert(key.clone())
+                || sql == LOCK && is_new
+            {
+                steps.push(on_keys(sql, std::slice::from_ref(&key)));
+            }
+        }
+        if steps.is_empty() {
+            return Ok(());
         }
         self.lease.pipeline(&steps).await.map(drop)
     }
