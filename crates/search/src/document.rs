@@ -1,7 +1,7 @@
 //! From an entity's aspects to its document.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use docent_model::searchable::{SearchField, SearchKind, SearchValue, search_values_of_text};
@@ -89,6 +89,8 @@ struct Keyword<'r> {
     value: KeywordValue<'r>,
     /// Tells it from all others.
     key: u64,
+    /// If the field is searched by its words.
+    class: Option<Class>,
 }
 
 #[derive(Debug, Clone)]
@@ -99,13 +101,25 @@ enum KeywordValue<'r> {
 }
 
 impl<'r> Keyword<'r> {
-    fn new(field: &'static str, value: KeywordValue<'r>) -> Self {
+    fn new(field: &'static str, class: Option<Class>, value: KeywordValue<'r>) -> Self {
         let key = key(field, &value.text());
-        Self { field, value, key }
+        Self {
+            field,
+            value,
+            key,
+            class,
+        }
     }
 
+    /// Of a field that is not searched by its words.
     fn text(field: &'static str, text: impl Into<Cow<'r, str>>) -> Self {
-        Self::new(field, KeywordValue::Text(text.into()))
+        Self::new(field, None, KeywordValue::Text(text.into()))
+    }
+
+    /// Whether it can be counted and sorted by. Names are nearly all different: nobody counts them, and all are sorted by
+    /// the one column [`ENTITY_NAME`].
+    fn has_column(&self) -> bool {
+        self.class != Some(Class::Name)
     }
 }
 
@@ -134,7 +148,7 @@ impl<'a> Iterator for Members<'a> {
     type Item = (&'a str, Columns<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let keyword = self.0.find(|keyword| has_column(keyword.field))?;
+        let keyword = self.0.find(|keyword| keyword.has_column())?;
         Some((keyword.field, Columns::One(&keyword.value)))
     }
 }
@@ -178,7 +192,8 @@ impl<'r> Entity<'r> {
         }
         if !entity.browse_path.is_empty() {
             let path = std::mem::take(&mut entity.browse_path);
-            entity.keywords.push(Keyword::text(BROWSE_PATH, path));
+            let (class, path) = (class_of_name(BROWSE_PATH), KeywordValue::Text(path.into()));
+            entity.keywords.push(Keyword::new(BROWSE_PATH, class, path));
         }
         // What was said twice is counted once.
         entity.keywords.sort_unstable_by_key(|keyword| keyword.key);
@@ -228,9 +243,9 @@ impl<'r> Entity<'r> {
         };
         // Whatever an entity's names are called, people filter by `name`.
         if class == Some(Class::Name) && field.name != NAME {
-            self.keywords.push(Keyword::new(NAME, value.clone()));
+            self.keywords.push(Keyword::new(NAME, class, value.clone()));
         }
-        self.keywords.push(Keyword::new(field.name, value));
+        self.keywords.push(Keyword::new(field.name, class, value));
     }
 
     fn add_links(&mut self, memory: &Value) {
@@ -338,7 +353,7 @@ impl<'r> Entity<'r> {
             document.add_text(fields.terms, &term);
         }
         for keyword in &self.keywords {
-            if has_keys(keyword.field) {
+            if keyword.class.is_some() {
                 document.add_u64(fields.keys, keyword.key);
             } else {
                 write_term(&mut term, keyword.field, &keyword.value.text());
@@ -357,36 +372,25 @@ fn text_of_flag(flag: bool) -> &'static str {
     if flag { TRUE } else { "false" }
 }
 
-/// Whether a field can be counted and sorted by. Names are nearly all different: nobody counts them, and all are sorted by
-/// the one column [`ENTITY_NAME`].
-fn has_column(field: &str) -> bool {
-    !is_name(field)
-}
-
 /// Whether the values of a field stand in the index as numbers: what is found by its words is nearly always different.
 pub(crate) fn has_keys(field: &str) -> bool {
-    static FIELDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
-        let fields = Registry::get().search_fields().iter();
-        fields
-            .filter(|field| class_of(field).is_some())
-            .map(|field| field.name)
-            .chain([NAME, URN])
-            .collect()
-    });
-    FIELDS.contains(field)
+    field == URN || class_of_name(field).is_some()
 }
 
 /// Whether a field holds names.
 pub(crate) fn is_name(field: &str) -> bool {
-    static NAMES: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    class_of_name(field) == Some(Class::Name)
+}
+
+fn class_of_name(field: &str) -> Option<Class> {
+    static CLASSES: LazyLock<HashMap<&str, Class>> = LazyLock::new(|| {
         let fields = Registry::get().search_fields().iter();
         fields
-            .filter(|field| class_of(field) == Some(Class::Name))
-            .map(|field| field.name)
-            .chain([NAME])
+            .filter_map(|field| Some((field.name, class_of(field)?)))
+            .chain([(NAME, Class::Name)])
             .collect()
     });
-    NAMES.contains(field)
+    CLASSES.get(field).copied()
 }
 
 /// What is left of a name without what it is qualified by.

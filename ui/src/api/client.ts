@@ -12,6 +12,11 @@ export class Failure extends Error {
   }
 }
 
+/** Whether what was asked for is not there, or cannot be there under such a name. */
+export function isMissing(error: Error): boolean {
+  return error instanceof Failure && (error.code === 404 || error.code === 400);
+}
+
 interface Reply {
   readonly data?: unknown;
   readonly message?: string;

@@ -1,8 +1,9 @@
-import { Link, useSearch } from "wouter";
+import { useSearch } from "wouter";
 
 import * as addresses from "../addresses.ts";
 import { useRead } from "../api/cache.ts";
-import { Failure } from "../api/client.ts";
+import { isMissing } from "../api/client.ts";
+import { Sections } from "../components/sections.tsx";
 import { EntityLink } from "../components/small.tsx";
 import { Empty, Problem, Skeleton, useTitle } from "../components/states.tsx";
 import { Columns } from "../dataset/columns.tsx";
@@ -26,21 +27,13 @@ export default function DatasetPage({ urn }: { readonly urn: string }) {
 
   if (read.isPending) return <Skeleton lines={10} />;
   if (read.isError) {
-    const isMissing = read.error instanceof Failure && (read.error.code === 404 || read.error.code === 400);
-    return isMissing ? <Missing /> : <Problem error={read.error} retry={() => void read.refetch()} />;
+    return isMissing(read.error) ? <Missing /> : <Problem error={read.error} retry={() => void read.refetch()} />;
   }
   if (dataset === null || dataset === undefined || dataset.exists === false) return <Missing />;
   return (
     <article className="entity">
       <DatasetHead dataset={dataset} />
-      <nav className="tabs" aria-label={texts.dataset.sectionsLabel}>
-        <Link href={addresses.dataset(urn)} aria-current={isHistory ? undefined : "page"}>
-          {texts.dataset.sections.overview}
-        </Link>
-        <Link href={addresses.history(addresses.dataset(urn))} aria-current={isHistory ? "page" : undefined}>
-          {texts.dataset.sections.history}
-        </Link>
-      </nav>
+      <Sections address={addresses.dataset(urn)} label={texts.dataset.sectionsLabel} isHistory={isHistory} />
       {!isHistory && <Overview dataset={dataset} />}
       {isHistory && column === null && <DatasetHistory dataset={dataset} />}
       {isHistory && column !== null && <ColumnHistory dataset={dataset} column={column} />}

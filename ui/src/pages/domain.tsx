@@ -3,7 +3,8 @@ import { Link, useLocation, useSearch } from "wouter";
 
 import * as addresses from "../addresses.ts";
 import { useMe, useRead } from "../api/cache.ts";
-import { Failure } from "../api/client.ts";
+import { isMissing } from "../api/client.ts";
+import { Sections } from "../components/sections.tsx";
 import { EntityLink, Stamp } from "../components/small.tsx";
 import { Empty, Problem, Skeleton, useTitle } from "../components/states.tsx";
 import { Description } from "../description/description.tsx";
@@ -25,21 +26,13 @@ export default function DomainPage({ urn }: { readonly urn: string }) {
   useTitle(domain === undefined || domain === null ? undefined : nameOf(domain));
   if (read.isPending) return <Skeleton lines={10} />;
   if (read.isError) {
-    const isMissing = read.error instanceof Failure && (read.error.code === 404 || read.error.code === 400);
-    return isMissing ? <Missing /> : <Problem error={read.error} retry={() => void read.refetch()} />;
+    return isMissing(read.error) ? <Missing /> : <Problem error={read.error} retry={() => void read.refetch()} />;
   }
   if (domain === null || domain === undefined) return <Missing />;
   return (
     <article className="entity">
       <DomainHead domain={domain} />
-      <nav className="tabs" aria-label={texts.domain.sectionsLabel}>
-        <Link href={addresses.domain(urn)} aria-current={isHistory ? undefined : "page"}>
-          {texts.dataset.sections.overview}
-        </Link>
-        <Link href={addresses.history(addresses.domain(urn))} aria-current={isHistory ? "page" : undefined}>
-          {texts.dataset.sections.history}
-        </Link>
-      </nav>
+      <Sections address={addresses.domain(urn)} label={texts.domain.sectionsLabel} isHistory={isHistory} />
       {isHistory ? <DomainHistory domain={domain} /> : <Overview domain={domain} />}
     </article>
   );

@@ -1,8 +1,10 @@
-//! The first user, where the store is not what was expected.
+//! The first user, where the store is not what was expected; and users of whom a rollback takes something back.
 
 use docent_catalog::people::{Administrator, NewUser, Password};
-use docent_catalog::{AspectKey, Error};
-use docent_model::{AspectName, Urn};
+use docent_catalog::tokens::NewToken;
+use docent_catalog::{AspectKey, Caller, Error, Proposal};
+use docent_model::{AspectName, SystemMetadata, Urn};
+use serde_json::{Value, json};
 
 use crate::House;
 use crate::writing::write_raw;
@@ -42,4 +44,66 @@ async fn of_two_servers_that_start_at_once_one_makes_the_first_user() {
     };
     let refused = house.catalog.add_user(&house.caller, again).await;
     assert!(matches!(refused, Err(Error::Conflict(_))), "{refused:?}");
+}
+
+fn by_run(user: &Urn, aspect: AspectName, value: &Value) -> Proposal {
+    let noted = SystemMetadata {
+        run_id: "r".to_owned(),
+        ..SystemMetadata::default()
+    };
+    Proposal::upsert(user.clone(), aspect, value.to_string()).with_system_metadata(Some(noted))
+}
+
+#[tokio::test]
+async fn a_user_who_goes_with_a_run_leaves_no_token_behind() {
+    let house = House::new();
+    let ada = Urn::new("corpuser", "ada").unwrap();
+    let info = by_run(&ada, AspectName::CORP_USER_INFO, &json!({"active": true}));
+    let ingested = house.catalog.ingest(&house.caller, vec![info.clone()]);
+    ingested.await.unwrap();
+    let new = NewToken {
+        name: "ci".to_owned(),
+        description: None,
+        actor: ada.clone(),
+        ttl_ms: None,
+    };
+    let token = house.catalog.create_token(&house.caller, new).await;
+    let secret = token.unwrap().secret;
+    let lets_in = async || house.catalog.authenticate(&secret).await.unwrap().is_some();
+    assert!(lets_in().await);
+    let dry = house.catalog.roll_back(&house.caller, "r", true, true);
+    assert_eq!(dry.await.unwrap().entities_affected, 1);
+    assert!(lets_in().await, "nothing happens in a dry run");
+    let done = house.catalog.roll_back(&house.caller, "r", false, true);
+    done.await.unwrap();
+    let again = house.catalog.ingest(&house.caller, vec![info]);
+    again.await.unwrap();
+    assert!(!lets_in().await, "somebody else has the name now");
+}
+
+#[tokio::test]
+async fn a_rollback_lifts_no_suspension_for_others() {
+    let house = House::new();
+    let ada = Urn::new("corpuser", "ada").unwrap();
+    let info = Proposal::upsert(
+        ada.clone(),
+        AspectName::CORP_USER_INFO,
+        json!({"active": true}).to_string(),
+    );
+    let status = json!({"status": "SUSPENDED", "lastModified": {"time": 1, "actor": datahub()}});
+    let suspended = by_run(&ada, AspectName::CORP_USER_STATUS, &status);
+    let administrator = Caller::new(datahub());
+    let written = house
+        .catalog
+        .ingest(&administrator, vec![info, suspended])
+        .await;
+    written.unwrap();
+    let other = Caller::new(Urn::new("corpuser", "eve").unwrap());
+    let refused = house.catalog.roll_back(&other, "r", false, false).await;
+    assert!(matches!(refused, Err(Error::Forbidden(_))), "{refused:?}");
+    let lifted = house
+        .catalog
+        .roll_back(&administrator, "r", false, false)
+        .await;
+    assert_eq!(lifted.unwrap().aspects_reverted, 1);
 }

@@ -2,6 +2,7 @@
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
 
 use docent_model::Derived;
 use docent_store::Store;
@@ -212,8 +213,8 @@ fn the_database_has_a_log_and_reads_do_not_share_a_counter() {
     );
 }
 
-#[tokio::test]
-async fn a_restore_replaces_only_on_request_and_never_under_a_server() {
+/// A store with one value, and a backup that has it.
+async fn backed_up() -> (Place, SqliteStore, PathBuf) {
     let place = Place::new();
     let backup = place.directory.path().join("backup.db");
     let store = place.open();
@@ -221,6 +222,12 @@ async fn a_restore_replaces_only_on_request_and_never_under_a_server() {
         .await
         .unwrap();
     store.backup(&backup, Box::new(quiet)).await.unwrap();
+    (place, store, backup)
+}
+
+#[tokio::test]
+async fn a_restore_replaces_only_on_request_and_never_under_a_server() {
+    let (place, store, backup) = backed_up().await;
     put(&store, &status("a"), "2", Derived::default())
         .await
         .unwrap();
@@ -244,13 +251,7 @@ async fn a_restore_replaces_only_on_request_and_never_under_a_server() {
 
 #[tokio::test]
 async fn a_log_that_a_killed_server_left_is_not_played_into_a_restored_database() {
-    let place = Place::new();
-    let backup = place.directory.path().join("backup.db");
-    let store = place.open();
-    put(&store, &status("a"), "1", Derived::default())
-        .await
-        .unwrap();
-    store.backup(&backup, Box::new(quiet)).await.unwrap();
+    let (place, store, backup) = backed_up().await;
     put(&store, &status("a"), "2", Derived::default())
         .await
         .unwrap();
@@ -272,13 +273,7 @@ async fn a_log_that_a_killed_server_left_is_not_played_into_a_restored_database(
 
 #[tokio::test]
 async fn a_database_that_cannot_be_closed_is_kept_aside_when_it_is_replaced() {
-    let place = Place::new();
-    let backup = place.directory.path().join("backup.db");
-    let store = place.open();
-    put(&store, &status("a"), "1", Derived::default())
-        .await
-        .unwrap();
-    store.backup(&backup, Box::new(quiet)).await.unwrap();
+    let (place, store, backup) = backed_up().await;
     drop(store);
     for (number, content) in [(1, "2"), (2, "3")] {
         // What only the log has, with somebody who keeps it from being brought in.
@@ -307,13 +302,7 @@ async fn a_database_that_cannot_be_closed_is_kept_aside_when_it_is_replaced() {
 
 #[tokio::test]
 async fn a_log_without_its_database_is_not_played_into_a_restored_one() {
-    let place = Place::new();
-    let backup = place.directory.path().join("backup.db");
-    let store = place.open();
-    put(&store, &status("a"), "1", Derived::default())
-        .await
-        .unwrap();
-    store.backup(&backup, Box::new(quiet)).await.unwrap();
+    let (place, store, backup) = backed_up().await;
     put(&store, &status("a"), "2", Derived::default())
         .await
         .unwrap();
