@@ -23,12 +23,13 @@ const WRITER_SETTINGS: &str = "
     PRAGMA journal_size_limit = 67108864;";
 
 /// Tables that [`Written`] covers, and those that hold nothing here or nothing per write.
-const KNOWN_TABLES: [&str; 6] = [
+const KNOWN_TABLES: [&str; 7] = [
     "change_log",
     "docent_migration",
     "edge",
     "metadata_aspect_v2",
     "placement",
+    "retired_version",
     "timeseries",
 ];
 
@@ -334,4 +335,19 @@ fn insert(
             row.created_for
         ])?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use docent_store_sqlite::{OpenOptions, SqliteStore};
+
+    use super::*;
+
+    #[test]
+    fn the_bare_writer_knows_every_table_of_a_store() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("docent.db");
+        drop(SqliteStore::open(&path, OpenOptions::default()).unwrap());
+        check_tables(&open_reader(&path).unwrap()).unwrap();
+    }
 }

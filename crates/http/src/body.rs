@@ -1,6 +1,9 @@
 //! Request bodies, bounded in size and time, each by itself and all together.
 
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -58,7 +61,12 @@ impl<const MAX: usize> FromRequest<AppState> for WholeBody<MAX> {
     type Rejection = Refusal;
 
     async fn from_request(request: Request<Body>, state: &AppState) -> Result<Self, Refusal> {
-        let read = state.room().read(request.into_body(), MAX);
+        let mut read = pin!(state.room().read(request.into_body(), MAX));
+        // Most bodies are there with their heads, and need no clock.
+        let at_once = poll_fn(|context| Poll::Ready(read.as_mut().poll(context)));
+        if let Poll::Ready(read) = at_once.await {
+            return read.map(Self);
+        }
         match tokio::time::timeout(MAX_READ_TIME, read).await {
             Ok(read) => read.map(Self),
             Err(_) => Err(Refusal::new(
@@ -141,8 +149,11 @@ impl Room {
     }
 
     async fn take(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Refusal> {
-        let free = Arc::clone(&self.free);
-        let taken = free.acquire_many_owned(u32::try_from(bytes).unwrap_or(u32::MAX));
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        if let Ok(room) = Arc::clone(&self.free).try_acquire_many_owned(bytes) {
+            return Ok(room);
+        }
+        let taken = Arc::clone(&self.free).acquire_many_owned(bytes);
         match tokio::time::timeout(self.max_wait, taken).await {
             Ok(Ok(room)) => Ok(room),
             _ => Err(Refusal::new(

@@ -1,8 +1,9 @@
 //! Conditions on a write that come as headers of the request. They go for all that it writes; where that would make no
 //! sense, the request is refused, because a condition that is ignored protects nothing.
 
+use std::convert::Infallible;
+
 use axum::extract::FromRequestParts;
-use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use docent_catalog::Conditions;
 
@@ -26,13 +27,27 @@ impl<S: Sync> FromRequestParts<S> for Conditional {
     }
 }
 
-/// Refuses conditions on a write that they cannot be about; `instead` is what to do, as a sentence.
-pub(crate) fn refuse(headers: &HeaderMap, instead: &str) -> Result<(), Refusal> {
-    let given = |name: &&str| headers.contains_key(*name);
-    match Conditions::HEADERS.into_iter().find(given) {
-        None => Ok(()),
-        Some(name) => Err(Refusal::bad_request(format!(
-            "{name} is given, and this request has no one aspect that it could be about. {instead}"
-        ))),
+/// The first condition that a request names, for writes that it cannot be about.
+#[derive(Debug)]
+pub(crate) struct Named(Option<&'static str>);
+
+impl Named {
+    /// Refuses it; `instead` is what to do, as a sentence.
+    pub(crate) fn refuse(&self, instead: &str) -> Result<(), Refusal> {
+        match self.0 {
+            None => Ok(()),
+            Some(name) => Err(Refusal::bad_request(format!(
+                "{name} is given, and this request has no one aspect that it could be about. {instead}"
+            ))),
+        }
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Named {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Infallible> {
+        let given = |name: &&str| parts.headers.contains_key(*name);
+        Ok(Self(Conditions::HEADERS.into_iter().find(given)))
     }
 }

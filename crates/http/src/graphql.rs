@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use axum::extract::State;
-use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::http::{Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use docent_graphql::{Context, Request};
 use serde::Deserialize;
@@ -33,7 +33,7 @@ struct Body<'a> {
 pub(crate) async fn execute(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
-    headers: HeaderMap,
+    condition: conditions::Named,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, Refusal> {
     let body = parse(&bytes)?;
@@ -47,11 +47,9 @@ pub(crate) async fn execute(
         operation_name: body.operation_name.as_deref(),
         variables: body.variables.unwrap_or_default(),
     };
-    let unconditional = conditions::refuse(
-        &headers,
-        "patchEntity takes conditions in its input's headers, and REST as headers.",
-    );
-    if let Err(refusal) = unconditional
+    let refused = condition
+        .refuse("patchEntity takes conditions in its input's headers, and REST as headers.");
+    if let Err(refusal) = refused
         && state.engine().is_mutation(&request)
     {
         return Err(refusal);

@@ -24,16 +24,18 @@ const ROW_BYTES: usize = 256;
 
 /// Rows that weigh more must be missed twice.
 const LONG_ROW_BYTES: u64 = 1024;
-/// How many misses of long rows are remembered: about as many as such rows fit into the cache.
-const REMEMBERED_MISSES: usize = 16 * 1024;
-const _: () = assert!(REMEMBERED_MISSES.is_power_of_two());
+/// How many misses of long rows are remembered, in groups: about as many as such rows fit into the cache. One place for
+/// each hash would not do, because rows that are read in turn and share a place would hide each other for ever.
+const MISS_GROUPS: usize = 8 * 1024;
+const GROUP_PLACES: usize = 4;
+const _: () = assert!(MISS_GROUPS.is_power_of_two());
 
 #[derive(Debug)]
 pub(crate) struct RecentRows {
     rows: Cache<AspectKey, Read, RowWeight>,
-    /// The hashes of long rows that were missed once, each in the place that its last digits say: a newer one with the
-    /// same place takes it over. Two that meet here at the same moment harm nothing but each other.
-    misses: Box<[AtomicU64]>,
+    /// The hashes of long rows that were missed once, each in the group that its last digits say, the newest first.
+    /// Two that meet here at the same moment harm nothing but each other.
+    misses: Box<[[AtomicU64; GROUP_PLACES]]>,
     hasher: RandomState,
 }
 
@@ -60,7 +62,9 @@ impl RecentRows {
     pub(crate) fn new() -> Self {
         Self {
             rows: Cache::with_weighter(CACHE_ROWS, CACHE_BYTES, RowWeight),
-            misses: (0..REMEMBERED_MISSES).map(|_| AtomicU64::new(0)).collect(),
+            misses: std::iter::repeat_with(Default::default)
+                .take(MISS_GROUPS)
+                .collect(),
             hasher: RandomState::new(),
         }
     }
@@ -88,8 +92,14 @@ impl RecentRows {
 
     fn is_second_miss(&self, key: &AspectKey) -> bool {
         let hash = self.hasher.hash_one(key);
-        let place = &self.misses[hash as usize % REMEMBERED_MISSES];
-        place.swap(hash, Ordering::Relaxed) == hash
+        let mut moved = hash;
+        for place in &self.misses[hash as usize % MISS_GROUPS] {
+            moved = place.swap(moved, Ordering::Relaxed);
+            if moved == hash {
+                return true;
+            }
+        }
+        false
     }
 }
 
@@ -139,6 +149,20 @@ mod tests {
         assert_eq!(recent.get(&keys, 1), None);
         recent.keep(&keys, &[Some(row(5000))], 1);
         assert_eq!(recent.get(&keys, 1), Some(vec![Some(row(5000))]));
+    }
+
+    #[test]
+    fn nearly_all_of_many_long_rows_that_are_read_in_turn_are_kept() {
+        let recent = RecentRows::new();
+        let keys: Vec<[AspectKey; 1]> = (0..10_000).map(|n| [key(&n.to_string())]).collect();
+        let long = [Some(row(2000))];
+        for _ in 0..2 {
+            for key in &keys {
+                recent.keep(key, &long, 1);
+            }
+        }
+        let kept = keys.iter().filter(|key| recent.get(*key, 1).is_some());
+        assert!(kept.count() > 9_700);
     }
 
     #[test]

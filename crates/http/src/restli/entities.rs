@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use axum::extract::State;
-use axum::http::{HeaderMap, Uri};
+use axum::http::Uri;
 use axum::response::Response;
 use docent_catalog::search::whole;
 use docent_catalog::{Caller, Catalog, Change, Conditions, PointRange, Proposal, StoredAspect};
@@ -129,7 +129,7 @@ pub(crate) async fn act(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Query(Action { action }): Query<Action>,
-    headers: HeaderMap,
+    condition: conditions::Named,
     conditions: Result<Conditional, Refusal>,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, Refusal> {
@@ -143,10 +143,7 @@ pub(crate) async fn act(
         Some("ingest") => snapshots::ingest(&state, &caller, &conditions()?, &bytes).await,
         Some("batchIngest") => snapshots::ingest_all(&state, &caller, &conditions()?, &bytes).await,
         Some("deleteReferences") => {
-            conditions::refuse(
-                &headers,
-                "References are taken out of whatever refers to the entity.",
-            )?;
+            condition.refuse("References are taken out of whatever refers to the entity.")?;
             delete_references(&state, &caller, &bytes).await
         }
         Some("listUrns") => list_urns(&state, &caller, &bytes).await,

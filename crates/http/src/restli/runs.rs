@@ -1,7 +1,6 @@
 //! `POST /runs?action=list|describe|rollback`: what ingestion runs wrote, and taking it back.
 
 use axum::extract::State;
-use axum::http::HeaderMap;
 use axum::response::Response;
 use docent_catalog::runs::RunAspect;
 use docent_catalog::search::whole;
@@ -26,14 +25,14 @@ pub(crate) async fn act(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Query(Action { action }): Query<Action>,
-    headers: HeaderMap,
+    condition: conditions::Named,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, Refusal> {
     match action.as_deref() {
         Some("list") => list(&state, &caller, &bytes).await,
         Some("describe") => describe(&state, &caller, &bytes).await,
         Some("rollback") => {
-            conditions::refuse(&headers, "A rollback is about all that the run wrote.")?;
+            condition.refuse("A rollback is about all that the run wrote.")?;
             rollback(&state, &caller, &bytes).await
         }
         other => Err(no_action("/runs", other, "list, describe and rollback")),

@@ -1,7 +1,6 @@
 //! `POST /usageStats?action=batchIngest|query|queryRange`: how datasets are used.
 
 use axum::extract::State;
-use axum::http::HeaderMap;
 use axum::response::Response;
 use docent_catalog::Caller;
 use docent_catalog::search::whole;
@@ -21,12 +20,12 @@ pub(crate) async fn act(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Query(Action { action }): Query<Action>,
-    headers: HeaderMap,
+    condition: conditions::Named,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, Refusal> {
     match action.as_deref() {
         Some("batchIngest") => {
-            conditions::refuse(&headers, "Usage is a time series, which has no versions.")?;
+            condition.refuse("Usage is a time series, which has no versions.")?;
             ingest(&state, &caller, &bytes).await
         }
         Some("query" | "queryRange") => query(&state, &caller, &bytes).await,
