@@ -26,7 +26,7 @@ const ROW_BYTES: usize = 256;
 const LONG_ROW_BYTES: u64 = 1024;
 /// How many misses of long rows are remembered, in groups: about as many as such rows fit into the cache. One place for
 /// each hash would not do, because rows that are read in turn and share a place would hide each other for ever.
-const MISS_GROUPS: usize = 8 * 1024;
+const MISS_GROUPS: usize = 16 * 1024;
 const GROUP_PLACES: usize = 4;
 const _: () = assert!(MISS_GROUPS.is_power_of_two());
 
