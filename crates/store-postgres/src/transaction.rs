@@ -95,6 +95,14 @@ pub(crate) enum Committed {
     Written(Option<i64>),
 }
 
+/// What must not have changed when writes are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Expected {
+    /// Before the end it is enough to look at what is lost from sight now.
+    WhatIsWritten,
+    Everything,
+}
+
 /// What an error means for the work that got it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Failure {
@@ -116,6 +124,8 @@ pub(crate) struct PostgresTransaction<'l> {
     held: Locks,
     /// Those of them to which nothing can be attached any more.
     held_for_deletion: HashSet<AspectKey>,
+    /// The rows of entities that only have to stay, as far as they are locked.
+    held_in_place: HashSet<AspectKey>,
     /// Not sent yet.
     pending: Vec<Segment>,
     to_lock: Locks,
@@ -137,6 +147,7 @@ impl<'l> PostgresTransaction<'l> {
             writing: HashSet::new(),
             held: Locks::default(),
             held_for_deletion: HashSet::new(),
+            held_in_place: HashSet::new(),
             pending: Vec::new(),
             to_lock: Locks::default(),
             logged: Logged::default(),
@@ -164,7 +175,11 @@ impl<'l> PostgresTransaction<'l> {
         if !self.begun && self.pending.is_empty() {
             return Ok(Committed::Nothing);
         }
-        let mut steps = self.flush_steps();
+        if !self.wrote {
+            // Nothing came of what was read.
+            self.seen.clear();
+        }
+        let mut steps = self.flush_steps(Expected::Everything);
         let logged = std::mem::take(&mut self.logged);
         let numbered = (!logged.is_empty()).then_some(steps.len());
         if numbered.is_some() {
@@ -219,11 +234,8 @@ impl<'l> PostgresTransaction<'l> {
     }
 
     /// The statements that carry out what is pending.
-    fn flush_steps(&mut self) -> Vec<Step> {
+    fn flush_steps(&mut self, expected: Expected) -> Vec<Step> {
         let mut steps = self.opening();
-        if self.pending.is_empty() {
-            return steps;
-        }
         let locks = std::mem::take(&mut self.to_lock);
         let existing: Vec<AspectKey> = self
             .seen
@@ -233,14 +245,16 @@ impl<'l> PostgresTransaction<'l> {
                     && Some(key.aspect) == key_aspect(&key.urn)
                     && !locks.rows.contains(key)
                     && !self.held.rows.contains(key)
+                    && !self.held_in_place.contains(key)
             })
             .map(|(key, _)| key.clone())
             .collect();
         self.lock_steps(locks, &mut steps);
         if !existing.is_empty() {
             steps.push(on_keys(LOCK_EXISTENCE, &existing));
+            self.held_in_place.extend(existing);
         }
-        steps.extend(self.expectation());
+        steps.extend(self.expectation(expected));
         for segment in std::mem::take(&mut self.pending) {
             segment.steps(&mut steps);
         }
@@ -249,10 +263,15 @@ impl<'l> PostgresTransaction<'l> {
 
     /// Looks whether what was read is still the same. What this transaction wrote since is its own business; rows that
     /// were not there and are inserted now tell by themselves.
-    fn expectation(&mut self) -> Option<Step> {
+    fn expectation(&mut self, expected: Expected) -> Option<Step> {
         let (mut urns, mut aspects, mut marks) = (Vec::new(), Vec::new(), Vec::new());
         for (key, mark) in &self.seen {
-            if mark.is_some() || !self.writing.contains(key) {
+            let asked = if self.writing.contains(key) {
+                mark.is_some()
+            } else {
+                expected == Expected::Everything
+            };
+            if asked {
                 urns.push(key.urn.to_string());
                 aspects.push(key.aspect.as_str());
                 marks.push(mark.clone());
@@ -274,7 +293,7 @@ impl<'l> PostgresTransaction<'l> {
         if self.pending.is_empty() {
             return Ok(());
         }
-        let steps = self.flush_steps();
+        let steps = self.flush_steps(Expected::WhatIsWritten);
         self.lease.pipeline(&steps).await.map(drop)
     }
 

@@ -56,7 +56,7 @@ fn by_run(user: &Urn, aspect: AspectName, value: &Value) -> Proposal {
 
 #[tokio::test]
 async fn a_user_who_goes_with_a_run_leaves_no_token_behind() {
-    let house = House::new();
+    let house = House::new().await;
     let ada = Urn::new("corpuser", "ada").unwrap();
     let info = by_run(&ada, AspectName::CORP_USER_INFO, &json!({"active": true}));
     let ingested = house.catalog.ingest(&house.caller, vec![info.clone()]);
@@ -83,7 +83,7 @@ async fn a_user_who_goes_with_a_run_leaves_no_token_behind() {
 
 #[tokio::test]
 async fn a_rollback_lifts_no_suspension_for_others() {
-    let house = House::new();
+    let house = House::new().await;
     let ada = Urn::new("corpuser", "ada").unwrap();
     let info = Proposal::upsert(
         ada.clone(),
