@@ -24,6 +24,6 @@ pub use command::{Finished, docent_command};
 pub use files::files_below;
 pub use programs::{docent_binary, python, repository_root};
 pub use rustix::process::Signal;
-pub use server::{Options, Reply, Server, store_in};
+pub use server::{Options, Reply, Server, on_postgres, store_in};
 pub use shell::{Outcome, Shell};
 pub use temporary::temporary_directory;

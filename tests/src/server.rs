@@ -346,7 +346,7 @@ impl Drop for Server {
 }
 
 /// Whether the tests are run on PostgreSQL.
-fn on_postgres() -> anyhow::Result<bool> {
+pub fn on_postgres() -> anyhow::Result<bool> {
     match std::env::var("DOCENT_TEST_STORE").as_deref() {
         Err(_) | Ok("" | "sqlite") => Ok(false),
         Ok("postgres") => Ok(true),

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail, ensure};
 use docent_e2e::load::proposal;
 use docent_e2e::{
-    Finished, Options, Server, Signal, docent_command, repository_root, temporary_directory,
+    Finished, Options, Server, Signal, docent_command, on_postgres, repository_root,
+    temporary_directory,
 };
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -67,8 +68,9 @@ fn waited_for_a_core(process: u32) -> anyhow::Result<Duration> {
 }
 
 #[test]
-fn a_server_on_an_existing_store_answers_within_a_tenth_of_a_second() -> anyhow::Result<()> {
-    const SOON: Duration = Duration::from_millis(100);
+fn a_server_on_an_existing_store_answers_at_once() -> anyhow::Result<()> {
+    // A database server starts a process for each connection; how soon is its own affair.
+    let soon = Duration::from_millis(if on_postgres()? { 500 } else { 100 });
     let mut server = Server::start(Options::default().demo())?;
     // The fastest of some, without the time in which the machine did something else: other tests run beside this one.
     let mut fastest = Duration::MAX;
@@ -79,7 +81,7 @@ fn a_server_on_an_existing_store_answers_within_a_tenth_of_a_second() -> anyhow:
         ensure!(health(&server)? == 200);
         let took = begin.elapsed();
         fastest = fastest.min(took.saturating_sub(waited_for_a_core(server.process_id())?));
-        if fastest < SOON {
+        if fastest < soon {
             break;
         }
     }
@@ -87,7 +89,7 @@ fn a_server_on_an_existing_store_answers_within_a_tenth_of_a_second() -> anyhow:
         "from the start to the first answer: {} ms",
         fastest.as_millis()
     );
-    ensure!(fastest < SOON, "{fastest:?}");
+    ensure!(fastest < soon, "{fastest:?}");
     Ok(())
 }
 
