@@ -3,6 +3,9 @@
 Nothing of DataHub's client is used here: what the client wrote is judged by what the server says.
 """
 
+import atexit
+import functools
+import itertools
 import json
 import os
 import signal
@@ -13,6 +16,8 @@ import urllib.parse
 import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
+
+from postgres import Postgres
 
 # How long a start, a stop or an answer may take: far more than any needs, so that a busy machine fails no test.
 PATIENCE_SECONDS = 60
@@ -33,15 +38,39 @@ class Reply:
         return json.loads(self.text)
 
 
+def _empty_store() -> str:
+    """Returns the URL of an empty store of the engine that the tests are run with."""
+    engine = os.environ.get("DOCENT_TEST_STORE") or "sqlite"
+    assert engine in ("sqlite", "postgres"), f"DOCENT_TEST_STORE is {engine!r}: it is sqlite or postgres"
+    if engine == "sqlite":
+        return "sqlite:docent.db"
+    server = _postgres()
+    name = f"docent_{next(_numbers)}"
+    server.sql(f"create database {name}")
+    return server.store(name)
+
+
+_numbers = itertools.count()
+
+
+@functools.cache
+def _postgres() -> Postgres:
+    """Returns the PostgreSQL server of this test run."""
+    server = Postgres()
+    atexit.register(server.stop)
+    return server
+
+
 class Server:
-    """A server with an empty SQLite store, a second listener and a token of the administrator."""
+    """A server with an empty store, a second listener and a token of the administrator."""
 
     def __init__(self, directory: Path, *arguments: str, listen="127.0.0.1:0", ui_listen="127.0.0.1:0"):
         self.directory = directory
         self.binary = _binary()
+        self.store = _empty_store()
         (directory / "password").write_text(PASSWORD)
         self._errors = open(directory / "errors.log", "w+")
-        command = ["serve", "--listen", listen, "--ui-listen", ui_listen, "--store", "sqlite:docent.db"]
+        command = ["serve", "--listen", listen, "--ui-listen", ui_listen, "--store", self.store]
         command += ["--admin-password-file", "password", *arguments]
         self._process = subprocess.Popen(
             [self.binary, *command],
@@ -57,7 +86,7 @@ class Server:
         # Whatever else it prints is read, so that the server never waits for us.
         threading.Thread(target=self._process.stdout.read, daemon=True).start()
         self.token = self.docent(
-            "token", "create", "--store", "sqlite:docent.db", "--user", ADMINISTRATOR, "--name", "tests"
+            "token", "create", "--store", self.store, "--user", ADMINISTRATOR, "--name", "tests"
         ).strip()
 
     def _address(self, before: str) -> str:

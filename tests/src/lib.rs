@@ -5,7 +5,8 @@
 //! - [`load`] writes from several threads and knows what must be stored afterwards.
 //! - [`markdown`], [`Shell`] and [`expectation`] run the commands that the documents show and compare the replies.
 //!
-//! This crate depends on no other crate of the workspace: what a test can see is what a user can see.
+//! This crate depends on no other crate of the workspace but the one that starts PostgreSQL: what a test can see is what
+//! a user can see. A test that is about SQLite names its store; all others run on either engine.
 //! To add a test, write a file in `tests/tests/`; a test returns `anyhow::Result<()>` and uses `?`. A test that kills
 //! servers or keeps all cores busy begins its name with `crash_` or `load_`, so that no other such test runs beside it.
 
@@ -23,6 +24,6 @@ pub use command::{Finished, docent_command};
 pub use files::files_below;
 pub use programs::{docent_binary, python, repository_root};
 pub use rustix::process::Signal;
-pub use server::{Options, Reply, Server};
+pub use server::{Options, Reply, Server, on_postgres, store_in};
 pub use shell::{Outcome, Shell};
 pub use temporary::temporary_directory;

@@ -12,6 +12,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
+use docent_test_postgres::Database;
 use reqwest::Method;
 use reqwest::blocking::{Client, RequestBuilder};
 use rustix::process::{Pid, Signal, kill_process};
@@ -25,22 +26,17 @@ use output::Output;
 /// How long a start or a stop may take: far more than either needs, so that a busy machine fails no test.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// How a [`Server`] is started. The default is an empty SQLite store with authentication on.
-#[derive(Debug, Clone)]
+const SQLITE_STORE: &str = "sqlite:docent.db";
+/// Names the store of a server that has none in its directory.
+const STORE_FILE: &str = "store-url";
+
+/// How a [`Server`] is started. The default is an empty store of the engine that the tests are run with
+/// (`DOCENT_TEST_STORE`), with authentication on.
+#[derive(Debug, Clone, Default)]
 pub struct Options {
-    store: String,
+    store: Option<String>,
     arguments: Vec<OsString>,
     environment: Vec<(OsString, OsString)>,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            store: "sqlite:docent.db".to_owned(),
-            arguments: Vec::new(),
-            environment: Vec::new(),
-        }
-    }
 }
 
 impl Options {
@@ -59,7 +55,7 @@ impl Options {
     /// Uses this store; a relative path starts at the server's own directory.
     #[must_use]
     pub fn store(mut self, url: impl Into<String>) -> Self {
-        self.store = url.into();
+        self.store = Some(url.into());
         self
     }
 
@@ -97,25 +93,39 @@ impl Reply {
 #[derive(Debug)]
 pub struct Server {
     options: Options,
+    store: String,
     directory: TempDir,
     child: Child,
     output: Output,
     address: String,
     client: Client,
     default_token: OnceLock<String>,
+    _database: Option<Database>,
 }
 
 impl Server {
     /// Starts a server in a new directory and waits until it listens.
     pub fn start(options: Options) -> anyhow::Result<Self> {
         let directory = temporary_directory()?;
+        let database = match &options.store {
+            None if on_postgres()? => Some(Database::empty()?),
+            _ => None,
+        };
+        let store = match (&options.store, &database) {
+            (Some(store), _) => store.clone(),
+            (None, Some(database)) => {
+                std::fs::write(directory.path().join(STORE_FILE), database.url())?;
+                database.url().to_owned()
+            }
+            (None, None) => SQLITE_STORE.to_owned(),
+        };
         // A path such as `sqlite:target/demo/docent.db` needs its directory.
         if let Some(parent) =
-            store_path(&options.store).and_then(|path| path.parent().map(Path::to_path_buf))
+            store_path(&store).and_then(|path| path.parent().map(Path::to_path_buf))
         {
             std::fs::create_dir_all(directory.path().join(parent))?;
         }
-        let (child, output, address) = spawn(&options, directory.path())?;
+        let (child, output, address) = spawn(&options, &store, directory.path())?;
         let client = Client::builder()
             .no_proxy()
             .timeout(PATIENCE)
@@ -123,19 +133,22 @@ impl Server {
             .context("could not build an HTTP client")?;
         Ok(Self {
             options,
+            store,
             directory,
             child,
             output,
             address,
             client,
             default_token: OnceLock::new(),
+            _database: database,
         })
     }
 
     /// Starts the server again on what the last one left; ends that one without mercy if it still runs.
     pub fn restart(&mut self) -> anyhow::Result<()> {
         self.kill()?;
-        (self.child, self.output, self.address) = spawn(&self.options, self.directory.path())?;
+        (self.child, self.output, self.address) =
+            spawn(&self.options, &self.store, self.directory.path())?;
         Ok(())
     }
 
@@ -151,7 +164,7 @@ impl Server {
 
     /// Returns the store's URL as the server was given it.
     pub fn store(&self) -> &str {
-        &self.options.store
+        &self.store
     }
 
     /// Returns the process id of the running server.
@@ -332,20 +345,32 @@ impl Drop for Server {
     }
 }
 
+/// Whether the tests are run on PostgreSQL.
+pub fn on_postgres() -> anyhow::Result<bool> {
+    match std::env::var("DOCENT_TEST_STORE").as_deref() {
+        Err(_) | Ok("" | "sqlite") => Ok(false),
+        Ok("postgres") => Ok(true),
+        Ok(other) => bail!("DOCENT_TEST_STORE is '{other}': it is sqlite or postgres"),
+    }
+}
+
+/// The store of the server that works in a directory; the usual SQLite file if there is none.
+pub fn store_in(directory: &Path) -> String {
+    std::fs::read_to_string(directory.join(STORE_FILE)).unwrap_or_else(|_| SQLITE_STORE.to_owned())
+}
+
 /// Returns the path of an SQLite store's URL.
 fn store_path(url: &str) -> Option<PathBuf> {
     url.strip_prefix("sqlite:").map(PathBuf::from)
 }
 
-fn spawn(options: &Options, directory: &Path) -> anyhow::Result<(Child, Output, String)> {
+fn spawn(
+    options: &Options,
+    store: &str,
+    directory: &Path,
+) -> anyhow::Result<(Child, Output, String)> {
     let mut child = docent_command(directory)?
-        .args([
-            "serve",
-            "--listen",
-            "127.0.0.1:0",
-            "--store",
-            &options.store,
-        ])
+        .args(["serve", "--listen", "127.0.0.1:0", "--store", store])
         .args(&options.arguments)
         .envs(
             options

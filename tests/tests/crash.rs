@@ -79,7 +79,12 @@ fn index_equals_store(server: &mut Server, connection: &Connection) -> anyhow::R
         "the index has lost its datasets"
     );
     server.kill()?;
-    fs::remove_dir_all(server.directory().join("docent.db-search"))?;
+    // Beside the SQLite file, or where servers on PostgreSQL have it.
+    let index = match server.store() {
+        "sqlite:docent.db" => "docent.db-search",
+        _ => "docent-search",
+    };
+    fs::remove_dir_all(server.directory().join(index))?;
     server.restart()?;
     let anew = scroll(&connection.at(server.address()))?;
     ensure!(

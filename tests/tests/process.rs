@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail, ensure};
 use docent_e2e::load::proposal;
 use docent_e2e::{
-    Finished, Options, Server, Signal, docent_command, repository_root, temporary_directory,
+    Finished, Options, Server, Signal, docent_command, on_postgres, repository_root,
+    temporary_directory,
 };
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -67,8 +68,9 @@ fn waited_for_a_core(process: u32) -> anyhow::Result<Duration> {
 }
 
 #[test]
-fn a_server_on_an_existing_store_answers_within_a_tenth_of_a_second() -> anyhow::Result<()> {
-    const SOON: Duration = Duration::from_millis(100);
+fn a_server_on_an_existing_store_answers_at_once() -> anyhow::Result<()> {
+    // A database server starts a process for each connection; how soon is its own affair.
+    let soon = Duration::from_millis(if on_postgres()? { 500 } else { 100 });
     let mut server = Server::start(Options::default().demo())?;
     // The fastest of some, without the time in which the machine did something else: other tests run beside this one.
     let mut fastest = Duration::MAX;
@@ -79,7 +81,7 @@ fn a_server_on_an_existing_store_answers_within_a_tenth_of_a_second() -> anyhow:
         ensure!(health(&server)? == 200);
         let took = begin.elapsed();
         fastest = fastest.min(took.saturating_sub(waited_for_a_core(server.process_id())?));
-        if fastest < SOON {
+        if fastest < soon {
             break;
         }
     }
@@ -87,7 +89,7 @@ fn a_server_on_an_existing_store_answers_within_a_tenth_of_a_second() -> anyhow:
         "from the start to the first answer: {} ms",
         fastest.as_millis()
     );
-    ensure!(fastest < SOON, "{fastest:?}");
+    ensure!(fastest < soon, "{fastest:?}");
     Ok(())
 }
 
@@ -199,7 +201,7 @@ fn connections_that_ask_nothing_do_not_delay_the_stop() -> anyhow::Result<()> {
 
 #[test]
 fn a_second_server_on_the_same_store_is_refused_and_the_first_goes_on() -> anyhow::Result<()> {
-    let mut server = Server::start(Options::default())?;
+    let mut server = Server::start(Options::default().store("sqlite:docent.db"))?;
     describe(&server, DELETED, "before")?;
     let second = ["--listen", "127.0.0.1:0", "--store", "sqlite:docent.db"];
     let refusal = serve(server.directory(), &second)?.refused()?;
@@ -249,18 +251,22 @@ fn a_store_that_cannot_be_opened_is_refused_with_a_sentence_that_names_it() -> a
 }
 
 #[test]
+fn a_database_that_does_not_answer_is_named_without_its_password() -> anyhow::Result<()> {
+    let directory = temporary_directory()?;
+    let url = "postgres://ada:hunter2@127.0.0.1:1/catalog";
+    let arguments = ["--listen", "127.0.0.1:0", "--store", url, "--log", "trace"];
+    let refusal = serve(directory.path(), &arguments)?.refused()?;
+    ensure!(
+        refusal.contains("ada@127.0.0.1:1/catalog") && refusal.contains("unavailable"),
+        "{refusal}"
+    );
+    ensure!(!refusal.contains("hunter2"), "{refusal}");
+    Ok(())
+}
+
+#[test]
 fn a_store_url_of_another_kind_is_refused_with_a_sentence() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
-    for url in [
-        "postgres://localhost/docent",
-        "postgresql://localhost/docent",
-    ] {
-        let refusal = serve(directory.path(), &["--store", url])?.refused()?;
-        ensure!(
-            refusal.contains("PostgreSQL") && refusal.contains("sqlite:"),
-            "{refusal}"
-        );
-    }
     for url in ["mysql://localhost/docent", "docent.db", "sqlite:"] {
         let refusal = serve(directory.path(), &["--store", url])?.refused()?;
         ensure!(
@@ -396,7 +402,7 @@ fn the_help_lists_every_command_and_every_flag_with_its_variable() -> anyhow::Re
     };
     let whole = help(&[])?;
     for command in [
-        "serve", "token", "user", "rebuild", "check", "backup", "restore",
+        "serve", "token", "user", "rebuild", "check", "backup", "move", "restore",
     ] {
         let listed = whole
             .lines()
@@ -420,7 +426,12 @@ fn the_help_lists_every_command_and_every_flag_with_its_variable() -> anyhow::Re
             .trim_start_matches('-')
             .replace('-', "_")
             .to_uppercase();
-        ensure!(serve.contains(&format!("DOCENT_{variable}=")), "{serve}");
+        // The value of the store's is not shown: it may have a password in it.
+        ensure!(
+            serve.contains(&format!("[env: DOCENT_{variable}=]"))
+                || serve.contains(&format!("[env: DOCENT_{variable}]")),
+            "{serve}"
+        );
     }
     expect(&help(&["token", "create"])?, &["--user", "--name", "--ttl"])?;
     let add = ["--display-name", "--email", "--password-file"];
@@ -430,6 +441,7 @@ fn the_help_lists_every_command_and_every_flag_with_its_variable() -> anyhow::Re
     expect(&help(&["user", "suspend"])?, &[])?;
     expect(&help(&["user", "resume"])?, &[])?;
     expect(&help(&["restore"])?, &["--replace"])?;
+    expect(&help(&["move"])?, &["--from", "--to"])?;
     expect(&help(&["check"])?, &[])
 }
 

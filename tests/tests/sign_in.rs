@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context as _, ensure};
 use docent_e2e::{
     Finished, Options, Reply, Server, docent_binary, docent_command, files_below, python,
-    repository_root, temporary_directory,
+    repository_root, store_in, temporary_directory,
 };
 use reqwest::Method;
 use reqwest::blocking::Client;
@@ -17,11 +17,11 @@ use serde_json::json;
 const PASSWORD: &str = "needle in the haystack";
 const ME: &str = "{ me { corpUser { urn } } }";
 
-/// Runs `docent user …` on the store `docent.db` in a directory, with this on standard input.
+/// Runs `docent user …` on the store of a directory, with this on standard input.
 fn user(directory: &Path, arguments: &[&str], input: &str) -> anyhow::Result<Finished> {
     let mut command = docent_command(directory)?;
     command.arg("user").args(arguments);
-    Finished::run_with_input(command.args(["--store", "sqlite:docent.db"]), input)
+    Finished::run_with_input(command.args(["--store", &store_in(directory)]), input)
 }
 
 fn log_in(server: &Server, username: &str, password: &str) -> anyhow::Result<Reply> {

@@ -4,17 +4,19 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
-use docent_e2e::{Finished, Options, Server, docent_command, files_below, temporary_directory};
+use docent_e2e::{
+    Finished, Options, Server, docent_command, files_below, store_in, temporary_directory,
+};
 use reqwest::Method;
 
 /// A route that needs a token.
 const PROTECTED: &str = "/entitiesV2/urn:li:corpuser:ada";
 
-/// Runs `docent token …` on the store `docent.db` in a directory.
+/// Runs `docent token …` on the store of a directory.
 fn token(directory: &Path, arguments: &[&str]) -> anyhow::Result<Finished> {
     let mut command = docent_command(directory)?;
     command.arg("token").args(arguments);
-    Finished::run(command.args(["--store", "sqlite:docent.db"]))
+    Finished::run(command.args(["--store", &store_in(directory)]))
 }
 
 fn create(directory: &Path, user: &str, name: &str) -> anyhow::Result<String> {
@@ -176,7 +178,8 @@ fn a_store_without_tokens_lists_none_and_says_how_to_make_one() -> anyhow::Resul
 #[test]
 fn revoking_a_token_from_another_process_has_effect_on_the_very_next_request() -> anyhow::Result<()>
 {
-    let server = Server::start(Options::default())?;
+    // Servers that share a database may take a second; tests/postgres has the test for that.
+    let server = Server::start(Options::default().store("sqlite:docent.db"))?;
     let kept = create(server.directory(), "ada", "kept")?;
     for round in 0..5 {
         let name = format!("revoked-{round}");
@@ -289,7 +292,7 @@ fn wrong_arguments_are_refused_with_a_sentence_and_make_nothing() -> anyhow::Res
 
 #[test]
 fn the_secret_is_in_no_file_of_the_store() -> anyhow::Result<()> {
-    let mut server = Server::start(Options::default())?;
+    let mut server = Server::start(Options::default().store("sqlite:docent.db"))?;
     let secret = create(server.directory(), "ada", "needle-in-the-haystack")?;
     ensure!(status_with(&server, &secret)? == 200);
     let body = secret.trim_start_matches("docent_");

@@ -3,6 +3,7 @@
 mod maintenance;
 mod serve;
 mod token;
+mod transfer;
 mod user;
 
 use std::path::PathBuf;
@@ -45,6 +46,8 @@ enum Command {
         /// The file to write; it must not exist
         file: PathBuf,
     },
+    /// Copy everything from one store into another, with its history, and compare
+    Move(transfer::MoveFlags),
     /// Make the store from a backup
     Restore {
         /// The backup to read
@@ -63,16 +66,17 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         Command::Rebuild => maintenance::rebuild(&cli.store),
         Command::Check => maintenance::check(&cli.store),
         Command::Backup { file } => maintenance::backup(&cli.store, &file),
+        Command::Move(flags) => transfer::run(&flags),
         Command::Restore { file, replace } => maintenance::restore(&cli.store, &file, replace),
     }
 }
 
 /// The catalog over a store, for commands that use it without a server. A store that was not there is a surprise to
 /// whoever mistyped its address.
-fn catalog(flags: &StoreFlags, purpose: Use) -> Result<Catalog> {
+async fn catalog(flags: &StoreFlags, purpose: Use) -> Result<Catalog> {
     let url = flags.url()?;
-    let is_new = !engine::exists(&url);
-    let store = engine::open(&url, purpose)?;
+    let is_new = !engine::exists(&url).await;
+    let store = engine::open(&url, purpose).await?;
     if is_new {
         note(format!("made a new store at {url}"));
     }

@@ -3,17 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use docent_store::Store;
-use docent_store_sqlite::{OpenOptions, SqliteStore};
+use docent_store_postgres::PostgresStore;
+use docent_store_sqlite::SqliteStore;
 
 use crate::settings::StoreUrl;
 
 /// How a command uses the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Use {
-    /// As the one server of it.
+    /// As a server: on SQLite the only one.
     Server,
+    /// Without a server beside, where the engine can tell; it must be there.
+    Alone,
     /// Beside a server that may be running; made if it is not there.
     Beside,
     /// Beside a server that may be running; it must be there.
@@ -21,43 +24,62 @@ pub(crate) enum Use {
 }
 
 /// Whether there is a store at this address. One that cannot be looked at is said to be there: opening it tells why.
-pub(crate) fn exists(url: &StoreUrl) -> bool {
+pub(crate) async fn exists(url: &StoreUrl) -> bool {
     match url {
         StoreUrl::Sqlite(path) => path.try_exists().unwrap_or(true),
+        StoreUrl::Postgres(settings) => docent_store_postgres::exists(settings)
+            .await
+            .unwrap_or(true),
     }
 }
 
-pub(crate) fn open(url: &StoreUrl, purpose: Use) -> Result<Arc<dyn Store>> {
+pub(crate) async fn open(url: &StoreUrl, purpose: Use) -> Result<Arc<dyn Store>> {
+    let create = matches!(purpose, Use::Server | Use::Beside);
     match url {
         StoreUrl::Sqlite(path) => {
-            let options = OpenOptions {
-                exclusive: purpose == Use::Server,
-                create: purpose != Use::Existing,
-                ..OpenOptions::default()
+            let options = docent_store_sqlite::OpenOptions {
+                exclusive: matches!(purpose, Use::Server | Use::Alone),
+                create,
+                ..docent_store_sqlite::OpenOptions::default()
             };
             Ok(Arc::new(SqliteStore::open(path, options)?))
+        }
+        StoreUrl::Postgres(settings) => {
+            let options = docent_store_postgres::OpenOptions {
+                create,
+                watch: purpose == Use::Server,
+            };
+            let store = PostgresStore::open(settings, options)
+                .await
+                .with_context(|| format!("{settings} cannot be used"))?;
+            Ok(Arc::new(store))
         }
     }
 }
 
 /// Looks for damage, and changes nothing: a store that is opened may be brought up to date.
-pub(crate) fn check(url: &StoreUrl) -> Result<Vec<String>> {
+pub(crate) async fn check(url: &StoreUrl) -> Result<Vec<String>> {
     match url {
         StoreUrl::Sqlite(path) => Ok(docent_store_sqlite::check_file(path)?),
+        StoreUrl::Postgres(_) => Ok(open(url, Use::Existing).await?.check().await?),
     }
 }
 
 /// Puts a backup in the place of a store that nobody uses; one that is there goes only if `replace` says so. Where it is
 /// now if it could not be closed.
-pub(crate) fn restore(
+pub(crate) async fn restore(
     url: &StoreUrl,
     backup: &Path,
     replace: bool,
-    progress: &mut dyn FnMut(u64, u64),
+    progress: &mut (dyn FnMut(u64, u64) + Send),
 ) -> Result<Option<PathBuf>> {
     match url {
         StoreUrl::Sqlite(path) => Ok(docent_store_sqlite::restore(
             backup, path, replace, progress,
         )?),
+        StoreUrl::Postgres(settings) => {
+            docent_store_postgres::restore(backup, settings, replace, progress).await?;
+            Ok(None)
+        }
     }
 }

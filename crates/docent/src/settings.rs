@@ -15,8 +15,15 @@ const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
 /// Where everything is kept; every command has these.
 #[derive(Debug, Args, Clone, Default)]
 pub(crate) struct StoreFlags {
-    /// The store: sqlite:PATH [default: sqlite:docent.db]
-    #[arg(long, env = "DOCENT_STORE", value_name = "URL", global = true)]
+    // The value may have a password in it, which the help would show.
+    #[arg(
+        long,
+        env = "DOCENT_STORE",
+        value_name = "URL",
+        global = true,
+        hide_env_values = true,
+        help = "The store: sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE [default: sqlite:docent.db]"
+    )]
     pub(crate) store: Option<String>,
     /// A TOML file with settings; flags and DOCENT_… variables win over it
     #[arg(long, env = "DOCENT_CONFIG", value_name = "FILE", global = true)]
@@ -41,7 +48,7 @@ pub(crate) struct ServeFlags {
     #[arg(long, env = "DOCENT_DEMO", num_args = 0..=1, default_missing_value = "true", value_name = "true|false",
           value_parser = clap::builder::BoolishValueParser::new())]
     demo: Option<bool>,
-    /// The directory of the search index; it is made anew when it is lost [default: beside the store]
+    /// The directory of the search index; it is made anew when it is lost [default: beside the SQLite file, or docent-search]
     #[arg(long, env = "DOCENT_SEARCH_INDEX", value_name = "DIRECTORY")]
     search_index: Option<PathBuf>,
     /// What to log, for example info or docent=debug [default: info]
@@ -155,10 +162,12 @@ fn parse_address(text: &str) -> Result<SocketAddr> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StoreUrl {
     Sqlite(PathBuf),
+    /// Its password is in neither its display nor its debug output.
+    Postgres(Box<docent_store_postgres::Settings>),
 }
 
 impl StoreUrl {
-    fn parse(url: Option<&str>) -> Result<Self> {
+    pub(crate) fn parse(url: Option<&str>) -> Result<Self> {
         let url = url.unwrap_or(DEFAULT_STORE);
         if let Some(path) = url.strip_prefix("sqlite:") {
             // sqlite:path and sqlite:///absolute/path are both in use.
@@ -168,10 +177,16 @@ impl StoreUrl {
             }
             return Ok(Self::Sqlite(PathBuf::from(path)));
         }
-        if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-            bail!("this version has no PostgreSQL engine yet: use --store sqlite:PATH");
+        if docent_store_postgres::Settings::is_url(url) {
+            let settings = docent_store_postgres::Settings::parse(url)?;
+            return Ok(Self::Postgres(Box::new(settings)));
         }
-        bail!("the store URL '{url}' is not understood: write it like sqlite:docent.db");
+        // Whatever it is, it may have a password in it.
+        let shown = url.split_once('@').map_or(url, |(_, host)| host);
+        bail!(
+            "the store URL '{shown}' is not understood: write it like sqlite:docent.db or \
+             postgres://USER:PASSWORD@HOST/DATABASE"
+        );
     }
 }
 
@@ -184,6 +199,7 @@ impl StoreUrl {
                 name.push("-search");
                 PathBuf::from(name)
             }
+            Self::Postgres(_) => PathBuf::from("docent-search"),
         }
     }
 }
@@ -192,6 +208,7 @@ impl std::fmt::Display for StoreUrl {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Sqlite(path) => write!(formatter, "sqlite:{}", path.display()),
+            Self::Postgres(settings) => write!(formatter, "{settings}"),
         }
     }
 }
@@ -266,7 +283,7 @@ mod tests {
 
     #[test]
     fn store_urls_that_make_no_sense_say_how_to_write_them() {
-        for url in ["docent.db", "sqlite:", "mysql://x", "postgres://x/y"] {
+        for url in ["docent.db", "sqlite:", "mysql://x"] {
             let error = StoreUrl::parse(Some(url)).unwrap_err().to_string();
             assert!(error.contains("sqlite:"), "{url}: {error}");
         }
@@ -274,5 +291,27 @@ mod tests {
             StoreUrl::parse(Some("sqlite:///tmp/x.db")).unwrap(),
             StoreUrl::Sqlite(PathBuf::from("/tmp/x.db"))
         );
+    }
+
+    #[test]
+    fn the_password_of_a_store_is_in_no_message() {
+        for url in [
+            "postgres://ada:hunter2@db/catalog",
+            "postgresql://ada:hunter2@db:5433/catalog?sslmode=require",
+        ] {
+            let parsed = StoreUrl::parse(Some(url)).unwrap();
+            let shown = format!("{parsed} {parsed:?}");
+            assert!(
+                shown.contains("ada@db") && !shown.contains("hunter2"),
+                "{shown}"
+            );
+        }
+        for url in [
+            "mysql://ada:hunter2@db/catalog",
+            "postgres://ada:hunter2@db/catalog?pool_size=x",
+        ] {
+            let error = format!("{:#}", StoreUrl::parse(Some(url)).unwrap_err());
+            assert!(!error.contains("hunter2"), "{error}");
+        }
     }
 }

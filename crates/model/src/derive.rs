@@ -2,7 +2,7 @@
 //!
 //! Edges come from the registry's relationship annotations alone; an annotation on an outer field replaces
 //! those inside of it. The place of an entity in a tree ([`Placement`]) is known for domains; to place one more kind,
-//! add its aspect to [`derive()`].
+//! add its aspect to [`places()`] and [`derive()`].
 
 use serde_json::Value;
 
@@ -48,8 +48,13 @@ pub fn derive(urn: &Urn, aspect: AspectName, value: &Value) -> Derived {
     }
     Derived {
         edges,
-        placement: (aspect == AspectName::DOMAIN_PROPERTIES).then(|| domain(urn, value)),
+        placement: places(aspect).then(|| domain(urn, value)),
     }
+}
+
+/// Whether an aspect says where its entity stands in the tree of its kind.
+pub fn places(aspect: AspectName) -> bool {
+    aspect == AspectName::DOMAIN_PROPERTIES
 }
 
 fn collect(registry: &Registry, shape: &Shape, value: &Value, edges: &mut Vec<Edge>) {

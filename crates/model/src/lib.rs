@@ -28,7 +28,7 @@ mod urn;
 mod validate;
 
 pub use clock::{Clock, EpochMillis, FixedClock, SystemClock, span_ms};
-pub use derive::{Derived, Edge, Placement, derive};
+pub use derive::{Derived, Edge, Placement, derive, places};
 pub use hex::hex;
 pub use names::AspectName;
 pub use references::{Remainder, take_out};

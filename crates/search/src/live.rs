@@ -90,7 +90,7 @@ impl Live {
 
     /// A searcher that has everything that is committed now.
     pub(crate) async fn searcher(&self) -> Result<Searcher, SearchError> {
-        let stamp = self.0.store.commit_stamp()?;
+        let stamp = self.0.store.commit_stamp_exact().await?;
         let current = self.current();
         if let Some(current) = &current
             && current.stamp == stamp
@@ -123,7 +123,7 @@ impl Live {
             Some(open) => open,
             None => self.open().await?,
         };
-        let stamp = inner.store.commit_stamp()?;
+        let stamp = inner.store.commit_stamp_exact().await?;
         if let Some(current) = self.current()
             && current.stamp == stamp
         {

@@ -27,6 +27,7 @@ mod recent;
 mod runs;
 mod stamp;
 mod transaction;
+mod transfer;
 mod writer;
 
 use std::path::{Path, PathBuf};
@@ -35,8 +36,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use docent_model::{AspectName, Urn};
 use docent_store::{
-    AspectKey, Change, EntityTexts, MixedRows, Page, PointRange, RebuildReport, Related, Row, Run,
-    RunAspect, Store, StoreError, StoredAspect, TimeseriesRow, Work,
+    AspectKey, Change, EntityTexts, MixedRows, Page, PointRange, RawAspect, RawPoint,
+    RebuildReport, Related, Row, Run, RunAspect, Store, StoreError, StoredAspect, TimeseriesRow,
+    Work,
 };
 use rusqlite::Connection;
 
@@ -440,6 +442,40 @@ impl Store for SqliteStore {
 
     async fn run(&self, work: Box<dyn Work>) -> Result<(), StoreError> {
         self.writer.run(work).await
+    }
+
+    async fn aspects_export(
+        &self,
+        after: Option<&RawAspect>,
+        limit: usize,
+    ) -> Result<Vec<RawAspect>, StoreError> {
+        let after = after.cloned();
+        self.read(true, move |connection| {
+            transfer::aspects(connection, after.as_ref(), limit)
+        })
+        .await
+    }
+
+    async fn points_export(
+        &self,
+        after: Option<&RawPoint>,
+        limit: usize,
+    ) -> Result<Vec<RawPoint>, StoreError> {
+        let after = after.cloned();
+        self.read(true, move |connection| {
+            transfer::points(connection, after.as_ref(), limit)
+        })
+        .await
+    }
+
+    async fn import(
+        &self,
+        aspects: Vec<RawAspect>,
+        points: Vec<RawPoint>,
+    ) -> Result<(), StoreError> {
+        self.writer
+            .run_alone(move |connection| transfer::import(connection, &aspects, &points))
+            .await
     }
 
     async fn rebuild(

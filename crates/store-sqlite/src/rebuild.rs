@@ -1,9 +1,8 @@
 //! Recomputing what is derived, on the writer, in one transaction.
 
-use docent_model::{Derived, Registry, Urn, derive};
 use docent_store::RebuildReport;
+use docent_store::audit::expected;
 use rusqlite::Connection;
-use serde_json::Value;
 
 use crate::error::EngineError;
 use crate::{derived, read, runs};
@@ -69,15 +68,4 @@ pub(crate) fn latest_count(connection: &Connection) -> Result<u64, EngineError> 
         |row| row.get(0),
     )?;
     Ok(count as u64)
-}
-
-/// The rows that follow from a stored aspect; `None` if it is not readable. Nothing follows from an aspect that
-/// the registry does not know.
-fn expected(urn: &str, aspect: &str, metadata: &str) -> Option<Derived> {
-    let urn = Urn::parse(urn).ok()?;
-    let value: Value = serde_json::from_str(metadata).ok()?;
-    Some(match Registry::get().aspect(aspect) {
-        Some(aspect) => derive(&urn, aspect, &value),
-        None => Derived::default(),
-    })
 }

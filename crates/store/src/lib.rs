@@ -5,12 +5,14 @@
 //! [`Transaction`]: it reads (and thereby locks) what it needs, decides, and hands over one list of
 //! [`AspectWrite`]s. So an engine speaks SQL and decides nothing, and the catalog decides and speaks no SQL.
 //!
-//! What a write does to versions and history is engine-independent too: [`version`].
+//! What a write does to versions and history is engine-independent too: [`version`]; so is what must hold between the
+//! rows: [`audit`].
 //!
 //! To add an engine: implement the two traits, run the conformance suite (`suite`, behind the feature of the
 //! same name) over it, and name it in the binary. To add a query: a method here, a test in the suite, and the
 //! SQL in each engine.
 
+pub mod audit;
 mod error;
 mod rows;
 #[cfg(feature = "suite")]
@@ -28,7 +30,7 @@ use docent_model::{AspectName, Registry, Urn};
 pub use error::StoreError;
 pub use rows::{
     AspectKey, AspectWrite, Change, ChangeKind, Effect, EntityTexts, MixedRows, Page, PointRange,
-    Related, Row, Run, RunAspect, StoredAspect, TimeseriesRow,
+    RawAspect, RawPoint, Related, Row, Run, RunAspect, StoredAspect, TimeseriesRow,
 };
 pub use transaction::{Aborted, Transaction, Work, transact};
 
@@ -223,12 +225,42 @@ pub trait Store: Send + Sync + Debug {
     async fn change_newest(&self) -> Result<Option<Change>, StoreError>;
 
     /// A number that differs from the one before whenever anything was committed in between, by this process
-    /// or by another. Cheap enough to ask on every request.
+    /// or by another. Cheap enough to ask on every request. Where other servers use the same database, what they
+    /// committed may show up to a second late.
     fn commit_stamp(&self) -> Result<u64, StoreError>;
+
+    /// Like [`Store::commit_stamp`], but nothing that was committed before the question is missing from the answer,
+    /// whoever committed it. Only comparable with its own answers; changes that are not logged need not move it.
+    async fn commit_stamp_exact(&self) -> Result<u64, StoreError> {
+        self.commit_stamp()
+    }
 
     /// Runs the work in one transaction: all of it is committed durably, or nothing. Work that aborts by its
     /// own decision is rolled back and is no error of the store. Use [`transact`].
     async fn run(&self, work: Box<dyn Work>) -> Result<(), StoreError>;
+
+    /// All rows of the aspect table behind one, in the order of URN, aspect and version; those that the registry does not
+    /// know are among them.
+    async fn aspects_export(
+        &self,
+        after: Option<&RawAspect>,
+        limit: usize,
+    ) -> Result<Vec<RawAspect>, StoreError>;
+
+    /// All points of time series behind one, in the order of URN, aspect, time and id.
+    async fn points_export(
+        &self,
+        after: Option<&RawPoint>,
+        limit: usize,
+    ) -> Result<Vec<RawPoint>, StoreError>;
+
+    /// Takes rows over as they are, in one transaction. The latest version of each aspect is logged; what follows from
+    /// it is made by [`Store::rebuild`].
+    async fn import(
+        &self,
+        aspects: Vec<RawAspect>,
+        points: Vec<RawPoint>,
+    ) -> Result<(), StoreError>;
 
     /// Recomputes every derived row from the aspects; says how many differed. `progress` is told (done, total).
     async fn rebuild(

@@ -168,3 +168,19 @@ pub struct Related {
     /// The aspect of the edge's source that says so.
     pub aspect: AspectName,
 }
+
+/// A row of the aspect table with its key, whatever it holds: for carrying everything into another store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RawAspect {
+    pub urn: String,
+    pub aspect: String,
+    pub row: StoredAspect,
+}
+
+/// A point of a time series with its key, whatever it holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RawPoint {
+    pub urn: String,
+    pub aspect: String,
+    pub point: TimeseriesRow,
+}

@@ -2,7 +2,7 @@
 
 use docent_catalog::{Change, Proposal};
 use docent_model::{AspectName, Registry, Urn};
-use docent_store::Store;
+use docent_test_store::Engine;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -62,15 +62,23 @@ fn proposals() -> impl Strategy<Value = Proposal> {
     ]
 }
 
+/// A database takes longer to make than a file.
+fn cases() -> u32 {
+    match Engine::chosen().unwrap() {
+        Engine::Sqlite => 64,
+        Engine::Postgres => 12,
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
 
     #[test]
     fn what_a_list_leaves_behind_is_what_a_rebuild_would_make(
         lists in prop::collection::vec(prop::collection::vec(proposals(), 1..10), 1..8),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let house = House::new();
+        let house = runtime.block_on(House::new());
         let (written, findings, rebuilt) = runtime.block_on(async {
             let mut written = 0;
             for list in &lists {
@@ -89,7 +97,7 @@ proptest! {
         list in prop::collection::vec(proposals(), 1..24),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let (whole, parts) = (House::new(), House::new());
+        let (whole, parts) = (runtime.block_on(House::new()), runtime.block_on(House::new()));
         runtime.block_on(async {
             let mut done = Vec::new();
             for proposal in list {

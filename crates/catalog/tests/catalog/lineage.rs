@@ -124,7 +124,7 @@ fn query(direction: LineageDirection) -> NeighbourQuery {
 
 #[tokio::test]
 async fn a_chain_of_tables_is_walked_both_ways() {
-    let house = House::new();
+    let house = House::new().await;
     house.chain(&["a", "b", "c"]).await;
     assert_eq!(
         house.walk(&dataset("c"), Upstream).await,
@@ -143,7 +143,7 @@ async fn a_chain_of_tables_is_walked_both_ways() {
 
 #[tokio::test]
 async fn a_job_stands_between_what_it_reads_and_what_it_writes() {
-    let house = House::new();
+    let house = House::new().await;
     house.chain(&["in"]).await;
     house.chain(&["out"]).await;
     house
@@ -180,7 +180,7 @@ async fn a_job_stands_between_what_it_reads_and_what_it_writes() {
 
 #[tokio::test]
 async fn charts_and_dashboards_stand_downstream_of_what_they_show() {
-    let house = House::new();
+    let house = House::new().await;
     house.chain(&["t"]).await;
     let chart = Urn::parse("urn:li:chart:(looker,c)").unwrap();
     let board = Urn::parse("urn:li:dashboard:(looker,d)").unwrap();
@@ -212,7 +212,7 @@ async fn charts_and_dashboards_stand_downstream_of_what_they_show() {
 
 #[tokio::test]
 async fn a_circle_is_walked_once_and_the_start_is_not_found() {
-    let house = House::new();
+    let house = House::new().await;
     house.chain(&["a", "b", "c", "a"]).await;
     house.flow(&["c", "d"], "d").await;
     for direction in [Upstream, Downstream] {
@@ -233,7 +233,7 @@ async fn a_circle_is_walked_once_and_the_start_is_not_found() {
 
 #[tokio::test]
 async fn of_several_ways_the_shortest_counts_and_all_shortest_are_paths() {
-    let house = House::new();
+    let house = House::new().await;
     house.chain(&["a", "b", "d"]).await;
     house.chain(&["a", "c"]).await;
     house.flow(&["b", "c"], "d").await;
@@ -254,7 +254,7 @@ async fn of_several_ways_the_shortest_counts_and_all_shortest_are_paths() {
 
 #[tokio::test]
 async fn what_is_removed_or_was_never_written_is_passed_through_but_not_found() {
-    let house = House::new();
+    let house = House::new().await;
     house.chain(&["a", "b", "c", "d"]).await;
     house
         .write(&dataset("b"), "status", json!({"removed": true}))
@@ -289,7 +289,7 @@ async fn what_is_removed_or_was_never_written_is_passed_through_but_not_found() 
 
 #[tokio::test]
 async fn lineage_goes_with_the_aspect_that_says_it() {
-    let house = House::new();
+    let house = House::new().await;
     house.chain(&["a", "b", "c"]).await;
     house.flow(&[], "c").await;
     assert_eq!(
@@ -307,7 +307,7 @@ async fn lineage_goes_with_the_aspect_that_says_it() {
 
 #[tokio::test]
 async fn neighbours_come_in_pages_with_an_exact_total() {
-    let house = House::new();
+    let house = House::new().await;
     for name in ["u1", "u2", "u3"] {
         house.chain(&[name]).await;
     }
@@ -330,7 +330,7 @@ async fn neighbours_come_in_pages_with_an_exact_total() {
 
 #[tokio::test]
 async fn the_neighbours_of_siblings_count_as_ones_own_unless_they_are_kept_apart() {
-    let house = House::new();
+    let house = House::new().await;
     house.chain(&["raw", "model"]).await;
     house.chain(&["table", "report"]).await;
     house.flow(&["model"], "table").await;
@@ -354,7 +354,7 @@ async fn the_neighbours_of_siblings_count_as_ones_own_unless_they_are_kept_apart
 
 #[tokio::test]
 async fn columns_are_followed_through_tables_and_jobs() {
-    let house = House::new();
+    let house = House::new().await;
     house.chain(&["a"]).await;
     house.chain(&["d"]).await;
     house.chain(&["e"]).await;
@@ -401,7 +401,7 @@ async fn columns_are_followed_through_tables_and_jobs() {
 
 #[tokio::test]
 async fn a_walk_ends_at_its_limits_and_says_so() {
-    let house = House::new();
+    let house = House::new().await;
     let names: Vec<String> = (0..=22).map(|number| format!("t{number:02}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     house.chain(&names).await;
@@ -433,7 +433,7 @@ async fn a_walk_ends_at_its_limits_and_says_so() {
 
 #[tokio::test]
 async fn only_so_many_of_a_step_are_explored_when_that_is_asked_for() {
-    let house = House::new();
+    let house = House::new().await;
     house.chain(&["a", "b", "bb"]).await;
     house.chain(&["a", "c", "cc"]).await;
     let limits = WalkLimits {
@@ -448,7 +448,7 @@ async fn only_so_many_of_a_step_are_explored_when_that_is_asked_for() {
 
 #[tokio::test]
 async fn the_lineage_of_what_does_not_exist_is_an_error() {
-    let house = House::new();
+    let house = House::new().await;
     for urn in [dataset("nowhere"), column("nowhere", "id")] {
         let walk = house
             .catalog

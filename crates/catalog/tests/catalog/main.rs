@@ -1,4 +1,4 @@
-//! The catalog over a real SQLite file, past the doors that people use.
+//! The catalog over a real store, past the doors that people use.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -12,27 +12,26 @@ use std::sync::Arc;
 
 use docent_catalog::{Caller, Catalog};
 use docent_model::{FixedClock, Urn};
-use docent_store_sqlite::{OpenOptions, SqliteStore};
-use tempfile::TempDir;
+use docent_store::Store;
+use docent_test_store::TestStore;
 
 struct House {
-    store: Arc<SqliteStore>,
+    store: Arc<dyn Store>,
     catalog: Catalog,
     caller: Caller,
-    _directory: TempDir,
+    _test_store: TestStore,
 }
 
 impl House {
-    fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("docent.db");
-        let store = Arc::new(SqliteStore::open(&path, OpenOptions::default()).unwrap());
+    async fn new() -> Self {
+        let test_store = TestStore::open().await.unwrap();
+        let store = test_store.store();
         let clock = Arc::new(FixedClock::at(1_790_000_000_000));
         Self {
-            catalog: Catalog::new(Arc::<SqliteStore>::clone(&store), clock),
+            catalog: Catalog::new(Arc::clone(&store), clock),
             caller: Caller::new(Urn::parse("urn:li:corpuser:tester").unwrap()),
             store,
-            _directory: directory,
+            _test_store: test_store,
         }
     }
 }

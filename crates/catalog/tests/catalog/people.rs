@@ -15,7 +15,7 @@ fn datahub() -> Urn {
 
 #[tokio::test]
 async fn a_conflict_that_lets_nobody_in_is_not_taken_for_another_server_s_user() {
-    let house = House::new();
+    let house = House::new().await;
     let info = AspectKey::new(&datahub(), AspectName::CORP_USER_INFO);
     write_raw(&*house.store, info, r#"{"active":"perhaps"}"#).await;
     let made = house.catalog.ensure_administrator(&house.caller, None);
@@ -26,7 +26,7 @@ async fn a_conflict_that_lets_nobody_in_is_not_taken_for_another_server_s_user()
 
 #[tokio::test]
 async fn of_two_servers_that_start_at_once_one_makes_the_first_user() {
-    let house = House::new();
+    let house = House::new().await;
     let given = || Some(Password::new("one and the same").unwrap());
     let (first, second) = tokio::join!(
         house.catalog.ensure_administrator(&house.caller, given()),
@@ -56,7 +56,7 @@ fn by_run(user: &Urn, aspect: AspectName, value: &Value) -> Proposal {
 
 #[tokio::test]
 async fn a_user_who_goes_with_a_run_leaves_no_token_behind() {
-    let house = House::new();
+    let house = House::new().await;
     let ada = Urn::new("corpuser", "ada").unwrap();
     let info = by_run(&ada, AspectName::CORP_USER_INFO, &json!({"active": true}));
     let ingested = house.catalog.ingest(&house.caller, vec![info.clone()]);
@@ -83,7 +83,7 @@ async fn a_user_who_goes_with_a_run_leaves_no_token_behind() {
 
 #[tokio::test]
 async fn a_rollback_lifts_no_suspension_for_others() {
-    let house = House::new();
+    let house = House::new().await;
     let ada = Urn::new("corpuser", "ada").unwrap();
     let info = Proposal::upsert(
         ada.clone(),

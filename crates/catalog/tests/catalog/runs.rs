@@ -2,7 +2,6 @@
 
 use docent_catalog::{AspectKey, Change, Error, Proposal};
 use docent_model::{AspectName, Registry, SystemMetadata, Urn};
-use docent_store::Store as _;
 use serde_json::json;
 
 use crate::{House, dataset};
@@ -25,7 +24,7 @@ fn description(urn: &Urn, aspect: AspectName, text: &str, run: Option<&str>) -> 
 /// Whatever was acknowledged while a run is taken back is there afterwards: the entity stays with it, or is made again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
 async fn an_edit_made_while_its_entity_is_about_to_go_is_not_lost() {
-    let house = House::new();
+    let house = House::new().await;
     let urns: Vec<Urn> = (0..ENTITIES).map(dataset).collect();
     let ingested = urns
         .iter()
@@ -65,7 +64,7 @@ async fn an_edit_made_while_its_entity_is_about_to_go_is_not_lost() {
 
 #[tokio::test]
 async fn a_value_that_a_run_wrote_over_keeps_the_entity_that_the_run_made() {
-    let house = House::new();
+    let house = House::new().await;
     let urn = dataset("t");
     let aspect = AspectName::EDITABLE_DATASET_PROPERTIES;
     for (text, run) in [("made", Some("r")), ("by hand", None), ("again", Some("r"))] {
@@ -95,7 +94,7 @@ async fn a_value_that_a_run_wrote_over_keeps_the_entity_that_the_run_made() {
 #[tokio::test]
 async fn what_thousands_refer_to_is_deleted_piece_by_piece_and_nothing_dangles() {
     const HOLDERS: usize = 2100;
-    let house = House::new();
+    let house = House::new().await;
     let tag = Urn::parse("urn:li:tag:wide").unwrap();
     let domain = Urn::parse("urn:li:domain:wide").unwrap();
     let write = |urn: &Urn, aspect, value: serde_json::Value| {

@@ -32,7 +32,7 @@ fn named(number: u8, name: &'static str) -> Proposal {
 
 #[tokio::test]
 async fn a_name_that_an_earlier_item_took_or_gave_back_counts() {
-    let house = House::new();
+    let house = House::new().await;
     let apply = |list| house.catalog.apply(&house.caller, list);
     let error = apply(vec![named(1, "A"), named(2, "A")]).await.unwrap_err();
     assert!(matches!(&error, Error::Conflict(text) if text == "A is taken"));
@@ -71,7 +71,7 @@ pub(crate) async fn write_raw(store: &dyn Store, key: AspectKey, metadata: &'sta
 
 #[tokio::test]
 async fn the_history_of_rows_that_do_not_say_their_version_goes_on_where_it_ends() {
-    let house = House::new();
+    let house = House::new().await;
     let key = AspectKey::new(&dataset("a"), AspectName::STATUS);
     let row = |version: i64| StoredAspect {
         version,
@@ -120,7 +120,7 @@ async fn the_history_of_rows_that_do_not_say_their_version_goes_on_where_it_ends
 
 #[tokio::test]
 async fn a_column_is_described_at_a_sibling_only_if_the_dataset_has_no_such_column() {
-    let house = House::new();
+    let house = House::new().await;
     let column = json!({
         "fieldPath": "c", "nullable": false, "nativeDataType": "text", "recursive": false,
         "type": {"type": {"com.linkedin.schema.StringType": {}}},
@@ -164,7 +164,7 @@ impl Ids for Counted {
 
 #[tokio::test]
 async fn ids_that_nobody_chose_come_from_where_the_catalog_is_told() {
-    let house = House::new();
+    let house = House::new().await;
     let catalog = house.catalog.clone().with_ids(Arc::new(Counted::default()));
     let create = |name: &str, id: Option<&str>| {
         let new = NewDomain {

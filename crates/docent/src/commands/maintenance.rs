@@ -10,8 +10,9 @@ use crate::engine::{self, Use};
 use crate::settings::StoreFlags;
 
 pub(super) fn rebuild(store: &StoreFlags) -> Result<()> {
-    let store = engine::open(&store.url()?, Use::Existing)?;
-    let report = runtime()?.block_on(store.rebuild(progress("rebuilding")))?;
+    let runtime = runtime()?;
+    let store = runtime.block_on(engine::open(&store.url()?, Use::Existing))?;
+    let report = runtime.block_on(store.rebuild(progress("rebuilding")))?;
     say(format!("{} aspects read", report.aspects));
     if report.mended == 0 && report.orphans == 0 {
         say("everything derived from them was right");
@@ -25,7 +26,7 @@ pub(super) fn rebuild(store: &StoreFlags) -> Result<()> {
 }
 
 pub(super) fn check(store: &StoreFlags) -> Result<()> {
-    let findings = engine::check(&store.url()?)?;
+    let findings = runtime()?.block_on(engine::check(&store.url()?))?;
     if findings.is_empty() {
         say("the store is healthy");
         return Ok(());
@@ -37,15 +38,17 @@ pub(super) fn check(store: &StoreFlags) -> Result<()> {
 }
 
 pub(super) fn backup(store: &StoreFlags, file: &Path) -> Result<()> {
-    let store = engine::open(&store.url()?, Use::Existing)?;
-    runtime()?.block_on(store.backup(file, progress("copying")))?;
+    let runtime = runtime()?;
+    let store = runtime.block_on(engine::open(&store.url()?, Use::Existing))?;
+    runtime.block_on(store.backup(file, progress("copying")))?;
     say(format!("backed up to {}", file.display()));
     Ok(())
 }
 
 pub(super) fn restore(store: &StoreFlags, file: &Path, replace: bool) -> Result<()> {
     let url = store.url()?;
-    let former = engine::restore(&url, file, replace, &mut *progress("restoring"))?;
+    let mut progress = progress("restoring");
+    let former = runtime()?.block_on(engine::restore(&url, file, replace, &mut *progress))?;
     say(format!("restored {} from {}", url, file.display()));
     if let Some(former) = former {
         say(format!(
@@ -57,7 +60,7 @@ pub(super) fn restore(store: &StoreFlags, file: &Path, replace: bool) -> Result<
 }
 
 /// A bar on a terminal; nothing where there is none.
-fn progress(what: &'static str) -> Box<dyn FnMut(u64, u64) + Send> {
+pub(super) fn progress(what: &'static str) -> Box<dyn FnMut(u64, u64) + Send> {
     let bar = ProgressBar::new(0).with_message(what);
     if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {percent}% {eta}") {
         bar.set_style(style);

@@ -1,10 +1,12 @@
 //! `docent serve`.
 
+use std::fs::{File, TryLockError};
 use std::io::IsTerminal as _;
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use docent_catalog::Catalog;
 use docent_catalog::people::{ADMINISTRATOR, Administrator, Password};
 use docent_graphql::Engine;
@@ -20,7 +22,7 @@ use super::user::password_from;
 use super::{operator, say};
 use crate::demo;
 use crate::engine::{self, Use};
-use crate::settings::{LogFormat, ServeFlags, Settings, StoreFlags, Switch};
+use crate::settings::{LogFormat, ServeFlags, Settings, StoreFlags, StoreUrl, Switch};
 
 pub(super) fn serve(store: &StoreFlags, flags: ServeFlags) -> Result<()> {
     let settings = Settings::resolve(store, flags)?;
@@ -50,7 +52,12 @@ async fn run(settings: Settings) -> Result<()> {
     };
     let given = settings.admin_password_file.as_deref();
     let given = given.map(password_from).transpose()?;
-    let store = engine::open(&settings.store, Use::Server)?;
+    let store = engine::open(&settings.store, Use::Server).await?;
+    let _index_lock = match &settings.store {
+        // Whoever has the file has the index.
+        StoreUrl::Sqlite(_) => None,
+        StoreUrl::Postgres(_) => Some(lock_index(&settings.search_index)?),
+    };
     let search = Arc::new(Search::in_directory(
         Arc::clone(&store),
         &settings.search_index,
@@ -117,6 +124,26 @@ async fn run(settings: Settings) -> Result<()> {
     preparing.abort();
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Two servers on one database may run on one machine, but not with one index. The lock goes with the process.
+fn lock_index(directory: &Path) -> Result<File> {
+    let mut name = directory.as_os_str().to_owned();
+    name.push(".lock");
+    let path = PathBuf::from(name);
+    let failed = || format!("the search index at {} cannot be used", directory.display());
+    if let Some(parent) = path.parent() {
+        std::fs::create_dir_all(parent).with_context(failed)?;
+    }
+    let file = File::create(&path).with_context(failed)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => bail!(
+            "another server uses the search index at {}; --search-index chooses another directory",
+            directory.display()
+        ),
+        Err(TryLockError::Error(error)) => Err(error).with_context(failed),
+    }
 }
 
 async fn listen(address: SocketAddr, flag: &str) -> Result<(TcpListener, SocketAddr)> {

@@ -53,8 +53,9 @@ fn create(store: &StoreFlags, user: &str, name: String, ttl: &str) -> Result<()>
         actor,
         ttl_ms: ttl_ms(ttl)?,
     };
-    let catalog = catalog(store, Use::Beside)?;
-    let created = runtime()?.block_on(catalog.create_token(&operator()?, new))?;
+    let runtime = runtime()?;
+    let catalog = runtime.block_on(catalog(store, Use::Beside))?;
+    let created = runtime.block_on(catalog.create_token(&operator()?, new))?;
     if created.user_is_new {
         let name = created.token.info.actor_urn.key();
         note(format!(
@@ -67,8 +68,9 @@ fn create(store: &StoreFlags, user: &str, name: String, ttl: &str) -> Result<()>
 }
 
 fn list(store: &StoreFlags) -> Result<()> {
-    let catalog = catalog(store, Use::Existing)?;
-    let tokens = runtime()?.block_on(catalog.list_tokens(
+    let runtime = runtime()?;
+    let catalog = runtime.block_on(catalog(store, Use::Existing))?;
+    let tokens = runtime.block_on(catalog.list_tokens(
         &operator()?,
         &TokenFilter::default(),
         0,
@@ -99,8 +101,9 @@ fn list(store: &StoreFlags) -> Result<()> {
 }
 
 fn revoke(store: &StoreFlags, id: &str) -> Result<()> {
-    let catalog = catalog(store, Use::Existing)?;
-    runtime()?.block_on(catalog.revoke_token_by_prefix(&operator()?, id))?;
+    let runtime = runtime()?;
+    let catalog = runtime.block_on(catalog(store, Use::Existing))?;
+    runtime.block_on(catalog.revoke_token_by_prefix(&operator()?, id))?;
     say("revoked");
     Ok(())
 }

@@ -81,28 +81,32 @@ pub(super) fn run(store: &StoreFlags, command: UserCommand) -> Result<()> {
                 email,
             };
             let name = new.user.key().to_owned();
-            let catalog = catalog(store, Use::Beside)?;
-            runtime()?.block_on(catalog.add_user(&operator()?, new))?;
+            let runtime = runtime()?;
+            let catalog = runtime.block_on(catalog(store, Use::Beside))?;
+            runtime.block_on(catalog.add_user(&operator()?, new))?;
             say(format!("{name} can sign in"));
         }
         UserCommand::List { all } => list(store, all)?,
         UserCommand::Passwd { user, password } => {
             let user = user_urn(&user)?;
-            let catalog = catalog(store, Use::Existing)?;
+            let runtime = runtime()?;
+            let catalog = runtime.block_on(catalog(store, Use::Existing))?;
             let password = password.read()?;
-            runtime()?.block_on(catalog.set_password(&operator()?, &user, &password))?;
+            runtime.block_on(catalog.set_password(&operator()?, &user, &password))?;
             say(format!("{} has another password", user.key()));
         }
         UserCommand::Suspend { user } => {
             let user = user_urn(&user)?;
-            let catalog = catalog(store, Use::Existing)?;
-            runtime()?.block_on(catalog.suspend_user(&operator()?, &user))?;
+            let runtime = runtime()?;
+            let catalog = runtime.block_on(catalog(store, Use::Existing))?;
+            runtime.block_on(catalog.suspend_user(&operator()?, &user))?;
             say(format!("{} is suspended", user.key()));
         }
         UserCommand::Resume { user } => {
             let user = user_urn(&user)?;
-            let catalog = catalog(store, Use::Existing)?;
-            runtime()?.block_on(catalog.resume_user(&operator()?, &user))?;
+            let runtime = runtime()?;
+            let catalog = runtime.block_on(catalog(store, Use::Existing))?;
+            runtime.block_on(catalog.resume_user(&operator()?, &user))?;
             say(format!("{} may act again", user.key()));
         }
     }
@@ -110,8 +114,8 @@ pub(super) fn run(store: &StoreFlags, command: UserCommand) -> Result<()> {
 }
 
 fn list(store: &StoreFlags, all: bool) -> Result<()> {
-    let catalog = catalog(store, Use::Existing)?;
     let (runtime, operator) = (runtime()?, operator()?);
+    let catalog = runtime.block_on(catalog(store, Use::Existing))?;
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_header(["USER", "NAME", "E-MAIL", "PASSWORD", "STATUS"]);

@@ -11,8 +11,8 @@ use docent_graphql::{
 };
 use docent_model::{AspectName, FixedClock, Registry, Urn};
 use docent_store::{
-    AspectKey, Change, Page, PointRange, RebuildReport, Related, Row, Run, RunAspect, Store,
-    StoreError, StoredAspect, TimeseriesRow, Work,
+    AspectKey, Change, Page, PointRange, RawAspect, RawPoint, RebuildReport, Related, Row, Run,
+    RunAspect, Store, StoreError, StoredAspect, TimeseriesRow, Work,
 };
 use docent_store_sqlite::{OpenOptions, SqliteStore};
 use serde_json::{Map, Value, json};
@@ -468,8 +468,36 @@ impl Store for CountingStore {
         self.inner.commit_stamp()
     }
 
+    async fn commit_stamp_exact(&self) -> Result<u64, StoreError> {
+        self.inner.commit_stamp_exact().await
+    }
+
     async fn run(&self, work: Box<dyn Work>) -> Result<(), StoreError> {
         self.inner.run(work).await
+    }
+
+    async fn aspects_export(
+        &self,
+        after: Option<&RawAspect>,
+        limit: usize,
+    ) -> Result<Vec<RawAspect>, StoreError> {
+        self.inner.aspects_export(after, limit).await
+    }
+
+    async fn points_export(
+        &self,
+        after: Option<&RawPoint>,
+        limit: usize,
+    ) -> Result<Vec<RawPoint>, StoreError> {
+        self.inner.points_export(after, limit).await
+    }
+
+    async fn import(
+        &self,
+        aspects: Vec<RawAspect>,
+        points: Vec<RawPoint>,
+    ) -> Result<(), StoreError> {
+        self.inner.import(aspects, points).await
     }
 
     async fn rebuild(

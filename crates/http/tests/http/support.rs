@@ -1,4 +1,4 @@
-//! A whole Docent in the test's process: the real router over a real SQLite file.
+//! A whole Docent in the test's process: the real router over a real store, of the engine that the tests are run with.
 
 use std::sync::Arc;
 
@@ -11,8 +11,7 @@ use docent_graphql::Engine;
 use docent_http::{AppState, AuthMode};
 use docent_model::{FixedClock, Urn};
 use docent_search::Search;
-use docent_store::Store;
-use docent_store_sqlite::{OpenOptions, SqliteStore};
+use docent_test_store::TestStore;
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tower::ServiceExt;
@@ -28,7 +27,7 @@ pub(crate) struct App {
     pub(crate) clock: Arc<FixedClock>,
     pub(crate) token: String,
     router: Router,
-    _directory: tempfile::TempDir,
+    _test_store: TestStore,
 }
 
 impl App {
@@ -38,11 +37,9 @@ impl App {
     }
 
     pub(crate) async fn with_auth(auth: AuthMode) -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let store =
-            SqliteStore::open(&directory.path().join("docent.db"), OpenOptions::default()).unwrap();
+        let test_store = TestStore::open().await.unwrap();
         let clock = Arc::new(FixedClock::at(NOW_MS));
-        let store: Arc<dyn Store> = Arc::new(store);
+        let store = test_store.store();
         let search = Search::in_memory(Arc::clone(&store));
         let catalog = Catalog::new(store, clock.clone()).with_search(Arc::new(search));
         let engine = Engine::docent().unwrap();
@@ -53,7 +50,7 @@ impl App {
             clock,
             token,
             router,
-            _directory: directory,
+            _test_store: test_store,
         }
     }
 

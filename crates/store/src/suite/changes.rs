@@ -118,14 +118,20 @@ pub(super) async fn the_commit_stamp_changes_with_every_commit(harness: &impl Ha
     let store = harness.store();
     let key = key(&dataset("a"), AspectName::STATUS);
     let mut stamps = vec![store.commit_stamp().unwrap()];
+    let mut exact = vec![store.commit_stamp_exact().await.unwrap()];
     for number in 0..5 {
         put(store, &key, &number.to_string(), Derived::default()).await;
         stamps.push(store.commit_stamp().unwrap());
+        exact.push(store.commit_stamp_exact().await.unwrap());
     }
-    assert!(
-        stamps.windows(2).all(|pair| pair[0] != pair[1]),
-        "{stamps:?}"
-    );
+    for stamps in [&stamps, &exact] {
+        assert!(
+            stamps.windows(2).all(|pair| pair[0] != pair[1]),
+            "{stamps:?}"
+        );
+    }
     super::read(store, &key).await.unwrap();
     assert_eq!(store.commit_stamp().unwrap(), *stamps.last().unwrap());
+    let last = store.commit_stamp_exact().await.unwrap();
+    assert_eq!(last, *exact.last().unwrap());
 }

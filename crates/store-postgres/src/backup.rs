@@ -1,0 +1,368 @@
+//! Copies of the whole database in one file: made while it is in use, and put back into an empty one.
+//!
+//! The file is text: a line that says what it is, then for each table a line with its name, its columns and the number of
+//! its rows, and the rows as PostgreSQL's `COPY` writes them, one line each; at the end the digest of all before it. It is
+//! written under another name, brought to the disk and then renamed, so that a file of the final name is always whole.
+//! Backups of the server's own kind (`pg_dump`, a copy of its files and its log) work as well.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+
+use bytes::{Bytes, BytesMut};
+use docent_model::hex;
+use docent_store::StoreError;
+use futures_util::{SinkExt as _, StreamExt as _};
+use sha2::{Digest as _, Sha256};
+use tokio::sync::mpsc;
+
+use crate::error::EngineError;
+use crate::migrations;
+use crate::pool::{Connections, Lease};
+use crate::settings::Settings;
+use crate::values::count_at;
+
+const HEADER: &str = "docent backup of a PostgreSQL store, format 1";
+
+/// Tables with their columns, in the order in which they are written.
+const TABLES: [(&str, &str); 8] = [
+    (
+        "metadata_aspect_v2",
+        "urn,aspect,version,metadata,systemmetadata,createdon,createdby,createdfor",
+    ),
+    ("edge", "source,aspect,relationship,destination"),
+    ("placement", "urn,aspect,kind,parent,name,created_ms"),
+    (
+        "change_log",
+        "transaction,item,urn,aspect,kind,logical_version,time_ms,actor",
+    ),
+    ("change_pending", "transaction,changes"),
+    ("change_commit", "first_position,transaction,changes"),
+    (
+        "timeseries",
+        "urn,aspect,time_ms,id,metadata,systemmetadata",
+    ),
+    ("retired_version", "urn,aspect,version"),
+];
+
+/// The progress is told once per so many rows.
+const PROGRESS_STEP: u64 = 1000;
+/// So much is sent or written at once.
+const CHUNK_BYTES: usize = 64 * 1024;
+/// Chunks on their way between the disk and the database.
+const CHUNKS: usize = 16;
+
+type Progress<'p> = &'p mut (dyn FnMut(u64, u64) + Send);
+
+/// Writes a copy of the database as it is now to the new file `target`.
+pub(crate) async fn backup(
+    connections: &Connections,
+    target: &Path,
+    progress: Progress<'_>,
+) -> Result<(), EngineError> {
+    if target.try_exists().unwrap_or(true) {
+        return Err(refused(format!(
+            "{} exists already; choose another name for the backup",
+            target.display()
+        )));
+    }
+    let (chunks, written) = mpsc::channel(CHUNKS);
+    let path = target.to_owned();
+    let writer = tokio::task::spawn_blocking(move || write_file(&path, written));
+    let sent = send_tables(connections, &chunks, progress).await;
+    // Without the last chunk, nothing is kept.
+    if sent.is_ok() {
+        let _ = chunks.send(None).await;
+    }
+    drop(chunks);
+    let wrote = writer.await.map_err(StoreError::other)?;
+    sent?;
+    Ok(wrote.map_err(|error| file_error(target, &error))?)
+}
+
+async fn send_tables(
+    connections: &Connections,
+    chunks: &mpsc::Sender<Option<Bytes>>,
+    progress: Progress<'_>,
+) -> Result<(), EngineError> {
+    let mut lease = connections.lease().await?;
+    lease
+        .begin_long("ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        .await?;
+    let mut counts = Vec::with_capacity(TABLES.len());
+    for (table, _) in TABLES {
+        let rows = lease
+            .query(&format!("SELECT count(*) FROM {table}"), &[])
+            .await?;
+        counts.push(rows.first().map_or(Ok(0), |row| count_at(row, 0))?);
+    }
+    let (mut done, total) = (0, counts.iter().sum());
+    let mut buffer = BytesMut::from(format!("{HEADER}\n").as_bytes());
+    for ((table, columns), count) in TABLES.iter().zip(counts) {
+        buffer.extend_from_slice(format!("{table}({columns}) {count}\n").as_bytes());
+        let copy = format!("COPY {table} ({columns}) TO STDOUT");
+        let mut rows = pin!(lease.client()?.copy_out(&copy).await?);
+        while let Some(row) = rows.next().await {
+            buffer.extend_from_slice(&row?);
+            done += 1;
+            if done % PROGRESS_STEP == 0 {
+                progress(done, total);
+            }
+            if buffer.len() >= CHUNK_BYTES
+                && chunks.send(Some(buffer.split().freeze())).await.is_err()
+            {
+                // The file cannot be written; its error says why.
+                return Ok(());
+            }
+        }
+    }
+    let _ = chunks.send(Some(buffer.freeze())).await;
+    lease.commit().await?;
+    progress(total, total);
+    Ok(())
+}
+
+/// Writes chunks until the last, `None`, has come.
+fn write_file(target: &Path, mut chunks: mpsc::Receiver<Option<Bytes>>) -> std::io::Result<()> {
+    let unfinished = Unfinished::beside(target)?;
+    let mut file = BufWriter::new(create_private(&unfinished.0)?);
+    let mut digest = Sha256::new();
+    loop {
+        match chunks.blocking_recv() {
+            Some(Some(chunk)) => {
+                digest.update(&chunk);
+                file.write_all(&chunk)?;
+            }
+            Some(None) => break,
+            // Whoever sends them has failed, and says so.
+            None => return Ok(()),
+        }
+    }
+    writeln!(file, "{}", hex(&digest.finalize()))?;
+    file.into_inner()?.sync_all()?;
+    fs::rename(&unfinished.0, target)?;
+    // A rename is durable when the directory is.
+    match target.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => File::open(parent)?.sync_all(),
+        _ => File::open(".")?.sync_all(),
+    }
+}
+
+/// Makes a new file that nobody but its owner may read: it holds what passwords and tokens are checked with.
+fn create_private(path: &Path) -> std::io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create_new(true).mode(0o600).open(path)
+}
+
+/// A file that is removed again unless it was renamed.
+struct Unfinished(PathBuf);
+
+impl Unfinished {
+    fn beside(target: &Path) -> std::io::Result<Self> {
+        let mut name = target.as_os_str().to_owned();
+        name.push(format!(".{}.unfinished", std::process::id()));
+        let path = PathBuf::from(name);
+        if path.try_exists()? {
+            fs::remove_file(&path)?;
+        }
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// Fills a database from a backup.
+///
+/// The backup is read whole first; a damaged one is refused. So is a database that others use, and one that has
+/// something in it unless `replace` says to lose it.
+pub async fn restore(
+    from: &Path,
+    settings: &Settings,
+    replace: bool,
+    progress: Progress<'_>,
+) -> Result<(), StoreError> {
+    let path = from.to_owned();
+    let whole = tokio::task::spawn_blocking(move || verify(&path));
+    let total = whole.await.map_err(StoreError::other)??;
+    let connections = Connections::new(settings)?;
+    let mut lease = connections.lease().await?;
+    migrations::migrate(&mut lease, true).await?;
+    Ok(fill(&mut lease, from, total, replace, progress).await?)
+}
+
+async fn fill(
+    lease: &mut Lease,
+    from: &Path,
+    total: u64,
+    replace: bool,
+    progress: Progress<'_>,
+) -> Result<(), EngineError> {
+    lease.begin_long("").await?;
+    let others = lease
+        .query(
+            "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() \
+             AND application_name = current_setting('application_name') AND pid <> pg_backend_pid() LIMIT 1",
+            &[],
+        )
+        .await?;
+    if !others.is_empty() {
+        return Err(refused(
+            "a server uses the database; stop it first".to_owned(),
+        ));
+    }
+    let there =
+        "SELECT EXISTS (SELECT 1 FROM metadata_aspect_v2) OR EXISTS (SELECT 1 FROM change_log)";
+    let full = lease.query(there, &[]).await?;
+    if full.first().is_some_and(|row| row.get(0)) {
+        if !replace {
+            return Err(refused(
+                "the database has a catalog already: with --replace the backup takes its place"
+                    .to_owned(),
+            ));
+        }
+        let names: Vec<&str> = TABLES.iter().map(|(table, _)| *table).collect();
+        lease
+            .execute(&format!("TRUNCATE {}", names.join(", ")))
+            .await?;
+    }
+    let (sender, mut pieces) = mpsc::channel(CHUNKS);
+    let path = from.to_owned();
+    let reader = tokio::task::spawn_blocking(move || read_file(&path, &sender));
+    let mut done = 0;
+    let mut piece = pieces.recv().await;
+    while let Some(Piece::Table(statement)) = piece {
+        let mut sink = pin!(lease.client()?.copy_in::<_, Bytes>(&statement).await?);
+        piece = pieces.recv().await;
+        while let Some(Piece::Rows(rows, count)) = piece {
+            sink.send(rows).await?;
+            done += count;
+            progress(done, total);
+            piece = pieces.recv().await;
+        }
+        sink.close().await?;
+    }
+    reader.await.map_err(StoreError::other)??;
+    lease
+        .query(
+            "SELECT setval('change_transaction', (SELECT coalesce(max(transaction), 0) + 1 FROM change_log), false)",
+            &[],
+        )
+        .await?;
+    lease.commit().await?;
+    progress(total, total);
+    Ok(())
+}
+
+enum Piece {
+    /// The statement that takes the rows of the next table.
+    Table(String),
+    /// Some rows, and how many.
+    Rows(Bytes, u64),
+}
+
+/// Hands over a file that has been verified.
+fn read_file(path: &Path, pieces: &mpsc::Sender<Piece>) -> Result<(), StoreError> {
+    let mut file = open(path)?;
+    let send = |piece| {
+        pieces
+            .blocking_send(piece)
+            .map_err(|_| StoreError::other("the rows are not wanted any more"))
+    };
+    let failed = |error: std::io::Error| file_error(path, &error);
+    let mut line = String::new();
+    file.read_line(&mut line).map_err(failed)?;
+    for _ in TABLES {
+        line.clear();
+        file.read_line(&mut line).map_err(failed)?;
+        let Some((table, count)) = table_line(&line) else {
+            return Err(damaged(path));
+        };
+        send(Piece::Table(format!("COPY {table} FROM STDIN")))?;
+        let (mut rows, mut gathered) = (Vec::new(), 0);
+        for _ in 0..count {
+            file.read_until(b'\n', &mut rows).map_err(failed)?;
+            gathered += 1;
+            if rows.len() >= CHUNK_BYTES {
+                send(Piece::Rows(std::mem::take(&mut rows).into(), gathered))?;
+                gathered = 0;
+            }
+        }
+        send(Piece::Rows(rows.into(), gathered))?;
+    }
+    Ok(())
+}
+
+/// Makes sure that a file is a whole backup; says how many rows it has.
+fn verify(path: &Path) -> Result<u64, StoreError> {
+    let mut file = open(path)?;
+    let failed = |error: std::io::Error| file_error(path, &error);
+    let mut digest = Sha256::new();
+    let mut line = Vec::new();
+    let mut next = |line: &mut Vec<u8>| -> Result<(), StoreError> {
+        line.clear();
+        file.read_until(b'\n', line).map_err(failed)?;
+        Ok(())
+    };
+    next(&mut line)?;
+    if line.strip_suffix(b"\n") != Some(HEADER.as_bytes()) {
+        return Err(StoreError::Refused {
+            reason: format!("{} is not a backup of a PostgreSQL store", path.display()),
+        });
+    }
+    digest.update(&line);
+    let mut total = 0;
+    for (expected, columns) in TABLES {
+        next(&mut line)?;
+        digest.update(&line);
+        let text = String::from_utf8_lossy(&line);
+        let Some((table, count)) = table_line(&text) else {
+            return Err(damaged(path));
+        };
+        if table != format!("{expected}({columns})") {
+            return Err(damaged(path));
+        }
+        for _ in 0..count {
+            next(&mut line)?;
+            digest.update(&line);
+        }
+        total += count;
+    }
+    next(&mut line)?;
+    if line.strip_suffix(b"\n") != Some(hex(&digest.finalize()).as_bytes()) {
+        return Err(damaged(path));
+    }
+    Ok(total)
+}
+
+/// `name(columns) count`.
+fn table_line(line: &str) -> Option<(&str, u64)> {
+    let (table, count) = line.trim_end().rsplit_once(' ')?;
+    Some((table, count.parse().ok()?))
+}
+
+fn open(path: &Path) -> Result<BufReader<File>, StoreError> {
+    let file = File::open(path).map_err(|error| file_error(path, &error))?;
+    Ok(BufReader::with_capacity(CHUNK_BYTES, file))
+}
+
+fn damaged(path: &Path) -> StoreError {
+    StoreError::Refused {
+        reason: format!("{} is damaged or not complete", path.display()),
+    }
+}
+
+fn file_error(path: &Path, error: &std::io::Error) -> StoreError {
+    StoreError::Refused {
+        reason: format!("{}: {error}", path.display()),
+    }
+}
+
+fn refused(reason: String) -> EngineError {
+    StoreError::Refused { reason }.into()
+}

@@ -1,0 +1,333 @@
+//! The store on PostgreSQL: the engine for more than one server.
+//!
+//! Any number of servers use one database; none keeps anything that another must see. Reads take one round trip each,
+//! however many rows they are about (`read`, `trees`, `points`, `runs`); a write takes two where nobody disturbs it
+//! (`transaction`, `run`); the log is in commit order (`log`).
+//!
+//! This crate speaks SQL and decides nothing: what a write does to versions, history and derived rows is handed to it
+//! (`docent_store::version`, `docent_model::derive`).
+//!
+//! To add a query: its statement beside its kind, its method in [`PostgresStore`], its test in the conformance suite. To
+//! change the schema: `migrations`.
+
+mod backup;
+mod check;
+mod derived;
+mod error;
+mod log;
+mod migrations;
+#[cfg(test)]
+mod plans;
+mod points;
+mod pool;
+mod read;
+mod rebuild;
+mod run;
+mod runs;
+mod segment;
+mod settings;
+mod stamp;
+mod tls;
+mod transaction;
+mod transfer;
+mod trees;
+mod values;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use docent_model::{AspectName, Urn};
+use docent_store::{
+    AspectKey, Change, EntityTexts, MixedRows, Page, PointRange, RawAspect, RawPoint,
+    RebuildReport, Related, Row, Run, RunAspect, Store, StoreError, StoredAspect, TimeseriesRow,
+    Work,
+};
+
+use crate::pool::Connections;
+use crate::stamp::{Stamp, Watch};
+
+pub use backup::restore;
+pub use settings::Settings;
+
+/// How to open a database.
+#[derive(Debug, Clone, Copy)]
+pub struct OpenOptions {
+    /// Makes the tables if there are none.
+    pub create: bool,
+    /// For a server: notices what other servers commit. Commands leave it off.
+    pub watch: bool,
+}
+
+/// A PostgreSQL database as a [`Store`].
+#[derive(Debug)]
+pub struct PostgresStore {
+    connections: Arc<Connections>,
+    stamp: Arc<Stamp>,
+    watch: Option<Watch>,
+}
+
+impl PostgresStore {
+    /// Connects and brings the schema up to date. Refuses a database that a newer docent made.
+    pub async fn open(settings: &Settings, options: OpenOptions) -> Result<Self, StoreError> {
+        let connections = Arc::new(Connections::new(settings)?);
+        let mut lease = connections.lease().await?;
+        migrations::migrate(&mut lease, options.create).await?;
+        drop(lease);
+        let stamp = Arc::new(Stamp::new());
+        let watch = if options.watch {
+            let newest = stamp.ask(&connections, 0).await?;
+            Some(Watch::start(&stamp, &connections, settings, newest))
+        } else {
+            None
+        };
+        Ok(Self {
+            connections,
+            stamp,
+            watch,
+        })
+    }
+}
+
+/// Whether there is a catalog in a database; looks and changes nothing.
+pub async fn exists(settings: &Settings) -> Result<bool, StoreError> {
+    let connections = Connections::new(settings)?;
+    let lease = connections.lease().await?;
+    Ok(migrations::is_there(&lease).await?)
+}
+
+impl Drop for PostgresStore {
+    fn drop(&mut self) {
+        self.watch = None;
+        self.connections.close();
+    }
+}
+
+#[async_trait]
+impl Store for PostgresStore {
+    async fn aspects_read(&self, keys: &[AspectKey]) -> Result<Vec<Row>, StoreError> {
+        Ok(read::latest_of(&self.connections, keys).await?)
+    }
+
+    async fn aspects_read_witnessed(
+        &self,
+        keys: &[AspectKey],
+        witnesses: &[AspectKey],
+    ) -> Result<(Vec<Row>, Vec<bool>), StoreError> {
+        Ok(read::witnessed(&self.connections, keys, witnesses).await?)
+    }
+
+    async fn aspect_read_version(
+        &self,
+        key: &AspectKey,
+        version: i64,
+    ) -> Result<Option<StoredAspect>, StoreError> {
+        Ok(read::version(&self.connections, key, version).await?)
+    }
+
+    async fn histories_read(
+        &self,
+        keys: &[AspectKey],
+    ) -> Result<Vec<Vec<StoredAspect>>, StoreError> {
+        Ok(read::histories(&self.connections, keys).await?)
+    }
+
+    async fn entities_read(
+        &self,
+        urns: &[Urn],
+    ) -> Result<Vec<Vec<(AspectName, StoredAspect)>>, StoreError> {
+        Ok(read::entities(&self.connections, urns).await?)
+    }
+
+    async fn mixed_read(
+        &self,
+        keys: &[AspectKey],
+        witnesses: &[AspectKey],
+        urns: &[Urn],
+    ) -> Result<MixedRows, StoreError> {
+        Ok(read::mixed(&self.connections, keys, witnesses, urns).await?)
+    }
+
+    async fn urns_list(
+        &self,
+        entity_type: &str,
+        aspect: AspectName,
+        after: Option<&Urn>,
+        limit: usize,
+    ) -> Result<Vec<Urn>, StoreError> {
+        Ok(read::urns(&self.connections, entity_type, aspect, after, limit).await?)
+    }
+
+    async fn entities_list(
+        &self,
+        entity_type: &str,
+        after: Option<&Urn>,
+        limit: usize,
+    ) -> Result<Vec<EntityTexts>, StoreError> {
+        Ok(read::entity_range(&self.connections, entity_type, after, limit).await?)
+    }
+
+    async fn placements_list(
+        &self,
+        kind: &str,
+        parent: Option<&Urn>,
+        start: usize,
+        limit: usize,
+    ) -> Result<Page<Urn>, StoreError> {
+        Ok(trees::placements(&self.connections, kind, parent, start, limit).await?)
+    }
+
+    async fn placement_ancestors(
+        &self,
+        urns: &[Urn],
+        max: usize,
+    ) -> Result<Vec<Vec<Urn>>, StoreError> {
+        Ok(trees::ancestors(&self.connections, urns, max).await?)
+    }
+
+    async fn edges_list(
+        &self,
+        urns: &[Urn],
+        outgoing: bool,
+        relationships: &[&str],
+        start: usize,
+        limit: usize,
+    ) -> Result<Vec<Page<Related>>, StoreError> {
+        Ok(trees::edges(
+            &self.connections,
+            urns,
+            outgoing,
+            relationships,
+            start,
+            limit,
+        )
+        .await?)
+    }
+
+    async fn timeseries_list(
+        &self,
+        key: &AspectKey,
+        range: &PointRange,
+        newest_first: bool,
+        start: usize,
+        limit: usize,
+    ) -> Result<Vec<TimeseriesRow>, StoreError> {
+        Ok(points::list(&self.connections, key, range, newest_first, start, limit).await?)
+    }
+
+    async fn timeseries_latest(
+        &self,
+        keys: &[AspectKey],
+    ) -> Result<Vec<Option<TimeseriesRow>>, StoreError> {
+        Ok(points::latest(&self.connections, keys).await?)
+    }
+
+    async fn runs_list(
+        &self,
+        include_removed: bool,
+        start: usize,
+        limit: usize,
+    ) -> Result<Vec<Run>, StoreError> {
+        Ok(runs::list(&self.connections, include_removed, start, limit).await?)
+    }
+
+    async fn run_aspects(
+        &self,
+        run: &str,
+        include_removed: bool,
+        start: usize,
+        limit: usize,
+    ) -> Result<Vec<RunAspect>, StoreError> {
+        Ok(runs::aspects(&self.connections, run, include_removed, start, limit).await?)
+    }
+
+    async fn run_timeseries(
+        &self,
+        run: &str,
+        limit: usize,
+    ) -> Result<Vec<(AspectKey, u64)>, StoreError> {
+        Ok(runs::timeseries(&self.connections, run, limit).await?)
+    }
+
+    async fn run_points_count(&self, run: &str) -> Result<u64, StoreError> {
+        Ok(runs::points_count(&self.connections, run).await?)
+    }
+
+    async fn aspects_count(
+        &self,
+        aspect: AspectName,
+        urn_like: Option<&str>,
+    ) -> Result<u64, StoreError> {
+        Ok(read::aspects_count(&self.connections, aspect, urn_like).await?)
+    }
+
+    async fn changes_read(&self, after: i64, limit: usize) -> Result<Vec<Change>, StoreError> {
+        Ok(log::changes(&self.connections, after, limit).await?)
+    }
+
+    async fn change_newest(&self) -> Result<Option<Change>, StoreError> {
+        Ok(log::newest(&self.connections).await?)
+    }
+
+    fn commit_stamp(&self) -> Result<u64, StoreError> {
+        Ok(self.stamp.read())
+    }
+
+    async fn commit_stamp_exact(&self) -> Result<u64, StoreError> {
+        Ok(log::bring_up(&self.connections).await? as u64)
+    }
+
+    async fn run(&self, work: Box<dyn Work>) -> Result<(), StoreError> {
+        let (connections, stamp) = (Arc::clone(&self.connections), Arc::clone(&self.stamp));
+        // A caller who goes away must not leave a transaction half done: what has begun is brought to its end.
+        let running = tokio::spawn(async move {
+            let committed = run::run(&connections, work).await?;
+            stamp.committed(&committed);
+            Ok(())
+        });
+        running.await.map_err(StoreError::other)?
+    }
+
+    async fn aspects_export(
+        &self,
+        after: Option<&RawAspect>,
+        limit: usize,
+    ) -> Result<Vec<RawAspect>, StoreError> {
+        Ok(transfer::aspects(&self.connections, after, limit).await?)
+    }
+
+    async fn points_export(
+        &self,
+        after: Option<&RawPoint>,
+        limit: usize,
+    ) -> Result<Vec<RawPoint>, StoreError> {
+        Ok(transfer::points(&self.connections, after, limit).await?)
+    }
+
+    async fn import(
+        &self,
+        aspects: Vec<RawAspect>,
+        points: Vec<RawPoint>,
+    ) -> Result<(), StoreError> {
+        Ok(transfer::import(&self.connections, aspects, points).await?)
+    }
+
+    async fn rebuild(
+        &self,
+        mut progress: Box<dyn FnMut(u64, u64) + Send>,
+    ) -> Result<RebuildReport, StoreError> {
+        Ok(rebuild::rebuild(&self.connections, &mut *progress).await?)
+    }
+
+    async fn backup(
+        &self,
+        target: &Path,
+        mut progress: Box<dyn FnMut(u64, u64) + Send>,
+    ) -> Result<(), StoreError> {
+        Ok(backup::backup(&self.connections, target, &mut *progress).await?)
+    }
+
+    async fn check(&self) -> Result<Vec<String>, StoreError> {
+        Ok(check::check(&self.connections).await?)
+    }
+}

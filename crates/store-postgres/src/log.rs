@@ -1,0 +1,170 @@
+//! The change log: reading it in commit order, whoever commits when.
+//!
+//! A transaction writes its changes under a number of its own and notes the number in `change_pending`. Numbers are no
+//! order: a transaction may commit long after one with a higher number, and whoever had read up to that one would never
+//! see it. So positions are given afterwards: who wants to read the log first gives the pending transactions the next
+//! positions, under a lock ([`give_positions`]). What is pending can be seen, so it is committed; what is committed later
+//! gets later positions.
+//!
+//! The losing options. Readers that stop before the oldest running transaction (`xmin`) need no second table, but are
+//! blind for as long as anybody's long transaction runs, and a write must be found as soon as it is acknowledged. A lock
+//! that writers hold from taking a number until the end of the commit makes numbers an order, but then one commit after
+//! the other waits for the disk. The price of what we do is one small row per transaction, written and removed.
+
+use docent_store::{AspectKey, Change, ChangeKind, StoreError};
+use tokio_postgres::Row;
+
+use crate::error::EngineError;
+use crate::pool::{Connections, Lease, Step};
+use crate::values::{as_limit, aspect_name, urn_at};
+
+const TABLE: &str = "change_log";
+
+/// Whether anything waits for a position, and the newest position.
+const STATE: &str = "SELECT EXISTS (SELECT 1 FROM change_pending), coalesce(\
+     (SELECT first_position + changes - 1 FROM change_commit ORDER BY first_position DESC LIMIT 1), 0)";
+
+/// Who holds this lock gives positions.
+const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtext('docent_change_log'), 0)";
+
+/// In the order of the numbers: a transaction that builds on another takes its number after the other's commit.
+const GIVE_POSITIONS: &str = "WITH taken AS ( \
+         DELETE FROM change_pending RETURNING transaction, changes \
+     ), last AS ( \
+         SELECT coalesce((SELECT first_position + changes FROM change_commit \
+             ORDER BY first_position DESC LIMIT 1), 1) AS next \
+     ) INSERT INTO change_commit (first_position, transaction, changes) \
+     SELECT last.next + sum(taken.changes) OVER (ORDER BY taken.transaction) - taken.changes, \
+         taken.transaction, taken.changes \
+     FROM taken CROSS JOIN last";
+
+/// Begins with the transaction that the position behind `$1` belongs to.
+pub(crate) const CHANGES: &str = "SELECT l.aspect, c.first_position + l.item, l.urn, l.kind, l.logical_version, \
+         l.time_ms, l.actor \
+     FROM change_commit c JOIN change_log l ON l.transaction = c.transaction \
+     WHERE c.first_position >= coalesce(\
+         (SELECT max(first_position) FROM change_commit WHERE first_position <= $1::bigint + 1), 0) \
+         AND c.first_position + l.item > $1 \
+     ORDER BY c.first_position, l.item LIMIT $2";
+
+pub(crate) const NEWEST: &str = "SELECT l.aspect, c.first_position + l.item, l.urn, l.kind, l.logical_version, \
+         l.time_ms, l.actor \
+     FROM change_commit c JOIN change_log l ON l.transaction = c.transaction \
+     ORDER BY c.first_position DESC, l.item DESC LIMIT $1 OFFSET $2";
+
+const TRANSACTIONS: &str = "SELECT first_position + changes - 1, transaction FROM change_commit \
+     WHERE first_position > $1 ORDER BY first_position LIMIT $2";
+
+/// Gives positions to all that is committed; says which the newest is.
+pub(crate) async fn bring_up(connections: &Connections) -> Result<i64, EngineError> {
+    let (pending, newest) = state(&connections.query(STATE, &[]).await?)?;
+    if !pending {
+        return Ok(newest);
+    }
+    let lease = connections.lease().await?;
+    give_positions(&lease).await?;
+    Ok(state(&lease.query(STATE, &[]).await?)?.1)
+}
+
+async fn give_positions(lease: &Lease) -> Result<(), EngineError> {
+    lease.soil();
+    let steps = ["BEGIN", LOCK, GIVE_POSITIONS, "COMMIT"].map(Step::plain);
+    let given = lease.pipeline(&steps).await;
+    if given.is_err() {
+        // What it did not do, the next one does.
+        lease.execute("ROLLBACK").await?;
+    }
+    lease.clean();
+    given.map(drop)
+}
+
+fn state(rows: &[Row]) -> Result<(bool, i64), EngineError> {
+    match rows.first() {
+        Some(row) => Ok((row.try_get(0)?, row.try_get(1)?)),
+        None => Ok((false, 0)),
+    }
+}
+
+/// The transactions behind a position, each with the last of its positions.
+pub(crate) async fn transactions(
+    connections: &Connections,
+    after: i64,
+    limit: usize,
+) -> Result<Vec<(i64, i64)>, EngineError> {
+    let rows = connections
+        .query(TRANSACTIONS, &[&after, &as_limit(limit)])
+        .await?;
+    let pair = |row: &Row| Ok((row.try_get(0)?, row.try_get(1)?));
+    rows.iter().map(pair).collect()
+}
+
+/// Changes behind a position. Aspects that the registry does not know are passed over without counting, so that an empty
+/// answer always means the end of the log.
+pub(crate) async fn changes(
+    connections: &Connections,
+    after: i64,
+    limit: usize,
+) -> Result<Vec<Change>, EngineError> {
+    bring_up(connections).await?;
+    let (mut changes, mut after) = (Vec::new(), after);
+    while changes.len() < limit {
+        let wanted = limit - changes.len();
+        let rows = connections
+            .query(CHANGES, &[&after, &as_limit(wanted)])
+            .await?;
+        for row in &rows {
+            after = row.try_get(1)?;
+            changes.extend(change_at(row)?);
+        }
+        if rows.len() < wanted {
+            break;
+        }
+    }
+    Ok(changes)
+}
+
+pub(crate) async fn newest(connections: &Connections) -> Result<Option<Change>, EngineError> {
+    bring_up(connections).await?;
+    let mut start = 0_i64;
+    loop {
+        let rows = connections.query(NEWEST, &[&100_i64, &start]).await?;
+        for row in &rows {
+            if let Some(change) = change_at(row)? {
+                return Ok(Some(change));
+            }
+        }
+        if rows.is_empty() {
+            return Ok(None);
+        }
+        start += rows.len() as i64;
+    }
+}
+
+/// `None` if the registry does not know the aspect.
+fn change_at(row: &Row) -> Result<Option<Change>, EngineError> {
+    let position: i64 = row.try_get(1)?;
+    let Some(aspect) = aspect_name(row, 0)? else {
+        return Ok(None);
+    };
+    let kind = match row.try_get(3)? {
+        "put" => ChangeKind::Put,
+        "delete" => ChangeKind::Delete,
+        other => {
+            return Err(EngineError::Store(StoreError::Corrupt {
+                table: TABLE,
+                column: "kind",
+                key: position.to_string(),
+                reason: format!("'{other}'"),
+            }));
+        }
+    };
+    let urn = urn_at(row, 2, TABLE)?;
+    Ok(Some(Change {
+        position,
+        key: AspectKey { urn, aspect },
+        kind,
+        logical_version: row.try_get(4)?,
+        time_ms: row.try_get(5)?,
+        actor: row.try_get(6)?,
+    }))
+}

@@ -1,0 +1,149 @@
+//! The statements about points of time series.
+
+use docent_store::{AspectKey, PointRange, TimeseriesRow};
+use tokio_postgres::Row;
+
+use crate::error::EngineError;
+use crate::pool::{Connections, Lease, Parameter};
+use crate::read::{key_arrays, place_at};
+use crate::runs::run_text;
+use crate::values::{as_limit, count_at};
+
+/// The points in a range, which is the first five parameters.
+macro_rules! in_range {
+    () => {
+        "FROM timeseries WHERE urn = $1 AND aspect = $2 AND time_ms >= $3 AND time_ms <= $4 \
+         AND ($5::text IS NULL OR docent_run(systemmetadata) = $5)"
+    };
+}
+
+macro_rules! list {
+    ($order:literal) => {
+        concat!(
+            "SELECT time_ms, id, metadata, systemmetadata ",
+            in_range!(),
+            " ORDER BY time_ms ",
+            $order,
+            ", id ",
+            $order,
+            " LIMIT $6 OFFSET $7"
+        )
+    };
+}
+
+pub(crate) const NEWEST_FIRST: &str = list!("DESC");
+pub(crate) const OLDEST_FIRST: &str = list!("ASC");
+pub(crate) const COUNT: &str = concat!("SELECT count(*) ", in_range!());
+pub(crate) const DELETE: &str = concat!("DELETE ", in_range!());
+
+/// The newest point of each time series.
+pub(crate) const LATEST: &str = "SELECT k.place, p.time_ms, p.id, p.metadata, p.systemmetadata \
+     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, place) \
+     CROSS JOIN LATERAL (SELECT t.time_ms, t.id, t.metadata, t.systemmetadata FROM timeseries t \
+         WHERE t.urn = k.urn AND t.aspect = k.aspect ORDER BY t.time_ms DESC, t.id DESC LIMIT 1) AS p";
+
+struct Bounds {
+    from_ms: i64,
+    through_ms: i64,
+    run: Option<String>,
+}
+
+impl Bounds {
+    fn of(range: &PointRange) -> Self {
+        Self {
+            from_ms: range.from_ms.unwrap_or(i64::MIN),
+            through_ms: range.through_ms.unwrap_or(i64::MAX),
+            run: range.run.as_deref().map(run_text),
+        }
+    }
+}
+
+pub(crate) async fn list(
+    connections: &Connections,
+    key: &AspectKey,
+    range: &PointRange,
+    newest_first: bool,
+    start: usize,
+    limit: usize,
+) -> Result<Vec<TimeseriesRow>, EngineError> {
+    let sql = if newest_first {
+        NEWEST_FIRST
+    } else {
+        OLDEST_FIRST
+    };
+    let bounds = Bounds::of(range);
+    let rows = connections
+        .query(
+            sql,
+            &[
+                &key.urn.as_str(),
+                &key.aspect.as_str(),
+                &bounds.from_ms,
+                &bounds.through_ms,
+                &bounds.run,
+                &as_limit(limit),
+                &as_limit(start),
+            ],
+        )
+        .await?;
+    rows.iter().map(|row| point_at(row, 0)).collect()
+}
+
+/// The newest point of each time series.
+pub(crate) async fn latest(
+    connections: &Connections,
+    keys: &[AspectKey],
+) -> Result<Vec<Option<TimeseriesRow>>, EngineError> {
+    let mut latest = vec![None; keys.len()];
+    if keys.is_empty() {
+        return Ok(latest);
+    }
+    let (urns, aspects) = key_arrays(keys.iter());
+    for row in &connections.query(LATEST, &[&urns, &aspects]).await? {
+        latest[place_at(row)?] = Some(point_at(row, 1)?);
+    }
+    Ok(latest)
+}
+
+/// Reads four columns, the time first.
+fn point_at(row: &Row, first: usize) -> Result<TimeseriesRow, EngineError> {
+    Ok(TimeseriesRow {
+        time_ms: row.try_get(first)?,
+        id: row.try_get(first + 1)?,
+        metadata: row.try_get(first + 2)?,
+        system_metadata: row.try_get(first + 3)?,
+    })
+}
+
+pub(crate) async fn count(
+    lease: &Lease,
+    key: &AspectKey,
+    range: &PointRange,
+) -> Result<u64, EngineError> {
+    let bounds = Bounds::of(range);
+    let rows = lease
+        .query(
+            COUNT,
+            &[
+                &key.urn.as_str(),
+                &key.aspect.as_str(),
+                &bounds.from_ms,
+                &bounds.through_ms,
+                &bounds.run,
+            ],
+        )
+        .await?;
+    rows.first().map_or(Ok(0), |row| count_at(row, 0))
+}
+
+/// The parameters of [`DELETE`].
+pub(crate) fn parameters(key: &AspectKey, range: &PointRange) -> Vec<Parameter> {
+    let bounds = Bounds::of(range);
+    vec![
+        Box::new(key.urn.to_string()),
+        Box::new(key.aspect.as_str()),
+        Box::new(bounds.from_ms),
+        Box::new(bounds.through_ms),
+        Box::new(bounds.run),
+    ]
+}

@@ -1,0 +1,329 @@
+//! The statements that read aspects; `trees`, `points`, `runs` and `log` have the others.
+//!
+//! Each is one round trip, however many keys it has: lists travel as arrays, and `unnest` makes rows of them.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use docent_model::{AspectName, Registry, Urn};
+use docent_store::{AspectKey, EntityTexts, MixedRows, Row as AspectRow, StoredAspect};
+use tokio_postgres::Row;
+
+use crate::error::EngineError;
+use crate::pool::Connections;
+use crate::values::{ASPECTS, as_limit, aspect_name, count_at, stored_aspect, urn_at};
+
+/// The columns of [`stored_aspect`].
+macro_rules! columns {
+    () => {
+        "a.version, a.metadata, a.systemmetadata, a.createdon, a.createdby, a.createdfor"
+    };
+}
+
+/// The hot path of the whole server.
+pub(crate) const LATEST: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM metadata_aspect_v2 a WHERE a.urn = $1 AND a.aspect = $2 AND a.version = 0"
+);
+
+/// Behind the first `$3` keys come witnesses, of which nothing has to be read.
+pub(crate) const LATEST_OF: &str = "SELECT k.place, a.version, \
+     CASE WHEN k.place <= $3 THEN a.metadata ELSE '' END, \
+     CASE WHEN k.place <= $3 THEN a.systemmetadata END, \
+     a.createdon, a.createdby, a.createdfor \
+     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, place) \
+     JOIN metadata_aspect_v2 a ON a.urn = k.urn AND a.aspect = k.aspect AND a.version = 0";
+
+pub(crate) const VERSION: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM metadata_aspect_v2 a WHERE a.urn = $1 AND a.aspect = $2 AND a.version = $3"
+);
+
+pub(crate) const HISTORY: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM metadata_aspect_v2 a WHERE a.urn = $1 AND a.aspect = $2 AND a.version > 0 ORDER BY a.version DESC"
+);
+
+/// The oldest first, and the latest, which is 0, last.
+pub(crate) const HISTORIES: &str = concat!(
+    "SELECT k.place, ",
+    columns!(),
+    " FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, place) \
+     JOIN metadata_aspect_v2 a ON a.urn = k.urn AND a.aspect = k.aspect \
+     ORDER BY k.place, a.version = 0, a.version"
+);
+
+pub(crate) const ENTITIES: &str = concat!(
+    "SELECT k.place, a.aspect, ",
+    columns!(),
+    " FROM unnest($1::text[]) WITH ORDINALITY AS k (urn, place) \
+     JOIN metadata_aspect_v2 a ON a.urn = k.urn AND a.version = 0 ORDER BY k.place, a.aspect"
+);
+
+/// What [`LATEST_OF`] and [`ENTITIES`] say; the places of the entities are below zero.
+pub(crate) const MIXED: &str = concat!(
+    "SELECT k.place, a.aspect, a.version, \
+     CASE WHEN k.place <= $3 THEN a.metadata ELSE '' END, \
+     CASE WHEN k.place <= $3 THEN a.systemmetadata END, \
+     a.createdon, a.createdby, a.createdfor \
+     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, place) \
+     JOIN metadata_aspect_v2 a ON a.urn = k.urn AND a.aspect = k.aspect AND a.version = 0 \
+     UNION ALL SELECT -k.place, a.aspect, ",
+    columns!(),
+    " FROM unnest($4::text[]) WITH ORDINALITY AS k (urn, place) \
+     JOIN metadata_aspect_v2 a ON a.urn = k.urn AND a.version = 0 ORDER BY 1, 2"
+);
+
+/// One range of the index: from behind `$1` through the last entity of the page.
+pub(crate) const ENTITY_RANGE: &str = "SELECT a.urn, a.aspect, a.metadata FROM metadata_aspect_v2 a \
+     WHERE a.urn > $1 AND a.version = 0 AND a.urn <= (SELECT max(page.urn) FROM \
+         (SELECT k.urn FROM metadata_aspect_v2 k WHERE k.urn > $1 AND k.urn < $2 AND k.aspect = $3 \
+          AND k.version = 0 ORDER BY k.urn LIMIT $4) AS page) ORDER BY a.urn, a.aspect";
+
+pub(crate) const URNS: &str = "SELECT urn FROM metadata_aspect_v2 \
+     WHERE urn > $1 AND urn < $2 AND aspect = $3 AND version = 0 ORDER BY urn LIMIT $4";
+
+pub(crate) const COUNT: &str =
+    "SELECT count(*) FROM metadata_aspect_v2 WHERE aspect = $1 AND version = 0";
+
+/// What stands before the first wildcard bounds the part of the index that is looked at.
+pub(crate) const COUNT_LIKE: &str = "SELECT count(*) FROM metadata_aspect_v2 \
+     WHERE aspect = $1 AND version = 0 AND urn >= $2 AND urn < $3 AND urn LIKE $4";
+
+/// Keys as the two arrays that statements take.
+pub(crate) fn key_arrays<'k>(
+    keys: impl Iterator<Item = &'k AspectKey>,
+) -> (Vec<&'k str>, Vec<&'k str>) {
+    keys.map(|key| (key.urn.as_str(), key.aspect.as_str()))
+        .unzip()
+}
+
+pub(crate) async fn latest_of(
+    connections: &Connections,
+    keys: &[AspectKey],
+) -> Result<Vec<AspectRow>, EngineError> {
+    match keys {
+        [] => Ok(Vec::new()),
+        [key] => {
+            let parameters = [key.urn.as_str(), key.aspect.as_str()];
+            let rows = connections
+                .query(LATEST, &[&parameters[0], &parameters[1]])
+                .await?;
+            let row = rows.first().map(|row| stored_aspect(row, 0)).transpose()?;
+            Ok(vec![row.map(Arc::new)])
+        }
+        keys => Ok(witnessed(connections, keys, &[]).await?.0),
+    }
+}
+
+/// The latest versions, and whether each witness is there.
+pub(crate) async fn witnessed(
+    connections: &Connections,
+    keys: &[AspectKey],
+    witnesses: &[AspectKey],
+) -> Result<(Vec<AspectRow>, Vec<bool>), EngineError> {
+    if keys.is_empty() && witnesses.is_empty() {
+        return Ok((Vec::new(), Vec::new()));
+    }
+    let (urns, aspects) = key_arrays(keys.iter().chain(witnesses));
+    let rows = connections
+        .query(LATEST_OF, &[&urns, &aspects, &as_limit(keys.len())])
+        .await?;
+    let mut found: Vec<AspectRow> = vec![None; keys.len()];
+    let mut exist = vec![false; witnesses.len()];
+    for row in &rows {
+        let place = place_at(row)?;
+        match place.checked_sub(keys.len()) {
+            Some(witness) => exist[witness] = true,
+            None => found[place] = Some(Arc::new(stored_aspect(row, 1)?)),
+        }
+    }
+    let_speak(keys, &found, witnesses, &mut exist);
+    Ok((found, exist))
+}
+
+/// Every entity has its key aspect, so any other speaks for it.
+fn let_speak(keys: &[AspectKey], found: &[AspectRow], witnesses: &[AspectKey], exist: &mut [bool]) {
+    let speaking: HashSet<&Urn> = keys
+        .iter()
+        .zip(found)
+        .filter(|(_, row)| row.is_some())
+        .map(|(key, _)| &key.urn)
+        .collect();
+    for (witness, exists) in witnesses.iter().zip(exist) {
+        *exists = *exists || speaking.contains(&witness.urn);
+    }
+}
+
+/// The latest versions, whether each witness is there, and all latest aspects of entities, in one round trip.
+pub(crate) async fn mixed(
+    connections: &Connections,
+    keys: &[AspectKey],
+    witnesses: &[AspectKey],
+    urns: &[Urn],
+) -> Result<MixedRows, EngineError> {
+    let mut mixed = MixedRows {
+        rows: vec![None; keys.len()],
+        exist: vec![false; witnesses.len()],
+        entities: vec![Vec::new(); urns.len()],
+    };
+    let (single_urns, aspects) = key_arrays(keys.iter().chain(witnesses));
+    let texts: Vec<&str> = urns.iter().map(Urn::as_str).collect();
+    let limit = as_limit(keys.len());
+    let rows = connections
+        .query(MIXED, &[&single_urns, &aspects, &limit, &texts])
+        .await?;
+    for row in &rows {
+        let place: i64 = row.try_get(0)?;
+        if place < 0 {
+            if let Some(name) = aspect_name(row, 1)? {
+                mixed.entities[(-place - 1) as usize].push((name, stored_aspect(row, 2)?));
+            }
+            continue;
+        }
+        let place = place_at(row)?;
+        match place.checked_sub(keys.len()) {
+            Some(witness) => mixed.exist[witness] = true,
+            None => mixed.rows[place] = Some(Arc::new(stored_aspect(row, 2)?)),
+        }
+    }
+    let_speak(keys, &mixed.rows, witnesses, &mut mixed.exist);
+    Ok(mixed)
+}
+
+pub(crate) async fn version(
+    connections: &Connections,
+    key: &AspectKey,
+    version: i64,
+) -> Result<Option<StoredAspect>, EngineError> {
+    let rows = connections
+        .query(
+            VERSION,
+            &[&key.urn.as_str(), &key.aspect.as_str(), &version],
+        )
+        .await?;
+    rows.first().map(|row| stored_aspect(row, 0)).transpose()
+}
+
+/// All versions of aspects, the oldest first and the latest last.
+pub(crate) async fn histories(
+    connections: &Connections,
+    keys: &[AspectKey],
+) -> Result<Vec<Vec<StoredAspect>>, EngineError> {
+    let mut histories = vec![Vec::new(); keys.len()];
+    if keys.is_empty() {
+        return Ok(histories);
+    }
+    let (urns, aspects) = key_arrays(keys.iter());
+    for row in &connections.query(HISTORIES, &[&urns, &aspects]).await? {
+        histories[place_at(row)?].push(stored_aspect(row, 1)?);
+    }
+    Ok(histories)
+}
+
+/// All latest aspects of entities, by name; those that the registry does not know are left out.
+pub(crate) async fn entities(
+    connections: &Connections,
+    urns: &[Urn],
+) -> Result<Vec<Vec<(AspectName, StoredAspect)>>, EngineError> {
+    let mut entities = vec![Vec::new(); urns.len()];
+    if urns.is_empty() {
+        return Ok(entities);
+    }
+    let texts: Vec<&str> = urns.iter().map(Urn::as_str).collect();
+    for row in &connections.query(ENTITIES, &[&texts]).await? {
+        if let Some(name) = aspect_name(row, 1)? {
+            entities[place_at(row)?].push((name, stored_aspect(row, 2)?));
+        }
+    }
+    Ok(entities)
+}
+
+/// The texts of the latest aspects of entities of a type.
+pub(crate) async fn entity_range(
+    connections: &Connections,
+    entity_type: &str,
+    after: Option<&Urn>,
+    limit: usize,
+) -> Result<Vec<EntityTexts>, EngineError> {
+    let Some(spec) = Registry::get().entity(entity_type) else {
+        return Ok(Vec::new());
+    };
+    let (after, end) = range_of_type(entity_type, after);
+    let key_aspect = spec.key_aspect.as_str();
+    let rows = connections
+        .query(ENTITY_RANGE, &[&after, &end, &key_aspect, &as_limit(limit)])
+        .await?;
+    let mut entities: Vec<EntityTexts> = Vec::new();
+    for row in &rows {
+        let urn: &str = row.try_get(0)?;
+        if entities.last().is_none_or(|last| last.urn.as_str() != urn) {
+            entities.push(EntityTexts {
+                urn: urn_at(row, 0, ASPECTS)?,
+                aspects: Vec::new(),
+            });
+        }
+        if let Some(entity) = entities.last_mut()
+            && let Some(name) = aspect_name(row, 1)?
+        {
+            entity.aspects.push((name, row.try_get(2)?));
+        }
+    }
+    // Something without its key aspect is no entity, and was not counted.
+    let is_key = |(name, _): &(AspectName, String)| *name == spec.key_aspect;
+    entities.retain(|entity| entity.aspects.iter().any(is_key));
+    Ok(entities)
+}
+
+/// Behind what the URNs of a type come, and before what.
+fn range_of_type(entity_type: &str, after: Option<&Urn>) -> (String, String) {
+    // Behind the colon that ends the entity type comes the semicolon.
+    let first = format!("urn:li:{entity_type}:");
+    let end = format!("urn:li:{entity_type};");
+    let after = after.map_or(first.as_str(), Urn::as_str).max(&first);
+    (after.to_owned(), end)
+}
+
+pub(crate) async fn urns(
+    connections: &Connections,
+    entity_type: &str,
+    aspect: AspectName,
+    after: Option<&Urn>,
+    limit: usize,
+) -> Result<Vec<Urn>, EngineError> {
+    let (after, end) = range_of_type(entity_type, after);
+    let rows = connections
+        .query(URNS, &[&after, &end, &aspect.as_str(), &as_limit(limit)])
+        .await?;
+    rows.iter().map(|row| urn_at(row, 0, ASPECTS)).collect()
+}
+
+/// How many entities have an aspect.
+pub(crate) async fn aspects_count(
+    connections: &Connections,
+    aspect: AspectName,
+    urn_like: Option<&str>,
+) -> Result<u64, EngineError> {
+    let aspect = aspect.as_str();
+    let rows = match urn_like {
+        None => connections.query(COUNT, &[&aspect]).await?,
+        Some(like) => {
+            let first: String = like.split(['%', '_']).take(1).collect();
+            let end = format!("{first}\u{10FFFF}");
+            // The backslash is a letter like any other to our callers.
+            let like = like.replace('\\', "\\\\");
+            connections
+                .query(COUNT_LIKE, &[&aspect, &first, &end, &like])
+                .await?
+        }
+    };
+    rows.first().map_or(Ok(0), |row| count_at(row, 0))
+}
+
+/// The place in the list that was asked for; PostgreSQL counts from one.
+pub(crate) fn place_at(row: &Row) -> Result<usize, EngineError> {
+    Ok((row.try_get::<_, i64>(0)? - 1) as usize)
+}

@@ -1,0 +1,186 @@
+//! The statements that find what ingestion runs wrote.
+//!
+//! They use the indexes over `docent_run`, whose conditions they must repeat word for word: PostgreSQL takes such an
+//! index only where it can see that no row is missing from it.
+
+use docent_store::{AspectKey, Run, RunAspect};
+
+use crate::error::EngineError;
+use crate::pool::Connections;
+use crate::values::{ASPECTS, as_limit, aspect_name, count_at, storable, urn_at};
+
+/// What of a run's name is kept in the indexes; see `docent_run`.
+const MAX_RUN_CHARACTERS: usize = 500;
+
+macro_rules! run {
+    () => {
+        "docent_run(a.systemmetadata) COLLATE \"C\""
+    };
+}
+
+macro_rules! of_runs {
+    () => {
+        "FROM metadata_aspect_v2 a WHERE a.version = 0 AND docent_run(a.systemmetadata) IS NOT NULL"
+    };
+}
+
+/// An entity says by its status whether it is removed; `$1` says whether that matters.
+macro_rules! is_there {
+    () => {
+        " AND ($1::boolean OR NOT EXISTS (SELECT 1 FROM metadata_aspect_v2 s WHERE s.urn = a.urn \
+          AND s.aspect = 'status' AND s.version = 0 AND docent_removed(s.metadata)))"
+    };
+}
+
+/// Steps from run to run in the index instead of reading all of it; counts those of the page alone.
+pub(crate) const RUNS: &str = concat!(
+    "WITH RECURSIVE run (id) AS ( \
+         (SELECT ",
+    run!(),
+    " ",
+    of_runs!(),
+    " ORDER BY ",
+    run!(),
+    " LIMIT 1) UNION ALL \
+         SELECT (SELECT ",
+    run!(),
+    " ",
+    of_runs!(),
+    " AND ",
+    run!(),
+    " > run.id ORDER BY ",
+    run!(),
+    " LIMIT 1) FROM run WHERE run.id IS NOT NULL \
+     ), page AS ( \
+         SELECT run.id, t.time FROM run CROSS JOIN LATERAL (SELECT docent_observed(a.systemmetadata) AS time ",
+    of_runs!(),
+    " AND ",
+    run!(),
+    " = run.id ORDER BY ",
+    run!(),
+    " DESC, docent_observed(a.systemmetadata) DESC LIMIT 1) AS t \
+         WHERE run.id IS NOT NULL AND ($1 OR EXISTS (SELECT 1 ",
+    of_runs!(),
+    " AND ",
+    run!(),
+    " = run.id",
+    is_there!(),
+    ")) ORDER BY t.time DESC, run.id LIMIT $2 OFFSET $3 \
+     ) SELECT page.id, (SELECT count(*) ",
+    of_runs!(),
+    " AND ",
+    run!(),
+    " = page.id",
+    is_there!(),
+    "), page.time FROM page ORDER BY page.time DESC, page.id"
+);
+
+pub(crate) const RUN_ASPECTS: &str = concat!(
+    "SELECT a.urn, a.aspect, docent_observed(a.systemmetadata), a.systemmetadata ",
+    of_runs!(),
+    " AND ",
+    run!(),
+    " = $2",
+    is_there!(),
+    " ORDER BY docent_observed(a.systemmetadata), a.urn, a.aspect LIMIT $3 OFFSET $4"
+);
+
+macro_rules! points_of_run {
+    () => {
+        "FROM timeseries a WHERE docent_run(a.systemmetadata) IS NOT NULL \
+         AND docent_run(a.systemmetadata) COLLATE \"C\" = $1"
+    };
+}
+
+pub(crate) const RUN_TIMESERIES: &str = concat!(
+    "SELECT a.urn, a.aspect, count(*) ",
+    points_of_run!(),
+    " GROUP BY a.urn, a.aspect ORDER BY a.urn, a.aspect LIMIT $2"
+);
+
+pub(crate) const RUN_POINTS_COUNT: &str = concat!("SELECT count(*) ", points_of_run!());
+
+/// A run as the indexes have it.
+pub(crate) fn run_text(run: &str) -> String {
+    storable(run).chars().take(MAX_RUN_CHARACTERS).collect()
+}
+
+/// The runs, the one that was active last first.
+pub(crate) async fn list(
+    connections: &Connections,
+    include_removed: bool,
+    start: usize,
+    limit: usize,
+) -> Result<Vec<Run>, EngineError> {
+    let rows = connections
+        .query(
+            RUNS,
+            &[&include_removed, &as_limit(limit), &as_limit(start)],
+        )
+        .await?;
+    rows.iter()
+        .map(|row| {
+            Ok(Run {
+                id: row.try_get(0)?,
+                rows: count_at(row, 1)?,
+                time_ms: row.try_get(2)?,
+            })
+        })
+        .collect()
+}
+
+/// The aspects of a run, in the order in which it observed them.
+pub(crate) async fn aspects(
+    connections: &Connections,
+    run: &str,
+    include_removed: bool,
+    start: usize,
+    limit: usize,
+) -> Result<Vec<RunAspect>, EngineError> {
+    let (limit, start) = (as_limit(limit), as_limit(start));
+    let rows = connections
+        .query(
+            RUN_ASPECTS,
+            &[&include_removed, &run_text(run), &limit, &start],
+        )
+        .await?;
+    let mut found = Vec::with_capacity(rows.len());
+    for row in &rows {
+        if let Some(aspect) = aspect_name(row, 1)? {
+            let urn = urn_at(row, 0, ASPECTS)?;
+            found.push(RunAspect {
+                key: AspectKey { urn, aspect },
+                time_ms: row.try_get(2)?,
+                system_metadata: row.try_get(3)?,
+            });
+        }
+    }
+    Ok(found)
+}
+
+/// The time series with points of a run.
+pub(crate) async fn timeseries(
+    connections: &Connections,
+    run: &str,
+    limit: usize,
+) -> Result<Vec<(AspectKey, u64)>, EngineError> {
+    let rows = connections
+        .query(RUN_TIMESERIES, &[&run_text(run), &as_limit(limit)])
+        .await?;
+    let mut found = Vec::with_capacity(rows.len());
+    for row in &rows {
+        if let Some(aspect) = aspect_name(row, 1)? {
+            let urn = urn_at(row, 0, "timeseries")?;
+            found.push((AspectKey { urn, aspect }, count_at(row, 2)?));
+        }
+    }
+    Ok(found)
+}
+
+/// How many points of time series a run wrote.
+pub(crate) async fn points_count(connections: &Connections, run: &str) -> Result<u64, EngineError> {
+    let rows = connections
+        .query(RUN_POINTS_COUNT, &[&run_text(run)])
+        .await?;
+    rows.first().map_or(Ok(0), |row| count_at(row, 0))
+}

@@ -1,0 +1,543 @@
+//! Writes as columns: however many there are, one statement of each kind carries them out.
+//!
+//! A statement must not meet the same row twice, and writes to the same aspect must keep their order. So a list of writes
+//! is cut into segments in which every aspect occurs once; segments are carried out one after the other.
+
+use std::collections::HashSet;
+
+use docent_model::{Derived, EpochMillis};
+use docent_store::{AspectKey, AspectWrite, Effect, PointRange, StoredAspect, TimeseriesRow};
+
+use crate::points;
+use crate::pool::Step;
+use crate::values::{Timestamp, parent_text, storable};
+
+const DELETE_ASPECTS: &str = "DELETE FROM metadata_aspect_v2 a USING unnest($1::text[], $2::text[]) AS k (urn, aspect) \
+     WHERE a.urn = k.urn AND a.aspect = k.aspect";
+
+const DELETE_TIMESERIES: &str = "DELETE FROM timeseries a USING unnest($1::text[], $2::text[]) AS k (urn, aspect) \
+     WHERE a.urn = k.urn AND a.aspect = k.aspect";
+
+const DELETE_VERSIONS: &str = "DELETE FROM metadata_aspect_v2 a \
+     USING unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) AS k (urn, aspect, first, last) \
+     WHERE a.urn = k.urn AND a.aspect = k.aspect AND a.version BETWEEN k.first AND k.last";
+
+const FORGET_VERSIONS: &str = "DELETE FROM retired_version a USING unnest($1::text[], $2::text[]) AS k (urn, aspect) \
+     WHERE a.urn = k.urn AND a.aspect = k.aspect";
+
+const RETIRE: &str = "INSERT INTO retired_version (urn, aspect, version) \
+     SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[])";
+
+/// Only once the new rows are there can nobody else make and retire them any more.
+pub(crate) const EXPECT_RETIRED: &str = "SELECT docent_expect(NOT EXISTS (SELECT 1 \
+     FROM unnest($1::text[], $2::text[], $3::bigint[]) AS k (urn, aspect, version) \
+     LEFT JOIN retired_version r ON r.urn = k.urn AND r.aspect = k.aspect \
+     WHERE coalesce(r.version, 0) <> k.version))";
+
+/// What is in the history stays as it is, whatever a row says about itself.
+const KEEP_FORMER: &str = "WITH former AS ( \
+         SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::timestamp[], \
+         $7::text[], $8::text[]) \
+         AS r (urn, aspect, version, metadata, systemmetadata, createdon, createdby, createdfor) \
+     ), kept AS ( \
+         INSERT INTO metadata_aspect_v2 \
+         (urn, aspect, version, metadata, systemmetadata, createdon, createdby, createdfor) \
+         SELECT * FROM former WHERE version > 0 ORDER BY urn COLLATE \"C\", aspect COLLATE \"C\" \
+         ON CONFLICT (urn, aspect, version) DO NOTHING RETURNING urn, aspect, version \
+     ) SELECT docent_clash(f.urn, f.aspect, f.version) FROM former f \
+     WHERE NOT EXISTS (SELECT 1 FROM kept k WHERE k.urn = f.urn AND k.aspect = f.aspect AND k.version = f.version)";
+
+macro_rules! insert_rows {
+    () => {
+        "INSERT INTO metadata_aspect_v2 \
+         (urn, aspect, version, metadata, systemmetadata, createdon, createdby, createdfor) \
+         SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::timestamp[], \
+         $7::text[], $8::text[]) AS r (urn, aspect, version) ORDER BY r.urn COLLATE \"C\", r.aspect COLLATE \"C\""
+    };
+}
+
+/// Fails if one of the rows is there.
+pub(crate) const INSERT_ROWS: &str = insert_rows!();
+
+const PUT_ROWS: &str = concat!(
+    insert_rows!(),
+    " ON CONFLICT (urn, aspect, version) DO UPDATE SET metadata = excluded.metadata, \
+     systemmetadata = excluded.systemmetadata, createdon = excluded.createdon, createdby = excluded.createdby, \
+     createdfor = excluded.createdfor"
+);
+
+const TOUCH: &str = "UPDATE metadata_aspect_v2 a SET systemmetadata = k.systemmetadata \
+     FROM unnest($1::text[], $2::text[], $3::text[]) AS k (urn, aspect, systemmetadata) \
+     WHERE a.urn = k.urn AND a.aspect = k.aspect AND a.version = 0";
+
+/// Edges that are right already are left alone, so that a write that changes no relationship writes none.
+const DELETE_EDGES: &str = "DELETE FROM edge e USING unnest($1::text[], $2::text[]) AS k (urn, aspect) \
+     WHERE e.source = k.urn AND e.aspect = k.aspect AND NOT EXISTS (SELECT 1 \
+         FROM unnest($3::text[], $4::text[], $5::text[], $6::text[]) AS n (source, aspect, relationship, destination) \
+         WHERE n.source = e.source AND n.aspect = e.aspect AND n.relationship = e.relationship \
+         AND n.destination = e.destination)";
+
+const INSERT_EDGES: &str = "INSERT INTO edge (source, aspect, relationship, destination) \
+     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) ON CONFLICT DO NOTHING";
+
+const DELETE_PLACEMENTS: &str = "DELETE FROM placement p USING unnest($1::text[], $2::text[]) AS k (urn, aspect) \
+     WHERE p.urn = k.urn AND p.aspect = k.aspect AND NOT EXISTS (SELECT 1 \
+         FROM unnest($3::text[], $4::text[]) AS n (urn, aspect) WHERE n.urn = p.urn AND n.aspect = p.aspect)";
+
+const PUT_PLACEMENTS: &str = "INSERT INTO placement (urn, aspect, kind, parent, name, created_ms) \
+     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[]) \
+     ON CONFLICT (urn, aspect) DO UPDATE SET kind = excluded.kind, parent = excluded.parent, name = excluded.name, \
+     created_ms = excluded.created_ms";
+
+pub(crate) const PUT_POINTS: &str = "INSERT INTO timeseries (urn, aspect, time_ms, id, metadata, systemmetadata) \
+     SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[]) \
+     ON CONFLICT (urn, aspect, time_ms, md5(id)) \
+     DO UPDATE SET metadata = excluded.metadata, systemmetadata = excluded.systemmetadata";
+
+pub(crate) const LOG: &str = "INSERT INTO change_log \
+     (transaction, item, urn, aspect, kind, logical_version, time_ms, actor) \
+     SELECT currval('change_transaction'), r.place - 1, r.urn, r.aspect, r.kind, r.version, r.time_ms, r.actor \
+     FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[]) \
+     WITH ORDINALITY AS r (urn, aspect, kind, version, time_ms, actor, place)";
+
+/// Takes the number of the transaction: after the locks, so that who builds on another's commit has a higher one.
+pub(crate) const NUMBER: &str = "INSERT INTO change_pending (transaction, changes) \
+     VALUES (nextval('change_transaction'), $1) RETURNING transaction";
+
+#[derive(Debug, Default)]
+struct Keys {
+    urns: Vec<String>,
+    aspects: Vec<&'static str>,
+}
+
+impl Keys {
+    fn push(&mut self, key: &AspectKey) {
+        self.urns.push(key.urn.to_string());
+        self.aspects.push(key.aspect.as_str());
+    }
+
+    fn is_empty(&self) -> bool {
+        self.urns.is_empty()
+    }
+}
+
+#[derive(Debug, Default)]
+struct Rows {
+    keys: Keys,
+    versions: Vec<i64>,
+    metadata: Vec<String>,
+    system_metadata: Vec<Option<String>>,
+    created_on: Vec<Timestamp>,
+    created_by: Vec<String>,
+    created_for: Vec<Option<String>>,
+}
+
+impl Rows {
+    fn push(&mut self, key: &AspectKey, version: i64, row: &StoredAspect) {
+        self.keys.push(key);
+        self.versions.push(version);
+        self.metadata.push(row.metadata.clone());
+        self.system_metadata.push(row.system_metadata.clone());
+        self.created_on.push(Timestamp(row.created_on_ms));
+        self.created_by.push(row.created_by.clone());
+        self.created_for.push(row.created_for.clone());
+    }
+
+    fn step(self, sql: &'static str) -> Option<Step> {
+        (!self.keys.is_empty()).then(|| {
+            Step::new(
+                sql,
+                vec![
+                    Box::new(self.keys.urns),
+                    Box::new(self.keys.aspects),
+                    Box::new(self.versions),
+                    Box::new(self.metadata),
+                    Box::new(self.system_metadata),
+                    Box::new(self.created_on),
+                    Box::new(self.created_by),
+                    Box::new(self.created_for),
+                ],
+            )
+        })
+    }
+}
+
+/// Versions that leave the history, per aspect.
+#[derive(Debug, Default)]
+struct Versions {
+    keys: Keys,
+    first: Vec<i64>,
+    last: Vec<i64>,
+}
+
+/// The versions that were remembered of aspects, or shall be.
+#[derive(Debug, Default)]
+struct Retired {
+    keys: Keys,
+    versions: Vec<i64>,
+}
+
+impl Retired {
+    fn push(&mut self, key: &AspectKey, version: i64) {
+        self.keys.push(key);
+        self.versions.push(version);
+    }
+
+    fn step(self, sql: &'static str) -> Option<Step> {
+        let Self { keys, versions } = self;
+        (!versions.is_empty()).then(|| {
+            Step::new(
+                sql,
+                vec![
+                    Box::new(keys.urns),
+                    Box::new(keys.aspects),
+                    Box::new(versions),
+                ],
+            )
+        })
+    }
+}
+
+#[derive(Debug, Default)]
+struct Edges {
+    keys: Keys,
+    relationships: Vec<&'static str>,
+    destinations: Vec<String>,
+}
+
+#[derive(Debug, Default)]
+struct Placements {
+    keys: Keys,
+    kinds: Vec<&'static str>,
+    parents: Vec<String>,
+    names: Vec<String>,
+    created_ms: Vec<EpochMillis>,
+}
+
+#[derive(Debug, Default)]
+struct Points {
+    keys: Keys,
+    times_ms: Vec<EpochMillis>,
+    ids: Vec<String>,
+    metadata: Vec<String>,
+    system_metadata: Vec<Option<String>>,
+}
+
+/// Derived rows as they shall be.
+#[derive(Debug, Default)]
+pub(crate) struct DerivedRows {
+    /// Aspects that may have rows already.
+    replaced: Keys,
+    edges: Edges,
+    placements: Placements,
+}
+
+impl DerivedRows {
+    /// The rows of an aspect; `fresh` if it has none yet.
+    pub(crate) fn push(&mut self, key: &AspectKey, derived: &Derived, fresh: bool) {
+        if !fresh {
+            self.replaced.push(key);
+        }
+        for edge in &derived.edges {
+            self.edges.keys.push(key);
+            self.edges.relationships.push(edge.relationship);
+            self.edges.destinations.push(edge.destination.to_string());
+        }
+        if let Some(placement) = &derived.placement {
+            let rows = &mut self.placements;
+            rows.keys.push(key);
+            rows.kinds.push(placement.kind);
+            rows.parents
+                .push(parent_text(placement.parent.as_ref()).to_owned());
+            rows.names.push(storable(&placement.name));
+            rows.created_ms.push(placement.created_ms);
+        }
+    }
+
+    pub(crate) fn steps(self, steps: &mut Vec<Step>) {
+        let Self {
+            replaced,
+            edges,
+            placements,
+        } = self;
+        if !replaced.is_empty() {
+            let kept = &edges.keys;
+            steps.push(Step::new(
+                DELETE_EDGES,
+                vec![
+                    Box::new(replaced.urns.clone()),
+                    Box::new(replaced.aspects.clone()),
+                    Box::new(kept.urns.clone()),
+                    Box::new(kept.aspects.clone()),
+                    Box::new(edges.relationships.clone()),
+                    Box::new(edges.destinations.clone()),
+                ],
+            ));
+            let kept = &placements.keys;
+            steps.push(Step::new(
+                DELETE_PLACEMENTS,
+                vec![
+                    Box::new(replaced.urns),
+                    Box::new(replaced.aspects),
+                    Box::new(kept.urns.clone()),
+                    Box::new(kept.aspects.clone()),
+                ],
+            ));
+        }
+        if !edges.keys.is_empty() {
+            steps.push(Step::new(
+                INSERT_EDGES,
+                vec![
+                    Box::new(edges.keys.urns),
+                    Box::new(edges.keys.aspects),
+                    Box::new(edges.relationships),
+                    Box::new(edges.destinations),
+                ],
+            ));
+        }
+        if !placements.keys.is_empty() {
+            steps.push(Step::new(
+                PUT_PLACEMENTS,
+                vec![
+                    Box::new(placements.keys.urns),
+                    Box::new(placements.keys.aspects),
+                    Box::new(placements.kinds),
+                    Box::new(placements.parents),
+                    Box::new(placements.names),
+                    Box::new(placements.created_ms),
+                ],
+            ));
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Segment {
+    /// Aspects that occur, and points that occur; a point does not keep another one of its series out.
+    aspects: HashSet<AspectKey>,
+    series: HashSet<AspectKey>,
+    points_seen: HashSet<(AspectKey, EpochMillis, String)>,
+    deleted: Keys,
+    retired: Retired,
+    versions: Versions,
+    history: Rows,
+    inserted: Rows,
+    /// What was remembered of those that are inserted when the work asked.
+    inserted_after: Retired,
+    put: Rows,
+    touched: Keys,
+    touched_metadata: Vec<String>,
+    derived: DerivedRows,
+    points: Points,
+    deleted_points: Vec<(AspectKey, PointRange)>,
+}
+
+impl Segment {
+    /// Whether the write has to wait for the next segment.
+    pub(crate) fn is_in_the_way_of(&self, write: &AspectWrite) -> bool {
+        let key = &write.key;
+        if self.aspects.contains(key) {
+            return true;
+        }
+        match &write.effect {
+            Effect::Timeseries(point) => {
+                let same = (key.clone(), point.time_ms, point.id.clone());
+                self.points_seen.contains(&same)
+            }
+            _ => self.series.contains(key),
+        }
+    }
+
+    /// Takes a write in. `fresh` if the transaction knows that the aspect is not there: the version that was remembered
+    /// of it, or 0.
+    pub(crate) fn push(&mut self, write: &AspectWrite, fresh: Option<i64>) {
+        let key = &write.key;
+        if let Effect::Timeseries(point) = &write.effect {
+            self.push_point(key, point);
+            return;
+        }
+        self.aspects.insert(key.clone());
+        match &write.effect {
+            Effect::Put {
+                row,
+                history,
+                prune_through,
+                derived,
+                ..
+            } => {
+                if let Some(history) = history {
+                    self.history.push(key, history.version, history);
+                }
+                if let Some(prune_through) = prune_through {
+                    self.remove_versions(key, 1, *prune_through);
+                }
+                if let Some(retired) = fresh {
+                    self.inserted.push(key, 0, row);
+                    self.inserted_after.push(key, retired);
+                } else {
+                    self.put.push(key, 0, row);
+                }
+                self.derived.push(key, derived, fresh.is_some());
+            }
+            Effect::Touch { system_metadata } => {
+                self.touched.push(key);
+                self.touched_metadata.push(system_metadata.clone());
+            }
+            Effect::Revert {
+                row,
+                keep_through,
+                derived,
+                ..
+            } => {
+                self.remove_versions(key, keep_through.saturating_add(1), i64::MAX);
+                self.put.push(key, 0, row);
+                self.derived.push(key, derived, false);
+            }
+            Effect::Delete {
+                retired_version, ..
+            } => {
+                self.deleted.push(key);
+                if *retired_version > 0 {
+                    self.retired.push(key, *retired_version);
+                }
+                self.derived.push(key, &Derived::default(), false);
+            }
+            Effect::DeletePoints(range) => self.deleted_points.push((key.clone(), range.clone())),
+            Effect::Timeseries(_) => {}
+        }
+    }
+
+    fn push_point(&mut self, key: &AspectKey, point: &TimeseriesRow) {
+        self.series.insert(key.clone());
+        self.points_seen
+            .insert((key.clone(), point.time_ms, point.id.clone()));
+        self.points.keys.push(key);
+        self.points.times_ms.push(point.time_ms);
+        self.points.ids.push(storable(&point.id));
+        self.points.metadata.push(point.metadata.clone());
+        self.points
+            .system_metadata
+            .push(point.system_metadata.clone());
+    }
+
+    fn remove_versions(&mut self, key: &AspectKey, first: i64, last: i64) {
+        self.versions.keys.push(key);
+        self.versions.first.push(first);
+        self.versions.last.push(last);
+    }
+
+    /// The statements, in their order.
+    pub(crate) fn steps(self, steps: &mut Vec<Step>) {
+        if !self.deleted.is_empty() {
+            for sql in [DELETE_ASPECTS, DELETE_TIMESERIES, FORGET_VERSIONS] {
+                steps.push(Step::new(
+                    sql,
+                    vec![
+                        Box::new(self.deleted.urns.clone()),
+                        Box::new(self.deleted.aspects.clone()),
+                    ],
+                ));
+            }
+        }
+        steps.extend(self.retired.step(RETIRE));
+        if !self.versions.keys.is_empty() {
+            steps.push(Step::new(
+                DELETE_VERSIONS,
+                vec![
+                    Box::new(self.versions.keys.urns),
+                    Box::new(self.versions.keys.aspects),
+                    Box::new(self.versions.first),
+                    Box::new(self.versions.last),
+                ],
+            ));
+        }
+        steps.extend(self.history.step(KEEP_FORMER));
+        steps.extend(self.inserted.step(INSERT_ROWS));
+        steps.extend(self.inserted_after.step(EXPECT_RETIRED));
+        steps.extend(self.put.step(PUT_ROWS));
+        if !self.touched.is_empty() {
+            steps.push(Step::new(
+                TOUCH,
+                vec![
+                    Box::new(self.touched.urns),
+                    Box::new(self.touched.aspects),
+                    Box::new(self.touched_metadata),
+                ],
+            ));
+        }
+        self.derived.steps(steps);
+        for (key, range) in &self.deleted_points {
+            steps.push(Step::new(points::DELETE, points::parameters(key, range)));
+        }
+        if !self.points.keys.is_empty() {
+            steps.push(Step::new(
+                PUT_POINTS,
+                vec![
+                    Box::new(self.points.keys.urns),
+                    Box::new(self.points.keys.aspects),
+                    Box::new(self.points.times_ms),
+                    Box::new(self.points.ids),
+                    Box::new(self.points.metadata),
+                    Box::new(self.points.system_metadata),
+                ],
+            ));
+        }
+    }
+}
+
+/// What a transaction will have logged.
+#[derive(Debug, Default)]
+pub(crate) struct Logged {
+    keys: Keys,
+    kinds: Vec<&'static str>,
+    versions: Vec<i64>,
+    times_ms: Vec<EpochMillis>,
+    actors: Vec<String>,
+}
+
+impl Logged {
+    pub(crate) fn push(&mut self, write: &AspectWrite) {
+        let (kind, version, time_ms, actor) = match &write.effect {
+            Effect::Put {
+                row,
+                logical_version,
+                ..
+            }
+            | Effect::Revert {
+                row,
+                logical_version,
+                ..
+            } => ("put", *logical_version, row.created_on_ms, &row.created_by),
+            Effect::Delete { time_ms, actor, .. } => ("delete", 0, *time_ms, actor),
+            Effect::Touch { .. } | Effect::Timeseries(_) | Effect::DeletePoints(_) => return,
+        };
+        self.keys.push(&write.key);
+        self.kinds.push(kind);
+        self.versions.push(version);
+        self.times_ms.push(time_ms);
+        self.actors.push(actor.clone());
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// Two statements; the first returns the number of the transaction.
+    pub(crate) fn steps(self) -> [Step; 2] {
+        let count = i32::try_from(self.keys.urns.len()).unwrap_or(i32::MAX);
+        [
+            Step::new(NUMBER, vec![Box::new(count)]),
+            Step::new(
+                LOG,
+                vec![
+                    Box::new(self.keys.urns),
+                    Box::new(self.keys.aspects),
+                    Box::new(self.kinds),
+                    Box::new(self.versions),
+                    Box::new(self.times_ms),
+                    Box::new(self.actors),
+                ],
+            ),
+        ]
+    }
+}

@@ -1,0 +1,270 @@
+//! Where the database is and how it is used, from one URL.
+//!
+//! `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full&pool_size=32`. What PostgreSQL's own programs take
+//! in such a URL is taken here, too; [`OWN`] lists what else there is.
+//!
+//! The password stays in here: neither the debug output nor any message has it.
+
+use std::fmt::{self, Debug, Display, Write as _};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use docent_store::StoreError;
+use percent_encoding::percent_decode_str;
+use tokio_postgres::config::{Host, SslMode};
+
+/// The parameters that the driver does not know, each with what its value must be.
+const OWN: [(&str, &str); 6] = [
+    (
+        "sslmode",
+        "disable, prefer, require, verify-ca or verify-full",
+    ),
+    (
+        "sslrootcert",
+        "the path of a file with certificates in PEM form",
+    ),
+    (
+        "search_path",
+        "the name of a schema, or several with commas",
+    ),
+    ("pool_size", "a number from 2 to 1000"),
+    ("pool_timeout", "a number of seconds from 1 to 600"),
+    ("statement_timeout", "a number of seconds from 1 to 86400"),
+];
+
+const DEFAULT_POOL_SIZE: usize = 16;
+const DEFAULT_POOL_TIMEOUT: Duration = Duration::from_secs(5);
+const DEFAULT_STATEMENT_TIMEOUT: Duration = Duration::from_secs(30);
+const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// A transaction whose server has stopped in the middle of it must not keep its locks for long.
+const IDLE_IN_TRANSACTION: &str = "5s";
+
+/// How far the certificate of the database is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trust {
+    /// Encrypted, but by whomever.
+    Anybody,
+    /// A known authority says that it is somebody.
+    Authority,
+    /// A known authority says that it is the host that we asked for.
+    Name,
+}
+
+/// A database, and how to use it.
+#[derive(Clone)]
+pub struct Settings {
+    pub(crate) driver: tokio_postgres::Config,
+    pub(crate) trust: Trust,
+    pub(crate) root_certificates: Option<PathBuf>,
+    pub(crate) pool_size: usize,
+    pub(crate) pool_timeout: Duration,
+    pub(crate) statement_timeout: Duration,
+}
+
+impl Settings {
+    /// Whether the text is meant for this engine.
+    pub fn is_url(text: &str) -> bool {
+        text.starts_with("postgres://") || text.starts_with("postgresql://")
+    }
+
+    /// Reads a URL; what is wrong with it is said without repeating it.
+    pub fn parse(url: &str) -> Result<Self, StoreError> {
+        let (base, query) = url.split_once('?').unwrap_or((url, ""));
+        let mut own: [Option<String>; OWN.len()] = Default::default();
+        let mut others = Vec::new();
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            match OWN.iter().position(|(own, _)| *own == name) {
+                Some(at) => {
+                    let value = percent_decode_str(value).decode_utf8();
+                    own[at] = Some(value.map_err(|_| wrong(at))?.into_owned());
+                }
+                None => others.push(pair),
+            }
+        }
+        let [
+            ssl_mode,
+            root_certificates,
+            search_path,
+            pool_size,
+            pool_timeout,
+            statement_timeout,
+        ] = &own;
+        let mut driver = parse_driver(base, &others)?;
+        let (ssl_mode, trust) = match ssl_mode.as_deref() {
+            Some("disable") => (SslMode::Disable, Trust::Anybody),
+            None | Some("prefer") => (SslMode::Prefer, Trust::Anybody),
+            Some("require") => (SslMode::Require, Trust::Anybody),
+            Some("verify-ca") => (SslMode::Require, Trust::Authority),
+            Some("verify-full") => (SslMode::Require, Trust::Name),
+            Some(_) => return Err(wrong(0)),
+        };
+        driver.ssl_mode(ssl_mode);
+        if driver.get_application_name().is_none() {
+            driver.application_name("docent");
+        }
+        if driver.get_connect_timeout().is_none() {
+            driver.connect_timeout(DEFAULT_CONNECT_TIMEOUT);
+        }
+        let number = |at: usize, text: &Option<String>, least: u64, most: u64| match text {
+            None => Ok(None),
+            Some(text) => match text.parse() {
+                Ok(number) if (least..=most).contains(&number) => Ok(Some(number)),
+                _ => Err(wrong(at)),
+            },
+        };
+        let pool_size = number(3, pool_size, 2, 1000)?;
+        let pool_timeout = number(4, pool_timeout, 1, 600)?;
+        let statement_timeout = number(5, statement_timeout, 1, 86_400)?;
+        let settings = Self {
+            trust,
+            root_certificates: root_certificates.as_ref().map(PathBuf::from),
+            pool_size: pool_size.map_or(DEFAULT_POOL_SIZE, |size| size as usize),
+            pool_timeout: pool_timeout.map_or(DEFAULT_POOL_TIMEOUT, Duration::from_secs),
+            statement_timeout: statement_timeout
+                .map_or(DEFAULT_STATEMENT_TIMEOUT, Duration::from_secs),
+            driver,
+        };
+        Ok(settings.with_session(search_path.as_deref()))
+    }
+
+    /// What every session is told when it begins.
+    fn with_session(mut self, search_path: Option<&str>) -> Self {
+        let mut options = self.driver.get_options().unwrap_or_default().to_owned();
+        let mut set = |name: &str, value: &str| {
+            // Spaces and backslashes are the only letters that mean something there.
+            let value = value.replace('\\', "\\\\").replace(' ', "\\ ");
+            let _ = write!(options, " -c {name}={value}");
+        };
+        let milliseconds = self.statement_timeout.as_millis().to_string();
+        set("statement_timeout", &milliseconds);
+        set("lock_timeout", &milliseconds);
+        set("idle_in_transaction_session_timeout", IDLE_IN_TRANSACTION);
+        set("TimeZone", "UTC");
+        // Our statements take lists; their plans do not depend on what is in them, and making one takes longer than the
+        // read of a row.
+        set("plan_cache_mode", "force_generic_plan");
+        set("jit", "off");
+        if let Some(search_path) = search_path {
+            set("search_path", search_path);
+        }
+        self.driver.options(options.trim());
+        self
+    }
+}
+
+fn parse_driver(base: &str, others: &[&str]) -> Result<tokio_postgres::Config, StoreError> {
+    let url = format!("{base}?{}", others.join("&"));
+    let parsed: Result<tokio_postgres::Config, _> = url.trim_end_matches('?').parse();
+    parsed.map_err(|error| {
+        // The cause names a parameter, never a value.
+        let cause = std::error::Error::source(&error).map(ToString::to_string);
+        StoreError::Refused {
+            reason: format!(
+                "the store URL is not right{}: write it like postgres://USER:PASSWORD@HOST/DATABASE",
+                cause.map(|cause| format!(" ({cause})")).unwrap_or_default()
+            ),
+        }
+    })
+}
+
+fn wrong(at: usize) -> StoreError {
+    let (name, meaning) = OWN[at];
+    StoreError::Refused {
+        reason: format!("{name} in the store URL is not right: it is {meaning}"),
+    }
+}
+
+/// The address, without the password.
+impl Display for Settings {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("postgres://")?;
+        if let Some(user) = self.driver.get_user() {
+            write!(formatter, "{user}@")?;
+        }
+        let ports = self.driver.get_ports();
+        for (index, host) in self.driver.get_hosts().iter().enumerate() {
+            if index > 0 {
+                formatter.write_str(",")?;
+            }
+            match host {
+                Host::Tcp(name) => formatter.write_str(name)?,
+                Host::Unix(path) => write!(formatter, "{}", path.display())?,
+            }
+            if let Some(port) = ports.get(index).or(ports.first()) {
+                write!(formatter, ":{port}")?;
+            }
+        }
+        write!(
+            formatter,
+            "/{}",
+            self.driver.get_dbname().unwrap_or_default()
+        )
+    }
+}
+
+impl Debug for Settings {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Settings({self})")
+    }
+}
+
+impl PartialEq for Settings {
+    fn eq(&self, other: &Self) -> bool {
+        self.driver == other.driver && self.trust == other.trust
+    }
+}
+
+impl Eq for Settings {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_says_everything() {
+        let settings = Settings::parse(
+            "postgres://ada:secret@db.example:5433/catalog?sslmode=verify-full&pool_size=32&search_path=a,b%20c\
+             &statement_timeout=7&connect_timeout=3",
+        )
+        .unwrap();
+        assert_eq!(settings.pool_size, 32);
+        assert_eq!(settings.trust, Trust::Name);
+        assert_eq!(settings.driver.get_ssl_mode(), SslMode::Require);
+        let options = settings.driver.get_options().unwrap();
+        assert!(options.contains("-c search_path=a,b\\ c"), "{options}");
+        assert!(options.contains("-c statement_timeout=7000"), "{options}");
+        assert_eq!(
+            settings.driver.get_connect_timeout(),
+            Some(&Duration::from_secs(3))
+        );
+        assert_eq!(
+            settings.to_string(),
+            "postgres://ada@db.example:5433/catalog"
+        );
+    }
+
+    #[test]
+    fn a_password_is_never_repeated() {
+        let url = "postgres://ada:hunter2@db.example/catalog";
+        let settings = Settings::parse(url).unwrap();
+        for text in [format!("{settings:?}"), settings.to_string()] {
+            assert!(!text.contains("hunter2"), "{text}");
+        }
+        for wrong in [
+            "?pool_size=0",
+            "?sslmode=hunter2",
+            "?statement_timeout=hunter2",
+            "?no_such=hunter2",
+            "?connect_timeout=hunter2",
+            "?port=hunter2",
+        ] {
+            let error = Settings::parse(&format!("{url}{wrong}")).unwrap_err();
+            let text = format!("{error} {error:?}");
+            assert!(!text.contains("hunter2"), "{text}");
+            assert!(text.contains("not right"), "{text}");
+        }
+        let error = Settings::parse("postgres://ada:hunter2@[db/x").unwrap_err();
+        assert!(!format!("{error:?}").contains("hunter2"), "{error:?}");
+    }
+}

@@ -1,0 +1,566 @@
+//! A transaction as a piece of work sees it.
+//!
+//! Work reads without locks, decides, and hands over its writes; those are gathered and sent together with the commit, in
+//! one round trip: lock what is written, make sure that nothing of what was read has changed, write, log, commit. If
+//! something has changed, the work is run again ([`crate::run`]), and then it has the locks from the start, so that it is
+//! its turn sooner or later. So a write that nobody disturbs takes two round trips, and one that is disturbed waits like
+//! in a queue.
+//!
+//! What is locked:
+//! - the row of the key aspect of each entity that is written, in URN order: writers of an entity come one after the
+//!   other; and the latest rows that are written, for entities without a key aspect;
+//! - that row of each entity that was only found to exist, in a way that keeps it from being deleted and nothing else, as
+//!   foreign keys do it;
+//! - the tree of a kind as a whole, for work that asks about placements or changes one: who stands where is a question
+//!   about many entities.
+//!
+//! Locks of rows live in the rows: there may be any number of them, where advisory locks share a small table. Isolation
+//! is "read committed", where each statement sees what was committed before it; "serializable" was the losing option,
+//! because its conflicts are those of pages of an index: in a small catalog, and wherever an ingestion writes neighbours,
+//! everybody would conflict with everybody.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use async_trait::async_trait;
+use docent_model::{AspectName, Registry, Urn, places};
+use docent_store::{
+    AspectKey, AspectWrite, Effect, PointRange, Related, StoreError, StoredAspect, Transaction,
+};
+
+use crate::error::EngineError;
+use crate::pool::{Lease, Step};
+use crate::read::{self, key_arrays, place_at};
+use crate::segment::{Logged, Segment};
+use crate::values::{aspect_name, count_at, stored_aspect};
+use crate::{points, trees};
+
+/// Every row comes with the transaction that wrote it: that tells whether it has changed. Where there is none, the
+/// version that was remembered of it comes along, because who makes an aspect asks for it.
+pub(crate) const GET: &str = "SELECT k.place, a.version, a.metadata, a.systemmetadata, a.createdon, a.createdby, \
+     a.createdfor, a.xmin::text, CASE WHEN a.version IS NULL THEN \
+         (SELECT r.version FROM retired_version r WHERE r.urn = k.urn AND r.aspect = k.aspect) END \
+     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, place) \
+     LEFT JOIN metadata_aspect_v2 a ON a.urn = k.urn AND a.aspect = k.aspect AND a.version = 0";
+
+pub(crate) const RETIRED: &str = "SELECT k.place, r.version \
+     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, place) \
+     JOIN retired_version r ON r.urn = k.urn AND r.aspect = k.aspect";
+
+macro_rules! lock {
+    ($strength:literal) => {
+        concat!(
+            "SELECT 1 FROM unnest($1::text[], $2::text[]) AS k (urn, aspect) \
+             JOIN metadata_aspect_v2 a ON a.urn = k.urn AND a.aspect = k.aspect AND a.version = 0 \
+             ORDER BY a.urn, a.aspect FOR ",
+            $strength,
+            " OF a"
+        )
+    };
+}
+
+/// For entities that are written.
+pub(crate) const LOCK: &str = lock!("NO KEY UPDATE");
+/// For entities that must stay.
+pub(crate) const LOCK_EXISTENCE: &str = lock!("KEY SHARE");
+/// For entities to which nothing may be attached any more.
+pub(crate) const LOCK_FOR_DELETION: &str = lock!("UPDATE");
+
+const LOCK_TREE: &str = "SELECT pg_advisory_xact_lock(hashtext('docent_tree'), hashtext($1))";
+
+pub(crate) const EXPECT: &str = "SELECT docent_expect(NOT EXISTS (SELECT 1 \
+     FROM unnest($1::text[], $2::text[], $3::text[]) AS k (urn, aspect, seen) \
+     LEFT JOIN metadata_aspect_v2 a ON a.urn = k.urn AND a.aspect = k.aspect AND a.version = 0 \
+     WHERE a.xmin::text IS DISTINCT FROM k.seen))";
+
+pub(crate) const NAMES: &str = "SELECT aspect FROM metadata_aspect_v2 WHERE urn = $1 \
+     UNION SELECT aspect FROM timeseries WHERE urn = $1 ORDER BY 1";
+
+pub(crate) const ROWS_COUNT: &str = "SELECT \
+     (SELECT count(*) FROM metadata_aspect_v2 WHERE urn = $1 AND ($2::text IS NULL OR aspect = $2)), \
+     (SELECT count(*) FROM timeseries WHERE urn = $1 AND ($2::text IS NULL OR aspect = $2))";
+
+/// What a piece of work will need: known when it is run again.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Locks {
+    rows: BTreeSet<AspectKey>,
+    trees: BTreeSet<String>,
+}
+
+/// What a transaction came to.
+#[derive(Debug)]
+pub(crate) enum Committed {
+    /// Nothing was written.
+    Nothing,
+    /// The number in the log, if anything was logged.
+    Written(Option<i64>),
+}
+
+/// What must not have changed when writes are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Expected {
+    /// Before the end it is enough to look at what is lost from sight now.
+    WhatIsWritten,
+    Everything,
+}
+
+/// What an error means for the work that got it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// Running the work again may help.
+    Passing,
+    Lasting,
+}
+
+pub(crate) struct PostgresTransaction<'l> {
+    lease: &'l Lease,
+    begun: bool,
+    /// What was read, with the mark of each row; `None` for what was not there.
+    seen: HashMap<AspectKey, Option<String>>,
+    /// The versions that are remembered of what was not there.
+    retired: HashMap<AspectKey, i64>,
+    /// What this transaction has written itself, and what of it has not been sent yet.
+    own: HashSet<AspectKey>,
+    writing: HashSet<AspectKey>,
+    held: Locks,
+    /// Those of them to which nothing can be attached any more.
+    held_for_deletion: HashSet<AspectKey>,
+    /// The rows of entities that only have to stay, as far as they are locked.
+    held_in_place: HashSet<AspectKey>,
+    /// Not sent yet.
+    pending: Vec<Segment>,
+    to_lock: Locks,
+    logged: Logged,
+    wrote: bool,
+    /// A statement failed. Such a transaction is never kept, whatever the work makes of the error.
+    pub(crate) failure: Option<Failure>,
+}
+
+impl<'l> PostgresTransaction<'l> {
+    /// Begins with the locks of an earlier attempt; if there are none, nothing is sent yet.
+    pub(crate) async fn begin(lease: &'l Lease, locks: Locks) -> Result<Self, EngineError> {
+        let mut transaction = Self {
+            lease,
+            begun: false,
+            seen: HashMap::new(),
+            retired: HashMap::new(),
+            own: HashSet::new(),
+            writing: HashSet::new(),
+            held: Locks::default(),
+            held_for_deletion: HashSet::new(),
+            held_in_place: HashSet::new(),
+            pending: Vec::new(),
+            to_lock: Locks::default(),
+            logged: Logged::default(),
+            wrote: false,
+            failure: None,
+        };
+        if !locks.rows.is_empty() || !locks.trees.is_empty() {
+            let mut steps = transaction.opening();
+            transaction.lock_steps(locks, &mut steps);
+            lease.pipeline(&steps).await?;
+        }
+        Ok(transaction)
+    }
+
+    /// What this attempt locked or would have locked.
+    pub(crate) fn locks(&self) -> Locks {
+        let mut locks = self.held.clone();
+        locks.rows.extend(self.to_lock.rows.iter().cloned());
+        locks.trees.extend(self.to_lock.trees.iter().cloned());
+        locks
+    }
+
+    /// Sends what is pending and makes all of it durable.
+    pub(crate) async fn commit(&mut self) -> Result<Committed, EngineError> {
+        if !self.begun && self.pending.is_empty() {
+            return Ok(Committed::Nothing);
+        }
+        if !self.wrote {
+            // Nothing came of what was read.
+            self.seen.clear();
+        }
+        let mut steps = self.flush_steps(Expected::Everything);
+        let logged = std::mem::take(&mut self.logged);
+        let numbered = (!logged.is_empty()).then_some(steps.len());
+        if numbered.is_some() {
+            steps.extend(logged.steps());
+        }
+        steps.push(Step::plain("COMMIT"));
+        let answers = self.lease.pipeline(&steps).await?;
+        self.lease.clean();
+        if !self.wrote {
+            return Ok(Committed::Nothing);
+        }
+        let number = numbered.and_then(|at| answers.get(at)?.first());
+        Ok(Committed::Written(
+            number.map(|row| row.try_get(0)).transpose()?,
+        ))
+    }
+
+    /// Gives everything up. A connection on which that fails is not used again.
+    pub(crate) async fn roll_back(self) {
+        if self.begun {
+            match self.lease.execute("ROLLBACK").await {
+                Ok(()) => self.lease.clean(),
+                Err(error) => tracing::debug!(%error, "a transaction ends with its connection"),
+            }
+        }
+    }
+
+    /// `BEGIN`, if that has not been sent.
+    fn opening(&mut self) -> Vec<Step> {
+        if std::mem::replace(&mut self.begun, true) {
+            return Vec::new();
+        }
+        self.lease.soil();
+        vec![Step::plain("BEGIN")]
+    }
+
+    /// Locks what is not held yet: trees first, then rows, each in their order.
+    fn lock_steps(&mut self, locks: Locks, steps: &mut Vec<Step>) {
+        for tree in locks.trees {
+            if self.held.trees.insert(tree.clone()) {
+                steps.push(Step::new(LOCK_TREE, vec![Box::new(tree)]));
+            }
+        }
+        let rows: Vec<AspectKey> = locks
+            .rows
+            .into_iter()
+            .filter(|row| self.held.rows.insert(row.clone()))
+            .collect();
+        if !rows.is_empty() {
+            steps.push(on_keys(LOCK, &rows));
+        }
+    }
+
+    /// The statements that carry out what is pending.
+    fn flush_steps(&mut self, expected: Expected) -> Vec<Step> {
+        let mut steps = self.opening();
+        let locks = std::mem::take(&mut self.to_lock);
+        let existing: Vec<AspectKey> = self
+            .seen
+            .iter()
+            .filter(|(key, mark)| {
+                mark.is_some()
+                    && Some(key.aspect) == key_aspect(&key.urn)
+                    && !locks.rows.contains(key)
+                    && !self.held.rows.contains(key)
+                    && !self.held_in_place.contains(key)
+            })
+            .map(|(key, _)| key.clone())
+            .collect();
+        self.lock_steps(locks, &mut steps);
+        if !existing.is_empty() {
+            steps.push(on_keys(LOCK_EXISTENCE, &existing));
+            self.held_in_place.extend(existing);
+        }
+        steps.extend(self.expectation(expected));
+        for segment in std::mem::take(&mut self.pending) {
+            segment.steps(&mut steps);
+        }
+        steps
+    }
+
+    /// Looks whether what was read is still the same. What this transaction wrote since is its own business; rows that
+    /// were not there and are inserted now tell by themselves.
+    fn expectation(&mut self, expected: Expected) -> Option<Step> {
+        let (mut urns, mut aspects, mut marks) = (Vec::new(), Vec::new(), Vec::new());
+        for (key, mark) in &self.seen {
+            let asked = if self.writing.contains(key) {
+                mark.is_some()
+            } else {
+                expected == Expected::Everything
+            };
+            if asked {
+                urns.push(key.urn.to_string());
+                aspects.push(key.aspect.as_str());
+                marks.push(mark.clone());
+            }
+        }
+        for key in self.writing.drain() {
+            self.seen.remove(&key);
+            self.own.insert(key);
+        }
+        (!urns.is_empty()).then(|| {
+            Step::new(
+                EXPECT,
+                vec![Box::new(urns), Box::new(aspects), Box::new(marks)],
+            )
+        })
+    }
+
+    async fn flush(&mut self) -> Result<(), EngineError> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let steps = self.flush_steps(Expected::WhatIsWritten);
+        self.lease.pipeline(&steps).await.map(drop)
+    }
+
+    /// Holds an entity for the rest of the transaction, so that questions about all of it stay answered.
+    async fn hold(&mut self, urn: &Urn, sql: &'static str) -> Result<(), EngineError> {
+        self.flush().await?;
+        let mut steps = self.opening();
+        if let Some(aspect) = key_aspect(urn) {
+            let key = AspectKey::new(urn, aspect);
+            // Who deletes an entity asks about it once for every aspect that may refer to it.
+            let is_new = self.held.rows.insert(key.clone());
+            if sql == LOCK_FOR_DELETION && self.held_for_deletion.insert(key.clone())
+                || sql == LOCK && is_new
+            {
+                steps.push(on_keys(sql, std::slice::from_ref(&key)));
+            }
+        }
+        if steps.is_empty() {
+            return Ok(());
+        }
+        self.lease.pipeline(&steps).await.map(drop)
+    }
+
+    async fn hold_tree(&mut self, kind: &str) -> Result<(), EngineError> {
+        self.flush().await?;
+        let mut steps = self.opening();
+        let trees = BTreeSet::from([kind.to_owned()]);
+        let rows = BTreeSet::new();
+        self.lock_steps(Locks { rows, trees }, &mut steps);
+        self.lease.pipeline(&steps).await.map(drop)
+    }
+
+    async fn get(&mut self, keys: &[AspectKey]) -> Result<Vec<Option<StoredAspect>>, EngineError> {
+        self.flush().await?;
+        let mut found = vec![None; keys.len()];
+        if keys.is_empty() {
+            return Ok(found);
+        }
+        let (urns, aspects) = key_arrays(keys.iter());
+        let mut marks: Vec<Option<String>> = vec![None; keys.len()];
+        let mut retired = vec![0; keys.len()];
+        for row in &self.lease.query(GET, &[&urns, &aspects]).await? {
+            let place = place_at(row)?;
+            marks[place] = row.try_get(7)?;
+            if marks[place].is_some() {
+                found[place] = Some(stored_aspect(row, 1)?);
+            }
+            retired[place] = row.try_get::<_, Option<i64>>(8)?.unwrap_or(0);
+        }
+        for ((key, mark), retired) in keys.iter().zip(marks).zip(retired) {
+            if !self.own.contains(key) {
+                if mark.is_none() {
+                    self.retired.entry(key.clone()).or_insert(retired);
+                }
+                // If it has changed since it was read first, the first mark tells.
+                self.seen.entry(key.clone()).or_insert(mark);
+            }
+        }
+        Ok(found)
+    }
+
+    /// What was not read before is asked for now.
+    async fn retired(&mut self, keys: &[AspectKey]) -> Result<Vec<i64>, EngineError> {
+        let known: Option<Vec<i64>> = keys
+            .iter()
+            .map(|key| self.retired.get(key).copied())
+            .collect();
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        self.flush().await?;
+        let mut versions = vec![0; keys.len()];
+        let (urns, aspects) = key_arrays(keys.iter());
+        for row in &self.lease.query(RETIRED, &[&urns, &aspects]).await? {
+            versions[place_at(row)?] = row.try_get(1)?;
+        }
+        Ok(versions)
+    }
+
+    fn add(&mut self, write: &AspectWrite) {
+        let key = &write.key;
+        let absent = matches!(self.seen.get(key), Some(None));
+        let first = self.writing.insert(key.clone());
+        let retired = self.retired.remove(key);
+        let fresh = (first && absent).then(|| retired.unwrap_or(0));
+        if self
+            .pending
+            .last()
+            .is_none_or(|segment| segment.is_in_the_way_of(write))
+        {
+            self.pending.push(Segment::default());
+        }
+        if let Some(segment) = self.pending.last_mut() {
+            segment.push(write, fresh);
+        }
+        self.logged.push(write);
+        self.wrote = true;
+        // A row that is not there cannot be locked; inserting it is the lock.
+        if !absent {
+            self.to_lock.rows.insert(key.clone());
+        }
+        if let Some(aspect) = key_aspect(&key.urn) {
+            let own = AspectKey::new(&key.urn, aspect);
+            if !matches!(self.seen.get(&own), Some(None)) {
+                self.to_lock.rows.insert(own);
+            }
+        }
+        let placed =
+            matches!(&write.effect, Effect::Put { derived, .. } if derived.placement.is_some());
+        if placed || places(key.aspect) {
+            self.to_lock.trees.insert(key.urn.entity_type().to_owned());
+        }
+    }
+
+    /// Remembers what an error means for the transaction.
+    fn note<T>(&mut self, result: Result<T, EngineError>) -> Result<T, StoreError> {
+        result.map_err(|error| {
+            self.failure = Some(match error {
+                EngineError::Conflict | EngineError::Lost(_) => Failure::Passing,
+                EngineError::Store(_) => Failure::Lasting,
+            });
+            error.into()
+        })
+    }
+}
+
+#[async_trait]
+impl Transaction for PostgresTransaction<'_> {
+    async fn aspects_get(
+        &mut self,
+        keys: &[AspectKey],
+    ) -> Result<Vec<Option<StoredAspect>>, StoreError> {
+        let got = self.get(keys).await;
+        self.note(got)
+    }
+
+    async fn aspect_names(&mut self, urn: &Urn) -> Result<Vec<AspectName>, StoreError> {
+        let names = async {
+            self.hold(urn, LOCK).await?;
+            let rows = self.lease.query(NAMES, &[&urn.as_str()]).await?;
+            let mut names = Vec::with_capacity(rows.len());
+            for row in &rows {
+                names.extend(aspect_name(row, 0)?);
+            }
+            Ok(names)
+        }
+        .await;
+        self.note(names)
+    }
+
+    async fn rows_count(
+        &mut self,
+        urn: &Urn,
+        aspect: Option<AspectName>,
+    ) -> Result<(u64, u64), StoreError> {
+        let counts = async {
+            self.hold(urn, LOCK).await?;
+            let aspect = aspect.map(AspectName::as_str);
+            let rows = self
+                .lease
+                .query(ROWS_COUNT, &[&urn.as_str(), &aspect])
+                .await?;
+            match rows.first() {
+                Some(row) => Ok((count_at(row, 0)?, count_at(row, 1)?)),
+                None => Ok((0, 0)),
+            }
+        }
+        .await;
+        self.note(counts)
+    }
+
+    async fn aspect_history(&mut self, key: &AspectKey) -> Result<Vec<StoredAspect>, StoreError> {
+        let history = async {
+            self.hold(&key.urn, LOCK).await?;
+            let rows = self
+                .lease
+                .query(read::HISTORY, &[&key.urn.as_str(), &key.aspect.as_str()])
+                .await?;
+            rows.iter().map(|row| stored_aspect(row, 0)).collect()
+        }
+        .await;
+        self.note(history)
+    }
+
+    async fn retired_versions(&mut self, keys: &[AspectKey]) -> Result<Vec<i64>, StoreError> {
+        let versions = self.retired(keys).await;
+        self.note(versions)
+    }
+
+    async fn points_count(
+        &mut self,
+        key: &AspectKey,
+        range: &PointRange,
+    ) -> Result<u64, StoreError> {
+        let count = async {
+            self.hold(&key.urn, LOCK).await?;
+            points::count(self.lease, key, range).await
+        }
+        .await;
+        self.note(count)
+    }
+
+    async fn placement_parent(&mut self, urn: &Urn) -> Result<Option<Option<Urn>>, StoreError> {
+        let parent = async {
+            self.hold_tree(urn.entity_type()).await?;
+            trees::parent(self.lease, urn).await
+        }
+        .await;
+        self.note(parent)
+    }
+
+    async fn placements_named(
+        &mut self,
+        kind: &str,
+        parent: Option<&Urn>,
+        name: &str,
+    ) -> Result<Vec<Urn>, StoreError> {
+        let named = async {
+            self.hold_tree(kind).await?;
+            trees::named(self.lease, kind, parent, name).await
+        }
+        .await;
+        self.note(named)
+    }
+
+    async fn placement_any_child(
+        &mut self,
+        kind: &str,
+        parent: &Urn,
+    ) -> Result<Option<Urn>, StoreError> {
+        let child = async {
+            self.hold_tree(kind).await?;
+            trees::any_child(self.lease, kind, parent).await
+        }
+        .await;
+        self.note(child)
+    }
+
+    async fn edges_into(
+        &mut self,
+        destination: &Urn,
+        aspect: AspectName,
+        limit: usize,
+    ) -> Result<Vec<Related>, StoreError> {
+        let related = async {
+            self.hold(destination, LOCK_FOR_DELETION).await?;
+            trees::edges_into(self.lease, destination, aspect, limit).await
+        }
+        .await;
+        self.note(related)
+    }
+
+    async fn write(&mut self, writes: &[AspectWrite]) -> Result<(), StoreError> {
+        for write in writes {
+            self.add(write);
+        }
+        Ok(())
+    }
+}
+
+fn on_keys(sql: &'static str, keys: &[AspectKey]) -> Step {
+    let urns: Vec<String> = keys.iter().map(|key| key.urn.to_string()).collect();
+    let aspects: Vec<&'static str> = keys.iter().map(|key| key.aspect.as_str()).collect();
+    Step::new(sql, vec![Box::new(urns), Box::new(aspects)])
+}
+
+/// The aspect that every entity of the type has.
+fn key_aspect(urn: &Urn) -> Option<AspectName> {
+    Some(Registry::get().entity(urn.entity_type())?.key_aspect)
+}

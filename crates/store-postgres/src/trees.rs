@@ -1,0 +1,212 @@
+//! The statements about edges and placements.
+
+use docent_model::{AspectName, Urn};
+use docent_store::{Page, Related};
+use tokio_postgres::Row;
+
+use crate::error::EngineError;
+use crate::pool::{Connections, Lease};
+use crate::read::place_at;
+use crate::values::{as_limit, aspect_name, count_at, parent_text, storable, urn_at};
+
+const EDGE: &str = "edge";
+const PLACEMENT: &str = "placement";
+
+/// The first row of the answer has the count and nothing else if the page is empty.
+pub(crate) const PLACEMENTS: &str = "SELECT t.total, p.urn \
+     FROM (SELECT count(*) AS total FROM placement WHERE kind = $1 AND parent = $2) AS t \
+     LEFT JOIN LATERAL (SELECT urn, created_ms FROM placement WHERE kind = $1 AND parent = $2 \
+         ORDER BY created_ms DESC, urn LIMIT $3 OFFSET $4) AS p ON true \
+     ORDER BY p.created_ms DESC, p.urn";
+
+/// The chains of all entities in one go, each at most `$2` long; `path` ends one that comes back to where it was.
+pub(crate) const ANCESTORS: &str = "WITH RECURSIVE chain (place, step, parent, path) AS ( \
+         SELECT k.place, 1, p.parent, ARRAY[k.urn::text, p.parent::text] \
+         FROM unnest($1::text[]) WITH ORDINALITY AS k (urn, place) \
+         JOIN LATERAL (SELECT parent FROM placement WHERE urn = k.urn LIMIT 1) AS p ON true \
+         WHERE p.parent <> '' AND p.parent <> k.urn AND $2::bigint > 0 \
+       UNION ALL \
+         SELECT c.place, c.step + 1, p.parent, c.path || p.parent::text \
+         FROM chain AS c JOIN LATERAL (SELECT parent FROM placement WHERE urn = c.parent LIMIT 1) AS p ON true \
+         WHERE c.step < $2 AND p.parent <> '' AND p.parent::text <> ALL (c.path) \
+     ) SELECT place, parent FROM chain ORDER BY place, step";
+
+/// A page of each entity and how many there are, for both directions.
+macro_rules! edges {
+    ($near:literal, $far:literal) => {
+        concat!(
+            "SELECT k.place, t.total, e.relationship, e.far, e.aspect \
+             FROM unnest($1::text[]) WITH ORDINALITY AS k (urn, place) \
+             CROSS JOIN LATERAL (SELECT count(*) AS total FROM edge WHERE ",
+            $near,
+            " = k.urn AND ($2::text[] IS NULL OR relationship = ANY ($2))) AS t \
+             LEFT JOIN LATERAL (SELECT relationship, ",
+            $far,
+            " AS far, aspect FROM edge WHERE ",
+            $near,
+            " = k.urn AND ($2::text[] IS NULL OR relationship = ANY ($2)) ORDER BY relationship, ",
+            $far,
+            ", aspect LIMIT $3 OFFSET $4) AS e ON true \
+             ORDER BY k.place, e.relationship, e.far, e.aspect"
+        )
+    };
+}
+
+pub(crate) const EDGES_OUT: &str = edges!("source", "destination");
+pub(crate) const EDGES_IN: &str = edges!("destination", "source");
+
+pub(crate) const EDGES_INTO: &str = "SELECT relationship, source, aspect FROM edge \
+     WHERE destination = $1 AND aspect = $2 ORDER BY relationship, source LIMIT $3";
+
+pub(crate) const PARENT: &str = "SELECT parent FROM placement WHERE urn = $1 LIMIT 1";
+
+pub(crate) const NAMED: &str = "SELECT urn FROM placement \
+     WHERE kind = $1 AND parent = $2 AND md5(name) = md5($3) AND name = $3 ORDER BY urn";
+
+pub(crate) const ANY_CHILD: &str =
+    "SELECT urn FROM placement WHERE kind = $1 AND parent = $2 LIMIT 1";
+
+pub(crate) async fn placements(
+    connections: &Connections,
+    kind: &str,
+    parent: Option<&Urn>,
+    start: usize,
+    limit: usize,
+) -> Result<Page<Urn>, EngineError> {
+    let parent = parent_text(parent);
+    let rows = connections
+        .query(
+            PLACEMENTS,
+            &[&kind, &parent, &as_limit(limit), &as_limit(start)],
+        )
+        .await?;
+    let mut page = Page {
+        total: 0,
+        items: Vec::new(),
+    };
+    for row in &rows {
+        page.total = count_at(row, 0)? as usize;
+        if row.try_get::<_, Option<&str>>(1)?.is_some() {
+            page.items.push(urn_at(row, 1, PLACEMENT)?);
+        }
+    }
+    Ok(page)
+}
+
+/// The chains of parents, nearest first; each ends before an entity that it has met already.
+pub(crate) async fn ancestors(
+    connections: &Connections,
+    urns: &[Urn],
+    max: usize,
+) -> Result<Vec<Vec<Urn>>, EngineError> {
+    let mut chains = vec![Vec::new(); urns.len()];
+    if urns.is_empty() {
+        return Ok(chains);
+    }
+    let texts: Vec<&str> = urns.iter().map(Urn::as_str).collect();
+    let rows = connections
+        .query(ANCESTORS, &[&texts, &as_limit(max)])
+        .await?;
+    for row in &rows {
+        chains[place_at(row)?].push(urn_at(row, 1, PLACEMENT)?);
+    }
+    Ok(chains)
+}
+
+pub(crate) async fn edges(
+    connections: &Connections,
+    urns: &[Urn],
+    outgoing: bool,
+    relationships: &[&str],
+    start: usize,
+    limit: usize,
+) -> Result<Vec<Page<Related>>, EngineError> {
+    let empty = Page {
+        total: 0,
+        items: Vec::new(),
+    };
+    let mut pages = vec![empty; urns.len()];
+    if urns.is_empty() {
+        return Ok(pages);
+    }
+    let sql = if outgoing { EDGES_OUT } else { EDGES_IN };
+    let texts: Vec<&str> = urns.iter().map(Urn::as_str).collect();
+    let relationships = (!relationships.is_empty()).then_some(relationships);
+    let (limit, start) = (as_limit(limit), as_limit(start));
+    let rows = connections
+        .query(sql, &[&texts, &relationships, &limit, &start])
+        .await?;
+    for row in &rows {
+        let page = &mut pages[place_at(row)?];
+        page.total = count_at(row, 1)? as usize;
+        if row.try_get::<_, Option<&str>>(2)?.is_some() {
+            page.items.extend(related_at(row, 2)?);
+        }
+    }
+    Ok(pages)
+}
+
+/// Who points at `destination` from the given aspect, at most so many.
+pub(crate) async fn edges_into(
+    lease: &Lease,
+    destination: &Urn,
+    aspect: AspectName,
+    limit: usize,
+) -> Result<Vec<Related>, EngineError> {
+    let (destination, aspect) = (destination.as_str(), aspect.as_str());
+    let rows = lease
+        .query(EDGES_INTO, &[&destination, &aspect, &as_limit(limit)])
+        .await?;
+    let mut related = Vec::new();
+    for row in &rows {
+        related.extend(related_at(row, 0)?);
+    }
+    Ok(related)
+}
+
+/// `None` if the entity is not placed, `Some(None)` if it stands at the root.
+pub(crate) async fn parent(lease: &Lease, urn: &Urn) -> Result<Option<Option<Urn>>, EngineError> {
+    let rows = lease.query(PARENT, &[&urn.as_str()]).await?;
+    let Some(row) = rows.first() else {
+        return Ok(None);
+    };
+    if row.try_get::<_, &str>(0)?.is_empty() {
+        return Ok(Some(None));
+    }
+    Ok(Some(Some(urn_at(row, 0, PLACEMENT)?)))
+}
+
+pub(crate) async fn named(
+    lease: &Lease,
+    kind: &str,
+    parent: Option<&Urn>,
+    name: &str,
+) -> Result<Vec<Urn>, EngineError> {
+    let rows = lease
+        .query(NAMED, &[&kind, &parent_text(parent), &storable(name)])
+        .await?;
+    rows.iter().map(|row| urn_at(row, 0, PLACEMENT)).collect()
+}
+
+pub(crate) async fn any_child(
+    lease: &Lease,
+    kind: &str,
+    parent: &Urn,
+) -> Result<Option<Urn>, EngineError> {
+    let rows = lease.query(ANY_CHILD, &[&kind, &parent.as_str()]).await?;
+    rows.first()
+        .map(|row| urn_at(row, 0, PLACEMENT))
+        .transpose()
+}
+
+/// Three columns from `first` on; `None` if the registry does not know the aspect.
+fn related_at(row: &Row, first: usize) -> Result<Option<Related>, EngineError> {
+    let Some(aspect) = aspect_name(row, first + 2)? else {
+        return Ok(None);
+    };
+    Ok(Some(Related {
+        relationship: row.try_get(first)?,
+        urn: urn_at(row, first + 1, EDGE)?,
+        aspect,
+    }))
+}

@@ -1,0 +1,419 @@
+//! What only an engine with many writers has to do: commits in any order, conflicts, other servers, secrets.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may stop as tests do")]
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use docent_model::aspects::AuditStamp;
+use docent_model::{AspectName, Derived, Urn, derive};
+use docent_store::version::{self, NewAspect};
+use docent_store::{AspectKey, Store, StoreError, Transaction, transact};
+use docent_store_postgres::{OpenOptions, PostgresStore, Settings};
+use docent_test_postgres::Database;
+use docent_test_store::{open_postgres, postgres_database};
+use tokio::sync::Barrier;
+
+fn dataset(name: &str) -> Urn {
+    let text = format!("urn:li:dataset:(urn:li:dataPlatform:hive,{name},PROD)");
+    Urn::parse(&text).unwrap()
+}
+
+fn domain(name: &str) -> Urn {
+    Urn::new("domain", name).unwrap()
+}
+
+fn status(name: &str) -> AspectKey {
+    AspectKey::new(&dataset(name), AspectName::STATUS)
+}
+
+fn new(metadata: String, derived: Derived) -> NewAspect {
+    NewAspect {
+        metadata,
+        system_metadata: None,
+        stamp: AuditStamp::new(&Urn::parse("urn:li:corpuser:tester").unwrap(), 1),
+        derived,
+        retired_version: 0,
+    }
+}
+
+/// Reads, decides, writes, as the catalog does.
+async fn put_in(
+    tx: &mut dyn Transaction,
+    key: &AspectKey,
+    metadata: &str,
+) -> Result<(), StoreError> {
+    let previous = tx.aspects_get(std::slice::from_ref(key)).await?.remove(0);
+    let value = serde_json::from_str(metadata).unwrap();
+    let derived = derive(&key.urn, key.aspect, &value);
+    let new = new(metadata.to_owned(), derived);
+    let write = version::put(key.clone(), previous.as_ref(), new);
+    tx.write(write.as_slice()).await
+}
+
+async fn put(store: &dyn Store, key: &AspectKey, metadata: &str) {
+    let (key, metadata) = (key.clone(), metadata.to_owned());
+    transact::<(), StoreError, _>(store, move |tx| {
+        let (key, metadata) = (key.clone(), metadata.clone());
+        Box::pin(async move { put_in(tx, &key, &metadata).await })
+    })
+    .await
+    .unwrap();
+}
+
+async fn logged(store: &dyn Store, after: i64) -> Vec<(i64, Urn)> {
+    let changes = store.changes_read(after, 100).await.unwrap();
+    changes
+        .into_iter()
+        .map(|change| (change.position, change.key.urn))
+        .collect()
+}
+
+/// The trap of every log with a sequence: a transaction takes its number, another takes the next and commits, somebody
+/// reads the log, and only then the first commits. Whoever reads on from where the log ended must get it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transaction_that_commits_late_is_not_missing_from_the_log() {
+    let database = postgres_database().unwrap();
+    let store = open_postgres(database.url()).await.unwrap();
+    // As another server would do it, stopped between its last statement and its commit.
+    let (late, connection) = tokio_postgres::connect(database.url(), tokio_postgres::NoTls)
+        .await
+        .unwrap();
+    let connection = tokio::spawn(connection);
+    late.batch_execute(
+        "BEGIN; INSERT INTO change_pending (transaction, changes) VALUES (nextval('change_transaction'), 1); \
+         INSERT INTO change_log (transaction, item, urn, aspect, kind, logical_version, time_ms, actor) \
+         VALUES (currval('change_transaction'), 0, 'urn:li:domain:late', 'status', 'put', 1, 1, 'urn:li:corpuser:x')",
+    )
+    .await
+    .unwrap();
+    put(&store, &status("early"), "{}").await;
+    let before = logged(&store, 0).await;
+    assert_eq!(before.len(), 1);
+    assert_eq!(before[0].1, dataset("early"));
+    let stamp = store.commit_stamp_exact().await.unwrap();
+    late.batch_execute("COMMIT").await.unwrap();
+    assert_ne!(store.commit_stamp_exact().await.unwrap(), stamp);
+    let behind = logged(&store, before[0].0).await;
+    assert_eq!(behind, [(before[0].0 + 1, domain("late"))]);
+    put(&store, &status("later"), "{}").await;
+    let all: Vec<Urn> = logged(&store, 0).await.into_iter().map(|it| it.1).collect();
+    assert_eq!(all, [dataset("early"), domain("late"), dataset("later")]);
+    drop(late);
+    connection.await.unwrap().unwrap();
+}
+
+/// Writers of different entities: neither waits for the other to commit.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slow_writer_holds_up_nobody_but_writers_of_the_same_entity() {
+    let database = postgres_database().unwrap();
+    let store = Arc::new(open_postgres(database.url()).await.unwrap());
+    put(&*store, &status("slow"), "{}").await;
+    let (holding, go_on) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
+    let slow = {
+        let (store, holding, go_on) =
+            (Arc::clone(&store), Arc::clone(&holding), Arc::clone(&go_on));
+        tokio::spawn(async move {
+            transact::<(), StoreError, _>(&*store, move |tx| {
+                let (holding, go_on) = (Arc::clone(&holding), Arc::clone(&go_on));
+                Box::pin(async move {
+                    put_in(tx, &status("slow"), r#"{"removed":true}"#).await?;
+                    // Sends the write and holds its locks.
+                    tx.aspects_get(&[status("slow")]).await?;
+                    holding.wait().await;
+                    go_on.wait().await;
+                    Ok(())
+                })
+            })
+            .await
+            .unwrap();
+        })
+    };
+    holding.wait().await;
+    // The slow one has not committed, and this one is done.
+    put(&*store, &status("other"), r#"{"removed":true}"#).await;
+    assert_eq!(logged(&*store, 0).await.len(), 2);
+    let same = {
+        let store = Arc::clone(&store);
+        tokio::spawn(async move { put(&*store, &status("slow"), r#"{"removed":false}"#).await })
+    };
+    go_on.wait().await;
+    slow.await.unwrap();
+    same.await.unwrap();
+    let row = store
+        .aspects_read(&[status("slow")])
+        .await
+        .unwrap()
+        .remove(0)
+        .unwrap();
+    assert_eq!(row.metadata, r#"{"removed":false}"#);
+    assert_eq!(version::logical_version_of(&row), 3);
+}
+
+/// Each of two pieces of work makes sure that the other's entity has not been written, and writes its own: one of them
+/// must see the other.
+#[tokio::test(flavor = "multi_thread")]
+async fn two_writers_that_look_at_each_other_do_not_both_see_nothing() {
+    let database = postgres_database().unwrap();
+    let store = Arc::new(open_postgres(database.url()).await.unwrap());
+    for round in 0..20 {
+        let both = Arc::new(Barrier::new(2));
+        let key = |name: &str| {
+            AspectKey::new(
+                &domain(&format!("{name}{round}")),
+                AspectName::DOMAIN_PROPERTIES,
+            )
+        };
+        let place = |own: AspectKey, name: &'static str| {
+            let (store, both) = (Arc::clone(&store), Arc::clone(&both));
+            tokio::spawn(async move {
+                let mut first = Some(both);
+                transact::<bool, StoreError, _>(&*store, move |tx| {
+                    let (own, first) = (own.clone(), first.take());
+                    Box::pin(async move {
+                        if let Some(both) = first {
+                            both.wait().await;
+                        }
+                        let taken = !tx.placements_named("domain", None, name).await?.is_empty();
+                        if !taken {
+                            put_in(tx, &own, &format!(r#"{{"name":"{name}"}}"#)).await?;
+                        }
+                        Ok(!taken)
+                    })
+                })
+                .await
+                .unwrap()
+            })
+        };
+        let name: &'static str = Box::leak(format!("Sales {round}").into_boxed_str());
+        let (one, other) = (place(key("a"), name), place(key("b"), name));
+        let placed = [one.await.unwrap(), other.await.unwrap()];
+        assert_eq!(
+            placed.iter().filter(|placed| **placed).count(),
+            1,
+            "{placed:?}"
+        );
+    }
+}
+
+/// An entity is deleted while another is attached to it: nothing dangles, whoever is first.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_attached_to_what_is_being_deleted() {
+    let database = postgres_database().unwrap();
+    let store = Arc::new(open_postgres(database.url()).await.unwrap());
+    let key_aspect = docent_model::Registry::get()
+        .entity("domain")
+        .unwrap()
+        .key_aspect;
+    for round in 0..20 {
+        let target = domain(&format!("d{round}"));
+        let own = AspectKey::new(&target, key_aspect);
+        put(&*store, &own, r#"{"id":"d"}"#).await;
+        let attach = {
+            let (store, own, target) = (Arc::clone(&store), own.clone(), target.clone());
+            tokio::spawn(async move {
+                transact::<bool, StoreError, _>(&*store, move |tx| {
+                    let (own, target) = (own.clone(), target.clone());
+                    Box::pin(async move {
+                        if tx.aspects_get(&[own]).await?[0].is_none() {
+                            return Ok(false);
+                        }
+                        let key = AspectKey::new(&dataset(target.key()), AspectName::DOMAINS);
+                        put_in(tx, &key, &format!(r#"{{"domains":["{target}"]}}"#)).await?;
+                        Ok(true)
+                    })
+                })
+                .await
+                .unwrap()
+            })
+        };
+        let delete = {
+            let (store, own, target) = (Arc::clone(&store), own.clone(), target.clone());
+            tokio::spawn(async move {
+                transact::<usize, StoreError, _>(&*store, move |tx| {
+                    let (own, target) = (own.clone(), target.clone());
+                    Box::pin(async move {
+                        let members = tx.edges_into(&target, AspectName::DOMAINS, 10).await?;
+                        for member in &members {
+                            let key = AspectKey::new(&member.urn, AspectName::DOMAINS);
+                            put_in(tx, &key, r#"{"domains":[]}"#).await?;
+                        }
+                        let effect = docent_store::Effect::Delete {
+                            retired_version: 0,
+                            time_ms: 1,
+                            actor: "urn:li:corpuser:x".to_owned(),
+                        };
+                        tx.write(&[docent_store::AspectWrite { key: own, effect }])
+                            .await?;
+                        Ok(members.len())
+                    })
+                })
+                .await
+                .unwrap()
+            })
+        };
+        let (attached, released) = (attach.await.unwrap(), delete.await.unwrap());
+        assert_eq!(usize::from(attached), released, "round {round}");
+        let pages = store.edges_list(&[target], false, &[], 0, 9).await.unwrap();
+        assert_eq!(pages[0].total, 0);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_of_another_server_moves_the_stamp_within_a_second() {
+    let database = postgres_database().unwrap();
+    let one = open_postgres(database.url()).await.unwrap();
+    let other = open_postgres(database.url()).await.unwrap();
+    for round in 0..5 {
+        let before = one.commit_stamp().unwrap();
+        put(&other, &status("a"), &round.to_string()).await;
+        let committed = Instant::now();
+        while one.commit_stamp().unwrap() == before {
+            assert!(
+                committed.elapsed() < Duration::from_secs(1),
+                "round {round}"
+            );
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+/// Nobody can say what others have committed while the database cannot be asked; so nothing is believed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stamp_without_a_database_is_never_the_same_twice() {
+    let server = docent_test_postgres::Server::start().unwrap();
+    let store = open_postgres(&server.url()).await.unwrap();
+    put(&store, &status("a"), "1").await;
+    server.kill().unwrap();
+    let killed = Instant::now();
+    while killed.elapsed() < Duration::from_secs(1) {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let stamps: Vec<u64> = (0..3).map(|_| store.commit_stamp().unwrap()).collect();
+    assert!(
+        stamps[0] != stamps[1] && stamps[1] != stamps[2],
+        "{stamps:?}"
+    );
+    let failed = store.aspects_read(&[status("a")]).await.unwrap_err();
+    assert!(
+        matches!(failed, StoreError::Unavailable { .. }),
+        "{failed:?}"
+    );
+    let key = status("b");
+    let refused = transact::<(), StoreError, _>(&store, move |tx| {
+        let key = key.clone();
+        Box::pin(async move { put_in(tx, &key, "1").await })
+    })
+    .await
+    .unwrap_err();
+    assert!(
+        matches!(refused, StoreError::Unavailable { .. }),
+        "{refused:?}"
+    );
+    server.start_again().unwrap();
+    let back = Instant::now();
+    let row = loop {
+        match store.aspects_read(&[status("a")]).await {
+            Ok(mut rows) => break rows.remove(0),
+            Err(error) => assert!(back.elapsed() < Duration::from_secs(2), "{error}"),
+        }
+    };
+    assert_eq!(row.unwrap().metadata, "1");
+    put(&store, &status("b"), "1").await;
+}
+
+#[tokio::test]
+async fn a_wrong_password_is_refused_without_being_repeated() {
+    let database = Database::empty().unwrap();
+    database
+        .sql("CREATE ROLE guarded LOGIN PASSWORD 'right' CONNECTION LIMIT 0")
+        .ok();
+    let url = database.url().replace("tests@", "guarded:hunter2@");
+    let settings = Settings::parse(&url).unwrap();
+    let options = OpenOptions {
+        create: true,
+        watch: false,
+    };
+    let refused = PostgresStore::open(&settings, options).await.unwrap_err();
+    let text = format!("{refused} {refused:?} {settings:?}");
+    assert!(!text.contains("hunter2"), "{text}");
+    assert!(matches!(refused, StoreError::Unavailable { .. }), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn servers_that_start_at_once_on_an_empty_database_migrate_it_once() {
+    let database = Database::empty().unwrap();
+    let starting = (0..4).map(|_| open_postgres(database.url()));
+    let stores = futures_util::future::join_all(starting).await;
+    for store in &stores {
+        put(store.as_ref().unwrap(), &status("a"), "1").await;
+    }
+}
+
+#[tokio::test]
+async fn a_database_with_somebody_elses_tables_is_refused() {
+    let database = Database::empty().unwrap();
+    database
+        .sql("CREATE TABLE metadata_aspect_v2 (urn text)")
+        .unwrap();
+    let refused = open_postgres(database.url()).await.unwrap_err();
+    assert!(refused.to_string().contains("not ours"), "{refused}");
+    let beside = format!("{}&search_path=docent", database.url());
+    database.sql("CREATE SCHEMA docent").unwrap();
+    let store = open_postgres(&beside).await.unwrap();
+    put(&store, &status("a"), "1").await;
+}
+
+#[tokio::test]
+async fn an_empty_database_is_not_filled_by_a_command_that_only_looks() {
+    let database = Database::empty().unwrap();
+    let options = OpenOptions {
+        create: false,
+        watch: false,
+    };
+    let settings = Settings::parse(database.url()).unwrap();
+    let refused = PostgresStore::open(&settings, options).await.unwrap_err();
+    assert!(refused.to_string().contains("no catalog"), "{refused}");
+}
+
+#[tokio::test]
+async fn encryption_is_as_strict_as_sslmode_says() {
+    let (server, port) = docent_test_postgres::Server::start_encrypted(
+        include_str!("tls/server.pem"),
+        include_str!("tls/server.key"),
+    )
+    .unwrap();
+    // Without encryption nobody comes in.
+    let file = "CREATE TABLE rules (line text); INSERT INTO rules VALUES ('local all all trust'), \
+                ('hostssl all all 127.0.0.1/32 trust'); \
+                DO $$ BEGIN EXECUTE format('COPY rules TO %L', current_setting('hba_file')); END $$; \
+                SELECT pg_reload_conf()";
+    server.sql(file).unwrap();
+    let authority = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tls/authority.pem");
+    let open = async |host: &str, parameters: &str| {
+        let url = format!("postgres://tests@{host}:{port}/postgres?{parameters}");
+        let options = OpenOptions {
+            create: true,
+            watch: false,
+        };
+        PostgresStore::open(&Settings::parse(&url).unwrap(), options).await
+    };
+    let known = format!("sslrootcert={authority}");
+    for (host, parameters, works) in [
+        ("localhost", "sslmode=disable".to_owned(), false),
+        ("localhost", "sslmode=prefer".to_owned(), true),
+        ("127.0.0.1", "sslmode=require".to_owned(), true),
+        ("localhost", format!("sslmode=verify-full&{known}"), true),
+        // The certificate is made out to a name.
+        ("127.0.0.1", format!("sslmode=verify-ca&{known}"), true),
+        ("127.0.0.1", format!("sslmode=verify-full&{known}"), false),
+        // Nobody on this machine trusts the authority.
+        ("localhost", "sslmode=verify-ca".to_owned(), false),
+        ("localhost", "sslmode=verify-full".to_owned(), false),
+    ] {
+        let opened = open(host, &parameters).await;
+        assert_eq!(opened.is_ok(), works, "{host} {parameters}: {opened:?}");
+    }
+    let missing = open("localhost", "sslmode=verify-full&sslrootcert=/no/such/file").await;
+    assert!(missing.unwrap_err().to_string().contains("/no/such/file"));
+}

@@ -1,0 +1,68 @@
+"""A real PostgreSQL server: DataHub's connector reads from one, and Docent's own store may be one."""
+
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+import urllib.parse
+from pathlib import Path
+
+# How long the database may take for one thing: far more than it needs.
+PATIENCE_SECONDS = 60
+
+
+def _programs() -> Path:
+    """Where the server's programs are: Debian keeps them beside their version, not on the path."""
+    on_path = shutil.which("pg_ctl")
+    if on_path:
+        return Path(on_path).resolve().parent
+    for directory in sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True):
+        if (directory / "pg_ctl").exists():
+            return directory
+    raise AssertionError("PostgreSQL is not installed: scripts/set-up-system postgresql installs it")
+
+
+class Postgres:
+    """A PostgreSQL server on a Unix socket in a directory of its own; it refuses to run as root."""
+
+    def __init__(self):
+        self._programs = _programs()
+        self._user = pwd.getpwnam("nobody").pw_uid if os.getuid() == 0 else None
+        # Not below the test's directory, which other users may not enter and whose name is too long for a socket.
+        self.directory = Path(tempfile.mkdtemp(prefix="docent-postgres-"))
+        if self._user is not None:
+            os.chown(self.directory, self._user, -1)
+        data = self.directory / "data"
+        self._run("initdb", "--pgdata", data, "--username", "tests", "--auth", "trust", "--encoding", "UTF8", "--no-sync")
+        options = f"-c listen_addresses= -c unix_socket_directories={self.directory} -c fsync=off"
+        self._run("pg_ctl", "start", "--wait", "--pgdata", data, "--log", self.directory / "log", "--options", options)
+
+    def _run(self, program: str, *arguments, input: str = "") -> None:
+        finished = subprocess.run(
+            [self._programs / program, *arguments],
+            user=self._user,
+            cwd=self.directory,
+            input=input,
+            # A file, not a pipe: the server that pg_ctl leaves running would keep a pipe open.
+            stdout=open(self.directory / "output", "w"),
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=PATIENCE_SECONDS,
+        )
+        assert finished.returncode == 0, f"{program}: {(self.directory / 'output').read_text()}"
+
+    def sql(self, statements: str, database: str = "postgres") -> None:
+        arguments = ["--host", self.directory, "--username", "tests", "--dbname", database]
+        self._run("psql", "--no-psqlrc", "--set", "ON_ERROR_STOP=1", *arguments, input=statements)
+
+    def uri(self, database: str) -> str:
+        return f"postgresql+psycopg2://tests@/{database}?host={self.directory}"
+
+    def store(self, database: str) -> str:
+        """Returns the URL of a database of it as Docent's `--store` takes it."""
+        return f"postgres://tests@/{database}?host={urllib.parse.quote(str(self.directory), safe='')}"
+
+    def stop(self) -> None:
+        self._run("pg_ctl", "stop", "--wait", "--mode", "immediate", "--pgdata", self.directory / "data")
+        shutil.rmtree(self.directory)
