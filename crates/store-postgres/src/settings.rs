@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use docent_store::StoreError;
 use percent_encoding::percent_decode_str;
-use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 
 /// The parameters that the driver does not know, each with what its value must be.
 const OWN: [(&str, &str); 6] = [
@@ -102,6 +102,12 @@ impl Settings {
         driver.ssl_mode(ssl_mode);
         if driver.get_application_name().is_none() {
             driver.application_name("docent");
+        }
+        // Of several servers one can be written to: the one that the others follow.
+        if driver.get_hosts().len() > 1
+            && driver.get_target_session_attrs() == TargetSessionAttrs::Any
+        {
+            driver.target_session_attrs(TargetSessionAttrs::ReadWrite);
         }
         if driver.get_connect_timeout().is_none() {
             driver.connect_timeout(DEFAULT_CONNECT_TIMEOUT);

@@ -244,6 +244,59 @@ impl Server {
         format!("{pattern}&port={}", self.port)
     }
 
+    /// The URL of the database for those who take whichever of the two servers can be written to.
+    pub fn url_with(&self, other: &Self) -> String {
+        let other =
+            utf8_percent_encode(&other.directory.path().to_string_lossy(), NON_ALPHANUMERIC)
+                .to_string();
+        format!("{}&host={other}", self.url())
+    }
+
+    /// A server that follows this one. From now on what this one acknowledges is on the disks of both.
+    pub fn follower(&self) -> Result<Self> {
+        let directory = tempfile::Builder::new()
+            .prefix("docent-follower-")
+            .tempdir()?;
+        let_in(directory.path())?;
+        let mut copy = Command::new(self.programs.join("pg_basebackup"));
+        copy.args([
+            "--username=tests",
+            "--checkpoint=fast",
+            "--no-sync",
+            "--write-recovery-conf",
+        ]);
+        copy.arg("--host").arg(self.directory.path());
+        copy.args(["--port", &self.port.to_string(), "--pgdata"]);
+        run(copy.arg(directory.path().join("data")), directory.path())?;
+        start(&self.programs, directory.path(), DURABLE)?;
+        let follower = Self {
+            directory,
+            programs: self.programs.clone(),
+            port: DEFAULT_PORT,
+        };
+        self.sql("ALTER SYSTEM SET synchronous_standby_names = '*'")?;
+        self.sql("SELECT pg_reload_conf()")?;
+        let started = Instant::now();
+        let follows = "SELECT 1 / count(*) FROM pg_stat_replication WHERE sync_state = 'sync'";
+        while self.sql(follows).is_err() {
+            ensure!(started.elapsed() < PATIENCE, "the server is not followed");
+        }
+        Ok(follower)
+    }
+
+    /// Makes a follower the server that is written to.
+    pub fn promote(&self) -> Result<()> {
+        // The settings came with the copy, and nobody follows this one.
+        let mut promote = Command::new(self.programs.join("pg_ctl"));
+        promote.args(["promote", "--wait", "--pgdata"]);
+        run(
+            promote.arg(self.directory.path().join("data")),
+            self.directory.path(),
+        )?;
+        self.sql("ALTER SYSTEM RESET synchronous_standby_names")?;
+        self.sql("SELECT pg_reload_conf()")
+    }
+
     /// Runs statements on it.
     pub fn sql(&self, statements: &str) -> Result<()> {
         sql(&self.url(), statements)

@@ -22,7 +22,57 @@ struct Steady<'a> {
     last_success: Mutex<Instant>,
 }
 
-impl Steady<'_> {
+impl<'a> Steady<'a> {
+    fn new(callers: &'a [Caller]) -> Self {
+        Self {
+            callers,
+            stop: AtomicBool::new(false),
+            acknowledged: Mutex::default(),
+            refused: AtomicU64::new(0),
+            last_success: Mutex::new(Instant::now()),
+        }
+    }
+
+    /// Does something to the database while the clients go on, and then looks for all that they were told is stored.
+    fn through(&self, what: impl FnOnce(&Self) -> anyhow::Result<()>) -> anyhow::Result<()> {
+        thread::scope(|scope| {
+            let clients: Vec<_> = (0..8)
+                .map(|client| scope.spawn(move || self.run(client)))
+                .collect();
+            let done = what(self);
+            self.stop.store(true, Ordering::Relaxed);
+            for client in clients {
+                client
+                    .join()
+                    .unwrap_or_else(|_| bail!("a client panicked"))?;
+            }
+            done
+        })?;
+        let acknowledged = self
+            .acknowledged
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        for caller in self.callers {
+            for (urn, expected) in &*acknowledged {
+                let (properties, _) = caller.properties(urn)?;
+                let lost: Vec<&String> = expected.difference(&properties).collect();
+                ensure!(lost.is_empty(), "{urn} lost {lost:?}");
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until requests are refused.
+    fn outage(&self) -> anyhow::Result<()> {
+        let begun = Instant::now();
+        let refused = self.refused.load(Ordering::Relaxed);
+        while self.refused.load(Ordering::Relaxed) < refused + 8 {
+            ensure!(begun.elapsed() < PATIENCE, "nobody notices");
+            thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
+    }
+
     fn run(&self, client: usize) -> anyhow::Result<()> {
         let urn = dataset(format!("steady-{client}"));
         for number in 0.. {
@@ -86,67 +136,51 @@ fn crash_of_the_database_loses_nothing_and_is_over_two_seconds_after_its_return(
         .iter()
         .map(Caller::new)
         .collect::<anyhow::Result<Vec<_>>>()?;
-    let steady = Steady {
-        callers: &callers,
-        stop: AtomicBool::new(false),
-        acknowledged: Mutex::default(),
-        refused: AtomicU64::new(0),
-        last_success: Mutex::new(Instant::now()),
-    };
-    thread::scope(|scope| {
-        let clients: Vec<_> = (0..8)
-            .map(|client| {
-                let steady = &steady;
-                scope.spawn(move || steady.run(client))
-            })
-            .collect();
-        let ran = || -> anyhow::Result<()> {
-            for _ in 0..3 {
-                steady.recovery(Instant::now())?;
-                database.kill()?;
-                let refused = steady.refused.load(Ordering::Relaxed);
-                while steady.refused.load(Ordering::Relaxed) < refused + 8 {
-                    ensure!(
-                        clients.iter().all(|client| !client.is_finished()),
-                        "a client gave up"
-                    );
-                    thread::sleep(Duration::from_millis(5));
-                }
-                database.start_again()?;
-                let took = steady.recovery(Instant::now())?;
-                ensure!(took < Duration::from_secs(2), "{took:?}");
-            }
-            // A database that hangs instead of going away.
-            database.signal_all(Signal::STOP)?;
-            thread::sleep(Duration::from_secs(2));
-            database.signal_all(Signal::CONT)?;
+    Steady::new(&callers).through(|steady| {
+        for _ in 0..3 {
             steady.recovery(Instant::now())?;
-            Ok(())
-        }();
-        steady.stop.store(true, Ordering::Relaxed);
-        for client in clients {
-            client
-                .join()
-                .unwrap_or_else(|_| bail!("a client panicked"))?;
+            database.kill()?;
+            steady.outage()?;
+            database.start_again()?;
+            let took = steady.recovery(Instant::now())?;
+            ensure!(took < Duration::from_secs(2), "{took:?}");
         }
-        ran
+        // A database that hangs instead of going away.
+        database.signal_all(Signal::STOP)?;
+        thread::sleep(Duration::from_secs(2));
+        database.signal_all(Signal::CONT)?;
+        steady.recovery(Instant::now())?;
+        Ok(())
     })?;
-    let acknowledged = steady
-        .acknowledged
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
-    for caller in &callers {
-        for (urn, expected) in &*acknowledged {
-            let (properties, _) = caller.properties(urn)?;
-            let lost: Vec<&String> = expected.difference(&properties).collect();
-            ensure!(lost.is_empty(), "{urn} lost {lost:?}");
-        }
-    }
     is_sound(&database.url())
 }
 
 #[test]
+fn crash_of_the_database_is_over_two_seconds_after_its_follower_has_taken_its_place()
+-> anyhow::Result<()> {
+    let first = docent_test_postgres::Server::start()?;
+    let second = first.follower()?;
+    let servers = open_servers(&first.url_with(&second), 2)?;
+    let callers = servers
+        .iter()
+        .map(Caller::new)
+        .collect::<anyhow::Result<Vec<_>>>()?;
+    Steady::new(&callers).through(|steady| {
+        steady.recovery(Instant::now())?;
+        first.kill()?;
+        steady.outage()?;
+        second.promote()?;
+        let took = steady.recovery(Instant::now())?;
+        ensure!(took < Duration::from_secs(2), "{took:?}");
+        Ok(())
+    })?;
+    is_sound(&second.url())
+}
+
+#[test]
 fn load_a_server_that_is_paused_holds_up_no_other_and_loses_nothing() -> anyhow::Result<()> {
+    const ROUNDS: usize = 5;
+    const LONG_PAUSE: Duration = Duration::from_secs(10);
     let database = Database::empty()?;
     let servers = open_servers(database.url(), 2)?;
     let (paused, running) = (Caller::new(&servers[0])?, Caller::new(&servers[1])?);
@@ -168,9 +202,18 @@ fn load_a_server_that_is_paused_holds_up_no_other_and_loses_nothing() -> anyhow:
         });
         let mut slowest = Duration::ZERO;
         let mut acknowledged = BTreeSet::new();
-        for round in 0..5 {
+        for round in 0..ROUNDS {
             servers[0].signal(Signal::STOP)?;
-            for number in 0..20 {
+            let paused = Instant::now();
+            let pause = if round + 1 == ROUNDS {
+                LONG_PAUSE
+            } else {
+                Duration::ZERO
+            };
+            for number in 0.. {
+                if number >= 20 && paused.elapsed() > pause {
+                    break;
+                }
                 let property = format!("two-{round}-{number}");
                 let begun = Instant::now();
                 let answer = running.patch(&urn, &property)?;
