@@ -64,6 +64,7 @@ async fn the_page_of_the_api_is_found_without_the_end_of_its_address() {
         ("/openapi/swagger-ui", "swagger-ui/index.html"),
         ("/openapi/swagger-ui/", "index.html"),
         ("/api/gms/openapi/swagger-ui", "swagger-ui/index.html"),
+        ("/gms/openapi/swagger-ui/", "index.html"),
     ] {
         let request = app.request(Method::GET, path, "");
         let response = app.respond(request).await;
