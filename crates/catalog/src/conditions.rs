@@ -13,6 +13,8 @@ const VERSION_MATCH: &str = "If-Version-Match";
 const MODIFIED_SINCE: &str = "If-Modified-Since";
 const UNMODIFIED_SINCE: &str = "If-Unmodified-Since";
 const NONE_MATCH: &str = "If-None-Match";
+/// Compares marks that we do not give out. It is known so that it can be refused.
+const MATCH: &str = "If-Match";
 
 /// What must hold for a write.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -25,7 +27,13 @@ pub struct Conditions {
 
 impl Conditions {
     /// The names of the headers, as they are written.
-    pub const HEADERS: [&str; 4] = [VERSION_MATCH, MODIFIED_SINCE, UNMODIFIED_SINCE, NONE_MATCH];
+    pub const HEADERS: [&str; 5] = [
+        VERSION_MATCH,
+        MODIFIED_SINCE,
+        UNMODIFIED_SINCE,
+        NONE_MATCH,
+        MATCH,
+    ];
 
     /// These, and those of one proposal: what a proposal says itself goes before what the request says.
     pub fn with(&self, headers: Option<&Map<String, Value>>) -> Result<Self, Error> {
@@ -57,6 +65,11 @@ impl Conditions {
             }
             MODIFIED_SINCE => self.modified_since = Some(time(name, text)?),
             UNMODIFIED_SINCE => self.unmodified_since = Some(time(name, text)?),
+            MATCH => {
+                return Err(Error::Invalid(format!(
+                    "{name} is '{text}', and aspects have versions, no entity tags: give the version in {VERSION_MATCH}"
+                )));
+            }
             _ if text.trim() == "*" => self.none_match = true,
             _ => {
                 return Err(Error::Invalid(format!(

@@ -98,10 +98,7 @@ fn column_description(
     column: &str,
     description: &NewDescription,
 ) -> Result<Proposal, Error> {
-    let target = Target {
-        urn: dataset.clone(),
-        column: Some(column.to_owned()),
-    };
+    let target = Target::new(dataset.clone(), Some(column.to_owned()));
     target.expect_columns()?;
     let new = description.clone();
     let proposal = edit_column(dataset, column, move |field, _| {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::owners::{NewOwner, ownership};
 use crate::proposal::{Proposal, Requirement};
-use crate::target::{Target, expect_aspect};
+use crate::target::Target;
 use crate::{Caller, Catalog, Change, Error, search};
 
 /// How deep domains may be nested.
@@ -79,7 +79,7 @@ impl Catalog {
     ) -> Result<(), Error> {
         domain.expect_type("domain")?;
         let failed = format!("Failed to add Entity {entity} to Domain {domain}.");
-        let proposal = assignment(entity, Some(domain))?
+        let proposal = assignment(&Target::entity(entity.clone()), Some(domain))?
             .requires_existing(domain, format!("{failed} Domain does not exist."))
             .requires_existing(entity, format!("{failed} Entity does not exist."));
         self.apply(caller, vec![proposal]).await?;
@@ -88,7 +88,7 @@ impl Catalog {
 
     /// Takes the entity out of its domain, if it is in one.
     pub async fn unset_domain(&self, caller: &Caller, entity: &Urn) -> Result<(), Error> {
-        let proposal = assignment(entity, None)?.requires_existing(
+        let proposal = assignment(&Target::entity(entity.clone()), None)?.requires_existing(
             entity,
             format!("Failed to remove the domain of {entity}. Entity does not exist."),
         );
@@ -117,7 +117,7 @@ impl Catalog {
             .iter()
             .map(|target| {
                 let entity = &target.urn;
-                let mut proposal = assignment(entity, domain)?;
+                let mut proposal = assignment(target, domain)?;
                 if let Some(domain) = domain {
                     proposal = proposal.requires_existing(domain, missing(domain));
                 }
@@ -290,11 +290,11 @@ pub(crate) fn without(mut domains: Domains, domain: &Urn) -> Domains {
 }
 
 /// Membership in exactly this domain, or in none.
-fn assignment(entity: &Urn, domain: Option<&Urn>) -> Result<Proposal, Error> {
-    expect_aspect(entity, AspectName::DOMAINS, "a domain")?;
+fn assignment(target: &Target, domain: Option<&Urn>) -> Result<Proposal, Error> {
+    target.expect_aspect(AspectName::DOMAINS, "a domain")?;
     let wanted: Vec<Urn> = domain.cloned().into_iter().collect();
     Ok(Proposal::edit_if::<Domains, _>(
-        entity.clone(),
+        target.urn.clone(),
         AspectName::DOMAINS,
         move |current, _| {
             if current.is_none() && wanted.is_empty() {

@@ -38,13 +38,13 @@ impl Catalog {
     pub async fn update_soft_deleted(
         &self,
         caller: &Caller,
-        urns: &[Urn],
+        targets: &[Target],
         deleted: bool,
     ) -> Result<(), Error> {
-        let proposals = urns
+        let proposals = targets
             .iter()
-            .map(|urn| {
-                let target = Target::entity(urn.clone());
+            .map(|target| {
+                let urn = &target.urn;
                 target.expect_aspect(
                     AspectName::STATUS,
                     "a status, so they cannot be soft-deleted",
@@ -76,7 +76,10 @@ fn deprecate(target: &Target, update: Deprecation) -> Result<Proposal, Error> {
             Urn::new("schemaField", &format!("({},{column})", target.urn))?
         }
     };
-    Target::entity(entity.clone()).expect_aspect(AspectName::DEPRECATION, "a deprecation")?;
+    // A column can always be deprecated: it is an entity of its own.
+    if target.column.is_none() {
+        target.expect_aspect(AspectName::DEPRECATION, "a deprecation")?;
+    }
     let replacement = update.replacement.clone();
     let proposal = Proposal::edit::<Value, _>(entity, AspectName::DEPRECATION, move |_, stamp| {
         let mut value = json!({

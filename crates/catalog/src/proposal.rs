@@ -65,7 +65,7 @@ pub enum Change {
 }
 
 impl Change {
-    pub(crate) fn aspect(&self) -> Option<AspectName> {
+    pub fn aspect(&self) -> Option<AspectName> {
         match self {
             Self::Upsert { aspect, .. }
             | Self::Create { aspect, .. }

@@ -11,16 +11,44 @@ use crate::proposal::{Proposal, Requirement};
 pub struct Target {
     pub urn: Urn,
     pub column: Option<String>,
+    /// Where it stands among those that one operation is applied to, if it is applied to several.
+    position: Option<usize>,
 }
 
 impl Target {
     pub fn entity(urn: Urn) -> Self {
-        Self { urn, column: None }
+        Self::new(urn, None)
+    }
+
+    pub fn new(urn: Urn, column: Option<String>) -> Self {
+        Self {
+            urn,
+            column,
+            position: None,
+        }
+    }
+
+    /// The same, and what is wrong with it will name its position.
+    #[must_use]
+    pub fn at(mut self, position: usize) -> Self {
+        self.position = Some(position);
+        self
+    }
+
+    /// What is wrong with the target, with its position.
+    fn named(&self, message: String) -> String {
+        match self.position {
+            Some(position) => format!("item {position} ({}): {message}", self.urn),
+            None => message,
+        }
     }
 
     /// Fails unless the target's entity can have the aspect, as [`expect_aspect`].
     pub(crate) fn expect_aspect(&self, aspect: AspectName, what: &str) -> Result<(), Error> {
-        expect_aspect(&self.urn, aspect, what)
+        expect_aspect(&self.urn, aspect, what).map_err(|error| match error {
+            Error::Invalid(message) => Error::Invalid(self.named(message)),
+            other => other,
+        })
     }
 
     /// Fails unless the target is a dataset, the one thing that has columns.
@@ -28,15 +56,15 @@ impl Target {
         if self.urn.entity_type() == "dataset" {
             return Ok(());
         }
-        Err(Error::Invalid(format!(
+        Err(Error::Invalid(self.named(format!(
             "{} has no columns: subResourceType DATASET_FIELD needs the URN of a dataset",
             self.urn
-        )))
+        ))))
     }
 
     /// Requires that the target is there: its entity, and the column if one is named.
     pub(crate) fn required_by(&self, proposal: Proposal, missing: String) -> Proposal {
-        let proposal = proposal.requires_existing(&self.urn, missing);
+        let proposal = proposal.requires_existing(&self.urn, self.named(missing));
         match &self.column {
             None => proposal,
             Some(column) => proposal.requires(Requirement::HasColumns {

@@ -63,3 +63,33 @@ fn proposals() -> Result<Vec<Proposal>> {
     }
     Ok(proposals)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_in_a_container_is_found_on_the_way_through_it_as_connectors_write_it() {
+        let entities: Vec<Entity> = serde_json::from_str(CATALOG).unwrap();
+        let containers: BTreeMap<&str, &Value> = entities
+            .iter()
+            .filter_map(|entity| {
+                let container = entity.aspects.get("container")?;
+                Some((entity.urn.as_str(), &container["container"]))
+            })
+            .collect();
+        assert!(containers.len() > 50);
+        for entity in &entities {
+            let mut above = Vec::new();
+            let mut place = containers.get(entity.urn.as_str());
+            while let Some(container) = place {
+                above.insert(0, serde_json::json!({"id": container, "urn": container}));
+                place = containers.get(container.as_str().unwrap());
+            }
+            if !above.is_empty() {
+                let path = &entity.aspects["browsePathsV2"]["path"];
+                assert_eq!(path, &Value::Array(above), "{}", entity.urn);
+            }
+        }
+    }
+}

@@ -131,15 +131,38 @@ struct Resource {
 
 impl Resource {
     fn target(self) -> Result<Target, Error> {
-        Ok(Target {
-            urn: urn(&self.resource_urn)?,
-            column: self.sub_resource.column()?,
-        })
+        Ok(Target::new(
+            urn(&self.resource_urn)?,
+            self.sub_resource.column()?,
+        ))
     }
 }
 
-fn targets(resources: Vec<Resource>) -> Result<Vec<Target>, Error> {
-    resources.into_iter().map(Resource::target).collect()
+/// Reads each item of a list. Where there are several, what is wrong with one names its position, here and in the catalog.
+fn targets<T>(
+    items: Vec<T>,
+    read: impl Fn(T) -> Result<Target, Error>,
+) -> Result<Vec<Target>, Error> {
+    let many = items.len() > 1;
+    let items = items.into_iter().enumerate();
+    items
+        .map(|(position, item)| {
+            let position = many.then_some(position);
+            let target = named(position, read(item))?;
+            Ok(match position {
+                Some(position) => target.at(position),
+                None => target,
+            })
+        })
+        .collect()
+}
+
+/// Says which item of a list could not be read.
+fn named<T>(position: Option<usize>, read: Result<T, Error>) -> Result<T, Error> {
+    match (position, read) {
+        (Some(position), Err(error)) => Err(Error::Invalid(format!("item {position}: {error}"))),
+        (_, read) => read,
+    }
 }
 
 async fn update_description(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {

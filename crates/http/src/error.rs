@@ -4,6 +4,7 @@ use axum::Json;
 use axum::http::{Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use docent_catalog::Error;
+use docent_model::{AspectName, Urn};
 use serde_json::json;
 
 use crate::auth::Authenticated;
@@ -41,6 +42,18 @@ impl Refusal {
     pub(crate) fn about(mut self, item: &str) -> Self {
         self.message = format!("{item}: {}", self.message);
         self
+    }
+
+    /// Says which aspect the problem is about, unless it says so itself or is our own.
+    #[must_use]
+    pub(crate) fn about_aspect(self, urn: &Urn, aspect: Option<AspectName>) -> Self {
+        if !self.status.is_client_error() || self.message.contains(urn.as_str()) {
+            return self;
+        }
+        match aspect {
+            Some(aspect) => self.about(&format!("{urn} {aspect}")),
+            None => self.about(urn.as_str()),
+        }
     }
 
     /// Says more: what to do about it.

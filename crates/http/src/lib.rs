@@ -13,6 +13,7 @@
 //! - [`origin`]: whether another site made the request
 //! - [`page`]: the web page, which needs no token
 //! - [`server`]: connections, limits, shutdown
+//! - [`spelling`]: paths with a slash at their end
 //!
 //! To add a route: a handler in the module of its noun, and a line in [`router`]. A handler that takes
 //! [`auth::Authenticated`] is protected; `tests/http/tokens.rs` lists every route and fails for one that is not.
@@ -30,6 +31,7 @@ mod query;
 mod restli;
 pub mod server;
 mod sign_in;
+mod spelling;
 mod status;
 mod trace;
 
@@ -39,6 +41,7 @@ use axum::Router;
 use axum::routing::{get, post};
 use docent_catalog::Catalog;
 use docent_graphql::Engine;
+use tower::ServiceExt as _;
 
 pub use auth::AuthMode;
 
@@ -85,46 +88,49 @@ impl AppState {
     }
 }
 
-/// All routes, and once more below the path under which DataHub's web server passes them on.
+/// Where clients of DataHub expect the API if they were not given its root: the paths under which DataHub's web server and
+/// its proxies pass it on.
+const BASES: [&str; 2] = ["/api/gms", "/gms"];
+
+/// All routes, and those of the API once more below each of [`BASES`].
 pub fn router(state: AppState) -> Router {
-    routes(&state)
-        .merge(page::routes())
-        .nest("/api/gms", routes(&state))
+    let whole = routes(&state).merge(page::routes());
+    let whole = BASES
+        .into_iter()
+        .fold(whole, |whole, base| whole.nest(base, routes(&state)));
+    let whole = whole
         .fallback(error::no_such_route)
         .method_not_allowed_fallback(error::method_not_allowed)
-        .with_state(state)
+        .with_state(state);
+    // A layer of the router itself would come too late: it is called when the route is found.
+    Router::new().fallback_service(whole.map_request(spelling::without_slash))
 }
 
-/// Clients write some of them with a slash at the end: both spellings are served.
+/// None has a slash at its end: [`spelling`] takes it away.
 fn routes(state: &AppState) -> Router<AppState> {
     let graphql = || post(graphql::execute).fallback(graphql::only_post);
-    let aspects = || trace::traced(state, post(restli::aspects::act));
-    let entities = || trace::traced(state, post(restli::entities::act));
-    let runs = || post(restli::runs::act);
-    let operations = || post(restli::operations::act);
-    let usage = || trace::traced(state, post(restli::usage::act));
-    let relationships = || get(restli::relationships::list);
-    let related = || get(restli::relationships::list_related);
     Router::new()
         .route("/api/graphql", graphql())
         .route("/api/v2/graphql", graphql())
-        .route("/aspects", aspects())
-        .route("/aspects/", aspects())
+        .route("/aspects", trace::traced(state, post(restli::aspects::act)))
         .route("/aspects/{*urn}", get(restli::aspects::read))
         .route("/entitiesV2/{*urn}", get(restli::entities::read))
-        .route("/entities", entities())
-        .route("/entities/", entities())
+        .route(
+            "/entities",
+            trace::traced(state, post(restli::entities::act)),
+        )
         .route("/entities/{*urn}", get(restli::snapshots::read))
-        .route("/relationships", relationships())
-        .route("/relationships/", relationships())
-        .route("/openapi/relationships/v1", related())
-        .route("/openapi/relationships/v1/", related())
-        .route("/runs", runs())
-        .route("/runs/", runs())
-        .route("/usageStats", usage())
-        .route("/usageStats/", usage())
-        .route("/operations", operations())
-        .route("/operations/", operations())
+        .route("/relationships", get(restli::relationships::list))
+        .route(
+            "/openapi/relationships/v1",
+            get(restli::relationships::list_related),
+        )
+        .route("/runs", post(restli::runs::act))
+        .route(
+            "/usageStats",
+            trace::traced(state, post(restli::usage::act)),
+        )
+        .route("/operations", post(restli::operations::act))
         .route(
             "/openapi/operations/messaging/{queue}/consumer/lag",
             get(restli::operations::lag),
@@ -169,10 +175,6 @@ fn routes(state: &AppState) -> Router<AppState> {
         )
         .route("/openapi/v3/api-docs", get(openapi::document::document))
         .route("/openapi/swagger-ui", get(openapi::document::to_page))
-        .route(
-            "/openapi/swagger-ui/",
-            get(openapi::document::to_page_in_folder),
-        )
         .route(
             "/openapi/swagger-ui/index.html",
             get(openapi::document::page),

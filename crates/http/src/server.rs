@@ -1,5 +1,7 @@
 //! Connections: accepting them, bounding them, and letting them finish at the end.
 
+mod unread;
+
 use std::convert::Infallible;
 use std::future::Future;
 use std::io;
@@ -14,8 +16,8 @@ use axum::http::Request;
 use axum::http::request::Parts;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, Semaphore, watch};
 use tower::ServiceExt as _;
@@ -179,23 +181,21 @@ async fn serve_connection(
     stopped: &mut watch::Receiver<bool>,
 ) {
     let peer = Peer(stream.peer_addr().ok().map(|address| address.ip()));
-    let service = router
-        .map_request(move |mut request: Request<Incoming>| {
-            request.extensions_mut().insert(peer);
-            request
-        })
-        .map_future(move |reply| {
-            let begun = in_flight.begin();
-            async move {
-                let reply: Result<_, Infallible> = reply.await;
-                drop(begun);
-                reply
-            }
-        });
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(peer);
+        let (request, watch) = unread::watched(request);
+        let begun = in_flight.begin();
+        let reply = router.clone().oneshot(request);
+        async move {
+            let reply: Result<_, Infallible> = reply.await;
+            drop(begun);
+            reply.map(|reply| watch.told(reply))
+        }
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_TIMEOUT)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
+        .serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
     // What `wait_for` returns holds a lock; it must be gone before the next await.
     let stopping = async { drop(stopped.wait_for(|stopping| *stopping).await) };
@@ -214,7 +214,8 @@ async fn serve_connection(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use axum::routing::get;
+    use axum::http::StatusCode;
+    use axum::routing::{get, post};
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::sync::oneshot;
     use tokio::task::JoinHandle;
@@ -275,6 +276,49 @@ mod tests {
         assert!(reply.starts_with("HTTP/1.1 200"), "{reply}");
         assert!(reply.ends_with("done"), "{reply}");
         stopping.server.await.unwrap().unwrap();
+    }
+
+    #[tokio::test]
+    async fn who_is_answered_before_all_was_read_is_told_that_the_connection_ends() {
+        let router = Router::new()
+            .route("/whole", post(|body: String| async move { body }))
+            .route("/early", post(|| async { StatusCode::PAYLOAD_TOO_LARGE }));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = tokio::spawn(serve(listener, router, std::future::pending()));
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        for (request, closes) in [
+            ("GET /whole HTTP/1.1\r\nHost: a\r\n\r\n", false),
+            (
+                "POST /whole HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nabcd",
+                false,
+            ),
+            (
+                "POST /early HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n",
+                false,
+            ),
+            (
+                "POST /early HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nab",
+                true,
+            ),
+        ] {
+            stream.write_all(request.as_bytes()).await.unwrap();
+            let mut reply = String::new();
+            if closes {
+                stream.read_to_string(&mut reply).await.unwrap();
+            } else {
+                let mut piece = vec![0; 4096];
+                let length = stream.read(&mut piece).await.unwrap();
+                reply.push_str(std::str::from_utf8(&piece[..length]).unwrap());
+            }
+            assert!(reply.starts_with("HTTP/1.1 "), "{request}: {reply}");
+            assert_eq!(
+                reply.contains("connection: close"),
+                closes,
+                "{request}: {reply}"
+            );
+        }
+        server.abort();
     }
 
     #[tokio::test]

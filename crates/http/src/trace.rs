@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
-use axum::extract::{Request, State};
+use axum::extract::{Path, Request, State};
 use axum::http::{HeaderValue, header::HeaderName};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
@@ -53,20 +53,29 @@ async fn mark(State(state): State<AppState>, request: Request, next: Next) -> Re
 /// The trace that the client is in already.
 fn trace_id(value: &HeaderValue) -> Option<String> {
     let id = value.to_str().ok()?.split('-').nth(1)?;
-    let is_id = id.len() == 32
-        && id.bytes().all(|byte| byte.is_ascii_hexdigit())
-        && id.bytes().any(|byte| byte != b'0');
-    is_id.then(|| id.to_ascii_lowercase())
+    is_id(id).then(|| id.to_ascii_lowercase())
+}
+
+fn is_id(text: &str) -> bool {
+    text.len() == 32
+        && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+        && text.bytes().any(|byte| byte != b'0')
 }
 
 /// For each aspect named whether it is there.
 pub(crate) async fn written(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
+    Path(trace): Path<String>,
     parameters: Parameters,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, Refusal> {
     let asked: BTreeMap<String, Vec<String>> = parse(&bytes)?;
+    if !is_id(&trace) {
+        return Err(Refusal::bad_request(format!(
+            "'{trace}' is no trace id: send the 32 hexadecimal digits behind the first '-' of a reply's traceparent"
+        )));
+    }
     if asked.values().map(Vec::len).sum::<usize>() > MAX_ASPECTS {
         return Err(Refusal::bad_request(format!(
             "at most {MAX_ASPECTS} aspects can be asked for at once"

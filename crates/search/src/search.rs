@@ -272,7 +272,7 @@ fn gather_of(request: &Request) -> Result<Gather, SearchError> {
                 && Urn::parse(mark).is_err()
             {
                 return Err(SearchError::Invalid(format!(
-                    "'{mark}' is not a mark to scroll on from; send the nextScrollId of the page before"
+                    "'{mark}' is not a mark to scroll on from: send the nextScrollId (over REST, the scrollId) of the page before"
                 )));
             }
             // One more than asked for tells whether there is a next page.

@@ -62,7 +62,7 @@ pub(super) async fn batch_set_domain(
     }
     let input: Input = arguments.input()?;
     let domain = optional_urn(input.domain_urn.as_deref())?;
-    let targets = targets(input.resources)?;
+    let targets = targets(input.resources, Resource::target)?;
     context
         .catalog
         .batch_set_domain(&context.caller, domain.as_ref(), &targets)

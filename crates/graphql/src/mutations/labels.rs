@@ -39,7 +39,7 @@ async fn change(
     let labels = urns(&labels)?;
     let mut resources = input.resources.unwrap_or_default();
     resources.extend(input.resource);
-    let targets = targets(resources)?;
+    let targets = targets(resources, Resource::target)?;
     let (catalog, caller) = (&context.catalog, &context.caller);
     match operation {
         Operation::Add => catalog.add_labels(caller, kind, &labels, &targets).await?,

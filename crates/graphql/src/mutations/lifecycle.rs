@@ -5,7 +5,7 @@ use docent_catalog::{Error, Target};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Resource, SubResource, optional_urn, targets, urn, urns};
+use super::{Resource, SubResource, optional_urn, targets, urn};
 use crate::{Args, Context};
 
 /// What both inputs of deprecation say.
@@ -42,10 +42,7 @@ pub(super) async fn update_deprecation(
         deprecation: DeprecationInput,
     }
     let input: Input = arguments.input()?;
-    let target = Target {
-        urn: urn(&input.urn)?,
-        column: input.sub_resource.column()?,
-    };
+    let target = Target::new(urn(&input.urn)?, input.sub_resource.column()?);
     deprecate(context, &[target], input.deprecation).await
 }
 
@@ -60,7 +57,7 @@ pub(super) async fn batch_update_deprecation(
         deprecation: DeprecationInput,
     }
     let input: Input = arguments.input()?;
-    let targets = targets(input.resources)?;
+    let targets = targets(input.resources, Resource::target)?;
     deprecate(context, &targets, input.deprecation).await
 }
 
@@ -87,9 +84,10 @@ pub(super) async fn batch_update_soft_deleted(
         deleted: bool,
     }
     let input: Input = arguments.input()?;
+    let targets = targets(input.urns, |text| Ok(Target::entity(urn(&text)?)))?;
     context
         .catalog
-        .update_soft_deleted(&context.caller, &urns(&input.urns)?, input.deleted)
+        .update_soft_deleted(&context.caller, &targets, input.deleted)
         .await?;
     Ok(json!(true))
 }

@@ -88,7 +88,12 @@ pub(super) async fn batch_add_owners(
             owner.kind_urn.clone_from(&kind);
         }
     }
-    add(context, &owners, &targets(input.resources)?).await
+    add(
+        context,
+        &owners,
+        &targets(input.resources, Resource::target)?,
+    )
+    .await
 }
 
 async fn add(context: &Context, owners: &[NewOwner], targets: &[Target]) -> Result<Value, Error> {
@@ -126,7 +131,7 @@ pub(super) async fn batch_remove_owners(
     }
     let input: Input = arguments.input()?;
     let kind = input.ownership_type_urn.as_deref();
-    let targets = targets(input.resources)?;
+    let targets = targets(input.resources, Resource::target)?;
     remove(context, &input.owner_urns, kind, &targets).await
 }
 

@@ -11,7 +11,7 @@ use docent_model::{EpochMillis, Registry, SystemMetadata, Urn};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::urn;
+use super::{named, urn};
 use crate::{Args, Context};
 
 #[derive(Deserialize)]
@@ -73,7 +73,8 @@ async fn patch(context: &Context, inputs: Vec<Input>) -> Result<Vec<Value>, Erro
         .into_iter()
         .enumerate()
         .map(|(position, input)| {
-            let mut proposal = input.proposal(&context.catalog)?;
+            let proposal = input.proposal(&context.catalog);
+            let mut proposal = named(many.then_some(position), proposal)?;
             proposal.position = many.then_some(position);
             Ok(proposal)
         })

@@ -73,7 +73,6 @@ impl Address {
         let path = uri.path().strip_prefix(PREFIX).unwrap_or_default();
         let (kind, rest) = path.split_once('/').unwrap_or((path, ""));
         let kind = Kind::parse(&decode(kind)?)?;
-        let rest = rest.strip_suffix('/').unwrap_or(rest);
         let whole = kind.urn(&decode(rest)?);
         let Some((before, last)) = rest.rsplit_once('/') else {
             return Ok(Self::entity(whole?));
@@ -150,7 +149,6 @@ mod tests {
         for (path, urn, aspect) in [
             (format!("dataset/{encoded}"), table, None),
             (format!("dataset/{table}"), table, None),
-            (format!("dataset/{encoded}/"), table, None),
             (
                 format!("dataset/{encoded}/globaltags"),
                 table,

@@ -7,12 +7,14 @@ mod routes;
 
 use std::sync::LazyLock;
 
+use axum::Extension;
 use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
 use bytes::Bytes;
 use docent_model::{EntitySpec, Registry, json_schemas};
 use serde_json::{Map, Value, json};
 
+use crate::spelling::HadSlash;
 use routes::{Body, OPERATIONS, Operation};
 
 /// What the page may do: talk to this server, and run its own script.
@@ -35,14 +37,13 @@ pub(crate) async fn page() -> Response {
     (headers, include_str!("document/index.html")).into_response()
 }
 
-/// For people who leave the end of the address out. The way is relative, because everything is served below another
-/// path, too.
-pub(crate) async fn to_page() -> Redirect {
-    Redirect::temporary("swagger-ui/index.html")
-}
-
-pub(crate) async fn to_page_in_folder() -> Redirect {
-    Redirect::temporary("index.html")
+/// For people who leave the end of the address out. The way is relative, because everything is served below other
+/// paths, too.
+pub(crate) async fn to_page(had_slash: Option<Extension<HadSlash>>) -> Redirect {
+    Redirect::temporary(match had_slash {
+        Some(_) => "index.html",
+        None => "swagger-ui/index.html",
+    })
 }
 
 pub(crate) async fn script() -> Response {

@@ -23,11 +23,37 @@ use crate::restli::{json as reply, parse_aspect, raw};
 const DEFAULT_COUNT: usize = 10;
 
 #[derive(Deserialize, Default)]
-#[serde(expecting = "an object with entities, aspects and filter")]
+#[serde(
+    rename_all = "camelCase",
+    expecting = "an object with entities, aspects and filter"
+)]
 struct Wanted {
     entities: Option<Vec<String>>,
     aspects: Option<Vec<String>>,
     filter: Option<OpenApiFilter>,
+    sort_criteria: Option<Vec<Sort>>,
+}
+
+#[derive(Deserialize)]
+#[serde(expecting = "a sort criterion with field and order")]
+struct Sort {
+    field: String,
+    order: Option<String>,
+}
+
+impl Sort {
+    /// There is one order in which an entity that is there throughout comes exactly once.
+    fn check(&self) -> Result<(), Refusal> {
+        let order = self.order.as_deref().unwrap_or("ASCENDING");
+        if self.field == "urn" && order == "ASCENDING" {
+            return Ok(());
+        }
+        Err(Refusal::bad_request(format!(
+            "sortCriteria ask for {} {order}, and a scroll is in the order of urn ASCENDING: leave them out, or search over \
+             GraphQL, which sorts by any field",
+            self.field
+        )))
+    }
 }
 
 /// Which aspects the reply has.
@@ -69,6 +95,8 @@ pub(crate) async fn scroll(
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, Refusal> {
     let wanted: Wanted = parse_body(&bytes)?;
+    let mut order = wanted.sort_criteria.iter().flatten();
+    order.try_for_each(Sort::check)?;
     let types = wanted.entities.filter(|types| !types.is_empty());
     let aspects = match wanted.aspects {
         None => Aspects::None,

@@ -1,6 +1,6 @@
 //! `POST /operations?action=restoreIndices` and the questions about lag: what other servers have to wait for.
 
-use axum::extract::State;
+use axum::extract::{Path, State};
 use axum::response::Response;
 use serde_json::json;
 
@@ -26,12 +26,30 @@ pub(crate) async fn act(
     }
 }
 
+/// What DataHub queues, by the names in its paths.
+const QUEUES: [&str; 3] = ["mcp", "mcl", "mcl-timeseries"];
+
 /// Nobody consumes a queue, so nobody lags behind.
-pub(crate) async fn lag(_: Authenticated) -> Response {
-    reply(&json!({"consumerGroups": {}}))
+pub(crate) async fn lag(_: Authenticated, Path(queue): Path<String>) -> Result<Response, Refusal> {
+    check_queue(&queue)?;
+    Ok(reply(&json!({"consumerGroups": {}})))
 }
 
 /// The same question in its older form, answered by topic.
-pub(crate) async fn offsets(_: Authenticated) -> Response {
-    reply(&json!({}))
+pub(crate) async fn offsets(
+    _: Authenticated,
+    Path(queue): Path<String>,
+) -> Result<Response, Refusal> {
+    check_queue(&queue)?;
+    Ok(reply(&json!({})))
+}
+
+fn check_queue(queue: &str) -> Result<(), Refusal> {
+    if QUEUES.contains(&queue) {
+        return Ok(());
+    }
+    Err(Refusal::bad_request(format!(
+        "there is no queue '{queue}'; there are {}",
+        QUEUES.join(", ")
+    )))
 }

@@ -35,7 +35,27 @@ struct WireProposal {
 )]
 struct WireAspect {
     value: String,
+    content_type: Option<String>,
 }
+
+impl WireAspect {
+    /// The value, if it is said to be what the change takes.
+    fn text(self, content_types: &[&str]) -> Result<String, String> {
+        if let Some(given) = &self.content_type {
+            let kind = given.split(';').next().unwrap_or_default().trim();
+            if !content_types.iter().any(|it| it.eq_ignore_ascii_case(kind)) {
+                return Err(format!(
+                    "aspect.contentType is '{given}', and this changeType takes {}",
+                    content_types.join(" or ")
+                ));
+            }
+        }
+        Ok(self.value)
+    }
+}
+
+const JSON: &str = "application/json";
+const JSON_PATCH: &str = "application/json-patch+json";
 
 #[derive(Deserialize)]
 #[serde(expecting = "an object with proposal")]
@@ -80,7 +100,14 @@ pub(crate) async fn ingest(
             })
         })
         .collect::<Result<Vec<_>, _>>()?;
-    state.catalog().ingest(caller, proposals).await?;
+    // The catalog names the items of a list itself.
+    let only = proposals.first().filter(|_| !many);
+    let only = only.map(|proposal| (proposal.urn.clone(), proposal.change.aspect()));
+    let written = state.catalog().ingest(caller, proposals).await;
+    written.map_err(|error| match only {
+        Some((urn, aspect)) => Refusal::from(error).about_aspect(&urn, aspect),
+        None => Refusal::from(error),
+    })?;
     Ok(reply(&json!({"value": "success"})))
 }
 
@@ -124,11 +151,13 @@ fn change(
     aspect: AspectName,
     value: Option<WireAspect>,
 ) -> Result<Change, String> {
-    let text = |value: Option<WireAspect>| {
-        value
-            .map(|aspect| aspect.value)
-            .ok_or_else(|| format!("aspect.value is missing ({urn} {aspect})"))
+    let named = |message: &str| format!("{message} ({urn} {aspect})");
+    let text_of = |value: Option<WireAspect>, content_types: &[&str]| {
+        let value = value.ok_or_else(|| named("aspect.value is missing"))?;
+        let text = value.text(content_types);
+        text.map_err(|message| named(&message))
     };
+    let text = |value| text_of(value, &[JSON]);
     match change_type {
         "UPSERT" | "RESTATE" | "UPDATE" => Ok(Change::Upsert {
             aspect,
@@ -143,17 +172,17 @@ fn change(
             text: text(value)?,
         }),
         "PATCH" => {
-            let patch = Patch::parse(&text(value)?);
-            let patch = patch.map_err(|error| format!("{error} ({urn} {aspect})"))?;
+            let patch = Patch::parse(&text_of(value, &[JSON_PATCH, JSON])?);
+            let patch = patch.map_err(|error| named(&error.to_string()))?;
             Ok(Change::Patch {
                 aspect,
                 patch: Arc::new(patch),
             })
         }
         "DELETE" => Ok(Change::DeleteAspect { aspect }),
-        other => Err(format!(
-            "changeType {other} is not supported; use UPSERT, CREATE, CREATE_ENTITY, PATCH, RESTATE or DELETE ({urn} {aspect})"
-        )),
+        other => Err(named(&format!(
+            "changeType {other} is not supported; use UPSERT, CREATE, CREATE_ENTITY, PATCH, RESTATE or DELETE"
+        ))),
     }
 }
 

@@ -139,6 +139,21 @@ async fn a_version_must_match_on_every_door() {
 }
 
 #[tokio::test]
+async fn entity_tags_are_refused_on_every_door() {
+    let app = App::empty().await;
+    for door in DOORS {
+        for tag in ["\"1\"", "1", "*"] {
+            let (status, body) = write(&app, door, ("If-Match", tag), "new").await;
+            assert_eq!(status, StatusCode::BAD_REQUEST, "{door:?}: {body}");
+            let message = message(&body);
+            assert!(message.contains(tag), "{door:?}: {message}");
+            assert!(message.contains("If-Version-Match"), "{door:?}: {message}");
+        }
+    }
+    assert_eq!(name(&app).await, None);
+}
+
+#[tokio::test]
 async fn minus_one_and_a_star_are_for_what_is_not_there_yet() {
     for door in DOORS {
         for header in [("If-Version-Match", "-1"), ("If-None-Match", "*")] {

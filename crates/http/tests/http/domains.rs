@@ -259,8 +259,18 @@ async fn many_entities_get_a_domain_at_once_or_none_does() {
     assert_eq!(code, 400);
     assert_eq!(
         message,
-        format!("Failed to update resource with urn {MISSING}. Entity does not exist.")
+        format!(
+            "item 1 ({MISSING}): Failed to update resource with urn {MISSING}. Entity does not exist."
+        )
     );
+    let tag = "urn:li:tag:none";
+    let (_, message) = app.graphql_error(&batch(in_a, &[tag, DATASET])).await;
+    assert!(
+        message.starts_with(&format!("item 0 ({tag}): ")),
+        "{message}"
+    );
+    let (_, message) = app.graphql_error(&batch(in_a, &[DATASET, "none"])).await;
+    assert!(message.starts_with("item 1: "), "{message}");
     assert_eq!(
         app.aspect(DATASET, "domains").await,
         None,

@@ -209,7 +209,9 @@ async fn labels_of_many_targets_change_together_or_not_at_all() {
             app.mutate_error(field, kind, input.clone()).await,
             (
                 400,
-                format!("Failed to update resource with urn {MISSING}. Entity does not exist.")
+                format!(
+                    "item 2 ({MISSING}): Failed to update resource with urn {MISSING}. Entity does not exist."
+                )
             )
         );
         for (urn, aspect) in [

@@ -52,7 +52,9 @@ async fn many_targets_and_columns_are_deprecated_together_or_not_at_all() {
             .await,
         (
             400,
-            format!("Failed to update deprecation for Entity {MISSING}. Entity does not exist.")
+            format!(
+                "item 2 ({MISSING}): Failed to update deprecation for Entity {MISSING}. Entity does not exist."
+            )
         )
     );
     assert_eq!(app.aspect(DATASET, "deprecation").await, None);
@@ -108,7 +110,9 @@ async fn soft_deleted_entities_are_hidden_until_they_are_shown_again() {
             .await,
         (
             400,
-            format!("Failed to soft delete entity with urn {MISSING}. Entity does not exist.")
+            format!(
+                "item 1 ({MISSING}): Failed to soft delete entity with urn {MISSING}. Entity does not exist."
+            )
         )
     );
     assert_eq!(

@@ -5,7 +5,9 @@ use axum::http::{Method, Request, StatusCode, header};
 use serde_json::{Value, json};
 
 use crate::sign_in::{log_in, with_ada, with_header};
-use crate::support::{App, DATASET, encoded};
+use crate::support::{App, DATASET, encoded, proposal};
+
+const DOMAIN: &str = "urn:li:domain:a";
 
 fn message(reply: &Value) -> &str {
     reply["message"].as_str().unwrap_or_default()
@@ -64,6 +66,7 @@ async fn the_page_of_the_api_is_found_without_the_end_of_its_address() {
         ("/openapi/swagger-ui", "swagger-ui/index.html"),
         ("/openapi/swagger-ui/", "index.html"),
         ("/api/gms/openapi/swagger-ui", "swagger-ui/index.html"),
+        ("/gms/openapi/swagger-ui/", "index.html"),
     ] {
         let request = app.request(Method::GET, path, "");
         let response = app.respond(request).await;
@@ -153,4 +156,84 @@ async fn broken_json_is_told_where_it_breaks_and_in_words_of_the_api() {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn a_single_proposal_is_told_which_aspect_is_wrong_once() {
+    let app = App::empty().await;
+    for (urn, value) in [
+        (DOMAIN, json!({"name": 5})),
+        (DOMAIN, json!({"name": "x", "parentDomain": DOMAIN})),
+    ] {
+        let (status, body) = app.propose("UPSERT", urn, "domainProperties", &value).await;
+        assert!(status.is_client_error(), "{body}");
+        let message = message(&body);
+        assert!(message.contains(DOMAIN), "{message}");
+        assert_eq!(
+            message
+                .matches(&format!("{DOMAIN} domainProperties"))
+                .count(),
+            1,
+            "{message}"
+        );
+    }
+    let mut late = proposal("UPSERT", DOMAIN, "domainProperties", &json!({"name": "x"}));
+    late["headers"] = json!({"If-Version-Match": "7"});
+    let (status, body) = app
+        .post("/aspects?action=ingestProposal", &json!({"proposal": late}))
+        .await;
+    assert_eq!(status, StatusCode::PRECONDITION_FAILED);
+    assert_eq!(
+        message(&body),
+        format!("{DOMAIN} domainProperties: Expected version 7, actual version -1")
+    );
+}
+
+#[tokio::test]
+async fn a_value_is_json_or_for_a_patch_a_patch_and_must_not_be_said_to_be_another_thing() {
+    let app = App::empty().await;
+    let patch = json!([{"op": "add", "path": "/description", "value": "d"}]);
+    let value = json!({"name": "x"});
+    let json_patch = "application/json-patch+json";
+    for (change, value, kind, taken) in [
+        ("UPSERT", &value, Value::Null, true),
+        ("UPSERT", &value, json!("application/json"), true),
+        (
+            "UPSERT",
+            &value,
+            json!("Application/JSON; charset=utf-8"),
+            true,
+        ),
+        ("UPSERT", &value, json!("text/plain"), false),
+        ("UPSERT", &value, json!(""), false),
+        ("UPSERT", &value, json!(json_patch), false),
+        ("CREATE", &value, json!("text/plain"), false),
+        ("PATCH", &patch, json!(json_patch), true),
+        ("PATCH", &patch, json!("application/json"), true),
+        ("PATCH", &patch, json!("text/plain"), false),
+        // A change without a type is an upsert.
+        ("", &value, json!("application/json"), true),
+    ] {
+        let mut sent = proposal(change, DOMAIN, "domainProperties", value);
+        sent["aspect"]["contentType"] = kind.clone();
+        if change.is_empty() {
+            sent["changeType"] = Value::Null;
+        }
+        let (status, body) = app
+            .post("/aspects?action=ingestProposal", &json!({"proposal": sent}))
+            .await;
+        assert_eq!(status == StatusCode::OK, taken, "{change} {kind}: {body}");
+        if !taken {
+            assert_eq!(status, StatusCode::BAD_REQUEST, "{change} {kind}: {body}");
+            assert!(message(&body).contains("contentType"), "{body}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_scroll_may_be_asked_for_the_order_that_it_has() {
+    let app = App::empty().await;
+    let sorted = json!({"sortCriteria": [{"field": "urn", "order": "ASCENDING"}]});
+    let (status, reply) = app.post("/openapi/v3/entity/scroll", &sorted).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
 }

@@ -87,6 +87,8 @@ async fn what_is_not_a_page_is_not_answered_with_one() {
     for path in [
         "/api/gms/search",
         "/api/gms/domains",
+        "/gms/search",
+        "/datasets/",
         "/datasets",
         "/settings/a/b",
     ] {

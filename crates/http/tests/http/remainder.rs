@@ -252,6 +252,12 @@ async fn a_write_has_a_trace_whose_outcome_is_told() {
     assert_eq!(told[DATASET].as_object().unwrap().len(), 1, "{told}");
     let (status, _) = app.post(&path, &json!({"x": ["status"]})).await;
     assert_eq!(status, StatusCode::BAD_REQUEST);
+    for id in ["xyz", "0123", &"0".repeat(32), &"g".repeat(32)] {
+        let path = format!("/openapi/v1/trace/write/{id}");
+        let (status, told) = app.post(&path, &asked).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{told}");
+        assert!(told["message"].as_str().unwrap().contains("traceparent"));
+    }
 }
 
 #[tokio::test]
@@ -267,6 +273,11 @@ async fn nothing_lags_and_nothing_has_to_be_restored() {
         );
         let path = format!("/openapi/operations/kafka/{queue}/consumer/offsets");
         assert_eq!(app.get(&path).await, (StatusCode::OK, json!({})));
+    }
+    for path in ["messaging/none/consumer/lag", "kafka/none/consumer/offsets"] {
+        let (status, told) = app.get(&format!("/openapi/operations/{path}")).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{told}");
+        assert!(told["message"].as_str().unwrap().contains("mcl-timeseries"));
     }
     let (status, reply) = app
         .post(

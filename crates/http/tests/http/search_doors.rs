@@ -132,6 +132,21 @@ async fn rest_calls_say_what_is_wrong_with_them() {
             "nonsense",
         ),
         (
+            "/openapi/v3/entity/scroll?scrollId=x",
+            json!({}),
+            "over REST, the scrollId",
+        ),
+        (
+            "/openapi/v3/entity/scroll",
+            json!({"sortCriteria": [{"field": "nonsense", "order": "ASCENDING"}]}),
+            "nonsense ASCENDING",
+        ),
+        (
+            "/openapi/v3/entity/scroll",
+            json!({"sortCriteria": [{"field": "urn", "order": "SIDEWAYS"}]}),
+            "urn SIDEWAYS",
+        ),
+        (
             "/openapi/v3/relationship/scroll",
             json!({}),
             "say whose relationships",
