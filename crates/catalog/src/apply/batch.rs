@@ -19,7 +19,7 @@ use budget::Budget;
 use columns::KnownColumns;
 use docent_model::aspects::AuditStamp;
 use docent_model::patch::Patch;
-use docent_model::{AspectName, EntitySpec, Registry, SystemMetadata, Urn, defaults};
+use docent_model::{AspectName, EntitySpec, Registry, SystemMetadata, Urn, defaults, point_id};
 use docent_store::version::{self, NewAspect};
 use docent_store::{AspectKey, AspectWrite, Effect, StoredAspect, TimeseriesRow, Transaction};
 use serde_json::Value;
@@ -578,17 +578,10 @@ fn timeseries_row(
     stamp: &AuditStamp,
 ) -> TimeseriesRow {
     let noted = noted.map(|noted| version::observed(noted.clone(), stamp));
-    let member = |name: &str| payload.value.get(name);
-    let partition = payload.value.pointer("/partitionSpec/partition");
-    let id = member("messageId")
-        .and_then(Value::as_str)
-        .or(partition.and_then(Value::as_str))
-        .unwrap_or_default();
+    let time = payload.value.get("timestampMillis");
     TimeseriesRow {
-        time_ms: member("timestampMillis")
-            .and_then(Value::as_i64)
-            .unwrap_or_default(),
-        id: id.to_owned(),
+        time_ms: time.and_then(Value::as_i64).unwrap_or_default(),
+        id: point_id(&payload.value),
         metadata: payload.text.clone(),
         system_metadata: noted.and_then(|noted| serde_json::to_string(&noted).ok()),
     }
