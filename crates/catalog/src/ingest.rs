@@ -3,6 +3,7 @@
 use docent_model::{AspectName, Registry, Urn};
 
 use crate::apply::MAX_PROPOSALS;
+use crate::conditions::free_keys;
 use crate::proposal::{Change, Requirement};
 use crate::{Applied, Caller, Catalog, Error, Proposal, tokens};
 
@@ -23,6 +24,7 @@ impl Catalog {
                 proposal.requirements.push(Requirement::SameSuspension);
             }
         }
+        free_keys(&mut proposals);
         let mut leaving: Vec<Urn> = proposals.iter().filter_map(leaving_user).collect();
         let is_rollback = proposals.iter().any(takes_back);
         let mut removals = self.token_removals(&leaving).await?;
@@ -66,8 +68,9 @@ fn check_ours(proposal: &Proposal) -> Result<(), Error> {
 }
 
 fn may_change_suspension(proposal: &Proposal) -> bool {
+    let is_wide = takes_back(proposal) || matches!(proposal.change, Change::Clear);
     proposal.change.aspect() == Some(AspectName::CORP_USER_STATUS)
-        || (takes_back(proposal) && proposal.urn.entity_type() == USER)
+        || (is_wide && proposal.urn.entity_type() == USER)
 }
 
 /// Whether a proposal takes back what a run wrote, and not only says what would be done.

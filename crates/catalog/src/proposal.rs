@@ -60,6 +60,8 @@ pub enum Change {
         aspect: AspectName,
         range: PointRange,
     },
+    /// All aspects but the key go, with their histories and points, save those that hold secrets.
+    Clear,
     /// The entity goes, with everything about it; what pointed at it is mended where we know how.
     DeleteEntity,
 }
@@ -75,7 +77,7 @@ impl Change {
             | Self::TakeOut { aspect, .. }
             | Self::DeletePoints { aspect, .. }
             | Self::DeleteAspect { aspect } => Some(*aspect),
-            Self::TakeBack { .. } | Self::DeleteEntity => None,
+            Self::TakeBack { .. } | Self::Clear | Self::DeleteEntity => None,
         }
     }
 }
@@ -114,7 +116,7 @@ pub enum Requirement {
     /// The entity does not exist yet; `otherwise` is said if it does.
     IsNew { otherwise: String },
     /// The aspect that the change is about has this logical version; `None` if it must not be there. Like the next two,
-    /// of an entity's deletion it asks for the key aspect.
+    /// of an entity's deletion it asks for the key aspect, and of [`Change::Clear`] for each aspect that would go.
     Version { expected: Option<i64> },
     /// The aspect was written after this time.
     ModifiedSince { time_ms: EpochMillis },
@@ -130,6 +132,16 @@ pub enum Requirement {
     UniqueSiblingName { otherwise: fn(&str) -> String },
     /// A user who is suspended stays so, and nobody else becomes it. Looked at after the change.
     SameSuspension,
+}
+
+impl Requirement {
+    /// Whether it is a condition that a client sets.
+    pub(crate) fn is_condition(&self) -> bool {
+        matches!(
+            self,
+            Self::Version { .. } | Self::ModifiedSince { .. } | Self::UnmodifiedSince { .. }
+        )
+    }
 }
 
 impl Proposal {

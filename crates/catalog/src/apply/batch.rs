@@ -6,6 +6,7 @@
 mod budget;
 mod columns;
 mod conditions;
+mod delete;
 mod domains;
 mod labels;
 mod release;
@@ -26,10 +27,9 @@ use serde_json::Value;
 
 use super::Applied;
 use super::prepare::{Payload, Prepared};
-use crate::labels::LabelKind;
 use crate::people::{ADMINISTRATOR, is_suspended};
 use crate::proposal::{Change, Edit, Proposal, Requirement, unreadable};
-use crate::{Error, hooks, tokens};
+use crate::{Error, hooks};
 
 /// Patches add to what is there, so the bound on a request's body alone would not hold: this is the same.
 const MAX_PATCHED_BYTES: usize = 16 * 1024 * 1024;
@@ -119,14 +119,10 @@ impl<'t> Batch<'t> {
 
     async fn item(&mut self, item: &Prepared) -> Result<(), Error> {
         let Proposal {
-            urn,
-            change,
-            requirements,
-            ..
+            urn, requirements, ..
         } = &item.proposal;
-        let subject = change.aspect().unwrap_or(item.entity.key_aspect);
         for requirement in requirements {
-            self.require(urn, subject, requirement).await?;
+            self.require(item, requirement).await?;
         }
         let is_guarded = |requirement| matches!(requirement, &Requirement::SameSuspension);
         if !requirements.iter().any(is_guarded) {
@@ -176,14 +172,10 @@ impl<'t> Batch<'t> {
             Change::DeleteAspect { aspect } if *aspect == item.entity.key_aspect => {
                 self.delete_entity(urn, false).await.map(drop)
             }
-            Change::DeleteAspect { aspect } => {
-                self.flush().await?;
-                if self.count_deleted(urn, Some(*aspect)).await? > 0 {
-                    if *aspect == AspectName::DOMAIN_PROPERTIES {
-                        // They say where the domain stands; without them its children hang in the air.
-                        self.check_childless(urn).await?;
-                    }
-                    self.delete_aspects(urn, &[*aspect], false).await?;
+            Change::DeleteAspect { aspect } => self.delete_aspect(urn, *aspect).await,
+            Change::Clear => {
+                for aspect in self.cleared(item).await? {
+                    self.delete_aspect(urn, aspect).await?;
                 }
                 Ok(())
             }
@@ -196,18 +188,16 @@ impl<'t> Batch<'t> {
         }
     }
 
-    async fn require(
-        &mut self,
-        urn: &Urn,
-        subject: AspectName,
-        requirement: &Requirement,
-    ) -> Result<(), Error> {
+    async fn require(&mut self, item: &Prepared, requirement: &Requirement) -> Result<(), Error> {
+        let urn = &item.proposal.urn;
         match requirement {
             Requirement::Version { .. }
             | Requirement::ModifiedSince { .. }
             | Requirement::UnmodifiedSince { .. } => {
-                let row = self.get(urn, subject).await?;
-                conditions::check(requirement, row.as_deref())?;
+                for subject in self.subjects(item).await? {
+                    let row = self.get(urn, subject).await?;
+                    conditions::check(requirement, subject, row.as_deref())?;
+                }
             }
             Requirement::Exists { urn, otherwise } => {
                 let entity = Registry::get().check_urn(urn)?;
@@ -405,75 +395,6 @@ impl<'t> Batch<'t> {
             .and_then(|row| serde_json::from_str::<Value>(&row.metadata).ok())
             .and_then(|info| Some(info.get("datasetNameDelimiter")?.as_str()?.to_owned()));
         Ok(delimiter)
-    }
-
-    /// Removes aspects that the store has; what is decided so far has been carried out. Retired ones do not begin anew
-    /// should they be made again.
-    async fn delete_aspects(
-        &mut self,
-        urn: &Urn,
-        aspects: &[AspectName],
-        retire: bool,
-    ) -> Result<(), Error> {
-        for aspect in aspects {
-            let key = AspectKey::new(urn, *aspect);
-            let row = if retire {
-                self.get(urn, *aspect).await?
-            } else {
-                None
-            };
-            let write = version::delete(key, row.as_deref(), &self.stamp);
-            self.forget(&write);
-            self.push(write).await?;
-        }
-        Ok(())
-    }
-
-    /// Takes note of an aspect that goes.
-    fn forget(&mut self, deletion: &AspectWrite) {
-        match deletion.effect {
-            Effect::Delete {
-                retired_version, ..
-            } if retired_version > 0 => {
-                self.retired.insert(deletion.key.clone(), retired_version);
-            }
-            _ => {
-                self.retired.remove(&deletion.key);
-            }
-        }
-        self.known.insert(deletion.key.clone(), None);
-    }
-
-    async fn count_deleted(&mut self, urn: &Urn, aspect: Option<AspectName>) -> Result<u64, Error> {
-        let (rows, timeseries_rows) = self.tx.rows_count(urn, aspect).await?;
-        self.applied.deleted_rows += rows;
-        self.applied.deleted_timeseries_rows += timeseries_rows;
-        Ok(rows + timeseries_rows)
-    }
-
-    /// Removes an entity and what refers to it, as far as we know how; says whether all is done. What thousands refer to
-    /// takes several transactions.
-    async fn delete_entity(&mut self, urn: &Urn, retire: bool) -> Result<bool, Error> {
-        self.flush().await?;
-        let is_released = if urn.entity_type() == "domain" {
-            self.release_domain(urn).await?
-        } else if let Some(kind) = LabelKind::of(urn) {
-            self.release_label(urn, kind).await?
-        } else {
-            true
-        };
-        if !is_released {
-            return self.go_on_later(urn);
-        }
-        self.flush().await?;
-        // Tokens go along with their user, and nobody asked how many there were.
-        if urn.entity_type() != tokens::ENTITY {
-            self.count_deleted(urn, None).await?;
-        }
-        let names = self.tx.aspect_names(urn).await?;
-        self.delete_aspects(urn, &names, retire).await?;
-        self.created.remove(urn);
-        Ok(true)
     }
 
     async fn exists(&mut self, urn: &Urn, entity: &EntitySpec) -> Result<bool, Error> {

@@ -115,6 +115,7 @@ impl Prepared {
             | Change::TakeOut { .. }
             | Change::DeletePoints { .. }
             | Change::DeleteAspect { .. }
+            | Change::Clear
             | Change::DeleteEntity => None,
         };
         check_versioned(proposal)?;
@@ -149,17 +150,9 @@ fn check_patchable(aspect: AspectName, entity: &EntitySpec) -> Result<(), Error>
 
 /// Conditions on versions and times need an aspect that has them.
 fn check_versioned(proposal: &Proposal) -> Result<(), Error> {
-    let is_condition = |requirement: &Requirement| {
-        matches!(
-            requirement,
-            Requirement::Version { .. }
-                | Requirement::ModifiedSince { .. }
-                | Requirement::UnmodifiedSince { .. }
-        )
-    };
     let aspect = proposal.change.aspect();
     match aspect.filter(|aspect| Registry::get().is_timeseries(*aspect)) {
-        Some(aspect) if proposal.requirements.iter().any(is_condition) => {
+        Some(aspect) if proposal.requirements.iter().any(Requirement::is_condition) => {
             Err(Error::InvalidAspect(format!(
                 "{aspect} is a time series, which has no versions: write it without conditions"
             )))

@@ -11,7 +11,7 @@ use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use docent_catalog::{AspectKey, Caller, Catalog, Change, Conditions, Proposal};
 use docent_model::patch::Patch;
-use docent_model::{AspectName, Registry, SystemMetadata, Urn};
+use docent_model::{AspectName, SystemMetadata, Urn};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -150,6 +150,8 @@ pub(crate) async fn delete(
 ) -> Result<Response, Refusal> {
     let address = Address::parse(&uri)?.certain(&state, &caller).await?;
     let Address { urn, aspect, .. } = address;
+    // A name that is spelled wrong must not make the whole entity of what was to be one aspect.
+    parameters.expect_only(&["aspects", "clear", "async"])?;
     let mut aspects = parse_aspects(&parameters.all("aspects"))?;
     aspects.extend(aspect);
     if aspects.is_empty() && parameters.get("aspects").is_some() {
@@ -158,18 +160,15 @@ pub(crate) async fn delete(
             "aspects is empty: name the aspects to delete, or leave it out to delete the whole entity",
         ));
     }
-    if parameters.flag("clear")? {
-        if !aspects.is_empty() {
-            return Err(Refusal::bad_request(
-                "clear=true deletes all aspects: leave it out to delete the one that is named",
-            ));
-        }
-        let spec = Registry::get().entity(urn.entity_type());
-        aspects = spec.map_or_else(Vec::new, |spec| spec.aspects.clone());
-        // Passwords are set and taken away by their own commands.
-        aspects.retain(|aspect| !Catalog::is_secret(*aspect));
+    let clear = parameters.flag("clear")?;
+    if clear && !aspects.is_empty() {
+        return Err(Refusal::bad_request(
+            "clear=true deletes all aspects: leave it out to delete the one that is named",
+        ));
     }
-    let changes = if aspects.is_empty() {
+    let changes = if clear {
+        vec![Change::Clear]
+    } else if aspects.is_empty() {
         vec![Change::DeleteEntity]
     } else {
         let aspects = aspects.into_iter();

@@ -89,15 +89,12 @@ pub(super) async fn ingest_all(
     Ok(reply(&json!({})))
 }
 
-/// Puts the conditions of the request on all aspects, those that follow from the URN aside. A version is that of one.
+/// Puts the conditions of the request on all aspects. A version is that of one, those that follow from the URN aside.
 fn conditional(
     proposals: Vec<Proposal>,
     conditions: &Conditions,
 ) -> Result<Vec<Proposal>, Refusal> {
-    if !conditions.are_given() {
-        return Ok(proposals);
-    }
-    let is_key = |proposal: &Proposal| match &proposal.change {
+    let is_key = |proposal: &&Proposal| match &proposal.change {
         Change::Upsert { aspect, .. } => Registry::get().is_key_aspect(&proposal.urn, *aspect),
         _ => false,
     };
@@ -108,14 +105,8 @@ fn conditional(
              with headers of their own"
         )));
     }
-    let put_on = |proposal| {
-        if count > 0 && is_key(&proposal) {
-            proposal
-        } else {
-            conditions.put_on(proposal)
-        }
-    };
-    Ok(proposals.into_iter().map(put_on).collect())
+    let proposals = proposals.into_iter();
+    Ok(proposals.map(|it| conditions.put_on(it)).collect())
 }
 
 fn proposals(entity: Entity, noted: &SystemMetadata) -> Result<Vec<Proposal>, String> {
