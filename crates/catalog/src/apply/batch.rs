@@ -254,6 +254,7 @@ impl<'t> Batch<'t> {
         edit: &Edit,
     ) -> Result<(), Error> {
         let current = self.get(&proposal.urn, aspect).await?;
+        self.budget.parse(current.as_deref())?;
         let current = current.as_ref().map(|row| row.metadata.as_str());
         let Some(text) = edit.run(current, &self.stamp)? else {
             return Ok(());
@@ -278,6 +279,7 @@ impl<'t> Batch<'t> {
         if current.is_none() && patch.only_removes() {
             return Ok(());
         }
+        self.budget.parse(current.as_deref())?;
         let current = current
             .map(|row| serde_json::from_str::<Value>(&row.metadata))
             .transpose()
@@ -391,6 +393,7 @@ impl<'t> Batch<'t> {
             return Ok(None);
         };
         let info = self.get(&platform, AspectName::DATA_PLATFORM_INFO).await?;
+        self.budget.parse(info.as_deref())?;
         let delimiter = info
             .and_then(|row| serde_json::from_str::<Value>(&row.metadata).ok())
             .and_then(|info| Some(info.get("datasetNameDelimiter")?.as_str()?.to_owned()));

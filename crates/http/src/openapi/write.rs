@@ -3,7 +3,7 @@
 //! A call is one list of proposals, carried out whole or not at all before the reply is sent. `async` changes nothing
 //! but the status of the reply, which clients look at.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use axum::extract::{Path, State};
@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::address::{Address, Kind};
-use super::entities::{AspectReply, aspect_reply, parse_aspects};
+use super::entities::parse_aspects;
 use super::{parse_like, refuse};
 use crate::AppState;
 use crate::auth::Authenticated;
@@ -28,6 +28,7 @@ use crate::query::Parameters;
 use crate::restli::check_aspect;
 use crate::restli::parse_aspect;
 use crate::restli::proposals::object_or_text;
+use crate::shown::{AspectReply, PIECE, Shown};
 
 /// An aspect as it is sent. The value travels as the text that it was written as.
 #[derive(Deserialize)]
@@ -381,27 +382,34 @@ async fn write(
     Ok(keys)
 }
 
-/// The aspects as they are now, those that stand next to each other and belong to one entity together.
+/// The aspects as they are now, each once, those that stand next to each other and belong to one entity together. What is
+/// too much to show is only named: it is written, so the call has not failed.
 async fn written<'a>(
     state: &AppState,
     caller: &Caller,
     keys: &'a [AspectKey],
     noted: bool,
 ) -> Result<Vec<Written<'a>>, Refusal> {
-    let rows = state.catalog().read_current(caller, keys).await?;
+    let mut seen = HashSet::with_capacity(keys.len());
+    let keys: Vec<&AspectKey> = keys.iter().filter(|key| seen.insert(*key)).collect();
+    let mut shown = Shown::default();
     let mut entities: Vec<Written<'a>> = Vec::new();
-    for (key, row) in keys.iter().zip(rows) {
-        let row = row.filter(|_| !Catalog::is_secret(key.aspect));
-        let aspect = row.map(|row| aspect_reply(&row, noted)).transpose()?;
-        let name = key.aspect.as_str();
-        match entities.last_mut() {
-            Some(last) if *last.urn == key.urn && !last.aspects.contains_key(name) => {
-                last.aspects.insert(name, aspect);
+    for keys in keys.chunks(PIECE) {
+        let read: Vec<AspectKey> = keys.iter().map(|key| (*key).clone()).collect();
+        let rows = state.catalog().read_current(caller, &read).await?;
+        for (key, row) in keys.iter().zip(rows) {
+            let row = row.filter(|_| !Catalog::is_secret(key.aspect));
+            let aspect = row.and_then(|row| shown.aspect(&row, noted).ok());
+            let name = key.aspect.as_str();
+            match entities.last_mut() {
+                Some(last) if *last.urn == key.urn => {
+                    last.aspects.insert(name, aspect);
+                }
+                _ => entities.push(Written {
+                    urn: &key.urn,
+                    aspects: BTreeMap::from([(name, aspect)]),
+                }),
             }
-            _ => entities.push(Written {
-                urn: &key.urn,
-                aspects: BTreeMap::from([(name, aspect)]),
-            }),
         }
     }
     Ok(entities)
