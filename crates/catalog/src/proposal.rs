@@ -260,6 +260,16 @@ impl Proposal {
     }
 }
 
+/// Requires of a whole list that these exist, before anything else; each is asked for once, with the first change.
+pub(crate) fn require_all(
+    proposals: &mut [Proposal],
+    required: impl IntoIterator<Item = Requirement>,
+) {
+    if let Some(first) = proposals.first_mut() {
+        first.requirements.splice(0..0, required);
+    }
+}
+
 /// Says that the entity to change is not there.
 pub(crate) fn missing_target(urn: &Urn) -> String {
     format!("Failed to update {urn}. {urn} does not exist.")
@@ -271,4 +281,33 @@ pub(crate) fn unreadable(aspect: AspectName, error: &serde_json::Error) -> Error
         "the stored {aspect} aspect cannot be edited, because it is not of the expected shape ({error}); \
          write the whole aspect to replace it"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_list_requires_is_asked_for_once_and_first() {
+        let urn = |name: &str| Urn::new("tag", name).unwrap();
+        let exists = |name: &str| Requirement::Exists {
+            urn: urn(name),
+            otherwise: String::new(),
+        };
+        let proposal = Proposal::new(urn("t"), Change::DeleteEntity).requires_target();
+        let mut list = vec![proposal; 3];
+        require_all(&mut list, [exists("a"), exists("b")]);
+        let required = |proposal: &Proposal| -> Vec<String> {
+            let requirements = proposal.requirements.iter();
+            requirements
+                .map(|it| match it {
+                    Requirement::Exists { urn, .. } => urn.key().to_owned(),
+                    _ => String::new(),
+                })
+                .collect()
+        };
+        let found: Vec<_> = list.iter().map(required).collect();
+        assert_eq!(found, [vec!["a", "b", "t"], vec!["t"], vec!["t"]]);
+        require_all(&mut [], [exists("a")]);
+    }
 }
