@@ -2,7 +2,7 @@
 
 use docent_model::{AspectName, Registry, Urn};
 
-use crate::apply::MAX_PROPOSALS;
+use crate::apply::{MAX_PROPOSALS, name_item};
 use crate::conditions::free_keys;
 use crate::proposal::{Change, Requirement};
 use crate::{Applied, Caller, Catalog, Error, Proposal, tokens};
@@ -18,8 +18,10 @@ impl Catalog {
         caller: &Caller,
         mut proposals: Vec<Proposal>,
     ) -> Result<Applied, Error> {
-        for proposal in &mut proposals {
-            check_ours(proposal)?;
+        let many = proposals.len() > 1;
+        for (at, proposal) in proposals.iter_mut().enumerate() {
+            proposal.position = proposal.position.or(many.then_some(at));
+            check_ours(proposal).map_err(|error| name_item(error, proposal))?;
             if may_change_suspension(proposal) && !Self::is_administrator(caller) {
                 proposal.requirements.push(Requirement::SameSuspension);
             }

@@ -26,7 +26,7 @@ use docent_store::{AspectKey, AspectWrite, Effect, StoredAspect, TimeseriesRow, 
 use serde_json::Value;
 
 use super::Applied;
-use super::prepare::{Payload, Prepared};
+use super::prepare::{Payload, Prepared, name_item};
 use crate::people::{ADMINISTRATOR, is_suspended};
 use crate::proposal::{Change, Edit, Proposal, Requirement, unreadable};
 use crate::{Error, hooks};
@@ -91,7 +91,7 @@ impl<'t> Batch<'t> {
             batch
                 .item(item)
                 .await
-                .map_err(|error| item.name_item(error))?;
+                .map_err(|error| name_item(error, &item.proposal))?;
         }
         batch.flush().await?;
         Ok(batch.applied)

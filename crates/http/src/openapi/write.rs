@@ -3,7 +3,7 @@
 //! A call is one list of proposals, carried out whole or not at all before the reply is sent. `async` changes nothing
 //! but the status of the reply, which clients look at.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use axum::extract::{Path, State};
@@ -315,9 +315,15 @@ impl Call<'_> {
                 "{urn} comes without an aspect"
             )));
         }
+        let mut spellings: HashMap<AspectName, String> = HashMap::new();
         for (name, aspect) in entity {
             let about = |refusal: Refusal| refusal.about(&format!("{urn} {name}"));
             let aspect_name = parse_aspect(&name).map_err(about)?;
+            if let Some(other) = spellings.insert(aspect_name, name.clone()) {
+                return Err(about(Refusal::bad_request(format!(
+                    "the aspect is there twice, also as '{other}': send it once"
+                ))));
+            }
             check_aspect(&urn, aspect_name).map_err(about)?;
             let wire: WireAspect = serde_json::from_str(aspect.get())
                 .map_err(|error| about(Refusal::bad_request(error.to_string())))?;
