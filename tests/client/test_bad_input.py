@@ -123,6 +123,42 @@ def test_what_cannot_be_read_is_never_the_server_s_fault(method, path, body, ser
         assert reply.json()["message"], reply.text
 
 
+URN = make_dataset_urn("hive", "bad_items")
+STATUS = {"contentType": "application/json", "value": json.dumps({"removed": True})}
+PROPOSAL = {"entityUrn": URN, "entityType": "dataset", "aspectName": "status", "changeType": "UPSERT", "aspect": STATUS}
+BUCKET = {"bucket": 0, "duration": "DAY", "resource": URN, "metrics": {}}
+SNAPSHOT = {"urn": URN, "aspects": [{"com.linkedin.common.Status": {"removed": True}}]}
+ENTITY = {"urn": URN, "status": {"value": {"removed": True}}}
+
+
+@pytest.mark.parametrize(
+    "path, body, part",
+    [
+        ("/aspects?action=ingestProposalBatch", {"proposals": [PROPOSAL, PROPOSAL | {"aspect": 5}]}, f"({URN}): aspect"),
+        (
+            "/aspects?action=ingestProposalBatch",
+            {"proposals": [PROPOSAL, PROPOSAL | {"entityUrn": "urn:li:dataHubAccessToken:x", "entityType": "dataHubAccessToken"}]},
+            "urn:li:dataHubAccessToken:x",
+        ),
+        ("/usageStats?action=batchIngest", {"buckets": [BUCKET, BUCKET | {"resource": "nobody"}]}, "(nobody): resource"),
+        ("/usageStats?action=batchIngest", {"buckets": [BUCKET, BUCKET | {"metrics": {"users": [{"count": 1}]}}]}, "users"),
+        (
+            "/entities?action=batchIngest",
+            {"entities": [{"value": {f"com.linkedin.metadata.snapshot.{kind}Snapshot": SNAPSHOT}} for kind in ("Dataset", "Tag")]},
+            URN,
+        ),
+        ("/openapi/v3/entity/dataset", [ENTITY, ENTITY | {"Status": ENTITY["status"]}], f"{URN} status"),
+    ],
+)
+def test_a_bad_item_is_named_on_every_door(path, body, part, server, read):
+    reply = server.request("POST", path, json.dumps(body).encode())
+    assert 400 <= reply.status < 500, f"{reply.status} {reply.text}"
+    message = reply.json()["message"]
+    assert "item 1" in message
+    assert part in message
+    assert read(URN, "datasetKey") is None
+
+
 def test_large_bodies_are_taken_and_larger_ones_are_not(server, read, unique):
     urn = make_dataset_urn("hive", unique)
 

@@ -19,6 +19,7 @@ use crate::runs::TakenBack;
 use crate::{Caller, Catalog, Error};
 use batch::Batch;
 use prepare::Prepared;
+pub(crate) use prepare::name_item;
 
 /// How many changes one list may hold: a list is one transaction, and others wait for it.
 pub(crate) const MAX_PROPOSALS: usize = 10_000;
@@ -63,14 +64,9 @@ impl Catalog {
                 proposals.len()
             )));
         }
-        let many = proposals.len() > 1;
         let prepared: Arc<[Prepared]> = proposals
             .into_iter()
-            .enumerate()
-            .map(|(at, proposal)| {
-                let position = proposal.position.or(many.then_some(at));
-                Prepared::check(proposal, position)
-            })
+            .map(Prepared::check)
             .collect::<Result<_, _>>()?;
         let stamp = AuditStamp::new(caller.actor(), self.now_ms());
         let mut applied = Applied::default();

@@ -2,7 +2,9 @@
 //!
 //! What each of them asks of the stored aspect is decided inside the transaction (`apply/batch/conditions.rs`).
 
-use docent_model::EpochMillis;
+use std::collections::HashSet;
+
+use docent_model::{EpochMillis, Registry, Urn};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
@@ -110,6 +112,34 @@ impl Conditions {
             }
         }
         proposal
+    }
+}
+
+/// Takes conditions off key aspects that come with other aspects of their entities. A key follows from the URN and is
+/// there as soon as any of the others is, so what must hold is said of those.
+pub(crate) fn free_keys(proposals: &mut [Proposal]) {
+    let is_key = |proposal: &Proposal| match &proposal.change {
+        Change::Upsert { aspect, .. }
+        | Change::Create { aspect, .. }
+        | Change::CreateEntity { aspect, .. } => {
+            Registry::get().is_key_aspect(&proposal.urn, *aspect)
+        }
+        _ => false,
+    };
+    let is_bound = |proposal: &Proposal| {
+        let mut requirements = proposal.requirements.iter();
+        requirements.any(Requirement::is_condition) && is_key(proposal)
+    };
+    if !proposals.iter().any(is_bound) {
+        return;
+    }
+    let others = proposals.iter().filter(|proposal| !is_key(proposal));
+    let others: HashSet<Urn> = others.map(|proposal| proposal.urn.clone()).collect();
+    for proposal in proposals {
+        if is_bound(proposal) && others.contains(&proposal.urn) {
+            let own = |requirement: &Requirement| !requirement.is_condition();
+            proposal.requirements.retain(own);
+        }
     }
 }
 

@@ -61,6 +61,23 @@ impl Error {
         Code { number, name }
     }
 
+    /// Says what the problem is about: which item of a list, which field. What is not the sender's fault stays as it is.
+    #[must_use]
+    pub fn about(self, what: &str) -> Self {
+        let named = |message: String| format!("{what}: {message}");
+        match self {
+            Self::NotFound(message) => Self::NotFound(named(message)),
+            Self::Invalid(message) => Self::Invalid(named(message)),
+            Self::InvalidAspect(message) => Self::InvalidAspect(named(message)),
+            Self::NoColumn(message) => Self::NoColumn(named(message)),
+            Self::Forbidden(message) => Self::Forbidden(named(message)),
+            Self::Conflict(message) => Self::Conflict(named(message)),
+            Self::Precondition(message) => Self::Precondition(named(message)),
+            Self::TooLarge(message) => Self::TooLarge(named(message)),
+            Self::Unavailable(_) | Self::Internal(_) => self,
+        }
+    }
+
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::Invalid(message.into())
     }

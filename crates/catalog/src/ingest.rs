@@ -2,7 +2,8 @@
 
 use docent_model::{AspectName, Registry, Urn};
 
-use crate::apply::MAX_PROPOSALS;
+use crate::apply::{MAX_PROPOSALS, name_item};
+use crate::conditions::free_keys;
 use crate::proposal::{Change, Requirement};
 use crate::{Applied, Caller, Catalog, Error, Proposal, tokens};
 
@@ -17,12 +18,15 @@ impl Catalog {
         caller: &Caller,
         mut proposals: Vec<Proposal>,
     ) -> Result<Applied, Error> {
-        for proposal in &mut proposals {
-            check_ours(proposal)?;
+        let many = proposals.len() > 1;
+        for (at, proposal) in proposals.iter_mut().enumerate() {
+            proposal.position = proposal.position.or(many.then_some(at));
+            check_ours(proposal).map_err(|error| name_item(error, proposal))?;
             if may_change_suspension(proposal) && !Self::is_administrator(caller) {
                 proposal.requirements.push(Requirement::SameSuspension);
             }
         }
+        free_keys(&mut proposals);
         let mut leaving: Vec<Urn> = proposals.iter().filter_map(leaving_user).collect();
         let is_rollback = proposals.iter().any(takes_back);
         let mut removals = self.token_removals(&leaving).await?;
@@ -66,8 +70,9 @@ fn check_ours(proposal: &Proposal) -> Result<(), Error> {
 }
 
 fn may_change_suspension(proposal: &Proposal) -> bool {
+    let is_wide = takes_back(proposal) || matches!(proposal.change, Change::Clear);
     proposal.change.aspect() == Some(AspectName::CORP_USER_STATUS)
-        || (takes_back(proposal) && proposal.urn.entity_type() == USER)
+        || (is_wide && proposal.urn.entity_type() == USER)
 }
 
 /// Whether a proposal takes back what a run wrote, and not only says what would be done.

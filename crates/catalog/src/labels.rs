@@ -5,13 +5,14 @@
 //! whoever attached it, and then nothing is written.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use docent_model::aspects::{AuditStamp, EditableSchemaFieldInfo, EditableSchemaMetadata};
 use docent_model::{AspectName, Urn};
 use serde_json::{Map, Value, json};
 
-use crate::proposal::Proposal;
-use crate::target::{Target, edit_column};
+use crate::proposal::{Proposal, Requirement, require_all};
+use crate::target::{Target, edit_column, expect_few};
 use crate::{Caller, Catalog, Error};
 
 /// The two kinds of label.
@@ -105,31 +106,32 @@ impl Catalog {
         targets: &[Target],
         add: bool,
     ) -> Result<(), Error> {
+        expect_few(kind.list(), labels.len())?;
         for label in labels {
             kind.check(label)?;
         }
         if labels.is_empty() {
             return Ok(());
         }
-        let proposals = targets
+        let change: ChangeList = if add { added } else { removed };
+        let shared: Arc<[Urn]> = labels.into();
+        let mut proposals = targets
             .iter()
             .map(|target| {
-                let mut proposal = if add {
-                    edit_labels(target, kind, labels, added)?
-                } else {
-                    edit_labels(target, kind, labels, removed)?
-                };
-                for label in labels.iter().filter(|_| add) {
-                    let missing =
-                        format!("Failed to validate label with urn {label}. Urn does not exist.");
-                    proposal = proposal.requires_existing(label, missing);
-                }
+                let proposal = edit_labels(target, kind, Arc::clone(&shared), change)?;
                 let urn = &target.urn;
                 let missing =
                     format!("Failed to update resource with urn {urn}. Entity does not exist.");
                 Ok(target.required_by(proposal, missing))
             })
             .collect::<Result<Vec<_>, Error>>()?;
+        let existing = |label: &Urn| Requirement::Exists {
+            urn: label.clone(),
+            otherwise: format!("Failed to validate label with urn {label}. Urn does not exist."),
+        };
+        if add {
+            require_all(&mut proposals, labels.iter().map(existing));
+        }
         self.apply(caller, proposals).await?;
         Ok(())
     }
@@ -141,10 +143,9 @@ type ChangeList = fn(&mut Vec<Value>, LabelKind, &[Urn]) -> bool;
 fn edit_labels(
     target: &Target,
     kind: LabelKind,
-    labels: &[Urn],
+    labels: Arc<[Urn]>,
     change: ChangeList,
 ) -> Result<Proposal, Error> {
-    let labels = labels.to_vec();
     let Some(column) = &target.column else {
         target.expect_aspect(kind.aspect(), kind.list())?;
         return Ok(Proposal::edit_if::<Map<String, Value>, _>(

@@ -4,14 +4,15 @@
 //! together. Kinds are names such as `TECHNICAL_OWNER` or URNs of ownership types; the types behind the names that
 //! people use are entities that every catalog has, see [`Catalog::add_built_in_ownership_types`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 use docent_model::aspects::{Other, Owner, Ownership, built_in_ownership_type};
 use docent_model::{AspectName, EntitySpec, Registry, Urn};
 use serde_json::{Value, json};
 
-use crate::proposal::Proposal;
-use crate::target::Target;
+use crate::proposal::{Proposal, Requirement, require_all};
+use crate::target::{Target, expect_few};
 use crate::{Caller, Catalog, Error};
 
 /// An owner to be set.
@@ -88,30 +89,27 @@ impl Catalog {
         owners: &[NewOwner],
         targets: &[Target],
     ) -> Result<(), Error> {
+        expect_few("owners", owners.len())?;
         if owners.is_empty() {
             return Ok(());
         }
         let elements = owners
             .iter()
             .map(|owner| owner.element("MANUAL"))
-            .collect::<Result<Vec<_>, Error>>()?;
-        let proposals = targets
+            .collect::<Result<Arc<[Owner]>, Error>>()?;
+        let mut proposals = targets
             .iter()
             .map(|target| {
-                let elements = elements.clone();
-                let proposal = edit_owners(target, move |owners| {
-                    for new in &elements {
-                        let same = |known: &Owner| {
-                            known.owner == new.owner && known.kind_urn() == new.kind_urn()
-                        };
-                        if !owners.iter().any(same) {
-                            owners.push(new.clone());
-                        }
-                    }
-                })?;
-                Ok(require_owners(proposal, owners))
+                let elements = Arc::clone(&elements);
+                edit_owners(target, move |owners| {
+                    let identity = |owner: &Owner| (owner.owner.clone(), owner.kind_urn());
+                    let mut known: HashSet<_> = owners.iter().map(identity).collect();
+                    let new = elements.iter().filter(|new| known.insert(identity(new)));
+                    owners.extend(new.cloned());
+                })
             })
             .collect::<Result<Vec<_>, Error>>()?;
+        require_all(&mut proposals, required(owners));
         self.apply(caller, proposals).await?;
         Ok(())
     }
@@ -124,6 +122,7 @@ impl Catalog {
         kind: Option<&Urn>,
         targets: &[Target],
     ) -> Result<(), Error> {
+        expect_few("owners", owners.len())?;
         for owner in owners {
             check_owner(owner)?;
         }
@@ -133,10 +132,11 @@ impl Catalog {
         if owners.is_empty() {
             return Ok(());
         }
+        let unwanted: Arc<HashSet<Urn>> = Arc::new(owners.iter().cloned().collect());
         let proposals = targets
             .iter()
             .map(|target| {
-                let (unwanted, kind) = (owners.to_vec(), kind.map(Urn::to_string));
+                let (unwanted, kind) = (Arc::clone(&unwanted), kind.map(Urn::to_string));
                 edit_owners(target, move |owners| {
                     owners.retain(|known| {
                         let in_kind = kind.as_ref().is_none_or(|kind| known.kind_urn() == *kind);
@@ -224,7 +224,10 @@ fn by_kind(owners: &[Owner]) -> BTreeMap<String, Vec<Urn>> {
 
 /// All owners of an entity. They must exist, and each must say what kind of owner it is.
 pub(crate) fn ownership(entity: &Urn, owners: &[NewOwner]) -> Result<Proposal, Error> {
-    Ok(require_owners(replace(entity, owners, "MANUAL")?, owners))
+    expect_few("owners", owners.len())?;
+    let mut proposal = replace(entity, owners, "MANUAL")?;
+    proposal.requirements.extend(required(owners));
+    Ok(proposal)
 }
 
 /// All owners of an entity, as they are given.
@@ -257,23 +260,18 @@ pub(crate) fn created_by(entity: &Urn, caller: &Caller) -> Result<Proposal, Erro
     replace(entity, &[creator], "MANUAL")
 }
 
-fn require_owners(proposal: Proposal, owners: &[NewOwner]) -> Proposal {
-    let mut required = Vec::new();
-    for NewOwner {
-        owner, kind_urn, ..
-    } in owners
-    {
-        required.extend(kind_urn.iter().map(|kind| (kind, "Ownership type")));
-        required.push((owner, "Owner"));
-    }
-    required
-        .into_iter()
-        .fold(proposal, |proposal, (urn, what)| {
-            let missing = format!(
-                "Failed to change ownership for resource(s). {what} with urn {urn} does not exist."
-            );
-            proposal.requires_existing(urn, missing)
-        })
+/// What must exist for these to be owners.
+fn required(owners: &[NewOwner]) -> impl Iterator<Item = Requirement> {
+    let named = owners.iter().flat_map(|owner| {
+        let kind = owner.kind_urn.iter().map(|kind| (kind, "Ownership type"));
+        kind.chain([(&owner.owner, "Owner")])
+    });
+    named.map(|(urn, what)| Requirement::Exists {
+        urn: urn.clone(),
+        otherwise: format!(
+            "Failed to change ownership for resource(s). {what} with urn {urn} does not exist."
+        ),
+    })
 }
 
 /// Owners are users or groups.

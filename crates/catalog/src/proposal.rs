@@ -60,6 +60,8 @@ pub enum Change {
         aspect: AspectName,
         range: PointRange,
     },
+    /// All aspects but the key go, with their histories and points, save those that hold secrets.
+    Clear,
     /// The entity goes, with everything about it; what pointed at it is mended where we know how.
     DeleteEntity,
 }
@@ -75,7 +77,7 @@ impl Change {
             | Self::TakeOut { aspect, .. }
             | Self::DeletePoints { aspect, .. }
             | Self::DeleteAspect { aspect } => Some(*aspect),
-            Self::TakeBack { .. } | Self::DeleteEntity => None,
+            Self::TakeBack { .. } | Self::Clear | Self::DeleteEntity => None,
         }
     }
 }
@@ -114,7 +116,7 @@ pub enum Requirement {
     /// The entity does not exist yet; `otherwise` is said if it does.
     IsNew { otherwise: String },
     /// The aspect that the change is about has this logical version; `None` if it must not be there. Like the next two,
-    /// of an entity's deletion it asks for the key aspect.
+    /// of an entity's deletion it asks for the key aspect, and of [`Change::Clear`] for each aspect that would go.
     Version { expected: Option<i64> },
     /// The aspect was written after this time.
     ModifiedSince { time_ms: EpochMillis },
@@ -130,6 +132,16 @@ pub enum Requirement {
     UniqueSiblingName { otherwise: fn(&str) -> String },
     /// A user who is suspended stays so, and nobody else becomes it. Looked at after the change.
     SameSuspension,
+}
+
+impl Requirement {
+    /// Whether it is a condition that a client sets.
+    pub(crate) fn is_condition(&self) -> bool {
+        matches!(
+            self,
+            Self::Version { .. } | Self::ModifiedSince { .. } | Self::UnmodifiedSince { .. }
+        )
+    }
 }
 
 impl Proposal {
@@ -248,6 +260,16 @@ impl Proposal {
     }
 }
 
+/// Requires of a whole list that these exist, before anything else; each is asked for once, with the first change.
+pub(crate) fn require_all(
+    proposals: &mut [Proposal],
+    required: impl IntoIterator<Item = Requirement>,
+) {
+    if let Some(first) = proposals.first_mut() {
+        first.requirements.splice(0..0, required);
+    }
+}
+
 /// Says that the entity to change is not there.
 pub(crate) fn missing_target(urn: &Urn) -> String {
     format!("Failed to update {urn}. {urn} does not exist.")
@@ -259,4 +281,33 @@ pub(crate) fn unreadable(aspect: AspectName, error: &serde_json::Error) -> Error
         "the stored {aspect} aspect cannot be edited, because it is not of the expected shape ({error}); \
          write the whole aspect to replace it"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_list_requires_is_asked_for_once_and_first() {
+        let urn = |name: &str| Urn::new("tag", name).unwrap();
+        let exists = |name: &str| Requirement::Exists {
+            urn: urn(name),
+            otherwise: String::new(),
+        };
+        let proposal = Proposal::new(urn("t"), Change::DeleteEntity).requires_target();
+        let mut list = vec![proposal; 3];
+        require_all(&mut list, [exists("a"), exists("b")]);
+        let required = |proposal: &Proposal| -> Vec<String> {
+            let requirements = proposal.requirements.iter();
+            requirements
+                .map(|it| match it {
+                    Requirement::Exists { urn, .. } => urn.key().to_owned(),
+                    _ => String::new(),
+                })
+                .collect()
+        };
+        let found: Vec<_> = list.iter().map(required).collect();
+        assert_eq!(found, [vec!["a", "b", "t"], vec!["t"], vec!["t"]]);
+        require_all(&mut [], [exists("a")]);
+    }
 }

@@ -6,6 +6,19 @@ use docent_model::{AspectName, Registry, Urn};
 use crate::Error;
 use crate::proposal::{Proposal, Requirement};
 
+/// How many labels or owners one call puts on its targets or takes off them.
+const MAX_PUT_ON: usize = 1000;
+
+/// Fails if more is put on targets at once than anything sensible has; `what` is what they are called.
+pub(crate) fn expect_few(what: &str, count: usize) -> Result<(), Error> {
+    if count <= MAX_PUT_ON {
+        return Ok(());
+    }
+    Err(Error::Invalid(format!(
+        "{count} {what} are given: at most {MAX_PUT_ON} can be at once, send them in parts"
+    )))
+}
+
 /// An entity, or a column of a dataset by its path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {

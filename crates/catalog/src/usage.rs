@@ -84,9 +84,14 @@ impl Catalog {
         let aspect = aspect()?;
         let proposals = buckets
             .into_iter()
-            .map(|bucket| {
-                let urn = Registry::get().parse_urn(&bucket.resource)?;
-                Ok(Proposal::upsert(urn, aspect, point(bucket).to_string()))
+            .enumerate()
+            .map(|(position, bucket)| {
+                let item = format!("item {position} ({})", bucket.resource);
+                let proposal = proposal(bucket, aspect).map_err(|error| error.about(&item))?;
+                Ok(Proposal {
+                    position: Some(position),
+                    ..proposal
+                })
             })
             .collect::<Result<_, Error>>()?;
         self.ingest(caller, proposals).await.map(drop)
@@ -160,8 +165,15 @@ fn aspect() -> Result<AspectName, Error> {
     aspect.ok_or_else(|| Error::Invalid(format!("the registry has no {ASPECT}")))
 }
 
+fn proposal(bucket: Bucket, aspect: AspectName) -> Result<Proposal, Error> {
+    let resource = Registry::get().parse_urn(&bucket.resource);
+    let resource = resource.map_err(|error| Error::from(error).about("resource"))?;
+    let text = point(bucket)?.to_string();
+    Ok(Proposal::upsert(resource, aspect, text))
+}
+
 /// The point of the time series that a bucket is. Members that are not known are left out.
-fn point(bucket: Bucket) -> Value {
+fn point(bucket: Bucket) -> Result<Value, Error> {
     let Metrics {
         unique_user_count,
         users,
@@ -169,7 +181,9 @@ fn point(bucket: Bucket) -> Value {
         top_sql_queries,
         fields,
     } = bucket.metrics;
-    let users = users.map(|users| users.into_iter().filter_map(user).collect::<Vec<_>>());
+    let users = users
+        .map(|users| users.into_iter().map(user).collect::<Result<Vec<_>, _>>())
+        .transpose()?;
     let fields = fields.map(|fields| {
         let field = |it: FieldCount| json!({"fieldPath": it.field_name, "count": it.count});
         fields.into_iter().map(field).collect::<Vec<_>>()
@@ -186,17 +200,19 @@ fn point(bucket: Bucket) -> Value {
     if let Value::Object(members) = &mut point {
         members.retain(|_, member| !member.is_null());
     }
-    point
+    Ok(point)
 }
 
 /// Somebody known only by an address is the user of that name.
-fn user(it: UserCount) -> Option<Value> {
+fn user(it: UserCount) -> Result<Value, Error> {
     let named = it.user_email.as_deref().and_then(|email| {
         let name = email.split('@').next().filter(|name| !name.is_empty())?;
         Some(format!("urn:li:corpuser:{name}"))
     });
-    let user = it.user.or(named)?;
-    Some(json!({"user": user, "count": it.count, "userEmail": it.user_email}))
+    let user = it.user.or(named).ok_or_else(|| {
+        Error::invalid("metrics.users has somebody with neither a user nor a userEmail")
+    })?;
+    Ok(json!({"user": user, "count": it.count, "userEmail": it.user_email}))
 }
 
 fn bucket(resource: &Urn, duration: &str, value: &Value) -> Bucket {

@@ -12,7 +12,8 @@ use axum::http::StatusCode;
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde_json::Value;
+use serde_path_to_error::Segment;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::AppState;
@@ -33,15 +34,57 @@ const MAX_WAIT: Duration = Duration::from_secs(5);
 /// A sender that is slower than this for one body is not worth a connection.
 const MAX_READ_TIME: Duration = Duration::from_secs(30);
 
-/// Reads JSON. A body that is none is told where it breaks, any other what is wrong with it; `taker` is what the route is
-/// called there.
+/// Reads JSON. A body that is none is told where it breaks, any other what is wrong with it and where; `taker` is what the
+/// route is called there.
 pub(crate) fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8], taker: &str) -> Result<T, Refusal> {
     serde_json::from_slice(bytes).map_err(|error| {
-        Refusal::bad_request(match serde_json::from_slice::<IgnoredAny>(bytes) {
+        Refusal::bad_request(match serde_json::from_slice::<Value>(bytes) {
             Err(broken) => format!("The body is not JSON: {broken}."),
-            Ok(_) => format!("The body is not what this {taker} takes: {error}."),
+            Ok(body) => format!(
+                "The body is not what this {taker} takes: {}{error}.",
+                place::<T>(bytes, &body)
+            ),
         })
     })
+}
+
+/// Where a body is not what it should be: the position of the item in its list, the URN that the item is about, and the
+/// field. Looked for only when something is wrong, because it takes a second reading.
+fn place<'a, T: Deserialize<'a>>(bytes: &'a [u8], body: &Value) -> String {
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let Err(error) = serde_path_to_error::deserialize::<_, T>(&mut deserializer) else {
+        return String::new();
+    };
+    let mut place = String::new();
+    let mut fields: Vec<&str> = Vec::new();
+    let mut here = Some(body);
+    for segment in error.path() {
+        match segment {
+            Segment::Seq { index } => {
+                here = here.and_then(|list| list.get(index));
+                if place.is_empty() {
+                    fields.clear();
+                    let urn = here.and_then(urn_of).map(|urn| format!(" ({urn})"));
+                    place = format!("item {index}{}: ", urn.unwrap_or_default());
+                }
+            }
+            Segment::Map { key } => {
+                here = here.and_then(|object| object.get(key));
+                fields.push(key);
+            }
+            Segment::Enum { .. } | Segment::Unknown => {}
+        }
+    }
+    if !fields.is_empty() {
+        place = format!("{place}{}: ", fields.join("."));
+    }
+    place
+}
+
+/// The entity that an item is about, by any of the names that it has on the wire.
+fn urn_of(item: &Value) -> Option<&str> {
+    let names = ["entityUrn", "urn", "resource"];
+    names.iter().find_map(|name| item.get(name)?.as_str())
 }
 
 /// The same, with an example of what is taken.

@@ -11,6 +11,7 @@
 //! - [`sign_in`]: from a password to a session, which needs none either
 //! - [`auth`]: from a request to the caller
 //! - [`origin`]: whether another site made the request
+//! - [`shown`]: how much of what is stored a reply may show
 //! - [`page`]: the web page, which needs no token
 //! - [`server`]: connections, limits, shutdown
 //! - [`spelling`]: paths with a slash at their end
@@ -30,6 +31,7 @@ mod page;
 mod query;
 mod restli;
 pub mod server;
+mod shown;
 mod sign_in;
 mod spelling;
 mod status;

@@ -31,20 +31,34 @@ pub(crate) struct Parameters(Vec<(String, String)>);
 
 impl Parameters {
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
-        let mut pairs = self.0.iter();
-        let found = pairs.find(|(known, _)| known == name);
-        found.map(|(_, value)| value.as_str())
+        self.values(name).next()
     }
 
-    /// All values of a name; clients write `name`, `name[]` or one list with commas.
+    /// All values of a name; clients write it several times, or one list with commas.
     pub(crate) fn all(&self, name: &str) -> Vec<String> {
-        self.0
-            .iter()
-            .filter(|(known, _)| known.strip_suffix("[]").unwrap_or(known) == name)
-            .flat_map(|(_, value)| value.split(','))
+        self.values(name)
+            .flat_map(|value| value.split(','))
             .filter(|value| !value.is_empty())
             .map(str::to_owned)
             .collect()
+    }
+
+    /// Refuses what is called otherwise: for calls that would do harm without what was meant to hold them back.
+    pub(crate) fn expect_only(&self, names: &[&str]) -> Result<(), Refusal> {
+        let unknown = |(name, _): &&(String, String)| !names.contains(&base(name));
+        match self.0.iter().find(unknown) {
+            None => Ok(()),
+            Some((name, _)) => Err(Refusal::bad_request(format!(
+                "the query string has '{name}', which this request does not know: it takes {}",
+                names.join(", ")
+            ))),
+        }
+    }
+
+    fn values(&self, name: &str) -> impl Iterator<Item = &str> {
+        let pairs = self.0.iter();
+        let named = pairs.filter(move |(known, _)| base(known) == name);
+        named.map(|(_, value)| value.as_str())
     }
 
     /// Whether a flag is set; `None` if it is not there. Anything but `true` and `false` is a mistake: taken as either
@@ -70,6 +84,11 @@ impl Parameters {
         };
         self.get(name).map(parse).transpose()
     }
+}
+
+/// Some clients mark the name of a list: `types[]`.
+fn base(name: &str) -> &str {
+    name.strip_suffix("[]").unwrap_or(name)
 }
 
 impl<S: Sync> FromRequestParts<S> for Parameters {

@@ -36,6 +36,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "retired_versions",
         sql: include_str!("../migrations/0003_retired_versions.sql"),
     },
+    Migration {
+        number: 4,
+        name: "point_ids",
+        sql: include_str!("../migrations/0004_point_ids.sql"),
+    },
 ];
 
 const TABLE: &str = "
@@ -283,5 +288,44 @@ mod tests {
             .map(|run| (run.id.as_str(), run.rows, run.time_ms))
             .collect();
         assert_eq!(found, [("r", 1, 7)]);
+    }
+
+    #[test]
+    fn points_from_before_have_the_ids_under_which_they_would_be_written_today() {
+        let connection = memory();
+        migrate_with(&connection, path(), &MIGRATIONS[..3]).unwrap();
+        let points = [
+            r#"{"timestampMillis":1}"#,
+            r#"{"timestampMillis":1,"messageId":"a \"b\" \\ \n \u0001 \u00e9 é"}"#,
+            r#"{"timestampMillis":1,"messageId":"","partitionSpec":{"partition":"p"}}"#,
+            r#"{"eventGranularity":{"multiple":3,"unit":"DAY"},"partitionSpec":{"type":"PARTITION","partition":"p",
+                "timePartition":{"startTimestampMillis":1790000000000,"durationMillis":-1}}}"#,
+            "no JSON",
+        ];
+        for (old_id, point) in points.iter().enumerate() {
+            connection
+                .execute(
+                    "INSERT INTO timeseries VALUES ('u','operation',1,?1,?2,NULL)",
+                    (old_id.to_string(), point),
+                )
+                .unwrap();
+        }
+        migrate(&connection, path()).unwrap();
+        let mut statement = connection
+            .prepare("SELECT id FROM timeseries ORDER BY rowid")
+            .unwrap();
+        let ids: Vec<String> = statement
+            .query_map([], |row| row.get(0))
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        let expected: Vec<String> = points
+            .iter()
+            .map(|point| match serde_json::from_str(point) {
+                Ok(point) => docent_model::point_id(&point),
+                Err(_) => "4".to_owned(),
+            })
+            .collect();
+        assert_eq!(ids, expected);
     }
 }

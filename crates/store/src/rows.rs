@@ -99,7 +99,7 @@ pub enum Effect {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimeseriesRow {
     pub time_ms: EpochMillis,
-    /// Tells apart points of the same time: the message id or the partition, empty if there is none.
+    /// Tells apart points of the same time, see [`docent_model::point_id`].
     pub id: String,
     pub metadata: String,
     pub system_metadata: Option<String>,

@@ -6,6 +6,7 @@
 mod budget;
 mod columns;
 mod conditions;
+mod delete;
 mod domains;
 mod labels;
 mod release;
@@ -19,17 +20,16 @@ use budget::Budget;
 use columns::KnownColumns;
 use docent_model::aspects::AuditStamp;
 use docent_model::patch::Patch;
-use docent_model::{AspectName, EntitySpec, Registry, SystemMetadata, Urn, defaults};
+use docent_model::{AspectName, EntitySpec, Registry, SystemMetadata, Urn, defaults, point_id};
 use docent_store::version::{self, NewAspect};
 use docent_store::{AspectKey, AspectWrite, Effect, StoredAspect, TimeseriesRow, Transaction};
 use serde_json::Value;
 
 use super::Applied;
-use super::prepare::{Payload, Prepared};
-use crate::labels::LabelKind;
+use super::prepare::{Payload, Prepared, name_item};
 use crate::people::{ADMINISTRATOR, is_suspended};
 use crate::proposal::{Change, Edit, Proposal, Requirement, unreadable};
-use crate::{Error, hooks, tokens};
+use crate::{Error, hooks};
 
 /// Patches add to what is there, so the bound on a request's body alone would not hold: this is the same.
 const MAX_PATCHED_BYTES: usize = 16 * 1024 * 1024;
@@ -91,7 +91,7 @@ impl<'t> Batch<'t> {
             batch
                 .item(item)
                 .await
-                .map_err(|error| item.name_item(error))?;
+                .map_err(|error| name_item(error, &item.proposal))?;
         }
         batch.flush().await?;
         Ok(batch.applied)
@@ -119,14 +119,10 @@ impl<'t> Batch<'t> {
 
     async fn item(&mut self, item: &Prepared) -> Result<(), Error> {
         let Proposal {
-            urn,
-            change,
-            requirements,
-            ..
+            urn, requirements, ..
         } = &item.proposal;
-        let subject = change.aspect().unwrap_or(item.entity.key_aspect);
         for requirement in requirements {
-            self.require(urn, subject, requirement).await?;
+            self.require(item, requirement).await?;
         }
         let is_guarded = |requirement| matches!(requirement, &Requirement::SameSuspension);
         if !requirements.iter().any(is_guarded) {
@@ -176,14 +172,10 @@ impl<'t> Batch<'t> {
             Change::DeleteAspect { aspect } if *aspect == item.entity.key_aspect => {
                 self.delete_entity(urn, false).await.map(drop)
             }
-            Change::DeleteAspect { aspect } => {
-                self.flush().await?;
-                if self.count_deleted(urn, Some(*aspect)).await? > 0 {
-                    if *aspect == AspectName::DOMAIN_PROPERTIES {
-                        // They say where the domain stands; without them its children hang in the air.
-                        self.check_childless(urn).await?;
-                    }
-                    self.delete_aspects(urn, &[*aspect], false).await?;
+            Change::DeleteAspect { aspect } => self.delete_aspect(urn, *aspect).await,
+            Change::Clear => {
+                for aspect in self.cleared(item).await? {
+                    self.delete_aspect(urn, aspect).await?;
                 }
                 Ok(())
             }
@@ -196,18 +188,16 @@ impl<'t> Batch<'t> {
         }
     }
 
-    async fn require(
-        &mut self,
-        urn: &Urn,
-        subject: AspectName,
-        requirement: &Requirement,
-    ) -> Result<(), Error> {
+    async fn require(&mut self, item: &Prepared, requirement: &Requirement) -> Result<(), Error> {
+        let urn = &item.proposal.urn;
         match requirement {
             Requirement::Version { .. }
             | Requirement::ModifiedSince { .. }
             | Requirement::UnmodifiedSince { .. } => {
-                let row = self.get(urn, subject).await?;
-                conditions::check(requirement, row.as_deref())?;
+                for subject in self.subjects(item).await? {
+                    let row = self.get(urn, subject).await?;
+                    conditions::check(requirement, subject, row.as_deref())?;
+                }
             }
             Requirement::Exists { urn, otherwise } => {
                 let entity = Registry::get().check_urn(urn)?;
@@ -264,6 +254,7 @@ impl<'t> Batch<'t> {
         edit: &Edit,
     ) -> Result<(), Error> {
         let current = self.get(&proposal.urn, aspect).await?;
+        self.budget.parse(current.as_deref())?;
         let current = current.as_ref().map(|row| row.metadata.as_str());
         let Some(text) = edit.run(current, &self.stamp)? else {
             return Ok(());
@@ -288,6 +279,7 @@ impl<'t> Batch<'t> {
         if current.is_none() && patch.only_removes() {
             return Ok(());
         }
+        self.budget.parse(current.as_deref())?;
         let current = current
             .map(|row| serde_json::from_str::<Value>(&row.metadata))
             .transpose()
@@ -401,79 +393,11 @@ impl<'t> Batch<'t> {
             return Ok(None);
         };
         let info = self.get(&platform, AspectName::DATA_PLATFORM_INFO).await?;
+        self.budget.parse(info.as_deref())?;
         let delimiter = info
             .and_then(|row| serde_json::from_str::<Value>(&row.metadata).ok())
             .and_then(|info| Some(info.get("datasetNameDelimiter")?.as_str()?.to_owned()));
         Ok(delimiter)
-    }
-
-    /// Removes aspects that the store has; what is decided so far has been carried out. Retired ones do not begin anew
-    /// should they be made again.
-    async fn delete_aspects(
-        &mut self,
-        urn: &Urn,
-        aspects: &[AspectName],
-        retire: bool,
-    ) -> Result<(), Error> {
-        for aspect in aspects {
-            let key = AspectKey::new(urn, *aspect);
-            let row = if retire {
-                self.get(urn, *aspect).await?
-            } else {
-                None
-            };
-            let write = version::delete(key, row.as_deref(), &self.stamp);
-            self.forget(&write);
-            self.push(write).await?;
-        }
-        Ok(())
-    }
-
-    /// Takes note of an aspect that goes.
-    fn forget(&mut self, deletion: &AspectWrite) {
-        match deletion.effect {
-            Effect::Delete {
-                retired_version, ..
-            } if retired_version > 0 => {
-                self.retired.insert(deletion.key.clone(), retired_version);
-            }
-            _ => {
-                self.retired.remove(&deletion.key);
-            }
-        }
-        self.known.insert(deletion.key.clone(), None);
-    }
-
-    async fn count_deleted(&mut self, urn: &Urn, aspect: Option<AspectName>) -> Result<u64, Error> {
-        let (rows, timeseries_rows) = self.tx.rows_count(urn, aspect).await?;
-        self.applied.deleted_rows += rows;
-        self.applied.deleted_timeseries_rows += timeseries_rows;
-        Ok(rows + timeseries_rows)
-    }
-
-    /// Removes an entity and what refers to it, as far as we know how; says whether all is done. What thousands refer to
-    /// takes several transactions.
-    async fn delete_entity(&mut self, urn: &Urn, retire: bool) -> Result<bool, Error> {
-        self.flush().await?;
-        let is_released = if urn.entity_type() == "domain" {
-            self.release_domain(urn).await?
-        } else if let Some(kind) = LabelKind::of(urn) {
-            self.release_label(urn, kind).await?
-        } else {
-            true
-        };
-        if !is_released {
-            return self.go_on_later(urn);
-        }
-        self.flush().await?;
-        // Tokens go along with their user, and nobody asked how many there were.
-        if urn.entity_type() != tokens::ENTITY {
-            self.count_deleted(urn, None).await?;
-        }
-        let names = self.tx.aspect_names(urn).await?;
-        self.delete_aspects(urn, &names, retire).await?;
-        self.created.remove(urn);
-        Ok(true)
     }
 
     async fn exists(&mut self, urn: &Urn, entity: &EntitySpec) -> Result<bool, Error> {
@@ -578,17 +502,10 @@ fn timeseries_row(
     stamp: &AuditStamp,
 ) -> TimeseriesRow {
     let noted = noted.map(|noted| version::observed(noted.clone(), stamp));
-    let member = |name: &str| payload.value.get(name);
-    let partition = payload.value.pointer("/partitionSpec/partition");
-    let id = member("messageId")
-        .and_then(Value::as_str)
-        .or(partition.and_then(Value::as_str))
-        .unwrap_or_default();
+    let time = payload.value.get("timestampMillis");
     TimeseriesRow {
-        time_ms: member("timestampMillis")
-            .and_then(Value::as_i64)
-            .unwrap_or_default(),
-        id: id.to_owned(),
+        time_ms: time.and_then(Value::as_i64).unwrap_or_default(),
+        id: point_id(&payload.value),
         metadata: payload.text.clone(),
         system_metadata: noted.and_then(|noted| serde_json::to_string(&noted).ok()),
     }

@@ -14,8 +14,6 @@ pub(super) struct Prepared {
     pub(super) entity: &'static EntitySpec,
     /// The payload of a direct write.
     pub(super) payload: Option<Payload>,
-    /// Where it stands in the caller's list, if that has several: for error messages.
-    position: Option<usize>,
 }
 
 /// A valid value of an aspect, with what follows from it.
@@ -73,15 +71,14 @@ impl Payload {
 }
 
 impl Prepared {
-    pub(super) fn check(proposal: Proposal, position: Option<usize>) -> Result<Self, Error> {
+    pub(super) fn check(proposal: Proposal) -> Result<Self, Error> {
         let checked = Self::parts(&proposal);
-        let named = |error| name_item(error, &proposal, position);
+        let named = |error| name_item(error, &proposal);
         let (entity, payload) = checked.map_err(named)?;
         Ok(Self {
             proposal,
             entity,
             payload,
-            position,
         })
     }
 
@@ -115,15 +112,11 @@ impl Prepared {
             | Change::TakeOut { .. }
             | Change::DeletePoints { .. }
             | Change::DeleteAspect { .. }
+            | Change::Clear
             | Change::DeleteEntity => None,
         };
         check_versioned(proposal)?;
         Ok((entity, payload))
-    }
-
-    /// Says which item of the list an error is about.
-    pub(super) fn name_item(&self, error: Error) -> Error {
-        name_item(error, &self.proposal, self.position)
     }
 }
 
@@ -149,17 +142,9 @@ fn check_patchable(aspect: AspectName, entity: &EntitySpec) -> Result<(), Error>
 
 /// Conditions on versions and times need an aspect that has them.
 fn check_versioned(proposal: &Proposal) -> Result<(), Error> {
-    let is_condition = |requirement: &Requirement| {
-        matches!(
-            requirement,
-            Requirement::Version { .. }
-                | Requirement::ModifiedSince { .. }
-                | Requirement::UnmodifiedSince { .. }
-        )
-    };
     let aspect = proposal.change.aspect();
     match aspect.filter(|aspect| Registry::get().is_timeseries(*aspect)) {
-        Some(aspect) if proposal.requirements.iter().any(is_condition) => {
+        Some(aspect) if proposal.requirements.iter().any(Requirement::is_condition) => {
             Err(Error::InvalidAspect(format!(
                 "{aspect} is a time series, which has no versions: write it without conditions"
             )))
@@ -168,23 +153,18 @@ fn check_versioned(proposal: &Proposal) -> Result<(), Error> {
     }
 }
 
-/// Only direct writes are named: the texts of our own edits stand for themselves.
-fn name_item(error: Error, proposal: &Proposal, position: Option<usize>) -> Error {
-    let Some(position) = position else {
+/// Says which item of a client's list an error is about. Only direct writes are named: the texts of our own edits stand for
+/// themselves.
+pub(crate) fn name_item(error: Error, proposal: &Proposal) -> Error {
+    let Some(position) = proposal.position else {
         return error;
     };
     if matches!(proposal.change, Change::Edit { .. }) {
         return error;
     }
-    let aspect = proposal.change.aspect().map_or("", AspectName::as_str);
-    let named = |message: String| format!("item {position} ({} {aspect}): {message}", proposal.urn);
-    match error {
-        Error::Invalid(message) => Error::Invalid(named(message)),
-        Error::InvalidAspect(message) => Error::InvalidAspect(named(message)),
-        Error::Forbidden(message) => Error::Forbidden(named(message)),
-        Error::Conflict(message) => Error::Conflict(named(message)),
-        Error::Precondition(message) => Error::Precondition(named(message)),
-        Error::TooLarge(message) => Error::TooLarge(named(message)),
-        other => other,
-    }
+    let urn = &proposal.urn;
+    error.about(&match proposal.change.aspect() {
+        Some(aspect) => format!("item {position} ({urn} {aspect})"),
+        None => format!("item {position} ({urn})"),
+    })
 }

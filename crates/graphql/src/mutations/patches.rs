@@ -73,8 +73,11 @@ async fn patch(context: &Context, inputs: Vec<Input>) -> Result<Vec<Value>, Erro
         .into_iter()
         .enumerate()
         .map(|(position, input)| {
+            let urn = input.urn.as_deref().unwrap_or_default();
+            let item = format!("item {position} ({urn} {})", input.aspect_name);
             let proposal = input.proposal(&context.catalog);
-            let mut proposal = named(many.then_some(position), proposal)?;
+            let mut proposal =
+                proposal.map_err(|error| if many { error.about(&item) } else { error })?;
             proposal.position = many.then_some(position);
             Ok(proposal)
         })

@@ -1,20 +1,20 @@
 //! `POST /openapi/v2/entity/batch/{type}`: some aspects of some entities, in the form from before version 3.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use axum::extract::{Path, State};
 use axum::response::Response;
 use docent_catalog::Catalog;
 use docent_model::{AspectName, Urn};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 use super::address::Kind;
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
 use crate::error::Refusal;
-use crate::restli::{json as reply, parse, parse_aspect, raw};
+use crate::restli::{json as reply, parse, parse_aspect};
+use crate::shown::{AspectReply, PIECE, Shown};
 
 const MAX_URNS: usize = 10_000;
 
@@ -27,7 +27,18 @@ struct Wanted {
     with_system_metadata: Option<bool>,
 }
 
-/// Entities that do not exist are left out.
+#[derive(Serialize)]
+struct Reply<'a> {
+    entities: Vec<EntityReply<'a>>,
+}
+
+#[derive(Serialize)]
+struct EntityReply<'a> {
+    urn: &'a Urn,
+    aspects: BTreeMap<&'static str, AspectReply>,
+}
+
+/// Entities that do not exist are left out, and who is asked for twice is given once.
 pub(crate) async fn read(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
@@ -42,34 +53,37 @@ pub(crate) async fn read(
             wanted.urns.len()
         )));
     }
-    let urns = wanted
+    let mut urns = wanted
         .urns
         .iter()
         .map(|text| kind.urn(text))
         .collect::<Result<Vec<Urn>, Refusal>>()?;
+    let mut seen = HashSet::with_capacity(urns.len());
+    urns.retain(|urn| seen.insert(urn.clone()));
     let names = wanted.aspect_names.unwrap_or_default();
     let names = names
         .iter()
         .map(|name| parse_aspect(name))
         .collect::<Result<Vec<AspectName>, Refusal>>()?;
     let noted = wanted.with_system_metadata.unwrap_or(false);
-    let rows = state.catalog().read_entities(&caller, &urns).await?;
+    let mut shown = Shown::default();
     let mut entities = Vec::with_capacity(urns.len());
-    for (urn, rows) in urns.iter().zip(rows) {
-        let mut aspects: BTreeMap<&str, Value> = BTreeMap::new();
-        for (aspect, row) in &rows {
-            if Catalog::is_secret(*aspect) || !(names.is_empty() || names.contains(aspect)) {
+    for urns in urns.chunks(PIECE) {
+        let rows = state.catalog().read_entities(&caller, urns).await?;
+        for (urn, rows) in urns.iter().zip(rows) {
+            if rows.is_empty() {
                 continue;
             }
-            let mut shown = json!({"value": raw(&row.metadata)?});
-            if let Some(system_metadata) = row.system_metadata.as_deref().filter(|_| noted) {
-                shown["systemMetadata"] = json!(raw(system_metadata)?);
-            }
-            aspects.insert(aspect.as_str(), shown);
-        }
-        if !rows.is_empty() {
-            entities.push(json!({"urn": urn, "aspects": aspects}));
+            let is_shown = |aspect: AspectName| {
+                !Catalog::is_secret(aspect) && (names.is_empty() || names.contains(&aspect))
+            };
+            let aspects = rows
+                .iter()
+                .filter(|(aspect, _)| is_shown(*aspect))
+                .map(|(aspect, row)| Ok((aspect.as_str(), shown.aspect(row, noted)?)))
+                .collect::<Result<_, Refusal>>()?;
+            entities.push(EntityReply { urn, aspects });
         }
     }
-    Ok(reply(&json!({"entities": entities})))
+    Ok(reply(&Reply { entities }))
 }

@@ -9,7 +9,6 @@ use docent_catalog::search::{MAX_COUNT, Page, Request, scroll_page};
 use docent_catalog::{AspectKey, Caller, Catalog, StoredAspect};
 use docent_model::{AspectName, Registry, Urn};
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 
 use super::{address, parse_body, refuse_slices};
 use crate::AppState;
@@ -18,7 +17,8 @@ use crate::body::WholeBody;
 use crate::error::Refusal;
 use crate::filter::OpenApiFilter;
 use crate::query::Parameters;
-use crate::restli::{json as reply, parse_aspect, raw};
+use crate::restli::{json as reply, parse_aspect};
+use crate::shown::{AspectReply, PIECE, Shown};
 
 const DEFAULT_COUNT: usize = 10;
 
@@ -77,14 +77,6 @@ pub(super) struct EntityReply<'a> {
     pub(super) urn: &'a Urn,
     #[serde(flatten)]
     pub(super) aspects: BTreeMap<&'static str, AspectReply>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct AspectReply {
-    value: Box<RawValue>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    system_metadata: Option<Box<RawValue>>,
 }
 
 /// Entities of any kinds. Without `aspects` only their URNs, with an empty list all of their aspects.
@@ -166,20 +158,20 @@ async fn page(
     }
     let found = state.catalog().search(caller, &request).await?;
     let urns: Vec<Urn> = found.hits.into_iter().map(|hit| hit.urn).collect();
-    let rows = read(state, caller, &urns, aspects).await?;
     let noted = parameters.flag("systemMetadata")?;
-    let entities = urns
-        .iter()
-        .zip(rows)
-        .map(|(urn, rows)| {
+    let mut shown = Shown::default();
+    let mut entities = Vec::with_capacity(urns.len());
+    for urns in urns.chunks(PIECE) {
+        let rows = read(state, caller, urns, aspects).await?;
+        for (urn, rows) in urns.iter().zip(rows) {
             let aspects = rows
                 .iter()
                 .filter(|(aspect, _)| !Catalog::is_secret(*aspect))
-                .map(|(aspect, row)| Ok((aspect.as_str(), aspect_reply(row, noted)?)))
+                .map(|(aspect, row)| Ok((aspect.as_str(), shown.aspect(row, noted)?)))
                 .collect::<Result<_, Refusal>>()?;
-            Ok(EntityReply { urn, aspects })
-        })
-        .collect::<Result<Vec<_>, Refusal>>()?;
+            entities.push(EntityReply { urn, aspects });
+        }
+    }
     Ok(reply(&Reply {
         entities,
         scroll_id: found.next,
@@ -213,12 +205,4 @@ async fn read(
                 .collect())
         }
     }
-}
-
-pub(super) fn aspect_reply(row: &StoredAspect, noted: bool) -> Result<AspectReply, Refusal> {
-    let system_metadata = row.system_metadata.as_deref().filter(|_| noted);
-    Ok(AspectReply {
-        value: raw(&row.metadata)?,
-        system_metadata: system_metadata.map(raw).transpose()?,
-    })
 }

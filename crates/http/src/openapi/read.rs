@@ -1,6 +1,6 @@
 //! `GET` and `HEAD /openapi/v3/entity/{type}/{urn}[/{aspect}]`, and `POST …/{type}/batchGet`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use axum::extract::{Path, State};
@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::address::{Address, Kind};
-use super::entities::{EntityReply, aspect_reply, parse_aspects};
+use super::entities::{EntityReply, parse_aspects};
 use super::parse_like;
 use crate::AppState;
 use crate::auth::Authenticated;
@@ -21,6 +21,7 @@ use crate::body::WholeBody;
 use crate::error::Refusal;
 use crate::query::Parameters;
 use crate::restli::{check_aspect, check_shown, json as reply, parse_aspect};
+use crate::shown::{PIECE, Shown};
 
 /// One entity with its aspects, or one aspect. `HEAD` asks only whether it is there.
 pub(crate) async fn one(
@@ -77,7 +78,9 @@ async fn aspect(
         row.map(Arc::new)
     };
     let noted = parameters.flag("systemMetadata")?;
-    let found = row.map(|row| aspect_reply(&row, noted)).transpose()?;
+    let found = row
+        .map(|row| Shown::default().aspect(&row, noted))
+        .transpose()?;
     Ok(found.map(|found| reply(&found)))
 }
 
@@ -108,13 +111,14 @@ async fn entity(
         rows.extend(point.map(|point| (key.aspect, Arc::unwrap_or_clone(point))));
     }
     let noted = parameters.flag("systemMetadata")?;
-    let shown = |aspect: AspectName| {
+    let is_shown = |aspect: AspectName| {
         (wanted.is_empty() || wanted.contains(&aspect)) && !Catalog::is_secret(aspect)
     };
+    let mut shown = Shown::default();
     let aspects = rows
         .iter()
-        .filter(|(aspect, _)| shown(*aspect))
-        .map(|(aspect, row)| Ok((aspect.as_str(), aspect_reply(row, noted)?)))
+        .filter(|(aspect, _)| is_shown(*aspect))
+        .map(|(aspect, row)| Ok((aspect.as_str(), shown.aspect(row, noted)?)))
         .collect::<Result<_, Refusal>>()?;
     Ok(Some(reply(&EntityReply { urn, aspects })))
 }
@@ -137,7 +141,7 @@ struct WantedAspect {
 /// An aspect, and which version of it.
 type Wish = (AspectName, i64);
 
-/// Several entities at once. Those that are not there are left out.
+/// Several entities at once. Those that are not there are left out, and who is asked for twice is given once.
 pub(crate) async fn batch(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
@@ -162,18 +166,24 @@ pub(crate) async fn batch(
         let aspects = aspects.collect::<Result<_, Refusal>>()?;
         wishes.push((urn, aspects));
     }
+    let mut seen = HashSet::with_capacity(wishes.len());
+    wishes.retain(|wish| seen.insert(wish.clone()));
     let noted = parameters.flag("systemMetadata")?;
-    let mut rows = read(&state, &caller, &wishes).await?;
+    let mut shown = Shown::default();
     let mut found = Vec::with_capacity(wishes.len());
-    for ((urn, _), rows) in wishes.iter().zip(&mut rows) {
-        rows.retain(|(aspect, _)| !Catalog::is_secret(*aspect));
-        if rows.is_empty() {
-            continue;
+    for wishes in wishes.chunks(PIECE) {
+        let rows = read(&state, &caller, wishes).await?;
+        for ((urn, _), mut rows) in wishes.iter().zip(rows) {
+            rows.retain(|(aspect, _)| !Catalog::is_secret(*aspect));
+            if rows.is_empty() {
+                continue;
+            }
+            let aspects = rows.iter();
+            let aspects =
+                aspects.map(|(aspect, row)| Ok((aspect.as_str(), shown.aspect(row, noted)?)));
+            let aspects = aspects.collect::<Result<BTreeMap<_, _>, Refusal>>()?;
+            found.push(EntityReply { urn, aspects });
         }
-        let aspects = rows.iter();
-        let aspects = aspects.map(|(aspect, row)| Ok((aspect.as_str(), aspect_reply(row, noted)?)));
-        let aspects = aspects.collect::<Result<BTreeMap<_, _>, Refusal>>()?;
-        found.push(EntityReply { urn, aspects });
     }
     Ok(reply(&found))
 }

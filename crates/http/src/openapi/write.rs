@@ -3,7 +3,7 @@
 //! A call is one list of proposals, carried out whole or not at all before the reply is sent. `async` changes nothing
 //! but the status of the reply, which clients look at.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use axum::extract::{Path, State};
@@ -11,13 +11,13 @@ use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use docent_catalog::{AspectKey, Caller, Catalog, Change, Conditions, Proposal};
 use docent_model::patch::Patch;
-use docent_model::{AspectName, Registry, SystemMetadata, Urn};
+use docent_model::{AspectName, SystemMetadata, Urn};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::address::{Address, Kind};
-use super::entities::{AspectReply, aspect_reply, parse_aspects};
+use super::entities::parse_aspects;
 use super::{parse_like, refuse};
 use crate::AppState;
 use crate::auth::Authenticated;
@@ -28,6 +28,7 @@ use crate::query::Parameters;
 use crate::restli::check_aspect;
 use crate::restli::parse_aspect;
 use crate::restli::proposals::object_or_text;
+use crate::shown::{AspectReply, PIECE, Shown};
 
 /// An aspect as it is sent. The value travels as the text that it was written as.
 #[derive(Deserialize)]
@@ -150,6 +151,8 @@ pub(crate) async fn delete(
 ) -> Result<Response, Refusal> {
     let address = Address::parse(&uri)?.certain(&state, &caller).await?;
     let Address { urn, aspect, .. } = address;
+    // A name that is spelled wrong must not make the whole entity of what was to be one aspect.
+    parameters.expect_only(&["aspects", "clear", "async"])?;
     let mut aspects = parse_aspects(&parameters.all("aspects"))?;
     aspects.extend(aspect);
     if aspects.is_empty() && parameters.get("aspects").is_some() {
@@ -158,18 +161,15 @@ pub(crate) async fn delete(
             "aspects is empty: name the aspects to delete, or leave it out to delete the whole entity",
         ));
     }
-    if parameters.flag("clear")? {
-        if !aspects.is_empty() {
-            return Err(Refusal::bad_request(
-                "clear=true deletes all aspects: leave it out to delete the one that is named",
-            ));
-        }
-        let spec = Registry::get().entity(urn.entity_type());
-        aspects = spec.map_or_else(Vec::new, |spec| spec.aspects.clone());
-        // Passwords are set and taken away by their own commands.
-        aspects.retain(|aspect| !Catalog::is_secret(*aspect));
+    let clear = parameters.flag("clear")?;
+    if clear && !aspects.is_empty() {
+        return Err(Refusal::bad_request(
+            "clear=true deletes all aspects: leave it out to delete the one that is named",
+        ));
     }
-    let changes = if aspects.is_empty() {
+    let changes = if clear {
+        vec![Change::Clear]
+    } else if aspects.is_empty() {
         vec![Change::DeleteEntity]
     } else {
         let aspects = aspects.into_iter();
@@ -315,9 +315,15 @@ impl Call<'_> {
                 "{urn} comes without an aspect"
             )));
         }
+        let mut spellings: HashMap<AspectName, String> = HashMap::new();
         for (name, aspect) in entity {
             let about = |refusal: Refusal| refusal.about(&format!("{urn} {name}"));
             let aspect_name = parse_aspect(&name).map_err(about)?;
+            if let Some(other) = spellings.insert(aspect_name, name.clone()) {
+                return Err(about(Refusal::bad_request(format!(
+                    "the aspect is there twice, also as '{other}': send it once"
+                ))));
+            }
             check_aspect(&urn, aspect_name).map_err(about)?;
             let wire: WireAspect = serde_json::from_str(aspect.get())
                 .map_err(|error| about(Refusal::bad_request(error.to_string())))?;
@@ -382,27 +388,34 @@ async fn write(
     Ok(keys)
 }
 
-/// The aspects as they are now, those that stand next to each other and belong to one entity together.
+/// The aspects as they are now, each once, those that stand next to each other and belong to one entity together. What is
+/// too much to show is only named: it is written, so the call has not failed.
 async fn written<'a>(
     state: &AppState,
     caller: &Caller,
     keys: &'a [AspectKey],
     noted: bool,
 ) -> Result<Vec<Written<'a>>, Refusal> {
-    let rows = state.catalog().read_current(caller, keys).await?;
+    let mut seen = HashSet::with_capacity(keys.len());
+    let keys: Vec<&AspectKey> = keys.iter().filter(|key| seen.insert(*key)).collect();
+    let mut shown = Shown::default();
     let mut entities: Vec<Written<'a>> = Vec::new();
-    for (key, row) in keys.iter().zip(rows) {
-        let row = row.filter(|_| !Catalog::is_secret(key.aspect));
-        let aspect = row.map(|row| aspect_reply(&row, noted)).transpose()?;
-        let name = key.aspect.as_str();
-        match entities.last_mut() {
-            Some(last) if *last.urn == key.urn && !last.aspects.contains_key(name) => {
-                last.aspects.insert(name, aspect);
+    for keys in keys.chunks(PIECE) {
+        let read: Vec<AspectKey> = keys.iter().map(|key| (*key).clone()).collect();
+        let rows = state.catalog().read_current(caller, &read).await?;
+        for (key, row) in keys.iter().zip(rows) {
+            let row = row.filter(|_| !Catalog::is_secret(key.aspect));
+            let aspect = row.and_then(|row| shown.aspect(&row, noted).ok());
+            let name = key.aspect.as_str();
+            match entities.last_mut() {
+                Some(last) if *last.urn == key.urn => {
+                    last.aspects.insert(name, aspect);
+                }
+                _ => entities.push(Written {
+                    urn: &key.urn,
+                    aspects: BTreeMap::from([(name, aspect)]),
+                }),
             }
-            _ => entities.push(Written {
-                urn: &key.urn,
-                aspects: BTreeMap::from([(name, aspect)]),
-            }),
         }
     }
     Ok(entities)

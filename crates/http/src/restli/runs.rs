@@ -1,22 +1,25 @@
 //! `POST /runs?action=list|describe|rollback`: what ingestion runs wrote, and taking it back.
 
+use std::collections::BTreeMap;
+
 use axum::extract::State;
 use axum::response::Response;
 use docent_catalog::runs::RunAspect;
 use docent_catalog::search::whole;
 use docent_catalog::{Caller, Catalog};
 use docent_model::Registry;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::{Action, json as reply, no_action, parse, raw};
+use super::{Action, json as reply, no_action, parse};
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
 use crate::conditions;
 use crate::error::Refusal;
 use crate::query::Query;
+use crate::shown::{PIECE, Shown};
 
 const DEFAULT_RUNS: usize = 20;
 const DEFAULT_ROWS: usize = 100;
@@ -89,26 +92,42 @@ async fn describe(state: &AppState, caller: &Caller, bytes: &[u8]) -> Result<Res
             whole("count", wanted.count, DEFAULT_ROWS)?,
         )
         .await?;
-    let mut summaries: Vec<Value> = rows
+    let mut summaries: Vec<Summary> = rows
         .iter()
-        .map(|row| summary(&wanted.run_id, row))
+        .map(|row| Summary {
+            row: summary(&wanted.run_id, row),
+            aspect: None,
+            metadata: None,
+        })
         .collect();
     if wanted.include_aspect.unwrap_or(false) {
-        let keys: Vec<_> = rows.iter().map(|row| row.key.clone()).collect();
-        let stored = state.catalog().read(caller, &keys).await?;
-        for ((row, stored), summary) in rows.iter().zip(stored).zip(&mut summaries) {
-            let shown = stored.filter(|_| !Catalog::is_secret(row.key.aspect));
-            if let Some(stored) = shown {
-                let value: Box<RawValue> = raw(&stored.metadata)?;
-                let record = Registry::get()
-                    .record_name(row.key.aspect)
-                    .unwrap_or_default();
-                summary["aspect"] = json!({record: value});
-                summary["metadata"] = json!(stored.metadata);
+        let mut shown = Shown::default();
+        for (rows, summaries) in rows.chunks(PIECE).zip(summaries.chunks_mut(PIECE)) {
+            let keys: Vec<_> = rows.iter().map(|row| row.key.clone()).collect();
+            let stored = state.catalog().read(caller, &keys).await?;
+            for ((key, stored), summary) in keys.iter().zip(stored).zip(summaries) {
+                let visible = stored.filter(|_| !Catalog::is_secret(key.aspect));
+                if let Some(stored) = visible {
+                    let value = shown.raw(&stored.metadata)?;
+                    let record = Registry::get().record_name(key.aspect).unwrap_or_default();
+                    summary.aspect = Some(BTreeMap::from([(record, value)]));
+                    summary.metadata = Some(stored.metadata.clone());
+                }
             }
         }
     }
-    Ok(reply(&json!({"value": summaries})))
+    Ok(reply(&BTreeMap::from([("value", summaries)])))
+}
+
+/// A row of a run, with the aspect if that is asked for: by the name of its record, and as a text.
+#[derive(Serialize)]
+struct Summary {
+    #[serde(flatten)]
+    row: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    aspect: Option<BTreeMap<&'static str, Box<RawValue>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<String>,
 }
 
 #[derive(Deserialize)]

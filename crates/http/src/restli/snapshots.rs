@@ -89,15 +89,12 @@ pub(super) async fn ingest_all(
     Ok(reply(&json!({})))
 }
 
-/// Puts the conditions of the request on all aspects, those that follow from the URN aside. A version is that of one.
+/// Puts the conditions of the request on all aspects. A version is that of one, those that follow from the URN aside.
 fn conditional(
     proposals: Vec<Proposal>,
     conditions: &Conditions,
 ) -> Result<Vec<Proposal>, Refusal> {
-    if !conditions.are_given() {
-        return Ok(proposals);
-    }
-    let is_key = |proposal: &Proposal| match &proposal.change {
+    let is_key = |proposal: &&Proposal| match &proposal.change {
         Change::Upsert { aspect, .. } => Registry::get().is_key_aspect(&proposal.urn, *aspect),
         _ => false,
     };
@@ -108,25 +105,36 @@ fn conditional(
              with headers of their own"
         )));
     }
-    let put_on = |proposal| {
-        if count > 0 && is_key(&proposal) {
-            proposal
-        } else {
-            conditions.put_on(proposal)
-        }
-    };
-    Ok(proposals.into_iter().map(put_on).collect())
+    let proposals = proposals.into_iter();
+    Ok(proposals.map(|it| conditions.put_on(it)).collect())
 }
 
 fn proposals(entity: Entity, noted: &SystemMetadata) -> Result<Vec<Proposal>, String> {
-    let mut proposals = Vec::new();
-    for snapshot in entity.value.into_values() {
-        let urn = parse_urn(&snapshot.urn).map_err(Refusal::into_message)?;
-        let registry = Registry::get();
-        let kind = registry
-            .check_urn(&urn)
-            .map_err(|error| error.to_string())?;
-        for (record, value) in snapshot.aspects.into_iter().flatten() {
+    let mut snapshots = entity.value.into_iter();
+    let (Some((name, snapshot)), None) = (snapshots.next(), snapshots.next()) else {
+        return Err(
+            "value must have one snapshot, by the name of its record: {\"value\": \
+             {\"com.linkedin.metadata.snapshot.DatasetSnapshot\": {\"urn\": …, \"aspects\": […]}}}"
+                .to_owned(),
+        );
+    };
+    let urn = parse_urn(&snapshot.urn).map_err(Refusal::into_message)?;
+    let registry = Registry::get();
+    let kind = registry
+        .check_urn(&urn)
+        .map_err(|error| error.to_string())?;
+    let expected = snapshot_name(kind.name);
+    if !name.eq_ignore_ascii_case(&expected) {
+        return Err(format!(
+            "{urn} cannot be in a {name}: its snapshot is called {expected}"
+        ));
+    }
+    if snapshot.aspects.iter().all(BTreeMap::is_empty) {
+        return Err(format!("the snapshot of {urn} has no aspects"));
+    }
+    let aspects = snapshot.aspects.into_iter().flatten();
+    aspects
+        .map(|(record, value)| {
             let aspect = registry.aspect_of_record(kind, &record).ok_or_else(|| {
                 format!(
                     "{urn} cannot have an aspect {record}: no aspect of {} is one",
@@ -134,16 +142,10 @@ fn proposals(entity: Entity, noted: &SystemMetadata) -> Result<Vec<Proposal>, St
                 )
             })?;
             let text = Box::<str>::from(value).into_string();
-            proposals.push(
-                Proposal::upsert(urn.clone(), aspect, text)
-                    .with_system_metadata(Some(noted.clone())),
-            );
-        }
-        if proposals.is_empty() {
-            return Err(format!("the snapshot of {urn} has no aspects"));
-        }
-    }
-    Ok(proposals)
+            Ok(Proposal::upsert(urn.clone(), aspect, text)
+                .with_system_metadata(Some(noted.clone())))
+        })
+        .collect()
 }
 
 /// All aspects of an entity.

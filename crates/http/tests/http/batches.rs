@@ -175,3 +175,149 @@ async fn a_list_that_would_write_more_than_a_transaction_should_is_refused_whole
         assert_eq!(version(number).await.unwrap()["name"], name);
     }
 }
+
+fn message(body: &Value) -> &str {
+    body["message"].as_str().unwrap_or_default()
+}
+
+#[tokio::test]
+async fn a_bad_item_is_named_by_its_position_its_urn_and_its_field_on_every_door() {
+    let app = App::with_dataset().await;
+    let good = proposal("UPSERT", DATASET, "status", &json!({"removed": true}));
+    let changed = |name: &str, value: Value| {
+        let mut bad = good.clone();
+        bad[name] = value;
+        json!({"proposals": [good, bad]})
+    };
+    let token = "urn:li:dataHubAccessToken:x";
+    let stolen = proposal("UPSERT", token, "dataHubAccessTokenInfo", &json!({}));
+    let bucket = |resource: &str, users: Value| json!({"bucket": 0, "duration": "DAY", "resource": resource, "metrics": {"users": users}});
+    let buckets = |bad: Value| json!({"buckets": [bucket(DATASET, Value::Null), bad]});
+    let snapshot = |name: &str| {
+        let status = json!({"com.linkedin.common.Status": {"removed": true}});
+        json!({"value": {format!("com.linkedin.metadata.snapshot.{name}"): {"urn": DATASET, "aspects": [status]}}})
+    };
+    let snapshots = |bad: Value| json!({"entities": [snapshot("DatasetSnapshot"), bad]});
+    let entity = json!({"urn": DATASET, "status": {"value": {"removed": true}}});
+    let mut spelled_twice = entity.clone();
+    spelled_twice["Status"] = json!({"value": {"removed": false}});
+    let batch = "/aspects?action=ingestProposalBatch";
+    let usage = "/usageStats?action=batchIngest";
+    let ingest = "/entities?action=batchIngest";
+    let v3 = "/openapi/v3/entity/dataset";
+    for (path, body, status, urn, field) in [
+        (batch, changed("aspect", json!(5)), 400, DATASET, "aspect: "),
+        (
+            batch,
+            changed("headers", json!("x")),
+            400,
+            DATASET,
+            "headers: ",
+        ),
+        (
+            batch,
+            changed("changeType", json!("X")),
+            400,
+            DATASET,
+            "changeType",
+        ),
+        (
+            batch,
+            json!({"proposals": [good, 7]}),
+            400,
+            "",
+            "a change proposal",
+        ),
+        (
+            batch,
+            json!({"proposals": [good, stolen]}),
+            403,
+            token,
+            "dataHubAccessTokenInfo",
+        ),
+        (
+            usage,
+            buckets(bucket("nobody", Value::Null)),
+            400,
+            "nobody",
+            "resource: ",
+        ),
+        (
+            usage,
+            buckets(bucket(DATASET, json!([{"count": 1}]))),
+            400,
+            DATASET,
+            "users",
+        ),
+        (
+            usage,
+            buckets(bucket(DATASET, json!([{"user": "x", "count": 1}]))),
+            422,
+            DATASET,
+            "user",
+        ),
+        (
+            usage,
+            buckets(bucket(DATASET, json!([{"count": "x"}]))),
+            400,
+            DATASET,
+            "metrics.users.count: ",
+        ),
+        (
+            ingest,
+            snapshots(snapshot("TagSnapshot")),
+            400,
+            DATASET,
+            "TagSnapshot",
+        ),
+        (ingest, snapshots(json!({"value": {}})), 400, "", "value"),
+        (v3, json!([entity, spelled_twice]), 400, DATASET, "'Status'"),
+        (v3, json!([entity, 7]), 400, "", "a map"),
+    ] {
+        let (found, reply) = app.post(path, &body).await;
+        assert_eq!(found.as_u16(), status, "{path}: {reply}");
+        for part in ["item 1", urn, field] {
+            assert!(message(&reply).contains(part), "{path} {part}: {reply}");
+        }
+    }
+    let patch = |urn: &str, aspect: &str| json!({"urn": urn, "aspectName": aspect, "patch": []});
+    let query = "mutation ($input: [PatchEntityInput!]!) { patchEntities(input: $input) { urn } }";
+    for (bad, part) in [
+        (patch("nobody", "status"), "(nobody status)"),
+        (patch(DATASET, "nothing"), "nothing"),
+    ] {
+        let input = json!({"input": [patch(DATASET, "status"), bad]});
+        let reply = app.graphql_with(query, input).await;
+        let message = reply["errors"][0]["message"].as_str().unwrap_or_default();
+        assert!(message.starts_with("item 1 ("), "{reply}");
+        assert!(message.contains(part), "{reply}");
+    }
+    assert_eq!(app.aspect(DATASET, "status").await, None);
+}
+
+#[tokio::test]
+async fn a_snapshot_that_says_nothing_or_something_else_is_refused() {
+    let app = App::with_dataset().await;
+    let snapshot = |name: &str| {
+        let name = format!("com.linkedin.metadata.snapshot.{name}");
+        let status = json!({"com.linkedin.common.Status": {"removed": true}});
+        (name, json!({"urn": DATASET, "aspects": [status]}))
+    };
+    let value = |names: &[&str]| -> Value {
+        let snapshots = names.iter().map(|name| snapshot(name));
+        json!({"entity": {"value": snapshots.collect::<serde_json::Map<_, _>>()}})
+    };
+    for names in [
+        &[][..],
+        &["TagSnapshot"],
+        &["TagSnapshot", "DatasetSnapshot"],
+    ] {
+        let (status, reply) = app.post("/entities?action=ingest", &value(names)).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{names:?}: {reply}");
+    }
+    assert_eq!(app.aspect(DATASET, "status").await, None);
+    let (status, reply) = app
+        .post("/entities?action=ingest", &value(&["DatasetSnapshot"]))
+        .await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+}

@@ -391,3 +391,49 @@ async fn conditions_that_no_one_aspect_could_meet_are_refused_and_never_ignored(
         assert_eq!(status, StatusCode::OK, "{path} {reply}");
     }
 }
+
+#[tokio::test]
+async fn a_key_that_comes_with_other_aspects_is_held_to_nothing_of_its_own() {
+    let path = "/openapi/v3/entity/domain?async=false";
+    let star = ("if-none-match", "*");
+    let key = json!({"value": {"id": "marketing"}});
+    let properties = json!({"value": named("first")});
+    let body =
+        json!([{"urn": DOMAIN, "domainProperties": properties}, {"urn": DOMAIN, "domainKey": key}]);
+    let app = App::empty().await;
+    let (status, reply) = send(&app, star, path, body.clone()).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    let (status, reply) = send(&app, star, path, body).await;
+    assert_eq!(status, StatusCode::PRECONDITION_FAILED, "{reply}");
+    assert!(message(&reply).contains("domainProperties"), "{reply}");
+    // Alone, it stands for the entity.
+    let alone = json!([{"urn": DOMAIN, "domainKey": key}]);
+    let (status, reply) = send(&app, star, path, alone).await;
+    assert_eq!(status, StatusCode::PRECONDITION_FAILED, "{reply}");
+}
+
+#[tokio::test]
+async fn clearing_an_entity_is_held_to_the_conditions_on_what_is_stored() {
+    let app = App::with_dataset().await;
+    let point = json!({"timestampMillis": 1, "rowCount": 1});
+    app.ingest(DATASET, "datasetProfile", &point).await;
+    let path = format!("/openapi/v3/entity/dataset/{}?clear=true", encoded(DATASET));
+    let clear = async |since: &str| {
+        let mut request = app.request(Method::DELETE, &path, "");
+        let name = axum::http::HeaderName::from_static("if-unmodified-since");
+        request.headers_mut().insert(name, since.parse().unwrap());
+        app.send(request).await
+    };
+    let (status, reply) = clear("2020-01-01T00:00:00Z").await;
+    assert_eq!(status, StatusCode::PRECONDITION_FAILED, "{reply}");
+    assert!(!message(&reply).contains("item"), "{reply}");
+    let stored = app.aspect(DATASET, "datasetProperties").await;
+    assert!(stored.is_some());
+    let (status, reply) = clear("2030-01-01T00:00:00Z").await;
+    assert_eq!(
+        (status, &reply["timeseriesRows"]),
+        (StatusCode::OK, &json!(1))
+    );
+    assert_eq!(app.aspect(DATASET, "datasetProperties").await, None);
+    assert!(app.aspect(DATASET, "datasetKey").await.is_some());
+}

@@ -370,3 +370,54 @@ async fn taking_away_what_was_never_there_writes_nothing() {
     let (_, after) = app.get(&format!("/entitiesV2/{}", encoded(DATASET))).await;
     assert_eq!(after, before);
 }
+
+#[tokio::test]
+async fn more_labels_or_owners_than_anything_has_are_refused() {
+    let app = app().await;
+    let resources = json!([{"resourceUrn": DATASET}]);
+    let many = |prefix: &str| -> Vec<String> {
+        let numbers = 0..1001;
+        numbers.map(|number| format!("{prefix}{number}")).collect()
+    };
+    let owners: Vec<Value> = many("urn:li:corpuser:")
+        .into_iter()
+        .map(|urn| json!({"ownerUrn": urn, "ownerEntityType": "CORP_USER", "type": "DATAOWNER"}))
+        .collect();
+    for (field, kind, name, list) in [
+        (
+            "batchAddTags",
+            "BatchAddTagsInput",
+            "tagUrns",
+            json!(many("urn:li:tag:")),
+        ),
+        (
+            "batchRemoveTags",
+            "BatchRemoveTagsInput",
+            "tagUrns",
+            json!(many("urn:li:tag:")),
+        ),
+        (
+            "batchAddTerms",
+            "BatchAddTermsInput",
+            "termUrns",
+            json!(many("urn:li:glossaryTerm:")),
+        ),
+        (
+            "batchAddOwners",
+            "BatchAddOwnersInput",
+            "owners",
+            json!(owners),
+        ),
+        (
+            "batchRemoveOwners",
+            "BatchRemoveOwnersInput",
+            "ownerUrns",
+            json!(many("urn:li:corpuser:")),
+        ),
+    ] {
+        let input = json!({name: list, "resources": resources});
+        let (code, message) = app.mutate_error(field, kind, input).await;
+        assert_eq!(code, 400, "{field}: {message}");
+        assert!(message.contains("at most 1000"), "{field}: {message}");
+    }
+}

@@ -10,6 +10,7 @@
 
 mod assertions;
 mod batches;
+mod bounds;
 mod conditions;
 mod datasets;
 mod domains;

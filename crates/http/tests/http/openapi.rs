@@ -167,6 +167,9 @@ async fn what_might_be_a_slip_deletes_and_overwrites_nothing() {
     let value = json!({"value": {"description": "overwritten"}});
     for (method, path, body, part) in [
         (Method::DELETE, "?aspects=", json!({}), "aspects is empty"),
+        (Method::DELETE, "?aspects[]=", json!({}), "aspects is empty"),
+        (Method::DELETE, "?aspect=status", json!({}), "'aspect'"),
+        (Method::DELETE, "/status?aspect=x", json!({}), "'aspect'"),
         (
             Method::DELETE,
             "/status?clear=true",

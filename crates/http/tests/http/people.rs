@@ -84,7 +84,12 @@ async fn nobody_but_the_administrator_lifts_or_makes_a_suspension_by_writing_it(
             json!({"value": status_of("ACTIVE")}),
         ),
         ("patch", Method::PATCH, aspect.as_str(), operations),
-        ("delete", Method::DELETE, aspect.as_str(), Value::Null),
+        (
+            "delete",
+            Method::DELETE,
+            &format!("{one}/corpUserStatus"),
+            Value::Null,
+        ),
         (
             "clear",
             Method::DELETE,

@@ -248,3 +248,22 @@ async fn the_newest_point_is_read_like_an_aspect_over_the_open_api() {
     );
     assert_eq!(reply[0]["datasetProfile"], Value::Null);
 }
+
+#[tokio::test]
+async fn buckets_of_a_day_and_of_an_hour_that_begin_together_both_stay() {
+    let app = App::with_dataset().await;
+    let bucket = |duration: &str, queries: i64| json!({"bucket": 0, "duration": duration, "resource": DATASET, "metrics": {"totalSqlQueries": queries}});
+    let buckets = [bucket("DAY", 24), bucket("HOUR", 1), bucket("HOUR", 2)];
+    let body = json!({"buckets": buckets});
+    let (status, reply) = app.post("/usageStats?action=batchIngest", &body).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    for (duration, queries) in [("DAY", 24), ("HOUR", 2)] {
+        let body =
+            json!({"resource": DATASET, "duration": duration, "startTime": 0, "endTime": 10});
+        let (_, reply) = app.post("/usageStats?action=query", &body).await;
+        assert_eq!(
+            reply["value"]["buckets"],
+            json!([bucket(duration, queries)])
+        );
+    }
+}

@@ -8,6 +8,9 @@ use crate::Error;
 const MIB: usize = 1024 * 1024;
 /// All aspects that a list looks at, together.
 const MAX_LOADED_BYTES: usize = 256 * MIB;
+/// All values that a list parses in order to change them, together. One that is changed several times counts each time,
+/// also where nothing comes of it: a mebibyte takes some 40 ms to parse, check and write down again.
+const MAX_PARSED_BYTES: usize = 128 * MIB;
 /// All versions that a list writes, together: eight times the largest body of a request.
 const MAX_PRODUCED_BYTES: usize = 128 * MIB;
 /// Decided writes are handed to the store when they are more than this.
@@ -16,6 +19,7 @@ const MAX_PENDING_BYTES: usize = 8 * MIB;
 #[derive(Default)]
 pub(super) struct Budget {
     loaded: usize,
+    parsed: usize,
     produced: usize,
     pending: usize,
 }
@@ -26,6 +30,15 @@ impl Budget {
         self.loaded += row.metadata.len();
         if self.loaded > MAX_LOADED_BYTES {
             return Err(too_large("looks at", MAX_LOADED_BYTES));
+        }
+        Ok(())
+    }
+
+    /// Counts a stored value that is about to be parsed.
+    pub(super) fn parse(&mut self, row: Option<&StoredAspect>) -> Result<(), Error> {
+        self.parsed += row.map_or(0, |row| row.metadata.len());
+        if self.parsed > MAX_PARSED_BYTES {
+            return Err(too_large("changes values of", MAX_PARSED_BYTES));
         }
         Ok(())
     }
@@ -65,13 +78,16 @@ impl Budget {
 
     /// Whether what can be done in another transaction should be.
     pub(super) fn is_half_used(&self) -> bool {
-        self.loaded > MAX_LOADED_BYTES / 2 || self.produced > MAX_PRODUCED_BYTES / 2
+        self.loaded > MAX_LOADED_BYTES / 2
+            || self.parsed > MAX_PARSED_BYTES / 2
+            || self.produced > MAX_PRODUCED_BYTES / 2
     }
 }
 
 fn too_large(verb: &str, limit: usize) -> Error {
     Error::TooLarge(format!(
-        "with this item the list {verb} more than {} MiB, which is too much for one transaction: send it in parts",
+        "with this item the list {verb} more than {} MiB, which is too much for one transaction: send it in parts, and \
+         what changes one aspect as one patch",
         limit / MIB
     ))
 }

@@ -1,31 +1,36 @@
 //! Conditions that a client sets on a write.
 
+use docent_model::AspectName;
 use docent_store::{StoredAspect, version};
 
 use crate::Error;
 use crate::proposal::{NOT_THERE, Requirement};
 
 /// Fails if the condition does not hold for the stored aspect. Other requirements always hold here.
-pub(super) fn check(requirement: &Requirement, row: Option<&StoredAspect>) -> Result<(), Error> {
+pub(super) fn check(
+    requirement: &Requirement,
+    aspect: AspectName,
+    row: Option<&StoredAspect>,
+) -> Result<(), Error> {
     let actual = row.map(version::logical_version_of);
     let said = |version: Option<i64>| version.unwrap_or(NOT_THERE);
     let written_ms = row.map(|row| row.created_on_ms);
     let problem = match requirement {
         Requirement::Version { expected } if *expected != actual => format!(
-            "Expected version {}, actual version {}",
+            "Expected version {}, actual version {} ({aspect})",
             said(*expected),
             said(actual)
         ),
         Requirement::ModifiedSince { time_ms } if written_ms.is_none_or(|at| at <= *time_ms) => {
             format!(
-                "Expected a change after {time_ms} ms, but the aspect {}, actual version {}",
+                "Expected a change after {time_ms} ms, but {aspect} {}, actual version {}",
                 last_written(written_ms),
                 said(actual)
             )
         }
         Requirement::UnmodifiedSince { time_ms } if written_ms.is_some_and(|at| at > *time_ms) => {
             format!(
-                "Expected no change after {time_ms} ms, but the aspect {}, actual version {}",
+                "Expected no change after {time_ms} ms, but {aspect} {}, actual version {}",
                 last_written(written_ms),
                 said(actual)
             )

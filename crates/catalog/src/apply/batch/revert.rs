@@ -59,6 +59,7 @@ impl Batch<'_> {
         let Some(row) = self.get(urn, aspect).await? else {
             return Ok(());
         };
+        self.budget.parse(Some(&row))?;
         let Ok(mut value) = serde_json::from_str::<Value>(&row.metadata) else {
             return Ok(());
         };

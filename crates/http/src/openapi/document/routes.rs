@@ -67,7 +67,11 @@ const PATCH: Query = &[("async", "boolean"), ("systemMetadata", "boolean")];
 const NOTED: Query = &[("systemMetadata", "boolean")];
 const READ: Query = &[("aspects", "string"), ("systemMetadata", "boolean")];
 const READ_ASPECT: Query = &[("version", "integer"), ("systemMetadata", "boolean")];
-const DELETE: Query = &[("aspects", "string"), ("clear", "boolean")];
+const DELETE: Query = &[
+    ("aspects", "string"),
+    ("clear", "boolean"),
+    ("async", "boolean"),
+];
 
 const RELATED: Query = &[
     ("urn", "string"),

@@ -1,0 +1,119 @@
+//! Aspects and entities that go.
+
+use docent_model::{AspectName, Registry, Urn};
+use docent_store::{AspectKey, AspectWrite, Effect, version};
+
+use super::{Batch, Prepared};
+use crate::labels::LabelKind;
+use crate::proposal::Change;
+use crate::{Catalog, Error, tokens};
+
+impl Batch<'_> {
+    pub(super) async fn delete_aspect(
+        &mut self,
+        urn: &Urn,
+        aspect: AspectName,
+    ) -> Result<(), Error> {
+        self.flush().await?;
+        if self.count_deleted(urn, Some(aspect)).await? == 0 {
+            return Ok(());
+        }
+        if aspect == AspectName::DOMAIN_PROPERTIES {
+            // They say where the domain stands; without them its children hang in the air.
+            self.check_childless(urn).await?;
+        }
+        self.delete_aspects(urn, &[aspect], false).await
+    }
+
+    /// What [`Change::Clear`] deletes. Passwords are set and taken away by their own commands.
+    pub(super) async fn cleared(&mut self, item: &Prepared) -> Result<Vec<AspectName>, Error> {
+        self.flush().await?;
+        let mut names = self.tx.aspect_names(&item.proposal.urn).await?;
+        names.retain(|name| *name != item.entity.key_aspect && !Catalog::is_secret(*name));
+        Ok(names)
+    }
+
+    /// The aspects that conditions on an item are about.
+    pub(super) async fn subjects(&mut self, item: &Prepared) -> Result<Vec<AspectName>, Error> {
+        let change = &item.proposal.change;
+        if !matches!(change, Change::Clear) {
+            return Ok(vec![change.aspect().unwrap_or(item.entity.key_aspect)]);
+        }
+        let mut names = self.cleared(item).await?;
+        names.retain(|name| !Registry::get().is_timeseries(*name));
+        Ok(names)
+    }
+
+    /// Removes aspects that the store has; what is decided so far has been carried out. Retired ones do not begin anew
+    /// should they be made again.
+    pub(super) async fn delete_aspects(
+        &mut self,
+        urn: &Urn,
+        aspects: &[AspectName],
+        retire: bool,
+    ) -> Result<(), Error> {
+        for aspect in aspects {
+            let key = AspectKey::new(urn, *aspect);
+            let row = if retire {
+                self.get(urn, *aspect).await?
+            } else {
+                None
+            };
+            let write = version::delete(key, row.as_deref(), &self.stamp);
+            self.forget(&write);
+            self.push(write).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes note of an aspect that goes.
+    pub(super) fn forget(&mut self, deletion: &AspectWrite) {
+        match deletion.effect {
+            Effect::Delete {
+                retired_version, ..
+            } if retired_version > 0 => {
+                self.retired.insert(deletion.key.clone(), retired_version);
+            }
+            _ => {
+                self.retired.remove(&deletion.key);
+            }
+        }
+        self.known.insert(deletion.key.clone(), None);
+    }
+
+    pub(super) async fn count_deleted(
+        &mut self,
+        urn: &Urn,
+        aspect: Option<AspectName>,
+    ) -> Result<u64, Error> {
+        let (rows, timeseries_rows) = self.tx.rows_count(urn, aspect).await?;
+        self.applied.deleted_rows += rows;
+        self.applied.deleted_timeseries_rows += timeseries_rows;
+        Ok(rows + timeseries_rows)
+    }
+
+    /// Removes an entity and what refers to it, as far as we know how; says whether all is done. What thousands refer to
+    /// takes several transactions.
+    pub(super) async fn delete_entity(&mut self, urn: &Urn, retire: bool) -> Result<bool, Error> {
+        self.flush().await?;
+        let is_released = if urn.entity_type() == "domain" {
+            self.release_domain(urn).await?
+        } else if let Some(kind) = LabelKind::of(urn) {
+            self.release_label(urn, kind).await?
+        } else {
+            true
+        };
+        if !is_released {
+            return self.go_on_later(urn);
+        }
+        self.flush().await?;
+        // Tokens go along with their user, and nobody asked how many there were.
+        if urn.entity_type() != tokens::ENTITY {
+            self.count_deleted(urn, None).await?;
+        }
+        let names = self.tx.aspect_names(urn).await?;
+        self.delete_aspects(urn, &names, retire).await?;
+        self.created.remove(urn);
+        Ok(true)
+    }
+}
