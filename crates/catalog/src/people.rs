@@ -6,7 +6,7 @@
 //! even in the history of the aspect.
 //!
 //! There are no roles yet: whoever can sign in may do everything, but for two things that would let one person act as
-//! another, or bring one back who was kept out. Tokens for others and suspensions are matters of the administrator
+//! another, or keep one out and bring one back. Tokens for others, and who may act, are matters of the administrator
 //! ([`Catalog::is_administrator`]).
 //!
 //! [`crate::sessions`] is what signing in gives. This module must not know how a person is asked.
@@ -386,7 +386,8 @@ fn value<T: DeserializeOwned>(row: &Row) -> Option<T> {
     serde_json::from_str(&row.as_ref()?.metadata).ok()
 }
 
-fn is_removed(status: &Row) -> bool {
+/// Whether this `status` soft-deletes its entity.
+pub(crate) fn is_removed(status: &Row) -> bool {
     value::<Status>(status).is_some_and(|status| status.removed)
 }
 

@@ -5,6 +5,8 @@
 //! once seen is therefore believed again as long as nothing at all was committed since: a revocation, by this
 //! process or another, has its effect on the very next request.
 
+use std::collections::HashSet;
+
 use docent_model::aspects::{AccessTokenInfo, Other};
 use docent_model::{AspectName, EpochMillis, Registry, Urn, hex};
 use docent_store::{AspectKey, Page};
@@ -70,6 +72,12 @@ impl Token {
     pub fn urn(&self) -> Result<Urn, Error> {
         token_urn(&self.id)
     }
+}
+
+/// A token or a session, and the user for whom it speaks.
+pub(crate) struct HeldToken {
+    pub(crate) urn: Urn,
+    pub(crate) user: Urn,
 }
 
 /// Which tokens to list; `None` means any.
@@ -350,24 +358,31 @@ impl Catalog {
 
     /// Proposals that end all tokens and sessions of these users.
     pub(crate) async fn token_removals(&self, users: &[Urn]) -> Result<Vec<Proposal>, Error> {
-        let mut removals = Vec::new();
+        let tokens = self.tokens_of(users).await?.into_iter();
+        Ok(tokens
+            .map(|token| Proposal::new(token.urn, Change::DeleteEntity))
+            .collect())
+    }
+
+    /// All tokens and sessions of these users.
+    pub(crate) async fn tokens_of(&self, users: &[Urn]) -> Result<Vec<HeldToken>, Error> {
+        let mut found = Vec::new();
         if users.is_empty() {
-            return Ok(removals);
+            return Ok(found);
         }
+        let users: HashSet<&Urn> = users.iter().collect();
         let mut after = None;
         loop {
             let urns = self.token_urns(after.as_ref(), PAGE).await?;
             let infos = self.token_infos(&urns).await?;
             after = urns.last().cloned().filter(|_| urns.len() == PAGE);
-            let theirs = |info: &AccessTokenInfo| users.contains(&info.actor_urn);
             let tokens = urns.into_iter().zip(infos);
-            removals.extend(
-                tokens
-                    .filter(|(_, info)| info.as_ref().is_some_and(theirs))
-                    .map(|(urn, _)| Proposal::new(urn, Change::DeleteEntity)),
-            );
+            found.extend(tokens.filter_map(|(urn, info)| {
+                let user = info?.actor_urn;
+                users.contains(&user).then_some(HeldToken { urn, user })
+            }));
             if after.is_none() {
-                return Ok(removals);
+                return Ok(found);
             }
         }
     }

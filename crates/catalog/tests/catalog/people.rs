@@ -74,7 +74,12 @@ async fn a_user_who_goes_with_a_run_leaves_no_token_behind() {
     let dry = house.catalog.roll_back(&house.caller, "r", true, true);
     assert_eq!(dry.await.unwrap().entities_affected, 1);
     assert!(lets_in().await, "nothing happens in a dry run");
-    let done = house.catalog.roll_back(&house.caller, "r", false, true);
+    let refused = house.catalog.roll_back(&house.caller, "r", false, true);
+    let refused = refused.await.unwrap_err();
+    assert!(matches!(refused, Error::Forbidden(_)), "{refused:?}");
+    assert!(lets_in().await, "nobody else ends the token");
+    let administrator = Caller::new(datahub());
+    let done = house.catalog.roll_back(&administrator, "r", false, true);
     done.await.unwrap();
     let again = house.catalog.ingest(&house.caller, vec![info]);
     again.await.unwrap();

@@ -126,6 +126,77 @@ async fn nobody_but_the_administrator_lifts_or_makes_a_suspension_by_writing_it(
     assert!(is_let_in(&app, &adas).await);
 }
 
+fn removed(removed: bool) -> Value {
+    json!({ "removed": removed })
+}
+
+#[tokio::test]
+async fn nobody_but_the_administrator_removes_or_brings_back_who_is_let_in() {
+    const PROPOSAL: &str = "/aspects?action=ingestProposal";
+    const PROGRAM: &str = "urn:li:corpuser:program";
+    const GONE: &str = "urn:li:corpuser:gone";
+    let app = with_ada().await;
+    for user in [GRACE, GONE] {
+        add(&app, user).await;
+    }
+    let graces = token_of(&app.catalog, GRACE, None).await;
+    let programs = token_of(&app.catalog, PROGRAM, None).await;
+    app.ingest(GONE, "status", &removed(true)).await;
+    app.catalog
+        .suspend_user(&system(), &urn(ADA))
+        .await
+        .unwrap();
+    let status = |urn: &str, value: bool| json!({"proposal": proposal("UPSERT", urn, "status", &removed(value))});
+    let soft = |urn: &str, deleted: bool| {
+        json!({"query": format!(
+            r#"mutation {{ batchUpdateSoftDeleted(input: {{ urns: ["{urn}"], deleted: {deleted} }}) }}"#
+        )})
+    };
+    let of = |urn: &str| format!("/openapi/v3/entity/corpuser/{}", encoded(urn));
+    let (post, delete) = (Method::POST, Method::DELETE);
+    let hard = "/entities?action=delete".to_owned();
+    let refused = [
+        (&post, PROPOSAL.to_owned(), status(USER, true)),
+        (&post, PROPOSAL.to_owned(), status(PROGRAM, true)),
+        (&post, PROPOSAL.to_owned(), status(ADA, true)),
+        (&post, PROPOSAL.to_owned(), status(GONE, false)),
+        (&post, "/api/graphql".to_owned(), soft(PROGRAM, true)),
+        (&post, "/api/graphql".to_owned(), soft(GONE, false)),
+        (&post, hard.clone(), json!({ "urn": ADA })),
+        (&post, hard.clone(), json!({ "urn": PROGRAM })),
+        (&delete, of(GONE), Value::Null),
+        (&delete, format!("{}/corpUserKey", of(USER)), Value::Null),
+        (&delete, format!("{}/status", of(GONE)), Value::Null),
+        (&delete, format!("{}?clear=true", of(GONE)), Value::Null),
+    ];
+    for (method, path, body) in refused {
+        let (_, reply) = app.send(by(&graces, method.clone(), &path, &body)).await;
+        let text = reply.to_string();
+        assert!(text.contains("403"), "{method} {path} {body}: {text}");
+        assert!(text.contains("only datahub suspends, removes"), "{text}");
+    }
+    assert!(is_let_in(&app, &app.token).await);
+    assert!(is_let_in(&app, &programs).await);
+
+    // Ingestion goes on: people come, are found again, disappear and are deleted, as long as nobody is let in as one.
+    const FOUND: &str = "urn:li:corpuser:found";
+    for (method, path, body) in [
+        (&post, PROPOSAL.to_owned(), status(FOUND, false)),
+        (&post, PROPOSAL.to_owned(), status(FOUND, true)),
+        (&post, "/api/graphql".to_owned(), soft(FOUND, false)),
+        (&post, PROPOSAL.to_owned(), status(GRACE, false)),
+        (&post, PROPOSAL.to_owned(), status(ADA, false)),
+        (&post, PROPOSAL.to_owned(), status(GONE, true)),
+        (&post, hard.clone(), json!({ "urn": FOUND })),
+    ] {
+        let (code, reply) = app.send(by(&graces, method.clone(), &path, &body)).await;
+        assert_eq!(code, StatusCode::OK, "{path} {body}: {reply}");
+        assert!(reply.get("errors").is_none(), "{path} {body}: {reply}");
+    }
+    assert_eq!(app.aspect(FOUND, "corpUserKey").await, None);
+    assert!(is_let_in(&app, &graces).await);
+}
+
 #[tokio::test]
 async fn only_the_administrator_makes_tokens_for_others() {
     let app = with_ada().await;
