@@ -113,7 +113,8 @@ impl Catalog {
         match session_id(secret) {
             Some(id) => {
                 let known = &self.inner.known_sessions;
-                self.authenticate_by(known, hash_of(secret), || id).await
+                let session = self.authenticate_by(known, hash_of(secret), || id).await?;
+                Ok(session.map(|session| Caller::new(session.actor)))
             }
             None => Ok(None),
         }

@@ -249,6 +249,43 @@ async fn only_the_administrator_makes_tokens_for_others() {
 }
 
 #[tokio::test]
+async fn a_token_does_not_outlive_the_one_it_is_made_with() {
+    const WEEK_MS: i64 = 7 * 24 * 60 * 60 * 1000;
+    let app = with_ada().await;
+    let create = |duration: &str| {
+        json!({"query": format!(
+            r#"mutation {{ createAccessToken(input: {{ type: PERSONAL, actorUrn: "{ADA}", duration: {duration}, name: "x" }})
+               {{ accessToken }} }}"#
+        )})
+    };
+    let ask = |token: &str, duration| {
+        let query = create(duration);
+        app.send(by(token, Method::POST, "/api/graphql", &query))
+    };
+    let short = token_of(&app.catalog, ADA, Some(WEEK_MS)).await;
+    let (_, reply) = ask(&short, "ONE_MONTH").await;
+    let error = &reply["errors"][0];
+    assert_eq!(error["extensions"]["code"], 403, "{reply}");
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("Z: choose a shorter time"), "{message}");
+    for (token, duration) in [
+        (&short, "ONE_WEEK"),
+        (&short, "ONE_DAY"),
+        (&token_of(&app.catalog, ADA, None).await, "ONE_YEAR"),
+    ] {
+        let (_, reply) = ask(token, duration).await;
+        assert_eq!(reply.get("errors"), None, "{duration}: {reply}");
+    }
+    // Whoever signs in has shown the password.
+    let mut request = by("", Method::POST, "/api/graphql", &create("ONE_YEAR"));
+    request.headers_mut().remove(header::AUTHORIZATION);
+    let cookie = session(&app, "ada").await.parse().unwrap();
+    request.headers_mut().insert(header::COOKIE, cookie);
+    let (_, reply) = app.send(request).await;
+    assert_eq!(reply.get("errors"), None, "{reply}");
+}
+
+#[tokio::test]
 async fn a_token_is_not_made_for_a_user_who_cannot_act() {
     let app = with_ada().await;
     add(&app, GRACE).await;
