@@ -21,9 +21,10 @@ use docent_model::aspects::{
 use docent_model::{AspectName, Registry, Urn};
 use docent_store::{AspectKey, Row};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::proposal::{Change, Proposal};
+use crate::target::Target;
 use crate::{Caller, Catalog, Error, SYSTEM_ACTOR};
 use password::is_ours;
 
@@ -228,6 +229,37 @@ impl Catalog {
         check_user(user)?;
         self.check_user_exists(user).await?;
         self.apply(caller, vec![with_status(user, ACTIVE)]).await?;
+        Ok(())
+    }
+
+    /// Notes that users and groups who exist have this role and no other, or none at all; of all of them or of none.
+    pub async fn assign_role(
+        &self,
+        caller: &Caller,
+        actors: &[Urn],
+        role: Option<&Urn>,
+    ) -> Result<(), Error> {
+        if !Self::is_administrator(caller) {
+            return Err(Error::Forbidden(format!(
+                "only {ADMINISTRATOR} gives people roles"
+            )));
+        }
+        if let Some(role) = role {
+            role.expect_type("dataHubRole")?;
+        }
+        let value = json!({"roles": role.as_slice()}).to_string();
+        let proposals = actors
+            .iter()
+            .map(|actor| {
+                let target = Target::entity(actor.clone());
+                target.expect_aspect(AspectName::ROLE_MEMBERSHIP, "a role")?;
+                let aspect = AspectName::ROLE_MEMBERSHIP;
+                let proposal = Proposal::upsert(actor.clone(), aspect, value.clone());
+                let missing = format!("Failed to assign a role to {actor}. It does not exist.");
+                Ok(target.required_by(proposal, missing))
+            })
+            .collect::<Result<Vec<_>, Error>>()?;
+        self.apply(caller, proposals).await?;
         Ok(())
     }
 

@@ -308,6 +308,47 @@ async fn a_token_is_not_made_for_a_user_who_cannot_act() {
     }
 }
 
+#[tokio::test]
+async fn the_administrator_notes_roles_and_nobody_is_invited() {
+    let app = with_ada().await;
+    let assign = |role: &str, actor: &str| {
+        json!({"query": format!(
+            r#"mutation {{ batchAssignRole(input: {{ roleUrn: {role}, actors: ["{actor}"] }}) }}"#
+        )})
+    };
+    let reader = r#""urn:li:dataHubRole:Reader""#;
+    let ask = |token: &str, role: &str, actor: &str| {
+        let query = assign(role, actor);
+        app.send(by(token, Method::POST, "/api/graphql", &query))
+    };
+    let (_, reply) = ask(&app.token, reader, ADA).await;
+    assert_eq!(reply["data"]["batchAssignRole"], true, "{reply}");
+    let stored = app.aspect(ADA, "roleMembership").await;
+    let expected = json!({"roles": ["urn:li:dataHubRole:Reader"]});
+    assert_eq!(stored, Some(expected));
+    let adas = token_of(&app.catalog, ADA, None).await;
+    for (token, role, actor, code) in [
+        (&adas, "null", ADA, 403),
+        (&app.token, reader, "urn:li:corpuser:nobody", 400),
+        (&app.token, reader, "urn:li:tag:x", 400),
+        (&app.token, r#""urn:li:tag:x""#, ADA, 400),
+    ] {
+        let (_, reply) = ask(token, role, actor).await;
+        let error = &reply["errors"][0]["extensions"];
+        assert_eq!(error["code"], code, "{actor}: {reply}");
+    }
+    let (_, reply) = ask(&app.token, "null", ADA).await;
+    assert_eq!(reply["data"]["batchAssignRole"], true, "{reply}");
+    let stored = app.aspect(ADA, "roleMembership").await;
+    assert_eq!(stored, Some(json!({"roles": []})));
+
+    let (code, message) = app
+        .graphql_error("{ getInviteToken(input: {}) { inviteToken } }")
+        .await;
+    assert_eq!(code, 400);
+    assert!(message.contains("docent user add"), "{message}");
+}
+
 /// How a user goes for good.
 async fn delete(app: &App, user: &str, how: &str) {
     let (status, reply) = match how {

@@ -13,7 +13,7 @@ use docent_model::{AspectName, Urn};
 use serde_json::{Value, json};
 
 /// Every route there is, as the router has it, with its method: these lists and the router must agree.
-const PROTECTED: [(&str, &str); 34] = [
+const PROTECTED: [(&str, &str); 36] = [
     ("POST", "/api/graphql"),
     ("POST", "/api/v2/graphql"),
     ("POST", "/aspects"),
@@ -36,6 +36,7 @@ const PROTECTED: [(&str, &str); 34] = [
     ("GET", "/openapi/operations/messaging/{queue}/consumer/lag"),
     ("GET", "/openapi/operations/kafka/{queue}/consumer/offsets"),
     ("POST", "/openapi/v1/trace/write/{trace}"),
+    ("GET", "/openapi/v1/registry/models/entity/specifications"),
     ("GET", "/openapi/v2/timeline/v1/{*urn}"),
     ("POST", "/openapi/v2/entity/batch/{type}"),
     ("POST", "/openapi/v3/entity/scroll"),
@@ -48,6 +49,7 @@ const PROTECTED: [(&str, &str); 34] = [
     ("PATCH", "/openapi/v3/entity/{type}/{*urn}"),
     ("DELETE", "/openapi/v3/entity/{type}/{*urn}"),
     ("POST", "/openapi/v3/relationship/scroll"),
+    ("POST", "/openapi/v3/lineage/scroll"),
 ];
 
 const OPEN: [(&str, &str); 9] = [
