@@ -135,6 +135,7 @@ async fn nobody_but_the_administrator_removes_or_brings_back_who_is_let_in() {
     const PROPOSAL: &str = "/aspects?action=ingestProposal";
     const PROGRAM: &str = "urn:li:corpuser:program";
     const GONE: &str = "urn:li:corpuser:gone";
+    const FOUND: &str = "urn:li:corpuser:found";
     let app = with_ada().await;
     for user in [GRACE, GONE] {
         add(&app, user).await;
@@ -179,7 +180,6 @@ async fn nobody_but_the_administrator_removes_or_brings_back_who_is_let_in() {
     assert!(is_let_in(&app, &programs).await);
 
     // Ingestion goes on: people come, are found again, disappear and are deleted, as long as nobody is let in as one.
-    const FOUND: &str = "urn:li:corpuser:found";
     for (method, path, body) in [
         (&post, PROPOSAL.to_owned(), status(FOUND, false)),
         (&post, PROPOSAL.to_owned(), status(FOUND, true)),
