@@ -3,6 +3,7 @@
 import pytest
 from datahub.emitter.mce_builder import make_dataset_urn, make_schema_field_urn
 from datahub.ingestion.graph.filters import RemovedStatusFilter
+from datahub.ingestion.graph.openapi import LineageDirection
 from datahub.sdk import Chart, Dashboard, DataFlow, DataJob, Dataset, FilterDsl as F
 
 
@@ -171,3 +172,38 @@ def test_lineage_goes_through_jobs_charts_and_dashboards(client, chain, read, un
         (str(chart.urn), 3),
         (str(board.urn), 4),
     }
+
+
+def _scrolled(scroll, **wanted):
+    """All relationships, two at a time."""
+    page = scroll(count=2, **wanted)
+    found = list(page.relationships)
+    while page.scroll_id:
+        page = scroll(count=2, scroll_id=page.scroll_id, **wanted)
+        found += page.relationships
+    return found
+
+
+def test_lineage_is_scrolled(client, graph, chain):
+    raw, clean, report = chain
+    client.lineage.add_lineage(upstream=raw, downstream=clean)
+    client.lineage.add_lineage(upstream=clean, downstream=report)
+
+    def flows(**wanted):
+        return {(one.upstream_urn, one.downstream_urn) for one in _scrolled(graph.scroll_lineage, **wanted)}
+
+    assert flows(urns=[clean]) == {(raw, clean), (clean, report)}
+    assert flows(urns=[clean], direction=LineageDirection.UPSTREAM) == {(raw, clean)}
+    assert flows(urns=[clean], direction=LineageDirection.DOWNSTREAM) == {(clean, report)}
+    assert flows(urns=[raw, clean], relationship_types=["DownstreamOf"]) == {(raw, clean), (clean, report)}
+    assert flows() >= {(raw, clean), (clean, report)}
+
+
+def test_relationships_are_scrolled_without_naming_an_entity(client, graph, chain):
+    raw, clean, _ = chain
+    client.lineage.add_lineage(upstream=raw, downstream=clean)
+    found = _scrolled(graph.scroll_relationships, relationship_types=["DownstreamOf"], source_types=["dataset"])
+    assert {one.relationship_type for one in found} == {"DownstreamOf"}
+    edges = [(one.source_urn, one.destination_urn) for one in found]
+    assert edges.count((clean, raw)) == 1
+    assert len(edges) == len(set(edges))

@@ -138,14 +138,23 @@ fn without_authentication_nobody_gets_a_password() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_user_added_before_the_first_start_is_enough() -> anyhow::Result<()> {
+fn a_user_added_before_the_first_start_does_not_keep_datahub_away() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
     user(directory.path(), &["add", "ada"], PASSWORD)?.succeeded()?;
     let store = directory.path().join("docent.db");
-    let server = Server::start(Options::default().store(format!("sqlite:{}", store.display())))?;
+    let mut server =
+        Server::start(Options::default().store(format!("sqlite:{}", store.display())))?;
     ensure!(log_in(&server, "ada", PASSWORD)?.status == 200);
-    let list = user(directory.path(), &["list"], "")?.succeeded()?;
-    ensure!(!list.contains("datahub"), "{list}");
+    let password = shown_password(&server)?;
+    ensure!(log_in(&server, "datahub", &password)?.status == 200);
+
+    user(directory.path(), &["suspend", "datahub"], "")?.succeeded()?;
+    server.restart()?;
+    ensure!(log_in(&server, "datahub", &password)?.status == 401);
+    ensure!(server.stop()?.success());
+    let printed = server.printed();
+    ensure!(!printed.contains("password: "), "{printed}");
+    ensure!(printed.contains("docent user resume datahub"), "{printed}");
     Ok(())
 }
 

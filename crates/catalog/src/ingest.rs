@@ -1,5 +1,7 @@
 //! Aspects that clients write directly.
 
+use std::collections::HashSet;
+
 use docent_model::{AspectName, Registry, Urn};
 
 use crate::apply::{MAX_PROPOSALS, name_item};
@@ -11,7 +13,7 @@ const USER: &str = "corpuser";
 
 impl Catalog {
     /// Carries out proposals that came from outside, all or none. What is ours alone to write is refused, and so is a
-    /// change of who is suspended unless the administrator asks for it. With a user go the user's tokens: they must not
+    /// change of who may act unless the administrator asks for it. With a user go the user's tokens: they must not
     /// work again when somebody else gets the name.
     pub async fn ingest(
         &self,
@@ -22,9 +24,9 @@ impl Catalog {
         for (at, proposal) in proposals.iter_mut().enumerate() {
             proposal.position = proposal.position.or(many.then_some(at));
             check_ours(proposal).map_err(|error| name_item(error, proposal))?;
-            if may_change_suspension(proposal) && !Self::is_administrator(caller) {
-                proposal.requirements.push(Requirement::SameSuspension);
-            }
+        }
+        if !Self::is_administrator(caller) {
+            self.guard_standing(&mut proposals).await?;
         }
         free_keys(&mut proposals);
         let mut leaving: Vec<Urn> = proposals.iter().filter_map(leaving_user).collect();
@@ -48,6 +50,23 @@ impl Catalog {
         }
         Ok(applied)
     }
+
+    /// Lets no proposal change whether somebody may act.
+    async fn guard_standing(&self, proposals: &mut [Proposal]) -> Result<(), Error> {
+        let mut guarded: Vec<&mut Proposal> = proposals
+            .iter_mut()
+            .filter(|proposal| may_change_standing(proposal))
+            .collect();
+        let users: Vec<Urn> = guarded.iter().map(|it| it.urn.clone()).collect();
+        let tokens = self.tokens_of(&users).await?;
+        let holders: HashSet<Urn> = tokens.into_iter().map(|token| token.user).collect();
+        for proposal in &mut guarded {
+            let has_tokens = holders.contains(&proposal.urn);
+            let same = Requirement::SameStanding { has_tokens };
+            proposal.requirements.push(same);
+        }
+        Ok(())
+    }
 }
 
 /// Passwords and tokens are written by our own use cases only: whoever could write a token's entity could make a token
@@ -69,10 +88,14 @@ fn check_ours(proposal: &Proposal) -> Result<(), Error> {
     Ok(())
 }
 
-fn may_change_suspension(proposal: &Proposal) -> bool {
-    let is_wide = takes_back(proposal) || matches!(proposal.change, Change::Clear);
-    proposal.change.aspect() == Some(AspectName::CORP_USER_STATUS)
-        || (is_wide && proposal.urn.entity_type() == USER)
+fn may_change_standing(proposal: &Proposal) -> bool {
+    let says_who_may_act =
+        |aspect| [AspectName::STATUS, AspectName::CORP_USER_STATUS].contains(&aspect);
+    proposal.urn.entity_type() == USER
+        && (proposal.change.aspect().is_some_and(says_who_may_act)
+            || leaving_user(proposal).is_some()
+            || takes_back(proposal)
+            || matches!(proposal.change, Change::Clear))
 }
 
 /// Whether a proposal takes back what a run wrote, and not only says what would be done.

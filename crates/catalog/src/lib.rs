@@ -15,6 +15,7 @@
 
 pub mod activity;
 mod apply;
+pub mod assertions;
 mod caller;
 mod conditions;
 pub mod datasets;

@@ -34,7 +34,8 @@ impl Catalog {
         Ok(())
     }
 
-    /// Hides entities that exist, or shows them again; all of them or none.
+    /// Hides entities that exist, or shows them again; all of them or none. A hidden user may not act, so it is looked at
+    /// like what comes from outside.
     pub async fn update_soft_deleted(
         &self,
         caller: &Caller,
@@ -63,7 +64,7 @@ impl Catalog {
                 Ok(target.required_by(proposal, missing))
             })
             .collect::<Result<Vec<_>, Error>>()?;
-        self.apply(caller, proposals).await?;
+        self.ingest(caller, proposals).await?;
         Ok(())
     }
 }

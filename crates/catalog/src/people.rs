@@ -6,7 +6,7 @@
 //! even in the history of the aspect.
 //!
 //! There are no roles yet: whoever can sign in may do everything, but for two things that would let one person act as
-//! another, or bring one back who was kept out. Tokens for others and suspensions are matters of the administrator
+//! another, or keep one out and bring one back. Tokens for others, and who may act, are matters of the administrator
 //! ([`Catalog::is_administrator`]).
 //!
 //! [`crate::sessions`] is what signing in gives. This module must not know how a person is asked.
@@ -21,8 +21,10 @@ use docent_model::aspects::{
 use docent_model::{AspectName, Registry, Urn};
 use docent_store::{AspectKey, Row};
 use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 
 use crate::proposal::{Change, Proposal};
+use crate::target::Target;
 use crate::{Caller, Catalog, Error, SYSTEM_ACTOR};
 use password::is_ours;
 
@@ -33,9 +35,6 @@ pub const ADMINISTRATOR: &str = "datahub";
 
 const ACTIVE: &str = "ACTIVE";
 const SUSPENDED: &str = "SUSPENDED";
-
-/// How many users are looked at in one go.
-const PAGE: usize = 1000;
 
 /// A person to be let in.
 #[derive(Debug, Clone)]
@@ -70,10 +69,12 @@ pub(crate) enum Standing {
     Active,
 }
 
-/// Whether somebody can sign in, and since when.
+/// Whether the user [`ADMINISTRATOR`] can sign in, and since when.
 #[derive(Debug)]
 pub enum Administrator {
     Exists,
+    /// Suspended or removed, and so it stays.
+    KeptOut,
     /// Made just now, with this password.
     Created(Password),
 }
@@ -108,17 +109,21 @@ impl Catalog {
         self.store_user(caller, user, &new.password, info).await
     }
 
-    /// Sees to it that somebody can sign in. If nobody can, the user [`ADMINISTRATOR`] is made, with the given
-    /// password or a random one.
+    /// Sees to it that the user [`ADMINISTRATOR`] can sign in, whoever else can: one without a password gets the given one
+    /// or a random one. Who was suspended or removed stays so.
     pub async fn ensure_administrator(
         &self,
         caller: &Caller,
         given: Option<Password>,
     ) -> Result<Administrator, Error> {
-        if self.somebody_has_a_password().await? {
+        let user = Urn::new("corpuser", ADMINISTRATOR)?;
+        match self.standing(&user).await? {
+            Standing::Suspended | Standing::Removed => return Ok(Administrator::KeptOut),
+            Standing::Unknown | Standing::Active => {}
+        }
+        if self.has_password(&user).await? {
             return Ok(Administrator::Exists);
         }
-        let user = Urn::new("corpuser", ADMINISTRATOR)?;
         let password = given.map_or_else(Password::generate, Ok)?;
         let info = |current: Option<CorpUserInfo>| {
             current.unwrap_or_else(|| CorpUserInfo {
@@ -130,10 +135,8 @@ impl Catalog {
         };
         match self.store_user(caller, &user, &password, info).await {
             Ok(()) => Ok(Administrator::Created(password)),
-            // Another server on the same store was faster; or the conflict is another one, and nobody can sign in.
-            Err(Error::Conflict(_)) if self.somebody_has_a_password().await? => {
-                Ok(Administrator::Exists)
-            }
+            // Another server on the same store was faster; or the conflict is another one, and there is no password.
+            Err(Error::Conflict(_)) if self.has_password(&user).await? => Ok(Administrator::Exists),
             Err(error) => Err(error),
         }
     }
@@ -214,9 +217,11 @@ impl Catalog {
     pub async fn suspend_user(&self, caller: &Caller, user: &Urn) -> Result<(), Error> {
         check_user(user)?;
         self.check_user_exists(user).await?;
-        let mut proposals = vec![with_status(user, SUSPENDED)];
-        proposals.extend(self.session_removals(user).await?);
-        self.apply(caller, proposals).await?;
+        self.apply(caller, vec![with_status(user, SUSPENDED)])
+            .await?;
+        // From now on no session begins, so these are all of them.
+        let sessions = self.session_removals(user).await?;
+        self.apply(caller, sessions).await?;
         Ok(())
     }
 
@@ -224,6 +229,37 @@ impl Catalog {
         check_user(user)?;
         self.check_user_exists(user).await?;
         self.apply(caller, vec![with_status(user, ACTIVE)]).await?;
+        Ok(())
+    }
+
+    /// Notes that users and groups who exist have this role and no other, or none at all; of all of them or of none.
+    pub async fn assign_role(
+        &self,
+        caller: &Caller,
+        actors: &[Urn],
+        role: Option<&Urn>,
+    ) -> Result<(), Error> {
+        if !Self::is_administrator(caller) {
+            return Err(Error::Forbidden(format!(
+                "only {ADMINISTRATOR} gives people roles"
+            )));
+        }
+        if let Some(role) = role {
+            role.expect_type("dataHubRole")?;
+        }
+        let value = json!({"roles": role.as_slice()}).to_string();
+        let proposals = actors
+            .iter()
+            .map(|actor| {
+                let target = Target::entity(actor.clone());
+                target.expect_aspect(AspectName::ROLE_MEMBERSHIP, "a role")?;
+                let aspect = AspectName::ROLE_MEMBERSHIP;
+                let proposal = Proposal::upsert(actor.clone(), aspect, value.clone());
+                let missing = format!("Failed to assign a role to {actor}. It does not exist.");
+                Ok(target.required_by(proposal, missing))
+            })
+            .collect::<Result<Vec<_>, Error>>()?;
+        self.apply(caller, proposals).await?;
         Ok(())
     }
 
@@ -279,27 +315,9 @@ impl Catalog {
             .collect())
     }
 
-    async fn somebody_has_a_password(&self) -> Result<bool, Error> {
-        let aspect = AspectName::CORP_USER_CREDENTIALS;
-        let mut after = None;
-        loop {
-            let urns = self
-                .store()
-                .urns_list("corpuser", aspect, after.as_ref(), PAGE)
-                .await?;
-            let keys: Vec<AspectKey> = urns.iter().map(|urn| AspectKey::new(urn, aspect)).collect();
-            let rows = self.store().aspects_read(&keys).await?;
-            if rows
-                .iter()
-                .any(|row| value(row).as_ref().is_some_and(is_ours))
-            {
-                return Ok(true);
-            }
-            if urns.len() < PAGE {
-                return Ok(false);
-            }
-            after = urns.into_iter().last();
-        }
+    async fn has_password(&self, user: &Urn) -> Result<bool, Error> {
+        let credentials = self.credentials_of(user).await?;
+        Ok(credentials.as_ref().is_some_and(is_ours))
     }
 
     /// Whether a user exists and is neither soft-deleted nor suspended.
@@ -382,15 +400,33 @@ fn with_status(user: &Urn, status: &'static str) -> Proposal {
         .requires_existing(user, unknown(user))
 }
 
+/// Proposals that write nothing, and fail inside their transaction if the user has been removed or suspended.
+pub(crate) fn must_be_active(user: &Urn) -> [Proposal; 2] {
+    let unless = |aspect, member: &'static str, keeps_out: Value| {
+        let name = user.key().to_owned();
+        Proposal::edit_present(user.clone(), aspect, move |current: Value, _| {
+            if current[member] == keeps_out {
+                return Err(Error::Conflict(format!("{name} may not act any more")));
+            }
+            Ok(current)
+        })
+    };
+    [
+        unless(AspectName::STATUS, "removed", Value::Bool(true)),
+        unless(AspectName::CORP_USER_STATUS, "status", SUSPENDED.into()),
+    ]
+}
+
 fn value<T: DeserializeOwned>(row: &Row) -> Option<T> {
     serde_json::from_str(&row.as_ref()?.metadata).ok()
 }
 
-fn is_removed(status: &Row) -> bool {
+/// Whether this `status` soft-deletes its entity.
+pub(crate) fn is_removed(status: &Row) -> bool {
     value::<Status>(status).is_some_and(|status| status.removed)
 }
 
 /// Whether this `corpUserStatus` suspends its user.
 pub(crate) fn is_suspended(status: &Row) -> bool {
-    value::<serde_json::Value>(status).is_some_and(|status| status["status"] == SUSPENDED)
+    value::<Value>(status).is_some_and(|status| status["status"] == SUSPENDED)
 }

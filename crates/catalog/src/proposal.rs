@@ -130,8 +130,9 @@ pub enum Requirement {
     /// The new name of a placed entity is not taken by another one below the same parent. Looked at after the
     /// change, and only if name or parent have changed.
     UniqueSiblingName { otherwise: fn(&str) -> String },
-    /// A user who is suspended stays so, and nobody else becomes it. Looked at after the change.
-    SameSuspension,
+    /// A user who is suspended stays so, and nobody else becomes it; whoever is let in here is neither removed nor
+    /// brought back. Looked at after the change.
+    SameStanding { has_tokens: bool },
 }
 
 impl Requirement {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use docent_model::aspects::SYSTEM_ACTOR;
-use docent_model::{AspectName, MAX_ENCODED_BYTES, Registry, Urn};
+use docent_model::{AspectName, EntitySpec, MAX_ENCODED_BYTES, Registry, Urn};
 use docent_store::{
     AspectKey, MixedRows, Page, Related, Row, StoredAspect, TimeseriesRow, version,
 };
@@ -238,9 +238,8 @@ impl Catalog {
             before -= passed;
             let room = count - items.len();
             // Their ids stand behind those of all tokens, so nothing that is passed over is a session.
-            let shown = |urn: &Urn| urn.entity_type() != tokens::ENTITY || !is_session(urn.key());
             let urns = urns.into_iter().skip(passed);
-            items.extend(urns.filter(shown).take(room));
+            items.extend(urns.filter(is_shown).take(room));
             if last {
                 break;
             }
@@ -249,6 +248,22 @@ impl Catalog {
             total: usize::try_from(total).unwrap_or(usize::MAX),
             items,
         })
+    }
+
+    /// The entities of a type that stand behind `after` in the order of their URNs. Sessions are nobody's to see.
+    pub async fn urns_behind(
+        &self,
+        _caller: &Caller,
+        entity: &EntitySpec,
+        after: Option<&Urn>,
+        limit: usize,
+    ) -> Result<Vec<Urn>, Error> {
+        let mut urns = self
+            .store()
+            .urns_list(entity.name, entity.key_aspect, after, limit)
+            .await?;
+        urns.retain(is_shown);
+        Ok(urns)
     }
 
     /// Whether the store holds no entity of this type.
@@ -262,6 +277,10 @@ impl Catalog {
             .await?;
         Ok(some.is_empty())
     }
+}
+
+fn is_shown(urn: &Urn) -> bool {
+    urn.entity_type() != tokens::ENTITY || !is_session(urn.key())
 }
 
 /// A point in the form of a stored aspect, whose author is not known.

@@ -11,6 +11,7 @@ use docent_model::aspects::{AccessTokenInfo, AuditStamp, CorpUserCredentials, Ot
 use docent_model::{AspectName, EpochMillis, Registry, Urn, hex};
 use sha2::{Digest, Sha256};
 
+use crate::people::must_be_active;
 use crate::people::password::{self, MAX_BYTES};
 use crate::proposal::{Change, Proposal};
 use crate::tokens::{hash_of, random, token_urn};
@@ -78,20 +79,26 @@ impl Catalog {
             .hashing
             .verify(credentials.as_ref(), password)
             .await?;
+        let refused = |user: Option<&Urn>| {
+            tracing::info!(
+                user = user.map(Urn::as_str),
+                address = address.map(tracing::field::display),
+                "a sign-in was refused"
+            );
+            Ok(SignIn::Refused)
+        };
         let user = match user {
             Some(user) if right && active => user,
-            user => {
-                // A name that nobody has may be a password typed into the wrong field.
-                let known = user.filter(|_| credentials.is_some());
-                tracing::info!(
-                    user = known.as_ref().map(Urn::as_str),
-                    address = address.map(tracing::field::display),
-                    "a sign-in was refused"
-                );
-                return Ok(SignIn::Refused);
-            }
+            // A name that nobody has may be a password typed into the wrong field.
+            user => return refused(user.filter(|_| credentials.is_some()).as_ref()),
         };
-        let secret = self.begin_session(&user, credentials).await?;
+        let secret = match self.begin_session(&user, credentials).await {
+            // Suspended or removed while the password was being checked.
+            Err(Error::Conflict(_)) if !self.is_active(&user).await? => {
+                return refused(Some(&user));
+            }
+            begun => begun?,
+        };
         throttle.give_back(&attempt);
         tracing::info!(
             user = user.as_str(),
@@ -106,7 +113,8 @@ impl Catalog {
         match session_id(secret) {
             Some(id) => {
                 let known = &self.inner.known_sessions;
-                self.authenticate_by(known, hash_of(secret), || id).await
+                let session = self.authenticate_by(known, hash_of(secret), || id).await?;
+                Ok(session.map(|session| Caller::new(session.actor)))
             }
             None => Ok(None),
         }
@@ -160,7 +168,9 @@ impl Catalog {
         ended.sort_unstable();
         ended.dedup();
         let removals = ended.into_iter().map(removal);
-        let proposals = [check, begin].into_iter().chain(removals).collect();
+        let mut proposals = must_be_active(user).to_vec();
+        proposals.extend([check, begin]);
+        proposals.extend(removals);
         self.apply(&Caller::new(user.clone()), proposals).await?;
         Ok(secret)
     }

@@ -5,9 +5,12 @@
 //! once seen is therefore believed again as long as nothing at all was committed since: a revocation, by this
 //! process or another, has its effect on the very next request.
 
+use std::collections::HashSet;
+
 use docent_model::aspects::{AccessTokenInfo, Other};
 use docent_model::{AspectName, EpochMillis, Registry, Urn, hex};
 use docent_store::{AspectKey, Page};
+use jiff::Timestamp;
 use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
 
@@ -72,6 +75,12 @@ impl Token {
     }
 }
 
+/// A token or a session, and the user for whom it speaks.
+pub(crate) struct HeldToken {
+    pub(crate) urn: Urn,
+    pub(crate) user: Urn,
+}
+
 /// Which tokens to list; `None` means any.
 #[derive(Debug, Clone, Default)]
 pub struct TokenFilter {
@@ -84,8 +93,8 @@ pub struct TokenFilter {
 pub(crate) struct KnownTokens(Cache<[u8; 32], KnownToken>);
 
 #[derive(Debug, Clone)]
-struct KnownToken {
-    actor: Urn,
+pub(crate) struct KnownToken {
+    pub(crate) actor: Urn,
     expires_at: Option<EpochMillis>,
     /// The store's commit stamp when the token was read.
     seen_at: u64,
@@ -104,16 +113,17 @@ impl Catalog {
     pub async fn authenticate(&self, secret: &str) -> Result<Option<Caller>, Error> {
         let hash = hash_of(secret);
         let known = &self.inner.known_tokens;
-        self.authenticate_by(known, hash, || hex(&hash)).await
+        let token = self.authenticate_by(known, hash, || hex(&hash)).await?;
+        Ok(token.map(|token| Caller::until(token.actor, token.expires_at)))
     }
 
-    /// Like [`Catalog::authenticate`], for a secret with this hash that is stored under this id.
+    /// For whom a secret with this hash speaks that is stored under this id, and how long.
     pub(crate) async fn authenticate_by(
         &self,
         KnownTokens(known): &KnownTokens,
         hash: [u8; 32],
         id: impl FnOnce() -> String + Send,
-    ) -> Result<Option<Caller>, Error> {
+    ) -> Result<Option<KnownToken>, Error> {
         let stamp = self.store().commit_stamp()?;
         let alive = |expires_at: Option<EpochMillis>| {
             expires_at.is_none_or(|expires_at| self.now_ms() < expires_at)
@@ -121,7 +131,7 @@ impl Catalog {
         if let Some(token) = known.get(&hash)
             && token.seen_at == stamp
         {
-            return Ok(alive(token.expires_at).then(|| Caller::new(token.actor)));
+            return Ok(Some(token).filter(|token| alive(token.expires_at)));
         }
         let Some(token) = self.token_by_id(&id()).await? else {
             known.remove(&hash);
@@ -132,15 +142,13 @@ impl Catalog {
             known.remove(&hash);
             return Ok(None);
         }
-        known.insert(
-            hash,
-            KnownToken {
-                actor: info.actor_urn.clone(),
-                expires_at: info.expires_at,
-                seen_at: stamp,
-            },
-        );
-        Ok(alive(info.expires_at).then(|| Caller::new(info.actor_urn)))
+        let token = KnownToken {
+            actor: info.actor_urn,
+            expires_at: info.expires_at,
+            seen_at: stamp,
+        };
+        known.insert(hash, token.clone());
+        Ok(Some(token).filter(|token| alive(token.expires_at)))
     }
 
     /// Makes a token for somebody who sits at the server. The user it speaks for is created if it is new; one who was
@@ -153,7 +161,8 @@ impl Catalog {
         self.store_token(caller, new, false).await
     }
 
-    /// Makes a token for somebody who asks over the network: it ends within a year, and it speaks for the caller. Only
+    /// Makes a token for somebody who asks over the network: it ends within a year, and not after the token that it was
+    /// asked for with, because one that leaked would never end otherwise. It speaks for the caller. Only
     /// the administrator makes one for another user, who must exist: whoever could act as another would go on doing so
     /// after being suspended.
     pub async fn issue_token(&self, caller: &Caller, new: NewToken) -> Result<CreatedToken, Error> {
@@ -162,6 +171,15 @@ impl Catalog {
                 "a token made over the network lives 365 days at most: choose a shorter time, or use \
                  'docent token create' on the server",
             ));
+        }
+        let ends_at = |ttl_ms| self.now_ms().saturating_add(ttl_ms);
+        let outlives = |until_ms| new.ttl_ms.is_some_and(|ttl_ms| ends_at(ttl_ms) > until_ms);
+        if let Some(until_ms) = caller.until_ms().filter(|until_ms| outlives(*until_ms)) {
+            let until = Timestamp::from_millisecond(until_ms).unwrap_or(Timestamp::MAX);
+            return Err(Error::Forbidden(format!(
+                "a token does not outlive the one it is made with, which ends at {until:.0}: choose a shorter time, sign in \
+                 with a password, or use 'docent token create' on the server"
+            )));
         }
         let must_exist = new.actor != *caller.actor();
         if must_exist && !Self::is_administrator(caller) {
@@ -350,24 +368,31 @@ impl Catalog {
 
     /// Proposals that end all tokens and sessions of these users.
     pub(crate) async fn token_removals(&self, users: &[Urn]) -> Result<Vec<Proposal>, Error> {
-        let mut removals = Vec::new();
+        let tokens = self.tokens_of(users).await?.into_iter();
+        Ok(tokens
+            .map(|token| Proposal::new(token.urn, Change::DeleteEntity))
+            .collect())
+    }
+
+    /// All tokens and sessions of these users.
+    pub(crate) async fn tokens_of(&self, users: &[Urn]) -> Result<Vec<HeldToken>, Error> {
+        let mut found = Vec::new();
         if users.is_empty() {
-            return Ok(removals);
+            return Ok(found);
         }
+        let users: HashSet<&Urn> = users.iter().collect();
         let mut after = None;
         loop {
             let urns = self.token_urns(after.as_ref(), PAGE).await?;
             let infos = self.token_infos(&urns).await?;
             after = urns.last().cloned().filter(|_| urns.len() == PAGE);
-            let theirs = |info: &AccessTokenInfo| users.contains(&info.actor_urn);
             let tokens = urns.into_iter().zip(infos);
-            removals.extend(
-                tokens
-                    .filter(|(_, info)| info.as_ref().is_some_and(theirs))
-                    .map(|(urn, _)| Proposal::new(urn, Change::DeleteEntity)),
-            );
+            found.extend(tokens.filter_map(|(urn, info)| {
+                let user = info?.actor_urn;
+                users.contains(&user).then_some(HeldToken { urn, user })
+            }));
             if after.is_none() {
-                return Ok(removals);
+                return Ok(found);
             }
         }
     }

@@ -3,6 +3,7 @@
 //! To add one: a field in `schema/mutation.graphql`, a use case in the catalog, an `async fn` here that reads
 //! the arguments and calls it, and a line in [`register`]. See docs/adding-a-mutation.md.
 
+mod assertions;
 mod datasets;
 mod domains;
 mod labels;
@@ -10,6 +11,7 @@ mod lifecycle;
 mod links;
 mod owners;
 mod patches;
+mod roles;
 mod structured_properties;
 mod tokens;
 mod vocabulary;
@@ -77,6 +79,9 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .mutation("removeStructuredProperties", structured_properties::remove)
         .mutation("patchEntity", patches::patch_entity)
         .mutation("patchEntities", patches::patch_entities)
+        .mutation("upsertCustomAssertion", assertions::upsert_custom_assertion)
+        .mutation("reportAssertionResult", assertions::report_assertion_result)
+        .mutation("batchAssignRole", roles::batch_assign_role)
         .mutation("createAccessToken", tokens::create_access_token)
         .mutation("revokeAccessToken", tokens::revoke_access_token)
 }

@@ -44,6 +44,7 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .query("globalViewsSettings", queries::global_views_settings)
         .query("me", queries::me)
         .query("listAccessTokens", queries::list_access_tokens)
+        .query("getInviteToken", queries::get_invite_token)
         .query("getAccessTokenMetadata", queries::get_access_token_metadata)
         .query("search", search::search)
         .query("searchAcrossEntities", search::search_across_entities)

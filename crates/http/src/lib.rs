@@ -143,6 +143,10 @@ fn routes(state: &AppState) -> Router<AppState> {
         )
         .route("/openapi/v1/trace/write/{trace}", post(trace::written))
         .route(
+            "/openapi/v1/registry/models/entity/specifications",
+            get(openapi::models::entities),
+        )
+        .route(
             "/openapi/v2/timeline/v1/{*urn}",
             get(openapi::timeline::read),
         )
@@ -175,6 +179,7 @@ fn routes(state: &AppState) -> Router<AppState> {
             "/openapi/v3/relationship/scroll",
             post(openapi::relationships::scroll),
         )
+        .route("/openapi/v3/lineage/scroll", post(openapi::lineage::scroll))
         .route("/openapi/v3/api-docs", get(openapi::document::document))
         .route("/openapi/swagger-ui", get(openapi::document::to_page))
         .route(

@@ -1,7 +1,8 @@
 //! Calls of DataHub's OpenAPI, version 3.
 //!
-//! - [`entities`], [`relationships`]: everything that matches, page after page
+//! - [`entities`], [`relationships`], [`lineage`]: everything that matches, page after page
 //! - [`read`], [`mod@write`]: entities and aspects by their URNs; [`address`] is how a path names them
+//! - [`models`]: what can be stored
 //! - [`document`]: what all of this looks like, for programs and for people
 //!
 //! To add one: a handler in the module of its noun, a line in [`crate::router`], and an entry in [`document`].
@@ -9,7 +10,10 @@
 mod address;
 pub(crate) mod batch;
 pub(crate) mod document;
+mod edges;
 pub(crate) mod entities;
+pub(crate) mod lineage;
+pub(crate) mod models;
 pub(crate) mod read;
 pub(crate) mod relationships;
 pub(crate) mod timeline;
@@ -32,6 +36,15 @@ fn refuse_slices(parameters: &Parameters) -> Result<(), Refusal> {
         ));
     }
     Ok(())
+}
+
+/// How many URNs a call may name.
+const MAX_URNS: usize = 1000;
+
+fn too_many(name: &str, count: usize) -> Refusal {
+    Refusal::bad_request(format!(
+        "{name} has {count} URNs: at most {MAX_URNS} can be asked for at once"
+    ))
 }
 
 /// What error messages call a route.

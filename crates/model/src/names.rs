@@ -11,6 +11,8 @@ pub struct AspectName(&'static str);
 impl AspectName {
     pub const ACCESS_TOKEN_INFO: Self = Self("dataHubAccessTokenInfo");
     pub const ALIASES: Self = Self("aliases");
+    pub const ASSERTION_INFO: Self = Self("assertionInfo");
+    pub const ASSERTION_RUN_EVENT: Self = Self("assertionRunEvent");
     pub const BROWSE_PATHS_V2: Self = Self("browsePathsV2");
     pub const CONTAINER: Self = Self("container");
     pub const CORP_USER_CREDENTIALS: Self = Self("corpUserCredentials");
@@ -34,6 +36,7 @@ impl AspectName {
     pub const OWNERSHIP: Self = Self("ownership");
     pub const OWNERSHIP_TYPE_INFO: Self = Self("ownershipTypeInfo");
     pub const PROPERTY_DEFINITION: Self = Self("propertyDefinition");
+    pub const ROLE_MEMBERSHIP: Self = Self("roleMembership");
     pub const SCHEMA_METADATA: Self = Self("schemaMetadata");
     pub const SIBLINGS: Self = Self("siblings");
     pub const STATUS: Self = Self("status");

@@ -11,6 +11,7 @@ mod domains;
 mod labels;
 mod release;
 mod revert;
+mod standing;
 mod take_back;
 
 use std::collections::{HashMap, HashSet};
@@ -27,7 +28,6 @@ use serde_json::Value;
 
 use super::Applied;
 use super::prepare::{Payload, Prepared, name_item};
-use crate::people::{ADMINISTRATOR, is_suspended};
 use crate::proposal::{Change, Edit, Proposal, Requirement, unreadable};
 use crate::{Error, hooks};
 
@@ -118,25 +118,18 @@ impl<'t> Batch<'t> {
     }
 
     async fn item(&mut self, item: &Prepared) -> Result<(), Error> {
-        let Proposal {
-            urn, requirements, ..
-        } = &item.proposal;
+        let requirements = &item.proposal.requirements;
         for requirement in requirements {
             self.require(item, requirement).await?;
         }
-        let is_guarded = |requirement| matches!(requirement, &Requirement::SameSuspension);
-        if !requirements.iter().any(is_guarded) {
-            return self.change(item).await;
+        let guard = |requirement: &Requirement| match requirement {
+            Requirement::SameStanding { has_tokens } => Some(*has_tokens),
+            _ => None,
+        };
+        match requirements.iter().find_map(guard) {
+            Some(has_tokens) => self.change_but_standing(item, has_tokens).await,
+            None => self.change(item).await,
         }
-        let before = is_suspended(&self.get(urn, AspectName::CORP_USER_STATUS).await?);
-        self.change(item).await?;
-        if is_suspended(&self.get(urn, AspectName::CORP_USER_STATUS).await?) == before {
-            return Ok(());
-        }
-        Err(Error::Forbidden(format!(
-            "only {ADMINISTRATOR} changes whether {urn} is suspended, or an operator with 'docent user suspend' and \
-             'docent user resume'"
-        )))
     }
 
     async fn change(&mut self, item: &Prepared) -> Result<(), Error> {
@@ -219,7 +212,7 @@ impl<'t> Batch<'t> {
                 self.columns.check(dataset, schema.as_ref(), field_paths)?;
             }
             // Looked at when the new value is known.
-            Requirement::UniqueSiblingName { .. } | Requirement::SameSuspension => {}
+            Requirement::UniqueSiblingName { .. } | Requirement::SameStanding { .. } => {}
         }
         Ok(())
     }
@@ -475,7 +468,7 @@ fn touched_keys(item: &Prepared) -> Vec<AspectKey> {
             }
             Requirement::IsNew { .. }
             | Requirement::UniqueSiblingName { .. }
-            | Requirement::SameSuspension
+            | Requirement::SameStanding { .. }
             | Requirement::Version { .. }
             | Requirement::ModifiedSince { .. }
             | Requirement::UnmodifiedSince { .. } => {}

@@ -1,6 +1,11 @@
 //! The first user, where the store is not what was expected; and users of whom a rollback takes something back.
 
+use std::future::{Future as _, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
+
 use docent_catalog::people::{Administrator, NewUser, Password};
+use docent_catalog::sessions::SignIn;
 use docent_catalog::tokens::NewToken;
 use docent_catalog::{AspectKey, Caller, Error, Proposal};
 use docent_model::{AspectName, SystemMetadata, Urn};
@@ -8,6 +13,8 @@ use serde_json::{Value, json};
 
 use crate::House;
 use crate::writing::write_raw;
+
+const PASSWORD: &str = "a long password";
 
 fn datahub() -> Urn {
     Urn::new("corpuser", "datahub").unwrap()
@@ -46,6 +53,62 @@ async fn of_two_servers_that_start_at_once_one_makes_the_first_user() {
     assert!(matches!(refused, Err(Error::Conflict(_))), "{refused:?}");
 }
 
+#[tokio::test]
+async fn the_administrator_is_made_whoever_else_can_sign_in_and_stays_removed() {
+    let house = House::new().await;
+    add(&house, "ada").await;
+    let ensure = async || {
+        let made = house.catalog.ensure_administrator(&house.caller, None);
+        made.await.unwrap()
+    };
+    assert!(matches!(ensure().await, Administrator::Created(_)));
+    assert!(matches!(ensure().await, Administrator::Exists));
+    let removed = json!({"removed": true}).to_string();
+    let removal = Proposal::upsert(datahub(), AspectName::STATUS, removed);
+    let administrator = Caller::new(datahub());
+    let ingested = house.catalog.ingest(&administrator, vec![removal]);
+    ingested.await.unwrap();
+    assert!(matches!(ensure().await, Administrator::KeptOut));
+    let users = house.catalog.list_users(&house.caller, false, None, 10);
+    let removed: Vec<bool> = users.await.unwrap().iter().map(|it| it.removed).collect();
+    assert_eq!(removed, [false, true]);
+}
+
+async fn add(house: &House, name: &str) -> Urn {
+    let user = Urn::new("corpuser", name).unwrap();
+    let new = NewUser {
+        user: user.clone(),
+        display_name: None,
+        email: None,
+        password: Password::new(PASSWORD).unwrap(),
+    };
+    house.catalog.add_user(&house.caller, new).await.unwrap();
+    user
+}
+
+#[tokio::test]
+async fn who_is_suspended_or_removed_while_the_password_is_checked_gets_no_session() {
+    let house = House::new().await;
+    let administrator = Caller::new(datahub());
+    for how in ["suspended", "removed"] {
+        let user = add(&house, how).await;
+        let mut attempt = pin!(house.catalog.sign_in(how, PASSWORD, None));
+        let begun = poll_fn(|context| Poll::Ready(attempt.as_mut().poll(context))).await;
+        assert!(begun.is_pending(), "it waits for the hash");
+        if how == "suspended" {
+            let suspended = house.catalog.suspend_user(&administrator, &user);
+            suspended.await.unwrap();
+        } else {
+            let removed = json!({"removed": true}).to_string();
+            let removal = Proposal::upsert(user.clone(), AspectName::STATUS, removed);
+            let ingested = house.catalog.ingest(&administrator, vec![removal]);
+            ingested.await.unwrap();
+        }
+        let ended = attempt.await.unwrap();
+        assert!(matches!(ended, SignIn::Refused), "{how}: {ended:?}");
+    }
+}
+
 fn by_run(user: &Urn, aspect: AspectName, value: &Value) -> Proposal {
     let noted = SystemMetadata {
         run_id: "r".to_owned(),
@@ -74,7 +137,12 @@ async fn a_user_who_goes_with_a_run_leaves_no_token_behind() {
     let dry = house.catalog.roll_back(&house.caller, "r", true, true);
     assert_eq!(dry.await.unwrap().entities_affected, 1);
     assert!(lets_in().await, "nothing happens in a dry run");
-    let done = house.catalog.roll_back(&house.caller, "r", false, true);
+    let refused = house.catalog.roll_back(&house.caller, "r", false, true);
+    let refused = refused.await.unwrap_err();
+    assert!(matches!(refused, Error::Forbidden(_)), "{refused:?}");
+    assert!(lets_in().await, "nobody else ends the token");
+    let administrator = Caller::new(datahub());
+    let done = house.catalog.roll_back(&administrator, "r", false, true);
     done.await.unwrap();
     let again = house.catalog.ingest(&house.caller, vec![info]);
     again.await.unwrap();

@@ -154,7 +154,7 @@ async fn listen(address: SocketAddr, flag: &str) -> Result<(TcpListener, SocketA
     Ok((listener, address))
 }
 
-/// Lets somebody in on the first start. Returns a password that was made up, for the operator to see.
+/// Lets the administrator in on the first start. Returns a password that was made up, for the operator to see.
 async fn first_password(catalog: &Catalog, given: Option<Password>) -> Result<Option<Password>> {
     let shown = given.is_none();
     let administrator = catalog
@@ -166,8 +166,15 @@ async fn first_password(catalog: &Catalog, given: Option<Password>) -> Result<Op
         Administrator::Created(_) => Ok(None),
         Administrator::Exists => {
             if !shown {
-                tracing::info!("the store has users: the password file was not needed");
+                tracing::info!("{ADMINISTRATOR} has a password: the password file was not needed");
             }
+            Ok(None)
+        }
+        Administrator::KeptOut => {
+            tracing::warn!(
+                "{ADMINISTRATOR} is suspended or removed and stays so: 'docent user resume {ADMINISTRATOR}' or 'docent user \
+                 add {ADMINISTRATOR}' lets that user in"
+            );
             Ok(None)
         }
     }

@@ -11,7 +11,7 @@ use docent_model::{EpochMillis, Registry, SystemMetadata, Urn};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{named, urn};
+use super::urn;
 use crate::{Args, Context};
 
 #[derive(Deserialize)]

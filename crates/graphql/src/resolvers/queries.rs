@@ -101,6 +101,12 @@ pub(super) async fn global_views_settings(_: &Context, _: Args<'_>) -> Result<Va
     Ok(json!({}))
 }
 
+pub(super) async fn get_invite_token(_: &Context, _: Args<'_>) -> Result<Value, Error> {
+    Err(Error::invalid(
+        "people are not invited here: an operator lets them in with 'docent user add' on the server",
+    ))
+}
+
 pub(super) async fn me(context: &Context, _: Args<'_>) -> Result<Value, Error> {
     let administers = Catalog::is_administrator(&context.caller);
     let privileges: Map<String, Value> = PLATFORM_PRIVILEGES

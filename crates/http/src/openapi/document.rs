@@ -1,8 +1,10 @@
 //! `GET /openapi/v3/api-docs`: an OpenAPI document of every route, made from the table of [`routes`] and the registry;
 //! and a page that shows it, without anything from elsewhere.
 //!
-//! To describe one more route: an entry in [`routes`]. A test compares it with the router.
+//! To describe one more route: an entry in [`routes`]. A test compares it with the router. What it may answer follows from
+//! [`mod@responses`].
 
+mod responses;
 mod routes;
 
 use std::sync::LazyLock;
@@ -15,6 +17,7 @@ use docent_model::{EntitySpec, Registry, json_schemas};
 use serde_json::{Map, Value, json};
 
 use crate::spelling::HadSlash;
+use responses::RESPONSES;
 use routes::{Body, OPERATIONS, Operation};
 
 /// What the page may do: talk to this server, and run its own script.
@@ -93,16 +96,8 @@ fn add(paths: &mut Map<String, Value>, operation: &Operation, entity: Option<&En
         "tags": [tag],
         "summary": operation.summary,
         "parameters": parameters(operation, entity),
-        "responses": {
-            "200": {"description": "Done"},
-            "400": failure("The request is wrong"),
-            "401": failure("There is no valid token"),
-        },
+        "responses": responses(operation),
     });
-    if operation.is_write() {
-        described["responses"]["409"] = failure("It contradicts what is stored");
-        described["responses"]["412"] = failure("A condition does not hold");
-    }
     if let Some(schema) = body_schema(&operation.body, name) {
         described["requestBody"] =
             json!({"required": true, "content": {"application/json": {"schema": schema}}});
@@ -112,6 +107,20 @@ fn add(paths: &mut Map<String, Value>, operation: &Operation, entity: Option<&En
     }
     let methods = paths.entry(path).or_insert_with(|| json!({}));
     methods[operation.method] = described;
+}
+
+fn responses(operation: &Operation) -> Map<String, Value> {
+    let given = RESPONSES.iter().filter(|it| (it.happens)(operation));
+    given
+        .map(|it| {
+            let described = if it.status < 400 {
+                json!({"description": it.description})
+            } else {
+                failure(it.description)
+            };
+            (it.status.to_string(), described)
+        })
+        .collect()
 }
 
 fn failure(description: &str) -> Value {

@@ -84,3 +84,120 @@ async fn assertions_are_found_by_what_they_are_about() {
     assert_eq!(status, StatusCode::OK);
     assert_eq!(reply["value"]["numEntities"], 1, "{reply}");
 }
+
+const UPSERT: &str = r#"mutation ($urn: String, $input: UpsertCustomAssertionInput!) {
+    upsertCustomAssertion(urn: $urn, input: $input) { urn info { type description customAssertion { type logic } } platform { urn } }
+}"#;
+
+async fn upsert(app: &App, urn: Option<&str>, input: Value) -> Value {
+    let body = json!({"query": UPSERT, "variables": {"urn": urn, "input": input}});
+    let (status, reply) = app.post("/api/graphql", &body).await;
+    assert_eq!(status, StatusCode::OK);
+    reply
+}
+
+#[tokio::test]
+async fn what_another_tool_checks_is_stored_and_replaced() {
+    let app = app().await;
+    let input = json!({
+        "entityUrn": DATASET, "type": "freshness of rows", "description": "rows come daily", "fieldPath": "user_name",
+        "platform": {"name": "checker"}, "externalUrl": "https://example.com/1", "logic": "select 1",
+        "operator": "BETWEEN", "parameters": {"minValue": {"value": "1", "type": "NUMBER"}, "value": null},
+        "nativeParameters": [{"key": "a", "value": "b"}],
+    });
+    let reply = upsert(&app, None, input).await;
+    let stored = &reply["data"]["upsertCustomAssertion"];
+    assert_eq!(stored["info"]["description"], "rows come daily", "{reply}");
+    assert_eq!(stored["platform"]["urn"], "urn:li:dataPlatform:checker");
+    let urn = stored["urn"].as_str().unwrap();
+    let mut info = app.aspect(urn, "assertionInfo").await.unwrap();
+    let created = info["source"]["created"].clone();
+    assert!(created["time"].is_number(), "{info}");
+    assert_eq!(info["entityUrn"], DATASET);
+    assert_eq!(
+        info["customAssertion"].take(),
+        json!({
+            "type": "freshness of rows", "entity": DATASET, "field": COLUMN, "logic": "select 1", "operator": "BETWEEN",
+            "parameters": {"minValue": {"value": "1", "type": "NUMBER"}}, "nativeParameters": {"a": "b"},
+        })
+    );
+
+    app.clock.advance(1000);
+    let less = json!({"entityUrn": DATASET, "type": "t", "description": "d", "platform": {}, "fieldPaths": ["user_name", "timestamp"]});
+    let reply = upsert(&app, Some(urn), less.clone()).await;
+    assert_eq!(reply.get("errors"), None, "{reply}");
+    let info = app.aspect(urn, "assertionInfo").await.unwrap();
+    assert_eq!(info["source"]["created"], created);
+    assert_eq!(info.get("externalUrl"), None);
+    let fields = info["customAssertion"]["fields"].as_array().unwrap();
+    assert_eq!(fields.len(), 2, "{info}");
+
+    let with = |member: &str, value: Value| {
+        let mut input = less.clone();
+        input[member] = value;
+        input
+    };
+    for (urn, input, says) in [
+        (None, with("entityUrn", json!(MISSING)), "does not exist"),
+        (None, with("entityUrn", json!("nonsense")), "nonsense"),
+        (
+            None,
+            with("platform", json!({"urn": DATASET})),
+            "dataPlatform",
+        ),
+        (Some(DATASET), less.clone(), "assertion"),
+        (Some("urn:li:assertion:a"), less.clone(), "another kind"),
+    ] {
+        let reply = upsert(&app, urn, input).await;
+        let error = &reply["errors"][0];
+        let message = error["message"]
+            .as_str()
+            .unwrap_or_else(|| panic!("{reply}"));
+        assert!(message.contains(says), "{message}");
+        assert!(
+            error["extensions"]["code"].as_u64().unwrap() < 500,
+            "{reply}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_a_run_found_is_a_point_of_the_assertion() {
+    let app = app().await;
+    let report = |urn: &str, result: &str| {
+        format!(
+            r#"mutation {{ reportAssertionResult(urn: "{urn}", result: {{ timestampMillis: 5, {result} }}) }}"#
+        )
+    };
+    let found = r#"type: ERROR, properties: [{ key: "k", value: "v" }], severity: HIGH,
+        error: { type: SOURCE_QUERY_FAILED, message: "no such table" }"#;
+    let reply = app.graphql(&report("urn:li:assertion:a", found)).await;
+    assert_eq!(reply["data"]["reportAssertionResult"], true, "{reply}");
+    let body = json!({"urn": "urn:li:assertion:a", "entity": "assertion", "aspect": "assertionRunEvent", "limit": 5});
+    let (_, reply) = app
+        .post("/aspects?action=getTimeseriesAspectValues", &body)
+        .await;
+    let value = reply["value"]["values"][0]["aspect"]["value"]
+        .as_str()
+        .unwrap();
+    let mut event: Value = serde_json::from_str(value).unwrap();
+    assert!(event["runId"].take().is_string());
+    assert_eq!(
+        event,
+        json!({
+            "timestampMillis": 5, "assertionUrn": "urn:li:assertion:a", "asserteeUrn": DATASET, "runId": null,
+            "status": "COMPLETE", "result": {
+                "type": "ERROR", "nativeResults": {"k": "v"}, "severity": "HIGH",
+                "error": {"type": "SOURCE_QUERY_FAILED", "properties": {"message": "no such table"}},
+            },
+        })
+    );
+    for (urn, says) in [
+        ("urn:li:assertion:none", "does not exist"),
+        (DATASET, "assertion"),
+    ] {
+        let (code, message) = app.graphql_error(&report(urn, "type: SUCCESS")).await;
+        assert_eq!(code, 400, "{message}");
+        assert!(message.contains(says), "{message}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{App, MISSING};
+use crate::support::{App, MISSING, encoded};
 
 fn table(name: &str) -> String {
     format!("urn:li:dataset:(urn:li:dataPlatform:hive,{name},PROD)")
@@ -479,4 +479,61 @@ async fn a_walk_that_ends_at_a_limit_says_so() {
     let flags = json!({"entitiesExploredPerHopLimit": 0});
     let input = json!({"urn": table("t0"), "direction": "DOWNSTREAM", "lineageFlags": flags});
     assert_eq!(search(&app, input).await["total"], 0);
+}
+
+/// The edges that `POST /openapi/v3/lineage/scroll` gives, as `upstream > downstream` by the ends of their names.
+async fn scrolled(app: &App, parameters: &str, urns: &[String]) -> Vec<String> {
+    let name = |urn: &Value| {
+        let parts: Vec<&str> = urn.as_str().unwrap().split([',', '(', ')']).collect();
+        let at = if parts[0] == "urn:li:dataset:" { 2 } else { 6 };
+        parts[at].to_owned()
+    };
+    let (mut edges, mut mark) = (Vec::new(), String::new());
+    for page in 0.. {
+        assert!(page < 20, "the scroll does not end");
+        let path = format!("/openapi/v3/lineage/scroll?count=2&scrollId={mark}&{parameters}");
+        let (status, reply) = app.post(&path, &json!({ "urns": urns })).await;
+        assert_eq!(status, 200, "{reply}");
+        let results = reply["results"].as_array().unwrap();
+        assert!(results.len() <= 2, "{reply}");
+        for edge in results {
+            assert!(edge["source"]["entityType"].is_string(), "{edge}");
+            edges.push(format!(
+                "{} > {}",
+                name(&edge["upstream"]),
+                name(&edge["downstream"])
+            ));
+        }
+        match reply["scrollId"].as_str() {
+            Some(next) => mark = encoded(next),
+            None => break,
+        }
+    }
+    edges.sort();
+    edges
+}
+
+#[tokio::test]
+async fn lineage_is_scrolled_at_given_entities_and_everywhere() {
+    let app = warehouse().await;
+    // An owner is no lineage.
+    let owners = json!({"owners": [{"owner": "urn:li:corpuser:a", "type": "DATAOWNER"}], "lastModified": {"time": 0, "actor": "urn:li:corpuser:a"}});
+    app.ingest(&table("c"), "ownership", &owners).await;
+    let c = [table("c")];
+    assert_eq!(scrolled(&app, "", &c).await, ["b > c", "c > e", "c > load"]);
+    let upstream = scrolled(&app, "direction=UPSTREAM", &c).await;
+    assert_eq!(upstream, ["b > c"]);
+    let downstream = scrolled(&app, "direction=DOWNSTREAM", &c).await;
+    assert_eq!(downstream, ["c > e", "c > load"]);
+    let named = scrolled(&app, "relationshipTypes=Consumes", &c).await;
+    assert_eq!(named, ["c > load"]);
+    // An edge between two of them is one edge.
+    let both = scrolled(&app, "", &[table("b"), table("c")]).await;
+    assert_eq!(both, ["a > b", "b > c", "c > e", "c > load"]);
+    let everywhere = ["a > b", "b > c", "c > e", "c > load", "load > d"];
+    assert_eq!(scrolled(&app, "", &[]).await, everywhere);
+    status(&app, "e", true).await;
+    assert_eq!(scrolled(&app, "", &c).await, ["b > c", "c > load"]);
+    let all = scrolled(&app, "includeSoftDelete=true", &c).await;
+    assert_eq!(all.len(), 3);
 }

@@ -117,6 +117,7 @@ async fn broken_json_is_told_where_it_breaks_and_in_words_of_the_api() {
         (Method::POST, "/openapi/v3/entity/dataset/batchGet"),
         (Method::POST, "/openapi/v3/entity/scroll"),
         (Method::POST, "/openapi/v3/relationship/scroll"),
+        (Method::POST, "/openapi/v3/lineage/scroll"),
         (Method::POST, "/openapi/v2/entity/batch/dataset"),
         (Method::POST, "/openapi/v1/trace/write/0123"),
         (Method::POST, one.as_str()),

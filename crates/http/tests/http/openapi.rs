@@ -435,7 +435,7 @@ async fn the_document_describes_every_route_of_the_router() {
         {
             continue;
         }
-        for method in operations.as_object().unwrap().keys() {
+        for (method, operation) in operations.as_object().unwrap() {
             let method = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap();
             let path = path
                 .replace("{urn}", "urn:li:tag:a")
@@ -448,10 +448,33 @@ async fn the_document_describes_every_route_of_the_router() {
                 "{method} {path}"
             );
             assert!(!status.is_server_error(), "{method} {path}: {body}");
+            let declared = &operation["responses"][status.as_str()];
+            assert!(declared.is_object(), "{method} {path} may answer {status}");
             methods += 1;
         }
     }
     assert!(methods > 30, "{methods}");
+
+    let declared = |method: &str, path: &str| {
+        let responses = document["paths"][path][method]["responses"].as_object();
+        let statuses: Vec<&str> = responses.unwrap().keys().map(String::as_str).collect();
+        statuses.join(" ")
+    };
+    let one = "/openapi/v3/entity/tag/{urn}";
+    for (method, path, expected) in [
+        (
+            "post",
+            "/openapi/v3/entity/tag",
+            "200 202 400 401 403 404 409 412 413 503",
+        ),
+        ("head", one, "204 400 401 403 404 503"),
+        ("get", one, "200 400 401 403 404 503"),
+        ("post", "/aspects", "200 400 401 403 409 412 413 422 503"),
+        ("post", "/logIn", "200 400 401 403 413 415 429 503"),
+        ("get", "/config", "200"),
+    ] {
+        assert_eq!(declared(method, path), expected, "{method} {path}");
+    }
 }
 
 #[tokio::test]

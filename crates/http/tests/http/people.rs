@@ -131,6 +131,77 @@ async fn nobody_but_the_administrator_lifts_or_makes_a_suspension_by_writing_it(
     assert!(is_let_in(&app, &adas).await);
 }
 
+fn removed(removed: bool) -> Value {
+    json!({ "removed": removed })
+}
+
+#[tokio::test]
+async fn nobody_but_the_administrator_removes_or_brings_back_who_is_let_in() {
+    const PROPOSAL: &str = "/aspects?action=ingestProposal";
+    const PROGRAM: &str = "urn:li:corpuser:program";
+    const GONE: &str = "urn:li:corpuser:gone";
+    const FOUND: &str = "urn:li:corpuser:found";
+    let app = with_ada().await;
+    for user in [GRACE, GONE] {
+        add(&app, user).await;
+    }
+    let graces = token_of(&app.catalog, GRACE, None).await;
+    let programs = token_of(&app.catalog, PROGRAM, None).await;
+    app.ingest(GONE, "status", &removed(true)).await;
+    app.catalog
+        .suspend_user(&system(), &urn(ADA))
+        .await
+        .unwrap();
+    let status = |urn: &str, value: bool| json!({"proposal": proposal("UPSERT", urn, "status", &removed(value))});
+    let soft = |urn: &str, deleted: bool| {
+        json!({"query": format!(
+            r#"mutation {{ batchUpdateSoftDeleted(input: {{ urns: ["{urn}"], deleted: {deleted} }}) }}"#
+        )})
+    };
+    let of = |urn: &str| format!("/openapi/v3/entity/corpuser/{}", encoded(urn));
+    let (post, delete) = (Method::POST, Method::DELETE);
+    let hard = "/entities?action=delete".to_owned();
+    let refused = [
+        (&post, PROPOSAL.to_owned(), status(USER, true)),
+        (&post, PROPOSAL.to_owned(), status(PROGRAM, true)),
+        (&post, PROPOSAL.to_owned(), status(ADA, true)),
+        (&post, PROPOSAL.to_owned(), status(GONE, false)),
+        (&post, "/api/graphql".to_owned(), soft(PROGRAM, true)),
+        (&post, "/api/graphql".to_owned(), soft(GONE, false)),
+        (&post, hard.clone(), json!({ "urn": ADA })),
+        (&post, hard.clone(), json!({ "urn": PROGRAM })),
+        (&delete, of(GONE), Value::Null),
+        (&delete, format!("{}/corpUserKey", of(USER)), Value::Null),
+        (&delete, format!("{}/status", of(GONE)), Value::Null),
+        (&delete, format!("{}?clear=true", of(GONE)), Value::Null),
+    ];
+    for (method, path, body) in refused {
+        let (_, reply) = app.send(by(&graces, method.clone(), &path, &body)).await;
+        let text = reply.to_string();
+        assert!(text.contains("403"), "{method} {path} {body}: {text}");
+        assert!(text.contains("only datahub suspends, removes"), "{text}");
+    }
+    assert!(is_let_in(&app, &app.token).await);
+    assert!(is_let_in(&app, &programs).await);
+
+    // Ingestion goes on: people come, are found again, disappear and are deleted, as long as nobody is let in as one.
+    for (method, path, body) in [
+        (&post, PROPOSAL.to_owned(), status(FOUND, false)),
+        (&post, PROPOSAL.to_owned(), status(FOUND, true)),
+        (&post, "/api/graphql".to_owned(), soft(FOUND, false)),
+        (&post, PROPOSAL.to_owned(), status(GRACE, false)),
+        (&post, PROPOSAL.to_owned(), status(ADA, false)),
+        (&post, PROPOSAL.to_owned(), status(GONE, true)),
+        (&post, hard.clone(), json!({ "urn": FOUND })),
+    ] {
+        let (code, reply) = app.send(by(&graces, method.clone(), &path, &body)).await;
+        assert_eq!(code, StatusCode::OK, "{path} {body}: {reply}");
+        assert!(reply.get("errors").is_none(), "{path} {body}: {reply}");
+    }
+    assert_eq!(app.aspect(FOUND, "corpUserKey").await, None);
+    assert!(is_let_in(&app, &graces).await);
+}
+
 #[tokio::test]
 async fn only_the_administrator_makes_tokens_for_others() {
     let app = with_ada().await;
@@ -183,6 +254,43 @@ async fn only_the_administrator_makes_tokens_for_others() {
 }
 
 #[tokio::test]
+async fn a_token_does_not_outlive_the_one_it_is_made_with() {
+    const WEEK_MS: i64 = 7 * 24 * 60 * 60 * 1000;
+    let app = with_ada().await;
+    let create = |duration: &str| {
+        json!({"query": format!(
+            r#"mutation {{ createAccessToken(input: {{ type: PERSONAL, actorUrn: "{ADA}", duration: {duration}, name: "x" }})
+               {{ accessToken }} }}"#
+        )})
+    };
+    let ask = |token: &str, duration| {
+        let query = create(duration);
+        app.send(by(token, Method::POST, "/api/graphql", &query))
+    };
+    let short = token_of(&app.catalog, ADA, Some(WEEK_MS)).await;
+    let (_, reply) = ask(&short, "ONE_MONTH").await;
+    let error = &reply["errors"][0];
+    assert_eq!(error["extensions"]["code"], 403, "{reply}");
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("Z: choose a shorter time"), "{message}");
+    for (token, duration) in [
+        (&short, "ONE_WEEK"),
+        (&short, "ONE_DAY"),
+        (&token_of(&app.catalog, ADA, None).await, "ONE_YEAR"),
+    ] {
+        let (_, reply) = ask(token, duration).await;
+        assert_eq!(reply.get("errors"), None, "{duration}: {reply}");
+    }
+    // Whoever signs in has shown the password.
+    let mut request = by("", Method::POST, "/api/graphql", &create("ONE_YEAR"));
+    request.headers_mut().remove(header::AUTHORIZATION);
+    let cookie = session(&app, "ada").await.parse().unwrap();
+    request.headers_mut().insert(header::COOKIE, cookie);
+    let (_, reply) = app.send(request).await;
+    assert_eq!(reply.get("errors"), None, "{reply}");
+}
+
+#[tokio::test]
 async fn a_token_is_not_made_for_a_user_who_cannot_act() {
     let app = with_ada().await;
     add(&app, GRACE).await;
@@ -203,6 +311,47 @@ async fn a_token_is_not_made_for_a_user_who_cannot_act() {
         assert_eq!(code, 409, "{message}");
         assert!(message.contains(says), "{message}");
     }
+}
+
+#[tokio::test]
+async fn the_administrator_notes_roles_and_nobody_is_invited() {
+    let app = with_ada().await;
+    let assign = |role: &str, actor: &str| {
+        json!({"query": format!(
+            r#"mutation {{ batchAssignRole(input: {{ roleUrn: {role}, actors: ["{actor}"] }}) }}"#
+        )})
+    };
+    let reader = r#""urn:li:dataHubRole:Reader""#;
+    let ask = |token: &str, role: &str, actor: &str| {
+        let query = assign(role, actor);
+        app.send(by(token, Method::POST, "/api/graphql", &query))
+    };
+    let (_, reply) = ask(&app.token, reader, ADA).await;
+    assert_eq!(reply["data"]["batchAssignRole"], true, "{reply}");
+    let stored = app.aspect(ADA, "roleMembership").await;
+    let expected = json!({"roles": ["urn:li:dataHubRole:Reader"]});
+    assert_eq!(stored, Some(expected));
+    let adas = token_of(&app.catalog, ADA, None).await;
+    for (token, role, actor, code) in [
+        (&adas, "null", ADA, 403),
+        (&app.token, reader, "urn:li:corpuser:nobody", 400),
+        (&app.token, reader, "urn:li:tag:x", 400),
+        (&app.token, r#""urn:li:tag:x""#, ADA, 400),
+    ] {
+        let (_, reply) = ask(token, role, actor).await;
+        let error = &reply["errors"][0]["extensions"];
+        assert_eq!(error["code"], code, "{actor}: {reply}");
+    }
+    let (_, reply) = ask(&app.token, "null", ADA).await;
+    assert_eq!(reply["data"]["batchAssignRole"], true, "{reply}");
+    let stored = app.aspect(ADA, "roleMembership").await;
+    assert_eq!(stored, Some(json!({"roles": []})));
+
+    let (code, message) = app
+        .graphql_error("{ getInviteToken(input: {}) { inviteToken } }")
+        .await;
+    assert_eq!(code, 400);
+    assert!(message.contains("docent user add"), "{message}");
 }
 
 /// How a user goes for good.

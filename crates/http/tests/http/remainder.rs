@@ -329,3 +329,29 @@ async fn entities_are_read_in_the_form_of_version_two() {
         );
     }
 }
+
+#[tokio::test]
+async fn what_can_be_stored_is_told_page_after_page() {
+    let app = App::empty().await;
+    let path = "/openapi/v1/registry/models/entity/specifications";
+    let (mut names, mut start) = (Vec::new(), 0);
+    loop {
+        let (status, reply) = app.get(&format!("{path}?start={start}&count=50")).await;
+        assert_eq!(status, StatusCode::OK, "{reply}");
+        for entity in reply["elements"].as_array().unwrap() {
+            names.push(entity["name"].as_str().unwrap().to_owned());
+            if entity["name"] == "domain" {
+                assert_eq!(entity["keyAspectName"], "domainKey");
+                let aspects = entity["aspectSpecs"].to_string();
+                assert!(aspects.contains("domainProperties"), "{aspects}");
+                assert!(!aspects.contains("schemaMetadata"), "{aspects}");
+            }
+        }
+        start += reply["count"].as_u64().unwrap();
+        if start >= reply["total"].as_u64().unwrap() {
+            break;
+        }
+    }
+    assert_eq!(names.len(), 72);
+    assert!(names.contains(&"domain".to_owned()));
+}

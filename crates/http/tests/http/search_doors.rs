@@ -147,9 +147,9 @@ async fn rest_calls_say_what_is_wrong_with_them() {
             "urn SIDEWAYS",
         ),
         (
-            "/openapi/v3/relationship/scroll",
+            "/openapi/v3/lineage/scroll?direction=INCOMING",
             json!({}),
-            "say whose relationships",
+            "use UPSTREAM or DOWNSTREAM",
         ),
         (
             "/openapi/v3/relationship/scroll?scrollId=x",

@@ -253,4 +253,13 @@ async fn relationships_of_given_entities_are_read_page_after_page() {
     assert_eq!(read(types.clone(), from.clone()).await.len(), 5);
     let all = read(format!("{types}&includeSoftDelete=true"), from).await;
     assert_eq!(all.len(), 10);
+
+    // Nobody has to name an entity.
+    let everything = read(format!("{types}&includeSoftDelete=true"), json!({})).await;
+    assert_eq!(everything, all);
+    let of_tags = read(
+        format!("{types}&includeSoftDelete=true&sourceTypes=tag"),
+        json!({}),
+    );
+    assert_eq!(of_tags.await, [""; 0]);
 }

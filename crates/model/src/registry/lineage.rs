@@ -7,7 +7,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::shape::{Record, RecordId, Relationship, Shape};
-use super::{AspectSpec, Registry};
+use super::{AspectSpec, EntitySpec, Registry};
 use crate::AspectName;
 
 /// One of the two ways along the flow of data.
@@ -122,6 +122,12 @@ impl Registry {
             LineageDirection::Upstream => &self.lineage.upstream_names,
             LineageDirection::Downstream => &self.lineage.downstream_names,
         }
+    }
+
+    /// Whether entities of this kind can say where their data comes from or goes to.
+    pub fn has_lineage(&self, entity: &EntitySpec) -> bool {
+        let mut aspects = self.lineage.edges.keys().map(|(aspect, _)| *aspect);
+        aspects.any(|aspect| entity.has_aspect(aspect))
     }
 
     /// Where the destination of an edge stands in the flow of data, as seen from its source; `None` if the edge is no lineage.

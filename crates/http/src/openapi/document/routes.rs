@@ -73,6 +73,23 @@ const DELETE: Query = &[
     ("async", "boolean"),
 ];
 
+const EDGES: Query = &[
+    ("relationshipTypes", "string"),
+    ("sourceTypes", "string"),
+    ("destinationTypes", "string"),
+    ("direction", "string"),
+    ("count", "integer"),
+    ("scrollId", "string"),
+    ("includeSoftDelete", "boolean"),
+];
+const FLOW: Query = &[
+    ("relationshipTypes", "string"),
+    ("direction", "string"),
+    ("count", "integer"),
+    ("scrollId", "string"),
+    ("includeSoftDelete", "boolean"),
+];
+
 const RELATED: Query = &[
     ("urn", "string"),
     ("direction", "string"),
@@ -144,9 +161,11 @@ pub(super) const OPERATIONS: &[Operation] = &[
     call("patch", "/openapi/v3/entity/generic", ALL_TYPES, "Patch aspects of entities of several types", PATCH, Body::Groups("EntityPatch")),
     call("post", "/openapi/v3/entity/generic/batchGet", ALL_TYPES, "Read several entities", NOTED, Body::Schema("Wanted")),
     call("post", "/openapi/v3/entity/scroll", ALL_TYPES, "Entities page after page", PAGE, Body::Example(r#"{"entities": ["dataset"], "aspects": ["status"]}"#)),
-    call("post", "/openapi/v3/relationship/scroll", ALL_TYPES, "Relationships page after page", PAGE, Body::Example("{}")),
+    call("post", "/openapi/v3/relationship/scroll", ALL_TYPES, "Relationships page after page", EDGES, Body::Example("{}")),
+    call("post", "/openapi/v3/lineage/scroll", ALL_TYPES, "Lineage page after page", FLOW, Body::Example(r#"{"urns": ["urn:li:dataset:(urn:li:dataPlatform:hive,d,PROD)"]}"#)),
     call("post", "/openapi/v1/trace/write/{trace}", ALL_TYPES, "Whether aspects have been written", &[("onlyIncludeErrors", "boolean"), ("detailed", "boolean")], Body::Example(r#"{"urn:li:domain:d": ["domainProperties"]}"#)),
     call("get", "/openapi/v2/timeline/v1/{urn}", ALL_TYPES, "What has changed about an entity", &[("categories", "string"), ("start", "integer"), ("end", "integer")], Body::None),
+    call("get", "/openapi/v1/registry/models/entity/specifications", ALL_TYPES, "Which aspects each type may have", &[("start", "integer"), ("count", "integer")], Body::None),
     call("post", "/openapi/v2/entity/batch/{type}", "", "Read several entities, in the older form", &[], Body::Example(r#"{"urns": ["urn:li:domain:d"]}"#)),
     call("get", "/openapi/relationships/v1", ALL_TYPES, "Relationships of an entity", RELATED, Body::None),
     call("get", "/openapi/operations/messaging/{queue}/consumer/lag", STATUS, "How far behind writes are: they never are", &[], Body::None),

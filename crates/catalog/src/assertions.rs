@@ -1,0 +1,140 @@
+//! What other tools check about data, and what they found.
+//!
+//! A custom assertion says in a tool's own words what it checks. Its runs are points of a time series.
+
+use docent_model::aspects::AuditStamp;
+use docent_model::{AspectName, EpochMillis, Registry, Urn};
+use docent_store::AspectKey;
+use serde_json::{Map, Value, json};
+
+use crate::proposal::Proposal;
+use crate::{Caller, Catalog, Error};
+
+/// Where the aspect says what its kind of assertion is about.
+const ABOUT: [&str; 8] = [
+    "/entityUrn",
+    "/customAssertion/entity",
+    "/datasetAssertion/dataset",
+    "/freshnessAssertion/entity",
+    "/volumeAssertion/entity",
+    "/sqlAssertion/entity",
+    "/fieldAssertion/entity",
+    "/schemaAssertion/entity",
+];
+
+/// A check that another tool carries out.
+#[derive(Debug, Clone)]
+pub struct CustomAssertion {
+    /// The entity that is checked.
+    pub entity: Urn,
+    pub description: String,
+    pub external_url: Option<String>,
+    /// The tool.
+    pub platform: Option<Urn>,
+    /// Columns that are checked.
+    pub columns: Vec<String>,
+    /// The rest, by the names of the aspect: the tool's name for the kind, and how it checks.
+    pub details: Map<String, Value>,
+}
+
+impl Catalog {
+    /// Stores what a tool checks; without a URN as a new assertion. What people noted about one that is there stays.
+    pub async fn upsert_custom_assertion(
+        &self,
+        caller: &Caller,
+        urn: Option<Urn>,
+        assertion: CustomAssertion,
+    ) -> Result<Urn, Error> {
+        let urn = urn.map_or_else(|| self.new_urn("assertion", None), Ok)?;
+        urn.expect_type("assertion")?;
+        let entity = assertion.entity.clone();
+        let missing = format!("Failed to update {urn}. The entity {entity} does not exist.");
+        let platform = assertion.platform.clone();
+        let custom = custom(&assertion)?;
+        let info = Proposal::edit(urn.clone(), AspectName::ASSERTION_INFO, {
+            let urn = urn.clone();
+            move |current: Option<Value>, stamp: &AuditStamp| {
+                let mut info = current.unwrap_or_else(
+                    || json!({"type": "CUSTOM", "source": {"type": "EXTERNAL", "created": stamp}}),
+                );
+                if info["type"] != "CUSTOM" {
+                    return Err(Error::Conflict(format!(
+                        "{urn} is an assertion of another kind: leave the urn out to make a new one"
+                    )));
+                }
+                info["entityUrn"] = json!(assertion.entity);
+                info["customAssertion"] = custom.clone();
+                info["description"] = json!(assertion.description);
+                info["lastUpdated"] = json!(stamp);
+                match (&assertion.external_url, info.as_object_mut()) {
+                    (Some(url), _) => info["externalUrl"] = json!(url),
+                    (None, Some(members)) => drop(members.remove("externalUrl")),
+                    (None, None) => {}
+                }
+                Ok(info)
+            }
+        });
+        let mut proposals = vec![info.requires_existing(&entity, missing)];
+        if let Some(platform) = platform {
+            platform.expect_type("dataPlatform")?;
+            let value = json!({ "platform": platform }).to_string();
+            let aspect = AspectName::DATA_PLATFORM_INSTANCE;
+            proposals.push(Proposal::upsert(urn.clone(), aspect, value));
+        }
+        self.apply(caller, proposals).await?;
+        Ok(urn)
+    }
+
+    /// Stores what a run of an assertion found, in the form of the aspect's `result`.
+    pub async fn report_assertion_result(
+        &self,
+        caller: &Caller,
+        assertion: &Urn,
+        time_ms: EpochMillis,
+        result: &Value,
+    ) -> Result<(), Error> {
+        assertion.expect_type("assertion")?;
+        let key = AspectKey::new(assertion, AspectName::ASSERTION_INFO);
+        let row = self.store().aspects_read(&[key]).await?.pop().flatten();
+        let missing = format!("Failed to report a result of {assertion}. It does not exist.");
+        let Some(row) = row else {
+            return Err(Error::Invalid(missing));
+        };
+        let info: Value = serde_json::from_str(&row.metadata).unwrap_or_default();
+        let about = ABOUT.iter().find_map(|path| info.pointer(path)?.as_str());
+        let event = json!({
+            "timestampMillis": time_ms,
+            "assertionUrn": assertion,
+            "asserteeUrn": about.ok_or_else(|| Error::Conflict(format!("{assertion} does not say what it is about")))?,
+            "runId": self.ids.next_id(),
+            "status": "COMPLETE",
+            "result": result,
+        });
+        let aspect = AspectName::ASSERTION_RUN_EVENT;
+        let proposal = Proposal::upsert(assertion.clone(), aspect, event.to_string());
+        let proposal = proposal.requires_existing(assertion, missing);
+        self.apply(caller, vec![proposal]).await?;
+        Ok(())
+    }
+}
+
+/// The part of the aspect that is the tool's own.
+fn custom(assertion: &CustomAssertion) -> Result<Value, Error> {
+    let columns = assertion
+        .columns
+        .iter()
+        .map(|column| {
+            let urn = Urn::new("schemaField", &format!("({},{column})", assertion.entity))?;
+            Registry::get().check_urn(&urn)?;
+            Ok(urn)
+        })
+        .collect::<Result<Vec<Urn>, Error>>()?;
+    let mut custom = assertion.details.clone();
+    custom.insert("entity".to_owned(), json!(assertion.entity));
+    match columns.as_slice() {
+        [] => {}
+        [column] => drop(custom.insert("field".to_owned(), json!(column))),
+        columns => drop(custom.insert("fields".to_owned(), json!(columns))),
+    }
+    Ok(Value::Object(custom))
+}

@@ -1,0 +1,134 @@
+//! What other tools check about data.
+
+use docent_catalog::Error;
+use docent_catalog::assertions::CustomAssertion;
+use docent_model::Urn;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::{optional_urn, urn};
+use crate::{Args, Context};
+
+/// One entry of a map from text to text.
+#[derive(Deserialize)]
+struct Entry {
+    key: String,
+    value: Option<String>,
+}
+
+fn map(entries: Vec<Entry>) -> Value {
+    let entries = entries.into_iter();
+    let entries = entries.map(|entry| (entry.key, json!(entry.value.unwrap_or_default())));
+    Value::Object(entries.collect())
+}
+
+#[derive(Default, Deserialize)]
+struct Platform {
+    urn: Option<String>,
+    name: Option<String>,
+}
+
+impl Platform {
+    fn urn(self) -> Result<Option<Urn>, Error> {
+        match (self.urn, self.name) {
+            (Some(text), _) => urn(&text).map(Some),
+            (None, Some(name)) => Ok(Some(Urn::new("dataPlatform", &name)?)),
+            (None, None) => Ok(None),
+        }
+    }
+}
+
+pub(super) async fn upsert_custom_assertion(
+    context: &Context,
+    arguments: Args<'_>,
+) -> Result<Value, Error> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Input {
+        entity_urn: String,
+        description: String,
+        field_path: Option<String>,
+        field_paths: Option<Vec<String>>,
+        platform: Platform,
+        external_url: Option<String>,
+        native_parameters: Option<Vec<Entry>>,
+        /// What the aspect calls by the same names.
+        #[serde(flatten)]
+        details: Map<String, Value>,
+    }
+    let mut input: Input = arguments.input()?;
+    input.details.retain(|_, value| !value.is_null());
+    if let Some(Value::Object(parameters)) = input.details.get_mut("parameters") {
+        parameters.retain(|_, value| !value.is_null());
+    }
+    if let Some(entries) = input.native_parameters {
+        let entries = map(entries);
+        input.details.insert("nativeParameters".to_owned(), entries);
+    }
+    let mut columns = input.field_paths.unwrap_or_default();
+    columns.extend(input.field_path.filter(|path| !columns.contains(path)));
+    let assertion = CustomAssertion {
+        entity: urn(&input.entity_urn)?,
+        description: input.description,
+        external_url: input.external_url,
+        platform: input.platform.urn()?,
+        columns,
+        details: input.details,
+    };
+    let named: Option<String> = arguments.member("urn")?;
+    let urn = optional_urn(named.as_deref())?;
+    let stored = context
+        .catalog
+        .upsert_custom_assertion(&context.caller, urn, assertion)
+        .await?;
+    Ok(json!(stored))
+}
+
+pub(super) async fn report_assertion_result(
+    context: &Context,
+    arguments: Args<'_>,
+) -> Result<Value, Error> {
+    #[derive(Deserialize)]
+    struct Failure {
+        r#type: String,
+        message: Option<String>,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Reported {
+        timestamp_millis: i64,
+        r#type: String,
+        properties: Option<Vec<Entry>>,
+        external_url: Option<String>,
+        error: Option<Failure>,
+        severity: Option<String>,
+    }
+    let reported: Reported = arguments.member("result")?;
+    let mut result = json!({"type": reported.r#type});
+    if let Some(properties) = reported.properties {
+        result["nativeResults"] = map(properties);
+    }
+    if let Some(url) = reported.external_url {
+        result["externalUrl"] = json!(url);
+    }
+    if let Some(severity) = reported.severity {
+        result["severity"] = json!(severity);
+    }
+    if let Some(error) = reported.error {
+        result["error"] = json!({"type": error.r#type});
+        if let Some(message) = error.message {
+            result["error"]["properties"] = json!({ "message": message });
+        }
+    }
+    let assertion = arguments.urn("urn")?;
+    context
+        .catalog
+        .report_assertion_result(
+            &context.caller,
+            &assertion,
+            reported.timestamp_millis,
+            &result,
+        )
+        .await?;
+    Ok(json!(true))
+}

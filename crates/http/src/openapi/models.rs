@@ -1,0 +1,45 @@
+//! `GET /openapi/v1/registry/models/entity/specifications`: which aspects each type of entity may have. Clients ask it to
+//! find out what a server can store.
+
+use axum::response::Response;
+use docent_catalog::search::{MAX_COUNT, whole};
+use docent_model::{AspectName, EntitySpec, Registry};
+use serde_json::{Value, json};
+
+use crate::auth::Authenticated;
+use crate::error::Refusal;
+use crate::query::Parameters;
+use crate::restli::json as reply;
+
+const DEFAULT_COUNT: usize = 20;
+
+pub(crate) async fn entities(
+    Authenticated(_): Authenticated,
+    parameters: Parameters,
+) -> Result<Response, Refusal> {
+    let start = whole("start", parameters.number("start")?, 0)?;
+    let count = whole("count", parameters.number("count")?, DEFAULT_COUNT)?;
+    let all: Vec<&EntitySpec> = Registry::get().entities().collect();
+    let page = all.iter().skip(start).take(count.min(MAX_COUNT));
+    let elements: Vec<Value> = page.map(|entity| specification(entity)).collect();
+    Ok(reply(&json!({
+        "start": start,
+        "count": elements.len(),
+        "total": all.len(),
+        "elements": elements,
+    })))
+}
+
+fn specification(entity: &EntitySpec) -> Value {
+    let aspect = |aspect: &AspectName| {
+        let timeseries = Registry::get().is_timeseries(*aspect);
+        json!({"aspectAnnotation": {"name": aspect.as_str(), "timeseries": timeseries}})
+    };
+    let aspects = std::iter::once(&entity.key_aspect).chain(&entity.aspects);
+    json!({
+        "name": entity.name,
+        "keyAspectName": entity.key_aspect.as_str(),
+        "keyAspectSpec": aspect(&entity.key_aspect),
+        "aspectSpecs": aspects.map(aspect).collect::<Vec<Value>>(),
+    })
+}
