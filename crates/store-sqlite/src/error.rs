@@ -49,6 +49,9 @@ pub(crate) fn store_error(error: &rusqlite::Error) -> StoreError {
     }
 }
 
+/// What to do about a damaged database.
+pub(crate) const RESTORE_MENDS: &str = "; 'docent restore' puts a backup in its place";
+
 /// Names the file where SQLite only says that it could not open one.
 pub(crate) fn opening(path: &Path) -> impl Fn(rusqlite::Error) -> EngineError {
     move |error| match store_error(&error) {
@@ -59,10 +62,7 @@ pub(crate) fn opening(path: &Path) -> impl Fn(rusqlite::Error) -> EngineError {
             reason: if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) {
                 format!("{} is no SQLite database: {error}", path.display())
             } else {
-                format!(
-                    "{} is damaged: {error}; 'docent restore' puts a backup in its place",
-                    path.display()
-                )
+                format!("{} is damaged: {error}{RESTORE_MENDS}", path.display())
             },
         }),
         _ => EngineError::Sqlite(error),
