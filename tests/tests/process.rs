@@ -182,6 +182,23 @@ fn control_c_lets_a_request_in_flight_finish_and_the_exit_code_is_zero() -> anyh
 }
 
 #[test]
+fn a_second_control_c_ends_the_server_at_once() -> anyhow::Result<()> {
+    let mut server = Server::start(Options::default())?;
+    let path = "/aspects?action=ingestProposal";
+    let request = OpenRequest::begin(&server, path, &json!({}))?;
+    server.signal(Signal::INT)?;
+    wait_until_it_refuses(&server)?;
+    let begin = Instant::now();
+    server.signal(Signal::INT)?;
+    let status = server.wait()?;
+    ensure!(status.code() == Some(130), "{status}");
+    let took = begin.elapsed();
+    ensure!(took < Duration::from_secs(5), "the end took {took:?}");
+    drop(request);
+    server.restart()
+}
+
+#[test]
 fn connections_that_ask_nothing_do_not_delay_the_stop() -> anyhow::Result<()> {
     let mut server = Server::start(Options::default())?;
     let host = server.address().trim_start_matches("http://").to_owned();
@@ -244,6 +261,21 @@ fn a_store_that_cannot_be_opened_is_refused_with_a_sentence_that_names_it() -> a
         .refused()
         .with_context(|| store.clone())?;
         ensure!(refusal.contains(path), "{store}: {refusal}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_search_index_that_cannot_be_kept_is_refused_with_a_sentence_that_names_it()
+-> anyhow::Result<()> {
+    let directory = temporary_directory()?;
+    fs::write(directory.path().join("file"), "")?;
+    for path in ["file", "file/below"] {
+        let arguments = ["--listen", "127.0.0.1:0", "--search-index", path];
+        let refusal = serve(directory.path(), &arguments)?.refused()?;
+        let says = format!("the search index cannot be kept in {path}: ");
+        ensure!(refusal.contains(&says), "{refusal}");
+        ensure!(refusal.contains("--search-index"), "{refusal}");
     }
     Ok(())
 }

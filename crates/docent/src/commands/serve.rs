@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use docent_catalog::Catalog;
 use docent_catalog::people::{ADMINISTRATOR, Administrator, Password};
 use docent_graphql::Engine;
@@ -21,6 +21,9 @@ use super::{operator, say};
 use crate::demo;
 use crate::engine::{self, Use};
 use crate::settings::{LogFormat, ServeFlags, Settings, StoreFlags, Switch};
+
+/// What a shell reports for a program that Ctrl-C ended.
+const EXIT_INTERRUPTED: i32 = 130;
 
 pub(super) fn serve(store: &StoreFlags, flags: ServeFlags) -> Result<()> {
     let settings = Settings::resolve(store, flags)?;
@@ -51,10 +54,9 @@ async fn run(settings: Settings) -> Result<()> {
     let given = settings.admin_password_file.as_deref();
     let given = given.map(password_from).transpose()?;
     let store = engine::open(&settings.store, Use::Server)?;
-    let search = Arc::new(Search::in_directory(
-        Arc::clone(&store),
-        &settings.search_index,
-    ));
+    let search = Search::in_directory(Arc::clone(&store), &settings.search_index)
+        .map_err(|error| anyhow!("{error}; --search-index chooses another directory"))?;
+    let search = Arc::new(search);
     let catalog = Catalog::new(store, Arc::new(SystemClock)).with_search(Arc::clone(&search));
     catalog.add_built_in_ownership_types(&operator()?).await?;
     let engine = Engine::docent().context("the built-in GraphQL schema is not right")?;
@@ -146,7 +148,7 @@ async fn first_password(catalog: &Catalog, given: Option<Password>) -> Result<Op
     }
 }
 
-/// Resolves at Ctrl-C and at SIGTERM.
+/// Resolves at Ctrl-C and at SIGTERM. The next Ctrl-C after that ends the process at once.
 fn stop_signal() -> Result<impl Future<Output = ()>> {
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot wait for Ctrl-C")?;
     let mut terminate = signal(SignalKind::terminate()).context("cannot wait for SIGTERM")?;
@@ -155,6 +157,13 @@ fn stop_signal() -> Result<impl Future<Output = ()>> {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
         }
+        tracing::info!("stopping; Ctrl-C ends at once");
+        tokio::spawn(async move {
+            interrupt.recv().await;
+            // What was acknowledged is on the disk, and the store is opened after any end.
+            tracing::warn!("ended at once; requests that were being carried out got no reply");
+            std::process::exit(EXIT_INTERRUPTED);
+        });
     })
 }
 
