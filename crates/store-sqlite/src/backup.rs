@@ -26,6 +26,7 @@ pub(crate) fn backup(
     target: &Path,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<(), EngineError> {
+    expect_place(target)?;
     if exists(target)? {
         return Err(refused(format!(
             "{} exists already; choose another name for the backup",

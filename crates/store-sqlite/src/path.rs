@@ -57,9 +57,9 @@ pub(crate) fn expect_place(database: &Path) -> Result<(), StoreError> {
         "make it first"
     };
     Err(refused(format!(
-        "{} cannot be opened: the folder {} does not exist, {hint}",
-        database.display(),
-        folder.display()
+        "there is no folder {} for {}: {hint}",
+        folder.display(),
+        database.display()
     )))
 }
 
@@ -99,9 +99,10 @@ pub(crate) fn make_file(database: &Path) -> Result<(), StoreError> {
     }
     // SQLite gives its log the rights that the file has.
     match create_private(database) {
-        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
-            Err(file_error(database, &error))
-        }
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(refused(format!(
+            "{} cannot be made: {error}",
+            database.display()
+        ))),
         _ => Ok(()),
     }
 }

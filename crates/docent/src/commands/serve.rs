@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use docent_catalog::Catalog;
 use docent_catalog::people::{ADMINISTRATOR, Administrator, Password};
 use docent_graphql::Engine;
@@ -15,6 +15,7 @@ use futures_util::FutureExt as _;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 
 use super::user::password_from;
 use super::{operator, say};
@@ -90,7 +91,8 @@ async fn run(settings: Settings) -> Result<()> {
         say(format!("user: {ADMINISTRATOR}"));
         say(format!("password: {}", password.as_str()));
         say(format!(
-            "The password is shown this once; 'docent user passwd {ADMINISTRATOR}' sets another."
+            "The password is shown this once; 'docent user passwd {ADMINISTRATOR} --store {}' sets another.",
+            settings.store
         ));
     } else if settings.demo && auth == AuthMode::On {
         say(format!(
@@ -167,9 +169,24 @@ fn stop_signal() -> Result<impl Future<Output = ()>> {
     })
 }
 
+/// Levels, and levels of targets. The library takes any other word for the name of a target, of which nothing is logged then.
+fn log_filter(text: &str) -> Result<EnvFilter> {
+    let is_level = |word: &str| word.trim().parse::<LevelFilter>().is_ok();
+    let wrong = text.split(',').find(|part| match part.rsplit_once('=') {
+        Some((target, level)) => target.trim().is_empty() || !is_level(level),
+        None => part.trim().is_empty() || !is_level(part),
+    });
+    if let Some(wrong) = wrong {
+        bail!(
+            "the log filter '{text}' is not right at '{wrong}': write a level (off, error, warn, info, debug, trace), or \
+             target=level, or several with commas, like info,docent_http=debug"
+        );
+    }
+    EnvFilter::try_new(text).with_context(|| format!("'{text}' is not a log filter"))
+}
+
 fn start_log(settings: &Settings) -> Result<()> {
-    let filter = EnvFilter::try_new(&settings.log)
-        .with_context(|| format!("'{}' is not a log filter", settings.log))?;
+    let filter = log_filter(&settings.log)?;
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(std::io::stderr().is_terminal())
@@ -179,4 +196,34 @@ fn start_log(settings: &Settings) -> Result<()> {
         LogFormat::Json => log.json().init(),
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_filter_is_made_of_levels() {
+        for right in [
+            "info",
+            "WARN",
+            "off",
+            "docent=debug",
+            "info,docent_http=trace",
+            "warn, x=3",
+        ] {
+            log_filter(right).unwrap();
+        }
+        for (wrong, at) in [
+            ("inof", "'inof'"),
+            ("", "''"),
+            ("docent=debgu", "'docent=debgu'"),
+            ("info,docent", "'docent'"),
+            ("=info", "'=info'"),
+        ] {
+            let error = log_filter(wrong).unwrap_err().to_string();
+            assert!(error.contains(at), "{error}");
+            assert!(error.contains("target=level"), "{error}");
+        }
+    }
 }

@@ -28,6 +28,7 @@ pub(crate) enum UserCommand {
         /// The name that others see
         #[arg(long, value_name = "NAME")]
         display_name: Option<String>,
+        /// The address that mail reaches the person at
         #[arg(long, value_name = "ADDRESS")]
         email: Option<String>,
         #[command(flatten)]
@@ -89,8 +90,11 @@ pub(super) fn run(store: &StoreFlags, command: UserCommand) -> Result<()> {
         UserCommand::Passwd { user, password } => {
             let user = user_urn(&user)?;
             let catalog = catalog(store, Use::Existing)?;
+            let runtime = runtime()?;
+            // Before somebody thinks of a password in vain.
+            runtime.block_on(catalog.check_user_exists(&user))?;
             let password = password.read()?;
-            runtime()?.block_on(catalog.set_password(&operator()?, &user, &password))?;
+            runtime.block_on(catalog.set_password(&operator()?, &user, &password))?;
             say(format!("{} has another password", user.key()));
         }
         UserCommand::Suspend { user } => {
