@@ -97,7 +97,7 @@ pub fn router(state: AppState) -> Router {
 
 /// Clients write some of them with a slash at the end: both spellings are served.
 fn routes(state: &AppState) -> Router<AppState> {
-    let graphql = || post(graphql::execute).fallback(graphql::only_post);
+    let graphql = || post(graphql::execute);
     let aspects = || trace::traced(state, post(restli::aspects::act));
     let entities = || trace::traced(state, post(restli::entities::act));
     let runs = || post(restli::runs::act);
