@@ -293,7 +293,12 @@ fn a_store_url_of_another_kind_is_refused_with_a_sentence() -> anyhow::Result<()
             "{refusal}"
         );
     }
-    for url in ["mysql://localhost/docent", "docent.db", "sqlite:"] {
+    for url in [
+        "mysql://localhost/docent",
+        "docent.db",
+        "sqlite:",
+        "sqlite::memory:",
+    ] {
         let refusal = serve(directory.path(), &["--store", url])?.refused()?;
         ensure!(
             refusal.contains(url) && refusal.contains("sqlite:docent.db"),
@@ -545,6 +550,26 @@ fn the_demo_fills_an_empty_store_and_prints_a_token_that_works() -> anyhow::Resu
             "{reply}"
         );
     }
+    Ok(())
+}
+
+#[test]
+fn each_start_of_the_demo_has_one_token_and_commands_that_can_be_copied() -> anyhow::Result<()> {
+    let directory = temporary_directory()?;
+    let store = directory.path().join("docent.db");
+    let passwd = format!(
+        "'docent user passwd datahub --store sqlite:{}'",
+        store.display()
+    );
+    for _ in 0..2 {
+        let mut server = Server::start(options_for(&store).demo())?;
+        server.printed_line("token: ")?;
+        ensure!(server.printed().contains(&passwd), "{}", server.printed());
+        ensure!(server.stop()?.success());
+    }
+    let mut command = docent_command(directory.path())?;
+    let list = Finished::run(command.args(["token", "list"]))?.succeeded()?;
+    ensure!(list.matches("demo").count() == 1, "{list}");
     Ok(())
 }
 

@@ -44,7 +44,11 @@ async fn a_compressed_body_is_told_that_it_must_not_be() {
         ("identity, zstd", StatusCode::UNSUPPORTED_MEDIA_TYPE),
         ("Identity", StatusCode::OK),
     ] {
-        let request = app.request(Method::POST, "/api/graphql", r#"{"query": "{ __typename }"}"#);
+        let request = app.request(
+            Method::POST,
+            "/api/graphql",
+            r#"{"query": "{ __typename }"}"#,
+        );
         let request = with_header(request, "content-encoding", encoding);
         let (status, reply) = app.send(request).await;
         assert_eq!(status, expected, "{reply}");
