@@ -11,13 +11,17 @@ LOCKED := $(if $(filter true,$(CI)),--locked)
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# Where the demo listens; the second address is the one at which DataHub's clients sign in.
+LISTEN ?= 127.0.0.1:8080
+UI_LISTEN ?= 127.0.0.1:9002
+
 .PHONY: run
-run: ## Build and start the demo on http://localhost:8080
+run: ## Build and start the demo on http://localhost:8080 (LISTEN=127.0.0.1:8081 chooses another port)
 	@scripts/set-up-system compiler
 	@scripts/build-page
 	cargo build $(LOCKED) --release --package docent
 	@mkdir -p target/demo
-	$(TARGET)/release/docent serve --demo --listen 127.0.0.1:8080 --ui-listen 127.0.0.1:9002 --store sqlite:target/demo/docent.db
+	$(TARGET)/release/docent serve --demo --listen $(LISTEN) --ui-listen $(UI_LISTEN) --store sqlite:target/demo/docent.db
 
 .PHONY: page
 page: ## Serve the web page while it is being changed, beside `make run`

@@ -74,7 +74,8 @@ pub(crate) fn serve(options: &Options) -> Result<()> {
     let search = options
         .index
         .as_ref()
-        .map(|index| Search::in_directory(Arc::clone(&store), index));
+        .map(|index| Search::in_directory(Arc::clone(&store), index))
+        .transpose()?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;

@@ -1,8 +1,8 @@
 """Runs what the documents show of DataHub's own tools, in order, against a server of its own.
 
 The blocks are marked: `sh client` and `python client` are run, and what they print stands behind them in a block marked
-`text printed` (where `…` stands for any text within a line), letter for letter; any other `client NAME` is a file of that name. `$TOKEN`, `$PASSWORD` and
-`http://localhost:8080` are those of the server.
+`text printed` (where `…` stands for any text within a line), letter for letter; any other `client NAME` is a file of that name. `$PASSWORD` and
+`http://localhost:8080` are those of the server; any other variable must come from the document, as it must for a reader.
 """
 
 import json
@@ -48,7 +48,6 @@ def test_what_a_document_shows_is_what_happens(path, own_server, tmp_path):
     variables |= {
         "PATH": f"{programs}:{os.environ['PATH']}",
         "HOME": str(tmp_path),
-        "TOKEN": own_server.token,
         "PASSWORD": PASSWORD,
         "DATAHUB_TELEMETRY_ENABLED": "false",
         "NO_COLOR": "1",

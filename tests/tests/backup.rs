@@ -158,6 +158,7 @@ fn a_backup_of_no_store_or_into_no_directory_is_refused_and_leaves_nothing() -> 
     ensure!(refusal.contains("none.db"), "{refusal}");
     let refusal = docent(directory.path(), "docent.db", &["backup", "none/copy.db"])?.refused()?;
     ensure!(refusal.contains("none/copy.db"), "{refusal}");
+    ensure!(!refusal.contains("unfinished"), "{refusal}");
     for left in ["none.db", "copy.db", "none"] {
         ensure!(!directory.path().join(left).exists(), "{left} was made");
     }

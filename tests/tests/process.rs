@@ -184,6 +184,23 @@ fn control_c_lets_a_request_in_flight_finish_and_the_exit_code_is_zero() -> anyh
 }
 
 #[test]
+fn a_second_control_c_ends_the_server_at_once() -> anyhow::Result<()> {
+    let mut server = Server::start(Options::default())?;
+    let path = "/aspects?action=ingestProposal";
+    let request = OpenRequest::begin(&server, path, &json!({}))?;
+    server.signal(Signal::INT)?;
+    wait_until_it_refuses(&server)?;
+    let begin = Instant::now();
+    server.signal(Signal::INT)?;
+    let status = server.wait()?;
+    ensure!(status.code() == Some(130), "{status}");
+    let took = begin.elapsed();
+    ensure!(took < Duration::from_secs(5), "the end took {took:?}");
+    drop(request);
+    server.restart()
+}
+
+#[test]
 fn connections_that_ask_nothing_do_not_delay_the_stop() -> anyhow::Result<()> {
     let mut server = Server::start(Options::default())?;
     let host = server.address().trim_start_matches("http://").to_owned();
@@ -265,9 +282,29 @@ fn a_database_that_does_not_answer_is_named_without_its_password() -> anyhow::Re
 }
 
 #[test]
+fn a_search_index_that_cannot_be_kept_is_refused_with_a_sentence_that_names_it()
+-> anyhow::Result<()> {
+    let directory = temporary_directory()?;
+    fs::write(directory.path().join("file"), "")?;
+    for path in ["file", "file/below"] {
+        let arguments = ["--listen", "127.0.0.1:0", "--search-index", path];
+        let refusal = serve(directory.path(), &arguments)?.refused()?;
+        let says = format!("the search index cannot be kept in {path}: ");
+        ensure!(refusal.contains(&says), "{refusal}");
+        ensure!(refusal.contains("--search-index"), "{refusal}");
+    }
+    Ok(())
+}
+
+#[test]
 fn a_store_url_of_another_kind_is_refused_with_a_sentence() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
-    for url in ["mysql://localhost/docent", "docent.db", "sqlite:"] {
+    for url in [
+        "mysql://localhost/docent",
+        "docent.db",
+        "sqlite:",
+        "sqlite::memory:",
+    ] {
         let refusal = serve(directory.path(), &["--store", url])?.refused()?;
         ensure!(
             refusal.contains(url) && refusal.contains("sqlite:docent.db"),
@@ -525,6 +562,26 @@ fn the_demo_fills_an_empty_store_and_prints_a_token_that_works() -> anyhow::Resu
             "{reply}"
         );
     }
+    Ok(())
+}
+
+#[test]
+fn each_start_of_the_demo_has_one_token_and_commands_that_can_be_copied() -> anyhow::Result<()> {
+    let directory = temporary_directory()?;
+    let store = directory.path().join("docent.db");
+    let passwd = format!(
+        "'docent user passwd datahub --store sqlite:{}'",
+        store.display()
+    );
+    for _ in 0..2 {
+        let mut server = Server::start(options_for(&store).demo())?;
+        server.printed_line("token: ")?;
+        ensure!(server.printed().contains(&passwd), "{}", server.printed());
+        ensure!(server.stop()?.success());
+    }
+    let mut command = docent_command(directory.path())?;
+    let list = Finished::run(command.args(["token", "list"]))?.succeeded()?;
+    ensure!(list.matches("demo").count() == 1, "{list}");
     Ok(())
 }
 

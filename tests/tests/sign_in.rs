@@ -303,6 +303,7 @@ fn wrong_arguments_are_refused_with_a_sentence() -> anyhow::Result<()> {
         (&["add", ""], PASSWORD, "name of the user is empty"),
         (&["add", "urn:li:domain:x"], PASSWORD, "corpuser"),
         (&["passwd", "grace"], PASSWORD, "there is no user grace"),
+        (&["passwd", "grace"], "short", "there is no user grace"),
         (&["suspend", "grace"], "", "there is no user grace"),
         (&["resume", "grace"], "", "there is no user grace"),
     ] {

@@ -138,6 +138,20 @@ fn two_tokens_are_never_the_same() -> anyhow::Result<()> {
 }
 
 #[test]
+fn a_token_that_has_ended_is_listed_as_expired() -> anyhow::Result<()> {
+    let directory = temporary_directory()?;
+    create(directory.path(), "ada", "alive")?;
+    let arguments = ["create", "--user", "ada", "--name", "short", "--ttl", "1ms"];
+    token(directory.path(), &arguments)?.succeeded()?;
+    let list = token(directory.path(), &["list"])?.succeeded()?;
+    for line in list.lines() {
+        let expired = line.ends_with("(expired)");
+        ensure!(expired == line.contains("short"), "{list}");
+    }
+    Ok(())
+}
+
+#[test]
 fn tokens_are_listed_with_name_user_and_times_but_without_the_secret() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
     // Making the store is not what `list` is for.

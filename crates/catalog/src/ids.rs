@@ -38,6 +38,11 @@ impl Catalog {
                 "input.id is '{id}': give the id alone, the URN is made of it"
             )));
         }
+        if id.is_some_and(|id| id.trim().is_empty()) {
+            return Err(Error::invalid(
+                "input.id is empty: leave it out to have one made, or give one",
+            ));
+        }
         let urn = match id {
             Some(id) => Urn::new(entity_type, id)?,
             None => Urn::new(entity_type, &self.ids.next_id())?,

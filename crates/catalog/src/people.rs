@@ -356,7 +356,8 @@ impl Catalog {
         Ok(rows.first().and_then(value))
     }
 
-    async fn check_user_exists(&self, user: &Urn) -> Result<(), Error> {
+    /// Fails for a user that nobody knows.
+    pub async fn check_user_exists(&self, user: &Urn) -> Result<(), Error> {
         let spec = Registry::get().check_urn(user)?;
         let key = AspectKey::new(user, spec.key_aspect);
         if self.store().aspects_read(&[key]).await? == [None] {

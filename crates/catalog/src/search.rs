@@ -158,7 +158,9 @@ impl From<SearchError> for Error {
     fn from(error: SearchError) -> Self {
         match error {
             SearchError::Invalid(message) => Self::Invalid(message),
-            SearchError::Building { .. } => Self::Unavailable(error.to_string()),
+            SearchError::Building { .. } | SearchError::Directory { .. } => {
+                Self::Unavailable(error.to_string())
+            }
             SearchError::Store(error) => error.into(),
             SearchError::Index(ref source) => {
                 tracing::error!(error = ?source, "a search failed: {source}");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
-use docent_catalog::tokens::NewToken;
+use docent_catalog::tokens::{MAX_LISTED, NewToken, Token, TokenFilter};
 use docent_catalog::{Caller, Catalog, Proposal, SYSTEM_ACTOR};
 use docent_model::{Registry, SystemMetadata, Urn};
 use serde::Deserialize;
@@ -22,7 +22,10 @@ struct Entity {
     aspects: BTreeMap<String, Value>,
 }
 
-/// Fills an empty store, and makes a token to use it with.
+const TOKEN_NAME: &str = "demo";
+const TOKEN_DESCRIPTION: &str = "made by docent serve --demo";
+
+/// Fills an empty store, and makes a token to use it with, in the place of the one that was shown at the last start.
 pub(crate) async fn prepare(catalog: &Catalog) -> Result<String> {
     let system = Caller::new(Urn::parse(SYSTEM_ACTOR)?);
     if catalog.has_none(&system, "dataset").await? {
@@ -33,10 +36,25 @@ pub(crate) async fn prepare(catalog: &Catalog) -> Result<String> {
     } else {
         tracing::info!("the store is not empty: the sample catalog is left out");
     }
+    let actor = Urn::parse(USER)?;
+    let of_user = TokenFilter {
+        actor: Some(actor.clone()),
+        owner: None,
+    };
+    let tokens = catalog
+        .list_tokens(&system, &of_user, 0, MAX_LISTED)
+        .await?;
+    let is_former = |token: &Token| {
+        token.info.name == TOKEN_NAME
+            && token.info.description.as_deref() == Some(TOKEN_DESCRIPTION)
+    };
+    for former in tokens.items.into_iter().filter(is_former) {
+        catalog.revoke_token(&system, &former.id).await?;
+    }
     let token = NewToken {
-        name: "demo".to_owned(),
-        description: Some("made by docent serve --demo".to_owned()),
-        actor: Urn::parse(USER)?,
+        name: TOKEN_NAME.to_owned(),
+        description: Some(TOKEN_DESCRIPTION.to_owned()),
+        actor,
         ttl_ms: Some(TOKEN_TTL_MS),
     };
     Ok(catalog.create_token(&system, token).await?.secret)

@@ -175,6 +175,12 @@ impl StoreUrl {
             if path.is_empty() {
                 bail!("the store URL '{url}' names no file: write it like sqlite:docent.db");
             }
+            if path == ":memory:" {
+                bail!(
+                    "the store URL '{url}' means a store in memory, which would be lost with every command: \
+                     name a file, like sqlite:docent.db"
+                );
+            }
             return Ok(Self::Sqlite(PathBuf::from(path)));
         }
         if docent_store_postgres::Settings::is_url(url) {
@@ -283,7 +289,7 @@ mod tests {
 
     #[test]
     fn store_urls_that_make_no_sense_say_how_to_write_them() {
-        for url in ["docent.db", "sqlite:", "mysql://x"] {
+        for url in ["docent.db", "sqlite:", "sqlite::memory:", "mysql://x"] {
             let error = StoreUrl::parse(Some(url)).unwrap_err().to_string();
             assert!(error.contains("sqlite:"), "{url}: {error}");
         }

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{FromRequest, Request};
-use axum::http::StatusCode;
+use axum::http::header::CONTENT_ENCODING;
+use axum::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
 use serde::Deserialize;
@@ -104,6 +105,7 @@ impl<const MAX: usize> FromRequest<AppState> for WholeBody<MAX> {
     type Rejection = Refusal;
 
     async fn from_request(request: Request<Body>, state: &AppState) -> Result<Self, Refusal> {
+        expect_plain(request.headers())?;
         let mut read = pin!(state.room().read(request.into_body(), MAX));
         // Most bodies are there with their heads, and need no clock.
         let at_once = poll_fn(|context| Poll::Ready(read.as_mut().poll(context)));
@@ -121,6 +123,23 @@ impl<const MAX: usize> FromRequest<AppState> for WholeBody<MAX> {
             )),
         }
     }
+}
+
+/// Refuses a compressed body: it would be read as broken JSON otherwise.
+fn expect_plain(headers: &HeaderMap) -> Result<(), Refusal> {
+    for value in headers.get_all(CONTENT_ENCODING) {
+        let encodings = value.to_str().unwrap_or("?");
+        let is_plain = |encoding: &str| encoding.trim().eq_ignore_ascii_case("identity");
+        if !encodings.split(',').all(is_plain) {
+            return Err(Refusal::new(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                format!(
+                    "Bodies with Content-Encoding: {encodings} are not read. Send the body as it is, without compression."
+                ),
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// The memory that bodies share.

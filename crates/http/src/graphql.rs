@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use axum::extract::State;
-use axum::http::{Method, StatusCode, header};
+use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use docent_graphql::{Context, Request};
 use serde::Deserialize;
@@ -75,11 +75,4 @@ fn parse(bytes: &[u8]) -> Result<Body<'_>, Refusal> {
             ))
         }),
     }
-}
-
-pub(crate) async fn only_post(_: Authenticated, method: Method) -> Refusal {
-    Refusal::new(
-        StatusCode::METHOD_NOT_ALLOWED,
-        format!("GraphQL takes POST requests, not {method}."),
-    )
 }

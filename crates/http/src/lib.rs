@@ -110,7 +110,7 @@ pub fn router(state: AppState) -> Router {
 
 /// None has a slash at its end: [`spelling`] takes it away.
 fn routes(state: &AppState) -> Router<AppState> {
-    let graphql = || post(graphql::execute).fallback(graphql::only_post);
+    let graphql = || post(graphql::execute);
     Router::new()
         .route("/api/graphql", graphql())
         .route("/api/v2/graphql", graphql())

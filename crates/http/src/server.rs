@@ -6,15 +6,19 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::net::IpAddr;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::FromRequestParts;
 use axum::http::Request;
 use axum::http::request::Parts;
-use hyper::body::Incoming;
+use bytes::Bytes;
+use hyper::body::{Body as _, Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -66,28 +70,23 @@ impl<S: Sync> FromRequestParts<S> for Peer {
     }
 }
 
-/// Requests that have arrived and are not answered yet.
+/// Requests that have arrived in full and are not answered yet.
 #[derive(Debug, Default)]
 struct InFlight {
     count: AtomicUsize,
     none: Notify,
 }
 
-/// One of [`InFlight`].
-#[derive(Debug)]
-struct Begun(Arc<InFlight>);
-
 impl InFlight {
-    fn begin(self: &Arc<Self>) -> Begun {
-        self.count.fetch_add(1, Ordering::AcqRel);
-        Begun(Arc::clone(self))
+    fn count(&self) -> usize {
+        self.count.load(Ordering::Acquire)
     }
 
     async fn all_answered(&self) {
         loop {
             // Listening begins before looking: nobody ends unnoticed in between.
             let none = self.none.notified();
-            if self.count.load(Ordering::Acquire) == 0 {
+            if self.count() == 0 {
                 return;
             }
             none.await;
@@ -95,16 +94,98 @@ impl InFlight {
     }
 }
 
-impl Drop for Begun {
-    fn drop(&mut self) {
-        if self.0.count.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.0.none.notify_waiters();
+const ARRIVING: u8 = 0;
+const CARRIED_OUT: u8 = 1;
+const ANSWERED: u8 = 2;
+
+/// How far a connection is with its request. HTTP/1.1 has one at a time.
+#[derive(Debug)]
+struct Progress {
+    state: AtomicU8,
+    in_flight: Arc<InFlight>,
+}
+
+impl Progress {
+    fn begin(&self) {
+        self.state.store(ARRIVING, Ordering::Release);
+    }
+
+    /// The body is there, or nobody wants it.
+    fn arrived(&self) {
+        let arriving =
+            self.state
+                .compare_exchange(ARRIVING, CARRIED_OUT, Ordering::AcqRel, Ordering::Acquire);
+        if arriving.is_ok() {
+            self.in_flight.count.fetch_add(1, Ordering::AcqRel);
         }
+    }
+
+    fn answered(&self) {
+        if self.state.swap(ANSWERED, Ordering::AcqRel) == CARRIED_OUT
+            && self.in_flight.count.fetch_sub(1, Ordering::AcqRel) == 1
+        {
+            self.in_flight.none.notify_waiters();
+        }
+    }
+
+    fn is_carried_out(&self) -> bool {
+        self.state.load(Ordering::Acquire) == CARRIED_OUT
     }
 }
 
+/// Held by the reply: whether it is made or given up, the request is over.
+struct Unanswered(Arc<Progress>);
+
+impl Drop for Unanswered {
+    fn drop(&mut self) {
+        self.0.answered();
+    }
+}
+
+/// A body on its way. Whoever reads it lets go of it at its end, and who does not want it, at once.
+struct Arriving {
+    body: unread::Watched,
+    progress: Arc<Progress>,
+}
+
+impl hyper::body::Body for Arriving {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for Arriving {
+    fn drop(&mut self) {
+        self.progress.arrived();
+    }
+}
+
+/// What connections are told about the end of the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Phase {
+    Serving,
+    /// After the request that has begun, no other.
+    Finishing,
+    /// Nobody waits any more for requests that have not arrived, or for replies that are not taken.
+    CuttingOff,
+}
+
 /// Serves until `stop` resolves, then finishes what is in flight: connections get ten seconds to end, and those whose
-/// request is being carried out five minutes.
+/// request has arrived in full and is being carried out five minutes.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
@@ -121,7 +202,7 @@ async fn serve_with(
 ) -> io::Result<()> {
     let in_flight = Arc::new(InFlight::default());
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-    let (stopping, stopped) = watch::channel(false);
+    let (stopping, stopped) = watch::channel(Phase::Serving);
     tokio::pin!(stop);
     loop {
         let accepted = tokio::select! {
@@ -147,10 +228,22 @@ async fn serve_with(
     drop(listener);
     drop(stopped);
     // Nobody listens any more when every connection has ended.
-    let _ = stopping.send(true);
+    let _ = stopping.send(Phase::Finishing);
     let within = |limit, ended| async move { tokio::time::timeout(limit, ended).await.is_ok() };
+    let requests = in_flight.count();
+    if requests > 0 {
+        tracing::info!(requests, "stopping: waiting for {requests} requests");
+    }
     if within(patience.connections, stopping.closed()).await {
         return Ok(());
+    }
+    let _ = stopping.send(Phase::CuttingOff);
+    let requests = in_flight.count();
+    if requests > 0 {
+        tracing::info!(
+            requests,
+            "still waiting for {requests} requests that are being carried out; all others were cut off"
+        );
     }
     let answered = tokio::time::timeout(patience.requests, in_flight.all_answered()).await;
     // Those that took long have their replies still to send.
@@ -178,37 +271,64 @@ async fn serve_connection(
     stream: TcpStream,
     router: Router,
     in_flight: Arc<InFlight>,
-    stopped: &mut watch::Receiver<bool>,
+    stopped: &mut watch::Receiver<Phase>,
 ) {
     let peer = Peer(stream.peer_addr().ok().map(|address| address.ip()));
-    let service = service_fn(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(peer);
-        let (request, watch) = unread::watched(request);
-        let begun = in_flight.begin();
-        let reply = router.clone().oneshot(request);
-        async move {
-            let reply: Result<_, Infallible> = reply.await;
-            drop(begun);
-            reply.map(|reply| watch.told(reply))
-        }
+    let progress = Arc::new(Progress {
+        state: AtomicU8::new(ANSWERED),
+        in_flight,
     });
+    let service = {
+        let progress = Arc::clone(&progress);
+        service_fn(move |request: Request<Incoming>| {
+            progress.begin();
+            let unanswered = Unanswered(Arc::clone(&progress));
+            let (request, watch) = unread::watched(request);
+            let mut request = request.map(|body| {
+                if body.is_end_stream() {
+                    progress.arrived();
+                    return Body::empty();
+                }
+                let progress = Arc::clone(&progress);
+                Body::new(Arriving { body, progress })
+            });
+            request.extensions_mut().insert(peer);
+            let reply = router.clone().oneshot(request);
+            async move {
+                let reply: Result<_, Infallible> = reply.await;
+                drop(unanswered);
+                reply.map(|reply| watch.told(reply))
+            }
+        })
+    };
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_TIMEOUT)
         .serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
-    // What `wait_for` returns holds a lock; it must be gone before the next await.
-    let stopping = async { drop(stopped.wait_for(|stopping| *stopping).await) };
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
-        () = stopping => {
+        () = reached(stopped, Phase::Finishing) => {
             connection.as_mut().graceful_shutdown();
-            connection.await
+            tokio::select! {
+                ended = connection.as_mut() => ended,
+                () = reached(stopped, Phase::CuttingOff) => {
+                    if !progress.is_carried_out() {
+                        return;
+                    }
+                    connection.await
+                }
+            }
         }
     };
     if let Err(error) = ended {
         tracing::debug!(%error, "a connection ended early: {error}");
     }
+}
+
+async fn reached(stopped: &mut watch::Receiver<Phase>, phase: Phase) {
+    // What `wait_for` returns holds a lock; it must be gone before the next await.
+    drop(stopped.wait_for(|now| *now >= phase).await);
 }
 
 #[cfg(test)]
@@ -330,5 +450,48 @@ mod tests {
         let stopping = stopping(patience).await;
         let ended = tokio::time::timeout(LONG, stopping.server).await;
         ended.unwrap().unwrap().unwrap();
+    }
+
+    #[tokio::test]
+    async fn what_has_not_arrived_in_full_is_waited_for_no_longer_than_connections_are() {
+        let patience = Patience {
+            connections: SHORT,
+            requests: LONG,
+        };
+        for half in [
+            "GET / HTTP/1.1\r\nHost: loc",
+            "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nhalf",
+        ] {
+            let begun = Arc::new(Notify::new());
+            let reading = Arc::clone(&begun);
+            let handler = |body: Body| async move {
+                reading.notify_one();
+                drop(axum::body::to_bytes(body, 100).await);
+            };
+            let router = Router::new().route("/", axum::routing::post(handler));
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = listener.local_addr().unwrap();
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            stream.write_all(half.as_bytes()).await.unwrap();
+            let arrived = async move {
+                // The head that never ends reaches no handler; its connection is accepted before this one's is answered.
+                if half.starts_with("POST") {
+                    begun.notified().await;
+                } else {
+                    let mut other = TcpStream::connect(address).await.unwrap();
+                    other
+                        .write_all(b"GET /none HTTP/1.0\r\n\r\n")
+                        .await
+                        .unwrap();
+                    other.read_to_end(&mut Vec::new()).await.unwrap();
+                }
+            };
+            let server = serve_with(patience, listener, router, arrived);
+            let ended = tokio::time::timeout(LONG / 2, server).await;
+            assert!(ended.is_ok(), "the server waits for {half:?}");
+            let mut rest = Vec::new();
+            let _ = stream.read_to_end(&mut rest).await;
+            assert!(rest.is_empty(), "{half:?} was answered");
+        }
     }
 }

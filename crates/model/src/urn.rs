@@ -58,7 +58,10 @@ pub enum UrnError {
     TooLong { bytes: usize },
     #[error("'{text}' names an unknown entity type '{entity_type}'")]
     UnknownEntityType { text: String, entity_type: String },
-    #[error("'{text}' has {actual} key parts where {entity_type} needs {expected} ({fields})")]
+    #[error(
+        "'{text}' has {actual} key part{} where {entity_type} needs {expected} ({fields})",
+        if *.actual == 1 { "" } else { "s" }
+    )]
     KeyParts {
         text: String,
         entity_type: String,

@@ -1,5 +1,7 @@
 //! The one error type of this crate's border.
 
+use std::path::PathBuf;
+
 use docent_store::StoreError;
 
 /// Each case is something that a caller treats differently.
@@ -11,6 +13,12 @@ pub enum SearchError {
     /// There is no index to answer from yet.
     #[error("the search index is being built, {done} entities so far; try again in a moment")]
     Building { done: u64 },
+    /// No index can be kept where the operator wants it.
+    #[error("the search index cannot be kept in {}: {source}", directory.display())]
+    Directory {
+        directory: PathBuf,
+        source: std::io::Error,
+    },
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The index is damaged, or the disk; it will be built anew.

@@ -61,6 +61,22 @@ impl Location {
         directory.join(format!("format-{FORMAT}"))
     }
 
+    /// Makes sure that an index can be kept there: an operator should hear of it at the start, not from the first search.
+    pub(crate) fn prepare(&self) -> Result<(), SearchError> {
+        let Self::Directory(directory) = self else {
+            return Ok(());
+        };
+        // A file is made and removed in it: that it is there does not mean that we may write.
+        let attempt = directory.join(format!(".attempt.{}", std::process::id()));
+        let prepared = make_private(directory)
+            .and_then(|()| std::fs::File::create_new(&attempt))
+            .and_then(|_| std::fs::remove_file(&attempt));
+        prepared.map_err(|source| SearchError::Directory {
+            directory: directory.clone(),
+            source,
+        })
+    }
+
     /// Whether nothing of our format is there.
     pub(crate) fn is_empty(&self) -> bool {
         match self {
@@ -97,10 +113,7 @@ impl Location {
             Self::Directory(directory) => {
                 let path = directory.join("building");
                 remove(&path)?;
-                // It holds the words of everything that is stored.
-                let mut private = std::fs::DirBuilder::new();
-                private.recursive(true).mode(0o700);
-                private.create(&path).map_err(io)?;
+                make_private(&path).map_err(io(&path))?;
                 let files = CacheDirectory::open(&path).map_err(tantivy::TantivyError::from)?;
                 (builder.open_or_create(files)?, Some(path))
             }
@@ -141,12 +154,15 @@ impl Location {
         };
         drop(index);
         let current = Self::current(directory);
-        for entry in std::fs::read_dir(directory).map_err(io)?.flatten() {
+        for entry in std::fs::read_dir(directory)
+            .map_err(io(directory))?
+            .flatten()
+        {
             if entry.file_name().to_string_lossy().starts_with("format-") {
                 remove(&entry.path())?;
             }
         }
-        std::fs::rename(&path, &current).map_err(io)?;
+        std::fs::rename(&path, &current).map_err(io(&current))?;
         open_existing(&current, fields)
     }
 }
@@ -217,17 +233,28 @@ fn from_index(index: Index, holds: Position, checked: bool) -> Result<OpenIndex,
     })
 }
 
+/// It holds the words of everything that is stored.
+fn make_private(directory: &Path) -> std::io::Result<()> {
+    let mut private = std::fs::DirBuilder::new();
+    private.recursive(true).mode(0o700);
+    private.create(directory)
+}
+
 fn damaged(reason: &str) -> SearchError {
     SearchError::Index(tantivy::TantivyError::InternalError(reason.to_owned()))
 }
 
-fn io(error: std::io::Error) -> SearchError {
-    SearchError::Index(tantivy::TantivyError::from(error))
+/// The system's errors do not say which file they are about.
+fn io(path: &Path) -> impl Fn(std::io::Error) -> SearchError {
+    move |error| {
+        let named = std::io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+        SearchError::Index(tantivy::TantivyError::from(named))
+    }
 }
 
 fn remove(path: &Path) -> Result<(), SearchError> {
     match std::fs::remove_dir_all(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(io(error)),
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(io(path)(error)),
         _ => Ok(()),
     }
 }

@@ -1,6 +1,5 @@
 //! The index in use: made when it is missing, fed when it is behind, replaced when it is damaged.
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -54,11 +53,11 @@ impl std::fmt::Debug for Current {
 }
 
 impl Live {
-    pub(crate) fn new(store: Arc<dyn Store>, directory: Option<PathBuf>) -> Self {
+    pub(crate) fn new(store: Arc<dyn Store>, location: Location) -> Self {
         Self(Arc::new(Inner {
             store,
             fields: Fields::new(),
-            location: directory.map_or(Location::Memory, Location::Directory),
+            location,
             current: RwLock::new(None),
             feeding: Mutex::new(None),
             built: AtomicU64::new(0),

@@ -16,6 +16,7 @@ use crate::explain::explain;
 use crate::feed::blocking;
 use crate::filter::{self, Filters, canonical};
 use crate::found::{Completions, Facet, FacetValue, Found, Hit, Match};
+use crate::index::Location;
 use crate::language;
 use crate::live::Live;
 use crate::matching::{Node, Set};
@@ -52,18 +53,20 @@ pub struct Search {
 }
 
 impl Search {
-    /// An index in this directory, which is made if it is not there. Nothing is read before the first search,
-    /// or before [`Search::build_if_missing`].
-    pub fn in_directory(store: Arc<dyn Store>, directory: &Path) -> Self {
-        Self {
-            live: Live::new(store, Some(directory.to_owned())),
-        }
+    /// An index in this directory, which is made if it is not there and must be one that can be written to. Nothing is read
+    /// before the first search, or before [`Search::build_if_missing`].
+    pub fn in_directory(store: Arc<dyn Store>, directory: &Path) -> Result<Self, SearchError> {
+        let location = Location::Directory(directory.to_owned());
+        location.prepare()?;
+        Ok(Self {
+            live: Live::new(store, location),
+        })
     }
 
     /// An index that ends with the process.
     pub fn in_memory(store: Arc<dyn Store>) -> Self {
         Self {
-            live: Live::new(store, None),
+            live: Live::new(store, Location::Memory),
         }
     }
 

@@ -10,10 +10,10 @@ use docent_store::StoreError;
 use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
 
-use crate::connection::{SMALL_CACHE_KIB, create_private, open_copy, open_reader};
-use crate::error::{EngineError, file_error};
-use crate::lock::ServerLock;
-use crate::path::{beside, folder_of, real_path};
+use crate::connection::{SMALL_CACHE_KIB, open_copy, open_reader, open_visitor};
+use crate::error::{EngineError, RESTORE_MENDS, file_error};
+use crate::lock::{ServerLock, expect_unused_log};
+use crate::path::{BESIDE, beside, create_private, expect_place, folder_of, real_path};
 use crate::readers::Snapshot;
 use crate::{check, migrations};
 
@@ -26,6 +26,7 @@ pub(crate) fn backup(
     target: &Path,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<(), EngineError> {
+    expect_place(target)?;
     if exists(target)? {
         return Err(refused(format!(
             "{} exists already; choose another name for the backup",
@@ -59,39 +60,102 @@ fn restore_checked(
     replace: bool,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Option<PathBuf>, EngineError> {
-    let _lock = ServerLock::take(to)?;
+    expect_place(to)?;
     if exists(to)? && !replace {
         return Err(refused(format!(
             "{} exists already: with --replace the backup takes its place",
             to.display()
         )));
     }
-    let source = open_reader(from, SMALL_CACHE_KIB)?;
-    if migrations::state(&source, from)? == migrations::State::Empty {
+    if !exists(to)? {
+        expect_unused_log(to)?;
+    }
+    let is_new = reserve(to)?;
+    let _lock = ServerLock::take(to)?;
+    // Ours only now that it is locked, and gone again before the lock is.
+    let reserved = is_new.then(|| Reserved(to));
+    expect_backup(from)?;
+    let source = open_visitor(from).map_err(as_of_backup)?;
+    if migrations::state(&source, from).map_err(as_of_backup)? == migrations::State::Empty {
         return Err(refused(format!(
             "{} is empty, not a backup",
             from.display()
         )));
     }
     if let Some(finding) = check::integrity(&source)?.first() {
-        return Err(refused(format!("{}: {finding}", from.display())));
+        return Err(refused(format!(
+            "{}: {finding}; {TAKE_ANOTHER}",
+            from.display()
+        )));
     }
     let copy = Unfinished::copy_of(&source, to, progress)?;
     drop(source);
-    let aside = retire(to)?;
+    let aside = retire(to, reserved.is_some())?;
     if let Err(error) = copy.finish(to) {
         if let Some(aside) = aside {
             aside.put_back();
         }
         return Err(error);
     }
+    if let Some(reserved) = reserved {
+        reserved.keep();
+    }
     Ok(aside.map(|aside| aside.path))
 }
 
+/// An empty file that keeps the place of a database that is being restored, so that it can be locked. It goes again if
+/// nothing comes of it.
+struct Reserved<'p>(&'p Path);
+
+impl Reserved<'_> {
+    fn keep(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Reserved<'_> {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(self.0);
+    }
+}
+
+/// Whether the file was made.
+fn reserve(database: &Path) -> Result<bool, EngineError> {
+    match create_private(database) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(file_error(database, &error).into()),
+    }
+}
+
+const TAKE_ANOTHER: &str = "take another backup";
+
+fn expect_backup(from: &Path) -> Result<(), EngineError> {
+    let what = if from.is_dir() {
+        "is a directory, not a backup"
+    } else if exists(from)? {
+        return Ok(());
+    } else {
+        "does not exist: name the file that 'docent backup' wrote"
+    };
+    Err(refused(format!("{} {what}", from.display())))
+}
+
+/// What is wrong with the backup is no matter of the store, and no restore mends it.
+fn as_of_backup(error: EngineError) -> EngineError {
+    match StoreError::from(error) {
+        StoreError::Unavailable { reason } => match reason.strip_suffix(RESTORE_MENDS) {
+            Some(reason) => refused(format!("{reason}; {TAKE_ANOTHER}")),
+            None => refused(reason),
+        },
+        other => other.into(),
+    }
+}
+
 /// Makes sure that no log of the old database is left: SQLite would play it into the new one.
-fn retire(database: &Path) -> Result<Option<Aside>, EngineError> {
+fn retire(database: &Path, is_new: bool) -> Result<Option<Aside>, EngineError> {
     let mut closed = true;
-    if exists(database)? {
+    if !is_new {
         // Leaving the log mode brings the log into the file.
         let left = open_copy(database).and_then(|connection| leave_log_mode(&connection));
         if let Err(error) = left {
@@ -102,11 +166,10 @@ fn retire(database: &Path) -> Result<Option<Aside>, EngineError> {
     for suffix in BESIDE {
         closed = closed && !exists(&beside(database, suffix))?;
     }
-    (!closed).then(|| Aside::move_away(database)).transpose()
+    (!closed)
+        .then(|| Aside::move_away(database, is_new))
+        .transpose()
 }
-
-/// What may stand beside a database that was not closed, and belongs to it.
-const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 
 /// The files of a database that was moved out of the way, all of them, so that it can be opened under its new name.
 struct Aside {
@@ -116,7 +179,7 @@ struct Aside {
 }
 
 impl Aside {
-    fn move_away(database: &Path) -> Result<Self, EngineError> {
+    fn move_away(database: &Path, is_new: bool) -> Result<Self, EngineError> {
         let mut number = 1;
         let path = loop {
             let path = beside(database, &format!(".replaced.{number}"));
@@ -129,7 +192,9 @@ impl Aside {
             path,
             moved: Vec::new(),
         };
-        for suffix in std::iter::once("").chain(BESIDE) {
+        // The place that a new database has reserved is not part of the old one.
+        let database_itself = (!is_new).then_some("");
+        for suffix in database_itself.into_iter().chain(BESIDE) {
             let (from, to) = (beside(database, suffix), beside(&aside.path, suffix));
             match fs::rename(&from, &to) {
                 Ok(()) => aside.moved.push((from, to)),

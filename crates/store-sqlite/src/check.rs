@@ -6,8 +6,9 @@ use docent_store::StoreError;
 use docent_store::audit::{Audit, MAX_FINDINGS};
 use rusqlite::{Connection, ErrorCode};
 
-use crate::connection::{SMALL_CACHE_KIB, open_reader};
+use crate::connection::open_visitor;
 use crate::error::{EngineError, opening};
+use crate::lock::expect_one_name;
 use crate::path::expect_file;
 use crate::readers::Snapshot;
 use crate::{derived, migrations, read};
@@ -20,7 +21,8 @@ pub fn check_file(path: &Path) -> Result<Vec<String>, StoreError> {
 
 fn check_opened(path: &Path) -> Result<Vec<String>, EngineError> {
     expect_file(path)?;
-    let connection = open_reader(path, SMALL_CACHE_KIB)?;
+    expect_one_name(path)?;
+    let connection = open_visitor(path)?;
     let findings = integrity(&connection).map_err(|error| match error {
         EngineError::Sqlite(error) => opening(path)(error),
         store @ EngineError::Store(_) => store,

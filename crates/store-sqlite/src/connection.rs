@@ -6,8 +6,6 @@
 //! it needs it. The writer does not map, so that loading much data keeps the process small. Emptying the log is the
 //! writer's decision, not the connection's (`writer`).
 
-use std::fs::File;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -15,7 +13,9 @@ use docent_store::StoreError;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use crate::error::{EngineError, file_error, opening};
+use crate::error::{EngineError, opening};
+use crate::migrations;
+use crate::path::beside;
 
 /// How long a connection waits for another process that holds the lock it needs.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -42,20 +42,13 @@ const READER_SETTINGS: &str = "
     PRAGMA mmap_size = 1099511627776;
     PRAGMA trusted_schema = OFF;";
 
-/// A connection that may write; `create` makes the file if there is none.
-pub(crate) fn open_writer(path: &Path, create: bool) -> Result<Connection, EngineError> {
-    let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    if create {
-        flags |= OpenFlags::SQLITE_OPEN_CREATE;
-        // An empty file is an empty database. SQLite gives its log the rights that the file has.
-        match create_private(path) {
-            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
-                return Err(file_error(path, &error).into());
-            }
-            _ => {}
-        }
-    }
-    let connection = open(path, flags)?;
+/// A connection that may write, to a file that is there. It looks first: nothing of another program's database is changed.
+pub(crate) fn open_writer(path: &Path) -> Result<Connection, EngineError> {
+    let connection = open(
+        path,
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )?;
+    migrations::state(&connection, path)?;
     let mode: String = connection
         .query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))
         .map_err(opening(path))?;
@@ -70,15 +63,37 @@ pub(crate) fn open_writer(path: &Path, create: bool) -> Result<Connection, Engin
     connection
         .execute_batch(WRITER_SETTINGS)
         .map_err(opening(path))?;
+    // The first read opens the log.
+    connection
+        .query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
+        .map_err(opening(path))?;
     Ok(connection)
 }
 
 /// A connection that cannot write.
 pub(crate) fn open_reader(path: &Path, cache_kib: usize) -> Result<Connection, EngineError> {
-    let connection = open(
-        path,
-        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX,
-    )?;
+    open_reading(path, OpenFlags::SQLITE_OPEN_READ_ONLY, cache_kib)
+}
+
+/// A connection that only reads a file which may be nobody's, and leaves nothing beside it.
+///
+/// SQLite makes a log for whoever reads a database that was closed, and lets only those remove it who may write. Where a
+/// log stands already, it is not ours to bring into the database.
+pub(crate) fn open_visitor(path: &Path) -> Result<Connection, EngineError> {
+    let flags = if beside(path, "-wal").exists() {
+        OpenFlags::SQLITE_OPEN_READ_ONLY
+    } else {
+        OpenFlags::SQLITE_OPEN_READ_WRITE
+    };
+    open_reading(path, flags, SMALL_CACHE_KIB)
+}
+
+fn open_reading(
+    path: &Path,
+    flags: OpenFlags,
+    cache_kib: usize,
+) -> Result<Connection, EngineError> {
+    let connection = open(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection
         .execute_batch(READER_SETTINGS)
         .map_err(opening(path))?;
@@ -97,15 +112,6 @@ pub(crate) fn open_copy(path: &Path) -> Result<Connection, EngineError> {
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX,
     )
-}
-
-/// Makes a new file that nobody but its owner may read: it holds what passwords and tokens are checked with.
-pub(crate) fn create_private(path: &Path) -> std::io::Result<File> {
-    File::options()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)
 }
 
 fn open(path: &Path, flags: OpenFlags) -> Result<Connection, EngineError> {

@@ -49,20 +49,29 @@ pub(crate) fn store_error(error: &rusqlite::Error) -> StoreError {
     }
 }
 
+/// What to do about a damaged database.
+pub(crate) const RESTORE_MENDS: &str = "; 'docent restore' puts a backup in its place";
+
 /// Names the file where SQLite only says that it could not open one.
 pub(crate) fn opening(path: &Path) -> impl Fn(rusqlite::Error) -> EngineError {
     move |error| match store_error(&error) {
         StoreError::Unavailable { reason } => EngineError::Store(StoreError::Unavailable {
-            reason: format!("{}: {reason}", path.display()),
+            reason: match error.sqlite_error_code() {
+                // A database with a log cannot even be read where nothing can be written.
+                Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+                    format!(
+                        "{}: {reason}; docent, also if it only reads, must be able to write to this file and to its folder",
+                        path.display()
+                    )
+                }
+                _ => format!("{}: {reason}", path.display()),
+            },
         }),
         StoreError::Corrupt { .. } => EngineError::Store(StoreError::Unavailable {
             reason: if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) {
                 format!("{} is no SQLite database: {error}", path.display())
             } else {
-                format!(
-                    "{} is damaged: {error}; 'docent restore' puts a backup in its place",
-                    path.display()
-                )
+                format!("{} is damaged: {error}{RESTORE_MENDS}", path.display())
             },
         }),
         _ => EngineError::Sqlite(error),
@@ -106,6 +115,10 @@ mod tests {
         for code in [ffi::SQLITE_CORRUPT, ffi::SQLITE_NOTADB] {
             assert!(matches!(mapped(code), StoreError::Corrupt { .. }), "{code}");
         }
+        let read_only = rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_READONLY), None);
+        let said = opening(Path::new("some.db"))(read_only).to_string();
+        assert!(said.contains("some.db: "), "{said}");
+        assert!(said.contains("able to write to this file"), "{said}");
         assert!(matches!(
             mapped(ffi::SQLITE_CONSTRAINT),
             StoreError::Other(_)

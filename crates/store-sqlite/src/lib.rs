@@ -97,14 +97,18 @@ pub struct SqliteStore {
 impl SqliteStore {
     /// Opens the database and brings its schema up to date. Refuses one that a newer docent wrote.
     pub fn open(path: &Path, options: OpenOptions) -> Result<Self, StoreError> {
-        if !options.create {
-            path::expect_file(path)?;
-        }
         let path = real_path(path);
-        let lock = options
-            .exclusive
-            .then(|| ServerLock::take(&path))
-            .transpose()?;
+        if options.create {
+            path::make_file(&path)?;
+        } else {
+            path::expect_file(&path)?;
+        }
+        let lock = if options.exclusive {
+            Some(ServerLock::take(&path)?)
+        } else {
+            lock::expect_one_name(&path)?;
+            None
+        };
         Ok(Self::open_locked(path, options, lock)?)
     }
 
@@ -113,12 +117,12 @@ impl SqliteStore {
         options: OpenOptions,
         lock: Option<ServerLock>,
     ) -> Result<Self, EngineError> {
-        let writing = connection::open_writer(&path, options.create)?;
-        migrations::migrate(&writing, &path)?;
+        let writing = connection::open_writer(&path)?;
         let log_index = options
             .exclusive
             .then(|| LogIndex::open(&path))
             .transpose()?;
+        migrations::migrate(&writing, &path)?;
         let stamp = Arc::new(match &log_index {
             Some(index) => CommitStamp::Log(index.clone()),
             None => CommitStamp::asked(&path)?,
@@ -128,6 +132,7 @@ impl SqliteStore {
         let log = Log {
             stamp: Arc::clone(&stamp),
             readers: Arc::clone(&readers),
+            place: lock.as_ref().map(|lock| lock.place().clone()),
         };
         Ok(Self {
             readers,

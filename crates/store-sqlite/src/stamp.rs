@@ -14,6 +14,7 @@ use rusqlite::Connection;
 
 use crate::connection::{SMALL_CACHE_KIB, open_reader};
 use crate::error::{EngineError, file_error};
+use crate::lock::lock_log_index;
 use crate::path::beside;
 
 const HEADER_BYTES: usize = 48;
@@ -34,10 +35,11 @@ pub(crate) enum CommitStamp {
 }
 
 impl LogIndex {
-    /// For a database whose log is open already.
+    /// For a database whose log is open already. Commands see by its lock that a server is there ([`crate::lock`]).
     pub(crate) fn open(database: &Path) -> Result<Self, EngineError> {
         let path = beside(database, "-shm");
         let file = File::open(&path).map_err(|error| file_error(&path, &error))?;
+        lock_log_index(&file, database)?;
         Ok(Self(Arc::new(file)))
     }
 

@@ -16,9 +16,11 @@ use std::thread::JoinHandle;
 use docent_store::{Aborted, StoreError, Work};
 use futures_util::FutureExt as _;
 use rusqlite::Connection;
+use rusqlite::config::DbConfig;
 use tokio::sync::oneshot;
 
 use crate::error::{EngineError, store_error};
+use crate::lock::Place;
 use crate::readers::Readers;
 use crate::stamp::CommitStamp;
 use crate::transaction::SqliteTransaction;
@@ -179,6 +181,12 @@ fn serve(mut connection: Connection, requests: &Receiver<Request>, log: Log, cou
                 next = requests.try_recv().ok();
             }
         }
+        if let Some(lost) = log.lost_place() {
+            tracing::error!("{}", lost.lost());
+            for job in group.drain(..) {
+                let _ = job.reply.send(Err(lost.lost()));
+            }
+        }
         log.make_way();
         run_group(&mut connection, std::mem::take(&mut group), counters);
         if let Some(task) = alone {
@@ -198,6 +206,13 @@ fn serve(mut connection: Connection, requests: &Receiver<Request>, log: Log, cou
         log.readers.release();
         checkpoint(&connection, "PRAGMA wal_checkpoint(TRUNCATE)");
     }
+    if log.place.as_ref().is_some_and(Place::is_taken)
+        && let Err(error) =
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
+    {
+        // Otherwise SQLite removes what stands under the name of our log, which is now the other file's.
+        tracing::warn!(%error, "the log of the database that took our place may be removed");
+    }
     // The last connection to close removes the log, and readers may not.
     drop(log);
 }
@@ -207,9 +222,16 @@ fn serve(mut connection: Connection, requests: &Receiver<Request>, log: Log, cou
 pub(crate) struct Log {
     pub(crate) stamp: Arc<CommitStamp>,
     pub(crate) readers: Arc<Readers>,
+    /// Of a server: the file that it opened.
+    pub(crate) place: Option<Place>,
 }
 
 impl Log {
+    /// The place, if the database is not there any more. What is written to a file without a name is lost with the process.
+    fn lost_place(&self) -> Option<&Place> {
+        self.place.as_ref().filter(|place| !place.is_kept())
+    }
+
     /// Makes way for a log that has been copied to begin anew with the next commit: as long as a reader's snapshot
     /// stands in it, it only grows. A snapshot that begins from now on reads the database instead.
     fn make_way(&self) {

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use docent_catalog::Catalog;
 use docent_catalog::people::{ADMINISTRATOR, Administrator, Password};
 use docent_graphql::Engine;
@@ -17,12 +17,16 @@ use futures_util::FutureExt as _;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 
 use super::user::password_from;
 use super::{operator, say};
 use crate::demo;
 use crate::engine::{self, Use};
 use crate::settings::{LogFormat, ServeFlags, Settings, StoreFlags, StoreUrl, Switch};
+
+/// What a shell reports for a program that Ctrl-C ended.
+const EXIT_INTERRUPTED: i32 = 130;
 
 pub(super) fn serve(store: &StoreFlags, flags: ServeFlags) -> Result<()> {
     let settings = Settings::resolve(store, flags)?;
@@ -58,10 +62,9 @@ async fn run(settings: Settings) -> Result<()> {
         StoreUrl::Sqlite(_) => None,
         StoreUrl::Postgres(_) => Some(lock_index(&settings.search_index)?),
     };
-    let search = Arc::new(Search::in_directory(
-        Arc::clone(&store),
-        &settings.search_index,
-    ));
+    let search = Search::in_directory(Arc::clone(&store), &settings.search_index)
+        .map_err(|error| anyhow!("{error}; --search-index chooses another directory"))?;
+    let search = Arc::new(search);
     let catalog = Catalog::new(store, Arc::new(SystemClock)).with_search(Arc::clone(&search));
     catalog.add_built_in_ownership_types(&operator()?).await?;
     let engine = Engine::docent().context("the built-in GraphQL schema is not right")?;
@@ -95,7 +98,8 @@ async fn run(settings: Settings) -> Result<()> {
         say(format!("user: {ADMINISTRATOR}"));
         say(format!("password: {}", password.as_str()));
         say(format!(
-            "The password is shown this once; 'docent user passwd {ADMINISTRATOR}' sets another."
+            "The password is shown this once; 'docent user passwd {ADMINISTRATOR} --store {}' sets another.",
+            settings.store
         ));
     } else if settings.demo && auth == AuthMode::On {
         say(format!(
@@ -180,7 +184,7 @@ async fn first_password(catalog: &Catalog, given: Option<Password>) -> Result<Op
     }
 }
 
-/// Resolves at Ctrl-C and at SIGTERM.
+/// Resolves at Ctrl-C and at SIGTERM. The next Ctrl-C after that ends the process at once.
 fn stop_signal() -> Result<impl Future<Output = ()>> {
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot wait for Ctrl-C")?;
     let mut terminate = signal(SignalKind::terminate()).context("cannot wait for SIGTERM")?;
@@ -189,12 +193,34 @@ fn stop_signal() -> Result<impl Future<Output = ()>> {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
         }
+        tracing::info!("stopping; Ctrl-C ends at once");
+        tokio::spawn(async move {
+            interrupt.recv().await;
+            // What was acknowledged is on the disk, and the store is opened after any end.
+            tracing::warn!("ended at once; requests that were being carried out got no reply");
+            std::process::exit(EXIT_INTERRUPTED);
+        });
     })
 }
 
+/// Levels, and levels of targets. The library takes any other word for the name of a target, of which nothing is logged then.
+fn log_filter(text: &str) -> Result<EnvFilter> {
+    let is_level = |word: &str| word.trim().parse::<LevelFilter>().is_ok();
+    let wrong = text.split(',').find(|part| match part.rsplit_once('=') {
+        Some((target, level)) => target.trim().is_empty() || !is_level(level),
+        None => part.trim().is_empty() || !is_level(part),
+    });
+    if let Some(wrong) = wrong {
+        bail!(
+            "the log filter '{text}' is not right at '{wrong}': write a level (off, error, warn, info, debug, trace), or \
+             target=level, or several with commas, like info,docent_http=debug"
+        );
+    }
+    EnvFilter::try_new(text).with_context(|| format!("'{text}' is not a log filter"))
+}
+
 fn start_log(settings: &Settings) -> Result<()> {
-    let filter = EnvFilter::try_new(&settings.log)
-        .with_context(|| format!("'{}' is not a log filter", settings.log))?;
+    let filter = log_filter(&settings.log)?;
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(std::io::stderr().is_terminal())
@@ -204,4 +230,34 @@ fn start_log(settings: &Settings) -> Result<()> {
         LogFormat::Json => log.json().init(),
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_filter_is_made_of_levels() {
+        for right in [
+            "info",
+            "WARN",
+            "off",
+            "docent=debug",
+            "info,docent_http=trace",
+            "warn, x=3",
+        ] {
+            log_filter(right).unwrap();
+        }
+        for (wrong, at) in [
+            ("inof", "'inof'"),
+            ("", "''"),
+            ("docent=debgu", "'docent=debgu'"),
+            ("info,docent", "'docent'"),
+            ("=info", "'=info'"),
+        ] {
+            let error = log_filter(wrong).unwrap_err().to_string();
+            assert!(error.contains(at), "{error}");
+            assert!(error.contains("target=level"), "{error}");
+        }
+    }
 }

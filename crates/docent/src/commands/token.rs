@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use clap::Subcommand;
 use comfy_table::{Table, presets};
 use docent_catalog::tokens::{MAX_LISTED, NewToken, TokenFilter};
-use docent_model::{EpochMillis, span_ms};
+use docent_model::{Clock as _, EpochMillis, SystemClock, span_ms};
 
 use super::{catalog, note, operator, runtime, say, user_urn};
 use crate::engine::Use;
@@ -83,6 +83,7 @@ fn list(store: &StoreFlags) -> Result<()> {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_header(["ID", "NAME", "USER", "CREATED", "EXPIRES"]);
+    let now_ms = SystemClock.now_ms();
     for token in tokens.items {
         let info = token.info;
         table.add_row([
@@ -90,8 +91,7 @@ fn list(store: &StoreFlags) -> Result<()> {
             info.name,
             info.actor_urn.key().to_owned(),
             shown_time(info.created_at),
-            info.expires_at
-                .map_or_else(|| "never".to_owned(), shown_time),
+            shown_end(info.expires_at, now_ms),
         ]);
     }
     for line in table.lines() {
@@ -116,6 +116,14 @@ fn ttl_ms(text: &str) -> Result<Option<EpochMillis>> {
     match span_ms(text) {
         Some(ttl_ms) => Ok(Some(ttl_ms)),
         None => bail!("'{text}' is not a time to live: write it like 12h, 30d or never"),
+    }
+}
+
+fn shown_end(expires_at: Option<EpochMillis>, now_ms: EpochMillis) -> String {
+    match expires_at {
+        None => "never".to_owned(),
+        Some(time_ms) if time_ms <= now_ms => format!("{} (expired)", shown_time(time_ms)),
+        Some(time_ms) => shown_time(time_ms),
     }
 }
 

@@ -28,6 +28,7 @@ pub(crate) enum UserCommand {
         /// The name that others see
         #[arg(long, value_name = "NAME")]
         display_name: Option<String>,
+        /// The address that mail reaches the person at
         #[arg(long, value_name = "ADDRESS")]
         email: Option<String>,
         #[command(flatten)]
@@ -91,6 +92,8 @@ pub(super) fn run(store: &StoreFlags, command: UserCommand) -> Result<()> {
             let user = user_urn(&user)?;
             let runtime = runtime()?;
             let catalog = runtime.block_on(catalog(store, Use::Existing))?;
+            // Before somebody thinks of a password in vain.
+            runtime.block_on(catalog.check_user_exists(&user))?;
             let password = password.read()?;
             runtime.block_on(catalog.set_password(&operator()?, &user, &password))?;
             say(format!("{} has another password", user.key()));

@@ -259,7 +259,7 @@ async fn a_urn_of_another_kind_or_none_at_all_is_refused() {
             "is a domain where a dataset is needed",
         ),
         ("sales", "is not a URN"),
-        ("urn:li:dataset:x", "key parts"),
+        ("urn:li:dataset:x", "1 key part where"),
     ] {
         let reply = fixture
             .json(&format!(r#"{{ dataset(urn: "{text}") {{ name }} }}"#))

@@ -63,6 +63,9 @@ async fn an_id_is_used_once_and_must_make_a_urn() {
     let reply = create(&app, &long, "Long", None).await;
     assert_eq!(code(&reply).0, 400);
     assert!(code(&reply).1.contains("too long"), "{reply}");
+    let reply = create(&app, "", "No id", None).await;
+    assert_eq!(code(&reply).0, 400);
+    assert!(code(&reply).1.contains("input.id is empty"), "{reply}");
     let reply = create(&app, "e", "  ", None).await;
     assert_eq!(code(&reply).0, 400, "{reply}");
 }

@@ -21,6 +21,9 @@ async fn a_wrong_method_is_told_the_right_ones_without_a_token() {
         ("PUT", "/logOut", "POST,GET,HEAD"),
         ("POST", "/health", "GET,HEAD"),
         ("DELETE", "/aspects", "POST"),
+        ("GET", "/api/graphql", "POST"),
+        ("PUT", "/api/v2/graphql", "POST"),
+        ("OPTIONS", "/api/gms/api/graphql", "POST"),
         ("PUT", "/api/gms/logIn", "POST"),
     ] {
         let request = Request::builder().method(method).uri(path);
@@ -32,6 +35,29 @@ async fn a_wrong_method_is_told_the_right_ones_without_a_token() {
         );
         let allow = response.headers()[header::ALLOW].to_str().unwrap();
         assert_eq!(allow, allowed, "{method} {path}");
+    }
+}
+
+#[tokio::test]
+async fn a_compressed_body_is_told_that_it_must_not_be() {
+    let app = App::empty().await;
+    for (encoding, expected) in [
+        ("gzip", StatusCode::UNSUPPORTED_MEDIA_TYPE),
+        ("identity, zstd", StatusCode::UNSUPPORTED_MEDIA_TYPE),
+        ("Identity", StatusCode::OK),
+    ] {
+        let request = app.request(
+            Method::POST,
+            "/api/graphql",
+            r#"{"query": "{ __typename }"}"#,
+        );
+        let request = with_header(request, "content-encoding", encoding);
+        let (status, reply) = app.send(request).await;
+        assert_eq!(status, expected, "{reply}");
+        if expected != StatusCode::OK {
+            assert!(message(&reply).contains(encoding), "{reply}");
+            assert!(message(&reply).contains("without"), "{reply}");
+        }
     }
 }
 

@@ -313,7 +313,7 @@ async fn what_is_wrong_is_refused_with_a_sentence_and_nothing_is_written() {
             json!({}),
             "PROD",
         ),
-        ("urn:li:dataset:x", "status", json!({}), "key parts"),
+        ("urn:li:dataset:x", "status", json!({}), "1 key part where"),
         ("urn:li:nothing:x", "status", json!({}), "nothing"),
         ("not a urn", "status", json!({}), "urn:li"),
         (

@@ -123,7 +123,7 @@ fn urns_that_name_no_entity_are_refused_with_a_reason() {
             "urn:li:dataset:(urn:li:dataPlatform:hive,t)",
             "has 2 key parts where dataset needs 3 (platform, name, origin)",
         ),
-        ("urn:li:dataset:x", "has 1 key parts where dataset needs 3"),
+        ("urn:li:dataset:x", "has 1 key part where dataset needs 3"),
         (
             "urn:li:domain:(a,b)",
             "has 2 key parts where domain needs 1",

@@ -2,6 +2,9 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
+
+use docent_search::{Request, Search};
 
 use super::Fixture;
 
@@ -25,6 +28,30 @@ fn files(fixture: &Fixture) -> Vec<PathBuf> {
         .collect();
     files.sort();
     files
+}
+
+#[tokio::test]
+async fn a_place_where_no_index_can_be_kept_is_refused_at_once_and_named() {
+    let fixture = filled().await;
+    let file = fixture.index_path().join("a file");
+    fs::write(&file, "not a directory").unwrap();
+    for place in [file.clone(), file.join("below")] {
+        let refused = Search::in_directory(Arc::clone(&fixture.store), &place).unwrap_err();
+        let said = refused.to_string();
+        assert!(said.contains(&place.display().to_string()), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn an_index_that_cannot_be_written_any_more_says_which() {
+    let fixture = filled().await;
+    let path = fixture.index_path();
+    let fixture = fixture.restart();
+    fs::remove_dir_all(&path).unwrap();
+    fs::write(&path, "not a directory").unwrap();
+    let failed = fixture.search.search(&Request::default()).await;
+    let said = failed.unwrap_err().to_string();
+    assert!(said.contains(&path.display().to_string()), "{said}");
 }
 
 #[tokio::test]

@@ -46,7 +46,8 @@ impl Fixture {
 
     fn open(directory: tempfile::TempDir) -> Self {
         let store = open_store(&directory.path().join("docent.db"));
-        let search = Search::in_directory(Arc::clone(&store), &directory.path().join("index"));
+        let search =
+            Search::in_directory(Arc::clone(&store), &directory.path().join("index")).unwrap();
         Self {
             store,
             search,

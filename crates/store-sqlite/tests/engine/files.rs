@@ -27,6 +27,172 @@ fn a_second_server_is_refused_and_a_command_is_not() {
     place.open();
 }
 
+/// What stands in the directory of a place.
+fn files_of(place: &Place) -> Vec<String> {
+    let entries = std::fs::read_dir(place.directory.path()).unwrap();
+    let mut names: Vec<_> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[tokio::test]
+async fn a_hard_link_is_no_way_around_the_server() {
+    let place = Place::new();
+    let server = place.open();
+    let link = place.directory.path().join("link.db");
+    std::fs::hard_link(&place.path, &link).unwrap();
+    let refused = SqliteStore::open(&link, OpenOptions::default()).unwrap_err();
+    assert!(refused.to_string().contains("already uses"), "{refused}");
+    for refused in [
+        SqliteStore::open(&link, BESIDE).map(drop).unwrap_err(),
+        docent_store_sqlite::check_file(&link)
+            .map(drop)
+            .unwrap_err(),
+    ] {
+        assert!(refused.to_string().contains("another name"), "{refused}");
+    }
+    put(&server, &status("a"), "1", Derived::default())
+        .await
+        .unwrap();
+    drop(server);
+    assert_eq!(files_of(&place), ["docent.db", "link.db"]);
+    SqliteStore::open(&link, OpenOptions::default()).unwrap();
+}
+
+#[tokio::test]
+async fn a_database_that_is_moved_under_its_server_is_not_written_by_anybody() {
+    let place = Place::new();
+    let server = place.open();
+    put(&server, &status("a"), "1", Derived::default())
+        .await
+        .unwrap();
+    let copy = place.directory.path().join("copy.db");
+    server.backup(&copy, Box::new(quiet)).await.unwrap();
+    let moved = place.directory.path().join("moved.db");
+    std::fs::rename(&place.path, &moved).unwrap();
+    let refusals = [
+        SqliteStore::open(&moved, OpenOptions::default())
+            .map(drop)
+            .unwrap_err(),
+        SqliteStore::open(&moved, BESIDE).map(drop).unwrap_err(),
+        restore(&copy, &moved, true, &mut quiet)
+            .map(drop)
+            .unwrap_err(),
+        restore(&copy, &place.path, false, &mut quiet)
+            .map(drop)
+            .unwrap_err(),
+        SqliteStore::open(&place.path, OpenOptions::default())
+            .map(drop)
+            .unwrap_err(),
+        put(&server, &status("a"), "2", Derived::default())
+            .await
+            .unwrap_err(),
+    ];
+    for (refused, says) in refusals.iter().zip([
+        "already uses",
+        "another name",
+        "already uses",
+        "already uses",
+        "docent.db-wal is there",
+        "docent.db was moved, removed or replaced",
+    ]) {
+        assert!(refused.to_string().contains(says), "{says}: {refused}");
+    }
+    assert!(!place.path.exists());
+    std::fs::rename(&moved, &place.path).unwrap();
+    put(&server, &status("a"), "2", Derived::default())
+        .await
+        .unwrap();
+    drop(server);
+    let server = place.open();
+    assert_eq!(text(&server, &status("a")).await.as_deref(), Some("2"));
+}
+
+#[tokio::test]
+async fn a_server_whose_place_was_taken_leaves_the_log_of_the_other_alone() {
+    let place = Place::new();
+    let former = place.open();
+    put(&former, &status("a"), "1", Derived::default())
+        .await
+        .unwrap();
+    for suffix in ["", "-wal", "-shm"] {
+        let name = |name: &str| place.directory.path().join(format!("{name}{suffix}"));
+        std::fs::rename(name("docent.db"), name("moved.db")).unwrap();
+    }
+    let server = place.open();
+    put(&server, &status("b"), "2", Derived::default())
+        .await
+        .unwrap();
+    drop(former);
+    let log = place.directory.path().join("docent.db-wal");
+    assert!(std::fs::metadata(log).unwrap().len() > 0);
+    drop(server);
+    let server = place.open();
+    assert_eq!(text(&server, &status("b")).await.as_deref(), Some("2"));
+    let moved = SqliteStore::open(&place.directory.path().join("moved.db"), BESIDE).unwrap();
+    assert_eq!(text(&moved, &status("a")).await.as_deref(), Some("1"));
+}
+
+#[test]
+fn the_database_of_another_program_is_not_changed_by_refusing_it() {
+    for mode in ["DELETE", "WAL"] {
+        let place = Place::new();
+        let other = rusqlite::Connection::open(&place.path).unwrap();
+        other
+            .query_row(&format!("PRAGMA journal_mode = {mode}"), [], |_| Ok(()))
+            .unwrap();
+        other.execute("CREATE TABLE bookmarks (url)", []).unwrap();
+        drop(other);
+        let before = std::fs::read(&place.path).unwrap();
+        for options in [OpenOptions::default(), BESIDE] {
+            let refused = SqliteStore::open(&place.path, options).unwrap_err();
+            assert!(refused.to_string().contains("another program"), "{refused}");
+            assert!(std::fs::read(&place.path).unwrap() == before, "{mode}");
+            assert_eq!(files_of(&place), ["docent.db"], "{mode}");
+        }
+        let refused = docent_store_sqlite::check_file(&place.path).unwrap_err();
+        assert!(refused.to_string().contains("another program"), "{refused}");
+        assert!(std::fs::read(&place.path).unwrap() == before, "{mode}");
+        assert_eq!(files_of(&place), ["docent.db"], "{mode}");
+    }
+}
+
+#[test]
+fn places_and_backups_that_are_none_are_refused_with_what_to_do() {
+    let place = Place::new();
+    let within = |name: &str| place.directory.path().join(name);
+    std::fs::create_dir(within("folder")).unwrap();
+    drop(place.open());
+    let whole = std::fs::read(&place.path).unwrap();
+    std::fs::write(within("short"), &whole[..whole.len() / 2]).unwrap();
+    let create = OpenOptions {
+        exclusive: false,
+        ..OpenOptions::default()
+    };
+    let before = files_of(&place);
+    for options in [OpenOptions::default(), create, BESIDE] {
+        let open = |path: PathBuf| SqliteStore::open(&path, options).unwrap_err().to_string();
+        let said = open(within("folder"));
+        assert!(said.contains("is a directory: name a file in it"), "{said}");
+        let said = open(PathBuf::from("~/docent.db"));
+        assert!(said.contains("write the whole path"), "{said}");
+    }
+    for (name, says) in [
+        ("missing", "missing does not exist: name the file"),
+        ("folder", "folder is a directory, not a backup"),
+        ("short", "take another backup"),
+    ] {
+        let said = restore(&within(name), &within("new.db"), false, &mut quiet)
+            .unwrap_err()
+            .to_string();
+        assert!(said.contains(says), "{said}");
+        assert!(!said.contains("docent restore"), "{said}");
+    }
+    assert_eq!(files_of(&place), before);
+}
+
 #[tokio::test]
 async fn a_database_is_one_by_whatever_link_it_is_opened() {
     let place = Place::new();
