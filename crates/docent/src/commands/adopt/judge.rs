@@ -165,3 +165,75 @@ pub(super) fn number(latest: &mut StoredAspect, number: i64) {
     noted.insert("version".to_owned(), Value::from(number.to_string()));
     latest.system_metadata = Some(Value::Object(noted).to_string());
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(system_metadata: Option<&str>) -> StoredAspect {
+        StoredAspect {
+            version: 0,
+            metadata: "{}".to_owned(),
+            system_metadata: system_metadata.map(ToOwned::to_owned),
+            created_on_ms: 1,
+            created_by: "urn:li:corpuser:ada  ".to_owned(),
+            created_for: Some(" a\0b".to_owned()),
+        }
+    }
+
+    #[test]
+    fn a_number_is_added_to_what_is_noted_and_nothing_else_changes() {
+        let mut latest = row(Some(r#"{"wish":[1],"version":"2","runId":"a"}"#));
+        number(&mut latest, 8);
+        assert_eq!(
+            latest.system_metadata.as_deref(),
+            Some(r#"{"wish":[1],"version":"8","runId":"a"}"#)
+        );
+        let mut latest = row(None);
+        number(&mut latest, 3);
+        assert_eq!(
+            latest.system_metadata.as_deref(),
+            Some(r#"{"version":"3"}"#)
+        );
+    }
+
+    #[test]
+    fn what_is_noted_is_kept_if_it_can_be_read() {
+        for (text, is_lost) in [
+            (r#"{"lastObserved":1,"wish":2}"#, false),
+            ("", false),
+            ("null", false),
+            ("rubbish", true),
+            (r#"{"properties":7}"#, true),
+        ] {
+            let mut row = row(Some(text));
+            assert_eq!(tidy(&mut row), is_lost, "{text}");
+            assert_eq!(
+                row.system_metadata.is_some(),
+                text.contains("wish"),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn names_of_people_lose_what_databases_pad_them_with() {
+        let mut row = row(None);
+        tidy(&mut row);
+        assert_eq!(row.created_by, "urn:li:corpuser:ada");
+        assert_eq!(row.created_for.as_deref(), Some("a\u{FFFD}b"));
+    }
+
+    #[test]
+    fn members_that_nobody_knows_stand_in_nobodys_way() {
+        let entity = Entity::of(" urn:li:tag:a\t").unwrap();
+        let key = entity.aspect("tagProperties ").unwrap();
+        let check = |text| check_value(entity.spec, key.aspect, text);
+        assert_eq!(check(r#"{"name":"a","of2030":{"b":1}}"#), Ok(()));
+        assert_eq!(check(r#"{"name":7}"#).unwrap_err().reason, Reason::Misfit);
+        assert_eq!(check("name").unwrap_err().reason, Reason::NotJson);
+        let reason = |text| entity.aspect(text).unwrap_err().reason;
+        assert_eq!(reason("tagproperties"), Reason::Aspect);
+        assert_eq!(reason("schemaMetadata"), Reason::Aspect);
+    }
+}
