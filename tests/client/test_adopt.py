@@ -181,7 +181,7 @@ def test_the_quirks_of_old_tables_are_coped_with(table, tmp_path):
     table.fill(quirks() + [row for row, _ in REFUSALS])
     store = empty_store()
     said = adopt(tmp_path, table, store, "--report", "refused.jsonl")
-    assert "3 entities, 5 aspects and 21 former versions" in said, said
+    assert "3 entities, 6 aspects and 21 former versions" in said, said
     assert "2 entities had no key aspect" in said, said
     assert "1 entities had white space around their URN" in said, said
     assert "1 aspects did not say which version they are" in said, said
@@ -216,7 +216,7 @@ def test_a_second_run_finds_everything_and_takes_what_is_new(table, tmp_path):
     adopt(tmp_path, table, store)
     before = [row for row in dump(tmp_path, store) if row.urn != MARK]
     said = adopt(tmp_path, table, store)
-    assert "0 entities, 0 aspects and 0 former versions" in said and "7 aspects were there already" in said, said
+    assert "0 entities, 0 aspects and 0 former versions" in said and "8 aspects were there already" in said, said
     assert [row for row in dump(tmp_path, store) if row.urn != MARK] == before
     table.fill([Row("urn:li:tag:later", "tagProperties", 0, '{"name":"later"}')])
     table.sql("update metadata_aspect_v2 set metadata = '{\"removed\":false}' where aspect = 'status'")
@@ -224,7 +224,6 @@ def test_a_second_run_finds_everything_and_takes_what_is_new(table, tmp_path):
     assert "1 entities, 1 aspects and 0 former versions" in said, said
     assert "1 rows: the store has another value" in said and f"version 0 of status of {GAPS}" in said, said
     assert "healthy" in docent(tmp_path, "check", "--store", store)
-    assert "nothing was refused" not in said
 
 
 def aspects_in(file) -> int:

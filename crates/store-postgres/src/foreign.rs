@@ -16,7 +16,7 @@ use crate::values::{ASPECTS, count_at};
 /// The order is that of the table's own key, whatever the database sorts by, so that nothing has to be sorted. A time
 /// without a zone is in UTC; one with a zone is converted.
 const ROWS: &str = "SELECT urn, aspect, version, metadata, systemmetadata, \
-     floor(extract(epoch FROM createdon) * 1000)::bigint, createdby, createdfor \
+     round(extract(epoch FROM date_trunc('milliseconds', createdon)) * 1000)::bigint, createdby, createdfor \
      FROM metadata_aspect_v2 ORDER BY urn, aspect, version";
 
 /// A walk over all rows of the table, aspect by aspect, the latest version of each first.

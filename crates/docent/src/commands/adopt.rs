@@ -12,7 +12,7 @@ mod mysql;
 mod report;
 mod source;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -60,18 +60,14 @@ pub(super) fn run(store: &StoreFlags, flags: &AdoptFlags) -> Result<()> {
     runtime()?.block_on(adopt(&from, &to, flags.report.as_deref()))
 }
 
-async fn adopt(
-    from: &SourceUrl,
-    to: &StoreUrl,
-    report_file: Option<&std::path::Path>,
-) -> Result<()> {
+async fn adopt(from: &SourceUrl, to: &StoreUrl, report_file: Option<&Path>) -> Result<()> {
     let mut source = Source::open(from)
         .await
         .with_context(|| format!("{from} cannot be read"))?;
+    let mut report = Report::new(report_file)?;
     let target = engine::open(to, Use::Server).await?;
     let catalog = Catalog::new(Arc::clone(&target), Arc::new(SystemClock));
     begin(&*target, &catalog, from, to).await?;
-    let mut report = Report::new(report_file)?;
     carry(&mut source, &*target, &mut report)
         .await
         .with_context(|| {

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufWriter, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use docent_store::StoredAspect;
 use serde_json::json;
 
@@ -42,7 +42,7 @@ pub(super) struct Report {
     pub(super) numbered: u64,
     pub(super) unreadable_notes: u64,
     refused: BTreeMap<Reason, Refused>,
-    file: Option<BufWriter<File>>,
+    file: Option<ReportFile>,
 }
 
 #[derive(Debug, Default)]
@@ -51,16 +51,51 @@ struct Refused {
     examples: Vec<String>,
 }
 
-impl Report {
-    pub(super) fn new(file: Option<&Path>) -> Result<Self> {
-        let open = |path: &Path| {
-            // What is refused may hold secrets.
-            let mut options = File::options();
-            let file = options.write(true).create_new(true).mode(0o600).open(path);
-            file.with_context(|| format!("the report cannot be written to {}", path.display()))
-        };
+#[derive(Debug)]
+struct ReportFile {
+    path: PathBuf,
+    unfinished: PathBuf,
+    lines: BufWriter<File>,
+}
+
+impl ReportFile {
+    fn create(path: &Path) -> Result<Self> {
+        if path.try_exists().unwrap_or(true) {
+            bail!(
+                "{} exists already; choose another name for the report",
+                path.display()
+            );
+        }
+        let mut unfinished = path.as_os_str().to_owned();
+        unfinished.push(".unfinished");
+        let unfinished = PathBuf::from(unfinished);
+        let mut options = File::options();
+        // What is refused may hold secrets.
+        options.write(true).create(true).truncate(true).mode(0o600);
+        let file = options
+            .open(&unfinished)
+            .with_context(|| format!("the report cannot be written to {}", path.display()))?;
         Ok(Self {
-            file: file.map(open).transpose()?.map(BufWriter::new),
+            path: path.to_owned(),
+            unfinished,
+            lines: BufWriter::new(file),
+        })
+    }
+
+    fn finish(mut self) -> std::io::Result<()> {
+        self.lines.flush()?;
+        self.lines.get_ref().sync_all()?;
+        fs::rename(&self.unfinished, &self.path)
+    }
+}
+
+impl Report {
+    /// Refuses a file that exists. Until [`Report::finish`] it has another name, so that a run that was stopped is in
+    /// nobody's way.
+    pub(super) fn new(path: Option<&Path>) -> Result<Self> {
+        let file = path.map(ReportFile::create).transpose()?;
+        Ok(Self {
+            file,
             ..Self::default()
         })
     }
@@ -95,18 +130,15 @@ impl Report {
             "createdby": row.created_by,
             "createdfor": row.created_for,
         });
-        writeln!(file, "{line}").context("the report cannot be written")
+        writeln!(file.lines, "{line}").context("the report cannot be written")
     }
 
     /// Brings the file to its end.
     pub(super) fn finish(&mut self) -> Result<()> {
-        if let Some(file) = &mut self.file {
-            file.flush().context("the report cannot be written")?;
-            file.get_ref()
-                .sync_all()
-                .context("the report cannot be written")?;
+        match self.file.take() {
+            Some(file) => file.finish().context("the report cannot be written"),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// For a person.
