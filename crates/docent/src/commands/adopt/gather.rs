@@ -4,7 +4,7 @@
 //! has to be remembered between runs. What is held is bounded: of each aspect as many versions as a store keeps, and of a
 //! page so many rows and bytes.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 use anyhow::Result;
 use docent_store::version::{RETAINED_VERSIONS, logical_version_of};
@@ -66,6 +66,7 @@ struct Aspect {
 #[derive(Debug, Default)]
 struct Page {
     aspects: Vec<Aspect>,
+    keys: HashSet<AspectKey>,
     rows: usize,
     bytes: usize,
 }
@@ -189,16 +190,12 @@ impl<'a> Gathering<'a> {
 
     async fn put(&mut self, aspect: Aspect) -> Result<()> {
         // Two spellings of one name: the second is compared with what the first has left in the store.
-        if self
-            .page
-            .aspects
-            .iter()
-            .any(|other| other.key == aspect.key)
-        {
+        if self.page.keys.contains(&aspect.key) {
             self.store_page().await?;
         }
         self.page.rows += aspect.versions.len();
         self.page.bytes += aspect.versions.iter().map(bytes).sum::<usize>();
+        self.page.keys.insert(aspect.key.clone());
         self.page.aspects.push(aspect);
         if self.page.rows >= PAGE_ROWS || self.page.bytes >= PAGE_BYTES {
             self.store_page().await?;
