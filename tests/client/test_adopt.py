@@ -22,7 +22,7 @@ from test_round_trip import NOWHERE, REFUSED, SECRET, made_up
 MANY = "urn:li:dataset:(urn:li:dataPlatform:hive,many.versions,PROD)"
 GAPS = "urn:li:dataset:(urn:li:dataPlatform:hive,gaps,PROD)"
 MARK = "urn:li:dataHubUpgrade:docent-adopt"
-BULK = 20_000
+BULK = 10_000
 
 
 @pytest.fixture(scope="module", params=[OnPostgres, OnMariaDb], ids=["postgres", "mariadb"])

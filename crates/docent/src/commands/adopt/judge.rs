@@ -3,7 +3,7 @@
 //! To add a reason: a case of [`Reason`] with its words, and the place where it is found out.
 
 use docent_catalog::Catalog;
-use docent_model::{AspectName, EntitySpec, Registry, SystemMetadata, Urn};
+use docent_model::{AspectName, EntitySpec, Registry, SystemMetadata, Urn, UrnError};
 use docent_store::{AspectKey, StoredAspect};
 use serde_json::{Map, Value};
 
@@ -51,10 +51,10 @@ pub(super) struct Refusal {
 }
 
 impl Refusal {
-    pub(super) fn new(reason: Reason, detail: impl ToString) -> Self {
+    pub(super) fn new(reason: Reason, detail: impl Into<String>) -> Self {
         Self {
             reason,
-            detail: detail.to_string(),
+            detail: detail.into(),
         }
     }
 }
@@ -69,7 +69,7 @@ pub(super) struct Entity {
 impl Entity {
     /// White space around the name is none of it: databases pad, and DataHub itself does not look at it.
     pub(super) fn of(text: &str) -> Result<Self, Refusal> {
-        let refuse = |error| Refusal::new(Reason::Urn, error);
+        let refuse = |error: UrnError| Refusal::new(Reason::Urn, error.to_string());
         let urn = Urn::parse(text.trim()).map_err(refuse)?;
         let spec = Registry::get().check_urn(&urn).map_err(refuse)?;
         Ok(Self { urn, spec })
@@ -131,7 +131,7 @@ pub(super) fn check_value(
         .map_err(|error| Refusal::new(Reason::NotJson, format!("it is not JSON: {error}")))?;
     Registry::get()
         .validate(spec, aspect, &mut value)
-        .map_err(|error| Refusal::new(Reason::Misfit, error))?;
+        .map_err(|error| Refusal::new(Reason::Misfit, error.to_string()))?;
     Ok(())
 }
 
@@ -143,7 +143,8 @@ pub(super) fn tidy(row: &mut StoredAspect) -> bool {
     {
         // No engine of ours has to cope with what only some databases can hold.
         if text.contains('\0') || text.trim() != text {
-            *text = text.replace('\0', "\u{FFFD}").trim().to_owned();
+            let tidied = text.replace('\0', "\u{FFFD}");
+            tidied.trim().clone_into(text);
         }
     }
     let Some(text) = row.system_metadata.take() else {

@@ -1,4 +1,4 @@
-//! DataHub on MySQL or MariaDB: the rows of its aspect table, in one snapshot, and never a write.
+//! DataHub's other database (`mysql://…`): the rows of its aspect table, in one snapshot, and never a write.
 
 use std::fmt::{self, Debug, Display};
 
@@ -20,7 +20,7 @@ const SESSION: [&str; 4] = [
     "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
     "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
 ];
-/// MySQL and MariaDB each have one of these; a walk takes as long as it takes.
+/// Each of the servers that speak this protocol knows one of these; a walk takes as long as it takes.
 const NO_LIMITS: [&str; 2] = [
     "SET SESSION max_execution_time = 0",
     "SET SESSION max_statement_time = 0",
