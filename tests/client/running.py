@@ -38,7 +38,7 @@ class Reply:
         return json.loads(self.text)
 
 
-def _empty_store() -> str:
+def empty_store() -> str:
     """Returns the URL of an empty store of the engine that the tests are run with."""
     engine = os.environ.get("DOCENT_TEST_STORE") or "sqlite"
     assert engine in ("sqlite", "postgres"), f"DOCENT_TEST_STORE is {engine!r}: it is sqlite or postgres"
@@ -62,12 +62,12 @@ def _postgres() -> Postgres:
 
 
 class Server:
-    """A server with an empty store, a second listener and a token of the administrator."""
+    """A server with an empty store unless it is given one, a second listener and a token of the administrator."""
 
-    def __init__(self, directory: Path, *arguments: str, listen="127.0.0.1:0", ui_listen="127.0.0.1:0"):
+    def __init__(self, directory: Path, *arguments: str, listen="127.0.0.1:0", ui_listen="127.0.0.1:0", store=None):
         self.directory = directory
         self.binary = _binary()
-        self.store = _empty_store()
+        self.store = store or empty_store()
         (directory / "password").write_text(PASSWORD)
         self._errors = open(directory / "errors.log", "w+")
         command = ["serve", "--listen", listen, "--ui-listen", ui_listen, "--store", self.store]
@@ -98,16 +98,7 @@ class Server:
 
     def docent(self, *arguments: str) -> str:
         """Runs another `docent` command in the server's directory and returns what it printed."""
-        finished = subprocess.run(
-            [self.binary, *arguments],
-            cwd=self.directory,
-            env=_environment(),
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_SECONDS,
-        )
-        assert finished.returncode == 0, finished.stderr
-        return finished.stdout
+        return docent(self.directory, *arguments)
 
     def log(self) -> str:
         """Returns what the server has logged so far."""
@@ -155,6 +146,20 @@ class Server:
         self._errors.close()
         assert code == 0, f"the server ended with {code}\n{log}"
         assert "panicked" not in log, log
+
+
+def docent(directory: Path, *arguments: str, fails=False) -> str:
+    """Runs a `docent` command and returns what it printed; what it complained about if it must fail."""
+    finished = subprocess.run(
+        [_binary(), *arguments],
+        cwd=directory,
+        env=_environment(),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+    )
+    assert (finished.returncode != 0) == fails, f"{finished.stdout}{finished.stderr}"
+    return finished.stderr if fails else finished.stdout
 
 
 def _binary() -> str:

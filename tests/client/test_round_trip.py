@@ -36,7 +36,7 @@ def _keep_the_rules(aspect):
     return aspect
 
 
-def _made_up(name: str, flavour: str):
+def made_up(name: str, flavour: str):
     """Yields proposals for several entities, of several types where the aspect may be on several."""
     for number in range(VALUES):
         generator = Generator(f"{name} {number}")
@@ -60,7 +60,7 @@ def _stored(server, proposal):
 
 @pytest.mark.parametrize("name", sorted(set(ASPECT_NAME_MAP) - set(REFUSED) - set(SECRET) - NOWHERE))
 def test_an_aspect_comes_back_as_it_was_written(name, graph, flavour, server):
-    proposals = list(_made_up(name, flavour))
+    proposals = list(made_up(name, flavour))
     graph.emit_mcps(proposals)
     for proposal in proposals:
         stored = _stored(server, proposal)
@@ -70,7 +70,7 @@ def test_an_aspect_comes_back_as_it_was_written(name, graph, flavour, server):
 
 @pytest.mark.parametrize("name", sorted(REFUSED))
 def test_an_aspect_that_is_ours_alone_is_refused(name, graph, flavour, server):
-    for proposal in _made_up(name, flavour):
+    for proposal in made_up(name, flavour):
         with pytest.raises(OperationalError) as refused:
             graph.emit_mcps([proposal])
         assert refused.value.info["status"] == 403, refused.value.info
@@ -79,7 +79,7 @@ def test_an_aspect_that_is_ours_alone_is_refused(name, graph, flavour, server):
 
 @pytest.mark.parametrize("name", sorted(SECRET))
 def test_a_secret_is_taken_and_not_shown(name, graph, flavour, server):
-    proposals = list(_made_up(name, flavour))
+    proposals = list(made_up(name, flavour))
     graph.emit_mcps(proposals)
     for proposal in proposals:
         assert server.read(proposal.entityUrn, Urn.from_string(proposal.entityUrn).to_key_aspect().ASPECT_NAME)

@@ -69,23 +69,30 @@ impl Catalog {
     }
 }
 
-/// Passwords and tokens are written by our own use cases only: whoever could write a token's entity could make a token
-/// up.
 fn check_ours(proposal: &Proposal) -> Result<(), Error> {
-    let urn = &proposal.urn;
-    if proposal.change.aspect() == Some(AspectName::CORP_USER_CREDENTIALS) {
-        return Err(Error::Forbidden(format!(
-            "the {} of {urn} cannot be written directly: 'docent user add' and 'docent user passwd' set a password",
-            AspectName::CORP_USER_CREDENTIALS
-        )));
+    match Catalog::reserved(&proposal.urn, proposal.change.aspect()) {
+        Some(reason) => Err(Error::Forbidden(reason)),
+        None => Ok(()),
     }
-    if urn.entity_type() == tokens::ENTITY {
-        return Err(Error::Forbidden(format!(
-            "{urn} cannot be written directly: access tokens are made and revoked by 'docent token', or by \
-             createAccessToken and revokeAccessToken over GraphQL"
-        )));
+}
+
+impl Catalog {
+    /// Why an aspect of an entity cannot come from outside, if it cannot. Passwords and tokens are written by our own use
+    /// cases only: whoever could write a token's entity could make a token up.
+    pub fn reserved(urn: &Urn, aspect: Option<AspectName>) -> Option<String> {
+        if aspect == Some(AspectName::CORP_USER_CREDENTIALS) {
+            return Some(format!(
+                "the {} of {urn} cannot be written directly: 'docent user add' and 'docent user passwd' set a password",
+                AspectName::CORP_USER_CREDENTIALS
+            ));
+        }
+        (urn.entity_type() == tokens::ENTITY).then(|| {
+            format!(
+                "{urn} cannot be written directly: access tokens are made and revoked by 'docent token', or by \
+                 createAccessToken and revokeAccessToken over GraphQL"
+            )
+        })
     }
-    Ok(())
 }
 
 fn may_change_standing(proposal: &Proposal) -> bool {

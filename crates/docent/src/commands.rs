@@ -1,5 +1,6 @@
 //! The command line.
 
+mod adopt;
 mod maintenance;
 mod serve;
 mod token;
@@ -48,6 +49,8 @@ enum Command {
     },
     /// Copy everything from one store into another, with its history, and compare
     Move(transfer::MoveFlags),
+    /// Copy all aspects of a DataHub database into a new store, with their history
+    Adopt(adopt::AdoptFlags),
     /// Make the store from a backup
     Restore {
         /// The backup to read
@@ -67,6 +70,7 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         Command::Check => maintenance::check(&cli.store),
         Command::Backup { file } => maintenance::backup(&cli.store, &file),
         Command::Move(flags) => transfer::run(&flags),
+        Command::Adopt(flags) => adopt::run(&cli.store, &flags),
         Command::Restore { file, replace } => maintenance::restore(&cli.store, &file, replace),
     }
 }

@@ -14,6 +14,7 @@ mod backup;
 mod check;
 mod derived;
 mod error;
+mod foreign;
 mod log;
 mod migrations;
 #[cfg(test)]
@@ -48,6 +49,7 @@ use crate::pool::Connections;
 use crate::stamp::{Stamp, Watch};
 
 pub use backup::restore;
+pub use foreign::ForeignAspects;
 pub use settings::Settings;
 
 /// How to open a database.

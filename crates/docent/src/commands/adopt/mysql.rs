@@ -1,0 +1,180 @@
+//! DataHub's other database (`mysql://…`): the rows of its aspect table, in one snapshot, and never a write.
+
+use std::fmt::{self, Debug, Display};
+
+use anyhow::{Result, bail};
+use docent_store::{RawAspect, StoredAspect};
+use mysql_async::prelude::Queryable as _;
+use mysql_async::{Conn, Opts, OptsBuilder, Row};
+use tokio::sync::mpsc;
+
+/// The scheme that the driver knows, and the one that people write.
+const SCHEMES: [&str; 2] = ["mysql://", "mariadb://"];
+const HOW: &str = "write the URL like mysql://USER:PASSWORD@HOST/DATABASE";
+
+/// What every session is told when it begins. The snapshot is of the moment of the last statement.
+const SESSION: [&str; 4] = [
+    "SET SESSION time_zone = '+00:00'",
+    // While we store a page, nobody reads what the database sends.
+    "SET SESSION net_write_timeout = 3600",
+    "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+    "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
+];
+/// Each of the servers that speak this protocol knows one of these; a walk takes as long as it takes.
+const NO_LIMITS: [&str; 2] = [
+    "SET SESSION max_execution_time = 0",
+    "SET SESSION max_statement_time = 0",
+];
+
+const THERE: &str = "SELECT count(*) FROM information_schema.tables \
+     WHERE table_schema = DATABASE() AND table_name = 'metadata_aspect_v2'";
+
+/// The order is that of the table's own key, so that nothing has to be sorted.
+const ROWS: &str = "SELECT urn, aspect, version, metadata, systemmetadata, \
+     TIMESTAMPDIFF(MICROSECOND, '1970-01-01', createdon) DIV 1000, createdby, createdfor \
+     FROM metadata_aspect_v2 ORDER BY urn, aspect, version";
+
+/// Rows on their way to us.
+const AHEAD: usize = 256;
+/// No row of DataHub's comes near it; the driver's own limit is 16 MiB.
+const MAX_ROW_BYTES: usize = 1024 * 1024 * 1024;
+
+/// Where the database is.
+pub(super) struct Settings(Opts);
+
+impl Settings {
+    /// Whether the text is meant for such a database.
+    pub(super) fn is_url(text: &str) -> bool {
+        SCHEMES.iter().any(|scheme| text.starts_with(scheme))
+    }
+
+    /// Reads a URL; what is wrong with it is said without repeating it.
+    pub(super) fn parse(url: &str) -> Result<Self> {
+        let rest = SCHEMES.iter().find_map(|scheme| url.strip_prefix(scheme));
+        let url = format!("mysql://{}", rest.unwrap_or(url));
+        let Ok(options) = Opts::from_url(&url) else {
+            bail!("the URL is not right: {HOW}; docs/ADOPT.md lists what may follow behind a '?'");
+        };
+        if options.db_name().is_none_or(str::is_empty) {
+            bail!("the URL names no database: {HOW}");
+        }
+        let options = OptsBuilder::from_opts(options)
+            .prefer_socket(Some(false))
+            .max_allowed_packet(Some(MAX_ROW_BYTES));
+        Ok(Self(options.into()))
+    }
+}
+
+/// The address, without the password.
+impl Display for Settings {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("mysql://")?;
+        if let Some(user) = self.0.user() {
+            write!(formatter, "{user}@")?;
+        }
+        write!(
+            formatter,
+            "{}:{}/{}",
+            self.0.ip_or_hostname(),
+            self.0.tcp_port(),
+            self.0.db_name().unwrap_or_default()
+        )
+    }
+}
+
+impl Debug for Settings {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Settings({self})")
+    }
+}
+
+/// A walk over all rows of the table, aspect by aspect, the latest version of each first.
+#[derive(Debug)]
+pub(super) struct MySqlAspects {
+    rows: mpsc::Receiver<Result<RawAspect>>,
+    total: u64,
+}
+
+impl MySqlAspects {
+    /// Begins the walk. What is committed later is not seen.
+    pub(super) async fn open(settings: &Settings) -> Result<Self> {
+        let mut connection = Conn::new(settings.0.clone()).await?;
+        for statement in NO_LIMITS {
+            // One of them is not known to this server.
+            let _ = connection.query_drop(statement).await;
+        }
+        for statement in SESSION {
+            connection.query_drop(statement).await?;
+        }
+        if connection.query_first(THERE).await? != Some(1) {
+            bail!(
+                "the database has no table metadata_aspect_v2: name the one that DataHub uses in the URL"
+            );
+        }
+        let total: Option<u64> = connection
+            .query_first("SELECT count(*) FROM metadata_aspect_v2")
+            .await?;
+        let (sender, rows) = mpsc::channel(AHEAD);
+        tokio::spawn(async move {
+            if let Err(error) = send(&mut connection, &sender).await {
+                let _ = sender.send(Err(error)).await;
+            }
+        });
+        Ok(Self {
+            rows,
+            total: total.unwrap_or_default(),
+        })
+    }
+
+    /// How many rows there are.
+    pub(super) fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The next row; `None` behind the last.
+    pub(super) async fn next(&mut self) -> Result<Option<RawAspect>> {
+        self.rows.recv().await.transpose()
+    }
+}
+
+async fn send(connection: &mut Conn, rows: &mpsc::Sender<Result<RawAspect>>) -> Result<()> {
+    let mut found = connection.query_iter(ROWS).await?;
+    while let Some(row) = found.next().await? {
+        if rows.send(read(row)).await.is_err() {
+            // Whoever asked has gone.
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+type Columns = (
+    Vec<u8>,
+    Vec<u8>,
+    i64,
+    Vec<u8>,
+    Option<Vec<u8>>,
+    i64,
+    Vec<u8>,
+    Option<Vec<u8>>,
+);
+
+fn read(row: Row) -> Result<RawAspect> {
+    let columns: Columns = mysql_async::from_row_opt(row)
+        .map_err(|_| anyhow::anyhow!("the columns of metadata_aspect_v2 are not DataHub's"))?;
+    let (urn, aspect, version, metadata, noted, created_on_ms, created_by, created_for) = columns;
+    // The database converts to UTF-8, whatever it keeps; only a column of bytes could hold anything else.
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    Ok(RawAspect {
+        urn: text(urn),
+        aspect: text(aspect),
+        row: StoredAspect {
+            version,
+            metadata: text(metadata),
+            system_metadata: noted.map(text),
+            created_on_ms,
+            created_by: text(created_by),
+            created_for: created_for.map(text),
+        },
+    })
+}

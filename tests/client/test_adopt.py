@@ -1,0 +1,293 @@
+"""`docent adopt`: what DataHub's client wrote, with its history, out of a DataHub database and into a store."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import time
+from dataclasses import replace
+
+import pytest
+from datahub.emitter.mcp import MetadataChangeProposalWrapper
+from datahub.ingestion.graph.client import DataHubGraph
+from datahub.ingestion.graph.config import DatahubClientConfig
+from datahub.metadata.schema_classes import ASPECT_NAME_MAP, DatasetPropertiesClass
+
+from datahub_table import PASSWORD, OnMariaDb, OnPostgres, Row, rows_of
+from examples import schema
+from running import Server, docent, empty_store
+from test_round_trip import NOWHERE, REFUSED, SECRET, made_up
+
+MANY = "urn:li:dataset:(urn:li:dataPlatform:hive,many.versions,PROD)"
+GAPS = "urn:li:dataset:(urn:li:dataPlatform:hive,gaps,PROD)"
+MARK = "urn:li:dataHubUpgrade:docent-adopt"
+BULK = 10_000
+
+
+@pytest.fixture(scope="module", params=[OnPostgres, OnMariaDb], ids=["postgres", "mariadb"])
+def database(request):
+    """A database server of each kind, for all tests of this file."""
+    running = request.param()
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def table(database):
+    """DataHub's table without rows."""
+    yield database
+    database.sql("delete from metadata_aspect_v2")
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """The rows that DataHub's client leaves: every kind of aspect, and several versions of some."""
+    directory = tmp_path_factory.mktemp("written")
+    server = Server(directory)
+    with DataHubGraph(DatahubClientConfig(server=server.url, token=server.token)) as graph:
+        for name in sorted(set(ASPECT_NAME_MAP) - set(REFUSED) - NOWHERE):
+            graph.emit_mcps(list(made_up(name, "adopt")))
+        for number in range(25):
+            value = DatasetPropertiesClass(description=f"the text of {number}", customProperties={"n": str(number)})
+            graph.emit_mcp(MetadataChangeProposalWrapper(entityUrn=MANY, aspect=value))
+        for columns in (["user_id"], ["user_id", "name"]):
+            value = schema("many.versions", *columns)
+            graph.emit_mcp(MetadataChangeProposalWrapper(entityUrn=MANY, aspect=value))
+    assert server.graphql("mutation { createDomain(input: {id: \"law\", name: \"Law\"}) }")
+    assert server.graphql(
+        "mutation($urn: String!) { setDomain(entityUrn: $urn, domainUrn: \"urn:li:domain:law\") }", urn=MANY
+    )
+    server.stop()
+    rows = dump(directory, server.store)
+    # As DataHub has them: to the microsecond.
+    return [replace(row, createdon=row.createdon + 456) for row in rows]
+
+
+def dump(directory, store: str) -> list[Row]:
+    """All rows of a store that nobody uses."""
+    file = directory / "dump.db"
+    file.unlink(missing_ok=True)
+    docent(directory, "move", "--from", store, "--to", "sqlite:dump.db")
+    return rows_of(file)
+
+
+def is_ours(row: Row) -> bool:
+    """Whether docent says that DataHub's passwords and tokens do not work, or it is its own mark."""
+    return row.aspect == "corpUserCredentials" or row.urn.startswith(("urn:li:dataHubAccessToken:", MARK))
+
+
+def kept(rows: list[Row]) -> list[Row]:
+    """What must be in the store: everything that is not ours alone, to the millisecond."""
+    return [replace(row, createdon=row.createdon // 1000 * 1000) for row in rows if not is_ours(row)]
+
+
+def adopt(directory, table, store: str, *arguments: str, fails=False) -> str:
+    return docent(directory, "adopt", "--from", table.url, "--store", store, *arguments, fails=fails)
+
+
+def test_what_the_client_wrote_is_taken_over_with_its_history(table, written, tmp_path):
+    assert len({row.aspect for row in written}) > 200 and len(written) > 1000
+    table.fill(written)
+    store = empty_store()
+    said = adopt(tmp_path, table, store, "--report", "refused.jsonl")
+    refused = [row for row in written if is_ours(row)]
+    taken = [row for row in written if not is_ours(row)]
+    keys = {row.urn for row in taken}
+    history = sum(row.version > 0 for row in taken)
+    assert f"{len(keys)} entities, {len(taken) - history} aspects and {history} former versions" in said, said
+    assert f"refused: {len(refused)} rows" in said and "passwords and tokens" in said, said
+    assert "time series" in said, said
+    lines = [json.loads(line) for line in (tmp_path / "refused.jsonl").read_text().splitlines()]
+    assert {(line["urn"], line["aspect"], line["version"]) for line in lines} == {
+        (row.urn, row.aspect, row.version) for row in refused
+    }
+    assert (tmp_path / "refused.jsonl").stat().st_mode & 0o777 == 0o600
+    assert kept(dump(tmp_path, store)) == kept(written)
+    assert "healthy" in docent(tmp_path, "check", "--store", store)
+    assert "was right" in docent(tmp_path, "rebuild", "--store", store)
+
+
+def test_an_adopted_catalog_is_served(table, written, tmp_path):
+    table.fill(written)
+    store = empty_store()
+    adopt(tmp_path, table, store)
+    server = Server(tmp_path, store=store)
+    found = server.graphql(
+        "query($urn: String!) { dataset(urn: $urn) { properties { description } domain { domain { properties { name } } }"
+        " schemaMetadata { fields { fieldPath } } } domain(urn: \"urn:li:domain:law\") { entities(input: {}) { total } }"
+        " searchAcrossEntities(input: {query: \"many.versions\"}) { searchResults { entity { urn } } } }",
+        urn=MANY,
+    )
+    assert found["dataset"]["properties"]["description"] == "the text of 24"
+    assert found["dataset"]["domain"]["domain"]["properties"]["name"] == "Law"
+    assert [it["fieldPath"] for it in found["dataset"]["schemaMetadata"]["fields"]] == ["user_id", "name"]
+    assert found["domain"]["entities"]["total"] == 1
+    assert MANY in [it["entity"]["urn"] for it in found["searchAcrossEntities"]["searchResults"]]
+    # Versions go on where they were, and nothing of the history is in the way.
+    with DataHubGraph(DatahubClientConfig(server=server.url, token=server.token)) as graph:
+        value = DatasetPropertiesClass(description="after the move")
+        graph.emit_mcp(MetadataChangeProposalWrapper(entityUrn=MANY, aspect=value))
+        assert graph.get_aspect(MANY, DatasetPropertiesClass).description == "after the move"
+        assert graph.get_aspect(MANY, DatasetPropertiesClass, version=25).description == "the text of 24"
+    server.stop()
+    assert "healthy" in docent(tmp_path, "check", "--store", store)
+    # What was changed here since is left alone.
+    said = adopt(tmp_path, table, store)
+    assert f"version 0 of datasetProperties of {MANY}" in said and "another value" in said, said
+    latest = next(row for row in dump(tmp_path, store) if (row.urn, row.aspect) == (MANY, "datasetProperties"))
+    assert json.loads(latest.metadata)["description"] == "after the move"
+
+
+def quirks() -> list[Row]:
+    tag = json.dumps({"name": "a tag"})
+    properties = json.dumps({"description": "d", "customProperties": {}, "tags": []})
+    numbered = json.dumps({"lastObserved": 5, "runId": "a", "version": "31", "wish": 1})
+    long_ago = [Row(MANY, "datasetProperties", number, properties) for number in range(1, 31)]
+    return [
+        # White space that databases and clients leave.
+        Row("urn:li:tag:padded  ", "tagProperties", 0, tag, createdby="urn:li:corpuser:ada  "),
+        Row("urn:li:tag:padded  ", "tagKey", 0, json.dumps({"name": "padded"})),
+        # Gaps between the versions, and a latest one that does not say which it is.
+        Row(GAPS, "datasetProperties", 0, properties, json.dumps({"lastObserved": 5, "wish": [1]})),
+        Row(GAPS, "datasetProperties", 3, properties),
+        Row(GAPS, "datasetProperties", 7, properties, "rubbish"),
+        # Without anything noted, and with members of another DataHub.
+        Row(GAPS, "globalTags", 0, json.dumps({"tags": [{"tag": "urn:li:tag:padded", "of2030": {"a": 1}}], "more": 2})),
+        Row(GAPS, "status", 0, json.dumps({"removed": True}), ""),
+        # More versions than are kept.
+        Row(MANY, "datasetProperties", 0, properties, numbered),
+        *long_ago,
+    ]
+
+
+REFUSALS = [
+    (Row("urn:li:dataset:(urn:li:dataPlatform:hive,x)", "status", 0, "{}"), "names nothing"),
+    (Row("urn:li:spaceship:x", "status", 0, "{}"), "names nothing"),
+    (Row("no urn", "status", 0, "{}"), "names nothing"),
+    (Row("urn:li:tag:refused", "wishes", 0, "{}"), "no such aspect"),
+    (Row("urn:li:tag:refused", "schemaMetadata", 0, "{}"), "no such aspect"),
+    (Row("urn:li:tag:refused", "status", 0, "{'removed': 1}"), "not JSON"),
+    (Row("urn:li:tag:refused", "status", 1, '{"removed": true}'), "whose latest version is refused"),
+    (Row("urn:li:tag:refused", "tagProperties", 0, '{"name": 7}'), "does not fit"),
+    (Row("urn:li:tag:refused", "ownership", 2, '{"owners": []}'), "has no latest version"),
+    (Row(GAPS, "datasetProfile", 0, '{"timestampMillis": 1}'), "time series"),
+    (Row("urn:li:corpuser:eve", "corpUserCredentials", 0, '{"salt":"s","hashedPassword":"$argon2id$"}'), "passwords"),
+    (Row("urn:li:dataHubAccessToken:abc", "dataHubAccessTokenKey", 0, '{"id":"abc"}'), "passwords"),
+]
+
+
+def test_the_quirks_of_old_tables_are_coped_with(table, tmp_path):
+    table.fill(quirks() + [row for row, _ in REFUSALS])
+    store = empty_store()
+    said = adopt(tmp_path, table, store, "--report", "refused.jsonl")
+    assert "3 entities, 6 aspects and 21 former versions" in said, said
+    assert "2 entities had no key aspect" in said, said
+    assert "1 entities had white space around their URN" in said, said
+    assert "1 aspects did not say which version they are" in said, said
+    assert "1 rows had system metadata that cannot be read" in said, said
+    assert "healthy" in docent(tmp_path, "check", "--store", store)
+    lines = [json.loads(line) for line in (tmp_path / "refused.jsonl").read_text().splitlines()]
+    reasons = {(line["urn"].strip(), line["aspect"], line["version"]): line for line in lines}
+    for row, reason in REFUSALS:
+        line = reasons.pop((row.urn, row.aspect, row.version))
+        assert reason in line["reason"] and reason in said, line
+        assert (line["metadata"], line["createdby"], line["createdon"]) == (row.metadata, row.createdby, 1_700_000_000_123)
+    # The eleven oldest of thirty-one.
+    assert sorted(reasons) == [(MANY, "datasetProperties", number) for number in range(1, 12)]
+    assert all("older" in line["reason"] for line in reasons.values())
+    rows = {(row.urn, row.aspect, row.version): row for row in dump(tmp_path, store)}
+    assert not [urn for urn, _, _ in rows if urn in ("urn:li:tag:refused", "urn:li:corpuser:eve")]
+    padded = rows["urn:li:tag:padded", "tagProperties", 0]
+    assert (padded.createdby, padded.createdon) == ("urn:li:corpuser:ada", 1_700_000_000_123_000)
+    noted = json.loads(rows[GAPS, "datasetProperties", 0].systemmetadata)
+    assert noted == {"lastObserved": 5, "wish": [1], "version": "8"}
+    assert rows[GAPS, "datasetProperties", 7].systemmetadata is None
+    assert rows[GAPS, "globalTags", 0].metadata == quirks()[5].metadata
+    assert json.loads(rows[GAPS, "datasetKey", 0].metadata)["name"] == "gaps"
+    versions = sorted(version for urn, aspect, version in rows if (urn, aspect) == (MANY, "datasetProperties"))
+    assert versions == [0, *range(12, 31)]
+    assert json.loads(rows[MANY, "datasetProperties", 0].systemmetadata)["wish"] == 1
+
+
+def test_a_second_run_finds_everything_and_takes_what_is_new(table, tmp_path):
+    table.fill(quirks())
+    store = empty_store()
+    adopt(tmp_path, table, store)
+    before = [row for row in dump(tmp_path, store) if row.urn != MARK]
+    said = adopt(tmp_path, table, store)
+    assert "0 entities, 0 aspects and 0 former versions" in said and "8 aspects were there already" in said, said
+    assert [row for row in dump(tmp_path, store) if row.urn != MARK] == before
+    table.fill([Row("urn:li:tag:later", "tagProperties", 0, '{"name":"later"}')])
+    table.sql("update metadata_aspect_v2 set metadata = '{\"removed\":false}' where aspect = 'status'")
+    said = adopt(tmp_path, table, store)
+    assert "1 entities, 1 aspects and 0 former versions" in said, said
+    assert "1 rows: the store has another value" in said and f"version 0 of status of {GAPS}" in said, said
+    assert "healthy" in docent(tmp_path, "check", "--store", store)
+
+
+def aspects_in(file) -> int:
+    """How many aspects a store has while somebody writes to it; none if it is not there yet."""
+    try:
+        connection = sqlite3.connect(f"file:{file}?mode=ro", uri=True, timeout=10)
+        try:
+            return connection.execute("select count(*) from metadata_aspect_v2").fetchone()[0]
+        finally:
+            connection.close()
+    except sqlite3.OperationalError:
+        return 0
+
+
+def test_a_run_that_is_stopped_or_killed_is_gone_on_with(table, tmp_path):
+    table.bulk(BULK)
+    store = "sqlite:stopped.db"
+    held = 0
+    for number, how in enumerate([signal.SIGINT, signal.SIGKILL]):
+        with open(tmp_path / f"errors{number}", "w+") as errors:
+            running = subprocess.Popen(
+                [os.environ["DOCENT_TEST_BINARY"], "adopt", "--from", table.url, "--store", store],
+                cwd=tmp_path,
+                stderr=errors,
+            )
+            deadline = time.monotonic() + 60
+            while aspects_in(tmp_path / "stopped.db") <= held + 1000:
+                assert running.poll() is None and time.monotonic() < deadline, "it ended before it could be stopped"
+            running.send_signal(how)
+            assert running.wait(60) != 0
+            errors.seek(0)
+            complaint = errors.read()
+        if how == signal.SIGINT:
+            assert "run the same command again" in complaint and "stopped" in complaint, complaint
+        held = aspects_in(tmp_path / "stopped.db")
+        assert held < 2 * BULK, "it had done everything before it was stopped"
+    said = adopt(tmp_path, table, store)
+    assert "aspects were there already" in said and "nothing was refused" in said, said
+    assert "healthy" in docent(tmp_path, "check", "--store", store)
+    tags = [row for row in dump(tmp_path, store) if row.urn != MARK]
+    assert len(tags) == 2 * BULK
+
+
+def test_mistakes_are_said_clearly_and_without_the_password(table, tmp_path):
+    store = "sqlite:new.db"
+
+    def refusal(url: str, to: str = store) -> str:
+        said = docent(tmp_path, "adopt", "--from", url, "--store", to, fails=True)
+        assert PASSWORD not in said and "panicked" not in said, said
+        assert said.strip().splitlines()[-1].startswith("docent: "), said
+        return said
+
+    assert "nowhere" in refusal(table.missing)
+    assert "--from is not right" in refusal("http://ada:hunter2@db/datahub")
+    if hasattr(table, "wrong_password"):
+        assert "Access denied" in refusal(table.wrong_password)
+    else:
+        said = refusal(table.bare_url)
+        assert "no table metadata_aspect_v2" in said and "search_path" in said, said
+    assert not (tmp_path / "new.db").exists(), "a store was made although there is nothing to take"
+    server = Server(tmp_path)
+    server.stop()
+    assert "not empty: adopt into a new store" in refusal(table.url, server.store)
+    # A store that is there stays as it is.
+    (tmp_path / "precious").write_text("do not lose me")
+    said = docent(tmp_path, "adopt", "--from", table.url, "--store", store, "--report", "precious", fails=True)
+    assert "precious" in said and (tmp_path / "precious").read_text() == "do not lose me"
