@@ -478,10 +478,13 @@ fn programs() -> Result<PathBuf> {
         versions.sort_unstable();
         places.extend(versions.into_iter().rev());
     }
-    places
+    let found = places
         .into_iter()
         .find(|place| place.join("pg_ctl").exists() && place.join("initdb").exists())
-        .context("PostgreSQL is not installed: scripts/set-up-system postgresql installs it")
+        .context("PostgreSQL is not installed: scripts/set-up-system postgresql installs it")?;
+    // On the path may be links to some of them; all of them are together.
+    let program = fs::canonicalize(found.join("pg_ctl"))?;
+    Ok(program.parent().map_or(found, Path::to_owned))
 }
 
 /// The URL with a gap for the name of the database.

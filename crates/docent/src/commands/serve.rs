@@ -244,7 +244,7 @@ mod tests {
             "off",
             "docent=debug",
             "info,docent_http=trace",
-            "warn, x=3",
+            "warn,x=3",
         ] {
             log_filter(right).unwrap();
         }

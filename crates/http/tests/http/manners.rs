@@ -212,7 +212,9 @@ async fn a_single_proposal_is_told_which_aspect_is_wrong_once() {
     assert_eq!(status, StatusCode::PRECONDITION_FAILED);
     assert_eq!(
         message(&body),
-        format!("{DOMAIN} domainProperties: Expected version 7, actual version -1")
+        format!(
+            "{DOMAIN} domainProperties: Expected version 7, actual version -1 (domainProperties)"
+        )
     );
 }
 

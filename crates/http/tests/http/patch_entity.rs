@@ -80,7 +80,10 @@ async fn many_patches_are_applied_together_or_not_at_all() {
     let input = json!({"input": [good, unknown]});
     let reply = app.graphql_with(query, input).await;
     let message = reply["errors"][0]["message"].as_str().unwrap();
-    assert!(message.starts_with("item 1: "), "{message}");
+    assert!(
+        message.starts_with(&format!("item 1 ({DATASET} none): ")),
+        "{message}"
+    );
     assert_eq!(app.aspect(DATASET, "globalTags").await, None);
     let reply = app
         .graphql_with(query, json!({"input": [good, good]}))

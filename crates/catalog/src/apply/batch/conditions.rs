@@ -23,14 +23,16 @@ pub(super) fn check(
         ),
         Requirement::ModifiedSince { time_ms } if written_ms.is_none_or(|at| at <= *time_ms) => {
             format!(
-                "Expected a change after {time_ms} ms, but {aspect} {}, actual version {}",
+                "Expected a change after {}, but {aspect} {}, actual version {}",
+                iso(*time_ms),
                 last_written(written_ms),
                 said(actual)
             )
         }
         Requirement::UnmodifiedSince { time_ms } if written_ms.is_some_and(|at| at > *time_ms) => {
             format!(
-                "Expected no change after {time_ms} ms, but {aspect} {}, actual version {}",
+                "Expected no change after {}, but {aspect} {}, actual version {}",
+                iso(*time_ms),
                 last_written(written_ms),
                 said(actual)
             )
@@ -42,7 +44,13 @@ pub(super) fn check(
 
 fn last_written(written_ms: Option<i64>) -> String {
     match written_ms {
-        Some(at) => format!("was last written at {at} ms"),
+        Some(at) => format!("was last written at {}", iso(at)),
         None => "is not there".to_owned(),
     }
+}
+
+/// A time as people write it.
+fn iso(time_ms: i64) -> String {
+    jiff::Timestamp::from_millisecond(time_ms)
+        .map_or_else(|_| format!("{time_ms} ms"), |time| time.to_string())
 }
