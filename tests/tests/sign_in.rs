@@ -4,11 +4,12 @@ use std::fs;
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 use docent_e2e::{
-    Finished, Options, Reply, Server, docent_binary, docent_command, files_below, python,
-    repository_root, store_in, temporary_directory,
+    Finished, Options, Reply, Server, docent_binary, docent_command, files_below, on_postgres,
+    python, repository_root, store_in, temporary_directory,
 };
 use reqwest::Method;
 use reqwest::blocking::Client;
@@ -158,6 +159,16 @@ fn a_user_added_before_the_first_start_does_not_keep_datahub_away() -> anyhow::R
     Ok(())
 }
 
+/// What another process writes to an SQLite file is seen at once, what it writes to PostgreSQL within a second.
+fn soon(holds: impl Fn() -> anyhow::Result<bool>) -> anyhow::Result<()> {
+    let patience = Duration::from_secs(u64::from(on_postgres()?));
+    let begun = Instant::now();
+    while !holds()? {
+        ensure!(begun.elapsed() < patience, "not soon enough");
+    }
+    Ok(())
+}
+
 #[test]
 fn users_are_managed_beside_a_running_server_with_effect_at_once() -> anyhow::Result<()> {
     let server = Server::start(Options::default())?;
@@ -186,8 +197,7 @@ fn users_are_managed_beside_a_running_server_with_effect_at_once() -> anyhow::Re
     ensure!(token_status()? == 200);
 
     user(here, &["suspend", "ada"], "")?.succeeded()?;
-    ensure!(status_with(&server, &cookie)? == 401);
-    ensure!(token_status()? == 401);
+    soon(|| Ok(status_with(&server, &cookie)? == 401 && token_status()? == 401))?;
     ensure!(log_in(&server, "ada", PASSWORD)?.status == 401);
     let list = user(here, &["list"], "")?.succeeded()?;
     let line = list.lines().find(|line| line.contains("ada"));
@@ -197,7 +207,7 @@ fn users_are_managed_beside_a_running_server_with_effect_at_once() -> anyhow::Re
     }
 
     user(here, &["resume", "ada"], "")?.succeeded()?;
-    ensure!(token_status()? == 200);
+    soon(|| Ok(token_status()? == 200))?;
     ensure!(
         status_with(&server, &cookie)? == 401,
         "a session stays ended"
@@ -205,7 +215,7 @@ fn users_are_managed_beside_a_running_server_with_effect_at_once() -> anyhow::Re
     let cookie = session(server.address(), "ada", PASSWORD)?;
     fs::write(here.join("new"), "another needle\r\n")?;
     user(here, &["passwd", "ada", "--password-file", "new"], "")?.succeeded()?;
-    ensure!(status_with(&server, &cookie)? == 401);
+    soon(|| Ok(status_with(&server, &cookie)? == 401))?;
     ensure!(log_in(&server, "ada", PASSWORD)?.status == 401);
     ensure!(log_in(&server, "ada", "another needle")?.status == 200);
 
