@@ -95,7 +95,8 @@ test("a change made meanwhile by somebody else is shown and never overwritten by
 
   await conflict.getByRole("button", { name: "Go on editing mine" }).click();
   // A plain field stays one for who began to type before the editor was there, and its text is no part of the page.
-  const text = () => editor.evaluate((field) => (field instanceof HTMLTextAreaElement ? field.value : field.textContent));
+  const text = () =>
+    editor.evaluate((field) => (field instanceof HTMLTextAreaElement ? field.value : field.textContent));
   await expect.poll(text).toContain("My own text.");
   await page.getByRole("button", { name: "Save" }).click();
   await expect(page.getByRole("button", { name: "Edit the description", exact: true })).toBeVisible();
