@@ -85,9 +85,9 @@ async fn assertions_are_found_by_what_they_are_about() {
     assert_eq!(reply["value"]["numEntities"], 1, "{reply}");
 }
 
-const UPSERT: &str = r#"mutation ($urn: String, $input: UpsertCustomAssertionInput!) {
+const UPSERT: &str = r"mutation ($urn: String, $input: UpsertCustomAssertionInput!) {
     upsertCustomAssertion(urn: $urn, input: $input) { urn info { type description customAssertion { type logic } } platform { urn } }
-}"#;
+}";
 
 async fn upsert(app: &App, urn: Option<&str>, input: Value) -> Value {
     let body = json!({"query": UPSERT, "variables": {"urn": urn, "input": input}});

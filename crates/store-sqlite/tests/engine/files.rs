@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use docent_model::Derived;
 use docent_store::Store;
 use docent_store_sqlite::{OpenOptions, SqliteStore, restore};
+use rusqlite::OpenFlags;
 
 use super::{BESIDE, Place, put, raw, status, text};
 
@@ -139,7 +140,8 @@ async fn a_server_whose_place_was_taken_leaves_the_log_of_the_other_alone() {
 fn the_database_of_another_program_is_not_changed_by_refusing_it() {
     for mode in ["DELETE", "WAL"] {
         let place = Place::new();
-        let other = rusqlite::Connection::open(&place.path).unwrap();
+        let new = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+        let other = rusqlite::Connection::open_with_flags(&place.path, new).unwrap();
         other
             .query_row(&format!("PRAGMA journal_mode = {mode}"), [], |_| Ok(()))
             .unwrap();
