@@ -1,11 +1,13 @@
 //! DataHub's other database (`mysql://…`): the rows of its aspect table, in one snapshot, and never a write.
 
 use std::fmt::{self, Debug, Display};
+use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use docent_store::{RawAspect, StoredAspect};
 use mysql_async::prelude::Queryable as _;
 use mysql_async::{Conn, Opts, OptsBuilder, Row};
+use percent_encoding::percent_decode_str;
 use tokio::sync::mpsc;
 
 /// The scheme that the driver knows, and the one that people write.
@@ -34,6 +36,9 @@ const ROWS: &str = "SELECT urn, aspect, version, metadata, systemmetadata, \
      TIMESTAMPDIFF(MICROSECOND, '1970-01-01', createdon) DIV 1000, createdby, createdfor \
      FROM metadata_aspect_v2 ORDER BY urn, aspect, version";
 
+/// The parameter that the driver does not know, called as for the other database.
+const ROOT_CERTIFICATES: &str = "sslrootcert=";
+
 /// Rows on their way to us.
 const AHEAD: usize = 256;
 /// No row of DataHub's comes near it; the driver's own limit is 16 MiB.
@@ -51,14 +56,33 @@ impl Settings {
     /// Reads a URL; what is wrong with it is said without repeating it.
     pub(super) fn parse(url: &str) -> Result<Self> {
         let rest = SCHEMES.iter().find_map(|scheme| url.strip_prefix(scheme));
-        let url = format!("mysql://{}", rest.unwrap_or(url));
-        let Ok(options) = Opts::from_url(&url) else {
+        let rest = rest.unwrap_or(url);
+        let (base, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (own, others): (Vec<&str>, Vec<&str>) = query
+            .split('&')
+            .filter(|pair| !pair.is_empty())
+            .partition(|pair| pair.starts_with(ROOT_CERTIFICATES));
+        let Ok(options) = Opts::from_url(&format!("mysql://{base}?{}", others.join("&"))) else {
             bail!("the URL is not right: {HOW}; docs/ADOPT.md lists what may follow behind a '?'");
         };
         if options.db_name().is_none_or(str::is_empty) {
             bail!("the URL names no database: {HOW}");
         }
+        let mut encryption = options.ssl_opts().cloned();
+        if let Some(file) = own
+            .first()
+            .and_then(|pair| pair.strip_prefix(ROOT_CERTIFICATES))
+        {
+            let file = percent_decode_str(file).decode_utf8_lossy().into_owned();
+            if !Path::new(&file).is_file() {
+                bail!("sslrootcert in the URL is not right: there is no file {file}");
+            }
+            let roots = vec![PathBuf::from(file).into()];
+            // Whoever names an authority wants to be encrypted.
+            encryption = Some(encryption.unwrap_or_default().with_root_certs(roots));
+        }
         let options = OptsBuilder::from_opts(options)
+            .ssl_opts(encryption)
             .prefer_socket(Some(false))
             .max_allowed_packet(Some(MAX_ROW_BYTES));
         Ok(Self(options.into()))
@@ -98,6 +122,12 @@ pub(super) struct MySqlAspects {
 impl MySqlAspects {
     /// Begins the walk. What is committed later is not seen.
     pub(super) async fn open(settings: &Settings) -> Result<Self> {
+        Self::begin(settings)
+            .await
+            .map_err(|error| innermost(&error))
+    }
+
+    async fn begin(settings: &Settings) -> Result<Self> {
         let mut connection = Conn::new(settings.0.clone()).await?;
         for statement in NO_LIMITS {
             // One of them is not known to this server.
@@ -117,7 +147,7 @@ impl MySqlAspects {
         let (sender, rows) = mpsc::channel(AHEAD);
         tokio::spawn(async move {
             if let Err(error) = send(&mut connection, &sender).await {
-                let _ = sender.send(Err(error)).await;
+                let _ = sender.send(Err(innermost(&error))).await;
             }
         });
         Ok(Self {
@@ -135,6 +165,11 @@ impl MySqlAspects {
     pub(super) async fn next(&mut self) -> Result<Option<RawAspect>> {
         self.rows.recv().await.transpose()
     }
+}
+
+/// The driver's errors repeat their causes.
+fn innermost(error: &anyhow::Error) -> anyhow::Error {
+    anyhow!("{}", error.root_cause())
 }
 
 async fn send(connection: &mut Conn, rows: &mpsc::Sender<Result<RawAspect>>) -> Result<()> {
@@ -161,7 +196,7 @@ type Columns = (
 
 fn read(row: Row) -> Result<RawAspect> {
     let columns: Columns = mysql_async::from_row_opt(row)
-        .map_err(|_| anyhow::anyhow!("the columns of metadata_aspect_v2 are not DataHub's"))?;
+        .map_err(|_| anyhow!("the columns of metadata_aspect_v2 are not DataHub's"))?;
     let (urn, aspect, version, metadata, noted, created_on_ms, created_by, created_for) = columns;
     // The database converts to UTF-8, whatever it keeps; only a column of bytes could hold anything else.
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();

@@ -86,7 +86,7 @@ mod tests {
         for url in [
             "postgres://ada:hunter2@db/datahub",
             "mysql://ada:hunter2@db/datahub?require_ssl=true",
-            "mariadb://ada:hunter2@db:3307/datahub",
+            "mariadb://ada:hunter2@db:3307/datahub?verify_ca=false",
         ] {
             let parsed = SourceUrl::parse(url).unwrap();
             let shown = format!("{parsed} {parsed:?}");
@@ -96,6 +96,18 @@ mod tests {
             );
             assert!(!shown.contains("hunter2"), "{shown}");
         }
+    }
+
+    #[test]
+    fn authorities_are_read_from_a_file_that_is_there() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let url = format!(
+            "mysql://ada@db/datahub?sslrootcert={}",
+            file.path().display()
+        );
+        assert!(SourceUrl::parse(&url).is_ok());
+        let error = SourceUrl::parse(&format!("{url}.not")).unwrap_err();
+        assert!(error.to_string().contains("there is no file"), "{error}");
     }
 
     #[test]
