@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
-use docent_test_postgres::Database;
+use docent_test_postgres::{Database, Engine};
 use reqwest::Method;
 use reqwest::blocking::{Client, RequestBuilder};
 use rustix::process::{Pid, Signal, kill_process};
@@ -347,11 +347,7 @@ impl Drop for Server {
 
 /// Whether the tests are run on PostgreSQL.
 pub fn on_postgres() -> anyhow::Result<bool> {
-    match std::env::var("DOCENT_TEST_STORE").as_deref() {
-        Err(_) | Ok("" | "sqlite") => Ok(false),
-        Ok("postgres") => Ok(true),
-        Ok(other) => bail!("DOCENT_TEST_STORE is '{other}': it is sqlite or postgres"),
-    }
+    Ok(Engine::chosen()? == Engine::Postgres)
 }
 
 /// The store of the server that works in a directory; the usual SQLite file if there is none.

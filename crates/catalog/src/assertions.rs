@@ -8,6 +8,7 @@ use docent_store::AspectKey;
 use serde_json::{Map, Value, json};
 
 use crate::proposal::Proposal;
+use crate::target::column_urn;
 use crate::{Caller, Catalog, Error};
 
 /// Where the aspect says what its kind of assertion is about.
@@ -124,7 +125,7 @@ fn custom(assertion: &CustomAssertion) -> Result<Value, Error> {
         .columns
         .iter()
         .map(|column| {
-            let urn = Urn::new("schemaField", &format!("({},{column})", assertion.entity))?;
+            let urn = column_urn(&assertion.entity, column)?;
             Registry::get().check_urn(&urn)?;
             Ok(urn)
         })

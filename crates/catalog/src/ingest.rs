@@ -67,16 +67,7 @@ impl Catalog {
         }
         Ok(())
     }
-}
 
-fn check_ours(proposal: &Proposal) -> Result<(), Error> {
-    match Catalog::reserved(&proposal.urn, proposal.change.aspect()) {
-        Some(reason) => Err(Error::Forbidden(reason)),
-        None => Ok(()),
-    }
-}
-
-impl Catalog {
     /// Why an aspect of an entity cannot come from outside, if it cannot. Passwords and tokens are written by our own use
     /// cases only: whoever could write a token's entity could make a token up.
     pub fn reserved(urn: &Urn, aspect: Option<AspectName>) -> Option<String> {
@@ -92,6 +83,13 @@ impl Catalog {
                  createAccessToken and revokeAccessToken over GraphQL"
             )
         })
+    }
+}
+
+fn check_ours(proposal: &Proposal) -> Result<(), Error> {
+    match Catalog::reserved(&proposal.urn, proposal.change.aspect()) {
+        Some(reason) => Err(Error::Forbidden(reason)),
+        None => Ok(()),
     }
 }
 

@@ -1,10 +1,14 @@
 //! Where entities are in their life: deprecated, and soft-deleted.
 
+use std::collections::{BTreeSet, HashSet};
+
+use docent_model::aspects::Status;
 use docent_model::{AspectName, EpochMillis, Urn};
+use docent_store::{AspectKey, Row};
 use serde_json::{Map, Value, json};
 
 use crate::proposal::Proposal;
-use crate::target::Target;
+use crate::target::{Target, column_urn};
 use crate::{Caller, Catalog, Error};
 
 /// Whether something should still be used.
@@ -67,6 +71,33 @@ impl Catalog {
         self.ingest(caller, proposals).await?;
         Ok(())
     }
+
+    /// Those of these entities that are hidden.
+    pub async fn soft_deleted(
+        &self,
+        caller: &Caller,
+        urns: impl IntoIterator<Item = &Urn>,
+    ) -> Result<HashSet<Urn>, Error> {
+        let urns: BTreeSet<&Urn> = urns.into_iter().collect();
+        let keys: Vec<AspectKey> = urns
+            .into_iter()
+            .map(|urn| AspectKey::new(urn, AspectName::STATUS))
+            .collect();
+        let rows = self.read(caller, &keys).await?;
+        Ok(keys
+            .into_iter()
+            .zip(rows)
+            .filter(|(_, row)| is_removed(row))
+            .map(|(key, _)| key.urn)
+            .collect())
+    }
+}
+
+/// Whether this `status` hides its entity.
+pub(crate) fn is_removed(status: &Row) -> bool {
+    let status = status.as_deref();
+    let status = status.and_then(|row| serde_json::from_str::<Status>(&row.metadata).ok());
+    status.is_some_and(|status| status.removed)
 }
 
 fn deprecate(target: &Target, update: Deprecation) -> Result<Proposal, Error> {
@@ -74,7 +105,7 @@ fn deprecate(target: &Target, update: Deprecation) -> Result<Proposal, Error> {
         None => target.urn.clone(),
         Some(column) => {
             target.expect_columns()?;
-            Urn::new("schemaField", &format!("({},{column})", target.urn))?
+            column_urn(&target.urn, column)?
         }
     };
     // A column can always be deprecated: it is an entity of its own.

@@ -23,6 +23,7 @@ use docent_store::{AspectKey, Row};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use crate::lifecycle::is_removed;
 use crate::proposal::{Change, Proposal};
 use crate::target::Target;
 use crate::{Caller, Catalog, Error, SYSTEM_ACTOR};
@@ -420,11 +421,6 @@ pub(crate) fn must_be_active(user: &Urn) -> [Proposal; 2] {
 
 fn value<T: DeserializeOwned>(row: &Row) -> Option<T> {
     serde_json::from_str(&row.as_ref()?.metadata).ok()
-}
-
-/// Whether this `status` soft-deletes its entity.
-pub(crate) fn is_removed(status: &Row) -> bool {
-    value::<Status>(status).is_some_and(|status| status.removed)
 }
 
 /// Whether this `corpUserStatus` suspends its user.

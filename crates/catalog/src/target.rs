@@ -1,7 +1,7 @@
 //! What an operation is applied to: an entity, or one column of a dataset.
 
 use docent_model::aspects::{AuditStamp, EditableSchemaFieldInfo, EditableSchemaMetadata, Stamped};
-use docent_model::{AspectName, Registry, Urn};
+use docent_model::{AspectName, Registry, Urn, UrnError};
 
 use crate::Error;
 use crate::proposal::{Proposal, Requirement};
@@ -125,4 +125,9 @@ where
             Ok(Some(columns))
         },
     )
+}
+
+/// A column as an entity of its own.
+pub(crate) fn column_urn(dataset: &Urn, column: &str) -> Result<Urn, UrnError> {
+    Urn::new("schemaField", &format!("({dataset},{column})"))
 }

@@ -57,6 +57,11 @@ pub(crate) async fn open(url: &StoreUrl, purpose: Use) -> Result<Arc<dyn Store>>
     }
 }
 
+/// Whether nothing was ever written to a store.
+pub(crate) async fn is_empty(store: &dyn Store) -> Result<bool> {
+    Ok(store.aspects_export(None, 1).await?.is_empty() && store.change_newest().await?.is_none())
+}
+
 /// Looks for damage, and changes nothing: a store that is opened may be brought up to date.
 pub(crate) async fn check(url: &StoreUrl) -> Result<Vec<String>> {
     match url {

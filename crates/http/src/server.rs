@@ -1,30 +1,27 @@
 //! Connections: accepting them, bounding them, and letting them finish at the end.
 
-mod unread;
+mod progress;
 
 use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::net::IpAddr;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
 use axum::extract::FromRequestParts;
 use axum::http::Request;
 use axum::http::request::Parts;
-use bytes::Bytes;
-use hyper::body::{Body as _, Frame, Incoming, SizeHint};
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Notify, Semaphore, watch};
+use tokio::sync::{Semaphore, watch};
 use tower::ServiceExt as _;
+
+use progress::{InFlight, Progress, Unanswered};
 
 /// More connections than this wait in the kernel's queue.
 const MAX_CONNECTIONS: usize = 4096;
@@ -67,110 +64,6 @@ impl<S: Sync> FromRequestParts<S> for Peer {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
         Ok(parts.extensions.get().copied().unwrap_or(Self(None)))
-    }
-}
-
-/// Requests that have arrived in full and are not answered yet.
-#[derive(Debug, Default)]
-struct InFlight {
-    count: AtomicUsize,
-    none: Notify,
-}
-
-impl InFlight {
-    fn count(&self) -> usize {
-        self.count.load(Ordering::Acquire)
-    }
-
-    async fn all_answered(&self) {
-        loop {
-            // Listening begins before looking: nobody ends unnoticed in between.
-            let none = self.none.notified();
-            if self.count() == 0 {
-                return;
-            }
-            none.await;
-        }
-    }
-}
-
-const ARRIVING: u8 = 0;
-const CARRIED_OUT: u8 = 1;
-const ANSWERED: u8 = 2;
-
-/// How far a connection is with its request. HTTP/1.1 has one at a time.
-#[derive(Debug)]
-struct Progress {
-    state: AtomicU8,
-    in_flight: Arc<InFlight>,
-}
-
-impl Progress {
-    fn begin(&self) {
-        self.state.store(ARRIVING, Ordering::Release);
-    }
-
-    /// The body is there, or nobody wants it.
-    fn arrived(&self) {
-        let arriving =
-            self.state
-                .compare_exchange(ARRIVING, CARRIED_OUT, Ordering::AcqRel, Ordering::Acquire);
-        if arriving.is_ok() {
-            self.in_flight.count.fetch_add(1, Ordering::AcqRel);
-        }
-    }
-
-    fn answered(&self) {
-        if self.state.swap(ANSWERED, Ordering::AcqRel) == CARRIED_OUT
-            && self.in_flight.count.fetch_sub(1, Ordering::AcqRel) == 1
-        {
-            self.in_flight.none.notify_waiters();
-        }
-    }
-
-    fn is_carried_out(&self) -> bool {
-        self.state.load(Ordering::Acquire) == CARRIED_OUT
-    }
-}
-
-/// Held by the reply: whether it is made or given up, the request is over.
-struct Unanswered(Arc<Progress>);
-
-impl Drop for Unanswered {
-    fn drop(&mut self) {
-        self.0.answered();
-    }
-}
-
-/// A body on its way. Whoever reads it lets go of it at its end, and who does not want it, at once.
-struct Arriving {
-    body: unread::Watched,
-    progress: Arc<Progress>,
-}
-
-impl hyper::body::Body for Arriving {
-    type Data = Bytes;
-    type Error = hyper::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
-
-impl Drop for Arriving {
-    fn drop(&mut self) {
-        self.progress.arrived();
     }
 }
 
@@ -274,30 +167,17 @@ async fn serve_connection(
     stopped: &mut watch::Receiver<Phase>,
 ) {
     let peer = Peer(stream.peer_addr().ok().map(|address| address.ip()));
-    let progress = Arc::new(Progress {
-        state: AtomicU8::new(ANSWERED),
-        in_flight,
-    });
+    let progress = Arc::new(Progress::new(in_flight));
     let service = {
         let progress = Arc::clone(&progress);
         service_fn(move |request: Request<Incoming>| {
-            progress.begin();
-            let unanswered = Unanswered(Arc::clone(&progress));
-            let (request, watch) = unread::watched(request);
-            let mut request = request.map(|body| {
-                if body.is_end_stream() {
-                    progress.arrived();
-                    return Body::empty();
-                }
-                let progress = Arc::clone(&progress);
-                Body::new(Arriving { body, progress })
-            });
+            let unanswered = Unanswered::begin(&progress);
+            let mut request = request.map(|body| progress.watch(body));
             request.extensions_mut().insert(peer);
             let reply = router.clone().oneshot(request);
             async move {
                 let reply: Result<_, Infallible> = reply.await;
-                drop(unanswered);
-                reply.map(|reply| watch.told(reply))
+                reply.map(|reply| unanswered.answer(reply))
             }
         })
     };
@@ -334,10 +214,11 @@ async fn reached(stopped: &mut watch::Receiver<Phase>, phase: Phase) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use axum::body::Body;
     use axum::http::StatusCode;
     use axum::routing::{get, post};
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-    use tokio::sync::oneshot;
+    use tokio::sync::{Notify, oneshot};
     use tokio::task::JoinHandle;
 
     const SHORT: Duration = Duration::from_millis(50);

@@ -37,19 +37,14 @@ pub(crate) struct ServerLock {
 impl ServerLock {
     /// Locks a database that is there.
     pub(crate) fn take(database: &Path) -> Result<Self, StoreError> {
-        let deadline = Instant::now() + LOCK_PATIENCE;
-        let lock = loop {
+        let lock = within(LOCK_PATIENCE, || {
             let file = File::open(database).map_err(|error| file_error(database, &error))?;
             let place = Place::of(database, &file)?;
             // Between opening and locking somebody may have put another file there.
-            if try_lock(&file, database)? && place.is_kept() {
-                break Self { _file: file, place };
-            }
-            if Instant::now() > deadline {
-                return Err(in_use(database));
-            }
-            std::thread::sleep(PAUSE);
-        };
+            let is_ours = try_lock(&file, database)? && place.is_kept();
+            Ok(is_ours.then(|| Self { _file: file, place }))
+        })?;
+        let lock = lock.ok_or_else(|| in_use(database))?;
         expect_unused_log(database)?;
         Ok(lock)
     }
@@ -75,33 +70,42 @@ pub(crate) fn expect_unused_log(database: &Path) -> Result<(), StoreError> {
 
 /// Takes the second lock, on the open index of the log.
 pub(crate) fn lock_log_index(file: &File, database: &Path) -> Result<(), StoreError> {
-    let deadline = Instant::now() + LOCK_PATIENCE;
-    while !try_lock(file, database)? {
-        if Instant::now() > deadline {
-            return Err(in_use(database));
-        }
-        std::thread::sleep(PAUSE);
-    }
-    Ok(())
+    let locked = within(
+        LOCK_PATIENCE,
+        || Ok(try_lock(file, database)?.then_some(())),
+    )?;
+    locked.ok_or_else(|| in_use(database))
 }
 
 /// Refuses a database that a server uses by another name: SQLite would begin a second log, and the two would destroy it.
 pub(crate) fn expect_one_name(database: &Path) -> Result<(), StoreError> {
-    let deadline = Instant::now() + START_PATIENCE;
     let log_index = beside(database, "-shm");
-    while is_locked(database)? && !is_locked(&log_index)? {
-        if Instant::now() > deadline {
-            return Err(StoreError::Refused {
-                reason: format!(
-                    "a docent server uses {} by another name: it was moved while the server ran, or it is a hard link; \
-                     use the server's name for it, or stop the server",
-                    database.display()
-                ),
-            });
+    let fits = within(START_PATIENCE, || {
+        let fits = !is_locked(database)? || is_locked(&log_index)?;
+        Ok(fits.then_some(()))
+    })?;
+    fits.ok_or_else(|| StoreError::Refused {
+        reason: format!(
+            "a docent server uses {} by another name: it was moved while the server ran, or it is a hard link; \
+             use the server's name for it, or stop the server",
+            database.display()
+        ),
+    })
+}
+
+/// Tries until there is something, or the time is over.
+fn within<T>(
+    patience: Duration,
+    mut attempt: impl FnMut() -> Result<Option<T>, StoreError>,
+) -> Result<Option<T>, StoreError> {
+    let deadline = Instant::now() + patience;
+    loop {
+        let found = attempt()?;
+        if found.is_some() || Instant::now() > deadline {
+            return Ok(found);
         }
         std::thread::sleep(PAUSE);
     }
-    Ok(())
 }
 
 /// Which file a database is, to notice when its name leads to another one or to none.

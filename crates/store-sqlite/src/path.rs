@@ -91,7 +91,8 @@ pub(crate) fn make_file(database: &Path) -> Result<(), StoreError> {
         let left = beside(database, suffix);
         if left.exists() {
             return Err(refused(format!(
-                "there is no database at {}, but {} is there, which belongs to one: if the database was moved, put it back;                  if it is gone for good and no server runs, remove that file",
+                "there is no database at {}, but {} is there, which belongs to one: if the database was moved, put it back; \
+                 if it is gone for good and no server runs, remove that file",
                 database.display(),
                 left.display()
             )));

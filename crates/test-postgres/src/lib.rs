@@ -51,6 +51,26 @@ const KEEPER: &str = r#"
     done
 "#;
 
+/// The variable that chooses the engine.
+const VARIABLE: &str = "DOCENT_TEST_STORE";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Engine {
+    Sqlite,
+    Postgres,
+}
+
+impl Engine {
+    /// The engine that the tests are run with.
+    pub fn chosen() -> Result<Self> {
+        match std::env::var(VARIABLE).as_deref() {
+            Err(_) | Ok("" | "sqlite") => Ok(Self::Sqlite),
+            Ok("postgres") => Ok(Self::Postgres),
+            Ok(other) => bail!("{VARIABLE} is '{other}': it is sqlite or postgres"),
+        }
+    }
+}
+
 /// A database of its own on the shared server; dropping it removes it, whoever is connected.
 #[derive(Debug)]
 pub struct Database {

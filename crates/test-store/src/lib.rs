@@ -8,32 +8,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use docent_store::Store;
 use docent_store_postgres::{PostgresStore, Settings};
 use docent_store_sqlite::SqliteStore;
 use docent_test_postgres::{Database, on_own_thread};
 use tempfile::TempDir;
 
-/// The variable that chooses the engine.
-pub const VARIABLE: &str = "DOCENT_TEST_STORE";
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Engine {
-    Sqlite,
-    Postgres,
-}
-
-impl Engine {
-    /// The engine that the tests are run with.
-    pub fn chosen() -> Result<Self> {
-        match std::env::var(VARIABLE).as_deref() {
-            Err(_) | Ok("" | "sqlite") => Ok(Self::Sqlite),
-            Ok("postgres") => Ok(Self::Postgres),
-            Ok(other) => bail!("{VARIABLE} is '{other}': it is sqlite or postgres"),
-        }
-    }
-}
+pub use docent_test_postgres::Engine;
 
 /// An empty store that no other test uses, and a directory for the test's files. Dropping it removes both.
 #[derive(Debug)]

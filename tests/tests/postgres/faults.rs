@@ -186,19 +186,25 @@ fn load_a_server_that_is_paused_holds_up_no_other_and_loses_nothing() -> anyhow:
     let (paused, running) = (Caller::new(&servers[0])?, Caller::new(&servers[1])?);
     let urn = dataset("paused");
     let stop = AtomicBool::new(false);
-    let (expected, took) = thread::scope(|scope| -> anyhow::Result<_> {
-        let writer = scope.spawn(|| -> anyhow::Result<BTreeSet<String>> {
-            let mut acknowledged = BTreeSet::new();
+    let (expected, unknown, took) = thread::scope(|scope| -> anyhow::Result<_> {
+        let writer = scope.spawn(|| -> anyhow::Result<_> {
+            let (mut acknowledged, mut unknown) = (BTreeSet::new(), BTreeSet::new());
             for number in 0.. {
                 if stop.load(Ordering::Relaxed) {
                     break;
                 }
                 let property = format!("one-{number}");
                 let answer = paused.patch(&urn, &property)?;
+                // A server that was stopped on its way to the commit finds its connection closed and cannot tell.
+                let said = answer.body["message"].as_str().unwrap_or_default();
+                if answer.status == 503 && said.contains("it is not known whether") {
+                    unknown.insert(property);
+                    continue;
+                }
                 ensure!(answer.status == 200, "{} {}", answer.status, answer.body);
                 acknowledged.insert(property);
             }
-            Ok(acknowledged)
+            Ok((acknowledged, unknown))
         });
         let mut slowest = Duration::ZERO;
         let mut acknowledged = BTreeSet::new();
@@ -225,24 +231,24 @@ fn load_a_server_that_is_paused_holds_up_no_other_and_loses_nothing() -> anyhow:
             thread::sleep(Duration::from_millis(100));
         }
         stop.store(true, Ordering::Relaxed);
-        acknowledged.extend(
-            writer
-                .join()
-                .unwrap_or_else(|_| bail!("the writer panicked"))?,
-        );
-        Ok((acknowledged, slowest))
+        let (others, unknown) = writer
+            .join()
+            .unwrap_or_else(|_| bail!("the writer panicked"))?;
+        acknowledged.extend(others);
+        Ok((acknowledged, unknown, slowest))
     })?;
     // Transactions that were cut in the middle give their locks up after five seconds.
     ensure!(took < Duration::from_secs(10), "{took:?}");
     for caller in [&paused, &running] {
         let (properties, version) = caller.properties(&urn)?;
-        ensure!(
-            properties == expected,
-            "{} of {}",
-            properties.len(),
-            expected.len()
-        );
-        ensure!(version == expected.len() as u64, "version {version}");
+        let lost: Vec<&String> = expected.difference(&properties).collect();
+        ensure!(lost.is_empty(), "lost {lost:?}");
+        let strange: Vec<&String> = properties
+            .iter()
+            .filter(|property| !expected.contains(*property) && !unknown.contains(*property))
+            .collect();
+        ensure!(strange.is_empty(), "nobody wrote {strange:?}");
+        ensure!(version == properties.len() as u64, "version {version}");
     }
     is_sound(database.url())
 }

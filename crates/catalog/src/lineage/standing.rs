@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use docent_model::{AspectName, Registry, Urn};
-use docent_store::{AspectKey, StoredAspect};
-use serde_json::Value;
+use docent_store::AspectKey;
 
 use super::columns;
+use crate::lifecycle::is_removed;
 use crate::{Catalog, Error};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -69,7 +69,7 @@ impl Catalog {
             .iter()
             .zip(rows.iter().zip(exist))
             .map(|((urn, _), (row, exists))| {
-                let is_removed = row.as_deref().is_some_and(is_removed);
+                let is_removed = is_removed(row);
                 (*urn, Standing { exists, is_removed })
             })
             .collect();
@@ -86,9 +86,4 @@ impl Catalog {
             .collect();
         Ok(Standings(standings))
     }
-}
-
-fn is_removed(status: &StoredAspect) -> bool {
-    let status: Value = serde_json::from_str(&status.metadata).unwrap_or_default();
-    status["removed"] == true
 }

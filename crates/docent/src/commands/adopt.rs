@@ -92,9 +92,7 @@ async fn begin(
     from: &SourceUrl,
     to: &StoreUrl,
 ) -> Result<()> {
-    let empty =
-        target.aspects_export(None, 1).await?.is_empty() && target.change_newest().await?.is_none();
-    if !empty {
+    if !engine::is_empty(target).await? {
         let began = target.aspects_read(&[mark_key()?]).await?;
         if began.iter().all(Option::is_none) {
             bail!("{to} is not empty: adopt into a new store");

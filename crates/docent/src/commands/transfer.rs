@@ -29,13 +29,11 @@ pub(super) fn run(flags: &MoveFlags) -> Result<()> {
     runtime()?.block_on(async {
         let source = engine::open(&from, Use::Alone).await?;
         let target = engine::open(&to, Use::Server).await?;
-        let empty = target.aspects_export(None, 1).await?.is_empty()
-            && target.change_newest().await?.is_none();
-        if !empty {
+        if !engine::is_empty(&*target).await? {
             bail!("{to} is not empty: move into a new store");
         }
         let total = count(&*source).await?;
-        let carried = carry(&*source, &*target, total).await?;
+        let (aspects, points) = carry(&*source, &*target, total).await?;
         target.rebuild(progress("deriving")).await?;
         compare(&*source, &*target, total).await?;
         let findings = target.check().await?;
@@ -44,8 +42,7 @@ pub(super) fn run(flags: &MoveFlags) -> Result<()> {
             say(format!("as in {from}: {finding}"));
         }
         say(format!(
-            "moved {} aspects with their history and {} points of time series from {from} to {to}; all of them are the same",
-            carried.aspects, carried.points
+            "moved {aspects} aspects with their history and {points} points of time series from {from} to {to}; all of them are the same"
         ));
         Ok(())
     })
@@ -53,89 +50,68 @@ pub(super) fn run(flags: &MoveFlags) -> Result<()> {
 
 /// What there is, for the progress.
 async fn count(store: &dyn Store) -> Result<u64> {
+    Ok(count_of::<RawAspect>(store).await? + count_of::<RawPoint>(store).await?)
+}
+
+async fn count_of<R: Carried>(store: &dyn Store) -> Result<u64> {
     let mut total = 0;
-    let mut rows = Aspects::default();
-    while let Some(page) = rows.next(store).await? {
-        total += page.len() as u64;
-    }
-    let mut rows = Points::default();
-    while let Some(page) = rows.next(store).await? {
+    let mut pages = Pages::<R>::default();
+    while let Some(page) = pages.next(store).await? {
         total += page.len() as u64;
     }
     Ok(total)
 }
 
-#[derive(Debug, Default)]
-struct Carried {
-    aspects: u64,
-    points: u64,
+/// Carries everything over; how many aspects and how many points that was.
+async fn carry(source: &dyn Store, target: &dyn Store, total: u64) -> Result<(u64, u64)> {
+    let mut bar = Bar::new("copying", total);
+    let aspects = carry_rows::<RawAspect>(source, target, &mut bar).await?;
+    let points = carry_rows::<RawPoint>(source, target, &mut bar).await?;
+    Ok((aspects, points))
 }
 
-async fn carry(source: &dyn Store, target: &dyn Store, total: u64) -> Result<Carried> {
-    let mut progress = progress("copying");
-    let mut carried = Carried::default();
-    let mut rows = Aspects::default();
-    while let Some(page) = rows.next(source).await? {
-        carried.aspects += page.len() as u64;
-        target.import(page, Vec::new()).await?;
-        progress(carried.aspects, total.max(carried.aspects));
-    }
-    let mut rows = Points::default();
-    while let Some(page) = rows.next(source).await? {
-        carried.points += page.len() as u64;
-        target.import(Vec::new(), page).await?;
-        let done = carried.aspects + carried.points;
-        progress(done, total.max(done));
+async fn carry_rows<R: Carried>(
+    source: &dyn Store,
+    target: &dyn Store,
+    bar: &mut Bar,
+) -> Result<u64> {
+    let mut carried = 0;
+    let mut pages = Pages::<R>::default();
+    while let Some(page) = pages.next(source).await? {
+        let rows = page.len() as u64;
+        R::import(target, page).await?;
+        carried += rows;
+        bar.advance(rows);
     }
     Ok(carried)
 }
 
 /// Compares the digest of every row; the first that differs is named.
 async fn compare(source: &dyn Store, target: &dyn Store, total: u64) -> Result<()> {
-    let mut progress = progress("comparing");
-    let mut done = 0;
-    let (mut ours, mut theirs) = (Aspects::default(), Aspects::default());
+    let mut bar = Bar::new("comparing", total);
+    compare_rows::<RawAspect>(source, target, &mut bar).await?;
+    compare_rows::<RawPoint>(source, target, &mut bar).await
+}
+
+async fn compare_rows<R: Carried>(
+    source: &dyn Store,
+    target: &dyn Store,
+    bar: &mut Bar,
+) -> Result<()> {
+    let (mut ours, mut theirs) = (Pages::<R>::default(), Pages::<R>::default());
     loop {
         let (one, other) = (ours.next(source).await?, theirs.next(target).await?);
         let (Some(one), Some(other)) = (&one, &other) else {
-            same_length(one.is_none() && other.is_none())?;
-            break;
+            return same_length(one.is_none() && other.is_none());
         };
         same_length(one.len() == other.len())?;
         for (one, other) in one.iter().zip(other) {
-            if digest_of_aspect(one) != digest_of_aspect(other) {
-                bail!(
-                    "version {} of {} of {} is not the same in both stores",
-                    one.row.version,
-                    one.aspect,
-                    one.urn
-                );
+            if one.digest() != other.digest() {
+                bail!("{} is not the same in both stores", one.name());
             }
         }
-        done += one.len() as u64;
-        progress(done, total.max(done));
+        bar.advance(one.len() as u64);
     }
-    let (mut ours, mut theirs) = (Points::default(), Points::default());
-    loop {
-        let (one, other) = (ours.next(source).await?, theirs.next(target).await?);
-        let (Some(one), Some(other)) = (&one, &other) else {
-            same_length(one.is_none() && other.is_none())?;
-            break;
-        };
-        same_length(one.len() == other.len())?;
-        for (one, other) in one.iter().zip(other) {
-            if digest_of_point(one) != digest_of_point(other) {
-                bail!(
-                    "a point of {} of {} is not the same in both stores",
-                    one.aspect,
-                    one.urn
-                );
-            }
-        }
-        done += one.len() as u64;
-        progress(done, total.max(done));
-    }
-    Ok(())
 }
 
 fn same_length(same: bool) -> Result<()> {
@@ -145,28 +121,93 @@ fn same_length(same: bool) -> Result<()> {
     Ok(())
 }
 
-fn digest_of_aspect(RawAspect { urn, aspect, row }: &RawAspect) -> [u8; 32] {
-    digest([
-        Some(urn.as_str()),
-        Some(aspect),
-        Some(&row.version.to_string()),
-        Some(&row.metadata),
-        row.system_metadata.as_deref(),
-        Some(&row.created_on_ms.to_string()),
-        Some(&row.created_by),
-        row.created_for.as_deref(),
-    ])
+/// A progress bar over rows of several kinds.
+struct Bar {
+    show: Box<dyn FnMut(u64, u64) + Send>,
+    done: u64,
+    total: u64,
 }
 
-fn digest_of_point(RawPoint { urn, aspect, point }: &RawPoint) -> [u8; 32] {
-    digest([
-        Some(urn.as_str()),
-        Some(aspect),
-        Some(&point.time_ms.to_string()),
-        Some(&point.id),
-        Some(&point.metadata),
-        point.system_metadata.as_deref(),
-    ])
+impl Bar {
+    fn new(what: &'static str, total: u64) -> Self {
+        let show = progress(what);
+        Self {
+            show,
+            done: 0,
+            total,
+        }
+    }
+
+    fn advance(&mut self, rows: u64) {
+        self.done += rows;
+        (self.show)(self.done, self.total.max(self.done));
+    }
+}
+
+/// A row of a kind that stores have, and that is carried over as it is.
+trait Carried: Clone {
+    /// The rows behind one.
+    async fn page(store: &dyn Store, after: Option<&Self>) -> Result<Vec<Self>>;
+    async fn import(target: &dyn Store, rows: Vec<Self>) -> Result<()>;
+    fn digest(&self) -> [u8; 32];
+    /// What it is called in an error.
+    fn name(&self) -> String;
+}
+
+impl Carried for RawAspect {
+    async fn page(store: &dyn Store, after: Option<&Self>) -> Result<Vec<Self>> {
+        Ok(store.aspects_export(after, PAGE).await?)
+    }
+
+    async fn import(target: &dyn Store, rows: Vec<Self>) -> Result<()> {
+        Ok(target.import(rows, Vec::new()).await?)
+    }
+
+    fn digest(&self) -> [u8; 32] {
+        let Self { urn, aspect, row } = self;
+        digest([
+            Some(urn.as_str()),
+            Some(aspect),
+            Some(&row.version.to_string()),
+            Some(&row.metadata),
+            row.system_metadata.as_deref(),
+            Some(&row.created_on_ms.to_string()),
+            Some(&row.created_by),
+            row.created_for.as_deref(),
+        ])
+    }
+
+    fn name(&self) -> String {
+        let Self { urn, aspect, row } = self;
+        format!("version {} of {aspect} of {urn}", row.version)
+    }
+}
+
+impl Carried for RawPoint {
+    async fn page(store: &dyn Store, after: Option<&Self>) -> Result<Vec<Self>> {
+        Ok(store.points_export(after, PAGE).await?)
+    }
+
+    async fn import(target: &dyn Store, rows: Vec<Self>) -> Result<()> {
+        Ok(target.import(Vec::new(), rows).await?)
+    }
+
+    fn digest(&self) -> [u8; 32] {
+        let Self { urn, aspect, point } = self;
+        digest([
+            Some(urn.as_str()),
+            Some(aspect),
+            Some(&point.time_ms.to_string()),
+            Some(&point.id),
+            Some(&point.metadata),
+            point.system_metadata.as_deref(),
+        ])
+    }
+
+    fn name(&self) -> String {
+        let Self { urn, aspect, .. } = self;
+        format!("a point of {aspect} of {urn}")
+    }
 }
 
 /// Each part with its length before it, so that no two lists look alike.
@@ -182,25 +223,18 @@ fn digest<const PARTS: usize>(parts: [Option<&str>; PARTS]) -> [u8; 32] {
     digest.finalize().into()
 }
 
-/// The aspects of a store, page by page.
-#[derive(Debug, Default)]
-struct Aspects(Option<RawAspect>);
+/// The rows of a store, page by page.
+struct Pages<R>(Option<R>);
 
-impl Aspects {
-    async fn next(&mut self, store: &dyn Store) -> Result<Option<Vec<RawAspect>>> {
-        let page = store.aspects_export(self.0.as_ref(), PAGE).await?;
-        self.0 = page.last().cloned();
-        Ok((!page.is_empty()).then_some(page))
+impl<R> Default for Pages<R> {
+    fn default() -> Self {
+        Self(None)
     }
 }
 
-/// The points of a store, page by page.
-#[derive(Debug, Default)]
-struct Points(Option<RawPoint>);
-
-impl Points {
-    async fn next(&mut self, store: &dyn Store) -> Result<Option<Vec<RawPoint>>> {
-        let page = store.points_export(self.0.as_ref(), PAGE).await?;
+impl<R: Carried> Pages<R> {
+    async fn next(&mut self, store: &dyn Store) -> Result<Option<Vec<R>>> {
+        let page = R::page(store, self.0.as_ref()).await?;
         self.0 = page.last().cloned();
         Ok((!page.is_empty()).then_some(page))
     }

@@ -1,9 +1,7 @@
 //! Who points at an entity, and whom it points at.
 
-use std::collections::BTreeSet;
-
-use docent_catalog::{AspectKey, Error, Page, Related, StoredAspect};
-use docent_model::{AspectName, Urn};
+use docent_catalog::{Error, Page, Related};
+use docent_model::Urn;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -160,31 +158,13 @@ async fn keep(
         }
     }
     if input.include_soft_delete == Some(false) {
-        let ends: BTreeSet<&Urn> = lists.iter().flatten().map(|edge| &edge.urn).collect();
-        let removed = soft_deleted(context, ends).await?;
+        let ends = lists.iter().flatten().map(|edge| &edge.urn);
+        let removed = context.catalog.soft_deleted(&context.caller, ends).await?;
         for edges in &mut lists {
             edges.retain(|edge| !removed.contains(&edge.urn));
         }
     }
     Ok(lists)
-}
-
-async fn soft_deleted(context: &Context, urns: BTreeSet<&Urn>) -> Result<BTreeSet<Urn>, Error> {
-    let keys: Vec<AspectKey> = urns
-        .into_iter()
-        .map(|urn| AspectKey::new(urn, AspectName::STATUS))
-        .collect();
-    let rows = context.catalog.read(&context.caller, &keys).await?;
-    let removed = |row: &StoredAspect| {
-        let status: Value = serde_json::from_str(&row.metadata).unwrap_or_default();
-        status["removed"] == true
-    };
-    Ok(keys
-        .into_iter()
-        .zip(rows)
-        .filter(|(_, row)| row.as_deref().is_some_and(removed))
-        .map(|(key, _)| key.urn)
-        .collect())
 }
 
 fn reply(page: &Page<Related>, input: &Input) -> Value {

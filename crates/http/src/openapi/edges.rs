@@ -1,10 +1,10 @@
 //! Edges between entities, page after page: what the scrolls over relationships and over lineage have in common.
 
-use std::collections::{BTreeSet, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 
 use axum::response::Response;
 use docent_catalog::search::{MAX_COUNT, whole};
-use docent_catalog::{AspectKey, Caller, Error};
+use docent_catalog::{Caller, Error};
 use docent_model::{AspectName, EntitySpec, Urn};
 use serde_json::{Value, json};
 
@@ -134,6 +134,7 @@ impl Walk<'_> {
         count: usize,
         include_removed: bool,
     ) -> Result<(Vec<Value>, Option<Mark>), Refusal> {
+        let catalog = self.state.catalog();
         let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
         let mut edges = Vec::new();
         let mut looked_at = 0;
@@ -142,9 +143,7 @@ impl Walk<'_> {
             if edges.len() >= count || looked_at >= MAX_LOOKED_AT {
                 return Ok((edges, Some(mark)));
             }
-            let page = self
-                .state
-                .catalog()
+            let page = catalog
                 .relationships(
                     self.caller,
                     std::slice::from_ref(&urn),
@@ -161,8 +160,8 @@ impl Walk<'_> {
             let removed = if include_removed || page.is_empty() {
                 HashSet::new()
             } else {
-                self.removed(page.iter().map(|related| &related.urn).chain([&urn]))
-                    .await?
+                let ends = page.iter().map(|related| &related.urn).chain([&urn]);
+                catalog.soft_deleted(self.caller, ends).await?
             };
             let mut whole_chunk = true;
             for related in page {
@@ -226,28 +225,5 @@ impl Walk<'_> {
             Anchors::Named(_) => mark.at += 1,
             Anchors::Types(_) => mark.after = ahead.pop_front(),
         }
-    }
-
-    /// Those that are removed.
-    async fn removed<'u>(
-        &self,
-        urns: impl Iterator<Item = &'u Urn>,
-    ) -> Result<HashSet<Urn>, Error> {
-        let urns: BTreeSet<&Urn> = urns.collect();
-        let keys: Vec<AspectKey> = urns
-            .into_iter()
-            .map(|urn| AspectKey::new(urn, AspectName::STATUS))
-            .collect();
-        let rows = self.state.catalog().read(self.caller, &keys).await?;
-        let is_removed = |text: &str| {
-            let status: Value = serde_json::from_str(text).unwrap_or_default();
-            status["removed"] == true
-        };
-        Ok(keys
-            .into_iter()
-            .zip(rows)
-            .filter(|(_, row)| row.as_deref().is_some_and(|row| is_removed(&row.metadata)))
-            .map(|(key, _)| key.urn)
-            .collect())
     }
 }

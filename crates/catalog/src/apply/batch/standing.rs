@@ -4,7 +4,8 @@ use docent_model::{AspectName, Urn};
 
 use super::{Batch, Prepared};
 use crate::Error;
-use crate::people::{ADMINISTRATOR, is_removed, is_suspended};
+use crate::lifecycle::is_removed;
+use crate::people::{ADMINISTRATOR, is_suspended};
 
 /// What keeps a user out, each by itself: who is both removed and suspended stays out when one of them is lifted.
 #[derive(PartialEq, Eq)]
