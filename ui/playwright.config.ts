@@ -13,6 +13,8 @@ const FLAGS = [
 
 export default defineConfig({
   testDir: "tests",
+  // What only reads is the same on every engine.
+  ...(process.env["DOCENT_TEST_STORE"] === "postgres" ? { grep: /@writes/ } : {}),
   workers: 2,
   timeout: 60_000,
   expect: { timeout: 15_000 },

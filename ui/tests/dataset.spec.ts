@@ -1,4 +1,4 @@
-import { datasetUrn, expect, test } from "./docent.ts";
+import { WRITES, datasetUrn, expect, test } from "./docent.ts";
 import type { Docent } from "./docent.ts";
 
 const address = (urn: string) => `/dataset/${urn}`;
@@ -51,60 +51,62 @@ test("a dataset shows where it is, what it is and who looks after it", async ({ 
   await expect(page.getByRole("table", { name: "Columns" })).toContainText("order_id");
 });
 
-test("a description is written with a preview and saved with Ctrl+Enter, beside what ingestion said", async ({
-  page,
-  docent,
-}) => {
-  const urn = await made(docent, "story_describe");
-  await page.goto(address(urn));
-  await expect(page.getByText("What ingestion said.")).toBeVisible();
-  await page.keyboard.press("e");
-  const editor = page.getByRole("textbox", { name: "Text of the description, in Markdown" });
-  await expect(editor).toBeFocused();
-  await page.keyboard.press("Control+a");
-  await page.keyboard.type("One row for each **reader**.");
-  await expect(page.getByRole("region", { name: "Preview" }).locator("strong")).toHaveText("reader");
-  await page.keyboard.press("Control+Enter");
-  await expect(page.getByRole("button", { name: "Edit the description", exact: true })).toBeVisible();
-  await expect(page.getByText("One row for each reader.")).toBeVisible();
-  await expect(page.getByText(/Written by people · DataHub/)).toBeVisible();
-  await expect(page.getByText("What ingestion said.")).toBeVisible();
-  await expect(page.getByText(/From ingestion · /)).toBeVisible();
-  expect(await described(docent, urn)).toBe("One row for each **reader**.");
-});
+test(
+  "a description is written with a preview and saved with Ctrl+Enter, beside what ingestion said",
+  WRITES,
+  async ({ page, docent }) => {
+    const urn = await made(docent, "story_describe");
+    await page.goto(address(urn));
+    await expect(page.getByText("What ingestion said.")).toBeVisible();
+    await page.keyboard.press("e");
+    const editor = page.getByRole("textbox", { name: "Text of the description, in Markdown" });
+    await expect(editor).toBeFocused();
+    await page.keyboard.press("Control+a");
+    await page.keyboard.type("One row for each **reader**.");
+    await expect(page.getByRole("region", { name: "Preview" }).locator("strong")).toHaveText("reader");
+    await page.keyboard.press("Control+Enter");
+    await expect(page.getByRole("button", { name: "Edit the description", exact: true })).toBeVisible();
+    await expect(page.getByText("One row for each reader.")).toBeVisible();
+    await expect(page.getByText(/Written by people · DataHub/)).toBeVisible();
+    await expect(page.getByText("What ingestion said.")).toBeVisible();
+    await expect(page.getByText(/From ingestion · /)).toBeVisible();
+    expect(await described(docent, urn)).toBe("One row for each **reader**.");
+  },
+);
 
-test("a change made meanwhile by somebody else is shown and never overwritten by accident", async ({
-  page,
-  docent,
-}) => {
-  const urn = await made(docent, "story_conflict");
-  await describe(docent, urn, "The first text.");
-  await page.goto(address(urn));
-  await page.getByRole("button", { name: "Edit the description", exact: true }).click();
-  const editor = page.getByRole("textbox", { name: "Text of the description, in Markdown" });
-  await expect(editor).toBeFocused();
-  await page.keyboard.press("Control+a");
-  await page.keyboard.type("My own text.");
-  await describe(docent, urn, "Their text.");
-  await page.getByRole("button", { name: "Save" }).click();
-  const conflict = page.getByRole("alert");
-  await expect(conflict).toContainText("Somebody else changed the description meanwhile");
-  await expect(conflict).toContainText("Their text.");
-  await expect(conflict).toContainText("My own text.");
-  expect(await described(docent, urn)).toBe("Their text.");
+test(
+  "a change made meanwhile by somebody else is shown and never overwritten by accident",
+  WRITES,
+  async ({ page, docent }) => {
+    const urn = await made(docent, "story_conflict");
+    await describe(docent, urn, "The first text.");
+    await page.goto(address(urn));
+    await page.getByRole("button", { name: "Edit the description", exact: true }).click();
+    const editor = page.getByRole("textbox", { name: "Text of the description, in Markdown" });
+    await expect(editor).toBeFocused();
+    await page.keyboard.press("Control+a");
+    await page.keyboard.type("My own text.");
+    await describe(docent, urn, "Their text.");
+    await page.getByRole("button", { name: "Save" }).click();
+    const conflict = page.getByRole("alert");
+    await expect(conflict).toContainText("Somebody else changed the description meanwhile");
+    await expect(conflict).toContainText("Their text.");
+    await expect(conflict).toContainText("My own text.");
+    expect(await described(docent, urn)).toBe("Their text.");
 
-  await conflict.getByRole("button", { name: "Go on editing mine" }).click();
-  // A plain field stays one for who began to type before the editor was there, and its text is no part of the page.
-  const text = () =>
-    editor.evaluate((field) => (field instanceof HTMLTextAreaElement ? field.value : field.textContent));
-  await expect.poll(text).toContain("My own text.");
-  await page.getByRole("button", { name: "Save" }).click();
-  await expect(page.getByRole("button", { name: "Edit the description", exact: true })).toBeVisible();
-  await expect(page.getByText("My own text.")).toBeVisible();
-  expect(await described(docent, urn)).toBe("My own text.");
-});
+    await conflict.getByRole("button", { name: "Go on editing mine" }).click();
+    // A plain field stays one for who began to type before the editor was there, and its text is no part of the page.
+    const text = () =>
+      editor.evaluate((field) => (field instanceof HTMLTextAreaElement ? field.value : field.textContent));
+    await expect.poll(text).toContain("My own text.");
+    await page.getByRole("button", { name: "Save" }).click();
+    await expect(page.getByRole("button", { name: "Edit the description", exact: true })).toBeVisible();
+    await expect(page.getByText("My own text.")).toBeVisible();
+    expect(await described(docent, urn)).toBe("My own text.");
+  },
+);
 
-test("text that is not saved is not lost by a click", async ({ page, docent }) => {
+test("text that is not saved is not lost by a click", WRITES, async ({ page, docent }) => {
   const urn = await made(docent, "story_unsaved");
   await page.goto(address(urn));
   await page.getByRole("button", { name: "Edit the description", exact: true }).click();
@@ -124,7 +126,7 @@ test("text that is not saved is not lost by a click", async ({ page, docent }) =
   await expect(page.getByRole("heading", { name: "Domains" })).toBeVisible();
 });
 
-test("links are added, edited, removed and brought back", async ({ page, docent }) => {
+test("links are added, edited, removed and brought back", WRITES, async ({ page, docent }) => {
   const urn = await made(docent, "story_links");
   await page.goto(address(urn));
   const links = page.getByRole("region", { name: "Links" });
@@ -148,7 +150,7 @@ test("links are added, edited, removed and brought back", async ({ page, docent 
   await expect(links.getByRole("link", { name: "On call" })).toBeVisible();
 });
 
-test("the domain is picked from the tree by typing, and removed", async ({ page, docent }) => {
+test("the domain is picked from the tree by typing, and removed", WRITES, async ({ page, docent }) => {
   const urn = await made(docent, "story_domain");
   await page.goto(address(urn));
   await page.getByRole("button", { name: "Set a domain" }).click();
@@ -165,7 +167,7 @@ test("the domain is picked from the tree by typing, and removed", async ({ page,
   await expect(page.getByRole("button", { name: "Set a domain" })).toBeVisible();
 });
 
-test("columns are described one after the other with Tab", async ({ page, docent }) => {
+test("columns are described one after the other with Tab", WRITES, async ({ page, docent }) => {
   const urn = await made(docent, "story_columns");
   await page.goto(address(urn));
   await page.getByRole("row", { name: /^id/ }).hover();
@@ -184,25 +186,29 @@ test("columns are described one after the other with Tab", async ({ page, docent
   await expect(page.getByText("2 of 3 described")).toBeVisible();
 });
 
-test("a column that somebody else described meanwhile keeps their text until one decides", async ({ page, docent }) => {
-  const urn = await made(docent, "story_column_conflict");
-  await page.goto(address(urn));
-  await page.getByRole("button", { name: "Add a description of the column city" }).click();
-  await page.keyboard.type("Mine");
-  await docent.ask(
-    `mutation ($urn: String!) { updateDescription(input: { resourceUrn: $urn, subResource: "city", subResourceType: DATASET_FIELD, description: "Theirs" }) }`,
-    { urn },
-  );
-  await page.keyboard.press("Control+Enter");
-  const conflict = page.getByRole("alert");
-  await expect(conflict).toContainText("Theirs");
-  await expect(conflict).toContainText("Mine");
-  await conflict.getByRole("button", { name: "Save mine instead" }).click();
-  await expect(conflict).toBeHidden();
-  await expect(page.getByRole("row", { name: /^city/ })).toContainText("Mine");
-  await page.reload();
-  await expect(page.getByRole("row", { name: /^city/ })).toContainText("Mine");
-});
+test(
+  "a column that somebody else described meanwhile keeps their text until one decides",
+  WRITES,
+  async ({ page, docent }) => {
+    const urn = await made(docent, "story_column_conflict");
+    await page.goto(address(urn));
+    await page.getByRole("button", { name: "Add a description of the column city" }).click();
+    await page.keyboard.type("Mine");
+    await docent.ask(
+      `mutation ($urn: String!) { updateDescription(input: { resourceUrn: $urn, subResource: "city", subResourceType: DATASET_FIELD, description: "Theirs" }) }`,
+      { urn },
+    );
+    await page.keyboard.press("Control+Enter");
+    const conflict = page.getByRole("alert");
+    await expect(conflict).toContainText("Theirs");
+    await expect(conflict).toContainText("Mine");
+    await conflict.getByRole("button", { name: "Save mine instead" }).click();
+    await expect(conflict).toBeHidden();
+    await expect(page.getByRole("row", { name: /^city/ })).toContainText("Mine");
+    await page.reload();
+    await expect(page.getByRole("row", { name: /^city/ })).toContainText("Mine");
+  },
+);
 
 test("nested fields stand below the field that they are part of, and can be folded away and filtered", async ({
   page,

@@ -30,13 +30,18 @@ interface WorkerFixtures {
   readonly cookies: ReadonlyArray<{ name: string; value: string; url: string }>;
 }
 
+/** Marks a story that writes: it runs on every engine. */
+export const WRITES = { tag: "@writes" };
+
 export const test = base.extend<Fixtures, WorkerFixtures>({
   docent: [
     async ({}, use) => {
       const directory = mkdtempSync(join(tmpdir(), "docent-page-"));
-      const started = await start(directory);
+      const store = await emptyStore(directory);
+      const started = await start(directory, store.url);
       await use(started.docent);
       await stop(started.process);
+      await store.remove();
       rmSync(directory, { recursive: true, force: true });
     },
     { scope: "worker", timeout: 60_000 },
@@ -76,12 +81,40 @@ interface Started {
   readonly process: ChildProcess;
 }
 
-/** `DOCENT_TEST_STORE` chooses another engine by its URL. */
-function start(directory: string): Promise<Started> {
+interface EmptyStore {
+  readonly url: string;
+  readonly remove: () => Promise<void>;
+}
+
+/** A store of the engine that the stories are run with (`DOCENT_TEST_STORE`). */
+async function emptyStore(directory: string): Promise<EmptyStore> {
+  const engine = process.env["DOCENT_TEST_STORE"] || "sqlite";
+  if (engine === "sqlite") return { url: `sqlite:${join(directory, "docent.db")}`, remove: async () => {} };
+  if (engine !== "postgres") throw new Error(`DOCENT_TEST_STORE is ${engine}: it is sqlite or postgres`);
+  const program = process.env["DOCENT_TEST_DATABASE"] ?? "../target/debug/examples/database";
+  // It keeps the database until its input ends.
+  const keeper = spawn(program, { stdio: ["pipe", "pipe", "inherit"] });
+  const ended = new Promise<void>((resolve) => keeper.on("exit", () => resolve()));
+  const url = await new Promise<string>((resolve, reject) => {
+    let said = "";
+    keeper.stdout.on("data", (piece: Buffer) => {
+      said += piece.toString();
+      if (said.includes("\n")) resolve(said.trim());
+    });
+    keeper.on("error", reject);
+    keeper.on("exit", (code) => reject(new Error(`${program} ended with ${code} before it named a database`)));
+  });
+  const remove = () => {
+    keeper.stdin.end();
+    return ended;
+  };
+  return { url, remove };
+}
+
+function start(directory: string, store: string): Promise<Started> {
   const binary = process.env["DOCENT_TEST_BINARY"] ?? "../target/debug/docent";
   const passwordFile = join(directory, "password");
   writeFileSync(passwordFile, PASSWORD);
-  const store = process.env["DOCENT_TEST_STORE"] ?? `sqlite:${join(directory, "docent.db")}`;
   const child = spawn(
     binary,
     ["serve", "--demo", "--listen", "127.0.0.1:0", "--store", store, "--admin-password-file", passwordFile],

@@ -1,6 +1,6 @@
-import { datasetUrn, expect, test } from "./docent.ts";
+import { WRITES, datasetUrn, expect, test } from "./docent.ts";
 
-test("domains are created, nested, described, renamed, moved and deleted", async ({ page, docent }) => {
+test("domains are created, nested, described, renamed, moved and deleted", WRITES, async ({ page, docent }) => {
   await page.goto("/domains");
   await page.getByRole("button", { name: "New domain" }).click();
   let dialog = page.getByRole("dialog");
@@ -80,7 +80,7 @@ test("domains are created, nested, described, renamed, moved and deleted", async
   await expect(page.getByRole("link", { name: "Lending" })).toBeHidden();
 });
 
-test("a domain is moved by dragging it, after a look at what moves along", async ({ page, docent }) => {
+test("a domain is moved by dragging it, after a look at what moves along", WRITES, async ({ page, docent }) => {
   await docent.ask(
     `mutation { a: createDomain(input: { id: "drag-a", name: "Dragged" }) b: createDomain(input: { id: "drag-b", name: "Dropped on" }) }`,
   );

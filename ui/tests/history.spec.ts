@@ -1,38 +1,42 @@
-import { datasetUrn, expect, test } from "./docent.ts";
+import { WRITES, datasetUrn, expect, test } from "./docent.ts";
 
-test("the history of a description shows who changed which words, and restores them", async ({ page, docent }) => {
-  const urn = datasetUrn("kafka", "accounts.signup-completed");
-  const texts = ["Every click of a reader.", "Every click of a visitor.", "Every tap of a visitor."];
-  for (const description of texts) {
-    await docent.ask(
-      `mutation ($urn: String!, $description: String!) { updateDescription(input: { resourceUrn: $urn, description: $description }) }`,
-      { urn, description },
-    );
-  }
-  await page.goto(`/dataset/${urn}`);
-  await page.getByRole("link", { name: "History", exact: true }).click();
-  await expect(page).toHaveURL(/show=history/);
-  const written = page.getByRole("region", { name: "Description, written by people" });
-  const versions = written.getByRole("listitem");
-  await expect(versions.first()).toContainText("DataHub");
-  await expect(versions.first().locator("del")).toHaveText("click");
-  await expect(versions.first().locator("ins")).toHaveText("tap");
-  await expect(versions.nth(1).locator("ins")).toHaveText("visitor");
-  await versions
-    .nth(2)
-    .getByRole("button", { name: /Restore/ })
-    .click();
-  const dialog = page.getByRole("dialog", { name: "Restore this version?" });
-  await expect(dialog.locator("ins")).toHaveText(["click", "reader"]);
-  await dialog.getByRole("button", { name: "Restore" }).click();
-  await expect(dialog).toBeHidden();
-  await expect(versions).toHaveCount(4);
-  await expect(versions.first()).toContainText("current");
-  await page.getByRole("link", { name: "Overview" }).click();
-  await expect(page.getByText("Every click of a reader.")).toBeVisible();
-});
+test(
+  "the history of a description shows who changed which words, and restores them",
+  WRITES,
+  async ({ page, docent }) => {
+    const urn = datasetUrn("kafka", "accounts.signup-completed");
+    const texts = ["Every click of a reader.", "Every click of a visitor.", "Every tap of a visitor."];
+    for (const description of texts) {
+      await docent.ask(
+        `mutation ($urn: String!, $description: String!) { updateDescription(input: { resourceUrn: $urn, description: $description }) }`,
+        { urn, description },
+      );
+    }
+    await page.goto(`/dataset/${urn}`);
+    await page.getByRole("link", { name: "History", exact: true }).click();
+    await expect(page).toHaveURL(/show=history/);
+    const written = page.getByRole("region", { name: "Description, written by people" });
+    const versions = written.getByRole("listitem");
+    await expect(versions.first()).toContainText("DataHub");
+    await expect(versions.first().locator("del")).toHaveText("click");
+    await expect(versions.first().locator("ins")).toHaveText("tap");
+    await expect(versions.nth(1).locator("ins")).toHaveText("visitor");
+    await versions
+      .nth(2)
+      .getByRole("button", { name: /Restore/ })
+      .click();
+    const dialog = page.getByRole("dialog", { name: "Restore this version?" });
+    await expect(dialog.locator("ins")).toHaveText(["click", "reader"]);
+    await dialog.getByRole("button", { name: "Restore" }).click();
+    await expect(dialog).toBeHidden();
+    await expect(versions).toHaveCount(4);
+    await expect(versions.first()).toContainText("current");
+    await page.getByRole("link", { name: "Overview" }).click();
+    await expect(page.getByText("Every click of a reader.")).toBeVisible();
+  },
+);
 
-test("the history of a domain's assignment restores the domain of before", async ({ page, docent }) => {
+test("the history of a domain's assignment restores the domain of before", WRITES, async ({ page, docent }) => {
   const urn = datasetUrn("hive", "fct_users_created");
   for (const domain of ["urn:li:domain:finance", "urn:li:domain:sales"]) {
     await docent.ask(`mutation ($urn: String!, $domain: String!) { setDomain(entityUrn: $urn, domainUrn: $domain) }`, {
@@ -52,7 +56,7 @@ test("the history of a domain's assignment restores the domain of before", async
   await expect(domain.getByRole("listitem").first()).toContainText("put into Finance");
 });
 
-test("a column has a history of its own", async ({ page, docent }) => {
+test("a column has a history of its own", WRITES, async ({ page, docent }) => {
   const urn = datasetUrn("hive", "fct_users_created");
   for (const description of ["The id", "The number"]) {
     await docent.ask(

@@ -1,6 +1,6 @@
-import { expect, test, USER } from "./docent.ts";
+import { WRITES, expect, test, USER } from "./docent.ts";
 
-test("a stranger signs in where they wanted to go, and out again", async ({ browser, docent }) => {
+test("a stranger signs in where they wanted to go, and out again", WRITES, async ({ browser, docent }) => {
   const context = await browser.newContext();
   const page = await context.newPage();
   await page.goto(`${docent.address}/domains`);
