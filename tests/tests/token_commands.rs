@@ -83,6 +83,30 @@ fn a_token_made_beside_a_running_server_works_at_once_and_speaks_for_its_user() 
 }
 
 #[test]
+fn the_list_says_when_a_token_was_last_used_once_the_server_has_stopped() -> anyhow::Result<()> {
+    let mut server = Server::start(Options::default())?;
+    let used = create(server.directory(), "ada", "busy")?;
+    create(server.directory(), "ada", "idle")?;
+    ensure!(status_with(&server, &used)? == 200);
+    ensure!(server.stop()?.success());
+    let list = token(server.directory(), &["list"])?.succeeded()?;
+    let line = |name: &str| list.lines().find(|line| line.contains(name));
+    ensure!(
+        line("NAME").is_some_and(|line| line.ends_with("LAST USED")),
+        "{list}"
+    );
+    ensure!(
+        line("idle").is_some_and(|line| line.ends_with("never")),
+        "{list}"
+    );
+    ensure!(
+        line("busy").is_some_and(|line| !line.ends_with("never")),
+        "{list}"
+    );
+    Ok(())
+}
+
+#[test]
 fn what_a_person_should_know_is_said_beside_the_token() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
     let make = |user: &str| {

@@ -3,10 +3,14 @@
 // sentences.
 
 const count = (number: number) => new Intl.NumberFormat("en").format(number);
+/** For places where a large number has no room. */
+const short = (number: number) =>
+  new Intl.NumberFormat("en", number < 10_000 ? {} : { notation: "compact", maximumFractionDigits: 1 }).format(number);
 const plural = (number: number, one: string, many: string) => `${count(number)} ${number === 1 ? one : many}`;
 
 const english = {
   locale: "en",
+  number: count,
   product: "Docent",
   title: (page: string) => `${page} · Docent`,
 
@@ -92,9 +96,14 @@ const english = {
     recent: "Recently changed",
     noRecent: "Nothing has been changed yet.",
     coverage: "Documentation",
-    coverageHint: "Datasets with a description, by domain.",
-    coverageTotal: (documented: number, all: number) =>
-      `${count(documented)} of ${count(all)} datasets are described (${percent(documented, all)}).`,
+    coverageHint: "Columns with a description, by domain.",
+    coverageTotal: (all: { datasets: number; describedDatasets: number; columns: number; describedColumns: number }) =>
+      `${count(all.describedDatasets)} of ${count(all.datasets)} datasets (${percent(all.describedDatasets, all.datasets)}) ` +
+      `and ${count(all.describedColumns)} of ${count(all.columns)} columns (${percent(all.describedColumns, all.columns)}) are described.`,
+    coverageOf: (part: number, whole: number) => ({
+      short: `${short(part)} / ${short(whole)}`,
+      exact: `${count(part)} of ${plural(whole, "column", "columns")}`,
+    }),
     undocumented: "Show those without a description",
     activity: "Changes by week",
     activityOf: (week: string, changes: number) => `Week of ${week}: ${plural(changes, "change", "changes")}`,
@@ -349,7 +358,7 @@ const english = {
     copy: "Copy",
     done: "Done",
     none: "You have no tokens.",
-    columns: { name: "Name", created: "Created", expires: "Expires", action: "" },
+    columns: { name: "Name", created: "Created", expires: "Expires", lastUsed: "Last used" },
     never: "never",
     expired: "expired",
     revoke: "Revoke",

@@ -1,6 +1,6 @@
-import { expect, test } from "./docent.ts";
+import { WRITES, expect, test } from "./docent.ts";
 
-test("a token is made, shown once, works, and is revoked", async ({ page, docent }) => {
+test("a token is made, shown once, works, and is revoked", WRITES, async ({ page, docent }) => {
   await page.goto("/settings/tokens");
   await page.getByRole("button", { name: "New token" }).click();
   const dialog = page.getByRole("dialog", { name: "New token" });
@@ -19,12 +19,16 @@ test("a token is made, shown once, works, and is revoked", async ({ page, docent
     });
     return reply.status;
   };
-  expect(await answered()).toBe(200);
   await dialog.getByRole("button", { name: "Copy" }).click();
   await expect(dialog.getByText("Copied")).toBeVisible();
   await dialog.getByRole("button", { name: "Done" }).click();
   const line = page.getByRole("row", { name: /nightly ingestion/ });
-  await expect(line).toBeVisible();
+  await expect(line.getByRole("cell", { name: "never" })).toBeVisible();
+  expect(await answered()).toBe(200);
+  await page.reload();
+  const used = line.getByRole("cell").nth(2).getByRole("time");
+  await expect(used).toHaveText(/minute/);
+  await expect(used).toHaveAttribute("title", /\d{4}, \d+:\d\d/);
   await expect(page.getByText(token)).toBeHidden();
   await line.getByRole("button", { name: "Revoke the token nightly ingestion" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();

@@ -77,6 +77,7 @@ struct Inner {
     clock: Arc<dyn Clock>,
     known_tokens: tokens::KnownTokens,
     known_sessions: tokens::KnownTokens,
+    uses: tokens::Uses,
     hashing: people::password::Hashing,
     throttle: people::throttle::Throttle,
 }
@@ -89,6 +90,7 @@ impl Catalog {
                 clock,
                 known_tokens: tokens::KnownTokens::default(),
                 known_sessions: tokens::KnownTokens::default(),
+                uses: tokens::Uses::default(),
                 hashing: people::password::Hashing::default(),
                 throttle: people::throttle::Throttle::default(),
             }),

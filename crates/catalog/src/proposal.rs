@@ -55,6 +55,12 @@ pub enum Change {
     },
     /// The aspect becomes what it is without any relationship with an entity; it goes if it is nothing without.
     TakeOut { aspect: AspectName, target: Urn },
+    /// The server notes something beside the value of the aspect, where there is one: no version, no entry in the log.
+    Note {
+        aspect: AspectName,
+        property: &'static str,
+        value: String,
+    },
     /// Points of a time series go.
     DeletePoints {
         aspect: AspectName,
@@ -75,6 +81,7 @@ impl Change {
             | Self::Patch { aspect, .. }
             | Self::Edit { aspect, .. }
             | Self::TakeOut { aspect, .. }
+            | Self::Note { aspect, .. }
             | Self::DeletePoints { aspect, .. }
             | Self::DeleteAspect { aspect } => Some(*aspect),
             Self::TakeBack { .. } | Self::Clear | Self::DeleteEntity => None,

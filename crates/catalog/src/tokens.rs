@@ -3,13 +3,16 @@
 //! A token is 256 random bits. Only its hash is stored, as the id of an entity of its own, so tokens are
 //! written, listed and deleted like everything else. Checking one on each request would cost a read; a token
 //! once seen is therefore believed again as long as nothing at all was committed since: a revocation, by this
-//! process or another, has its effect on the very next request.
+//! process or another, has its effect on the very next request. When a token was used last is noted beside it: [`uses`].
+
+mod uses;
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use docent_model::aspects::{AccessTokenInfo, Other};
 use docent_model::{AspectName, EpochMillis, Registry, Urn, hex};
-use docent_store::{AspectKey, Page};
+use docent_store::{AspectKey, Page, StoredAspect};
 use jiff::Timestamp;
 use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
@@ -18,6 +21,8 @@ use crate::people::{ADMINISTRATOR, Standing};
 use crate::proposal::{Change, Proposal};
 use crate::sessions::is_session;
 use crate::{Caller, Catalog, Error};
+use uses::Noted;
+pub(crate) use uses::Uses;
 
 pub(crate) const ENTITY: &str = "dataHubAccessToken";
 /// Says what this secret is to people and to programs that look for leaked secrets.
@@ -67,6 +72,8 @@ impl std::fmt::Debug for CreatedToken {
 pub struct Token {
     pub id: String,
     pub info: AccessTokenInfo,
+    /// To the minute; `None` if it never was.
+    pub last_used_at: Option<EpochMillis>,
 }
 
 impl Token {
@@ -98,6 +105,7 @@ pub(crate) struct KnownToken {
     expires_at: Option<EpochMillis>,
     /// The store's commit stamp when the token was read.
     seen_at: u64,
+    noted: Arc<Noted>,
 }
 
 impl Default for KnownTokens {
@@ -114,6 +122,9 @@ impl Catalog {
         let hash = hash_of(secret);
         let known = &self.inner.known_tokens;
         let token = self.authenticate_by(known, hash, || hex(&hash)).await?;
+        if let Some(token) = &token {
+            self.note_use(&hash, token);
+        }
         Ok(token.map(|token| Caller::until(token.actor, token.expires_at)))
     }
 
@@ -128,16 +139,17 @@ impl Catalog {
         let alive = |expires_at: Option<EpochMillis>| {
             expires_at.is_none_or(|expires_at| self.now_ms() < expires_at)
         };
-        if let Some(token) = known.get(&hash)
-            && token.seen_at == stamp
-        {
-            return Ok(Some(token).filter(|token| alive(token.expires_at)));
+        let seen = known.get(&hash);
+        if let Some(token) = seen.as_ref().filter(|token| token.seen_at == stamp) {
+            return Ok(Some(token.clone()).filter(|token| alive(token.expires_at)));
         }
         let Some(token) = self.token_by_id(&id()).await? else {
             known.remove(&hash);
             return Ok(None);
         };
-        let info = token.info;
+        let Token {
+            info, last_used_at, ..
+        } = token;
         if !self.is_active(&info.actor_urn).await? {
             known.remove(&hash);
             return Ok(None);
@@ -146,6 +158,7 @@ impl Catalog {
             actor: info.actor_urn,
             expires_at: info.expires_at,
             seen_at: stamp,
+            noted: seen.map_or_else(|| Arc::new(Noted::at(last_used_at)), |token| token.noted),
         };
         known.insert(hash, token.clone());
         Ok(Some(token).filter(|token| alive(token.expires_at)))
@@ -260,7 +273,11 @@ impl Catalog {
         self.apply(caller, proposals).await?;
         Ok(CreatedToken {
             secret,
-            token: Token { id, info },
+            token: Token {
+                id,
+                info,
+                last_used_at: None,
+            },
             user_is_new: standing == Standing::Unknown,
         })
     }
@@ -274,21 +291,16 @@ impl Catalog {
         count: usize,
     ) -> Result<Page<Token>, Error> {
         let urns = self.token_urns(None, MAX_LISTED).await?;
-        let infos = self.token_infos(&urns).await?;
+        let tokens = self.tokens_read(&urns).await?;
         let wanted =
             |found: &Urn, asked: &Option<Urn>| asked.as_ref().is_none_or(|asked| asked == found);
-        let mut tokens: Vec<Token> = urns
-            .iter()
-            .zip(infos)
-            .filter(|(urn, _)| !is_session(urn.key()))
-            .filter_map(|(urn, info)| {
-                let info = info?;
-                let matches = wanted(&info.actor_urn, &filter.actor)
-                    && wanted(&info.owner_urn, &filter.owner);
-                matches.then(|| Token {
-                    id: urn.key().to_owned(),
-                    info,
-                })
+        let mut tokens: Vec<Token> = tokens
+            .into_iter()
+            .flatten()
+            .filter(|Token { id, info, .. }| {
+                !is_session(id)
+                    && wanted(&info.actor_urn, &filter.actor)
+                    && wanted(&info.owner_urn, &filter.owner)
             })
             .collect();
         tokens.sort_by_key(|token| {
@@ -413,26 +425,33 @@ impl Catalog {
         &self,
         urns: &[Urn],
     ) -> Result<Vec<Option<AccessTokenInfo>>, Error> {
+        let tokens = self.tokens_read(urns).await?.into_iter();
+        Ok(tokens.map(|token| Some(token?.info)).collect())
+    }
+
+    /// The tokens; `None` where one is gone or cannot be read.
+    async fn tokens_read(&self, urns: &[Urn]) -> Result<Vec<Option<Token>>, Error> {
         let keys: Vec<AspectKey> = urns
             .iter()
             .map(|urn| AspectKey::new(urn, AspectName::ACCESS_TOKEN_INFO))
             .collect();
         let rows = self.store().aspects_read(&keys).await?;
-        Ok(rows
-            .into_iter()
-            .map(|row| serde_json::from_str(&row?.metadata).ok())
+        let tokens = urns.iter().zip(rows);
+        Ok(tokens
+            .map(|(urn, row)| self.token_of(urn, &*row?))
             .collect())
     }
 
+    fn token_of(&self, urn: &Urn, row: &StoredAspect) -> Option<Token> {
+        Some(Token {
+            id: urn.key().to_owned(),
+            info: serde_json::from_str(&row.metadata).ok()?,
+            last_used_at: self.token_last_used(urn, row),
+        })
+    }
+
     async fn token_by_id(&self, id: &str) -> Result<Option<Token>, Error> {
-        let key = AspectKey::new(&token_urn(id)?, AspectName::ACCESS_TOKEN_INFO);
-        let row = self.store().aspects_read(&[key]).await?.pop().flatten();
-        Ok(row.and_then(|row| {
-            Some(Token {
-                id: id.to_owned(),
-                info: serde_json::from_str(&row.metadata).ok()?,
-            })
-        }))
+        Ok(self.tokens_read(&[token_urn(id)?]).await?.pop().flatten())
     }
 }
 

@@ -102,6 +102,19 @@ pub fn delete(key: AspectKey, retired: Option<&StoredAspect>, stamp: &AuditStamp
     }
 }
 
+/// The write that notes a property beside a value, which stays as it is.
+pub fn note(key: AspectKey, current: &StoredAspect, property: &str, value: &str) -> AspectWrite {
+    let mut noted = noted_of(current);
+    let properties = noted.properties.get_or_insert_with(Map::new);
+    properties.insert(property.to_owned(), Value::from(value));
+    AspectWrite {
+        key,
+        effect: Effect::Touch {
+            system_metadata: to_json(&noted),
+        },
+    }
+}
+
 /// What a client noted. One that does not say when it observed the value observed it now.
 pub fn observed(mut noted: SystemMetadata, stamp: &AuditStamp) -> SystemMetadata {
     if noted.last_observed == 0 {

@@ -117,6 +117,40 @@ fn a_revoked_token_stops_working_on_every_server_within_a_second() -> anyhow::Re
 }
 
 #[test]
+fn a_database_that_cannot_be_written_to_costs_no_more_than_when_a_token_was_last_used()
+-> anyhow::Result<()> {
+    let database = Database::empty()?;
+    let mut server = Server::start(Options::default().store(database.url()))?;
+    let secret = server.token("datahub")?;
+    database.sql(
+        "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database()); END $$; \
+         SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+         WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    )?;
+    let ask = || -> anyhow::Result<serde_json::Value> {
+        let query =
+            "{ listAccessTokens(input: { start: 0, count: 10 }) { tokens { lastUsedAt } } }";
+        let request = server.anonymous_request(reqwest::Method::POST, "/api/graphql");
+        let request = request.bearer_auth(&secret);
+        let reply = server.send(request.json(&serde_json::json!({ "query": query })))?;
+        ensure!(reply.status == 200, "{reply:?}");
+        reply.json()
+    };
+    let started = Instant::now();
+    // The connections were cut, which may cost a request.
+    while ask().is_err() {
+        ensure!(started.elapsed() < Duration::from_secs(10));
+    }
+    let reply = ask()?;
+    let used = &reply["data"]["listAccessTokens"]["tokens"][0]["lastUsedAt"];
+    ensure!(used.is_i64(), "{reply}");
+    ensure!(server.stop()?.success());
+    let printed = server.printed();
+    ensure!(printed.contains("could not be stored"), "{printed}");
+    Ok(())
+}
+
+#[test]
 fn two_servers_do_not_share_a_search_index() -> anyhow::Result<()> {
     let database = Database::empty()?;
     let server = Server::start(Options::default().store(database.url()))?;

@@ -65,6 +65,7 @@ function TokenTable({
             <th scope="col">{texts.tokens.columns.name}</th>
             <th scope="col">{texts.tokens.columns.created}</th>
             <th scope="col">{texts.tokens.columns.expires}</th>
+            <th scope="col">{texts.tokens.columns.lastUsed}</th>
             <td />
           </tr>
         </thead>
@@ -76,6 +77,7 @@ function TokenTable({
                 <Moment time={token.createdAt} />
               </td>
               <td>{expiryOf(token)}</td>
+              <td>{typeof token.lastUsedAt === "number" ? <Moment time={token.lastUsedAt} /> : texts.tokens.never}</td>
               <td className="tree-actions">
                 <button
                   type="button"

@@ -176,6 +176,11 @@ impl<'t> Batch<'t> {
                 self.take_back(item, run, *all, *dry_run).await
             }
             Change::TakeOut { aspect, target } => self.take_out(item, *aspect, target).await,
+            Change::Note {
+                aspect,
+                property,
+                value,
+            } => self.note(urn, *aspect, property, value).await,
             Change::DeletePoints { aspect, range } => self.delete_points(urn, *aspect, range).await,
             Change::DeleteEntity => self.delete_entity(urn, false).await.map(drop),
         }
@@ -342,6 +347,24 @@ impl<'t> Batch<'t> {
             self.push(write).await?;
         }
         Ok(())
+    }
+
+    /// Something beside the value of an aspect.
+    async fn note(
+        &mut self,
+        urn: &Urn,
+        aspect: AspectName,
+        property: &str,
+        value: &str,
+    ) -> Result<(), Error> {
+        let Some(current) = self.get(urn, aspect).await? else {
+            return Ok(());
+        };
+        let key = AspectKey::new(urn, aspect);
+        let write = version::note(key.clone(), &current, property, value);
+        let row = row_after(Some(&*current), &write.effect);
+        self.known.insert(key, row.map(Arc::new));
+        self.push(write).await
     }
 
     /// Makes the key aspect and the default aspects of an entity that is not there yet.

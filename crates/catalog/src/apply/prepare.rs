@@ -110,6 +110,7 @@ impl Prepared {
             Change::Edit { .. }
             | Change::TakeBack { .. }
             | Change::TakeOut { .. }
+            | Change::Note { .. }
             | Change::DeletePoints { .. }
             | Change::DeleteAspect { .. }
             | Change::Clear

@@ -6,6 +6,7 @@ mod derived;
 mod lineage;
 mod people;
 mod runs;
+mod tokens;
 mod writing;
 
 use std::sync::Arc;

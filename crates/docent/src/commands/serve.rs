@@ -5,10 +5,11 @@ use std::io::IsTerminal as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use docent_catalog::Catalog;
 use docent_catalog::people::{ADMINISTRATOR, Administrator, Password};
+use docent_catalog::{Caller, Catalog};
 use docent_graphql::Engine;
 use docent_http::{AppState, AuthMode};
 use docent_model::SystemClock;
@@ -27,6 +28,9 @@ use crate::settings::{LogFormat, ServeFlags, Settings, StoreFlags, StoreUrl, Swi
 
 /// What a shell reports for a program that Ctrl-C ended.
 const EXIT_INTERRUPTED: i32 = 130;
+/// How often it is stored when tokens were last used: each time is a commit, after which caches are filled anew.
+const STORING_USES: Duration = Duration::from_secs(60);
+const STORING_USES_AT_THE_END: Duration = Duration::from_secs(2);
 
 pub(super) fn serve(store: &StoreFlags, flags: ServeFlags) -> Result<()> {
     let settings = Settings::resolve(store, flags)?;
@@ -83,7 +87,8 @@ async fn run(settings: Settings) -> Result<()> {
     };
     // A large index takes a while to be built; everything else is answered meanwhile.
     let preparing = tokio::spawn(async move { search.build_if_missing().await });
-    let router = docent_http::router(AppState::new(catalog, engine, auth));
+    let noting = tokio::spawn(note_token_uses(catalog.clone(), operator()?));
+    let router = docent_http::router(AppState::new(catalog.clone(), engine, auth));
     let version = env!("CARGO_PKG_VERSION");
     say(format!("Docent {version} is listening on http://{address}"));
     if let Some((_, address)) = &second {
@@ -126,8 +131,21 @@ async fn run(settings: Settings) -> Result<()> {
         None => first.await?,
     }
     preparing.abort();
+    noting.abort();
+    // What is not stored by then is not worth more of the operator's time.
+    let operator = operator()?;
+    let last_uses = catalog.store_token_uses(&operator);
+    let _ = tokio::time::timeout(STORING_USES_AT_THE_END, last_uses).await;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Stores when tokens were last used, now and then.
+async fn note_token_uses(catalog: Catalog, caller: Caller) {
+    loop {
+        tokio::time::sleep(STORING_USES).await;
+        catalog.store_token_uses(&caller).await;
+    }
 }
 
 /// Two servers on one database may run on one machine, but not with one index. The lock goes with the process.

@@ -28,7 +28,7 @@ pub(crate) enum TokenCommand {
         #[arg(long, default_value = DEFAULT_TTL)]
         ttl: String,
     },
-    /// List the tokens
+    /// List the tokens, with when they were last used
     List,
     /// End a token at once
     Revoke {
@@ -82,7 +82,7 @@ fn list(store: &StoreFlags) -> Result<()> {
     }
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_header(["ID", "NAME", "USER", "CREATED", "EXPIRES"]);
+    table.set_header(["ID", "NAME", "USER", "CREATED", "EXPIRES", "LAST USED"]);
     let now_ms = SystemClock.now_ms();
     for token in tokens.items {
         let info = token.info;
@@ -92,6 +92,9 @@ fn list(store: &StoreFlags) -> Result<()> {
             info.actor_urn.key().to_owned(),
             shown_time(info.created_at),
             shown_end(info.expires_at, now_ms),
+            token
+                .last_used_at
+                .map_or_else(|| "never".to_owned(), shown_time),
         ]);
     }
     for line in table.lines() {

@@ -48,6 +48,22 @@ pub(super) async fn raw_aspects(
     Ok(entities.iter().map(|entity| Ok(shown(entity))).collect())
 }
 
+/// When each token was last used.
+pub(super) async fn token_last_used(
+    context: &Context,
+    tokens: &[EntityView<'_>],
+    _: Args<'_>,
+) -> BatchResult {
+    let last_used = |token: &EntityView<'_>| {
+        let row = token.aspect(AspectName::ACCESS_TOKEN_INFO)?;
+        context.catalog.token_last_used(token.urn(), row)
+    };
+    Ok(tokens
+        .iter()
+        .map(|token| Ok(json!(last_used(token))))
+        .collect())
+}
+
 /// When and by whom something was created: what its aspect says, else when its key was stored.
 pub(super) fn created_on(entity: &EntityView<'_>) -> Value {
     let said = entity

@@ -1,0 +1,137 @@
+//! When tokens were last used.
+
+use std::sync::Arc;
+
+use docent_catalog::tokens::{NewToken, Token, TokenFilter};
+use docent_catalog::{AspectKey, Caller, Catalog};
+use docent_model::{AspectName, FixedClock, Urn};
+use docent_store::Store;
+use docent_test_store::TestStore;
+
+const NOON_MS: i64 = 1_790_000_000_000;
+const MINUTE_MS: i64 = 60_000;
+
+struct Office {
+    clock: Arc<FixedClock>,
+    store: Arc<dyn Store>,
+    catalog: Catalog,
+    caller: Caller,
+    secret: String,
+    token: Urn,
+    _test_store: TestStore,
+}
+
+impl Office {
+    /// A catalog with one token.
+    async fn new() -> Self {
+        let test_store = TestStore::open().await.unwrap();
+        let store = test_store.store();
+        let clock = Arc::new(FixedClock::at(NOON_MS));
+        let catalog = Catalog::new(Arc::clone(&store), Arc::clone(&clock) as _);
+        let caller = Caller::new(Urn::parse("urn:li:corpuser:tester").unwrap());
+        let new = NewToken {
+            name: "ci".to_owned(),
+            description: None,
+            actor: caller.actor().clone(),
+            ttl_ms: None,
+        };
+        let created = catalog.create_token(&caller, new).await.unwrap();
+        Self {
+            clock,
+            store,
+            catalog,
+            caller,
+            secret: created.secret,
+            token: created.token.urn().unwrap(),
+            _test_store: test_store,
+        }
+    }
+
+    async fn use_it(&self) {
+        let caller = self.catalog.authenticate(&self.secret).await.unwrap();
+        assert!(caller.is_some());
+    }
+
+    /// What this server says.
+    async fn last_used(&self) -> Option<i64> {
+        listed(&self.catalog).await
+    }
+
+    /// What a server says that has only the store to know it from.
+    async fn stored(&self) -> Option<i64> {
+        let clock = Arc::clone(&self.clock) as _;
+        listed(&Catalog::new(Arc::clone(&self.store), clock)).await
+    }
+
+    async fn note(&self) {
+        self.catalog.store_token_uses(&self.caller).await;
+    }
+}
+
+async fn listed(catalog: &Catalog) -> Option<i64> {
+    let caller = Caller::new(Urn::parse("urn:li:corpuser:tester").unwrap());
+    let all = TokenFilter::default();
+    let tokens = catalog.list_tokens(&caller, &all, 0, 10).await;
+    let tokens: Vec<Token> = tokens.unwrap().items;
+    assert_eq!(tokens.len(), 1);
+    tokens[0].last_used_at
+}
+
+#[tokio::test]
+async fn a_use_is_known_at_once_here_and_to_others_when_it_is_stored() {
+    let office = Office::new().await;
+    office.note().await;
+    assert_eq!(office.last_used().await, None, "nobody used it yet");
+    office.use_it().await;
+    assert_eq!(office.last_used().await, Some(NOON_MS));
+    assert_eq!(office.stored().await, None);
+    office.note().await;
+    assert_eq!(office.stored().await, Some(NOON_MS));
+    assert_eq!(office.last_used().await, Some(NOON_MS));
+}
+
+#[tokio::test]
+async fn a_token_is_noted_once_a_minute_however_often_it_is_used_and_the_cache_renewed() {
+    let office = Office::new().await;
+    office.use_it().await;
+    office.note().await;
+    // Storing the use was a commit, so the token is read again.
+    office.clock.advance(MINUTE_MS - 1);
+    office.use_it().await;
+    let stamp = office.store.commit_stamp().unwrap();
+    office.note().await;
+    assert_eq!(office.store.commit_stamp().unwrap(), stamp, "nothing to do");
+    assert_eq!(office.last_used().await, Some(NOON_MS));
+    office.clock.advance(1);
+    office.use_it().await;
+    office.note().await;
+    assert_eq!(office.stored().await, Some(NOON_MS + MINUTE_MS));
+}
+
+#[tokio::test]
+async fn a_use_makes_no_version_and_no_entry_in_the_log() {
+    let office = Office::new().await;
+    let key = AspectKey::new(&office.token, AspectName::ACCESS_TOKEN_INFO);
+    let before = office.store.change_newest().await.unwrap();
+    let row = office.store.aspect_read_version(&key, 0).await.unwrap();
+    office.use_it().await;
+    office.note().await;
+    assert_eq!(office.store.change_newest().await.unwrap(), before);
+    let histories = office.store.histories_read(&[key]).await.unwrap();
+    assert_eq!(histories[0].len(), 1);
+    let (before, after) = (row.unwrap(), &histories[0][0]);
+    assert_eq!(before.metadata, after.metadata);
+    assert_ne!(before.system_metadata, after.system_metadata);
+}
+
+#[tokio::test]
+async fn a_revoked_token_does_not_come_back_by_its_last_use() {
+    let office = Office::new().await;
+    office.use_it().await;
+    let id = office.token.key();
+    let revoked = office.catalog.revoke_token(&office.caller, id);
+    revoked.await.unwrap();
+    office.note().await;
+    let entities = office.store.entities_read(&[office.token]).await.unwrap();
+    assert!(entities[0].is_empty(), "{entities:?}");
+}
