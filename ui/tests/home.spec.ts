@@ -1,4 +1,4 @@
-import { expect, test } from "./docent.ts";
+import { WRITES, expect, test } from "./docent.ts";
 
 test("home shows domains with counts, what changed, and how much is documented", async ({ page }) => {
   await page.goto("/");
@@ -6,14 +6,14 @@ test("home shows domains with counts, what changed, and how much is documented",
   const domains = page.getByRole("region", { name: "Domains" });
   await expect(domains.getByRole("listitem").filter({ hasText: "Finance" })).toContainText(/\d+/);
   await expect(page.getByText(/\d+ datasets in \d+ domains/)).toBeVisible();
-  await expect(page.getByText(/of \d+ datasets are described/)).toBeVisible();
-  await expect(page.getByRole("table", { name: "Datasets with a description, by domain." })).toBeVisible();
+  await expect(page.getByText(/\d+ of \d+ datasets .+ and \d+ of \d+ columns .+ are described/)).toBeVisible();
+  await expect(page.getByRole("table", { name: "Columns with a description, by domain." })).toBeVisible();
   await expect(page.getByRole("img", { name: "Changes by week" })).toBeVisible();
   const recent = page.getByRole("region", { name: "Recently changed" });
   await expect(recent.getByRole("listitem").first()).toContainText(/ago|minute/);
 });
 
-test("a change stands first among the recent ones, with who made it", async ({ page, docent }) => {
+test("a change stands first among the recent ones, with who made it", WRITES, async ({ page, docent }) => {
   const urn = "urn:li:dataset:(urn:li:dataPlatform:hive,fct_users_deleted,PROD)";
   await docent.ask(
     `mutation ($urn: String!) { updateDescription(input: { resourceUrn: $urn, description: "changed for the home page" }) }`,
@@ -23,6 +23,51 @@ test("a change stands first among the recent ones, with who made it", async ({ p
   const first = page.getByRole("region", { name: "Recently changed" }).getByRole("listitem").first();
   await expect(first).toContainText("fct_users_deleted");
   await expect(first).toContainText("description · DataHub");
+});
+
+test("describing a column is counted at once, in its domain and in all", WRITES, async ({ page, docent }) => {
+  const urn = "urn:li:dataset:(urn:li:dataPlatform:hive,counted_for_home,PROD)";
+  const column = (fieldPath: string, description: string | null) => ({
+    fieldPath,
+    description,
+    nullable: false,
+    type: { type: { "com.linkedin.schema.StringType": {} } },
+    nativeDataType: "varchar",
+    recursive: false,
+    isPartOfKey: false,
+  });
+  await docent.ask(`mutation { createDomain(input: { id: "counted", name: "Counted for home" }) }`);
+  await docent.ingest(urn, "schemaMetadata", {
+    schemaName: "counted",
+    platform: "urn:li:dataPlatform:hive",
+    version: 0,
+    hash: "",
+    platformSchema: { "com.linkedin.schema.OtherSchema": { rawSchema: "" } },
+    fields: [column("said", "what ingestion said"), column("asked", null), column("silent", null)],
+  });
+  await docent.ask(`mutation ($urn: String!) { setDomain(entityUrn: $urn, domainUrn: "urn:li:domain:counted") }`, {
+    urn,
+  });
+  const share = page.getByRole("table", { name: /by domain/ }).getByRole("row", { name: /Counted for home/ });
+  await page.goto("/");
+  await expect(share).toContainText("1 / 3");
+  for (const [subResource, counted] of [
+    ["asked", "2 / 3"],
+    // Described by both, it counts once.
+    ["said", "2 / 3"],
+  ] as const) {
+    await docent.ask(
+      `mutation ($urn: String!, $subResource: String!) {
+        updateDescription(input: {
+          resourceUrn: $urn, subResource: $subResource, subResourceType: DATASET_FIELD, description: "what a person said"
+        })
+      }`,
+      { urn, subResource },
+    );
+    await page.goto("/domains");
+    await page.goto("/");
+    await expect(share).toContainText(counted);
+  }
 });
 
 test("typing completes names by kind, and the keyboard chooses", async ({ page }) => {

@@ -19,8 +19,8 @@ use docent_search::{Search, SearchError};
 use crate::{Caller, Catalog, Error};
 
 pub use docent_search::{
-    Completions, Criterion, DEFAULT_TYPES, Facet, FacetValue, Facets, Filter, Found, Hit, Match,
-    Operator, Page, Request, Sort,
+    Completions, Coverage, Criterion, DEFAULT_TYPES, Described, Facet, FacetValue, Facets, Filter,
+    Found, Hit, Match, Operator, Page, Request, Sort,
 };
 pub use filter::criterion;
 
@@ -84,6 +84,11 @@ impl Catalog {
             filter = filter.and(filter::removed(false));
         }
         Ok(self.index()?.complete(types, text, &filter, limit).await?)
+    }
+
+    /// How much of the datasets is described, in all and by domain.
+    pub async fn documentation_coverage(&self, _caller: &Caller) -> Result<Coverage, Error> {
+        Ok(self.index()?.coverage().await?)
     }
 
     fn index(&self) -> Result<&Search, Error> {

@@ -140,7 +140,7 @@ impl Gather {
         })
     }
 
-    fn matches(
+    pub(crate) fn matches(
         &self,
         searcher: &Searcher,
         reader: &SegmentReader,

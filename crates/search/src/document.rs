@@ -1,5 +1,7 @@
 //! From an entity's aspects to its document.
 
+mod columns;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -14,6 +16,8 @@ use tantivy::schema::document::{ReferenceValue, ReferenceValueLeaf};
 
 use crate::analysis::fold;
 use crate::schema::{Fields, URN, cut, key, write_exists, write_term};
+use columns::ColumnCounts;
+pub(crate) use columns::{COLUMNS, DESCRIBED_COLUMNS};
 
 /// What is known about links, which the registry does not annotate.
 const LINKS: &str = "institutionalMemory";
@@ -80,6 +84,7 @@ pub(crate) struct Entity<'r> {
     uses: i64,
     /// All steps of the browse path, each behind a [`BROWSE_STEP`].
     browse_path: String,
+    columns: ColumnCounts<'r>,
 }
 
 /// A value of a field.
@@ -176,6 +181,7 @@ impl<'r> Entity<'r> {
     pub(crate) fn read(aspects: impl Iterator<Item = (AspectName, &'r str)>) -> Self {
         let mut entity = Self::default();
         for (aspect, text) in aspects {
+            entity.columns.see_aspect(aspect, text);
             // `docent check` tells about rows that are not JSON; the rest of the entity is found all the same.
             let _ = search_values_of_text(aspect, text, &mut |field, value| {
                 entity.add(field, value);
@@ -228,6 +234,7 @@ impl<'r> Entity<'r> {
                 return;
             }
             SearchValue::Text(text) => {
+                self.columns.see_value(field.name, text.is_empty());
                 if let Some(class) = class {
                     self.texts.push((field.name, class, text.clone()));
                 }
@@ -361,6 +368,7 @@ impl<'r> Entity<'r> {
             }
         }
         self.keywords.push(Keyword::text(ENTITY_NAME, sorted_by));
+        self.keywords.extend(self.columns.keywords());
         document.add_field_value(fields.values, Columns::All(&self.keywords));
         document
     }

@@ -16,6 +16,7 @@
 mod analysis;
 mod bits;
 mod collect;
+mod coverage;
 mod directory;
 mod document;
 mod error;
@@ -33,6 +34,7 @@ mod request;
 mod schema;
 mod search;
 
+pub use coverage::{Coverage, Described};
 pub use error::SearchError;
 pub use found::{Completions, Facet, FacetValue, Found, Hit, Match};
 pub use request::{Criterion, Facets, Filter, Operator, Page, Request, Sort};

@@ -24,7 +24,7 @@ use crate::analysis::{NameTokenizer, TextTokenizer};
 use crate::document::has_keys;
 
 /// Changes whenever an index written by an older version cannot be used any more.
-pub(crate) const FORMAT: u32 = 3;
+pub(crate) const FORMAT: u32 = 4;
 
 /// Stands between a field and its value in `terms`.
 const SEPARATOR: char = '\0';

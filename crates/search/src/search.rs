@@ -10,6 +10,7 @@ use docent_store::Store;
 use tantivy::{Searcher, TantivyError};
 
 use crate::collect::{Gather, Gathered, Order, PAIR, Question};
+use crate::coverage::{Coverage, coverage};
 use crate::document::{ENTITY_NAME, ENTITY_TYPE, Entity, HAS_DESCRIPTION, REMOVED, is_name};
 use crate::error::SearchError;
 use crate::explain::explain;
@@ -139,6 +140,13 @@ impl Search {
             suggestions,
             entities: urns,
         })
+    }
+
+    /// How much of the datasets is described, from an index that has every change that is committed now.
+    pub async fn coverage(&self) -> Result<Coverage, SearchError> {
+        let kept = self.live.kept();
+        self.run(move |searcher, fields| coverage(searcher, fields, &kept))
+            .await
     }
 
     /// Runs something on the index of this moment, on a thread that may block. An index that turns out to be

@@ -5,9 +5,10 @@ import { useId, type ReactNode } from "react";
 export interface Share {
   readonly key: string;
   readonly label: ReactNode;
-  readonly name: string;
   readonly part: number;
   readonly whole: number;
+  /** Both numbers, as there is room for them and in full. */
+  readonly numbers: { readonly short: string; readonly exact: string };
 }
 
 /** Bars that say how much of each whole is there. */
@@ -22,8 +23,8 @@ export function Shares({ shares, caption }: { readonly shares: readonly Share[];
             <td className="share-bar" aria-hidden="true">
               <span style={{ inlineSize: `${share.whole === 0 ? 0 : (100 * share.part) / share.whole}%` }} />
             </td>
-            <td className="number">
-              {share.part} / {share.whole}
+            <td className="number" title={share.numbers.exact}>
+              {share.numbers.short}
             </td>
           </tr>
         ))}

@@ -73,8 +73,8 @@ export function DomainTree({ forest, wanted, canManage, onAction }: TreeProperti
                   <Link href={addresses.domain(tree.urn)}>{tree.name}</Link>
                 </span>
               </th>
-              <td className="number">{tree.direct}</td>
-              <td className="number">{tree.recursive}</td>
+              <td className="number">{texts.number(tree.direct)}</td>
+              <td className="number">{texts.number(tree.recursive)}</td>
               {canManage && (
                 <td className="tree-actions">
                   <DomainMenu tree={tree} onAction={onAction} />

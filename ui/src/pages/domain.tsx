@@ -113,7 +113,7 @@ function Children({ tree }: { readonly tree: Tree }) {
         {tree.children.map((child) => (
           <li key={child.urn}>
             <Link href={addresses.domain(child.urn)}>{child.name}</Link>
-            <span className="number">{child.recursive}</span>
+            <span className="number">{texts.number(child.recursive)}</span>
           </li>
         ))}
       </ul>

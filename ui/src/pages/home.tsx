@@ -6,7 +6,7 @@ import { Bars, Shares } from "../components/plot.tsx";
 import { SearchBox } from "../components/search_box.tsx";
 import { EntityLink, Stamp } from "../components/small.tsx";
 import { Empty, Problem, Skeleton, useTitle } from "../components/states.tsx";
-import { useForest, type Forest } from "../forest.ts";
+import { useForest, type Forest, type Tree } from "../forest.ts";
 import { OverviewDocument, RecentChangesDocument, type OverviewQuery } from "../generated/operations.ts";
 import { texts } from "../texts.ts";
 import { dayOf } from "../time.ts";
@@ -28,7 +28,7 @@ export function Home() {
         <SearchBox isLarge />
         <p className="hint">
           {overview.data !== undefined && forest !== undefined
-            ? texts.home.summary(overview.data.allDatasets?.total ?? 0, forest.byUrn.size)
+            ? texts.home.summary(overview.data.documentationCoverage.all.datasets, forest.byUrn.size)
             : " "}
         </p>
       </section>
@@ -48,7 +48,7 @@ export function Home() {
           {overview.data === undefined || forest === undefined ? (
             <Skeleton lines={8} />
           ) : (
-            <Coverage overview={overview.data} forest={forest} />
+            <Coverage coverage={overview.data.documentationCoverage} forest={forest} />
           )}
           <h2>{texts.home.activity}</h2>
           {overview.data !== undefined && <Activity weeks={overview.data.changesByWeek} />}
@@ -77,7 +77,7 @@ function TopDomains({ forest }: { readonly forest: Forest }) {
         {shown.map((tree) => (
           <li key={tree.urn}>
             <Link href={addresses.domain(tree.urn)}>{tree.name}</Link>
-            <span className="number">{tree.recursive}</span>
+            <span className="number">{texts.number(tree.recursive)}</span>
           </li>
         ))}
       </ul>
@@ -108,38 +108,50 @@ function Recent() {
   );
 }
 
-type Counts = ReadonlyMap<string, number>;
-
-function countsOf(found: OverviewQuery["documented"]): Counts {
-  const facet = found?.facets?.find((one) => one.field === "domains");
-  return new Map(facet?.aggregations.map((value) => [value.value, value.count]));
+/** What is described in a domain and in everything below it. */
+function describedIn(tree: Tree, byDomain: ReadonlyMap<string, Described>): Described {
+  const sum = { columns: 0, describedColumns: 0, ...byDomain.get(tree.urn) };
+  for (const child of tree.children) {
+    const below = describedIn(child, byDomain);
+    sum.columns += below.columns;
+    sum.describedColumns += below.describedColumns;
+  }
+  return sum;
 }
 
-function Coverage({ overview, forest }: { readonly overview: OverviewQuery; readonly forest: Forest }) {
-  const documented = countsOf(overview.documented);
-  const all = overview.allDatasets?.total ?? 0;
-  const described = overview.documentedDatasets?.total ?? 0;
-  const sum = (urn: string): number => {
-    const tree = forest.byUrn.get(urn);
-    const below = (tree?.children ?? []).reduce((total, child) => total + sum(child.urn), 0);
-    return (documented.get(urn) ?? 0) + below;
-  };
+type Described = Pick<OverviewQuery["documentationCoverage"]["all"], "columns" | "describedColumns">;
+
+function Coverage({
+  coverage,
+  forest,
+}: {
+  readonly coverage: OverviewQuery["documentationCoverage"];
+  readonly forest: Forest;
+}) {
+  const { all } = coverage;
+  const byDomain = new Map(coverage.domains.map(({ domain, counts }) => [domain?.urn ?? "", counts]));
   const shares = forest.roots
-    .filter((tree) => tree.recursive > 0)
-    .map((tree) => ({
+    .map((tree) => ({ tree, sum: describedIn(tree, byDomain) }))
+    .filter(({ sum }) => sum.columns > 0)
+    .map(({ tree, sum }) => ({
       key: tree.urn,
-      name: tree.name,
       label: <Link href={addresses.domain(tree.urn)}>{tree.name}</Link>,
-      part: sum(tree.urn),
-      whole: tree.recursive,
+      part: sum.describedColumns,
+      whole: sum.columns,
+      numbers: texts.home.coverageOf(sum.describedColumns, sum.columns),
     }))
     .toSorted((one, other) => other.whole - one.whole)
     .slice(0, MOST_SHARES);
   return (
     <>
-      <p>{texts.home.coverageTotal(described, all)}</p>
+      <p>{texts.home.coverageTotal(all)}</p>
       <Shares shares={shares} caption={texts.home.coverageHint} />
-      {described < all && (
+      {shares.length > 0 && (
+        <p className="hint" aria-hidden="true">
+          {texts.home.coverageHint}
+        </p>
+      )}
+      {all.describedDatasets < all.datasets && (
         <p className="hint">
           <Link href={addresses.search("", { hasDescription: ["false"] })}>{texts.home.undocumented}</Link>
         </p>

@@ -56,7 +56,7 @@ function FacetGroup({ facet, state }: { readonly facet: Facet; readonly state: S
             onChange={() => navigate(toggled(state, facet.field, value.value), { replace: false })}
           />
           <span className="facet-name">{valueName(facet.field, value)}</span>
-          <span className="number">{value.count}</span>
+          <span className="number">{texts.number(value.count)}</span>
         </label>
       ))}
       {(hidden > 0 || isWhole) && (

@@ -12,7 +12,7 @@ pub(super) mod members;
 
 use docent_catalog::Error;
 use docent_catalog::search::{
-    Facet, FacetValue, Facets, Found, Hit, Match, PAIR, Page, page, scroll_page,
+    Described, Facet, FacetValue, Facets, Found, Hit, Match, PAIR, Page, page, scroll_page,
 };
 use docent_model::Registry;
 use serde_json::{Value, json};
@@ -68,6 +68,24 @@ pub(super) async fn aggregate_across_entities(
     let found = context.catalog.search(&context.caller, &request).await?;
     let facets: Vec<Value> = found.facets.iter().map(facet).collect();
     Ok(json!({"facets": facets}))
+}
+
+pub(super) async fn documentation_coverage(context: &Context, _: Args<'_>) -> Result<Value, Error> {
+    let coverage = context
+        .catalog
+        .documentation_coverage(&context.caller)
+        .await?;
+    let counts = |counts: &Described| {
+        json!({
+            "datasets": counts.datasets,
+            "describedDatasets": counts.described_datasets,
+            "columns": counts.columns,
+            "describedColumns": counts.described_columns,
+        })
+    };
+    let domains = coverage.domains.iter();
+    let domains = domains.map(|(urn, sum)| json!({"domain": urn, "counts": counts(sum)}));
+    Ok(json!({"all": counts(&coverage.all), "domains": domains.collect::<Vec<Value>>()}))
 }
 
 /// The facets that were asked for, if the reply has any.
