@@ -6,6 +6,9 @@ function inPath(urn: string): string {
   return encodeURIComponent(urn).replaceAll("%3A", ":").replaceAll("%2C", ",");
 }
 
+/** The state of a navigation that changes what is shown of a page, and not where one is on it. */
+export const STAYS = "stays";
+
 export const home = "/";
 export const domains = "/domains";
 export const explorer = "/graphiql";
@@ -18,6 +21,15 @@ export function history(address: string, column?: string): string {
   const query = new URLSearchParams({ show: "history" });
   if (column !== undefined) query.set("column", column);
   return `${address}?${query}`;
+}
+
+/** A page of a domain's datasets, with those of the domains below it or without. */
+export function domainDatasets(urn: string, isDeep: boolean, page = 1): string {
+  const parameters = new URLSearchParams();
+  if (isDeep) parameters.set("below", "true");
+  if (page > 1) parameters.set("page", String(page));
+  const text = parameters.toString();
+  return text === "" ? domain(urn) : `${domain(urn)}?${text}`;
 }
 
 /** A search with its filters. */

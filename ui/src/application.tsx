@@ -1,6 +1,7 @@
 import { Component, lazy, Suspense, type ReactNode } from "react";
-import { Route, Router, Switch } from "wouter";
+import { Route, Router, Switch, type AroundNavHandler } from "wouter";
 
+import { STAYS } from "./addresses.ts";
 import { useMe } from "./api/cache.ts";
 import { Problem, Skeleton } from "./components/states.tsx";
 import { mayLeave } from "./components/unsaved.ts";
@@ -21,12 +22,19 @@ const ExplorerPage = lazy(() => import("./pages/explorer.tsx"));
 export function Application() {
   return (
     <Boundary>
-      <Router aroundNav={(navigate, to, options) => mayLeave() && navigate(to, options)}>
+      <Router aroundNav={go}>
         <WithPerson />
       </Router>
     </Boundary>
   );
 }
+
+/** Another address is another page, which is read from its top. Going back is left to the browser, which knows where one was. */
+const go: AroundNavHandler = (navigate, to, options) => {
+  if (!mayLeave()) return;
+  navigate(to, options);
+  if (options?.state !== STAYS) window.scrollTo(0, 0);
+};
 
 /** Nothing is shown to a stranger but the way in. The address stays, so signing in leads to where one wanted to go. */
 function WithPerson() {

@@ -57,6 +57,8 @@ const english = {
     previous: "Previous",
     next: "Next",
     range: (from: number, to: number, total: number) => `${count(from)}–${count(to)} of ${count(total)}`,
+    beyond: "There are not so many pages.",
+    toLast: "Go to the last one",
     deep: "Only the first 10,000 results can be paged through. Narrow the search to see the rest.",
     facets: {
       _entityType: "Kind",

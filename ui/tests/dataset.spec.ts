@@ -1,3 +1,5 @@
+import type { Page } from "@playwright/test";
+
 import { WRITES, datasetUrn, expect, test } from "./docent.ts";
 import type { Docent } from "./docent.ts";
 
@@ -39,6 +41,9 @@ const described = async (docent: Docent, urn: string) => {
   );
   return read.dataset.editableProperties?.description;
 };
+
+/** Columns show what was typed at once: this waits until it is stored. */
+const saved = (page: Page) => expect(page.locator("[role=row][aria-busy=true]")).toHaveCount(0);
 
 test("a dataset shows where it is, what it is and who looks after it", async ({ page }) => {
   await page.goto(address(datasetUrn("postgres", "shop.public.orders")));
@@ -148,6 +153,8 @@ test("links are added, edited, removed and brought back", WRITES, async ({ page,
   await expect(links.getByRole("link", { name: "On call" })).toBeHidden();
   await links.getByRole("button", { name: "Undo" }).click();
   await expect(links.getByRole("link", { name: "On call" })).toBeVisible();
+  await page.reload();
+  await expect(links.getByRole("link", { name: "On call" })).toBeVisible();
 });
 
 test("the domain is picked from the tree by typing, and removed", WRITES, async ({ page, docent }) => {
@@ -180,6 +187,7 @@ test("columns are described one after the other with Tab", WRITES, async ({ page
   await page.keyboard.press("Control+Enter");
   await expect(page.getByRole("row", { name: /^id/ })).toContainText("The number of the reader");
   await expect(page.getByRole("row", { name: /^name/ })).toContainText("What to call them");
+  await saved(page);
   await page.reload();
   await expect(page.getByRole("row", { name: /^id/ })).toContainText("The number of the reader");
   await expect(page.getByRole("row", { name: /^name/ })).toContainText("What to call them");
@@ -193,6 +201,7 @@ test(
     const urn = await made(docent, "story_column_conflict");
     await page.goto(address(urn));
     await page.getByRole("button", { name: "Add a description of the column city" }).click();
+    await expect(page.getByLabel("Description of the column city")).toBeFocused();
     await page.keyboard.type("Mine");
     await docent.ask(
       `mutation ($urn: String!) { updateDescription(input: { resourceUrn: $urn, subResource: "city", subResourceType: DATASET_FIELD, description: "Theirs" }) }`,
@@ -205,6 +214,7 @@ test(
     await conflict.getByRole("button", { name: "Save mine instead" }).click();
     await expect(conflict).toBeHidden();
     await expect(page.getByRole("row", { name: /^city/ })).toContainText("Mine");
+    await saved(page);
     await page.reload();
     await expect(page.getByRole("row", { name: /^city/ })).toContainText("Mine");
   },

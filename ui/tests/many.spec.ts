@@ -1,4 +1,4 @@
-import { expect, test } from "./docent.ts";
+import { datasetUrn, expect, test } from "./docent.ts";
 import type { Docent } from "./docent.ts";
 
 const DOMAINS = 1_000;
@@ -27,8 +27,42 @@ test("a thousand domains are shown, opened and filtered without waiting", async 
   await expect(page.getByRole("link", { name: "Many 991", exact: true })).toBeVisible();
   await page.getByLabel("Filter domains").fill("Many 456");
   await expect(page.getByRole("rowheader")).toHaveText([/Many 450/, /Many 456/]);
+  await page.goto(`/dataset/${datasetUrn("hive", "fct_users_created")}`);
+  await page.getByRole("button", { name: /(Set a|Edit the) domain/ }).click();
+  await page.getByRole("dialog").getByRole("combobox", { name: "Filter domains" }).fill("Many 456");
+  await expect(page.getByRole("option")).toHaveText([/Many 450/, /Many 456/]);
   await page.goto("/");
   await expect(page.getByText(/datasets in 1,0\d\d domains/)).toBeVisible();
   const listed = page.getByRole("region", { name: "Domains" }).getByRole("listitem");
   expect(await listed.count()).toBeLessThan(20);
+});
+
+test("a domain with many datasets is paged through, and every page has an address", async ({ page, docent }) => {
+  const parent = "urn:li:domain:full";
+  await docent.ask(`mutation { createDomain(input: { id: "full", name: "Full" }) }`);
+  await docent.ask(
+    `mutation { createDomain(input: { id: "full-inside", name: "Full inside", parentDomain: "${parent}" }) }`,
+  );
+  const number = (place: number) => String(place).padStart(3, "0");
+  for (let place = 0; place < 120; place += 1) {
+    const domain = place < 110 ? parent : `${parent}-inside`;
+    await docent.ingest(datasetUrn("hive", `full.table_${number(place)}`), "domains", { domains: [domain] });
+  }
+  const datasets = page.getByRole("region", { name: "Datasets" });
+  const first = datasets.getByRole("rowheader").first();
+  await page.goto(`/domain/${parent}`);
+  await expect(first).toHaveText(/table_000/);
+  await expect(datasets).toContainText("1–50 of 110");
+  await page.getByRole("link", { name: "Next" }).click();
+  await expect(first).toHaveText(/table_050/);
+  expect(await page.evaluate(() => window.scrollY)).toBe(0);
+  await page.getByLabel("with all below").check();
+  await expect(datasets).toContainText("1–50 of 120");
+  await page.getByRole("link", { name: "Next" }).click();
+  await page.getByRole("link", { name: "Next" }).click();
+  await expect(datasets).toContainText("101–120 of 120");
+  await page.reload();
+  await expect(datasets).toContainText("101–120 of 120");
+  await page.goBack();
+  await expect(datasets).toContainText("51–100 of 120");
 });

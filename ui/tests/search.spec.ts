@@ -75,3 +75,24 @@ test("what is not documented can be found", async ({ page }) => {
   await expect(page.getByRole("button", { name: /Documented: No/ })).toBeVisible();
   await expect(page.getByRole("article").first()).toBeVisible();
 });
+
+test("another page is read from its top, and back leads to where one was", async ({ page }) => {
+  await page.setViewportSize({ width: 1280, height: 400 });
+  const position = () => page.evaluate(() => window.scrollY);
+  await page.goto("/search");
+  const last = page.locator("a[data-result]").last();
+  await last.scrollIntoViewIfNeeded();
+  const before = await position();
+  expect(before).toBeGreaterThan(400);
+  await last.click();
+  await expect(page).toHaveURL(/\/(dataset|domain)\//);
+  expect(await position()).toBe(0);
+  await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+  await page.goBack();
+  await expect(last).toBeVisible();
+  await expect.poll(position).toBe(before);
+  await page.goto("/search?page=9999999");
+  await page.getByRole("link", { name: "Go to the last one" }).click();
+  await expect(page.locator("a[data-result]").first()).toBeVisible();
+  await expect(page.getByRole("link", { name: "Next" })).toBeHidden();
+});

@@ -23,14 +23,20 @@ interface Reply {
   readonly errors?: ReadonlyArray<{ readonly message: string; readonly extensions?: { readonly code?: number } }>;
 }
 
-async function post(path: string, body: unknown, signal?: AbortSignal): Promise<Response> {
+/** A browser lets so many bytes outlive a page, and refuses more. */
+const MOST_KEPT_ALIVE = 60_000;
+const MOST_BYTES_OF_A_LETTER = 3;
+
+async function post(path: string, content: unknown, signal?: AbortSignal): Promise<Response> {
+  const body = JSON.stringify(content);
   try {
     return await fetch(path, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       credentials: "same-origin",
-      body: JSON.stringify(body),
-      ...(signal === undefined ? {} : { signal }),
+      body,
+      // What is asked for ends with the page; what is written arrives, even if somebody closes the window meanwhile.
+      ...(signal === undefined ? { keepalive: body.length * MOST_BYTES_OF_A_LETTER <= MOST_KEPT_ALIVE } : { signal }),
     });
   } catch (error) {
     if (signal?.aborted) throw error;

@@ -9,6 +9,7 @@ import { texts } from "../texts.ts";
 import { ColumnLine, type LineActions } from "./column_line.tsx";
 import { rowsOf, visibleRows, type ColumnRow } from "./column_rows.ts";
 import { useColumnSaving } from "./column_saving.ts";
+import { useUnsaved } from "../components/unsaved.ts";
 
 const ROW_HEIGHT = 35;
 /** Rows above and below the window that are there before one scrolls to them. */
@@ -83,6 +84,7 @@ function ColumnTable({ urn, rows, canEdit, folded, onFold }: TableProperties) {
   const [offset, setOffset] = useState(0);
   const [edited, setEdited] = useState<string | null>(null);
   const { states, save, forget } = useColumnSaving(urn);
+  useUnsaved([...states.values()].some((saving) => saving.state !== "saving"));
   // What stands above the table changes its height when texts are edited.
   useLayoutEffect(() => {
     const measure = () => setOffset((body.current?.getBoundingClientRect().top ?? 0) + window.scrollY);
@@ -138,6 +140,7 @@ function ColumnTable({ urn, rows, canEdit, folded, onFold }: TableProperties) {
               className="column"
               data-index={item.index}
               aria-rowindex={item.index + 2}
+              aria-busy={states.get(row.path)?.state === "saving"}
               style={{ transform: `translateY(${item.start - offset}px)` }}
             >
               <ColumnLine

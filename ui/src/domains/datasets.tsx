@@ -1,8 +1,8 @@
-import { useState } from "react";
-import { Link } from "wouter";
+import { Link, useLocation, useSearch } from "wouter";
 
 import * as addresses from "../addresses.ts";
 import { useRead } from "../api/cache.ts";
+import { Pages, pageOf } from "../components/pages.tsx";
 import { Problem, Skeleton } from "../components/states.tsx";
 import { SectionHead } from "../description/description.tsx";
 import { DomainDatasetsDocument } from "../generated/operations.ts";
@@ -14,11 +14,17 @@ const PAGE_SIZE = 50;
 
 /** The datasets of a domain, those below it too if that is wanted. */
 export function DomainDatasets({ urn, hasChildren }: { readonly urn: string; readonly hasChildren: boolean }) {
-  const [isDeep, setDeep] = useState(false);
-  const [start, setStart] = useState(0);
+  const parameters = new URLSearchParams(useSearch());
+  const [, navigate] = useLocation();
+  const isDeep = parameters.get("below") === "true";
+  const page = pageOf(parameters, PAGE_SIZE);
   const condition = isDeep ? ("DESCENDANTS_INCL" as const) : ("EQUAL" as const);
   const filters = [{ and: [{ field: "domains", values: [urn], condition }] }];
-  const read = useRead(DomainDatasetsDocument, { filters, start, count: PAGE_SIZE }, { keep: true });
+  const read = useRead(
+    DomainDatasetsDocument,
+    { filters, start: (page - 1) * PAGE_SIZE, count: PAGE_SIZE },
+    { keep: true },
+  );
   const found = read.data?.searchAcrossEntities;
   const total = found?.total ?? 0;
   return (
@@ -29,10 +35,9 @@ export function DomainDatasets({ urn, hasChildren }: { readonly urn: string; rea
             <input
               type="checkbox"
               checked={isDeep}
-              onChange={(event) => {
-                setDeep(event.target.checked);
-                setStart(0);
-              }}
+              onChange={(event) =>
+                navigate(addresses.domainDatasets(urn, event.target.checked), { state: addresses.STAYS })
+              }
             />
             {texts.domain.including}
           </label>
@@ -70,17 +75,12 @@ export function DomainDatasets({ urn, hasChildren }: { readonly urn: string; rea
           </table>
         </div>
       )}
-      {total > PAGE_SIZE && (
-        <nav className="pages" aria-label={texts.search.pages}>
-          <button type="button" disabled={start === 0} onClick={() => setStart(start - PAGE_SIZE)}>
-            {texts.search.previous}
-          </button>
-          <span className="hint">{texts.search.range(start + 1, Math.min(total, start + PAGE_SIZE), total)}</span>
-          <button type="button" disabled={start + PAGE_SIZE >= total} onClick={() => setStart(start + PAGE_SIZE)}>
-            {texts.search.next}
-          </button>
-        </nav>
-      )}
+      <Pages
+        page={page}
+        size={PAGE_SIZE}
+        total={total}
+        addressOf={(number) => addresses.domainDatasets(urn, isDeep, number)}
+      />
     </section>
   );
 }

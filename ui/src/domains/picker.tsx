@@ -36,6 +36,7 @@ function PickerBody({ current, onPick, none, without }: PickerProperties) {
   const wanted = text.trim().toLocaleLowerCase();
   const choosable = shown.filter((tree) => wanted === "" || tree.name.toLocaleLowerCase().includes(wanted));
   const chosen = choosable[Math.min(active, choosable.length - 1)];
+  const isChoosable = new Set(choosable);
   return (
     <div className="picker">
       <input
@@ -76,7 +77,7 @@ function PickerBody({ current, onPick, none, without }: PickerProperties) {
             style={{ paddingInlineStart: `${0.6 + tree.depth * 1.2}rem` }}
             onClick={() => onPick(tree.urn)}
           >
-            <span className={choosable.includes(tree) ? "" : "hint"}>{tree.name}</span>
+            <span className={isChoosable.has(tree) ? "" : "hint"}>{tree.name}</span>
             {tree.urn === current && <span className="hint">{texts.domainPicker.current}</span>}
           </li>
         ))}

@@ -4,11 +4,12 @@ import { Link, useLocation, useSearch } from "wouter";
 import * as addresses from "../addresses.ts";
 import { useRead } from "../api/cache.ts";
 import { isTyping } from "../components/keys.ts";
+import { Pages } from "../components/pages.tsx";
 import { Empty, Problem, Skeleton, useTitle } from "../components/states.tsx";
 import { SearchDocument } from "../generated/operations.ts";
 import { Chosen, Facets } from "../search/facets.tsx";
 import { ResultItem } from "../search/result.tsx";
-import { MOST_RESULTS, PAGE_SIZE, stateOf, variablesOf, type SearchState } from "../search/state.ts";
+import { PAGE_SIZE, stateOf, variablesOf, type SearchState } from "../search/state.ts";
 import { texts } from "../texts.ts";
 
 export function SearchPage() {
@@ -44,7 +45,12 @@ export function SearchPage() {
         ) : (
           (results?.searchResults ?? []).map((result) => <ResultItem key={result.entity.urn} result={result} />)
         )}
-        <Pages state={state} total={total} />
+        <Pages
+          page={state.page}
+          size={PAGE_SIZE}
+          total={total}
+          addressOf={(page) => addresses.search(state.query, state.filters, page)}
+        />
       </div>
     </div>
   );
@@ -54,23 +60,6 @@ function Nothing({ state }: { readonly state: SearchState }) {
   const isEverything = state.query === "" && Object.keys(state.filters).length === 0;
   if (isEverything) return <Empty title={texts.search.nothingYet} />;
   return <Empty title={texts.search.none(state.query)} hint={texts.search.noneHint} />;
-}
-
-function Pages({ state, total }: { readonly state: SearchState; readonly total: number }) {
-  if (total <= PAGE_SIZE) return null;
-  const from = (state.page - 1) * PAGE_SIZE + 1;
-  const to = Math.min(total, from + PAGE_SIZE - 1);
-  const page = (number: number) => addresses.search(state.query, state.filters, number);
-  const isLast = to >= total;
-  const isDeepest = to + PAGE_SIZE > MOST_RESULTS;
-  return (
-    <nav className="pages" aria-label={texts.search.pages}>
-      {state.page > 1 ? <Link href={page(state.page - 1)}>{texts.search.previous}</Link> : <span />}
-      <span className="hint">{texts.search.range(from, to, total)}</span>
-      {!isLast && !isDeepest ? <Link href={page(state.page + 1)}>{texts.search.next}</Link> : <span />}
-      {!isLast && isDeepest && <p className="hint">{texts.search.deep}</p>}
-    </nav>
-  );
 }
 
 /** The arrows go from result to result. */

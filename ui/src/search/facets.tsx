@@ -1,6 +1,7 @@
 import { useId, useState } from "react";
 import { useLocation } from "wouter";
 
+import { STAYS } from "../addresses.ts";
 import type { SearchQuery } from "../generated/operations.ts";
 import { lastPart, nameOf } from "../names.ts";
 import { texts } from "../texts.ts";
@@ -53,7 +54,7 @@ function FacetGroup({ facet, state }: { readonly facet: Facet; readonly state: S
             id={`${id}-${value.value}`}
             type="checkbox"
             checked={chosen.includes(value.value)}
-            onChange={() => navigate(toggled(state, facet.field, value.value), { replace: false })}
+            onChange={() => navigate(toggled(state, facet.field, value.value), { state: STAYS })}
           />
           <span className="facet-name">{valueName(facet.field, value)}</span>
           <span className="number">{texts.number(value.count)}</span>
@@ -94,7 +95,7 @@ export function Chosen({ facets, state }: { readonly facets: readonly Facet[]; r
           type="button"
           className="chip"
           aria-label={texts.search.remove(name)}
-          onClick={() => navigate(toggled(state, field, value))}
+          onClick={() => navigate(toggled(state, field, value), { state: STAYS })}
         >
           {name} <span aria-hidden="true">✕</span>
         </button>

@@ -1,11 +1,10 @@
 // What is searched for, as it stands in the address: a search can be sent to somebody, kept, and gone back to.
 
 import * as addresses from "../addresses.ts";
+import { pageOf } from "../components/pages.tsx";
 import type { AndFilterInput, EntityType, FacetFilterInput, SearchQueryVariables } from "../generated/operations.ts";
 
 export const PAGE_SIZE = 20;
-/** How deep a search can be paged through. */
-export const MOST_RESULTS = 10_000;
 
 const PREFIX = "filter_";
 /** The kinds that have a page here. */
@@ -26,8 +25,7 @@ export function stateOf(search: string): SearchState {
   for (const [name, value] of parameters) {
     if (name.startsWith(PREFIX)) (filters[name.slice(PREFIX.length)] ??= []).push(value);
   }
-  const page = Number.parseInt(parameters.get("page") ?? "1", 10);
-  return { query: parameters.get("query") ?? "", filters, page: page >= 1 ? page : 1 };
+  return { query: parameters.get("query") ?? "", filters, page: pageOf(parameters, PAGE_SIZE) };
 }
 
 /** The address of the search with a value chosen, or no longer chosen. It begins at the first page again. */
