@@ -106,7 +106,7 @@ const english = {
       short: `${short(part)} / ${short(whole)}`,
       exact: `${count(part)} of ${plural(whole, "column", "columns")}`,
     }),
-    undocumented: "Show those without a description",
+    undocumented: "Datasets without one",
     activity: "Changes by week",
     activityOf: (week: string, changes: number) => `Week of ${week}: ${plural(changes, "change", "changes")}`,
     activityTotal: (changes: number, weeks: number) =>

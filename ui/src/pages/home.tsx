@@ -146,16 +146,12 @@ function Coverage({
     <>
       <p>{texts.home.coverageTotal(all)}</p>
       <Shares shares={shares} caption={texts.home.coverageHint} />
-      {shares.length > 0 && (
-        <p className="hint" aria-hidden="true">
-          {texts.home.coverageHint}
-        </p>
-      )}
-      {all.describedDatasets < all.datasets && (
-        <p className="hint">
+      <p className="hint">
+        {shares.length > 0 && `${texts.home.coverageHint} `}
+        {all.describedDatasets < all.datasets && (
           <Link href={addresses.search("", { hasDescription: ["false"] })}>{texts.home.undocumented}</Link>
-        </p>
-      )}
+        )}
+      </p>
     </>
   );
 }

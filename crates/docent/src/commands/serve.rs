@@ -29,7 +29,7 @@ use crate::settings::{LogFormat, ServeFlags, Settings, StoreFlags, StoreUrl, Swi
 /// What a shell reports for a program that Ctrl-C ended.
 const EXIT_INTERRUPTED: i32 = 130;
 /// How often it is stored when tokens were last used: each time is a commit, after which caches are filled anew.
-const STORING_USES: Duration = Duration::from_secs(60);
+const STORING_USES: Duration = Duration::from_mins(1);
 const STORING_USES_AT_THE_END: Duration = Duration::from_secs(2);
 
 pub(super) fn serve(store: &StoreFlags, flags: ServeFlags) -> Result<()> {
