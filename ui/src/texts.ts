@@ -5,7 +5,9 @@
 const count = (number: number) => new Intl.NumberFormat("en").format(number);
 /** For places where a large number has no room. */
 const short = (number: number) =>
-  new Intl.NumberFormat("en", number < 10_000 ? {} : { notation: "compact", maximumFractionDigits: 1 }).format(number);
+  new Intl.NumberFormat("en", number < 10_000 ? {} : { notation: "compact", maximumSignificantDigits: 3 }).format(
+    number,
+  );
 const plural = (number: number, one: string, many: string) => `${count(number)} ${number === 1 ? one : many}`;
 
 const english = {
@@ -57,6 +59,7 @@ const english = {
     previous: "Previous",
     next: "Next",
     range: (from: number, to: number, total: number) => `${count(from)}–${count(to)} of ${count(total)}`,
+    mostFrequent: (number: number) => `The ${count(number)} most frequent.`,
     beyond: "There are not so many pages.",
     toLast: "Go to the last one",
     deep: "Only the first 10,000 results can be paged through. Narrow the search to see the rest.",

@@ -11,6 +11,8 @@ type Facet = NonNullable<NonNullable<SearchQuery["searchAcrossEntities"]>["facet
 type Value = Facet["aggregations"][number];
 
 const SHOWN = 6;
+/** How many values the server lists (`maxAggValues` of the search). */
+const MOST_VALUES = 50;
 
 /** Fields to narrow by, in the order in which people think of them. */
 const ORDER = [
@@ -60,6 +62,9 @@ function FacetGroup({ facet, state }: { readonly facet: Facet; readonly state: S
           <span className="number">{texts.number(value.count)}</span>
         </label>
       ))}
+      {isWhole && facet.aggregations.length >= MOST_VALUES && (
+        <p className="hint">{texts.search.mostFrequent(MOST_VALUES)}</p>
+      )}
       {(hidden > 0 || isWhole) && (
         <button type="button" className="quiet" onClick={() => setWhole(!isWhole)}>
           {isWhole ? texts.search.fewer : texts.search.more(hidden)}
