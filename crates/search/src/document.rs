@@ -246,6 +246,7 @@ impl<'r> Entity<'r> {
         if class == Some(Class::Name) {
             self.present.push(field.name);
             if field.name != NAME {
+                self.present.push(NAME);
                 self.keywords.push(Keyword::new(NAME, class, value.clone()));
             }
         }
