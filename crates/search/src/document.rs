@@ -77,7 +77,7 @@ pub(crate) struct Entity<'r> {
     pub(crate) texts: Vec<(&'static str, Class, Cow<'r, str>)>,
     /// Values to filter, count and sort by.
     keywords: Vec<Keyword<'r>>,
-    /// Names of fields that have a value.
+    /// Names of fields that have a value and no column to see it by.
     present: Vec<&'static str>,
     removed: bool,
     documented: bool,
@@ -210,7 +210,6 @@ impl<'r> Entity<'r> {
     }
 
     fn add(&mut self, field: &'static SearchField, value: SearchValue<'r>) {
-        self.present.push(field.name);
         if let Some(flag) = field.has_values {
             if flag == HAS_DESCRIPTION {
                 self.documented |= matches!(&value, SearchValue::Text(text) if !text.is_empty())
@@ -223,6 +222,7 @@ impl<'r> Entity<'r> {
             }
         }
         if field.name == REMOVED {
+            self.present.push(REMOVED);
             self.removed |= matches!(value, SearchValue::Flag(true));
             return;
         }
@@ -240,6 +240,7 @@ impl<'r> Entity<'r> {
                 }
                 // Prose is searched, not compared.
                 if matches!(class, Some(Class::Description)) || field.name == "fieldDescriptions" {
+                    self.present.push(field.name);
                     return;
                 }
                 KeywordValue::Text(text)
@@ -249,8 +250,12 @@ impl<'r> Entity<'r> {
             SearchValue::Real(number) => KeywordValue::Real(number),
         };
         // Whatever an entity's names are called, people filter by `name`.
-        if class == Some(Class::Name) && field.name != NAME {
-            self.keywords.push(Keyword::new(NAME, class, value.clone()));
+        if class == Some(Class::Name) {
+            self.present.push(field.name);
+            if field.name != NAME {
+                self.present.push(NAME);
+                self.keywords.push(Keyword::new(NAME, class, value.clone()));
+            }
         }
         self.keywords.push(Keyword::new(field.name, class, value));
     }
@@ -334,16 +339,13 @@ impl<'r> Entity<'r> {
             }
             document.add_text(field, text);
         }
-        names.sort_unstable();
-        names.dedup();
-        for name in &names {
-            document.add_text(fields.exact_name, name);
-        }
-        let mut last_parts: Vec<&str> = names.iter().filter_map(|name| last_part(name)).collect();
-        last_parts.sort_unstable();
-        last_parts.dedup();
-        for last in last_parts {
-            document.add_text(fields.last_name, last);
+        let last_parts = names.iter().filter_map(|name| last_part(name));
+        let mut whole_names: Vec<&str> =
+            names.iter().map(String::as_str).chain(last_parts).collect();
+        whole_names.sort_unstable();
+        whole_names.dedup();
+        for name in whole_names {
+            document.add_text(fields.whole_name, name);
         }
         let name = self.display_name(urn);
         let sorted_by = cut(name).to_lowercase();
@@ -360,11 +362,13 @@ impl<'r> Entity<'r> {
             document.add_text(fields.terms, &term);
         }
         for keyword in &self.keywords {
-            if keyword.class.is_some() {
-                document.add_u64(fields.keys, keyword.key);
-            } else {
-                write_term(&mut term, keyword.field, &keyword.value.text());
-                document.add_text(fields.terms, &term);
+            match keyword.class {
+                Some(Class::Column) => {}
+                Some(_) => document.add_u64(fields.keys, keyword.key),
+                None => {
+                    write_term(&mut term, keyword.field, &keyword.value.text());
+                    document.add_text(fields.terms, &term);
+                }
             }
         }
         self.keywords.push(Keyword::text(ENTITY_NAME, sorted_by));
@@ -380,9 +384,23 @@ fn text_of_flag(flag: bool) -> &'static str {
     if flag { TRUE } else { "false" }
 }
 
-/// Whether the values of a field stand in the index as numbers: what is found by its words is nearly always different.
-pub(crate) fn has_keys(field: &str) -> bool {
-    field == URN || class_of_name(field).is_some()
+/// How the values of a field stand in the index for filters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    Terms,
+    /// What is found by its words is nearly always different.
+    Numbers,
+    /// There are many of them; see [`crate::column`].
+    Column,
+}
+
+pub(crate) fn form_of(field: &str) -> Form {
+    match class_of_name(field) {
+        Some(Class::Column) => Form::Column,
+        Some(_) => Form::Numbers,
+        None if field == URN => Form::Numbers,
+        None => Form::Terms,
+    }
 }
 
 /// Whether a field holds names.

@@ -1,8 +1,8 @@
 //! Conditions on fields.
 //!
-//! Every value that can be compared stands in the index as a term, or as a number with its text in a column, so most
-//! operators are a walk over the texts of one field. Domains and containers form trees; what is above or below a value is looked up in the index itself, so
-//! it is of the same moment as the results.
+//! Every value that can be compared stands in the index as a term, or in a column, perhaps with a number ([`Form`]), so
+//! most operators are a walk over the texts of one field. Domains and containers form trees; what is above or below a value
+//! is looked up in the index itself, so it is of the same moment as the results.
 
 use std::cmp::Ordering;
 use std::collections::hash_map::Entry;
@@ -10,15 +10,18 @@ use std::collections::{HashMap, HashSet};
 
 use docent_model::{Registry, Urn};
 use tantivy::columnar::StrColumn;
-use tantivy::query::{AllQuery, BooleanQuery, EmptyQuery, Occur, Query, TermQuery, TermSetQuery};
+use tantivy::query::{
+    AllQuery, BooleanQuery, EmptyQuery, ExistsQuery, Occur, Query, TermQuery, TermSetQuery,
+};
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocAddress, Searcher, Term};
 
-use crate::document::{ENTITY_TYPE, HAS_DESCRIPTION, REMOVED, has_keys, is_name};
+use crate::column::ColumnQuery;
+use crate::document::{ENTITY_TYPE, Form, HAS_DESCRIPTION, REMOVED, form_of, is_name};
 use crate::error::SearchError;
 use crate::kept::text_of;
 use crate::request::{Criterion, Filter, Operator};
-use crate::schema::{Fields, URN, column_path, write_exists, write_term};
+use crate::schema::{Fields, URN, column_path, cut, write_exists, write_term};
 
 /// More alternatives in one condition are refused.
 const MAX_VALUES: usize = 20_000;
@@ -182,6 +185,10 @@ impl Filters<'_> {
         }
         match values {
             [] => Box::new(EmptyQuery),
+            values if form_of(field) == Form::Column => Box::new(ColumnQuery {
+                path: column_path(field),
+                texts: values.iter().map(|value| cut(value).to_owned()).collect(),
+            }),
             [value] => term_query(self.fields.term(field, value)),
             values => Box::new(TermSetQuery::new(
                 values.iter().map(|value| self.fields.term(field, value)),
@@ -198,9 +205,13 @@ impl Filters<'_> {
         if fields.iter().any(|known| known.has_values == Some(field)) {
             return term_query(self.fields.term(field, "true"));
         }
-        let mut text = String::new();
-        write_exists(&mut text, field);
-        term_query(Term::from_field_text(self.fields.terms, &text))
+        // What has no column has a mark.
+        let mut mark = String::new();
+        write_exists(&mut mark, field);
+        Box::new(BooleanQuery::union(vec![
+            Box::new(ExistsQuery::new(column_path(field), false)),
+            term_query(Term::from_field_text(self.fields.terms, &mark)),
+        ]))
     }
 
     /// Documents with a value that passes the test. Names are one field to it, whatever they are called.
@@ -211,7 +222,7 @@ impl Filters<'_> {
     ) -> Result<Box<dyn Query>, SearchError> {
         let mut terms = HashSet::new();
         if is_name(field) {
-            let names = self.fields.exact_name;
+            let names = self.fields.whole_name;
             each_term(self.searcher, names, "", usize::MAX, |name| {
                 if test(name) {
                     terms.insert(Term::from_field_text(names, name));
@@ -219,12 +230,21 @@ impl Filters<'_> {
             })?;
             return Ok(Box::new(TermSetQuery::new(terms)));
         }
+        if form_of(field) == Form::Column {
+            let mut texts = Vec::new();
+            each_column_text(self.searcher, field, |text| {
+                if test(text) {
+                    texts.push(text.to_owned());
+                }
+            })?;
+            return Ok(self.equal(field, &texts));
+        }
         let mut found = |value: &str| {
             if test(value) {
                 terms.insert(self.fields.term(field, value));
             }
         };
-        if has_keys(field) {
+        if form_of(field) == Form::Numbers {
             each_column_text(self.searcher, field, found)?;
         } else {
             let mut start = String::new();
@@ -432,7 +452,7 @@ fn parent_field(urn: &str) -> Option<&'static str> {
     }
 }
 
-fn term_query(term: Term) -> Box<dyn Query> {
+pub(crate) fn term_query(term: Term) -> Box<dyn Query> {
     Box::new(TermQuery::new(term, IndexRecordOption::Basic))
 }
 

@@ -17,6 +17,8 @@ use crate::schema::{FORMAT, Fields};
 /// What the writer may gather before it writes a segment: much when everything is written, little when changes are.
 /// A million datasets make some ten segments, which are merged when changes come.
 const BUILD_MEMORY_BYTES: usize = 256 * 1024 * 1024;
+/// On how many cores everything is written at most.
+const MAX_BUILD_THREADS: usize = 4;
 const FEED_MEMORY_BYTES: usize = 16 * 1024 * 1024;
 
 /// A larger index is checked while it serves: reading all of it takes longer than a restart may.
@@ -118,7 +120,9 @@ impl Location {
                 (builder.open_or_create(files)?, Some(path))
             }
         };
-        let writer = index.writer_with_num_threads(1, BUILD_MEMORY_BYTES)?;
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = cores.min(MAX_BUILD_THREADS);
+        let writer = index.writer_with_num_threads(threads, BUILD_MEMORY_BYTES)?;
         writer.set_merge_policy(Box::new(NoMergePolicy));
         Ok(Draft {
             index,

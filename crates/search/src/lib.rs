@@ -16,6 +16,7 @@
 mod analysis;
 mod bits;
 mod collect;
+mod column;
 mod coverage;
 mod directory;
 mod document;

@@ -10,15 +10,15 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 
 use tantivy::query::{
-    BooleanQuery, FuzzyTermQuery, Occur, PhraseQuery, Query, RegexQuery, TermQuery, TermSetQuery,
+    BooleanQuery, FuzzyTermQuery, Occur, PhraseQuery, Query, RegexQuery, TermSetQuery,
 };
-use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::schema::Field;
 use tantivy::{Searcher, Term};
 
 use crate::analysis::{Token, fold, name_words, pair, text_words};
 use crate::document::ENTITY_TYPE;
 use crate::error::SearchError;
-use crate::filter::{Filters, canonical, each_term};
+use crate::filter::{Filters, canonical, each_term, term_query};
 use crate::kept::{Kept, text_of};
 use crate::language::{self, Clause};
 use crate::matching::{Node, Segment, Set};
@@ -110,27 +110,16 @@ impl<'s> Translator<'s> {
             return Ok(Some(words));
         };
         let typed = fold(plain.trim());
-        let exact = Set::Terms(self.whole_name(&typed));
+        let exact = term_set(self.fields.whole_name, &typed);
         let mut parts = vec![
             (Occur::Must, words),
             (Occur::Should, Node::one(exact, EXACT_NAME)),
         ];
         if typed.chars().count() >= MIN_NAME_PREFIX {
-            let begins = |field| (Set::Prefix(field, typed.clone()), BEGINS_NAME);
-            let begins = self.names().map(begins);
-            parts.push((Occur::Should, Node::Best(begins.into())));
+            let begins = Set::Prefix(self.fields.whole_name, typed);
+            parts.push((Occur::Should, Node::one(begins, BEGINS_NAME)));
         }
         Ok(Some(Node::Group(parts)))
-    }
-
-    /// Where whole names stand: as they are, and without what they are qualified by.
-    fn names(&self) -> [Field; 2] {
-        [self.fields.exact_name, self.fields.last_name]
-    }
-
-    fn whole_name(&self, name: &str) -> Vec<Term> {
-        let term = |field| Term::from_field_text(field, name);
-        self.names().map(term).into()
     }
 
     fn group(&self, query: &language::Query, outermost: bool) -> Result<Node, SearchError> {
@@ -344,11 +333,10 @@ impl<'s> Translator<'s> {
             .map(|token| term_set(name, &token.text))
             .collect();
         words.push(self.first_terms(name, &last.text)?);
-        let [names, last_names] = self.names();
+        let names = self.fields.whole_name;
         Ok(Node::Best(vec![
-            (Set::Terms(self.whole_name(&whole)), EXACT_NAME),
+            (term_set(names, &whole), EXACT_NAME),
             (self.first_terms(names, &whole)?, BEGINS_NAME),
-            (self.first_terms(last_names, &whole)?, BEGINS_NAME),
             (Set::Every(words), WORD),
         ]))
     }
@@ -367,8 +355,8 @@ impl<'s> Translator<'s> {
         if tokens.is_empty() {
             return Ok(Node::All);
         }
-        let whole = |field| (Set::Prefix(field, fold(prefix)), WORD + IN_NAME);
-        let mut ways = Vec::from(self.names().map(whole));
+        let whole = Set::Prefix(self.fields.whole_name, fold(prefix));
+        let mut ways = vec![(whole, WORD + IN_NAME)];
         for (field, step) in [
             (self.fields.name, BEGINS_NAME_WORD),
             (self.fields.column, BEGINS_COLUMN_WORD),
@@ -398,8 +386,7 @@ impl<'s> Translator<'s> {
         }
         let mut ways = Vec::new();
         for (field, step) in [
-            (self.fields.exact_name, IN_NAME),
-            (self.fields.last_name, IN_NAME),
+            (self.fields.whole_name, IN_NAME),
             (self.fields.name, BEGINS_NAME_WORD),
             (self.fields.column, IN_COLUMN),
             (self.fields.description, IN_DESCRIPTION),
@@ -522,10 +509,6 @@ fn occur_of(occur: language::Occur) -> Occur {
 
 fn term_set(field: Field, text: &str) -> Set {
     Set::Terms(vec![Term::from_field_text(field, text)])
-}
-
-fn term_query(term: Term) -> Box<dyn Query> {
-    Box::new(TermQuery::new(term, IndexRecordOption::Basic))
 }
 
 /// The smallest parts of a word.

@@ -4,7 +4,7 @@
 //! entity's name, its columns, what is said about it, everything else); what is compared, counted or sorted by goes
 //! into three fields whatever it is called: `terms` holds `field␀value` for filters, `keys` a number for each of those values
 //! that are nearly all different, `values` one column for each field. So a new searchable field in the registry needs
-//! nothing here.
+//! nothing here. The names of columns have neither a term nor a number; see [`crate::column`].
 //!
 //! Why numbers: half of the time that indexing took went into a dictionary of URNs, names and columns, each of
 //! them there once and some fifty letters long. A number is a keyed hash of 64 bits. Two of a million URNs have the
@@ -21,7 +21,7 @@ use tantivy::schema::{
 use tantivy::tokenizer::TokenizerManager;
 
 use crate::analysis::{NameTokenizer, TextTokenizer};
-use crate::document::has_keys;
+use crate::document::{Form, form_of};
 
 /// Changes whenever an index written by an older version cannot be used any more.
 pub(crate) const FORMAT: u32 = 4;
@@ -36,10 +36,8 @@ pub(crate) struct Fields {
     pub(crate) schema: Schema,
     /// Names what is found; a document is looked up by its key.
     pub(crate) urn: Field,
-    /// Whole names in lower case.
-    pub(crate) exact_name: Field,
-    /// What is left of a name without what it is qualified by.
-    pub(crate) last_name: Field,
+    /// Whole names in lower case, and what is left of them without what they are qualified by.
+    pub(crate) whole_name: Field,
     pub(crate) name: Field,
     pub(crate) column: Field,
     pub(crate) description: Field,
@@ -78,8 +76,7 @@ impl Fields {
             )
         };
         let urn = builder.add_text_field(URN, FAST);
-        let exact_name = builder.add_text_field("exact_name", keyword());
-        let last_name = builder.add_text_field("last_name", keyword());
+        let whole_name = builder.add_text_field("whole_name", keyword());
         let name = builder.add_text_field("name", words("name"));
         let column = builder.add_text_field("column", words("name"));
         let description = builder.add_text_field("description", words("text"));
@@ -92,8 +89,7 @@ impl Fields {
         Self {
             schema: builder.build(),
             urn,
-            exact_name,
-            last_name,
+            whole_name,
             name,
             column,
             description,
@@ -113,9 +109,9 @@ impl Fields {
         manager
     }
 
-    /// The term that stands for a value of a field.
+    /// The term that stands for a value of a field that is not kept in its column alone.
     pub(crate) fn term(&self, field: &str, value: &str) -> Term {
-        if has_keys(field) {
+        if form_of(field) == Form::Numbers {
             return self.key_term(field, value);
         }
         let mut text = String::new();

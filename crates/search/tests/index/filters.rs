@@ -87,6 +87,7 @@ async fn each_operator_compares_as_its_name_says() {
         ("tags", Operator::EndsWith, vec!["pii"], "ab"),
         ("tags", Operator::Exists, vec![], "ab"),
         ("domains", Operator::Exists, vec![], "abcd"),
+        ("name", Operator::Exists, vec![], "abcde"),
         ("hasDescription", Operator::Equal, vec!["true"], "abd"),
         ("hasDescription", Operator::Equal, vec!["false"], "ce"),
         ("hasTags", Operator::Equal, vec!["false"], "cde"),
@@ -128,6 +129,42 @@ async fn each_operator_compares_as_its_name_says() {
         let found = matching(&fixture, negated).await;
         assert_eq!(found, others, "not {field} {operator:?} {values:?}");
     }
+}
+
+#[tokio::test]
+async fn columns_are_compared_by_their_whole_names() {
+    let fixture = Fixture::new();
+    for (name, columns) in [
+        ("a", &["customer_id", "email"][..]),
+        ("b", &["customerId", "zip"]),
+        ("c", &["customer_id_old"]),
+        ("d", &[]),
+    ] {
+        let dataset = fixture.dataset(name, "").await;
+        let fields: Vec<_> = columns
+            .iter()
+            .map(|path| json!({"fieldPath": path, "description": "said"}))
+            .collect();
+        let schema = json!({"schemaName": name, "fields": fields});
+        fixture.put(&dataset, "schemaMetadata", &schema).await;
+    }
+    for (operator, values, expected) in [
+        (Operator::Equal, &["customer_id"][..], "a"),
+        (Operator::Equal, &["Customer_Id"], ""),
+        (Operator::Equal, &["customer_id", "zip", "none"], "ab"),
+        (Operator::Equal, &[], ""),
+        (Operator::EqualIgnoringCase, &["CUSTOMERID"], "b"),
+        (Operator::StartsWith, &["customer"], "abc"),
+        (Operator::EndsWith, &["id"], "ab"),
+        (Operator::Contains, &["_id", "mail"], "ac"),
+        (Operator::Greater, &["email"], "b"),
+        (Operator::Exists, &[], "abc"),
+    ] {
+        let found = matching(&fixture, criterion("fieldPaths", operator, values)).await;
+        assert_eq!(found, expected, "{operator:?} {values:?}");
+    }
+    let described = criterion("fieldDescriptions", Operator::Exists, &[]);
+    assert_eq!(matching(&fixture, described).await, "abc");
 }
 
 #[tokio::test]
