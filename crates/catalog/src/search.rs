@@ -80,10 +80,10 @@ impl Catalog {
         let mut filter = filter.clone();
         let mut include_removed = false;
         filter::prepare(&mut filter, &mut include_removed)?;
-        if !include_removed {
-            filter = filter.and(filter::removed(false));
-        }
-        Ok(self.index()?.complete(types, text, &filter, limit).await?)
+        let index = self.index()?;
+        Ok(index
+            .complete(types, text, &filter, include_removed, limit)
+            .await?)
     }
 
     /// How much of the datasets is described, in all and by domain.

@@ -15,51 +15,41 @@ struct WireCriterion {
     negated: Option<bool>,
 }
 
-/// `{"or": [{"and": [condition, …]}, …]}`, or just `{"criteria": [condition, …]}` that must all hold.
+/// `{"or": [{"and": [condition, …]}, …]}`, or just `{"criteria": [condition, …]}` that must all hold. In the OpenAPI the
+/// outer list is called `and` and holds alternatives all the same: `{"and": [{"criteria": [condition, …]}, …]}`. Either is
+/// taken everywhere, and nothing else: who deletes what a filter finds must not find everything.
 #[derive(Debug, Default, Deserialize)]
-#[serde(expecting = "a filter with or")]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a filter such as {\"or\": [{\"and\": [{\"field\": …, \"values\": […]}]}]}"
+)]
 pub(crate) struct WireFilter {
     or: Option<Vec<Conjunction>>,
+    and: Option<Vec<Criteria>>,
     criteria: Option<Vec<WireCriterion>>,
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Conjunction {
     and: Vec<WireCriterion>,
 }
 
-/// The same in the OpenAPI: `{"and": [{"criteria": [condition, …]}, …]}`, where the outer list holds alternatives,
-/// whatever it is called.
-#[derive(Debug, Default, Deserialize)]
-#[serde(expecting = "a filter with and")]
-pub(crate) struct OpenApiFilter {
-    and: Option<Vec<Criteria>>,
-}
-
 #[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Criteria {
-    criteria: Option<Vec<WireCriterion>>,
+    criteria: Vec<WireCriterion>,
 }
 
 impl WireFilter {
     pub(crate) fn read(self) -> Result<Filter, Error> {
-        let mut filter = alternatives(
-            self.or
-                .unwrap_or_default()
-                .into_iter()
-                .map(|alternative| alternative.and),
-        )?;
+        let or = self.or.unwrap_or_default().into_iter().map(|it| it.and);
+        let and = self.and.unwrap_or_default().into_iter();
+        let mut filter = alternatives(or.chain(and.map(|it| it.criteria)))?;
         for more in conditions(self.criteria.unwrap_or_default())? {
             filter = filter.and(more);
         }
         Ok(filter)
-    }
-}
-
-impl OpenApiFilter {
-    pub(crate) fn read(self) -> Result<Filter, Error> {
-        let alternatives_of = self.and.unwrap_or_default().into_iter();
-        alternatives(alternatives_of.map(|alternative| alternative.criteria.unwrap_or_default()))
     }
 }
 

@@ -65,6 +65,8 @@ enum Key {
     Missing,
     Number(f64),
     Text(String),
+    /// The beginning of a name; see [`crate::schema::Fields::order`].
+    Order(u64),
 }
 
 impl Key {
@@ -76,8 +78,11 @@ impl Key {
             (_, Self::Missing) => return Ordering::Less,
             (Self::Number(one), Self::Number(other)) => one.total_cmp(other),
             (Self::Text(one), Self::Text(other)) => one.cmp(other),
-            (Self::Number(_), Self::Text(_)) => Ordering::Less,
-            (Self::Text(_), Self::Number(_)) => Ordering::Greater,
+            (Self::Order(one), Self::Order(other)) => one.cmp(other),
+            (Self::Number(_), _) => Ordering::Less,
+            (_, Self::Number(_)) => Ordering::Greater,
+            (Self::Text(_), Self::Order(_)) => Ordering::Less,
+            (Self::Order(_), Self::Text(_)) => Ordering::Greater,
         };
         if descending { order.reverse() } else { order }
     }
@@ -346,7 +351,7 @@ impl SegmentGather<'_> {
         let hits = heap.into_iter().map(|ranked| Hit {
             ordinal: 0,
             score: ranked.score,
-            keys: vec![Key::Number(ranked.order as f64)],
+            keys: vec![Key::Order(ranked.order)],
             urn: ranked.urn,
         });
         hits.collect()

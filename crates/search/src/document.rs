@@ -15,7 +15,7 @@ use tantivy::schema::Value as IndexedValue;
 use tantivy::schema::document::{ReferenceValue, ReferenceValueLeaf};
 
 use crate::analysis::fold;
-use crate::schema::{Fields, URN, cut, key, write_exists, write_term};
+use crate::schema::{Fields, LAST_PART_MARK, URN, cut, key, write_exists, write_term};
 use columns::ColumnCounts;
 pub(crate) use columns::{COLUMNS, DESCRIBED_COLUMNS};
 
@@ -339,12 +339,16 @@ impl<'r> Entity<'r> {
             }
             document.add_text(field, text);
         }
-        let last_parts = names.iter().filter_map(|name| last_part(name));
-        let mut whole_names: Vec<&str> =
-            names.iter().map(String::as_str).chain(last_parts).collect();
-        whole_names.sort_unstable();
-        whole_names.dedup();
-        for name in whole_names {
+        let last_parts: Vec<String> = names
+            .iter()
+            .filter_map(|name| last_part(name))
+            .filter(|last| !names.iter().any(|name| name == last))
+            .map(|last| format!("{LAST_PART_MARK}{last}"))
+            .collect();
+        names.extend(last_parts);
+        names.sort_unstable();
+        names.dedup();
+        for name in &names {
             document.add_text(fields.whole_name, name);
         }
         let name = self.display_name(urn);
@@ -406,6 +410,11 @@ pub(crate) fn form_of(field: &str) -> Form {
 /// Whether a field holds names.
 pub(crate) fn is_name(field: &str) -> bool {
     class_of_name(field) == Some(Class::Name)
+}
+
+/// Whether a field holds prose, which is searched and not compared.
+pub(crate) fn is_prose(field: &str) -> bool {
+    class_of_name(field) == Some(Class::Description)
 }
 
 fn class_of_name(field: &str) -> Option<Class> {

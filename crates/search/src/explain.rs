@@ -6,7 +6,7 @@
 //! word, its caller tells. A new kind of query term is a case in [`collect`], and usually a variant of [`Needle`].
 
 mod fragment;
-mod pattern;
+pub(crate) mod pattern;
 
 use std::collections::HashSet;
 use std::ops::Range;

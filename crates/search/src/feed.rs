@@ -33,7 +33,7 @@ pub(crate) async fn build(
 ) -> Result<OpenIndex, SearchError> {
     // What is written while we read is read again afterwards: it stands behind this position.
     let holds = tail(store).await?;
-    let draft = location.begin(fields)?;
+    let mut draft = location.begin(fields)?;
     for spec in Registry::get()
         .entities()
         .filter(|spec| is_indexed(spec.name))
@@ -45,24 +45,31 @@ pub(crate) async fn build(
                 .await?;
             let Some(last) = entities.last() else { break };
             after = Some(last.urn.clone());
-            for EntityTexts { urn, aspects } in &entities {
-                let aspects = aspects.iter().map(|(name, text)| (*name, text.as_str()));
-                let document = Entity::read(aspects).into_document(urn, fields);
-                draft.writer.add_document(document)?;
-            }
-            done.fetch_add(entities.len() as u64, Ordering::Relaxed);
+            let count = entities.len() as u64;
+            let fields = fields.clone();
+            // The writer makes its callers wait while it writes a segment.
+            draft = blocking(move || {
+                for EntityTexts { urn, aspects } in &entities {
+                    let aspects = aspects.iter().map(|(name, text)| (*name, text.as_str()));
+                    let document = Entity::read(aspects).into_document(urn, &fields);
+                    draft.writer.add_document(document)?;
+                }
+                Ok(draft)
+            })
+            .await?;
+            done.fetch_add(count, Ordering::Relaxed);
         }
     }
     let (location, fields) = (location.clone(), fields.clone());
     blocking(move || location.finish(draft, holds, &fields)).await
 }
 
-/// Takes in what was committed since. Whether there was anything.
+/// Takes in what was committed since.
 pub(crate) async fn catch_up(
     store: &dyn Store,
-    open: &mut OpenIndex,
+    mut open: OpenIndex,
     fields: &Fields,
-) -> Result<bool, SearchError> {
+) -> Result<OpenIndex, SearchError> {
     let mut last: Option<Change> = None;
     // An entity that changed often is read once, behind its last change.
     let mut urns_to_read: HashSet<Urn> = HashSet::new();
@@ -73,25 +80,42 @@ pub(crate) async fn catch_up(
         let urns = changes.iter().map(|change| &change.key.urn);
         urns_to_read.extend(urns.filter(|urn| is_indexed(urn.entity_type())).cloned());
         last = changes.pop().or(last);
-        if complete || urns_to_read.len() >= GATHERED {
+        if (complete || urns_to_read.len() >= GATHERED)
+            && let Some(last) = &last
+        {
             let urns: Vec<Urn> = urns_to_read.drain().collect();
-            for chunk in urns.chunks(CHUNK) {
-                let entities = store.entities_read(chunk).await?;
-                replace(&open.writer, chunk, &entities, fields)?;
-            }
+            open = take_in(store, open, urns, position_of(last), fields).await?;
         }
         if complete {
-            break;
+            return Ok(open);
         }
     }
-    let Some(last) = last else {
-        return Ok(false);
-    };
-    let holds = position_of(&last);
-    commit(&mut open.writer, &holds)?;
-    open.holds = holds;
-    open.reader.reload()?;
-    Ok(true)
+}
+
+/// Replaces the documents of some entities; then the index holds everything up to a position.
+async fn take_in(
+    store: &dyn Store,
+    mut open: OpenIndex,
+    urns: Vec<Urn>,
+    holds: Position,
+    fields: &Fields,
+) -> Result<OpenIndex, SearchError> {
+    for chunk in urns.chunks(CHUNK) {
+        let entities = store.entities_read(chunk).await?;
+        let (urns, fields) = (chunk.to_vec(), fields.clone());
+        open = blocking(move || {
+            replace(&open.writer, &urns, &entities, &fields)?;
+            Ok(open)
+        })
+        .await?;
+    }
+    blocking(move || {
+        commit(&mut open.writer, &holds)?;
+        open.holds = holds;
+        open.reader.reload()?;
+        Ok(open)
+    })
+    .await
 }
 
 fn replace(

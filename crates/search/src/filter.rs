@@ -16,12 +16,14 @@ use tantivy::query::{
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocAddress, Searcher, Term};
 
+use crate::analysis::{fold, text_words};
 use crate::column::ColumnQuery;
-use crate::document::{ENTITY_TYPE, Form, HAS_DESCRIPTION, REMOVED, form_of, is_name};
+use crate::document::{ENTITY_TYPE, Form, HAS_DESCRIPTION, REMOVED, form_of, is_name, is_prose};
 use crate::error::SearchError;
 use crate::kept::text_of;
+use crate::query::phrase_query;
 use crate::request::{Criterion, Filter, Operator};
-use crate::schema::{Fields, URN, column_path, cut, write_exists, write_term};
+use crate::schema::{Fields, LAST_PART_MARK, URN, column_path, cut, write_exists, write_term};
 
 /// More alternatives in one condition are refused.
 const MAX_VALUES: usize = 20_000;
@@ -125,6 +127,9 @@ impl Filters<'_> {
 
     fn on_field(&self, field: &str, criterion: &Criterion) -> Result<Box<dyn Query>, SearchError> {
         let values = values_of(field, criterion);
+        if is_prose(field) && criterion.operator != Operator::Exists {
+            return self.in_prose(criterion, &values);
+        }
         match criterion.operator {
             Operator::Equal => Ok(self.equal(field, &values)),
             Operator::Exists => Ok(self.exists(field)),
@@ -224,7 +229,7 @@ impl Filters<'_> {
         if is_name(field) {
             let names = self.fields.whole_name;
             each_term(self.searcher, names, "", usize::MAX, |name| {
-                if test(name) {
+                if !name.starts_with(LAST_PART_MARK) && test(name) {
                     terms.insert(Term::from_field_text(names, name));
                 }
             })?;
@@ -255,6 +260,27 @@ impl Filters<'_> {
             })?;
         }
         Ok(Box::new(TermSetQuery::new(terms)))
+    }
+
+    /// Prose is kept by its words: a condition on it asks for these, one behind the other, wherever they stand.
+    fn in_prose(
+        &self,
+        criterion: &Criterion,
+        values: &[String],
+    ) -> Result<Box<dyn Query>, SearchError> {
+        use Operator::{Contains, EndsWith, Equal, EqualIgnoringCase, StartsWith};
+        if !matches!(
+            criterion.operator,
+            Equal | EqualIgnoringCase | Contains | StartsWith | EndsWith
+        ) {
+            return Err(SearchError::Invalid(format!(
+                "{} is prose, which is found by its words: use CONTAIN or EXISTS",
+                criterion.field
+            )));
+        }
+        let phrase = |value: &String| phrase_query(self.fields.description, &text_words(value));
+        let phrases = values.iter().filter_map(phrase).collect();
+        Ok(Box::new(BooleanQuery::union(phrases)))
     }
 
     fn compare(
@@ -476,6 +502,10 @@ fn values_of(field: &str, criterion: &Criterion) -> Vec<String> {
             .iter()
             .map(|value| with_prefix("urn:li:dataPlatform:", value))
             .collect(),
+        // Whole names stand in the index without accents and in lower case.
+        (name, operator) if operator != Operator::Equal && is_name(name) => {
+            criterion.values.iter().map(|value| fold(value)).collect()
+        }
         _ => criterion.values.clone(),
     }
 }

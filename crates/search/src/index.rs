@@ -5,6 +5,7 @@
 
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 use tantivy::indexer::NoMergePolicy;
@@ -46,6 +47,8 @@ pub(crate) struct OpenIndex {
     pub(crate) holds: Position,
     /// Whether its files were compared with their checksums.
     pub(crate) checked: bool,
+    /// Tells it from those that stood in its place before.
+    pub(crate) serial: u64,
 }
 
 impl std::fmt::Debug for OpenIndex {
@@ -227,8 +230,10 @@ fn from_index(index: Index, holds: Position, checked: bool) -> Result<OpenIndex,
         .reader_builder()
         .reload_policy(ReloadPolicy::Manual)
         .try_into()?;
+    static OPENED: AtomicU64 = AtomicU64::new(0);
     let writer = index.writer_with_num_threads(1, FEED_MEMORY_BYTES)?;
     Ok(OpenIndex {
+        serial: OPENED.fetch_add(1, Ordering::Relaxed),
         index,
         reader,
         writer,

@@ -5,25 +5,23 @@
 //! that few documents have are worth more. What is left equal is decided by the document's rank ([`crate::collect`]).
 
 mod divided;
+mod field;
 
 use std::cell::RefCell;
 use std::collections::HashSet;
 
-use tantivy::query::{
-    BooleanQuery, FuzzyTermQuery, Occur, PhraseQuery, Query, RegexQuery, TermSetQuery,
-};
+use tantivy::query::{BooleanQuery, FuzzyTermQuery, Occur, PhraseQuery, Query, RegexQuery};
 use tantivy::schema::Field;
 use tantivy::{Searcher, Term};
 
 use crate::analysis::{Token, fold, name_words, pair, text_words};
 use crate::document::ENTITY_TYPE;
 use crate::error::SearchError;
-use crate::filter::{Filters, canonical, each_term, term_query};
+use crate::filter::{each_term, term_query};
 use crate::kept::{Kept, text_of};
 use crate::language::{self, Clause};
 use crate::matching::{Node, Segment, Set};
-use crate::request::{Criterion, Operator};
-use crate::schema::{Fields, write_term};
+use crate::schema::{Fields, LAST_PART_MARK};
 
 /// What a word is worth that matches at all, and what is added for where it matches.
 const WORD: f32 = 20.0;
@@ -50,9 +48,6 @@ const MIN_WORD_PREFIX: usize = 2;
 /// How many tags, terms, domains … a word may stand for.
 const MAX_LABELS: usize = 50;
 
-/// How many terms are looked at to complete a name.
-const MAX_COMPLETIONS: usize = 200;
-
 /// Entities whose names are searched for on other entities, and the fields that point at them.
 const LABEL_TYPES: [&str; 7] = [
     "domain",
@@ -63,7 +58,7 @@ const LABEL_TYPES: [&str; 7] = [
     "dataPlatform",
     "dataProduct",
 ];
-const LABEL_FIELDS: [&str; 11] = [
+const LABEL_FIELDS: [&str; 10] = [
     "domains",
     "tags",
     "glossaryTerms",
@@ -73,9 +68,18 @@ const LABEL_FIELDS: [&str; 11] = [
     "fieldGlossaryTerms",
     "editedFieldTags",
     "editedFieldGlossaryTerms",
-    "dataProducts",
-    "container",
+    "dataProduct",
 ];
+
+/// How a word is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    Exact,
+    /// Typos are forgiven.
+    Forgiving,
+    /// And it may go on.
+    Unfinished,
+}
 
 pub(crate) struct Translator<'s> {
     searcher: &'s Searcher,
@@ -110,16 +114,27 @@ impl<'s> Translator<'s> {
             return Ok(Some(words));
         };
         let typed = fold(plain.trim());
-        let exact = term_set(self.fields.whole_name, &typed);
+        let exact = Set::Terms(self.whole_name(&typed));
         let mut parts = vec![
             (Occur::Must, words),
             (Occur::Should, Node::one(exact, EXACT_NAME)),
         ];
         if typed.chars().count() >= MIN_NAME_PREFIX {
-            let begins = Set::Prefix(self.fields.whole_name, typed);
-            parts.push((Occur::Should, Node::one(begins, BEGINS_NAME)));
+            let begins = self.begins_name(&typed).map(|set| (set, BEGINS_NAME));
+            parts.push((Occur::Should, Node::Best(begins.into())));
         }
         Ok(Some(Node::Group(parts)))
+    }
+
+    /// Names and last parts of names that are so.
+    fn whole_name(&self, name: &str) -> Vec<Term> {
+        let term = |text: &str| Term::from_field_text(self.fields.whole_name, text);
+        written_names(name).map(|text| term(&text)).into()
+    }
+
+    /// Names and last parts of names that begin so.
+    fn begins_name(&self, start: &str) -> [Set; 2] {
+        written_names(start).map(|text| Set::Prefix(self.fields.whole_name, text))
     }
 
     fn group(&self, query: &language::Query, outermost: bool) -> Result<Node, SearchError> {
@@ -128,17 +143,29 @@ impl<'s> Translator<'s> {
         for (at, Clause { occur, term }) in query.clauses.iter().enumerate() {
             // The last word may not have been typed to its end.
             let unfinished = outermost && at + 1 == count && query.plain.is_some();
-            parts.push((occur_of(*occur), self.term(term, unfinished)?));
+            let occur = occur_of(*occur);
+            let node = match term {
+                // What is not wanted is meant as it was typed.
+                language::Term::Word(word) if occur == Occur::MustNot => {
+                    self.word(word, Reading::Exact)?
+                }
+                term => self.term(term, unfinished)?,
+            };
+            parts.push((occur, node));
         }
-        if parts.iter().all(|(occur, _)| *occur == Occur::MustNot) {
-            parts.push((Occur::Must, Node::All));
-        }
-        Ok(Node::Group(parts))
+        Ok(Node::Group(with_all_but(parts)))
     }
 
     fn term(&self, term: &language::Term, unfinished: bool) -> Result<Node, SearchError> {
         match term {
-            language::Term::Word(word) => self.word(word, unfinished),
+            language::Term::Word(word) => {
+                let reading = if unfinished {
+                    Reading::Unfinished
+                } else {
+                    Reading::Forgiving
+                };
+                self.word(word, reading)
+            }
             language::Term::Prefix(prefix) => self.prefix(prefix),
             language::Term::Wildcard(pattern) => Ok(self.wildcard(pattern)),
             language::Term::Phrase(phrase) => Ok(self.phrase(phrase)),
@@ -147,7 +174,7 @@ impl<'s> Translator<'s> {
         }
     }
 
-    fn word(&self, word: &str, unfinished: bool) -> Result<Node, SearchError> {
+    fn word(&self, word: &str, reading: Reading) -> Result<Node, SearchError> {
         if word.starts_with("urn:") {
             let urn = Set::Terms(vec![self.fields.urn_term(word)]);
             return Ok(Node::one(urn, EXACT_URN));
@@ -173,7 +200,7 @@ impl<'s> Translator<'s> {
         if !labels.is_empty() {
             ways.push((Set::Terms(labels), worth_of(IN_LABEL)));
         }
-        if unfinished && word.chars().count() >= MIN_WORD_PREFIX {
+        if reading == Reading::Unfinished && word.chars().count() >= MIN_WORD_PREFIX {
             for (field, step) in [
                 (self.fields.name, BEGINS_NAME_WORD),
                 (self.fields.column, BEGINS_COLUMN_WORD),
@@ -183,7 +210,7 @@ impl<'s> Translator<'s> {
                 ways.extend(begins.map(|set| (set, worth_of(step))));
             }
         }
-        if !unknown.is_empty() {
+        if reading != Reading::Exact && !unknown.is_empty() {
             for (field, step) in places {
                 ways.push((nearly(field, &tokens, &unknown), worth_of(step - TYPO)));
             }
@@ -317,10 +344,8 @@ impl<'s> Translator<'s> {
         Ok(urns)
     }
 
-    /// Names that begin with what was typed.
-    ///
-    /// Where more names begin so than anybody reads, the first of them stand for all.
-    pub(crate) fn name_prefix(&self, typed: &str) -> Result<Node, SearchError> {
+    /// Names that begin with what was typed: the first `most` of them, and of names in which a word begins so.
+    pub(crate) fn name_prefix(&self, typed: &str, most: usize) -> Result<Node, SearchError> {
         let tokens = name_words(typed);
         let parts: Vec<&Token> = parts(&tokens).collect();
         let Some((last, complete)) = parts.split_last() else {
@@ -332,19 +357,25 @@ impl<'s> Translator<'s> {
             .iter()
             .map(|token| term_set(name, &token.text))
             .collect();
-        words.push(self.first_terms(name, &last.text)?);
-        let names = self.fields.whole_name;
-        Ok(Node::Best(vec![
-            (term_set(names, &whole), EXACT_NAME),
-            (self.first_terms(names, &whole)?, BEGINS_NAME),
+        words.push(self.first_terms(name, &last.text, most)?);
+        let mut ways = vec![
+            (Set::Terms(self.whole_name(&whole)), EXACT_NAME),
             (Set::Every(words), WORD),
-        ]))
+        ];
+        for start in written_names(&whole) {
+            let begins = self.first_terms(self.fields.whole_name, &start, most)?;
+            ways.push((begins, BEGINS_NAME));
+        }
+        Ok(Node::Best(ways))
     }
 
     /// The first terms of a field that begin so.
-    fn first_terms(&self, field: Field, start: &str) -> Result<Set, SearchError> {
+    fn first_terms(&self, field: Field, start: &str, most: usize) -> Result<Set, SearchError> {
+        if most == usize::MAX {
+            return Ok(Set::Prefix(field, start.to_owned()));
+        }
         let mut terms = HashSet::new();
-        each_term(self.searcher, field, start, MAX_COMPLETIONS, |text| {
+        each_term(self.searcher, field, start, most, |text| {
             terms.insert(Term::from_field_text(field, text));
         })?;
         Ok(Set::Terms(terms.into_iter().collect()))
@@ -355,8 +386,8 @@ impl<'s> Translator<'s> {
         if tokens.is_empty() {
             return Ok(Node::All);
         }
-        let whole = Set::Prefix(self.fields.whole_name, fold(prefix));
-        let mut ways = vec![(whole, WORD + IN_NAME)];
+        let whole = self.begins_name(&fold(prefix));
+        let mut ways = Vec::from(whole.map(|set| (set, WORD + IN_NAME)));
         for (field, step) in [
             (self.fields.name, BEGINS_NAME_WORD),
             (self.fields.column, BEGINS_COLUMN_WORD),
@@ -370,8 +401,32 @@ impl<'s> Translator<'s> {
     }
 
     fn wildcard(&self, pattern: &str) -> Node {
+        let places = [
+            (self.fields.whole_name, IN_NAME),
+            (self.fields.name, BEGINS_NAME_WORD),
+            (self.fields.column, IN_COLUMN),
+            (self.fields.description, IN_DESCRIPTION),
+        ];
+        let ways = places.iter().flat_map(|(field, step)| {
+            let sets = self.like(*field, pattern).into_iter();
+            sets.map(|set| (set, WORD + *step))
+        });
+        Node::Best(ways.collect())
+    }
+
+    /// Documents with a term like the pattern. A pattern that the automaton cannot have is like nothing.
+    fn like(&self, field: Field, pattern: &str) -> Vec<Set> {
+        let pattern = fold(pattern);
         let mut regex = String::new();
-        for character in fold(pattern).chars() {
+        if field == self.fields.whole_name {
+            regex.push(LAST_PART_MARK);
+            regex.push('?');
+        }
+        // Words stand without the `s` of their plural, so `o*s` finds more than it says.
+        let singular = pattern
+            .strip_suffix('s')
+            .filter(|_| field != self.fields.whole_name);
+        for character in singular.unwrap_or(&pattern).chars() {
             match character {
                 '*' => regex.push_str(".*"),
                 '?' => regex.push('.'),
@@ -384,19 +439,12 @@ impl<'s> Translator<'s> {
                 }
             }
         }
-        let mut ways = Vec::new();
-        for (field, step) in [
-            (self.fields.whole_name, IN_NAME),
-            (self.fields.name, BEGINS_NAME_WORD),
-            (self.fields.column, IN_COLUMN),
-            (self.fields.description, IN_DESCRIPTION),
-        ] {
-            // A pattern that the automaton cannot have matches nothing.
-            if let Ok(query) = RegexQuery::from_pattern(&regex, field) {
-                ways.push((Set::Query(Box::new(query)), WORD + step));
-            }
+        if singular.is_some() {
+            regex.push_str("s?");
         }
-        Node::Best(ways)
+        let query = RegexQuery::from_pattern(&regex, field).ok();
+        let set = |query| Set::Query(Box::new(query) as Box<dyn Query>);
+        query.into_iter().map(set).collect()
     }
 
     fn phrase(&self, phrase: &str) -> Node {
@@ -410,93 +458,19 @@ impl<'s> Translator<'s> {
         .map(|(field, step, tokens)| (in_order(field, &tokens), WORD + step));
         Node::Best(ways.collect())
     }
+}
 
-    fn field(&self, field: &str, term: &language::Term) -> Result<Node, SearchError> {
-        let filters = Filters {
-            searcher: self.searcher,
-            fields: self.fields,
-        };
-        let criterion = |operator, values: Vec<String>| Criterion {
-            field: field.to_owned(),
-            values,
-            operator,
-            negated: false,
-        };
-        let name = canonical(field);
-        let text_field = match name.as_str() {
-            "name" | "displayName" | "title" => Some(self.fields.name),
-            "fieldPaths" | "column" | "columns" => Some(self.fields.column),
-            "description"
-            | "editedDescription"
-            | "fieldDescriptions"
-            | "editedFieldDescriptions" => Some(self.fields.description),
-            _ => None,
-        };
-        let set = match (text_field, term) {
-            (_, language::Term::Group(group)) => {
-                let mut parts = Vec::new();
-                for clause in &group.clauses {
-                    parts.push((occur_of(clause.occur), self.field(field, &clause.term)?));
-                }
-                return Ok(Node::Group(parts));
-            }
-            (_, language::Term::Field { term, .. }) => return self.field(field, term),
-            (_, language::Term::Prefix(prefix)) if prefix.is_empty() => {
-                Set::Query(filters.criterion(&criterion(Operator::Exists, Vec::new()))?)
-            }
-            (Some(text), language::Term::Word(word)) => {
-                let sets = all_parts(text, &name_words(word)).into_iter();
-                return Ok(Node::Best(sets.map(|set| (set, WORD)).collect()));
-            }
-            (Some(text), language::Term::Phrase(phrase)) => in_order(text, &name_words(phrase)),
-            (Some(text), language::Term::Prefix(prefix)) => {
-                let begins = self.begins(text, &name_words(prefix))?;
-                return Ok(begins.map_or_else(Node::nothing, |set| Node::one(set, WORD)));
-            }
-            (None, language::Term::Word(value) | language::Term::Phrase(value)) => {
-                Set::Query(self.keyword(&filters, &name, value)?)
-            }
-            (None, language::Term::Prefix(value)) => {
-                let starts = criterion(Operator::StartsWith, vec![value.clone()]);
-                Set::Query(filters.criterion(&starts)?)
-            }
-            (_, language::Term::Wildcard(pattern)) => {
-                let pieces: Vec<String> = pattern
-                    .split(['*', '?'])
-                    .filter(|piece| !piece.is_empty())
-                    .map(str::to_owned)
-                    .collect();
-                Set::Query(filters.criterion(&criterion(Operator::Contains, pieces))?)
-            }
-        };
-        Ok(Node::one(set, WORD))
+/// Parts that only say what is not wanted mean everything else.
+fn with_all_but(mut parts: Vec<(Occur, Node)>) -> Vec<(Occur, Node)> {
+    if parts.iter().all(|(occur, _)| *occur == Occur::MustNot) {
+        parts.push((Occur::Must, Node::All));
     }
+    parts
+}
 
-    /// A value as people say it: whatever its case, a URN by its last part or by its entity's name.
-    fn keyword(
-        &self,
-        filters: &Filters<'_>,
-        field: &str,
-        value: &str,
-    ) -> Result<Box<dyn Query>, SearchError> {
-        let wanted = value.to_lowercase();
-        let by_value = filters.matching(field, |value| {
-            let value = value.to_lowercase();
-            let last = value.rsplit(':').next().unwrap_or_default();
-            value == wanted || (value.starts_with("urn:") && last == wanted)
-        })?;
-        let mut start = String::new();
-        write_term(&mut start, field, "");
-        let labels = self.labels(value)?.into_iter().filter(|term| {
-            term.value()
-                .as_str()
-                .is_some_and(|text| text.starts_with(&start))
-        });
-        Ok(Box::new(BooleanQuery::union(vec![
-            by_value,
-            Box::new(TermSetQuery::new(labels)),
-        ])))
-    }
+/// How a name, or the beginning of one, stands in the index as a name and as a last part of one.
+fn written_names(name: &str) -> [String; 2] {
+    [name.to_owned(), format!("{LAST_PART_MARK}{name}")]
 }
 
 fn occur_of(occur: language::Occur) -> Occur {
@@ -565,12 +539,16 @@ fn nearly(field: Field, tokens: &[Token], unknown: &[&str]) -> Set {
 }
 
 fn in_order(field: Field, tokens: &[Token]) -> Set {
+    phrase_query(field, tokens).map_or_else(|| Set::Terms(Vec::new()), Set::Query)
+}
+
+/// All parts, one behind the other; `None` if there is none.
+pub(crate) fn phrase_query(field: Field, tokens: &[Token]) -> Option<Box<dyn Query>> {
     let mut terms: Vec<(usize, Term)> = parts(tokens)
         .map(|token| (token.position, Term::from_field_text(field, &token.text)))
         .collect();
-    match terms.len() {
-        0 => Set::Terms(Vec::new()),
-        1 => Set::Terms(vec![terms.remove(0).1]),
-        _ => Set::Query(Box::new(PhraseQuery::new_with_offset(terms))),
-    }
+    Some(match terms.len() {
+        0 | 1 => term_query(terms.pop()?.1),
+        _ => Box::new(PhraseQuery::new_with_offset(terms)),
+    })
 }

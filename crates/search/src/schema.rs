@@ -28,6 +28,8 @@ pub(crate) const FORMAT: u32 = 4;
 
 /// Stands between a field and its value in `terms`.
 const SEPARATOR: char = '\0';
+/// Before a last part of a name that is no name itself: no name begins with it.
+pub(crate) const LAST_PART_MARK: char = '\u{1}';
 /// Longer values are cut in `terms` and `values`: nobody filters by them.
 const MAX_VALUE_BYTES: usize = 1024;
 
@@ -36,7 +38,7 @@ pub(crate) struct Fields {
     pub(crate) schema: Schema,
     /// Names what is found; a document is looked up by its key.
     pub(crate) urn: Field,
-    /// Whole names in lower case, and what is left of them without what they are qualified by.
+    /// Whole names in lower case, and, marked, what is left of them without what they are qualified by.
     pub(crate) whole_name: Field,
     pub(crate) name: Field,
     pub(crate) column: Field,

@@ -19,7 +19,7 @@ use crate::filter::{self, Filters, canonical};
 use crate::found::{Completions, Facet, FacetValue, Found, Hit, Match};
 use crate::index::Location;
 use crate::language;
-use crate::live::Live;
+use crate::live::{Live, Moment};
 use crate::matching::{Node, Set};
 use crate::query::{Translator, allowed_typos};
 use crate::request::{Facets, Filter, Page, Request};
@@ -30,6 +30,9 @@ use crate::{DEFAULT_TYPES, analysis};
 const DEEPEST: usize = 10_000;
 /// The most results of one page.
 const LONGEST_PAGE: usize = 10_000;
+
+/// How many names are looked at first to complete one.
+const FIRST_COMPLETIONS: usize = 200;
 
 /// What people narrow a search by.
 const USUAL_FACETS: [&str; 12] = [
@@ -75,7 +78,7 @@ impl Search {
     /// by the first search: a server that nobody searches in should not keep one in memory.
     pub async fn build_if_missing(&self) -> Result<(), SearchError> {
         if self.live.is_missing() {
-            self.live.searcher().await?;
+            self.live.moment().await?;
         }
         Ok(())
     }
@@ -99,17 +102,21 @@ impl Search {
     }
 
     /// Names that begin with what was typed, best first.
+    ///
+    /// Where many more names begin so than are wanted, the first of them stand for all.
     pub async fn complete(
         &self,
         types: &[String],
         text: &str,
         filter: &Filter,
+        include_removed: bool,
         limit: usize,
     ) -> Result<Completions, SearchError> {
         let request = Request {
             types: types.to_vec(),
             query: text.to_owned(),
             filter: filter.clone(),
+            include_removed,
             page: Page::From {
                 start: 0,
                 count: limit,
@@ -121,9 +128,17 @@ impl Search {
         let gathered = self
             .run(move |searcher, fields| {
                 let translator = Translator::new(searcher, fields, &kept);
-                let names = translator.name_prefix(request.query.trim())?;
-                let question = narrowed(searcher, fields, &request, Some(names))?;
-                Ok(gather.results(searcher, &kept, &question)?)
+                let attempt = |most| {
+                    let names = translator.name_prefix(request.query.trim(), most)?;
+                    let question = narrowed(searcher, fields, &request, Some(names))?;
+                    Ok::<_, SearchError>(gather.results(searcher, &kept, &question)?)
+                };
+                let gathered = attempt(FIRST_COMPLETIONS)?;
+                // Those that come first in the dictionary may all be of other types, or gone.
+                if gathered.hits.len() < limit {
+                    return attempt(usize::MAX);
+                }
+                Ok(gathered)
             })
             .await?;
         let urns = urns_of(&gathered)?;
@@ -155,24 +170,19 @@ impl Search {
         &self,
         task: impl FnOnce(&Searcher, &Fields) -> Result<T, SearchError> + Send + 'static,
     ) -> Result<T, SearchError> {
-        let searcher = self.live.searcher().await?;
-        let fields = self.live.fields().clone();
+        let Moment { searcher, serial } = self.live.moment().await?;
+        let (fields, index) = (self.live.fields().clone(), searcher.index().clone());
         let result = blocking(move || {
             // A file that is not what it should be may lead the library anywhere.
             catch_unwind(AssertUnwindSafe(|| task(&searcher, &fields))).unwrap_or_else(|_| {
-                let text = "the index made the search panic".to_owned();
-                Err(
-                    TantivyError::DataCorruption(tantivy::error::DataCorruption::comment_only(
-                        text,
-                    ))
-                    .into(),
-                )
+                let text = "the search panicked".to_owned();
+                Err(TantivyError::InternalError(text).into())
             })
         })
         .await;
         if let Err(SearchError::Index(error)) = &result {
-            tracing::error!(%error, "the search index is damaged and is built anew");
-            self.live.discard().await;
+            tracing::error!(%error, "a search failed, so the index is checked");
+            self.live.doubt(index, serial).await;
         }
         result
     }

@@ -15,7 +15,7 @@ use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
 use crate::error::Refusal;
-use crate::filter::OpenApiFilter;
+use crate::filter::WireFilter;
 use crate::query::Parameters;
 use crate::restli::{json as reply, parse_aspect};
 use crate::shown::{AspectReply, PIECE, Shown};
@@ -30,7 +30,7 @@ const DEFAULT_COUNT: usize = 10;
 struct Wanted {
     entities: Option<Vec<String>>,
     aspects: Option<Vec<String>>,
-    filter: Option<OpenApiFilter>,
+    filter: Option<WireFilter>,
     sort_criteria: Option<Vec<Sort>>,
 }
 

@@ -12,19 +12,20 @@ use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
 use crate::error::Refusal;
-use crate::filter::OpenApiFilter;
+use crate::filter::WireFilter;
 use crate::query::Parameters;
 use crate::restli::parse_urn;
 
 #[derive(Deserialize, Default)]
 #[serde(
     rename_all = "camelCase",
+    deny_unknown_fields,
     expecting = "an object with sourceFilter or destinationFilter"
 )]
 struct Wanted {
-    source_filter: Option<OpenApiFilter>,
-    destination_filter: Option<OpenApiFilter>,
-    edge_filter: Option<OpenApiFilter>,
+    source_filter: Option<WireFilter>,
+    destination_filter: Option<WireFilter>,
+    edge_filter: Option<WireFilter>,
 }
 
 /// One end of the edges that are wanted.
@@ -104,7 +105,7 @@ pub(crate) async fn scroll(
 }
 
 /// The URNs that a filter names. Edges are stored by their ends, so only those can be asked for.
-fn urns(filter: Option<OpenApiFilter>, name: &str) -> Result<Option<Vec<Urn>>, Refusal> {
+fn urns(filter: Option<WireFilter>, name: &str) -> Result<Option<Vec<Urn>>, Refusal> {
     let Some(filter) = filter else {
         return Ok(None);
     };

@@ -11,6 +11,33 @@ async fn data(app: &App, query: &str) -> Value {
 }
 
 #[tokio::test]
+async fn a_filter_is_taken_in_either_shape_at_every_door() {
+    let app = App::empty().await;
+    for (number, platform) in ["kafka", "kafka", "hive"].iter().enumerate() {
+        let urn = format!("urn:li:dataset:(urn:li:dataPlatform:{platform},t{number},PROD)");
+        app.add_dataset(&urn).await;
+    }
+    let condition = json!([{"field": "platform", "condition": "EQUAL", "values": ["urn:li:dataPlatform:kafka"]}]);
+    let mut totals = Vec::new();
+    for filter in [
+        json!({"or": [{"and": condition}]}),
+        json!({"and": [{"criteria": condition}]}),
+        json!({"criteria": condition}),
+    ] {
+        let body =
+            json!({"entity": "dataset", "input": "*", "start": 0, "count": 1, "filter": filter});
+        let (status, reply) = app.post("/entities?action=search", &body).await;
+        assert_eq!(status, 200, "{reply}");
+        totals.push(reply["value"]["numEntities"].clone());
+        let body = json!({"entities": ["dataset"], "aspects": [], "filter": filter});
+        let (status, reply) = app.post("/openapi/v3/entity/scroll?count=1", &body).await;
+        assert_eq!(status, 200, "{reply}");
+        totals.push(reply["totalCount"].clone());
+    }
+    assert_eq!(totals, vec![json!(2); 6]);
+}
+
+#[tokio::test]
 async fn an_empty_catalog_answers_every_search_with_an_empty_page() {
     let app = App::empty().await;
     let across = r#"{ searchAcrossEntities(input: {
@@ -105,6 +132,21 @@ async fn rest_calls_say_what_is_wrong_with_them() {
             "/entities?action=search",
             json!({"entity": "dataset", "input": "*", "filter": {"or": [{"and": [{"field": "name", "condition": "LIKE"}]}]}}),
             "'LIKE'",
+        ),
+        (
+            "/openapi/v3/entity/scroll",
+            json!({"filter": {"nonsense": 1}}),
+            "nonsense",
+        ),
+        (
+            "/openapi/v3/entity/scroll",
+            json!({"filter": {"and": [{"field": "platform", "values": ["hive"]}]}}),
+            "criteria",
+        ),
+        (
+            "/openapi/v3/relationship/scroll",
+            json!({"relationshipTypes": ["OwnedBy"]}),
+            "relationshipTypes",
         ),
         (
             "/entities?action=autocomplete",

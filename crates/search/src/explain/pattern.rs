@@ -3,7 +3,7 @@
 /// Whether the whole text has the form of the pattern.
 ///
 /// Walks through both at once and goes back only to the last `*`: an earlier one can always end where it first did.
-pub(super) fn matches(pattern: &str, text: &str) -> bool {
+pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     let mut pattern = pattern.chars();
     let mut text = text.chars();
     // Behind the last star: what is left of the pattern, and of the text if the star stands for one letter more.

@@ -96,6 +96,14 @@ async fn every_file_may_be_truncated_emptied_removed_or_have_a_bit_flipped() {
 }
 
 #[tokio::test]
+async fn an_index_may_be_removed_while_it_serves() {
+    let fixture = filled().await;
+    fs::remove_dir_all(fixture.index_path()).unwrap();
+    fixture.dataset("table_behind", "Another").await;
+    assert_eq!(fixture.find("table").await.total, 31);
+}
+
+#[tokio::test]
 async fn an_index_of_an_older_format_is_replaced() {
     let fixture = filled().await;
     let path = fixture.index_path();

@@ -168,6 +168,77 @@ async fn columns_are_compared_by_their_whole_names() {
 }
 
 #[tokio::test]
+async fn names_are_compared_whole_and_prose_by_its_words() {
+    let fixture = Fixture::new();
+    for (urn, description) in [
+        ("a.orders", "Every parcel that left the house"),
+        ("orders.b", "The house itself"),
+        ("Zürich", ""),
+    ] {
+        fixture.dataset(urn, description).await;
+    }
+    for (field, operator, values, expected) in [
+        ("name", Operator::StartsWith, vec!["orders"], "orders.b"),
+        ("name", Operator::EndsWith, vec!["ORDERS"], "a.orders"),
+        ("name", Operator::EqualIgnoringCase, vec!["orders"], ""),
+        (
+            "name",
+            Operator::EqualIgnoringCase,
+            vec!["ZÜRICH"],
+            "Zürich",
+        ),
+        ("name", Operator::Less, vec!["b"], "a.orders"),
+        (
+            "description",
+            Operator::Contains,
+            vec!["the HOUSE"],
+            "a.ordersorders.b",
+        ),
+        (
+            "description",
+            Operator::Contains,
+            vec!["parcel that"],
+            "a.orders",
+        ),
+        ("description", Operator::Contains, vec!["that parcel"], ""),
+        (
+            "description",
+            Operator::Contains,
+            vec!["itself", "parcels"],
+            "a.ordersorders.b",
+        ),
+        ("description", Operator::Contains, vec![" "], ""),
+    ] {
+        let found = matching(&fixture, criterion(field, operator, &values)).await;
+        assert_eq!(found, expected, "{field} {operator:?} {values:?}");
+    }
+    let request = Request {
+        filter: Filter::all(vec![criterion("description", Operator::Less, &["b"])]),
+        ..Request::default()
+    };
+    let refused = fixture.search.search(&request).await.unwrap_err();
+    assert!(refused.to_string().contains("use CONTAIN"), "{refused}");
+}
+
+#[tokio::test]
+async fn names_are_completed_although_others_come_first() {
+    let fixture = Fixture::new();
+    for number in 0..300 {
+        fixture.dataset(&format!("ma_{number:03}"), "").await;
+    }
+    let domain = urn("urn:li:domain:m");
+    fixture.put(&domain, "domainKey", &json!({"id": "m"})).await;
+    let properties = json!({"name": "Marketing", "customProperties": {}});
+    fixture.put(&domain, "domainProperties", &properties).await;
+    let types = ["domain".to_owned()];
+    let completed = fixture
+        .search
+        .complete(&types, "ma", &Filter::default(), false, 10)
+        .await;
+    assert_eq!(completed.unwrap().suggestions, ["Marketing"]);
+}
+
+#[tokio::test]
 async fn facets_count_all_results_and_not_only_the_page() {
     let fixture = catalog().await;
     let request = Request {

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may stop as tests do")]
 
+mod asking;
 mod coverage;
 mod damage;
 mod filters;

@@ -143,3 +143,30 @@ proptest! {
         });
     }
 }
+
+#[tokio::test]
+async fn pages_by_number_have_each_result_once_whatever_the_names_share() {
+    let fixture = Fixture::new();
+    // The first eight letters are the order among equals.
+    for name in ["orders_2", "orders_1", "orders_3"] {
+        fixture.dataset(name, "").await;
+    }
+    for platform in ["a", "z"] {
+        for name in ["orders_1", "orders_2", "orders_3"] {
+            let text = format!("urn:li:dataset:(urn:li:dataPlatform:{platform},{name},PROD)");
+            let urn = docent_model::Urn::parse(&text).unwrap();
+            fixture.put(&urn, "datasetKey", &super::key_of(&urn)).await;
+        }
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    for start in 0..9 {
+        let request = Request {
+            query: "orders".to_owned(),
+            page: Page::From { start, count: 1 },
+            ..Request::default()
+        };
+        let found = fixture.search.search(&request).await.unwrap();
+        assert_eq!((found.total, found.hits.len()), (9, 1));
+        assert!(seen.insert(found.hits[0].urn.clone()), "{start}");
+    }
+}
