@@ -1,6 +1,10 @@
 //! The statements that read aspects; `trees`, `points`, `runs` and `log` have the others.
 //!
 //! Each is one round trip, however many keys it has: lists travel as arrays, and `unnest` makes rows of them.
+//!
+//! A plan is made once for each connection, perhaps while the tables are empty, and kept. So statements say themselves
+//! how they want to be carried out: `LATERAL (… OFFSET 0)` can only be done key by key, and sessions do without scans of
+//! whole tables (`settings`). `plans` holds them to it.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -20,6 +24,18 @@ macro_rules! columns {
     };
 }
 
+/// The latest row of the key `k`.
+macro_rules! latest_of_key {
+    ($columns:expr) => {
+        concat!(
+            "LATERAL (SELECT ",
+            $columns,
+            " FROM metadata_aspect_v2 a WHERE a.urn = k.urn AND a.aspect = k.aspect AND a.version = 0 OFFSET 0) AS a"
+        )
+    };
+}
+pub(crate) use latest_of_key;
+
 /// The hot path of the whole server.
 pub(crate) const LATEST: &str = concat!(
     "SELECT ",
@@ -28,12 +44,14 @@ pub(crate) const LATEST: &str = concat!(
 );
 
 /// Behind the first `$3` keys come witnesses, of which nothing has to be read.
-pub(crate) const LATEST_OF: &str = "SELECT k.place, a.version, \
+pub(crate) const LATEST_OF: &str = concat!(
+    "SELECT k.place, a.version, \
      CASE WHEN k.place <= $3 THEN a.metadata ELSE '' END, \
      CASE WHEN k.place <= $3 THEN a.systemmetadata END, \
      a.createdon, a.createdby, a.createdfor \
-     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, place) \
-     JOIN metadata_aspect_v2 a ON a.urn = k.urn AND a.aspect = k.aspect AND a.version = 0";
+     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, place) CROSS JOIN ",
+    latest_of_key!(columns!())
+);
 
 pub(crate) const VERSION: &str = concat!(
     "SELECT ",
@@ -52,15 +70,29 @@ pub(crate) const HISTORIES: &str = concat!(
     "SELECT k.place, ",
     columns!(),
     " FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, place) \
-     JOIN metadata_aspect_v2 a ON a.urn = k.urn AND a.aspect = k.aspect \
+     CROSS JOIN LATERAL (SELECT ",
+    columns!(),
+    " FROM metadata_aspect_v2 a WHERE a.urn = k.urn AND a.aspect = k.aspect OFFSET 0) AS a \
      ORDER BY k.place, a.version = 0, a.version"
 );
+
+/// All latest rows of the entity `k`.
+macro_rules! latest_of_entity {
+    () => {
+        concat!(
+            "LATERAL (SELECT a.aspect, ",
+            columns!(),
+            " FROM metadata_aspect_v2 a WHERE a.urn = k.urn AND a.version = 0 OFFSET 0) AS a"
+        )
+    };
+}
 
 pub(crate) const ENTITIES: &str = concat!(
     "SELECT k.place, a.aspect, ",
     columns!(),
-    " FROM unnest($1::text[]) WITH ORDINALITY AS k (urn, place) \
-     JOIN metadata_aspect_v2 a ON a.urn = k.urn AND a.version = 0 ORDER BY k.place, a.aspect"
+    " FROM unnest($1::text[]) WITH ORDINALITY AS k (urn, place) CROSS JOIN ",
+    latest_of_entity!(),
+    " ORDER BY k.place, a.aspect"
 );
 
 /// What [`LATEST_OF`] and [`ENTITIES`] say; the places of the entities are below zero.
@@ -69,12 +101,13 @@ pub(crate) const MIXED: &str = concat!(
      CASE WHEN k.place <= $3 THEN a.metadata ELSE '' END, \
      CASE WHEN k.place <= $3 THEN a.systemmetadata END, \
      a.createdon, a.createdby, a.createdfor \
-     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, place) \
-     JOIN metadata_aspect_v2 a ON a.urn = k.urn AND a.aspect = k.aspect AND a.version = 0 \
-     UNION ALL SELECT -k.place, a.aspect, ",
+     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, place) CROSS JOIN ",
+    latest_of_key!(concat!("a.aspect, ", columns!())),
+    " UNION ALL SELECT -k.place, a.aspect, ",
     columns!(),
-    " FROM unnest($4::text[]) WITH ORDINALITY AS k (urn, place) \
-     JOIN metadata_aspect_v2 a ON a.urn = k.urn AND a.version = 0 ORDER BY 1, 2"
+    " FROM unnest($4::text[]) WITH ORDINALITY AS k (urn, place) CROSS JOIN ",
+    latest_of_entity!(),
+    " ORDER BY 1, 2"
 );
 
 /// One range of the index: from behind `$1` through the last entity of the page.

@@ -29,31 +29,37 @@ use docent_store::{
 
 use crate::error::EngineError;
 use crate::pool::{Lease, Step};
-use crate::read::{self, key_arrays, place_at};
+use crate::read::{self, key_arrays, latest_of_key, place_at};
 use crate::segment::{Logged, Segment};
 use crate::values::{aspect_name, count_at, stored_aspect};
 use crate::{points, trees};
 
 /// Every row comes with the transaction that wrote it: that tells whether it has changed. Where there is none, the
 /// version that was remembered of it comes along, because who makes an aspect asks for it.
-pub(crate) const GET: &str = "SELECT k.place, a.version, a.metadata, a.systemmetadata, a.createdon, a.createdby, \
-     a.createdfor, a.xmin::text, CASE WHEN a.version IS NULL THEN \
+pub(crate) const GET: &str = concat!(
+    "SELECT k.place, a.version, a.metadata, a.systemmetadata, a.createdon, a.createdby, \
+     a.createdfor, a.mark, CASE WHEN a.version IS NULL THEN \
          (SELECT r.version FROM retired_version r WHERE r.urn = k.urn AND r.aspect = k.aspect) END \
-     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, place) \
-     LEFT JOIN metadata_aspect_v2 a ON a.urn = k.urn AND a.aspect = k.aspect AND a.version = 0";
+     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, place) LEFT JOIN ",
+    latest_of_key!("a.*, a.xmin::text AS mark"),
+    " ON true"
+);
 
 pub(crate) const RETIRED: &str = "SELECT k.place, r.version \
      FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, place) \
-     JOIN retired_version r ON r.urn = k.urn AND r.aspect = k.aspect";
+     CROSS JOIN LATERAL (SELECT r.version FROM retired_version r \
+         WHERE r.urn = k.urn AND r.aspect = k.aspect OFFSET 0) AS r";
 
+/// One row after the other, in the order of their keys.
 macro_rules! lock {
     ($strength:literal) => {
         concat!(
-            "SELECT 1 FROM unnest($1::text[], $2::text[]) AS k (urn, aspect) \
-             JOIN metadata_aspect_v2 a ON a.urn = k.urn AND a.aspect = k.aspect AND a.version = 0 \
-             ORDER BY a.urn, a.aspect FOR ",
+            "SELECT 1 FROM (SELECT * FROM unnest($1::text[], $2::text[]) AS k (urn, aspect) \
+                 ORDER BY k.urn COLLATE \"C\", k.aspect COLLATE \"C\") AS k \
+             CROSS JOIN LATERAL (SELECT 1 FROM metadata_aspect_v2 a \
+                 WHERE a.urn = k.urn AND a.aspect = k.aspect AND a.version = 0 FOR ",
             $strength,
-            " OF a"
+            ") AS a"
         )
     };
 }
@@ -65,12 +71,15 @@ pub(crate) const LOCK_EXISTENCE: &str = lock!("KEY SHARE");
 /// For entities to which nothing may be attached any more.
 pub(crate) const LOCK_FOR_DELETION: &str = lock!("UPDATE");
 
-const LOCK_TREE: &str = "SELECT pg_advisory_xact_lock(hashtext('docent_tree'), hashtext($1))";
+pub(crate) const LOCK_TREE: &str =
+    "SELECT pg_advisory_xact_lock(hashtext('docent_tree'), hashtext($1))";
 
-pub(crate) const EXPECT: &str = "SELECT docent_expect(NOT EXISTS (SELECT 1 \
-     FROM unnest($1::text[], $2::text[], $3::text[]) AS k (urn, aspect, seen) \
-     LEFT JOIN metadata_aspect_v2 a ON a.urn = k.urn AND a.aspect = k.aspect AND a.version = 0 \
-     WHERE a.xmin::text IS DISTINCT FROM k.seen))";
+pub(crate) const EXPECT: &str = concat!(
+    "SELECT docent_expect(NOT EXISTS (SELECT 1 \
+     FROM unnest($1::text[], $2::text[], $3::text[]) AS k (urn, aspect, seen) LEFT JOIN ",
+    latest_of_key!("a.xmin::text AS mark"),
+    " ON true WHERE a.mark IS DISTINCT FROM k.seen))"
+);
 
 pub(crate) const NAMES: &str = "SELECT aspect FROM metadata_aspect_v2 WHERE urn = $1 \
      UNION SELECT aspect FROM timeseries WHERE urn = $1 ORDER BY 1";
@@ -91,8 +100,8 @@ pub(crate) struct Locks {
 pub(crate) enum Committed {
     /// Nothing was written.
     Nothing,
-    /// The number in the log, if anything was logged.
-    Written(Option<i64>),
+    /// The number in the log, if anything was logged, and the types of the entities.
+    Written(Option<i64>, BTreeSet<String>),
 }
 
 /// What must not have changed when writes are sent.
@@ -181,6 +190,7 @@ impl<'l> PostgresTransaction<'l> {
         }
         let mut steps = self.flush_steps(Expected::Everything);
         let logged = std::mem::take(&mut self.logged);
+        let types = logged.types();
         let numbered = (!logged.is_empty()).then_some(steps.len());
         if numbered.is_some() {
             steps.extend(logged.steps());
@@ -194,6 +204,7 @@ impl<'l> PostgresTransaction<'l> {
         let number = numbered.and_then(|at| answers.get(at)?.first());
         Ok(Committed::Written(
             number.map(|row| row.try_get(0)).transpose()?,
+            types,
         ))
     }
 

@@ -11,8 +11,8 @@ use docent_graphql::{
 };
 use docent_model::{AspectName, FixedClock, Registry, Urn};
 use docent_store::{
-    AspectKey, Change, Page, PointRange, RawAspect, RawPoint, RebuildReport, Related, Row, Run,
-    RunAspect, Store, StoreError, StoredAspect, TimeseriesRow, Work,
+    AspectKey, Change, Page, PointRange, RawAspect, RawPoint, RawRetired, RebuildReport, Related,
+    Row, Run, RunAspect, Store, StoreError, StoredAspect, TimeseriesRow, Work,
 };
 use docent_store_sqlite::{OpenOptions, SqliteStore};
 use serde_json::{Map, Value, json};
@@ -490,6 +490,18 @@ impl Store for CountingStore {
         limit: usize,
     ) -> Result<Vec<RawPoint>, StoreError> {
         self.inner.points_export(after, limit).await
+    }
+
+    async fn retired_export(
+        &self,
+        after: Option<&RawRetired>,
+        limit: usize,
+    ) -> Result<Vec<RawRetired>, StoreError> {
+        self.inner.retired_export(after, limit).await
+    }
+
+    async fn retired_import(&self, retired: Vec<RawRetired>) -> Result<(), StoreError> {
+        self.inner.retired_import(retired).await
     }
 
     async fn import(
