@@ -209,7 +209,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::{Duration, Instant};
 
-    use docent_model::{AspectName, Derived, Urn};
+    use docent_model::{Derived, Registry, Urn};
     use docent_store::{AspectKey, AspectWrite, Effect, Store as _, StoredAspect, transact};
     use docent_test_postgres::Database;
     use docent_test_store::postgres_database;
@@ -249,13 +249,12 @@ mod tests {
     }
 
     async fn put(store: &PostgresStore, number: usize) {
-        let key = AspectKey::new(
-            &Urn::new("domain", &format!("d{number}")).unwrap(),
-            AspectName::STATUS,
-        );
+        let name = format!("d{number}");
+        let entity = Registry::get().entity("domain").unwrap();
+        let key = AspectKey::new(&Urn::new("domain", &name).unwrap(), entity.key_aspect);
         let row = StoredAspect {
             version: 0,
-            metadata: number.to_string(),
+            metadata: format!("{{\"id\":\"{name}\"}}"),
             system_metadata: None,
             created_on_ms: 1,
             created_by: "urn:li:corpuser:tester".to_owned(),

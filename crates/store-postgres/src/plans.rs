@@ -18,7 +18,7 @@ use crate::{log, points, read, runs, segment, transaction, trees};
 const VERSION: &str = "15";
 
 /// Every statement on the way of a request. What only commands do reads everything anyway.
-const HOT: [(&str, &str); 58] = [
+const HOT: [(&str, &str); 59] = [
     ("an aspect", read::LATEST),
     ("aspects", read::LATEST_OF),
     ("a version", read::VERSION),
@@ -56,6 +56,7 @@ const HOT: [(&str, &str); 58] = [
     ("names of aspects", transaction::NAMES),
     ("how many rows an entity has", transaction::ROWS_COUNT),
     ("locks", transaction::LOCK),
+    ("locks that are not waited for", transaction::LOCK_AT_ONCE),
     ("locks of existence", transaction::LOCK_EXISTENCE),
     ("locks for deletion", transaction::LOCK_FOR_DELETION),
     ("whether anything has changed", transaction::EXPECT),
