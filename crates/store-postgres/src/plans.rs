@@ -18,9 +18,10 @@ use crate::{log, points, read, runs, segment, transaction, trees};
 const VERSION: &str = "15";
 
 /// Every statement on the way of a request. What only commands do reads everything anyway.
-const HOT: [(&str, &str); 59] = [
+const HOT: [(&str, &str); 60] = [
     ("an aspect", read::LATEST),
     ("aspects", read::LATEST_OF),
+    ("an aspect and its witness", read::WITNESSED),
     ("a version", read::VERSION),
     ("a history", read::HISTORY),
     ("histories", read::HISTORIES),

@@ -41,7 +41,7 @@ impl Wire {
                     break;
                 };
                 let trips = Arc::clone(&counted);
-                thread::spawn(move || connect(client, database, &trips));
+                thread::spawn(move || connect(&client, &database, &trips));
             }
         });
         Ok(Self { port, trips })
@@ -49,7 +49,7 @@ impl Wire {
 
     /// The URL of the database for whoever shall use the wire.
     pub(crate) fn url(&self, url: &str) -> anyhow::Result<String> {
-        let (before, _) = url.split_once("?").context("no socket")?;
+        let (before, _) = url.split_once('?').context("no socket")?;
         let database = before.rsplit('/').next().context("no database")?;
         let port = self.port;
         Ok(format!(
@@ -63,7 +63,7 @@ impl Wire {
     }
 }
 
-fn connect(client: TcpStream, database: UnixStream, trips: &Mutex<Vec<Trip>>) {
+fn connect(client: &TcpStream, database: &UnixStream, trips: &Mutex<Vec<Trip>>) {
     // Either end may go at any time, and the other one with it.
     let answered = Arc::new(Mutex::new(0_u64));
     let (Ok(from_database), Ok(to_client)) = (database.try_clone(), client.try_clone()) else {
@@ -71,7 +71,7 @@ fn connect(client: TcpStream, database: UnixStream, trips: &Mutex<Vec<Trip>>) {
     };
     let counted = Arc::clone(&answered);
     thread::spawn(move || answer(from_database, &to_client, &counted));
-    let _ = ask(&client, &database, &answered, trips);
+    let _ = ask(client, database, &answered, trips);
     let _ = database.shutdown(Shutdown::Both);
 }
 

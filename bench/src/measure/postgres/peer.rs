@@ -1,5 +1,6 @@
 //! The bare client: the point query, and the rows that docent wrote, written again by inserts of many rows each.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -221,10 +222,9 @@ impl Writer {
                     .enumerate()
                     .filter(|(_, rows)| !rows.is_empty())
                 {
-                    let key = (index, rows.len());
-                    if !statements.contains_key(&key) {
+                    if let Entry::Vacant(place) = statements.entry((index, rows.len())) {
                         let sql = insert(&TABLES[index], rows.len());
-                        statements.insert(key, client.prepare(&sql).await?);
+                        place.insert(client.prepare(&sql).await?);
                     }
                 }
             }
