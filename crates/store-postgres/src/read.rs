@@ -43,11 +43,14 @@ pub(crate) const LATEST: &str = concat!(
     " FROM metadata_aspect_v2 a WHERE a.urn = $1 AND a.aspect = $2 AND a.version = 0"
 );
 
-/// An aspect and the witness of its entity, which most reads of one entity come to: a sixth faster than as lists.
+/// An aspect and the witness of its entity, which most reads of one entity come to: two looks into the index, and no
+/// lists around them.
 pub(crate) const WITNESSED: &str = concat!(
-    "SELECT a.aspect, ",
+    "SELECT true, ",
     columns!(),
-    " FROM metadata_aspect_v2 a WHERE a.urn = $1 AND a.aspect IN ($2, $3) AND a.version = 0"
+    " FROM metadata_aspect_v2 a WHERE a.urn = $1 AND a.aspect = $2 AND a.version = 0 \
+     UNION ALL SELECT false, a.version, '', NULL, a.createdon, a.createdby, NULL \
+     FROM metadata_aspect_v2 a WHERE a.urn = $1 AND a.aspect = $3 AND a.version = 0"
 );
 
 /// Behind the first `$3` keys come witnesses, of which nothing has to be read.
@@ -201,7 +204,7 @@ async fn one_witnessed(
         .await?;
     let mut found = None;
     for row in &rows {
-        if row.try_get::<_, &str>(0)? == aspect {
+        if row.try_get(0)? {
             found = Some(Arc::new(stored_aspect(row, 1)?));
         }
     }
