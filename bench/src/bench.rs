@@ -9,7 +9,7 @@ use clap::Args;
 
 use crate::client;
 use crate::load::{Client, Source};
-use crate::process::{CpuReading, Server};
+use crate::process::{Cores, CpuReading, Server};
 
 /// Of reads.
 pub(crate) const CONNECTIONS: usize = 16;
@@ -47,21 +47,43 @@ impl Bench {
     /// Makes an empty store, if there is none of the name, and a token for it.
     pub(crate) fn create_store(&self, name: &str) -> Result<Store> {
         let path = self.path(name);
+        let token = self.create_token(&store_url(&path))?;
+        Ok(Store { path, token })
+    }
+
+    /// Makes an empty store, if there is none, and a token for it.
+    pub(crate) fn create_token(&self, url: &str) -> Result<String> {
         let made = Command::new(&self.docent)
             .args([
                 "token", "create", "--user", "datahub", "--name", "bench", "--store",
             ])
-            .arg(store_url(&path))
+            .arg(url)
             .output()
             .with_context(|| format!("cannot start {}", self.docent.display()))?;
         let message = String::from_utf8_lossy(&made.stderr);
         ensure!(made.status.success(), "no token could be made: {message}");
-        let token = String::from_utf8(made.stdout)?.trim().to_owned();
-        Ok(Store { path, token })
+        Ok(String::from_utf8(made.stdout)?.trim().to_owned())
     }
 
     /// Starts docent on a store, with a library loaded into it if one is given.
     pub(crate) fn serve(&self, store: &Store, preload: Option<&Path>) -> Result<Docent> {
+        let mut command = self.serve_command(&store_url(&store.path));
+        if let Some(library) = preload {
+            command.env("LD_PRELOAD", library);
+        }
+        self.started(command, Cores::Server, &store.token)
+    }
+
+    /// Starts docent on the store of a URL, beside its database.
+    pub(crate) fn serve_beside(&self, url: &str, token: &str) -> Result<Docent> {
+        let mut command = self.serve_command(url);
+        command
+            .arg("--search-index")
+            .arg(self.path("postgres-search"));
+        self.started(command, Cores::Both, token)
+    }
+
+    fn serve_command(&self, url: &str) -> Command {
         // The server goes with the harness even if that is killed.
         let mut command = Command::new("setpriv");
         command
@@ -75,13 +97,14 @@ impl Bench {
                 "on",
                 "--store",
             ])
-            .arg(store_url(&store.path));
-        if let Some(library) = preload {
-            command.env("LD_PRELOAD", library);
-        }
+            .arg(url);
+        command
+    }
+
+    fn started(&self, command: Command, cores: Cores, token: &str) -> Result<Docent> {
         Ok(Docent {
-            server: Server::start(command, &self.path("docent.log"))?,
-            token: store.token.clone(),
+            server: Server::start(command, cores, &self.path("docent.log"))?,
+            token: token.to_owned(),
         })
     }
 
@@ -91,7 +114,7 @@ impl Bench {
         std::fs::write(&file, body)?;
         let mut command = Command::new(std::env::current_exe()?);
         command.arg("canned").arg(&file);
-        Server::start(command, &self.path("canned.log"))
+        Server::start(command, Cores::Server, &self.path("canned.log"))
     }
 }
 

@@ -16,6 +16,7 @@ mod data;
 mod load;
 mod machine;
 mod measure;
+mod postgres_server;
 mod process;
 mod report;
 mod search_data;
@@ -70,7 +71,7 @@ struct Options {
     /// Write the page with the results to this file
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
-    /// Only these: start, reads, writes, memory, scale, search
+    /// Only these: start, reads, writes, memory, scale, postgres, search
     #[arg(long, value_delimiter = ',', value_name = "PARTS")]
     only: Vec<String>,
     #[command(flatten)]
@@ -154,8 +155,12 @@ async fn run_all(bench: &Bench, options: &Options, report: &mut Report) -> Resul
     if wanted("search") {
         measure::search::measure(bench, report).await?;
     }
+    if wanted("postgres") {
+        measure::postgres::measure(bench, report).await?;
+    }
     // The others share a store.
-    if !options.only.is_empty() && options.only.iter().all(|only| only == "search") {
+    let apart = |only: &String| only == "search" || only == "postgres";
+    if !options.only.is_empty() && options.only.iter().all(apart) {
         return Ok(());
     }
     let store = bench.create_store("docent.db")?;

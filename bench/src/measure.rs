@@ -4,6 +4,7 @@
 
 pub(crate) mod bulk;
 pub(crate) mod memory;
+pub(crate) mod postgres;
 pub(crate) mod reads;
 pub(crate) mod scale;
 pub(crate) mod search;

@@ -19,6 +19,23 @@ pub(crate) const CLIENT_CORE: usize = 1;
 
 const STOP_TIMEOUT: Duration = Duration::from_secs(15);
 
+/// Where a child runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cores {
+    /// On the core of whatever is measured.
+    Server,
+    /// On either, as the system likes.
+    Both,
+}
+
+/// Lets the calling thread, and what it starts from now on, run on both cores.
+pub(crate) fn unpin() -> Result<()> {
+    let mut cores = CpuSet::new();
+    cores.set(SERVER_CORE);
+    cores.set(CLIENT_CORE);
+    sched_setaffinity(None, &cores).context("cannot run on both cores")
+}
+
 /// Puts the calling thread, and what it starts from now on, on one core.
 pub(crate) fn pin(core: usize) -> Result<()> {
     let mut cores = CpuSet::new();
@@ -44,14 +61,14 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts `command` on the server's core. Its log goes to `log`.
-    pub(crate) fn start(mut command: Command, log: &Path) -> Result<Self> {
+    /// Starts `command`. Its log goes to `log`.
+    pub(crate) fn start(mut command: Command, cores: Cores, log: &Path) -> Result<Self> {
         let log = File::options().create(true).append(true).open(log)?;
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(log);
-        let mut child = start_on_server_core(&mut command)?;
+        let mut child = start(&mut command, cores)?;
         let first_line = child.stdout.take().context("no output").and_then(|output| {
             let mut line = String::new();
             BufReader::new(output).read_line(&mut line)?;
@@ -131,13 +148,17 @@ impl Drop for Server {
     }
 }
 
-/// A child inherits the core of the thread that starts it.
-pub(crate) fn start_on_server_core(command: &mut Command) -> Result<Child> {
-    pin(SERVER_CORE)?;
+/// A child inherits the cores of the thread that starts it.
+pub(crate) fn start(command: &mut Command, cores: Cores) -> Result<Child> {
+    let before = sched_getaffinity(None)?;
+    match cores {
+        Cores::Server => pin(SERVER_CORE)?,
+        Cores::Both => unpin()?,
+    }
     let child = command
         .spawn()
         .with_context(|| format!("cannot start {}", command.get_program().display()));
-    pin(CLIENT_CORE)?;
+    sched_setaffinity(None, &before)?;
     child
 }
 

@@ -21,7 +21,7 @@ use ask::{Asker, Times};
 
 use crate::bench::{Bench, Store, median};
 use crate::load::{Client, Source, Until};
-use crate::process::Server;
+use crate::process::{Cores, Server};
 use crate::report::{Report, Target};
 use crate::search_data::Catalog;
 use crate::search_data::vocabulary::Random;
@@ -142,7 +142,7 @@ fn start(bench: &Bench, store: &Store, index: Option<&Path>) -> Result<Server> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg("search-server").arg(&store.path);
     command.args(index);
-    Server::start(command, &bench.path("search.log"))
+    Server::start(command, Cores::Server, &bench.path("search.log"))
 }
 
 /// How many datasets a second the index takes in.

@@ -103,7 +103,7 @@ pub(crate) struct KnownTokens(Cache<[u8; 32], KnownToken>);
 pub(crate) struct KnownToken {
     pub(crate) actor: Urn,
     expires_at: Option<EpochMillis>,
-    /// The store's commit stamp when the token was read.
+    /// The store's commit stamp of tokens and users when the token was read.
     seen_at: u64,
     noted: Arc<Noted>,
 }
@@ -135,7 +135,7 @@ impl Catalog {
         hash: [u8; 32],
         id: impl FnOnce() -> String + Send,
     ) -> Result<Option<KnownToken>, Error> {
-        let stamp = self.store().commit_stamp()?;
+        let stamp = self.store().commit_stamp_of(&[ENTITY, "corpuser"])?;
         let alive = |expires_at: Option<EpochMillis>| {
             expires_at.is_none_or(|expires_at| self.now_ms() < expires_at)
         };

@@ -66,7 +66,9 @@ pub(crate) async fn is_empty(store: &dyn Store) -> Result<bool> {
 pub(crate) async fn check(url: &StoreUrl) -> Result<Vec<String>> {
     match url {
         StoreUrl::Sqlite(path) => Ok(docent_store_sqlite::check_file(path)?),
-        StoreUrl::Postgres(_) => Ok(open(url, Use::Existing).await?.check().await?),
+        StoreUrl::Postgres(settings) => docent_store_postgres::check_database(settings)
+            .await
+            .with_context(|| format!("{settings} cannot be checked")),
     }
 }
 

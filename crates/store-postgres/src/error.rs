@@ -74,7 +74,11 @@ fn of_server(said: &DbError) -> EngineError {
         return EngineError::Conflict;
     }
     if *code == SqlState::LOCK_NOT_AVAILABLE {
-        return StoreError::Busy.into();
+        // Either it was waited for until the time was over, or it was not to be waited for.
+        return match said.routine() {
+            Some("ProcessInterrupts") => StoreError::Busy.into(),
+            _ => EngineError::Conflict,
+        };
     }
     if [
         SqlState::ADMIN_SHUTDOWN,

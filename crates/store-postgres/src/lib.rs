@@ -40,7 +40,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use docent_model::{AspectName, Urn};
 use docent_store::{
-    AspectKey, Change, EntityTexts, MixedRows, Page, PointRange, RawAspect, RawPoint,
+    AspectKey, Change, EntityTexts, MixedRows, Page, PointRange, RawAspect, RawPoint, RawRetired,
     RebuildReport, Related, Row, Run, RunAspect, Store, StoreError, StoredAspect, TimeseriesRow,
     Work,
 };
@@ -96,6 +96,13 @@ pub async fn exists(settings: &Settings) -> Result<bool, StoreError> {
     let connections = Connections::new(settings)?;
     let lease = connections.lease().await?;
     Ok(migrations::is_there(&lease).await?)
+}
+
+/// Looks for damage in a database without opening a store on it, which would bring its schema up to date first.
+pub async fn check_database(settings: &Settings) -> Result<Vec<String>, StoreError> {
+    let connections = Connections::new(settings)?;
+    migrations::expect_newest(&connections.lease().await?).await?;
+    Ok(check::check(&connections).await?)
 }
 
 impl Drop for PostgresStore {
@@ -275,6 +282,10 @@ impl Store for PostgresStore {
         Ok(self.stamp.read())
     }
 
+    fn commit_stamp_of(&self, entity_types: &[&str]) -> Result<u64, StoreError> {
+        Ok(self.stamp.read_of(entity_types))
+    }
+
     async fn commit_stamp_exact(&self) -> Result<u64, StoreError> {
         Ok(log::bring_up(&self.connections).await? as u64)
     }
@@ -304,6 +315,18 @@ impl Store for PostgresStore {
         limit: usize,
     ) -> Result<Vec<RawPoint>, StoreError> {
         Ok(transfer::points(&self.connections, after, limit).await?)
+    }
+
+    async fn retired_export(
+        &self,
+        after: Option<&RawRetired>,
+        limit: usize,
+    ) -> Result<Vec<RawRetired>, StoreError> {
+        Ok(transfer::retired(&self.connections, after, limit).await?)
+    }
+
+    async fn retired_import(&self, retired: Vec<RawRetired>) -> Result<(), StoreError> {
+        Ok(transfer::import_retired(&self.connections, retired).await?)
     }
 
     async fn import(

@@ -21,15 +21,15 @@ use crate::values::{as_limit, aspect_name, urn_at};
 const TABLE: &str = "change_log";
 
 /// Whether anything waits for a position, and the newest position.
-const STATE: &str = "SELECT EXISTS (SELECT 1 FROM change_pending), coalesce(\
+pub(crate) const STATE: &str = "SELECT (SELECT 1 FROM change_pending ORDER BY transaction LIMIT 1) IS NOT NULL, coalesce(\
      (SELECT first_position + changes - 1 FROM change_commit ORDER BY first_position DESC LIMIT 1), 0)";
 
 /// Who holds this lock gives positions.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtext('docent_change_log'), 0)";
 
 /// In the order of the numbers: a transaction that builds on another takes its number after the other's commit.
-const GIVE_POSITIONS: &str = "WITH taken AS ( \
-         DELETE FROM change_pending RETURNING transaction, changes \
+pub(crate) const GIVE_POSITIONS: &str = "WITH taken AS ( \
+         DELETE FROM change_pending WHERE transaction > 0 RETURNING transaction, changes \
      ), last AS ( \
          SELECT coalesce((SELECT first_position + changes FROM change_commit \
              ORDER BY first_position DESC LIMIT 1), 1) AS next \
@@ -52,8 +52,12 @@ pub(crate) const NEWEST: &str = "SELECT l.aspect, c.first_position + l.item, l.u
      FROM change_commit c JOIN change_log l ON l.transaction = c.transaction \
      ORDER BY c.first_position DESC, l.item DESC LIMIT $1 OFFSET $2";
 
-const TRANSACTIONS: &str = "SELECT first_position + changes - 1, transaction FROM change_commit \
+pub(crate) const TRANSACTIONS: &str = "SELECT first_position + changes - 1, transaction, changes FROM change_commit \
      WHERE first_position > $1 ORDER BY first_position LIMIT $2";
+
+/// What is behind the second colon of a URN is its type.
+pub(crate) const TYPES: &str = "SELECT DISTINCT split_part(l.urn, ':', 3) FROM unnest($1::bigint[]) AS k (transaction) \
+     CROSS JOIN LATERAL (SELECT l.urn FROM change_log l WHERE l.transaction = k.transaction OFFSET 0) AS l";
 
 /// Gives positions to all that is committed; says which the newest is.
 pub(crate) async fn bring_up(connections: &Connections) -> Result<i64, EngineError> {
@@ -85,17 +89,37 @@ fn state(rows: &[Row]) -> Result<(bool, i64), EngineError> {
     }
 }
 
-/// The transactions behind a position, each with the last of its positions.
+/// A transaction in the log.
+pub(crate) struct Logged {
+    pub(crate) number: i64,
+    pub(crate) changes: i32,
+}
+
+/// The transactions behind a position.
 pub(crate) async fn transactions(
     connections: &Connections,
     after: i64,
     limit: usize,
-) -> Result<Vec<(i64, i64)>, EngineError> {
+) -> Result<Vec<Logged>, EngineError> {
     let rows = connections
         .query(TRANSACTIONS, &[&after, &as_limit(limit)])
         .await?;
-    let pair = |row: &Row| Ok((row.try_get(0)?, row.try_get(1)?));
-    rows.iter().map(pair).collect()
+    let logged = |row: &Row| {
+        Ok(Logged {
+            number: row.try_get(1)?,
+            changes: row.try_get(2)?,
+        })
+    };
+    rows.iter().map(logged).collect()
+}
+
+/// The types of the entities that transactions changed.
+pub(crate) async fn types(
+    connections: &Connections,
+    transactions: &[i64],
+) -> Result<Vec<String>, EngineError> {
+    let rows = connections.query(TYPES, &[&transactions]).await?;
+    rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
 }
 
 /// Changes behind a position. Aspects that the registry does not know are passed over without counting, so that an empty

@@ -3,10 +3,13 @@
 //! Each step is a file of `migrations/`, applied once and in order; the table `docent_migration` remembers which, with a
 //! checksum. A step that has been released is never edited.
 //!
-//! Servers of the version before keep serving while the first one of a new version migrates, so a step only adds: what
-//! an older server writes must stay right after it, and what a newer server needs must be there before it serves. Hence
-//! a database that is ahead of us is served as it is, as long as it has every step that we know; one whose newer steps
-//! say `needs` a later version is refused.
+//! Servers of the version before keep serving while the first one of a new version migrates, so a step is `additive`: what
+//! an older server reads and writes stays right after it, and what a newer server needs is there before it serves. A
+//! database that is ahead of us by such steps is served as it is. What cannot be added is taken in two versions: the
+//! first adds and writes both forms, the second, when no server of before runs any more, stops using the old form.
+//!
+//! A step that is not additive is applied only while no server runs: each holds a lock for as long as it serves
+//! ([`SERVING`]). Servers that do not know such a step refuse to start.
 //!
 //! To change the schema: add the next file and its line to [`MIGRATIONS`].
 
@@ -21,7 +24,7 @@ pub(crate) struct Migration {
     number: i32,
     name: &'static str,
     sql: &'static str,
-    /// Whether servers that do not know the step may go on. A step that is not like that needs a stop of all servers.
+    /// Whether servers that do not know the step may go on.
     additive: bool,
 }
 
@@ -44,6 +47,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
 /// Any number that nobody else uses: whoever holds this lock migrates.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtext('docent_migration'), 0)";
 
+/// Held by every server, together with all others, on the connection on which it listens.
+pub(crate) const SERVING: &str = "SELECT pg_advisory_lock_shared(hashtext('docent_serving'), 0)";
+
+const NOBODY_SERVES: &str = "SELECT pg_try_advisory_xact_lock(hashtext('docent_serving'), 0)";
+
 const TABLE: &str = "
     CREATE TABLE IF NOT EXISTS docent_migration (
         number   integer PRIMARY KEY,
@@ -63,6 +71,19 @@ pub(crate) async fn is_there(lease: &Lease) -> Result<bool, EngineError> {
     Ok(applied(lease, MIGRATIONS).await? > 0)
 }
 
+/// Refuses a database that has no catalog in it, or not the schema that we know; changes nothing.
+pub(crate) async fn expect_newest(lease: &Lease) -> Result<(), EngineError> {
+    let applied = applied(lease, MIGRATIONS).await?;
+    match MIGRATIONS.get(applied) {
+        None => Ok(()),
+        Some(_) if applied == 0 => Err(no_catalog()),
+        Some(Migration { number, name, .. }) => Err(refused(format!(
+            "the database was written by an older docent (it lacks step {number}, {name}): what is in it can be checked \
+             only after 'docent serve' or 'docent rebuild' has brought its schema up to date"
+        ))),
+    }
+}
+
 async fn migrate_with(
     lease: &mut Lease,
     known: &[Migration],
@@ -74,7 +95,7 @@ async fn migrate_with(
         return Ok(());
     }
     if applied == 0 && !may_create {
-        return Err(refused("the database has no catalog in it".to_owned()));
+        return Err(no_catalog());
     }
     lease.begin_long("").await?;
     lease.execute(LOCK).await?;
@@ -87,6 +108,19 @@ async fn apply_missing(lease: &Lease, known: &[Migration]) -> Result<(), EngineE
     // Asked again under the lock: another server may have been faster.
     let applied = applied(lease, known).await?;
     lease.execute(TABLE).await?;
+    let breaking = known[applied..].iter().find(|step| !step.additive);
+    if let (Some(Migration { number, name, .. }), true) = (breaking, applied > 0) {
+        let rows = lease.query(NOBODY_SERVES, &[]).await?;
+        if !rows
+            .first()
+            .is_some_and(|row| row.try_get(0).unwrap_or(false))
+        {
+            return Err(refused(format!(
+                "step {number} ({name}) of the database's schema changes what the running servers rely on: stop all of \
+                 them, and then start this one"
+            )));
+        }
+    }
     for migration in &known[applied..] {
         tracing::info!(
             number = migration.number,
@@ -157,10 +191,198 @@ async fn applied(lease: &Lease, known: &[Migration]) -> Result<usize, EngineErro
     Ok(count)
 }
 
+fn no_catalog() -> EngineError {
+    refused("the database has no catalog in it".to_owned())
+}
+
 fn checksum(sql: &str) -> String {
     hex(&Sha256::digest(sql.as_bytes()))
 }
 
 fn refused(reason: String) -> EngineError {
     StoreError::Refused { reason }.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::{Duration, Instant};
+
+    use docent_model::{Derived, Registry, Urn};
+    use docent_store::{AspectKey, AspectWrite, Effect, Store as _, StoredAspect, transact};
+    use docent_test_postgres::Database;
+    use docent_test_store::postgres_database;
+
+    use super::*;
+    use crate::pool::Connections;
+    use crate::{OpenOptions, PostgresStore, Settings, check_database};
+
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    /// What the version after this one might add.
+    fn later(additive: bool) -> Vec<Migration> {
+        let known = MIGRATIONS.iter().map(|step| Migration { ..*step });
+        let number = MIGRATIONS.len() as i32 + 1;
+        let sql = "ALTER TABLE metadata_aspect_v2 ADD COLUMN note text; \
+                   CREATE TABLE later (urn varchar(512) COLLATE \"C\" PRIMARY KEY)";
+        let next = Migration {
+            number,
+            name: "later",
+            sql,
+            additive,
+        };
+        known.chain([next]).collect()
+    }
+
+    async fn lease(database: &Database) -> Lease {
+        let settings = Settings::parse(database.url()).unwrap();
+        Connections::new(&settings).unwrap().lease().await.unwrap()
+    }
+
+    async fn serve(database: &Database) -> Result<PostgresStore, StoreError> {
+        let options = OpenOptions {
+            create: true,
+            watch: true,
+        };
+        PostgresStore::open(&Settings::parse(database.url()).unwrap(), options).await
+    }
+
+    async fn put(store: &PostgresStore, number: usize) {
+        let name = format!("d{number}");
+        let entity = Registry::get().entity("domain").unwrap();
+        let key = AspectKey::new(&Urn::new("domain", &name).unwrap(), entity.key_aspect);
+        let row = StoredAspect {
+            version: 0,
+            metadata: format!("{{\"id\":\"{name}\"}}"),
+            system_metadata: None,
+            created_on_ms: 1,
+            created_by: "urn:li:corpuser:tester".to_owned(),
+            created_for: None,
+        };
+        let effect = Effect::Put {
+            row,
+            history: None,
+            prune_through: None,
+            derived: Derived::default(),
+            logical_version: 1,
+        };
+        let writes = [AspectWrite { key, effect }];
+        transact::<(), StoreError, _>(store, move |tx| {
+            let writes = writes.clone();
+            Box::pin(async move { tx.write(&writes).await })
+        })
+        .await
+        .unwrap();
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn servers_that_do_not_know_an_additive_step_go_on_and_start() {
+        let database = postgres_database().unwrap();
+        let old = Arc::new(serve(&database).await.unwrap());
+        let stop = Arc::new(AtomicBool::new(false));
+        let writing = {
+            let (old, stop) = (Arc::clone(&old), Arc::clone(&stop));
+            tokio::spawn(async move {
+                let mut number = 0;
+                while !stop.load(Ordering::Relaxed) {
+                    put(&old, number).await;
+                    number += 1;
+                    let read = old.aspects_export(None, 1000).await.unwrap();
+                    assert_eq!(read.len(), number);
+                }
+                number
+            })
+        };
+        // Two new servers start at once: one of them migrates.
+        let (steps, others) = (later(true), later(true));
+        let (mut one, mut other) = (lease(&database).await, lease(&database).await);
+        let (one, other) = tokio::join!(
+            migrate_with(&mut one, &steps, false),
+            migrate_with(&mut other, &others, false)
+        );
+        one.and(other).unwrap();
+        let fresh = serve(&database).await.unwrap();
+        stop.store(true, Ordering::Relaxed);
+        let before = writing.await.unwrap();
+        for store in [&fresh, &*old] {
+            let read = store.aspects_export(None, 100_000).await.unwrap();
+            assert_eq!(read.len(), before);
+        }
+        put(&old, before).await;
+        put(&fresh, before + 1).await;
+        assert_eq!(old.check().await.unwrap(), Vec::<String>::new());
+        assert_eq!(
+            applied(&lease(&database).await, &steps).await.unwrap(),
+            steps.len()
+        );
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_step_that_is_not_additive_waits_until_no_server_runs() {
+        let database = postgres_database().unwrap();
+        let old = serve(&database).await.unwrap();
+        let steps = later(false);
+        let started = Instant::now();
+        let held =
+            "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ShareLock' AND granted";
+        while lease(&database)
+            .await
+            .query(held, &[])
+            .await
+            .unwrap()
+            .is_empty()
+        {
+            assert!(
+                started.elapsed() < PATIENCE,
+                "the server does not say that it serves"
+            );
+        }
+        let refusal = migrate_with(&mut lease(&database).await, &steps, false).await;
+        let refusal = StoreError::from(refusal.unwrap_err()).to_string();
+        assert!(refusal.contains("stop all of them"), "{refusal}");
+        put(&old, 1).await;
+        drop(old);
+        let started = Instant::now();
+        while migrate_with(&mut lease(&database).await, &steps, false)
+            .await
+            .is_err()
+        {
+            assert!(
+                started.elapsed() < PATIENCE,
+                "the server still seems to serve"
+            );
+        }
+        let refusal = serve(&database).await.unwrap_err().to_string();
+        assert!(
+            refusal.contains("made by a newer docent (step 3, later)"),
+            "{refusal}"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_check_of_a_database_that_is_behind_says_so_and_leaves_it_there() {
+        let database = Database::empty().unwrap();
+        let settings = Settings::parse(database.url()).unwrap();
+        let refusal = check_database(&settings).await.unwrap_err().to_string();
+        assert!(refusal.contains("no catalog"), "{refusal}");
+        let first = &MIGRATIONS[..1];
+        migrate_with(&mut lease(&database).await, first, true)
+            .await
+            .unwrap();
+        let refusal = check_database(&settings).await.unwrap_err().to_string();
+        assert!(
+            refusal.contains("older docent (it lacks step 2, retired_versions)"),
+            "{refusal}"
+        );
+        assert_eq!(
+            applied(&lease(&database).await, MIGRATIONS).await.unwrap(),
+            1
+        );
+        migrate(&mut lease(&database).await, false).await.unwrap();
+        assert_eq!(
+            check_database(&settings).await.unwrap(),
+            Vec::<String>::new()
+        );
+    }
 }

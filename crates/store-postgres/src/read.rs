@@ -1,6 +1,10 @@
 //! The statements that read aspects; `trees`, `points`, `runs` and `log` have the others.
 //!
 //! Each is one round trip, however many keys it has: lists travel as arrays, and `unnest` makes rows of them.
+//!
+//! A plan is made once for each connection, perhaps while the tables are empty, and kept. So statements say themselves
+//! how they want to be carried out: `LATERAL (… OFFSET 0)` can only be done key by key, and sessions do without scans of
+//! whole tables (`settings`). `plans` holds them to it.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -20,6 +24,18 @@ macro_rules! columns {
     };
 }
 
+/// The latest row of the key `k`.
+macro_rules! latest_of_key {
+    ($columns:expr) => {
+        concat!(
+            "LATERAL (SELECT ",
+            $columns,
+            " FROM metadata_aspect_v2 a WHERE a.urn = k.urn AND a.aspect = k.aspect AND a.version = 0 OFFSET 0) AS a"
+        )
+    };
+}
+pub(crate) use latest_of_key;
+
 /// The hot path of the whole server.
 pub(crate) const LATEST: &str = concat!(
     "SELECT ",
@@ -27,13 +43,25 @@ pub(crate) const LATEST: &str = concat!(
     " FROM metadata_aspect_v2 a WHERE a.urn = $1 AND a.aspect = $2 AND a.version = 0"
 );
 
+/// An aspect and the witness of its entity, which most reads of one entity come to: two looks into the index, and no
+/// lists around them.
+pub(crate) const WITNESSED: &str = concat!(
+    "SELECT true, ",
+    columns!(),
+    " FROM metadata_aspect_v2 a WHERE a.urn = $1 AND a.aspect = $2 AND a.version = 0 \
+     UNION ALL SELECT false, a.version, '', NULL, a.createdon, a.createdby, NULL \
+     FROM metadata_aspect_v2 a WHERE a.urn = $1 AND a.aspect = $3 AND a.version = 0"
+);
+
 /// Behind the first `$3` keys come witnesses, of which nothing has to be read.
-pub(crate) const LATEST_OF: &str = "SELECT k.place, a.version, \
+pub(crate) const LATEST_OF: &str = concat!(
+    "SELECT k.place, a.version, \
      CASE WHEN k.place <= $3 THEN a.metadata ELSE '' END, \
      CASE WHEN k.place <= $3 THEN a.systemmetadata END, \
      a.createdon, a.createdby, a.createdfor \
-     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, place) \
-     JOIN metadata_aspect_v2 a ON a.urn = k.urn AND a.aspect = k.aspect AND a.version = 0";
+     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, place) CROSS JOIN ",
+    latest_of_key!(columns!())
+);
 
 pub(crate) const VERSION: &str = concat!(
     "SELECT ",
@@ -52,15 +80,29 @@ pub(crate) const HISTORIES: &str = concat!(
     "SELECT k.place, ",
     columns!(),
     " FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, place) \
-     JOIN metadata_aspect_v2 a ON a.urn = k.urn AND a.aspect = k.aspect \
+     CROSS JOIN LATERAL (SELECT ",
+    columns!(),
+    " FROM metadata_aspect_v2 a WHERE a.urn = k.urn AND a.aspect = k.aspect OFFSET 0) AS a \
      ORDER BY k.place, a.version = 0, a.version"
 );
+
+/// All latest rows of the entity `k`.
+macro_rules! latest_of_entity {
+    () => {
+        concat!(
+            "LATERAL (SELECT a.aspect, ",
+            columns!(),
+            " FROM metadata_aspect_v2 a WHERE a.urn = k.urn AND a.version = 0 OFFSET 0) AS a"
+        )
+    };
+}
 
 pub(crate) const ENTITIES: &str = concat!(
     "SELECT k.place, a.aspect, ",
     columns!(),
-    " FROM unnest($1::text[]) WITH ORDINALITY AS k (urn, place) \
-     JOIN metadata_aspect_v2 a ON a.urn = k.urn AND a.version = 0 ORDER BY k.place, a.aspect"
+    " FROM unnest($1::text[]) WITH ORDINALITY AS k (urn, place) CROSS JOIN ",
+    latest_of_entity!(),
+    " ORDER BY k.place, a.aspect"
 );
 
 /// What [`LATEST_OF`] and [`ENTITIES`] say; the places of the entities are below zero.
@@ -69,12 +111,13 @@ pub(crate) const MIXED: &str = concat!(
      CASE WHEN k.place <= $3 THEN a.metadata ELSE '' END, \
      CASE WHEN k.place <= $3 THEN a.systemmetadata END, \
      a.createdon, a.createdby, a.createdfor \
-     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, place) \
-     JOIN metadata_aspect_v2 a ON a.urn = k.urn AND a.aspect = k.aspect AND a.version = 0 \
-     UNION ALL SELECT -k.place, a.aspect, ",
+     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, place) CROSS JOIN ",
+    latest_of_key!(concat!("a.aspect, ", columns!())),
+    " UNION ALL SELECT -k.place, a.aspect, ",
     columns!(),
-    " FROM unnest($4::text[]) WITH ORDINALITY AS k (urn, place) \
-     JOIN metadata_aspect_v2 a ON a.urn = k.urn AND a.version = 0 ORDER BY 1, 2"
+    " FROM unnest($4::text[]) WITH ORDINALITY AS k (urn, place) CROSS JOIN ",
+    latest_of_entity!(),
+    " ORDER BY 1, 2"
 );
 
 /// One range of the index: from behind `$1` through the last entity of the page.
@@ -128,6 +171,11 @@ pub(crate) async fn witnessed(
     if keys.is_empty() && witnesses.is_empty() {
         return Ok((Vec::new(), Vec::new()));
     }
+    if let ([key], [witness]) = (keys, witnesses)
+        && key.urn == witness.urn
+    {
+        return one_witnessed(connections, key, witness).await;
+    }
     let (urns, aspects) = key_arrays(keys.iter().chain(witnesses));
     let rows = connections
         .query(LATEST_OF, &[&urns, &aspects, &as_limit(keys.len())])
@@ -143,6 +191,24 @@ pub(crate) async fn witnessed(
     }
     let_speak(keys, &found, witnesses, &mut exist);
     Ok((found, exist))
+}
+
+async fn one_witnessed(
+    connections: &Connections,
+    key: &AspectKey,
+    witness: &AspectKey,
+) -> Result<(Vec<AspectRow>, Vec<bool>), EngineError> {
+    let (aspect, other) = (key.aspect.as_str(), witness.aspect.as_str());
+    let rows = connections
+        .query(WITNESSED, &[&key.urn.as_str(), &aspect, &other])
+        .await?;
+    let mut found = None;
+    for row in &rows {
+        if row.try_get(0)? {
+            found = Some(Arc::new(stored_aspect(row, 1)?));
+        }
+    }
+    Ok((vec![found], vec![!rows.is_empty()]))
 }
 
 /// Every entity has its key aspect, so any other speaks for it.

@@ -29,7 +29,8 @@ pub(crate) async fn run(
 ) -> Result<Committed, StoreError> {
     let mut locks = Locks::default();
     for attempt in 0..ATTEMPTS {
-        if attempt > 0 {
+        // The second attempt waits for its locks like in a queue.
+        if attempt > 1 {
             tokio::time::sleep(pause(attempt)).await;
         }
         let lease = connections.lease().await?;

@@ -3,7 +3,7 @@
 //! A statement must not meet the same row twice, and writes to the same aspect must keep their order. So a list of writes
 //! is cut into segments in which every aspect occurs once; segments are carried out one after the other.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use docent_model::{Derived, EpochMillis};
 use docent_store::{AspectKey, AspectWrite, Effect, PointRange, StoredAspect, TimeseriesRow};
@@ -12,30 +12,61 @@ use crate::points;
 use crate::pool::Step;
 use crate::values::{Timestamp, parent_text, storable};
 
-const DELETE_ASPECTS: &str = "DELETE FROM metadata_aspect_v2 a USING unnest($1::text[], $2::text[]) AS k (urn, aspect) \
-     WHERE a.urn = k.urn AND a.aspect = k.aspect";
+/// Deletes the rows of `$table` that are found key by key (`read` says why): `$found` is about `k`, and `$columns` is what
+/// `$but` needs of a row to leave it alone.
+macro_rules! delete {
+    ($table:literal, $keys:literal, $columns:literal, $found:literal, $but:literal) => {
+        concat!(
+            "DELETE FROM ",
+            $table,
+            " WHERE ctid = ANY (ARRAY(SELECT a.place FROM ",
+            $keys,
+            " CROSS JOIN LATERAL (SELECT ctid AS place, ",
+            $columns,
+            " FROM ",
+            $table,
+            " WHERE ",
+            $found,
+            " OFFSET 0) AS a",
+            $but,
+            "))"
+        )
+    };
+    ($table:literal) => {
+        delete!(
+            $table,
+            "unnest($1::text[], $2::text[]) AS k (key_urn, key_aspect)",
+            "urn",
+            "urn = k.key_urn AND aspect = k.key_aspect",
+            ""
+        )
+    };
+}
 
-const DELETE_TIMESERIES: &str = "DELETE FROM timeseries a USING unnest($1::text[], $2::text[]) AS k (urn, aspect) \
-     WHERE a.urn = k.urn AND a.aspect = k.aspect";
+pub(crate) const DELETE_ASPECTS: &str = delete!("metadata_aspect_v2");
+pub(crate) const DELETE_TIMESERIES: &str = delete!("timeseries");
+pub(crate) const FORGET_VERSIONS: &str = delete!("retired_version");
 
-const DELETE_VERSIONS: &str = "DELETE FROM metadata_aspect_v2 a \
-     USING unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) AS k (urn, aspect, first, last) \
-     WHERE a.urn = k.urn AND a.aspect = k.aspect AND a.version BETWEEN k.first AND k.last";
+pub(crate) const DELETE_VERSIONS: &str = delete!(
+    "metadata_aspect_v2",
+    "unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) AS k (key_urn, key_aspect, first, last)",
+    "urn",
+    "urn = k.key_urn AND aspect = k.key_aspect AND version BETWEEN k.first AND k.last",
+    ""
+);
 
-const FORGET_VERSIONS: &str = "DELETE FROM retired_version a USING unnest($1::text[], $2::text[]) AS k (urn, aspect) \
-     WHERE a.urn = k.urn AND a.aspect = k.aspect";
-
-const RETIRE: &str = "INSERT INTO retired_version (urn, aspect, version) \
+pub(crate) const RETIRE: &str = "INSERT INTO retired_version (urn, aspect, version) \
      SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[])";
 
 /// Only once the new rows are there can nobody else make and retire them any more.
 pub(crate) const EXPECT_RETIRED: &str = "SELECT docent_expect(NOT EXISTS (SELECT 1 \
      FROM unnest($1::text[], $2::text[], $3::bigint[]) AS k (urn, aspect, version) \
-     LEFT JOIN retired_version r ON r.urn = k.urn AND r.aspect = k.aspect \
+     LEFT JOIN LATERAL (SELECT r.version FROM retired_version r \
+         WHERE r.urn = k.urn AND r.aspect = k.aspect OFFSET 0) AS r ON true \
      WHERE coalesce(r.version, 0) <> k.version))";
 
 /// What is in the history stays as it is, whatever a row says about itself.
-const KEEP_FORMER: &str = "WITH former AS ( \
+pub(crate) const KEEP_FORMER: &str = "WITH former AS ( \
          SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::timestamp[], \
          $7::text[], $8::text[]) \
          AS r (urn, aspect, version, metadata, systemmetadata, createdon, createdby, createdfor) \
@@ -59,32 +90,39 @@ macro_rules! insert_rows {
 /// Fails if one of the rows is there.
 pub(crate) const INSERT_ROWS: &str = insert_rows!();
 
-const PUT_ROWS: &str = concat!(
+pub(crate) const PUT_ROWS: &str = concat!(
     insert_rows!(),
     " ON CONFLICT (urn, aspect, version) DO UPDATE SET metadata = excluded.metadata, \
      systemmetadata = excluded.systemmetadata, createdon = excluded.createdon, createdby = excluded.createdby, \
      createdfor = excluded.createdfor"
 );
 
-const TOUCH: &str = "UPDATE metadata_aspect_v2 a SET systemmetadata = k.systemmetadata \
+pub(crate) const TOUCH: &str = "UPDATE metadata_aspect_v2 a SET systemmetadata = k.systemmetadata \
      FROM unnest($1::text[], $2::text[], $3::text[]) AS k (urn, aspect, systemmetadata) \
      WHERE a.urn = k.urn AND a.aspect = k.aspect AND a.version = 0";
 
 /// Edges that are right already are left alone, so that a write that changes no relationship writes none.
-const DELETE_EDGES: &str = "DELETE FROM edge e USING unnest($1::text[], $2::text[]) AS k (urn, aspect) \
-     WHERE e.source = k.urn AND e.aspect = k.aspect AND NOT EXISTS (SELECT 1 \
-         FROM unnest($3::text[], $4::text[], $5::text[], $6::text[]) AS n (source, aspect, relationship, destination) \
-         WHERE n.source = e.source AND n.aspect = e.aspect AND n.relationship = e.relationship \
-         AND n.destination = e.destination)";
+pub(crate) const DELETE_EDGES: &str = delete!(
+    "edge",
+    "unnest($1::text[], $2::text[]) AS k (key_urn, key_aspect)",
+    "source, aspect, relationship, destination",
+    "source = k.key_urn AND aspect = k.key_aspect",
+    " WHERE (a.source, a.aspect, a.relationship, a.destination) NOT IN \
+     (SELECT * FROM unnest($3::text[], $4::text[], $5::text[], $6::text[]))"
+);
 
-const INSERT_EDGES: &str = "INSERT INTO edge (source, aspect, relationship, destination) \
+pub(crate) const INSERT_EDGES: &str = "INSERT INTO edge (source, aspect, relationship, destination) \
      SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) ON CONFLICT DO NOTHING";
 
-const DELETE_PLACEMENTS: &str = "DELETE FROM placement p USING unnest($1::text[], $2::text[]) AS k (urn, aspect) \
-     WHERE p.urn = k.urn AND p.aspect = k.aspect AND NOT EXISTS (SELECT 1 \
-         FROM unnest($3::text[], $4::text[]) AS n (urn, aspect) WHERE n.urn = p.urn AND n.aspect = p.aspect)";
+pub(crate) const DELETE_PLACEMENTS: &str = delete!(
+    "placement",
+    "unnest($1::text[], $2::text[]) AS k (key_urn, key_aspect)",
+    "urn, aspect",
+    "urn = k.key_urn AND aspect = k.key_aspect",
+    " WHERE (a.urn, a.aspect) NOT IN (SELECT * FROM unnest($3::text[], $4::text[]))"
+);
 
-const PUT_PLACEMENTS: &str = "INSERT INTO placement (urn, aspect, kind, parent, name, created_ms) \
+pub(crate) const PUT_PLACEMENTS: &str = "INSERT INTO placement (urn, aspect, kind, parent, name, created_ms) \
      SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[]) \
      ON CONFLICT (urn, aspect) DO UPDATE SET kind = excluded.kind, parent = excluded.parent, name = excluded.name, \
      created_ms = excluded.created_ms";
@@ -488,6 +526,7 @@ impl Segment {
 /// What a transaction will have logged.
 #[derive(Debug, Default)]
 pub(crate) struct Logged {
+    types: BTreeSet<String>,
     keys: Keys,
     kinds: Vec<&'static str>,
     versions: Vec<i64>,
@@ -511,6 +550,10 @@ impl Logged {
             Effect::Delete { time_ms, actor, .. } => ("delete", 0, *time_ms, actor),
             Effect::Touch { .. } | Effect::Timeseries(_) | Effect::DeletePoints(_) => return,
         };
+        let entity_type = write.key.urn.entity_type();
+        if !self.types.contains(entity_type) {
+            self.types.insert(entity_type.to_owned());
+        }
         self.keys.push(&write.key);
         self.kinds.push(kind);
         self.versions.push(version);
@@ -520,6 +563,11 @@ impl Logged {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.keys.is_empty()
+    }
+
+    /// The types of the entities.
+    pub(crate) fn types(&self) -> BTreeSet<String> {
+        self.types.clone()
     }
 
     /// Two statements; the first returns the number of the transaction.

@@ -151,6 +151,9 @@ impl Settings {
         // read of a row.
         set("plan_cache_mode", "force_generic_plan");
         set("jit", "off");
+        // A plan that was made while a table was empty or small is kept when it has grown: there scanning all of it was
+        // cheapest. Every statement on the way of a request has an index, and those that read everything have no choice.
+        set("enable_seqscan", "off");
         if let Some(search_path) = search_path {
             set("search_path", search_path);
         }

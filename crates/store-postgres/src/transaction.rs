@@ -19,6 +19,8 @@
 //! because its conflicts are those of pages of an index: in a small catalog, and wherever an ingestion writes neighbours,
 //! everybody would conflict with everybody.
 
+mod statements;
+
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use async_trait::async_trait;
@@ -27,6 +29,8 @@ use docent_store::{
     AspectKey, AspectWrite, Effect, PointRange, Related, StoreError, StoredAspect, Transaction,
 };
 
+use tokio_postgres::Row;
+
 use crate::error::EngineError;
 use crate::pool::{Lease, Step};
 use crate::read::{self, key_arrays, place_at};
@@ -34,56 +38,18 @@ use crate::segment::{Logged, Segment};
 use crate::values::{aspect_name, count_at, stored_aspect};
 use crate::{points, trees};
 
-/// Every row comes with the transaction that wrote it: that tells whether it has changed. Where there is none, the
-/// version that was remembered of it comes along, because who makes an aspect asks for it.
-pub(crate) const GET: &str = "SELECT k.place, a.version, a.metadata, a.systemmetadata, a.createdon, a.createdby, \
-     a.createdfor, a.xmin::text, CASE WHEN a.version IS NULL THEN \
-         (SELECT r.version FROM retired_version r WHERE r.urn = k.urn AND r.aspect = k.aspect) END \
-     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, place) \
-     LEFT JOIN metadata_aspect_v2 a ON a.urn = k.urn AND a.aspect = k.aspect AND a.version = 0";
-
-pub(crate) const RETIRED: &str = "SELECT k.place, r.version \
-     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, place) \
-     JOIN retired_version r ON r.urn = k.urn AND r.aspect = k.aspect";
-
-macro_rules! lock {
-    ($strength:literal) => {
-        concat!(
-            "SELECT 1 FROM unnest($1::text[], $2::text[]) AS k (urn, aspect) \
-             JOIN metadata_aspect_v2 a ON a.urn = k.urn AND a.aspect = k.aspect AND a.version = 0 \
-             ORDER BY a.urn, a.aspect FOR ",
-            $strength,
-            " OF a"
-        )
-    };
-}
-
-/// For entities that are written.
-pub(crate) const LOCK: &str = lock!("NO KEY UPDATE");
-/// For entities that must stay.
-pub(crate) const LOCK_EXISTENCE: &str = lock!("KEY SHARE");
-/// For entities to which nothing may be attached any more.
-pub(crate) const LOCK_FOR_DELETION: &str = lock!("UPDATE");
-
-const LOCK_TREE: &str = "SELECT pg_advisory_xact_lock(hashtext('docent_tree'), hashtext($1))";
-
-pub(crate) const EXPECT: &str = "SELECT docent_expect(NOT EXISTS (SELECT 1 \
-     FROM unnest($1::text[], $2::text[], $3::text[]) AS k (urn, aspect, seen) \
-     LEFT JOIN metadata_aspect_v2 a ON a.urn = k.urn AND a.aspect = k.aspect AND a.version = 0 \
-     WHERE a.xmin::text IS DISTINCT FROM k.seen))";
-
-pub(crate) const NAMES: &str = "SELECT aspect FROM metadata_aspect_v2 WHERE urn = $1 \
-     UNION SELECT aspect FROM timeseries WHERE urn = $1 ORDER BY 1";
-
-pub(crate) const ROWS_COUNT: &str = "SELECT \
-     (SELECT count(*) FROM metadata_aspect_v2 WHERE urn = $1 AND ($2::text IS NULL OR aspect = $2)), \
-     (SELECT count(*) FROM timeseries WHERE urn = $1 AND ($2::text IS NULL OR aspect = $2))";
+pub(crate) use statements::{
+    EXPECT, GET, LOCK, LOCK_AT_ONCE, LOCK_EXISTENCE, LOCK_FOR_DELETION, LOCK_TREE, NAMES, RETIRED,
+    ROWS_COUNT,
+};
 
 /// What a piece of work will need: known when it is run again.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Locks {
     rows: BTreeSet<AspectKey>,
     trees: BTreeSet<String>,
+    /// What it reads first.
+    read: Vec<AspectKey>,
 }
 
 /// What a transaction came to.
@@ -91,8 +57,8 @@ pub(crate) struct Locks {
 pub(crate) enum Committed {
     /// Nothing was written.
     Nothing,
-    /// The number in the log, if anything was logged.
-    Written(Option<i64>),
+    /// The number in the log, if anything was logged, and the types of the entities.
+    Written(Option<i64>, BTreeSet<String>),
 }
 
 /// What must not have changed when writes are sent.
@@ -114,6 +80,10 @@ pub(crate) enum Failure {
 pub(crate) struct PostgresTransaction<'l> {
     lease: &'l Lease,
     begun: bool,
+    /// Whether it has its locks from the start, and so waits for them.
+    is_patient: bool,
+    /// What the work will ask for first, read together with the locks.
+    ahead: Option<(Vec<AspectKey>, Vec<Row>)>,
     /// What was read, with the mark of each row; `None` for what was not there.
     seen: HashMap<AspectKey, Option<String>>,
     /// The versions that are remembered of what was not there.
@@ -141,6 +111,8 @@ impl<'l> PostgresTransaction<'l> {
         let mut transaction = Self {
             lease,
             begun: false,
+            is_patient: false,
+            ahead: None,
             seen: HashMap::new(),
             retired: HashMap::new(),
             own: HashSet::new(),
@@ -155,9 +127,13 @@ impl<'l> PostgresTransaction<'l> {
             failure: None,
         };
         if !locks.rows.is_empty() || !locks.trees.is_empty() {
+            transaction.is_patient = true;
+            let read = locks.read.clone();
             let mut steps = transaction.opening();
             transaction.lock_steps(locks, &mut steps);
-            lease.pipeline(&steps).await?;
+            steps.push(on_keys(GET, &read));
+            let answers = lease.pipeline(&steps).await?;
+            transaction.ahead = answers.into_iter().last().map(|rows| (read, rows));
         }
         Ok(transaction)
     }
@@ -181,6 +157,7 @@ impl<'l> PostgresTransaction<'l> {
         }
         let mut steps = self.flush_steps(Expected::Everything);
         let logged = std::mem::take(&mut self.logged);
+        let types = logged.types();
         let numbered = (!logged.is_empty()).then_some(steps.len());
         if numbered.is_some() {
             steps.extend(logged.steps());
@@ -194,6 +171,7 @@ impl<'l> PostgresTransaction<'l> {
         let number = numbered.and_then(|at| answers.get(at)?.first());
         Ok(Committed::Written(
             number.map(|row| row.try_get(0)).transpose()?,
+            types,
         ))
     }
 
@@ -229,7 +207,8 @@ impl<'l> PostgresTransaction<'l> {
             .filter(|row| self.held.rows.insert(row.clone()))
             .collect();
         if !rows.is_empty() {
-            steps.push(on_keys(LOCK, &rows));
+            let sql = if self.is_patient { LOCK } else { LOCK_AT_ONCE };
+            steps.push(on_keys(sql, &rows));
         }
     }
 
@@ -321,8 +300,11 @@ impl<'l> PostgresTransaction<'l> {
         self.flush().await?;
         let mut steps = self.opening();
         let trees = BTreeSet::from([kind.to_owned()]);
-        let rows = BTreeSet::new();
-        self.lock_steps(Locks { rows, trees }, &mut steps);
+        let locks = Locks {
+            trees,
+            ..Locks::default()
+        };
+        self.lock_steps(locks, &mut steps);
         self.lease.pipeline(&steps).await.map(drop)
     }
 
@@ -332,10 +314,19 @@ impl<'l> PostgresTransaction<'l> {
         if keys.is_empty() {
             return Ok(found);
         }
-        let (urns, aspects) = key_arrays(keys.iter());
+        let rows = match self.ahead.take() {
+            Some((read, rows)) if read == keys => rows,
+            _ => {
+                let (urns, aspects) = key_arrays(keys.iter());
+                self.lease.query(GET, &[&urns, &aspects]).await?
+            }
+        };
+        if self.held.read.is_empty() {
+            self.held.read = keys.to_vec();
+        }
         let mut marks: Vec<Option<String>> = vec![None; keys.len()];
         let mut retired = vec![0; keys.len()];
-        for row in &self.lease.query(GET, &[&urns, &aspects]).await? {
+        for row in &rows {
             let place = place_at(row)?;
             marks[place] = row.try_get(7)?;
             if marks[place].is_some() {

@@ -1,11 +1,11 @@
 //! Everything as it is, out of one store and into another.
 
 use docent_store::version::logical_version_of;
-use docent_store::{RawAspect, RawPoint, TimeseriesRow};
+use docent_store::{RawAspect, RawPoint, RawRetired, TimeseriesRow};
 
 use crate::error::EngineError;
 use crate::pool::{Connections, Step};
-use crate::segment::{INSERT_ROWS, LOG, NUMBER, PUT_POINTS};
+use crate::segment::{INSERT_ROWS, LOG, NUMBER, PUT_POINTS, RETIRE};
 use crate::values::{Timestamp, as_limit, storable, stored_aspect};
 
 const ASPECTS: &str = "SELECT urn, aspect, version, metadata, systemmetadata, createdon, createdby, createdfor \
@@ -13,6 +13,9 @@ const ASPECTS: &str = "SELECT urn, aspect, version, metadata, systemmetadata, cr
 
 const POINTS: &str = "SELECT urn, aspect, time_ms, id, metadata, systemmetadata FROM timeseries \
      WHERE (urn, aspect, time_ms, id) > ($1, $2, $3, $4) ORDER BY urn, aspect, time_ms, id LIMIT $5";
+
+const RETIRED: &str = "SELECT urn, aspect, version FROM retired_version \
+     WHERE (urn, aspect) > ($1, $2) ORDER BY urn, aspect LIMIT $3";
 
 pub(crate) async fn aspects(
     connections: &Connections,
@@ -67,6 +70,41 @@ pub(crate) async fn points(
             })
         })
         .collect()
+}
+
+pub(crate) async fn retired(
+    connections: &Connections,
+    after: Option<&RawRetired>,
+    limit: usize,
+) -> Result<Vec<RawRetired>, EngineError> {
+    let (urn, aspect) = after.map_or(("", ""), |raw| (raw.urn.as_str(), raw.aspect.as_str()));
+    let rows = connections
+        .query(RETIRED, &[&urn, &aspect, &as_limit(limit)])
+        .await?;
+    rows.iter()
+        .map(|row| {
+            Ok(RawRetired {
+                urn: row.try_get(0)?,
+                aspect: row.try_get(1)?,
+                version: row.try_get(2)?,
+            })
+        })
+        .collect()
+}
+
+pub(crate) async fn import_retired(
+    connections: &Connections,
+    retired: Vec<RawRetired>,
+) -> Result<(), EngineError> {
+    let (mut urns, mut aspects, mut versions) = (Vec::new(), Vec::new(), Vec::new());
+    for raw in retired {
+        urns.push(raw.urn);
+        aspects.push(raw.aspect);
+        versions.push(raw.version);
+    }
+    let lease = connections.lease().await?;
+    lease.query(RETIRE, &[&urns, &aspects, &versions]).await?;
+    Ok(())
 }
 
 pub(crate) async fn import(

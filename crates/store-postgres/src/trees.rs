@@ -60,8 +60,9 @@ pub(crate) const EDGES_INTO: &str = "SELECT relationship, source, aspect FROM ed
 
 pub(crate) const PARENT: &str = "SELECT parent FROM placement WHERE urn = $1 LIMIT 1";
 
-pub(crate) const NAMED: &str = "SELECT urn FROM placement \
-     WHERE kind = $1 AND parent = $2 AND md5(name) = md5($3) AND name = $3 ORDER BY urn";
+/// Sorted by itself, so that nobody reads the placements in the order of their URNs for it.
+pub(crate) const NAMED: &str = "SELECT urn FROM (SELECT urn FROM placement \
+     WHERE kind = $1 AND parent = $2 AND md5(name) = md5($3) AND name = $3 OFFSET 0) AS named ORDER BY urn";
 
 pub(crate) const ANY_CHILD: &str =
     "SELECT urn FROM placement WHERE kind = $1 AND parent = $2 LIMIT 1";

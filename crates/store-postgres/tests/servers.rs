@@ -103,6 +103,47 @@ async fn a_transaction_that_commits_late_is_not_missing_from_the_log() {
     connection.await.unwrap().unwrap();
 }
 
+/// Tokens are looked at again after a commit that may be about them, and not after every other one.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_stamp_of_a_type_moves_with_commits_of_that_type_on_every_server() {
+    let database = postgres_database().unwrap();
+    let (one, other) = (
+        open_postgres(database.url()).await.unwrap(),
+        open_postgres(database.url()).await.unwrap(),
+    );
+    let stamps = |types: &[&str]| [&one, &other].map(|store| store.commit_stamp_of(types).unwrap());
+    let moves = async |types: &[&str], before: [u64; 2]| {
+        let started = Instant::now();
+        while stamps(types)
+            .iter()
+            .zip(before)
+            .any(|(now, then)| *now == then)
+        {
+            assert!(started.elapsed() < Duration::from_secs(1));
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    // Until both have connected to hear each other, nobody knows.
+    let datasets = stamps(&["dataset"]);
+    put(&one, &status("first"), "{}").await;
+    moves(&["dataset"], datasets).await;
+    let mut calm = 0;
+    for round in 0..20 {
+        let (users, datasets) = (stamps(&["corpuser"]), stamps(&["corpuser", "dataset"]));
+        put(&one, &status(&format!("t{round}")), "{}").await;
+        moves(&["corpuser", "dataset"], datasets).await;
+        calm += usize::from(stamps(&["corpuser"]) == users);
+    }
+    assert!(calm > 10, "{calm}");
+    let users = stamps(&["corpuser"]);
+    let user = AspectKey::new(
+        &Urn::parse("urn:li:corpuser:ada").unwrap(),
+        AspectName::STATUS,
+    );
+    put(&one, &user, "{}").await;
+    moves(&["corpuser"], users).await;
+}
+
 /// Writers of different entities: neither waits for the other to commit.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_writer_holds_up_nobody_but_writers_of_the_same_entity() {

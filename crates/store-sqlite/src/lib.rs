@@ -36,7 +36,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use docent_model::{AspectName, Urn};
 use docent_store::{
-    AspectKey, Change, EntityTexts, MixedRows, Page, PointRange, RawAspect, RawPoint,
+    AspectKey, Change, EntityTexts, MixedRows, Page, PointRange, RawAspect, RawPoint, RawRetired,
     RebuildReport, Related, Row, Run, RunAspect, Store, StoreError, StoredAspect, TimeseriesRow,
     Work,
 };
@@ -471,6 +471,24 @@ impl Store for SqliteStore {
             transfer::points(connection, after.as_ref(), limit)
         })
         .await
+    }
+
+    async fn retired_export(
+        &self,
+        after: Option<&RawRetired>,
+        limit: usize,
+    ) -> Result<Vec<RawRetired>, StoreError> {
+        let after = after.cloned();
+        self.read(true, move |connection| {
+            transfer::retired(connection, after.as_ref(), limit)
+        })
+        .await
+    }
+
+    async fn retired_import(&self, retired: Vec<RawRetired>) -> Result<(), StoreError> {
+        self.writer
+            .run_alone(move |connection| transfer::import_retired(connection, &retired))
+            .await
     }
 
     async fn import(

@@ -1,6 +1,6 @@
 //! Everything as it is, out of one store and into another.
 
-use docent_store::{RawAspect, RawPoint, StoredAspect, TimeseriesRow};
+use docent_store::{RawAspect, RawPoint, RawRetired, StoredAspect, TimeseriesRow};
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use crate::error::EngineError;
@@ -66,6 +66,43 @@ pub(crate) fn points(
         })
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
+}
+
+pub(crate) fn retired(
+    connection: &Connection,
+    after: Option<&RawRetired>,
+    limit: usize,
+) -> Result<Vec<RawRetired>, EngineError> {
+    let (urn, aspect) = after.map_or(("", ""), |raw| (raw.urn.as_str(), raw.aspect.as_str()));
+    let mut statement = connection.prepare_cached(
+        "SELECT urn,aspect,version FROM retired_version WHERE (urn,aspect)>(?1,?2) ORDER BY urn,aspect LIMIT ?3",
+    )?;
+    let rows = statement.query_map(params![urn, aspect, as_limit(limit)], |row| {
+        Ok(RawRetired {
+            urn: row.get(0)?,
+            aspect: row.get(1)?,
+            version: row.get(2)?,
+        })
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+pub(crate) fn import_retired(
+    connection: &mut Connection,
+    retired: &[RawRetired],
+) -> Result<(), EngineError> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    for RawRetired {
+        urn,
+        aspect,
+        version,
+    } in retired
+    {
+        transaction
+            .prepare_cached("INSERT INTO retired_version (urn,aspect,version) VALUES (?1,?2,?3)")?
+            .execute(params![urn, aspect, version])?;
+    }
+    Ok(transaction.commit()?)
 }
 
 pub(crate) fn import(

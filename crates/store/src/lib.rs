@@ -30,7 +30,7 @@ use docent_model::{AspectName, Registry, Urn};
 pub use error::StoreError;
 pub use rows::{
     AspectKey, AspectWrite, Change, ChangeKind, Effect, EntityTexts, MixedRows, Page, PointRange,
-    RawAspect, RawPoint, Related, Row, Run, RunAspect, StoredAspect, TimeseriesRow,
+    RawAspect, RawPoint, RawRetired, Related, Row, Run, RunAspect, StoredAspect, TimeseriesRow,
 };
 pub use transaction::{Aborted, Transaction, Work, transact};
 
@@ -229,6 +229,13 @@ pub trait Store: Send + Sync + Debug {
     /// committed may show up to a second late.
     fn commit_stamp(&self) -> Result<u64, StoreError>;
 
+    /// Like [`Store::commit_stamp`] for whoever only cares about entities of these types: an engine for which looking
+    /// again is dear leaves the answer as it is when others were changed. Only comparable with its own answers.
+    fn commit_stamp_of(&self, entity_types: &[&str]) -> Result<u64, StoreError> {
+        let _ = entity_types;
+        self.commit_stamp()
+    }
+
     /// Like [`Store::commit_stamp`], but nothing that was committed before the question is missing from the answer,
     /// whoever committed it. Only comparable with its own answers; changes that are not logged need not move it.
     async fn commit_stamp_exact(&self) -> Result<u64, StoreError> {
@@ -253,6 +260,16 @@ pub trait Store: Send + Sync + Debug {
         after: Option<&RawPoint>,
         limit: usize,
     ) -> Result<Vec<RawPoint>, StoreError>;
+
+    /// The versions that aspects had before they were taken back, behind one, in the order of URN and aspect.
+    async fn retired_export(
+        &self,
+        after: Option<&RawRetired>,
+        limit: usize,
+    ) -> Result<Vec<RawRetired>, StoreError>;
+
+    /// Takes such versions over, in one transaction.
+    async fn retired_import(&self, retired: Vec<RawRetired>) -> Result<(), StoreError>;
 
     /// Takes rows over as they are, in one transaction. The latest version of each aspect is logged; what follows from
     /// it is made by [`Store::rebuild`].

@@ -177,6 +177,14 @@ pub struct RawAspect {
     pub row: StoredAspect,
 }
 
+/// The last version of an aspect that was taken back, with its key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RawRetired {
+    pub urn: String,
+    pub aspect: String,
+    pub version: i64,
+}
+
 /// A point of a time series with its key, whatever it holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawPoint {

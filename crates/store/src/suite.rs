@@ -98,6 +98,8 @@ cases! { $
         twenty_versions_are_kept_of_many,
         a_deleted_aspect_starts_again_at_version_one,
         all_versions_of_several_aspects_are_read_at_once_oldest_first,
+        racing_writers_never_store_a_version_twice,
+        a_version_in_the_history_is_not_overwritten,
     }
     derived {
         placements_are_listed_newest_first_and_counted,

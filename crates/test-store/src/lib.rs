@@ -21,29 +21,76 @@ pub use docent_test_postgres::Engine;
 #[derive(Debug)]
 pub struct TestStore {
     store: Arc<dyn Store>,
+    place: Place,
     directory: TempDir,
-    _database: Option<Database>,
 }
+
+#[derive(Debug)]
+enum Place {
+    /// In the directory.
+    Sqlite,
+    Postgres(Database),
+}
+
+impl Place {
+    fn new() -> Result<Self> {
+        Ok(match Engine::chosen()? {
+            Engine::Sqlite => Self::Sqlite,
+            Engine::Postgres => Self::Postgres(postgres_database()?),
+        })
+    }
+
+    async fn open(&self, directory: &Path) -> Result<Arc<dyn Store>> {
+        Ok(match self {
+            Self::Sqlite => {
+                let options = docent_store_sqlite::OpenOptions::default();
+                Arc::new(SqliteStore::open(&directory.join(FILE), options)?)
+            }
+            Self::Postgres(database) => Arc::new(open_postgres(database.url()).await?),
+        })
+    }
+}
+
+const FILE: &str = "docent.db";
 
 impl TestStore {
     pub async fn open() -> Result<Self> {
-        let directory = tempfile::tempdir()?;
-        let (store, database): (Arc<dyn Store>, _) = match Engine::chosen()? {
-            Engine::Sqlite => {
-                let path = directory.path().join("docent.db");
-                let options = docent_store_sqlite::OpenOptions::default();
-                (Arc::new(SqliteStore::open(&path, options)?), None)
-            }
-            Engine::Postgres => {
-                let database = postgres_database()?;
-                let store = open_postgres(database.url()).await?;
-                (Arc::new(store), Some(database))
-            }
-        };
-        Ok(Self {
+        Self::opened(Place::new()?, tempfile::tempdir()?).await
+    }
+
+    /// As after a restart: another store on the same files or the same database. Nobody may hold the former any more.
+    pub async fn reopened(self) -> Result<Self> {
+        let Self {
             store,
+            place,
             directory,
-            _database: database,
+        } = self;
+        drop(store);
+        Self::opened(place, directory).await
+    }
+
+    /// As when an operator puts an empty store in its place; what else is in the directory stays.
+    pub async fn replaced(self) -> Result<Self> {
+        let Self {
+            store,
+            place,
+            directory,
+        } = self;
+        drop((store, place));
+        for end in ["", "-wal", "-shm"] {
+            let file = directory.path().join(format!("{FILE}{end}"));
+            if file.exists() {
+                std::fs::remove_file(file)?;
+            }
+        }
+        Self::opened(Place::new()?, directory).await
+    }
+
+    async fn opened(place: Place, directory: TempDir) -> Result<Self> {
+        Ok(Self {
+            store: place.open(directory.path()).await?,
+            place,
+            directory,
         })
     }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::{Context as _, bail, ensure};
 use docent_e2e::Server;
 use reqwest::blocking::Client;
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use serde_json::{Value, json};
 
 use crate::{PATIENCE, PROPERTIES};
@@ -24,8 +25,20 @@ pub(crate) struct Answer {
 
 impl Caller {
     pub(crate) fn new(server: &Server) -> anyhow::Result<Self> {
+        Self::with_headers(server, HeaderMap::new())
+    }
+
+    /// One who shows a token with every request.
+    pub(crate) fn with_token(server: &Server) -> anyhow::Result<Self> {
+        let bearer = format!("Bearer {}", server.token("datahub")?);
+        let headers = HeaderMap::from_iter([(AUTHORIZATION, HeaderValue::from_str(&bearer)?)]);
+        Self::with_headers(server, headers)
+    }
+
+    fn with_headers(server: &Server, headers: HeaderMap) -> anyhow::Result<Self> {
+        let client = Client::builder().no_proxy().timeout(PATIENCE);
         Ok(Self {
-            client: Client::builder().no_proxy().timeout(PATIENCE).build()?,
+            client: client.default_headers(headers).build()?,
             address: server.address().to_owned(),
         })
     }

@@ -4,6 +4,9 @@
 
 mod caller;
 mod faults;
+mod round_trips;
+mod upgrade;
+mod wire;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -194,8 +197,19 @@ fn everything_moves_to_postgresql_and_back() -> anyhow::Result<()> {
         )?;
         ensure!(Caller::new(&moved)?.found("*")? > 10);
     }
+    // A version that must not be used again, as a rollback leaves it.
+    database.sql(&format!(
+        "INSERT INTO retired_version VALUES ('{}', 'status', 7)",
+        dataset("gone")
+    ))?;
     let said = shift(database.url(), "sqlite:back.db")?.succeeded()?;
     ensure!(said.contains("all of them are the same"), "{said}");
+    let again = Database::empty()?;
+    let said = shift("sqlite:back.db", again.url())?.succeeded()?;
+    ensure!(said.contains("all of them are the same"), "{said}");
+    // Fails if it is not there.
+    again
+        .sql("SELECT 1 / count(*) FROM retired_version WHERE aspect = 'status' AND version = 7")?;
     let path = server.directory().join("back.db");
     let back = Server::start(
         Options::default()

@@ -1,30 +1,24 @@
-//! PostgreSQL's full-text search: a server of our own in the work directory, on the core of the servers, asked through
-//! `psql` on the other one.
+//! PostgreSQL's full-text search: a server on the core of the servers, asked through `psql` on the other one.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, BufWriter, Write as _};
-use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use anyhow::{Context, Result, bail, ensure};
-use rustix::process::{Pid, Signal, geteuid, kill_process};
+use anyhow::{Context, Result, ensure};
 
 use super::peers::{self, FACET_VALUES, Peer, WEIGHTS};
 use crate::bench::Bench;
-use crate::process;
+use crate::postgres_server::{self, PostgresServer, USER};
+use crate::process::Cores;
 use crate::report::Report;
 use crate::search_data::{Catalog, Dataset, domain_urn, owner_urn, tag_urn};
 
-const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
-/// Who runs the server if we are root, which it refuses.
-const USER: &str = "postgres";
-const START_TIMEOUT: Duration = Duration::from_secs(30);
 /// What psql says when an answer is over.
 const END: &str = "=end=";
 
 /// As an operator sets them who has read the manual; on one core there is nothing to do in parallel.
-const SETTINGS: [&str; 8] = [
+const SETTINGS: [&str; 7] = [
     "shared_buffers=4GB",
     "work_mem=256MB",
     "maintenance_work_mem=1GB",
@@ -32,7 +26,6 @@ const SETTINGS: [&str; 8] = [
     "fsync=off",
     "jit=off",
     "max_parallel_workers_per_gather=0",
-    "listen_addresses=",
 ];
 
 const TABLE: &str = "CREATE UNLOGGED TABLE dataset (id int, urn text, name text, columns text, description text, \
@@ -57,11 +50,11 @@ pub(super) fn load(
     our_rate: f64,
     report: &mut Report,
 ) -> Result<Option<Postgres>> {
-    if !Path::new(PROGRAMS).join("postgres").exists() {
+    if !postgres_server::is_installed() {
         return Ok(None);
     }
     report.progress("loading PostgreSQL");
-    let server = PostgresServer::start(bench)?;
+    let server = PostgresServer::start(bench, Cores::Server, &SETTINGS)?;
     let mut session = Session::open(bench)?;
     let started = Instant::now();
     session.run(TABLE)?;
@@ -215,79 +208,4 @@ impl Drop for Session {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-#[derive(Debug)]
-struct PostgresServer(Child);
-
-impl PostgresServer {
-    fn start(bench: &Bench) -> Result<Self> {
-        let directory = bench.path("postgres");
-        let log = File::create(bench.path("postgres.log"))?;
-        std::fs::create_dir(&directory)?;
-        if geteuid().is_root() {
-            let status = Command::new("chown").arg(USER).arg(&directory).status()?;
-            ensure!(
-                status.success(),
-                "there is no user {USER} to run PostgreSQL"
-            );
-        }
-        let data = directory.join("data");
-        let status = as_user("initdb")
-            .args([
-                "--auth=trust",
-                "--encoding=UTF8",
-                "--locale=C",
-                "--no-sync",
-                "-U",
-                USER,
-                "-D",
-            ])
-            .arg(&data)
-            .stdout(log.try_clone()?)
-            .stderr(log.try_clone()?)
-            .status()?;
-        ensure!(status.success(), "initdb failed; postgres.log says why");
-        let mut command = as_user("postgres");
-        command.arg("-D").arg(&data).arg("-k").arg(&directory);
-        for setting in SETTINGS {
-            command.args(["-c", setting]);
-        }
-        command.stdout(log.try_clone()?).stderr(log);
-        let server = Self(process::start_on_server_core(&mut command)?);
-        let started = Instant::now();
-        while started.elapsed() < START_TIMEOUT {
-            let ready = Command::new(format!("{PROGRAMS}/pg_isready"))
-                .args(["-q", "-h"])
-                .arg(&directory)
-                .status()?;
-            if ready.success() {
-                return Ok(server);
-            }
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        bail!("PostgreSQL did not start; postgres.log says why")
-    }
-}
-
-impl Drop for PostgresServer {
-    fn drop(&mut self) {
-        // Interrupted, it ends its sessions and then itself.
-        if let Some(pid) = Pid::from_raw(self.0.id().cast_signed()) {
-            let _ = kill_process(pid, Signal::INT);
-        }
-        let _ = self.0.wait();
-    }
-}
-
-/// A program of PostgreSQL that ends with us, as somebody it is willing to run as.
-fn as_user(program: &str) -> Command {
-    let mut command = Command::new("setpriv");
-    if geteuid().is_root() {
-        command.args(["--reuid", USER, "--regid", USER, "--clear-groups"]);
-    }
-    command
-        .args(["--pdeathsig", "INT"])
-        .arg(format!("{PROGRAMS}/{program}"));
-    command
 }

@@ -402,10 +402,7 @@ impl<'t> Batch<'t> {
 
     /// What separates the parts of a dataset's name on its platform.
     async fn name_delimiter(&mut self, urn: &Urn) -> Result<Option<String>, Error> {
-        if urn.entity_type() != "dataset" {
-            return Ok(None);
-        }
-        let Some(Ok(platform)) = urn.key_parts().first().map(|part| Urn::parse(part)) else {
+        let Some(platform) = platform_of(urn) else {
             return Ok(None);
         };
         let info = self.get(&platform, AspectName::DATA_PLATFORM_INFO).await?;
@@ -479,6 +476,15 @@ fn touched_keys(item: &Prepared) -> Vec<AspectKey> {
     if let Some(aspect) = item.proposal.change.aspect().filter(versioned) {
         keys.push(AspectKey::new(urn, aspect));
     }
+    if let Change::Upsert { .. }
+    | Change::Create { .. }
+    | Change::CreateEntity { .. }
+    | Change::Patch { .. } = &item.proposal.change
+        && let Some(platform) = platform_of(urn)
+    {
+        // A new dataset's defaults depend on it.
+        keys.push(AspectKey::new(&platform, AspectName::DATA_PLATFORM_INFO));
+    }
     for requirement in &item.proposal.requirements {
         match requirement {
             Requirement::Exists { urn, .. } => {
@@ -498,6 +504,14 @@ fn touched_keys(item: &Prepared) -> Vec<AspectKey> {
         }
     }
     keys
+}
+
+/// The platform of a dataset.
+fn platform_of(urn: &Urn) -> Option<Urn> {
+    if urn.entity_type() != "dataset" {
+        return None;
+    }
+    Urn::parse(urn.key_parts().first()?).ok()
 }
 
 /// Row 0 as a write leaves it.

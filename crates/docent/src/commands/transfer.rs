@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use docent_store::{RawAspect, RawPoint, Store};
+use docent_store::{RawAspect, RawPoint, RawRetired, Store};
 use sha2::{Digest as _, Sha256};
 
 use super::maintenance::progress;
@@ -50,7 +50,9 @@ pub(super) fn run(flags: &MoveFlags) -> Result<()> {
 
 /// What there is, for the progress.
 async fn count(store: &dyn Store) -> Result<u64> {
-    Ok(count_of::<RawAspect>(store).await? + count_of::<RawPoint>(store).await?)
+    Ok(count_of::<RawAspect>(store).await?
+        + count_of::<RawPoint>(store).await?
+        + count_of::<RawRetired>(store).await?)
 }
 
 async fn count_of<R: Carried>(store: &dyn Store) -> Result<u64> {
@@ -67,6 +69,7 @@ async fn carry(source: &dyn Store, target: &dyn Store, total: u64) -> Result<(u6
     let mut bar = Bar::new("copying", total);
     let aspects = carry_rows::<RawAspect>(source, target, &mut bar).await?;
     let points = carry_rows::<RawPoint>(source, target, &mut bar).await?;
+    carry_rows::<RawRetired>(source, target, &mut bar).await?;
     Ok((aspects, points))
 }
 
@@ -90,7 +93,8 @@ async fn carry_rows<R: Carried>(
 async fn compare(source: &dyn Store, target: &dyn Store, total: u64) -> Result<()> {
     let mut bar = Bar::new("comparing", total);
     compare_rows::<RawAspect>(source, target, &mut bar).await?;
-    compare_rows::<RawPoint>(source, target, &mut bar).await
+    compare_rows::<RawPoint>(source, target, &mut bar).await?;
+    compare_rows::<RawRetired>(source, target, &mut bar).await
 }
 
 async fn compare_rows<R: Carried>(
@@ -207,6 +211,27 @@ impl Carried for RawPoint {
     fn name(&self) -> String {
         let Self { urn, aspect, .. } = self;
         format!("a point of {aspect} of {urn}")
+    }
+}
+
+/// Versions that must not be used again.
+impl Carried for RawRetired {
+    async fn page(store: &dyn Store, after: Option<&Self>) -> Result<Vec<Self>> {
+        Ok(store.retired_export(after, PAGE).await?)
+    }
+
+    async fn import(target: &dyn Store, rows: Vec<Self>) -> Result<()> {
+        Ok(target.retired_import(rows).await?)
+    }
+
+    fn digest(&self) -> [u8; 32] {
+        let version = self.version.to_string();
+        digest([Some(&self.urn), Some(&self.aspect), Some(&version)])
+    }
+
+    fn name(&self) -> String {
+        let Self { urn, aspect, .. } = self;
+        format!("the last version of {aspect} of {urn}, which was taken back,")
     }
 }
 

@@ -11,12 +11,11 @@ use docent_graphql::{
 };
 use docent_model::{AspectName, FixedClock, Registry, Urn};
 use docent_store::{
-    AspectKey, Change, Page, PointRange, RawAspect, RawPoint, RebuildReport, Related, Row, Run,
-    RunAspect, Store, StoreError, StoredAspect, TimeseriesRow, Work,
+    AspectKey, Change, Page, PointRange, RawAspect, RawPoint, RawRetired, RebuildReport, Related,
+    Row, Run, RunAspect, Store, StoreError, StoredAspect, TimeseriesRow, Work,
 };
-use docent_store_sqlite::{OpenOptions, SqliteStore};
+use docent_test_store::TestStore;
 use serde_json::{Map, Value, json};
-use tempfile::TempDir;
 
 /// The schema of the tests with the directives of the real one.
 pub(crate) fn sources() -> String {
@@ -36,16 +35,14 @@ pub(crate) struct Fixture {
     pub(crate) engine: Engine,
     pub(crate) context: Context,
     pub(crate) store: Arc<CountingStore>,
-    _directory: TempDir,
+    _place: TestStore,
 }
 
 impl Fixture {
     pub(crate) async fn new(aspects: &[(&str, &str, Value)]) -> Self {
-        let directory = TempDir::new().unwrap();
-        let options = OpenOptions::default();
-        let inner = SqliteStore::open(&directory.path().join("test.db"), options).unwrap();
+        let place = TestStore::open().await.unwrap();
         let store = Arc::new(CountingStore {
-            inner,
+            inner: place.store(),
             reads: AtomicUsize::new(0),
             fails: AtomicUsize::new(0),
             replaced: Mutex::default(),
@@ -66,7 +63,7 @@ impl Fixture {
             engine: Engine::new(schema()),
             context: Context::new(catalog, caller),
             store,
-            _directory: directory,
+            _place: place,
         }
     }
 
@@ -279,7 +276,7 @@ async fn length(_: &Context, entities: &[EntityView<'_>], _: Args<'_>) -> BatchR
 /// A store that counts reads, and gives other rows or errors where a test says so.
 #[derive(Debug)]
 pub(crate) struct CountingStore {
-    inner: SqliteStore,
+    inner: Arc<dyn Store>,
     pub(crate) reads: AtomicUsize,
     /// So many of the next reads fail.
     pub(crate) fails: AtomicUsize,
@@ -490,6 +487,18 @@ impl Store for CountingStore {
         limit: usize,
     ) -> Result<Vec<RawPoint>, StoreError> {
         self.inner.points_export(after, limit).await
+    }
+
+    async fn retired_export(
+        &self,
+        after: Option<&RawRetired>,
+        limit: usize,
+    ) -> Result<Vec<RawRetired>, StoreError> {
+        self.inner.retired_export(after, limit).await
+    }
+
+    async fn retired_import(&self, retired: Vec<RawRetired>) -> Result<(), StoreError> {
+        self.inner.retired_import(retired).await
     }
 
     async fn import(

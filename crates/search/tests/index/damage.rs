@@ -9,7 +9,7 @@ use docent_search::{Request, Search};
 use super::Fixture;
 
 async fn filled() -> Fixture {
-    let fixture = Fixture::new();
+    let fixture = Fixture::new().await;
     for number in 0..30 {
         fixture
             .dataset(&format!("table_{number}"), "A table like others")
@@ -46,7 +46,7 @@ async fn a_place_where_no_index_can_be_kept_is_refused_at_once_and_named() {
 async fn an_index_that_cannot_be_written_any_more_says_which() {
     let fixture = filled().await;
     let path = fixture.index_path();
-    let fixture = fixture.restart();
+    let fixture = fixture.restart().await;
     fs::remove_dir_all(&path).unwrap();
     fs::write(&path, "not a directory").unwrap();
     let failed = fixture.search.search(&Request::default()).await;
@@ -58,7 +58,7 @@ async fn an_index_that_cannot_be_written_any_more_says_which() {
 async fn a_removed_index_is_built_anew() {
     let fixture = filled().await;
     let path = fixture.index_path();
-    let fixture = fixture.restart();
+    let fixture = fixture.restart().await;
     fs::remove_dir_all(path).unwrap();
     assert_eq!(fixture.find("table").await.total, 30);
 }
@@ -70,7 +70,7 @@ async fn every_file_may_be_truncated_emptied_removed_or_have_a_bit_flipped() {
     for at in 0..count {
         for harm in ["truncate", "empty", "remove", "flip"] {
             let directory = fixture.index_path();
-            fixture = fixture.restart();
+            fixture = fixture.restart().await;
             let files = files(&fixture);
             let Some(file) = files.get(at.min(files.len() - 1)) else {
                 continue;
@@ -107,7 +107,7 @@ async fn an_index_may_be_removed_while_it_serves() {
 async fn an_index_of_an_older_format_is_replaced() {
     let fixture = filled().await;
     let path = fixture.index_path();
-    let fixture = fixture.restart();
+    let fixture = fixture.restart().await;
     fs::rename(path.join("format-4"), path.join("format-0")).unwrap();
     assert_eq!(fixture.find("table").await.total, 30);
     assert!(!path.join("format-0").exists());
@@ -116,22 +116,12 @@ async fn an_index_of_an_older_format_is_replaced() {
 #[tokio::test]
 async fn an_index_that_is_ahead_of_the_log_or_of_another_one_is_built_anew() {
     let fixture = filled().await;
-    let Fixture {
-        store,
-        search,
-        directory,
-    } = fixture;
-    drop((store, search));
-    // As when an older backup was put in place of the store.
-    for name in ["docent.db", "docent.db-wal", "docent.db-shm"] {
-        let _ = fs::remove_file(directory.path().join(name));
-    }
-    let fixture = Fixture::open(directory);
+    let fixture = fixture.replaced().await;
     assert_eq!(fixture.find("*").await.total, 0);
     for number in 0..40 {
         fixture.dataset(&format!("other_{number}"), "Another").await;
     }
-    let fixture = fixture.restart();
+    let fixture = fixture.restart().await;
     assert_eq!(fixture.find("other").await.total, 40);
     assert_eq!(fixture.find("table").await.total, 0);
 }

@@ -11,7 +11,7 @@ fn urn(text: &str) -> Urn {
 }
 
 async fn catalog() -> Fixture {
-    let fixture = Fixture::new();
+    let fixture = Fixture::new().await;
     for (id, name, parent) in [
         ("top", "Everything", None),
         ("middle", "Sales", Some("urn:li:domain:top")),

@@ -6,7 +6,7 @@ use super::{Fixture, dataset};
 
 #[tokio::test]
 async fn a_write_is_found_by_the_next_search() {
-    let fixture = Fixture::new();
+    let fixture = Fixture::new().await;
     assert_eq!(fixture.find("orders").await.total, 0);
     fixture.dataset("sales.orders", "What was sold").await;
     assert_eq!(fixture.names("orders").await, ["sales.orders"]);
@@ -21,7 +21,7 @@ async fn a_write_is_found_by_the_next_search() {
 
 #[tokio::test]
 async fn searches_and_writes_at_once_all_see_what_came_before_them() {
-    let fixture = std::sync::Arc::new(Fixture::new());
+    let fixture = std::sync::Arc::new(Fixture::new().await);
     let mut tasks = tokio::task::JoinSet::new();
     for number in 0..20 {
         let fixture = std::sync::Arc::clone(&fixture);
@@ -39,11 +39,11 @@ async fn searches_and_writes_at_once_all_see_what_came_before_them() {
 
 #[tokio::test]
 async fn a_restart_goes_on_from_what_the_index_holds() {
-    let fixture = Fixture::new();
+    let fixture = Fixture::new().await;
     fixture.dataset("one", "first").await;
     assert_eq!(fixture.find("*").await.total, 1);
     let made = made_at(&fixture);
-    let fixture = fixture.restart();
+    let fixture = fixture.restart().await;
     fixture.dataset("two", "second").await;
     assert_eq!(fixture.names("second").await, ["two"]);
     assert_eq!(fixture.find("*").await.total, 2);
@@ -52,7 +52,7 @@ async fn a_restart_goes_on_from_what_the_index_holds() {
 
 #[tokio::test]
 async fn soft_deleted_entities_are_left_out_unless_asked_for() {
-    let fixture = Fixture::new();
+    let fixture = Fixture::new().await;
     let urn = fixture.dataset("gone", "once").await;
     fixture.put(&urn, "status", &json!({"removed": true})).await;
     assert_eq!(fixture.find("gone").await.total, 0);
@@ -70,7 +70,7 @@ async fn soft_deleted_entities_are_left_out_unless_asked_for() {
 
 #[tokio::test]
 async fn access_tokens_are_not_found_whoever_asks() {
-    let fixture = Fixture::new();
+    let fixture = Fixture::new().await;
     fixture.find("*").await;
     let urn = docent_model::Urn::parse("urn:li:dataHubAccessToken:0123").unwrap();
     let key = super::key_of(&urn);
@@ -82,7 +82,7 @@ async fn access_tokens_are_not_found_whoever_asks() {
     assert_eq!(fixture.search.search(&request).await.unwrap().total, 0);
     // Neither from the log nor when everything is read.
     std::fs::remove_dir_all(fixture.index_path()).unwrap();
-    let fixture = fixture.restart();
+    let fixture = fixture.restart().await;
     assert_eq!(fixture.search.search(&request).await.unwrap().total, 0);
 }
 

@@ -9,7 +9,6 @@ mod filters;
 mod keeping_up;
 mod scrolling;
 
-use std::path::Path;
 use std::sync::Arc;
 
 use docent_model::aspects::AuditStamp;
@@ -17,43 +16,51 @@ use docent_model::{Registry, Urn, derive};
 use docent_search::{Found, Page, Request, Search};
 use docent_store::version::{self, NewAspect};
 use docent_store::{AspectKey, AspectWrite, Effect, Store, transact};
-use docent_store_sqlite::{OpenOptions, SqliteStore};
+use docent_test_store::TestStore;
 use serde_json::{Value, json};
 
 const ACTOR: &str = "urn:li:corpuser:datahub";
 
-/// A store in a directory of its own; the index stands beside it.
+/// A store of its own; the index stands in its directory.
 struct Fixture {
     store: Arc<dyn Store>,
     search: Search,
-    directory: tempfile::TempDir,
+    place: TestStore,
 }
 
 impl Fixture {
-    fn new() -> Self {
-        Self::open(tempfile::tempdir().unwrap())
+    async fn new() -> Self {
+        Self::on(TestStore::open().await.unwrap())
     }
 
     /// As after a restart: another store and another index on the same files.
-    fn restart(self) -> Self {
+    async fn restart(self) -> Self {
+        Self::on(self.closed().reopened().await.unwrap())
+    }
+
+    /// As when an empty store, or an older backup, was put in the place of the store.
+    async fn replaced(self) -> Self {
+        Self::on(self.closed().replaced().await.unwrap())
+    }
+
+    fn closed(self) -> TestStore {
         let Self {
             store,
             search,
-            directory,
+            place,
         } = self;
         drop(search);
         drop(store);
-        Self::open(directory)
+        place
     }
 
-    fn open(directory: tempfile::TempDir) -> Self {
-        let store = open_store(&directory.path().join("docent.db"));
-        let search =
-            Search::in_directory(Arc::clone(&store), &directory.path().join("index")).unwrap();
+    fn on(place: TestStore) -> Self {
+        let (store, index) = (place.store(), place.directory().join("index"));
+        let search = Search::in_directory(Arc::clone(&store), &index).unwrap();
         Self {
             store,
             search,
-            directory,
+            place,
         }
     }
 
@@ -129,12 +136,8 @@ impl Fixture {
     }
 
     fn index_path(&self) -> std::path::PathBuf {
-        self.directory.path().join("index")
+        self.place.directory().join("index")
     }
-}
-
-fn open_store(path: &Path) -> Arc<dyn Store> {
-    Arc::new(SqliteStore::open(path, OpenOptions::default()).unwrap())
 }
 
 fn dataset(name: &str) -> Urn {

@@ -43,7 +43,7 @@ async fn stored(store: &dyn Store) -> Vec<String> {
 
 #[tokio::test]
 async fn pages_of_any_length_give_every_entity_once() {
-    let fixture = Fixture::new();
+    let fixture = Fixture::new().await;
     for number in 0..25 {
         fixture.dataset(&format!("t{number}"), "x").await;
     }
@@ -55,7 +55,7 @@ async fn pages_of_any_length_give_every_entity_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_there_throughout_comes_exactly_once_while_others_write() {
-    let fixture = Arc::new(Fixture::new());
+    let fixture = Arc::new(Fixture::new().await);
     for number in 0..40 {
         fixture.dataset(&format!("stays_{number}"), "x").await;
     }
@@ -117,7 +117,7 @@ proptest! {
             .build()
             .unwrap();
         runtime.block_on(async {
-            let mut fixture = Fixture::new();
+            let mut fixture = Fixture::new().await;
             let mut expected = BTreeSet::new();
             for step in steps {
                 match step {
@@ -135,7 +135,7 @@ proptest! {
                     Step::Search => {
                         assert_eq!(fixture.find("*").await.total, expected.len());
                     }
-                    Step::Restart => fixture = fixture.restart(),
+                    Step::Restart => fixture = fixture.restart().await,
                 }
             }
             let found = scroll(&fixture, 3).await;

@@ -3,25 +3,21 @@
 //! Search stands below the catalog and must not know it, so the rows that the catalog adds (the key aspect, the defaults of a new
 //! entity, what follows from an aspect) are made here by the same functions of the model.
 
-use std::sync::Arc;
-
 use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, Registry, Urn, defaults, derive};
 use docent_store::version::{self, NewAspect};
-use docent_store::{AspectKey, AspectWrite, Store, StoreError, transact};
-use docent_store_sqlite::{OpenOptions, SqliteStore};
+use docent_store::{AspectKey, AspectWrite, StoreError, transact};
+use docent_test_store::TestStore;
 use serde_json::Value;
-use tempfile::TempDir;
 
 use crate::entity::{ACTOR, Entity, NOON_MS};
 
 const ENTITIES_PER_TRANSACTION: usize = 200;
 
-/// A store that holds these entities and nothing else. It lives as long as the directory.
-pub(crate) async fn filled_store(entities: &[Entity]) -> (Arc<dyn Store>, TempDir) {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("docent.db");
-    let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&path, OpenOptions::default()).unwrap());
+/// A store that holds these entities and nothing else.
+pub(crate) async fn filled_store(entities: &[Entity]) -> TestStore {
+    let place = TestStore::open().await.unwrap();
+    let store = place.store();
     for chunk in entities.chunks(ENTITIES_PER_TRANSACTION) {
         let writes: Vec<AspectWrite> = chunk.iter().flat_map(writes).collect();
         transact::<(), StoreError, _>(store.as_ref(), move |tx| {
@@ -31,7 +27,7 @@ pub(crate) async fn filled_store(entities: &[Entity]) -> (Arc<dyn Store>, TempDi
         .await
         .unwrap();
     }
-    (store, directory)
+    place
 }
 
 fn writes(entity: &Entity) -> Vec<AspectWrite> {

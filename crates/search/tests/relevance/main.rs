@@ -44,7 +44,8 @@ fn entities(data: Data) -> Vec<Entity> {
 }
 
 async fn verdicts(data: Data) -> Vec<Verdict> {
-    let (store, _directory) = loader::filled_store(&entities(data)).await;
+    let place = loader::filled_store(&entities(data)).await;
+    let store = place.store();
     let search = Search::in_memory(store);
     let mut verdicts = Vec::new();
     for judgement in Judgement::all() {

@@ -119,12 +119,15 @@ pub(super) async fn the_commit_stamp_changes_with_every_commit(harness: &impl Ha
     let key = key(&dataset("a"), AspectName::STATUS);
     let mut stamps = vec![store.commit_stamp().unwrap()];
     let mut exact = vec![store.commit_stamp_exact().await.unwrap()];
+    let of_type = || store.commit_stamp_of(&["corpuser", "dataset"]).unwrap();
+    let mut of_types = vec![of_type()];
     for number in 0..5 {
         put(store, &key, &number.to_string(), Derived::default()).await;
         stamps.push(store.commit_stamp().unwrap());
         exact.push(store.commit_stamp_exact().await.unwrap());
+        of_types.push(of_type());
     }
-    for stamps in [&stamps, &exact] {
+    for stamps in [&stamps, &exact, &of_types] {
         assert!(
             stamps.windows(2).all(|pair| pair[0] != pair[1]),
             "{stamps:?}"

@@ -8,7 +8,9 @@ use serde_json::json;
 use super::{
     Harness, dataset, delete, domain, edges, key, placed, put, put_domain, put_value, read,
 };
-use crate::{AspectWrite, Effect, RawAspect, RawPoint, RebuildReport, Store, TimeseriesRow};
+use crate::{
+    AspectWrite, Effect, RawAspect, RawPoint, RawRetired, RebuildReport, Store, TimeseriesRow,
+};
 
 /// A few domains and datasets, with moves, deletions and history.
 async fn fill(store: &dyn Store) {
@@ -240,6 +242,17 @@ pub(super) async fn everything_can_be_carried_into_another_store<H: Harness>(har
         (&one.urn, &one.aspect, one.row.version).cmp(&(&next.urn, &next.aspect, next.row.version))
     });
     copy.import(all.clone(), points.clone()).await.unwrap();
+    assert_eq!(store.retired_export(None, 9).await.unwrap(), []);
+    let retired = [("a", 3), ("b", 1), ("c", 7)].map(|(name, version)| RawRetired {
+        urn: dataset(name).to_string(),
+        aspect: "zzzUnknown".to_owned(),
+        version,
+    });
+    copy.retired_import(retired.to_vec()).await.unwrap();
+    let first = copy.retired_export(None, 2).await.unwrap();
+    assert_eq!(first, retired[..2]);
+    let rest = copy.retired_export(first.last(), 2).await.unwrap();
+    assert_eq!(rest, retired[2..]);
     rebuild(copy).await;
     assert_eq!(exported(copy).await, (all, points));
     assert_eq!(copy.check().await.unwrap(), Vec::<String>::new());

@@ -1,10 +1,11 @@
 //! Versions and history.
 
 use docent_model::{AspectName, Derived};
+use futures_util::future::join_all;
 
 use super::{Harness, dataset, delete, key, put, put_at, read};
-use crate::AspectKey;
 use crate::version::{RETAINED_VERSIONS, logical_version_of};
+use crate::{AspectKey, AspectWrite, Effect, StoreError, StoredAspect, transact};
 
 fn status() -> AspectKey {
     key(&dataset("t"), AspectName::STATUS)
@@ -102,4 +103,60 @@ pub(super) async fn all_versions_of_several_aspects_are_read_at_once_oldest_firs
     assert_eq!(texts, [vec!["9"], vec![], vec!["1", "2", "3"]]);
     let versions: Vec<i64> = histories[2].iter().map(|row| row.version).collect();
     assert_eq!(versions, [1, 2, 0]);
+}
+
+/// Some of them meet before the aspect is there: who makes it is decided by a race, too.
+pub(super) async fn racing_writers_never_store_a_version_twice(harness: &impl Harness) {
+    let store = harness.store();
+    let writers = (0..6).map(|writer| async move {
+        for number in 0..3 {
+            let content = format!("[{writer},{number}]");
+            put(store, &status(), &content, Derived::default()).await;
+        }
+    });
+    join_all(writers).await;
+    let history = store.histories_read(&[status()]).await.unwrap().remove(0);
+    let versions: Vec<i64> = history.iter().map(logical_version_of).collect();
+    assert_eq!(versions, (1..=18).collect::<Vec<i64>>());
+    let mut contents: Vec<&str> = history.iter().map(|row| row.metadata.as_str()).collect();
+    contents.sort_unstable();
+    contents.dedup();
+    assert_eq!(contents.len(), 18, "{contents:?}");
+}
+
+/// As a row would do it that says of itself to be an older version than it is.
+pub(super) async fn a_version_in_the_history_is_not_overwritten(harness: &impl Harness) {
+    let store = harness.store();
+    for content in ["\"first\"", "\"second\""] {
+        put(store, &status(), content, Derived::default()).await;
+    }
+    let latest = read(store, &status()).await.unwrap();
+    let write = AspectWrite {
+        key: status(),
+        effect: Effect::Put {
+            row: StoredAspect {
+                metadata: "\"third\"".to_owned(),
+                ..latest.clone()
+            },
+            history: Some(StoredAspect {
+                version: 1,
+                ..latest.clone()
+            }),
+            prune_through: None,
+            derived: Derived::default(),
+            logical_version: 2,
+        },
+    };
+    let refused = transact::<(), StoreError, _>(store, move |tx| {
+        let write = write.clone();
+        Box::pin(async move { tx.write(&[write]).await })
+    })
+    .await;
+    assert!(
+        matches!(refused, Err(StoreError::Corrupt { .. })),
+        "{refused:?}"
+    );
+    let history = store.histories_read(&[status()]).await.unwrap().remove(0);
+    let contents: Vec<&str> = history.iter().map(|row| row.metadata.as_str()).collect();
+    assert_eq!(contents, ["\"first\"", "\"second\""]);
 }

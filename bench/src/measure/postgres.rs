@@ -1,0 +1,144 @@
+//! Docent on PostgreSQL, against a bare client of the same database (tokio-postgres, as Docent's own).
+//!
+//! The database, Docent, the bare client and the load generator share both cores as the system likes: Docent has to do
+//! what the bare client does, and the work of an HTTP server besides, on the same machine. Rates are compared.
+
+mod peer;
+
+use anyhow::Result;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
+use crate::bench::{Bench, CONNECTIONS, Docent, median};
+use crate::data::{BLOCK, DATASETS_PER_REQUEST, Read};
+use crate::load::{Client, Until};
+use crate::measure::bulk::{load_datasets, load_domains};
+use crate::measure::reads::{Rounds, spread};
+use crate::postgres_server::{self, PostgresServer, USER};
+use crate::process::{self, CLIENT_CORE, Cores};
+use crate::report::{Report, Target};
+use peer::{Reader, Writer};
+
+/// As an operator sets them who has read the manual; what is acknowledged is on the disk.
+const SETTINGS: [&str; 4] = [
+    "shared_buffers=1GB",
+    "max_wal_size=4GB",
+    "checkpoint_timeout=30min",
+    "jit=off",
+];
+
+/// The connections of ingestion.
+const WRITERS: usize = 4;
+
+pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> Result<()> {
+    if !postgres_server::is_installed() {
+        report.progress("PostgreSQL is not installed: nothing is measured on it");
+        return Ok(());
+    }
+    process::unpin()?;
+    let measured = measure_on_both(bench, report).await;
+    process::pin(CLIENT_CORE)?;
+    measured
+}
+
+async fn measure_on_both(bench: &Bench, report: &mut Report) -> Result<()> {
+    let server = PostgresServer::start(bench, Cores::Both, &SETTINGS)?;
+    let maker = peer::connect(&server, "postgres").await?;
+    for database in ["docent", "peer"] {
+        maker
+            .batch_execute(&format!("CREATE DATABASE {database}"))
+            .await?;
+    }
+    // The tables of the peer are made by docent, too.
+    bench.create_token(&url(&server, "peer"))?;
+    let docent_url = url(&server, "docent");
+    let token = bench.create_token(&docent_url)?;
+    let docent = bench.serve_beside(&docent_url, &token)?;
+    let datasets = if bench.quick { BLOCK / 5 } else { BLOCK };
+    ingestion(&server, &docent, datasets, report).await?;
+    // What an operator's database does by itself after a while.
+    for database in ["docent", "peer"] {
+        let client = peer::connect(&server, database).await?;
+        client.batch_execute("VACUUM ANALYZE").await?;
+    }
+    reads(bench, &server, &docent, datasets, report).await?;
+    docent.server.stop()
+}
+
+/// The URL of one of its databases.
+fn url(server: &PostgresServer, database: &str) -> String {
+    let directory = server.directory().to_string_lossy();
+    let host = utf8_percent_encode(&directory, NON_ALPHANUMERIC);
+    format!("postgres://{USER}@/{database}?host={host}")
+}
+
+async fn ingestion(
+    server: &PostgresServer,
+    docent: &Docent,
+    datasets: usize,
+    report: &mut Report,
+) -> Result<()> {
+    let mut client = docent.client(WRITERS).await?;
+    load_domains(docent, &mut client).await?;
+    let mut writer = Writer::open(server, WRITERS).await?;
+    writer.skip().await?;
+    let slices = datasets / 1000;
+    let (mut ours, mut theirs, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    for slice in 0..slices {
+        report.progress(&format!(
+            "PostgreSQL, bulk against multi-row inserts, slice {}",
+            slice + 1
+        ));
+        let (first, count) = (slice * datasets / slices, datasets / slices);
+        let done = load_datasets(docent, &mut client, first, count).await?;
+        let (rows, elapsed) = writer.write_again(count / DATASETS_PER_REQUEST).await?;
+        let (our_rate, their_rate) = (
+            rows as f64 / done.elapsed.as_secs_f64(),
+            rows as f64 / elapsed.as_secs_f64(),
+        );
+        ours.push(our_rate);
+        theirs.push(their_rate);
+        ratios.push(our_rate / their_rate);
+    }
+    report.line(
+        "PostgreSQL: bulk ingestion, 200 per request",
+        format!("{:.0} aspects/s", median(&ours)),
+        format!("multi-row inserts {:.0} aspects/s", median(&theirs)),
+        median(&ratios),
+        Target::AtLeast(0.4),
+    );
+    Ok(())
+}
+
+async fn reads(
+    bench: &Bench,
+    server: &PostgresServer,
+    docent: &Docent,
+    datasets: usize,
+    report: &mut Report,
+) -> Result<()> {
+    report.progress("PostgreSQL, reads against the bare point query");
+    let source = spread(docent, Read::Description, datasets).await?;
+    let mut client = Client::open(docent.server.address(), CONNECTIONS).await?;
+    let mut reader = Reader::open(server, CONNECTIONS, datasets).await?;
+    let rounds = Rounds::of(bench);
+    // Every connection has prepared its statements, and every page is in memory.
+    let turns = source.requests.len().div_ceil(CONNECTIONS) as u64;
+    client.drive(&source, Until::Turns(turns)).await?;
+    reader.read(rounds.slice).await?;
+    let (mut ours, mut theirs, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..rounds.count {
+        let done = client.drive(&source, Until::Elapsed(rounds.slice)).await?;
+        let bare = reader.read(rounds.slice).await?;
+        ours.push(done.per_second());
+        theirs.push(bare);
+        ratios.push(done.per_second() / bare);
+    }
+    report.line(
+        "PostgreSQL: read description",
+        format!("{:.0}/s", median(&ours)),
+        format!("bare point query {:.0}/s", median(&theirs)),
+        median(&ratios),
+        Target::AtLeast(0.5),
+    );
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! A PostgreSQL server of our own in the work directory, reached by its socket there.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail, ensure};
+use rustix::process::{Pid, Signal, geteuid, kill_process};
+
+use crate::bench::Bench;
+use crate::process::{self, Cores};
+
+const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
+/// Who runs the server if we are root, which it refuses, and who asks it.
+pub(crate) const USER: &str = "postgres";
+const START_TIMEOUT: Duration = Duration::from_secs(30);
+
+pub(crate) fn is_installed() -> bool {
+    Path::new(PROGRAMS).join("postgres").exists()
+}
+
+#[derive(Debug)]
+pub(crate) struct PostgresServer {
+    child: Child,
+    directory: PathBuf,
+}
+
+impl PostgresServer {
+    /// Makes a new one with these settings; there is one at a time.
+    pub(crate) fn start(bench: &Bench, cores: Cores, settings: &[&str]) -> Result<Self> {
+        let directory = bench.path("postgres");
+        let log = File::create(bench.path("postgres.log"))?;
+        std::fs::create_dir(&directory)?;
+        if geteuid().is_root() {
+            let status = Command::new("chown").arg(USER).arg(&directory).status()?;
+            ensure!(
+                status.success(),
+                "there is no user {USER} to run PostgreSQL"
+            );
+        }
+        let data = directory.join("data");
+        let status = as_user("initdb")
+            .args([
+                "--auth=trust",
+                "--encoding=UTF8",
+                "--locale=C",
+                "--no-sync",
+                "-U",
+                USER,
+                "-D",
+            ])
+            .arg(&data)
+            .stdout(log.try_clone()?)
+            .stderr(log.try_clone()?)
+            .status()?;
+        ensure!(status.success(), "initdb failed; postgres.log says why");
+        let mut command = as_user("postgres");
+        command.arg("-D").arg(&data).arg("-k").arg(&directory);
+        for setting in settings.iter().chain(&["listen_addresses="]) {
+            command.args(["-c", setting]);
+        }
+        command.stdout(log.try_clone()?).stderr(log);
+        let server = Self {
+            child: process::start(&mut command, cores)?,
+            directory,
+        };
+        let started = Instant::now();
+        while started.elapsed() < START_TIMEOUT {
+            let ready = Command::new(format!("{PROGRAMS}/pg_isready"))
+                .args(["-q", "-h"])
+                .arg(&server.directory)
+                .status()?;
+            if ready.success() {
+                return Ok(server);
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        bail!("PostgreSQL did not start; postgres.log says why")
+    }
+
+    /// Where its socket is.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+}
+
+impl Drop for PostgresServer {
+    fn drop(&mut self) {
+        // Interrupted, it ends its sessions and then itself.
+        if let Some(pid) = Pid::from_raw(self.child.id().cast_signed()) {
+            let _ = kill_process(pid, Signal::INT);
+        }
+        let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}
+
+/// A program of PostgreSQL that ends with us, as somebody it is willing to run as.
+fn as_user(program: &str) -> Command {
+    let mut command = Command::new("setpriv");
+    if geteuid().is_root() {
+        command.args(["--reuid", USER, "--regid", USER, "--clear-groups"]);
+    }
+    command
+        .args(["--pdeathsig", "INT"])
+        .arg(format!("{PROGRAMS}/{program}"));
+    command
+}
