@@ -173,7 +173,7 @@ fn json_of(found: &Found) -> Value {
 
 async fn complete(State(served): State<Served>, Json(body): Json<Value>) -> Reply {
     let completions = open_search(&served)?
-        .complete(&[], text(&body, "query")?, &Filter::default(), PAGE)
+        .complete(&[], text(&body, "query")?, &Filter::default(), false, PAGE)
         .await?;
     let entities: Vec<&str> = completions.entities.iter().map(Urn::as_str).collect();
     Ok(Json(

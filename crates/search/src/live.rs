@@ -281,16 +281,14 @@ fn is_of_the_disk(error: &TantivyError) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use docent_store_sqlite::{OpenOptions, SqliteStore};
+    use docent_test_store::TestStore;
 
     use super::*;
 
     #[tokio::test]
     async fn many_who_wait_for_the_same_changes_have_them_taken_in_once() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("docent.db");
-        let store = SqliteStore::open(&path, OpenOptions::default()).unwrap();
-        let live = Live::new(Arc::new(store), Location::Memory);
+        let place = TestStore::open().await.unwrap();
+        let live = Live::new(place.store(), Location::Memory);
         let mut searches = tokio::task::JoinSet::new();
         for _ in 0..20 {
             let live = live.clone();

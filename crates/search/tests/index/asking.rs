@@ -5,7 +5,7 @@ use serde_json::json;
 use super::Fixture;
 
 async fn catalog() -> Fixture {
-    let fixture = Fixture::new();
+    let fixture = Fixture::new().await;
     for (name, description, column, tag) in [
         ("axb", "the first", "orders_total", "certified"),
         ("ayc", "the second", "order", "pii"),

@@ -48,7 +48,7 @@ async fn coverage(fixture: &Fixture) -> Coverage {
 
 #[tokio::test]
 async fn columns_count_as_described_whoever_described_them_and_once() {
-    let fixture = Fixture::new();
+    let fixture = Fixture::new().await;
     assert_eq!(coverage(&fixture).await, Coverage::default());
     let one = fixture.dataset("one", "documented").await;
     let columns = [
@@ -75,7 +75,7 @@ async fn columns_count_as_described_whoever_described_them_and_once() {
 
 #[tokio::test]
 async fn a_domain_has_the_sums_of_its_datasets_and_follows_every_write() {
-    let fixture = Fixture::new();
+    let fixture = Fixture::new().await;
     let columns = [("a", Some("said")), ("b", None)];
     for (name, description, domain) in [
         ("one", "documented", Some("sales")),

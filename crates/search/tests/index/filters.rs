@@ -133,7 +133,7 @@ async fn each_operator_compares_as_its_name_says() {
 
 #[tokio::test]
 async fn columns_are_compared_by_their_whole_names() {
-    let fixture = Fixture::new();
+    let fixture = Fixture::new().await;
     for (name, columns) in [
         ("a", &["customer_id", "email"][..]),
         ("b", &["customerId", "zip"]),
@@ -169,7 +169,7 @@ async fn columns_are_compared_by_their_whole_names() {
 
 #[tokio::test]
 async fn names_are_compared_whole_and_prose_by_its_words() {
-    let fixture = Fixture::new();
+    let fixture = Fixture::new().await;
     for (urn, description) in [
         ("a.orders", "Every parcel that left the house"),
         ("orders.b", "The house itself"),
@@ -222,7 +222,7 @@ async fn names_are_compared_whole_and_prose_by_its_words() {
 
 #[tokio::test]
 async fn names_are_completed_although_others_come_first() {
-    let fixture = Fixture::new();
+    let fixture = Fixture::new().await;
     for number in 0..300 {
         fixture.dataset(&format!("ma_{number:03}"), "").await;
     }

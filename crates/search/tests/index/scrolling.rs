@@ -146,7 +146,7 @@ proptest! {
 
 #[tokio::test]
 async fn pages_by_number_have_each_result_once_whatever_the_names_share() {
-    let fixture = Fixture::new();
+    let fixture = Fixture::new().await;
     // The first eight letters are the order among equals.
     for name in ["orders_2", "orders_1", "orders_3"] {
         fixture.dataset(name, "").await;
