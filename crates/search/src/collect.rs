@@ -79,10 +79,8 @@ impl Key {
             (Self::Number(one), Self::Number(other)) => one.total_cmp(other),
             (Self::Text(one), Self::Text(other)) => one.cmp(other),
             (Self::Order(one), Self::Order(other)) => one.cmp(other),
-            (Self::Number(_), _) => Ordering::Less,
-            (_, Self::Number(_)) => Ordering::Greater,
-            (Self::Text(_), Self::Order(_)) => Ordering::Less,
-            (Self::Order(_), Self::Text(_)) => Ordering::Greater,
+            (Self::Number(_), _) | (Self::Text(_), Self::Order(_)) => Ordering::Less,
+            (_, Self::Number(_)) | (Self::Order(_), Self::Text(_)) => Ordering::Greater,
         };
         if descending { order.reverse() } else { order }
     }

@@ -392,14 +392,15 @@ impl Filters<'_> {
     }
 }
 
-/// Walks over the terms of a field that begin so, in each segment the first `most` of them.
+/// Walks over the terms of a field that begin so, in each segment the first `most` of them. Whether there are more.
 pub(crate) fn each_term(
     searcher: &Searcher,
     field: Field,
     start: &str,
     most: usize,
     mut found: impl FnMut(&str),
-) -> tantivy::Result<()> {
+) -> tantivy::Result<bool> {
+    let mut cut = false;
     for segment in searcher.segment_readers() {
         let inverted = segment.inverted_index(field)?;
         let mut stream = inverted
@@ -408,18 +409,22 @@ pub(crate) fn each_term(
             .ge(start.as_bytes())
             .into_stream()?;
         let mut count = 0;
-        while count < most && stream.advance() {
+        while stream.advance() {
             let Ok(text) = std::str::from_utf8(stream.key()) else {
                 continue;
             };
             if !text.starts_with(start) {
                 break;
             }
+            if count == most {
+                cut = true;
+                break;
+            }
             found(text);
             count += 1;
         }
     }
-    Ok(())
+    Ok(cut)
 }
 
 /// Walks over the texts that a field's column has in each segment.

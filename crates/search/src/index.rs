@@ -225,12 +225,14 @@ pub(crate) fn check(index: &Index) -> Result<(), SearchError> {
     }
 }
 
+/// How many indexes this process has opened.
+static OPENED: AtomicU64 = AtomicU64::new(0);
+
 fn from_index(index: Index, holds: Position, checked: bool) -> Result<OpenIndex, SearchError> {
     let reader = index
         .reader_builder()
         .reload_policy(ReloadPolicy::Manual)
         .try_into()?;
-    static OPENED: AtomicU64 = AtomicU64::new(0);
     let writer = index.writer_with_num_threads(1, FEED_MEMORY_BYTES)?;
     Ok(OpenIndex {
         serial: OPENED.fetch_add(1, Ordering::Relaxed),

@@ -159,7 +159,7 @@ impl Live {
                 tracing::error!(%error, "the search index takes nothing in and is opened anew");
                 self.catch_up_anew().await?
             }
-            fed => fed?,
+            caught_up => caught_up?,
         };
         let current = Current {
             reader: open.reader.clone(),

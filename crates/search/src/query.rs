@@ -7,7 +7,7 @@
 mod divided;
 mod field;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 
 use tantivy::query::{BooleanQuery, FuzzyTermQuery, Occur, PhraseQuery, Query, RegexQuery};
@@ -87,6 +87,8 @@ pub(crate) struct Translator<'s> {
     kept: &'s Kept,
     /// The tags, terms, domains … that words of the query stand for.
     labels: RefCell<HashSet<String>>,
+    /// Whether there were more names to complete than were looked at.
+    cut: Cell<bool>,
 }
 
 impl<'s> Translator<'s> {
@@ -96,12 +98,17 @@ impl<'s> Translator<'s> {
             fields,
             kept,
             labels: RefCell::default(),
+            cut: Cell::default(),
         }
     }
 
     /// The tags, terms, domains … that words of the query stand for.
     pub(crate) fn into_labels(self) -> HashSet<String> {
         self.labels.into_inner()
+    }
+
+    pub(crate) fn has_cut(&self) -> bool {
+        self.cut.get()
     }
 
     /// `None` if the query matches everything.
@@ -375,9 +382,10 @@ impl<'s> Translator<'s> {
             return Ok(Set::Prefix(field, start.to_owned()));
         }
         let mut terms = HashSet::new();
-        each_term(self.searcher, field, start, most, |text| {
+        let cut = each_term(self.searcher, field, start, most, |text| {
             terms.insert(Term::from_field_text(field, text));
         })?;
+        self.cut.set(self.cut.get() || cut);
         Ok(Set::Terms(terms.into_iter().collect()))
     }
 

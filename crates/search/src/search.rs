@@ -135,7 +135,7 @@ impl Search {
                 };
                 let gathered = attempt(FIRST_COMPLETIONS)?;
                 // Those that come first in the dictionary may all be of other types, or gone.
-                if gathered.hits.len() < limit {
+                if gathered.hits.len() < limit && translator.has_cut() {
                     return attempt(usize::MAX);
                 }
                 Ok(gathered)
