@@ -337,7 +337,10 @@ impl<'r> Entity<'r> {
                     continue;
                 }
             }
-            document.add_text(field, text);
+            match class {
+                Class::Column => document.add_text(field, simple_path(text)),
+                _ => document.add_text(field, text),
+            }
         }
         let last_parts: Vec<String> = names
             .iter()
@@ -426,6 +429,26 @@ fn class_of_name(field: &str) -> Option<Class> {
             .collect()
     });
     CLASSES.get(field).copied()
+}
+
+/// The path of a field without what clients write about its types: `[version=2.0].[type=struct].address.[type=string].city`
+/// is `address.city`. Otherwise everything would be found by `string`.
+fn simple_path(path: &str) -> Cow<'_, str> {
+    if !path.starts_with("[version=") {
+        return Cow::Borrowed(path);
+    }
+    let mut depth = 0_usize;
+    let is_name = |character: &char| {
+        match character {
+            '[' => depth += 1,
+            ']' => depth = depth.saturating_sub(1),
+            _ => return depth == 0,
+        }
+        false
+    };
+    let names: String = path.chars().filter(is_name).collect();
+    let steps: Vec<&str> = names.split('.').filter(|step| !step.is_empty()).collect();
+    Cow::Owned(steps.join("."))
 }
 
 /// What is left of a name without what it is qualified by.

@@ -58,3 +58,23 @@ async fn patterns_find_plurals() {
         assert_eq!(found.len(), expected, "{query} {found:?}");
     }
 }
+
+#[tokio::test]
+async fn a_column_is_found_by_its_name_and_not_by_its_type() {
+    let fixture = Fixture::new().await;
+    let urn = fixture.dataset("people", "").await;
+    let path = "[version=2.0].[type=Person].home.[type=org.home.Address].address.[type=string].zip";
+    let schema = json!({"schemaName": "people", "fields": [{"fieldPath": path}]});
+    fixture.put(&urn, "schemaMetadata", &schema).await;
+    for (query, total) in [
+        ("zip", 1),
+        ("\"home address zip\"", 1),
+        ("string", 0),
+        ("org", 0),
+        ("version", 0),
+    ] {
+        assert_eq!(fixture.find(query).await.total, total, "{query}");
+    }
+    let found = fixture.find("zip").await;
+    assert_eq!(found.hits[0].matched[0].value, path);
+}
