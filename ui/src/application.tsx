@@ -1,4 +1,4 @@
-import { Component, lazy, Suspense, type ReactNode } from "react";
+import { Component, lazy, Suspense, type ComponentType, type ReactNode } from "react";
 import { Route, Router, Switch, type AroundNavHandler } from "wouter";
 
 import { STAYS } from "./addresses.ts";
@@ -55,9 +55,9 @@ function WithPerson() {
           <Route path="/" component={Home} />
           <Route path="/login" component={Home} />
           <Route path="/search" component={SearchPage} />
-          <Route path="/dataset/*">{(parameters) => <DatasetPage urn={decoded(parameters["*"])} />}</Route>
+          <Route path="/dataset/*">{() => <WithUrn page={DatasetPage} />}</Route>
           <Route path="/domains" component={DomainsPage} />
-          <Route path="/domain/*">{(parameters) => <DomainPage urn={decoded(parameters["*"])} />}</Route>
+          <Route path="/domain/*">{() => <WithUrn page={DomainPage} />}</Route>
           <Route path="/settings">
             <SettingsPage section="tokens" />
           </Route>
@@ -70,11 +70,30 @@ function WithPerson() {
   );
 }
 
-/** Addresses of DataHub's page may name a section behind the URN: `/dataset/urn:…/Schema`. */
-function decoded(text: string | undefined): string {
-  const urn = text ?? "";
-  const end = urn.startsWith("urn:li:dataset:(") ? urn.lastIndexOf(")") + 1 : urn.indexOf("/");
-  return end > 0 ? urn.slice(0, end) : urn;
+/** What was begun on one entity's page must not go on on another's, so each has its own. */
+function WithUrn({ page: Page }: { readonly page: ComponentType<{ readonly urn: string }> }) {
+  const urn = urnInAddress();
+  return <Page key={urn} urn={urn} />;
+}
+
+/**
+ * The URN in the address. The router decodes an address as a whole, which leaves `%2F` and its kin as they are, so it is
+ * read from the window. Addresses of DataHub's page may name a section behind it: `/dataset/urn:…/Schema`.
+ */
+function urnInAddress(): string {
+  const [, , ...steps] = window.location.pathname.split("/");
+  const whole = decoded(steps.join("/"));
+  if (!whole.startsWith("urn:li:dataset:(")) return decoded(steps[0] ?? "");
+  return whole.slice(0, whole.lastIndexOf(")") + 1) || whole;
+}
+
+/** What is not encoded as it should be is taken as it is. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** A defect in one page must not leave a white window. */

@@ -157,6 +157,37 @@ test("links are added, edited, removed and brought back", WRITES, async ({ page,
   await expect(links.getByRole("link", { name: "On call" })).toBeVisible();
 });
 
+test("a dataset is opened whatever letters its name has", async ({ page, docent }) => {
+  const urn = await made(docent, "bucket/story_letters #1? 50%25 &+=@");
+  await page.goto("/search?query=story_letters");
+  await page
+    .getByRole("main")
+    .getByRole("link", { name: /story_letters/ })
+    .first()
+    .click();
+  await expect(page.getByText("What ingestion said.")).toBeVisible();
+  await expect(page.locator("code.urn")).toHaveText(urn);
+  await page.reload();
+  await expect(page.locator("code.urn")).toHaveText(urn);
+});
+
+test("text that was begun on one dataset does not come along to another", async ({ page, docent }) => {
+  const first = await made(docent, "story_first_of_two");
+  await made(docent, "story_second_of_two");
+  await page.goto(address(first));
+  await expect(page.getByText("What ingestion said.")).toBeVisible();
+  await page.keyboard.press("/");
+  await page.keyboard.type("story_second_of_two");
+  await page.getByRole("group", { name: "Datasets" }).getByRole("option").first().click();
+  await expect(page.locator("code.urn")).toContainText("story_second_of_two");
+  await page.getByRole("button", { name: "Edit the description", exact: true }).click();
+  await page.keyboard.type("Only about the second");
+  await page.goBack();
+  await expect(page.locator("code.urn")).toHaveText(first);
+  await expect(page.getByText("Only about the second")).toBeHidden();
+  await expect(page.getByRole("button", { name: "Edit the description", exact: true })).toBeVisible();
+});
+
 test("the domain is picked from the tree by typing, and removed", WRITES, async ({ page, docent }) => {
   const urn = await made(docent, "story_domain");
   await page.goto(address(urn));
