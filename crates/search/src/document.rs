@@ -369,10 +369,10 @@ impl<'r> Entity<'r> {
             document.add_text(fields.terms, &term);
         }
         for keyword in &self.keywords {
-            match keyword.class {
-                Some(Class::Column) => {}
-                Some(_) => document.add_u64(fields.keys, keyword.key),
-                None => {
+            match Form::of(keyword.class) {
+                Form::Column => {}
+                Form::Numbers => document.add_u64(fields.keys, keyword.key),
+                Form::Terms => {
                     write_term(&mut term, keyword.field, &keyword.value.text());
                     document.add_text(fields.terms, &term);
                 }
@@ -401,13 +401,21 @@ pub(crate) enum Form {
     Column,
 }
 
-pub(crate) fn form_of(field: &str) -> Form {
-    match class_of_name(field) {
-        Some(Class::Column) => Form::Column,
-        Some(_) => Form::Numbers,
-        None if field == URN => Form::Numbers,
-        None => Form::Terms,
+impl Form {
+    fn of(class: Option<Class>) -> Self {
+        match class {
+            Some(Class::Column) => Self::Column,
+            Some(_) => Self::Numbers,
+            None => Self::Terms,
+        }
     }
+}
+
+pub(crate) fn form_of(field: &str) -> Form {
+    if field == URN {
+        return Form::Numbers;
+    }
+    Form::of(class_of_name(field))
 }
 
 /// Whether a field holds names.
