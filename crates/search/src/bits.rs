@@ -47,6 +47,11 @@ impl Bits {
         Some(bits)
     }
 
+    /// How many documents the segment has.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
     pub(crate) fn insert(&mut self, document: DocId) {
         let at = document as usize;
         // A damaged index may name documents that there are none of.

@@ -390,7 +390,7 @@ impl SegmentGather<'_> {
         let urns = &self.columns.urns;
         let columns = fields
             .iter()
-            .map(|(field, _)| self.sort_column(field))
+            .map(|(field, _)| SortColumn::open(self.reader, field))
             .collect::<tantivy::Result<Vec<_>>>()?;
         let mut candidates = Vec::new();
         self.matches.documents.each(|document| {
@@ -516,30 +516,32 @@ impl SegmentGather<'_> {
         }
         Ok(())
     }
-
-    fn sort_column(&self, field: &str) -> tantivy::Result<SortColumn> {
-        if field == URN {
-            return Ok(SortColumn::Text(self.columns.urns.clone()));
-        }
-        let path = column_path(field);
-        let fast = self.reader.fast_fields();
-        if let Some(column) = fast.str(&path)? {
-            return Ok(SortColumn::Text(column));
-        }
-        if let Some(column) = fast.column_opt::<i64>(&path)? {
-            return Ok(SortColumn::Number(column));
-        }
-        Ok(SortColumn::Missing)
-    }
 }
 
-enum SortColumn {
+/// The values that results are sorted by.
+pub(crate) enum SortColumn {
     Text(StrColumn),
     Number(tantivy::columnar::Column<i64>),
     Missing,
 }
 
 impl SortColumn {
+    pub(crate) fn open(reader: &SegmentReader, field: &str) -> tantivy::Result<Self> {
+        let path = if field == URN {
+            URN.to_owned()
+        } else {
+            column_path(field)
+        };
+        let fast = reader.fast_fields();
+        if let Some(column) = fast.str(&path)? {
+            return Ok(Self::Text(column));
+        }
+        if let Some(column) = fast.column_opt::<i64>(&path)? {
+            return Ok(Self::Number(column));
+        }
+        Ok(Self::Missing)
+    }
+
     /// A number with the order of the values, within the segment.
     fn ordinal(&self, document: DocId) -> Option<f64> {
         match self {
@@ -563,7 +565,7 @@ impl SortColumn {
 }
 
 /// The first ordinal whose text is greater.
-fn first_ordinal_behind(column: &StrColumn, text: &str) -> tantivy::Result<u64> {
+pub(crate) fn first_ordinal_behind(column: &StrColumn, text: &str) -> tantivy::Result<u64> {
     let (mut low, mut high) = (0, column.num_terms() as u64);
     let mut middle_text = String::new();
     while low < high {

@@ -15,6 +15,7 @@ use tantivy::schema::Value as IndexedValue;
 use tantivy::schema::document::{ReferenceValue, ReferenceValueLeaf};
 
 use crate::analysis::fold;
+use crate::label;
 use crate::schema::{Fields, LAST_PART_MARK, URN, cut, key, write_exists, write_term};
 use columns::ColumnCounts;
 pub(crate) use columns::{COLUMNS, DESCRIBED_COLUMNS};
@@ -29,6 +30,9 @@ pub(crate) const REMOVED: &str = "removed";
 pub(crate) const HAS_DESCRIPTION: &str = "hasDescription";
 pub(crate) const ENTITY_NAME: &str = "_entityName";
 const NAME: &str = "name";
+/// Some kinds of entity have their environment in the one field, some in the other; here all have it in the first.
+pub(crate) const ENVIRONMENT: &str = "origin";
+pub(crate) const OTHER_ENVIRONMENT: &str = "env";
 /// The registry gives the steps of a path one by one; people filter by the whole.
 const BROWSE_PATH: &str = "browsePathV2";
 const BROWSE_STEP: char = '␟';
@@ -257,7 +261,11 @@ impl<'r> Entity<'r> {
                 self.keywords.push(Keyword::new(NAME, class, value.clone()));
             }
         }
-        self.keywords.push(Keyword::new(field.name, class, value));
+        let (name, class) = match field.name {
+            OTHER_ENVIRONMENT => (ENVIRONMENT, class_of_name(ENVIRONMENT)),
+            name => (name, class),
+        };
+        self.keywords.push(Keyword::new(name, class, value));
     }
 
     fn add_links(&mut self, memory: &Value) {
@@ -323,6 +331,7 @@ impl<'r> Entity<'r> {
         let mut document = TantivyDocument::new();
         document.add_text(fields.urn, urn.as_str());
         document.add_u64(fields.keys, key(URN, urn.as_str()));
+        let is_label = !label::fields_of(urn.entity_type()).is_empty();
         let mut names = Vec::new();
         for (at, (_, class, text)) in self.texts.iter().enumerate() {
             let field = match class {
@@ -340,6 +349,9 @@ impl<'r> Entity<'r> {
             match class {
                 Class::Column => document.add_text(field, simple_path(text)),
                 _ => document.add_text(field, text),
+            }
+            if *class == Class::Name && is_label {
+                document.add_text(fields.label, text);
             }
         }
         let last_parts: Vec<String> = names
@@ -428,7 +440,8 @@ pub(crate) fn is_prose(field: &str) -> bool {
     class_of_name(field) == Some(Class::Description)
 }
 
-fn class_of_name(field: &str) -> Option<Class> {
+/// Where the words of the field of this name go.
+pub(crate) fn class_of_name(field: &str) -> Option<Class> {
     static CLASSES: LazyLock<HashMap<&str, Class>> = LazyLock::new(|| {
         let fields = Registry::get().search_fields().iter();
         fields

@@ -12,20 +12,22 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::Match;
-use crate::analysis::{self, Token, name_words};
+use crate::analysis::{self, Token, name_words, without_plural};
+use crate::document::{Class, class_of_name};
+use crate::filter::canonical;
 use crate::language::{Occur, Query, Term, is_urn};
 
-/// More would not be read. A table of a thousand columns may match in all of them.
-const MOST_MATCHES: usize = 100;
+/// Every column that matches is named, but for those of tables that nobody reads.
+const MOST_MATCHES: usize = 1000;
 
 /// The values that match, in the order given.
 ///
 /// `values` are pairs of a field's name and one of its values. `expanded` gives, for a word of the query as the analysis
-/// writes it, the words of the index that stood for it besides itself.
+/// writes it, and whether it may go on, the words of the index that stood for it besides itself.
 pub(crate) fn explain(
     query: &Query,
     values: &[(&str, &str)],
-    expanded: &dyn Fn(&str) -> Vec<String>,
+    expanded: &dyn Fn(&str, bool) -> Vec<String>,
 ) -> Vec<Match> {
     let mut wanted = Vec::new();
     collect(query, None, expanded, &mut wanted);
@@ -71,10 +73,14 @@ struct Wanted<'a> {
 
 impl Wanted<'_> {
     fn is_in(&self, field: &str) -> bool {
-        // Filters and queries may name the exact form of a field.
-        let bare = |name: &str| name.strip_suffix(".keyword").unwrap_or(name).to_owned();
-        self.field
-            .is_none_or(|wanted| bare(wanted).eq_ignore_ascii_case(&bare(field)))
+        self.field.is_none_or(|wanted| {
+            let wanted = canonical(wanted);
+            // The words of all names are searched as one, and so are those of columns and of descriptions.
+            let is_searched_alike = class_of_name(&wanted)
+                .filter(|class| *class != Class::Other)
+                .is_some_and(|class| class_of_name(field) == Some(class));
+            wanted == field || is_searched_alike
+        })
     }
 }
 
@@ -103,18 +109,23 @@ struct WordNeedle {
     parts: Vec<HashSet<String>>,
     /// The words that it makes when its parts are joined.
     joined: HashSet<String>,
+    /// All of it without what divides it: it may be several words elsewhere.
+    whole: String,
 }
 
 /// Lists what a query looks for. What must not be there cannot be the reason of a match.
 fn collect<'a>(
     query: &'a Query,
     field: Option<&'a str>,
-    expanded: &dyn Fn(&str) -> Vec<String>,
+    expanded: &dyn Fn(&str, bool) -> Vec<String>,
     wanted: &mut Vec<Wanted<'a>>,
 ) {
-    for clause in &query.clauses {
+    for (at, clause) in query.clauses.iter().enumerate() {
         if clause.occur != Occur::MustNot {
-            collect_term(&clause.term, field, expanded, wanted);
+            // As it was searched for: the last word may go on where nothing but words was typed.
+            let unfinished = query.plain.is_some() && at + 1 == query.clauses.len();
+            let expanded = |word: &str| expanded(word, unfinished);
+            collect_term(&clause.term, field, &expanded, wanted);
         }
     }
 }
@@ -126,7 +137,9 @@ fn collect_term<'a>(
     wanted: &mut Vec<Wanted<'a>>,
 ) {
     let needle = match term {
-        Term::Group(group) => return collect(group, field, expanded, wanted),
+        Term::Group(group) => {
+            return collect(group, field, &|word, _| expanded(word), wanted);
+        }
         Term::Field { field, term } => return collect_term(term, Some(field), expanded, wanted),
         Term::Word(word) if is_urn(word) => Needle::Exact(word),
         Term::Word(word) => Needle::Word(word_needle(word, expanded)),
@@ -150,7 +163,11 @@ fn word_needle(word: &str, expanded: &dyn Fn(&str) -> Vec<String>) -> WordNeedle
             parts.push(alternatives);
         }
     }
-    WordNeedle { parts, joined }
+    WordNeedle {
+        parts,
+        joined,
+        whole: letters(word),
+    }
 }
 
 fn prefix_needle(prefix: &str) -> Needle<'_> {
@@ -158,13 +175,18 @@ fn prefix_needle(prefix: &str) -> Needle<'_> {
     words.retain(|word| !word.joined);
     // Begun words are no plurals yet: what was typed counts, not the word of the analysis.
     let start = words.pop().map(|last| analysis::fold(&prefix[last.range]));
-    let mut joined = analysis::fold(prefix);
-    joined.retain(char::is_alphanumeric);
     Needle::Prefix {
         before: sequence(&words),
         start: start.unwrap_or_default(),
-        joined,
+        joined: letters(prefix),
     }
+}
+
+/// The text without what divides it.
+fn letters(text: &str) -> String {
+    let mut letters = analysis::fold(text);
+    letters.retain(char::is_alphanumeric);
+    letters
 }
 
 fn sequence(words: &[Token]) -> Vec<HashSet<String>> {
@@ -293,6 +315,9 @@ impl WordNeedle {
         if let [alternatives] = self.parts.as_slice() {
             let same = text.all().filter(|word| alternatives.contains(&word.text));
             places.extend(same.map(|word| word.range.clone()));
+            if places.len() == found_before {
+                self.find_divided(text, places);
+            }
             return;
         }
         push_sequences(
@@ -310,6 +335,28 @@ impl WordNeedle {
                 !is_single && self.parts.iter().any(|part| part.contains(&word.text))
             });
             places.extend(of_parts.map(|word| word.range.clone()));
+        }
+    }
+}
+
+impl WordNeedle {
+    /// Adds where words one behind the other make it up: `stgorders` is found as `stg.orders`.
+    fn find_divided(&self, text: &Text<'_>, places: &mut Vec<Range<usize>>) {
+        let wanted = without_plural(&self.whole);
+        for first in 0..text.words.len() {
+            let mut made = String::new();
+            for (length, word) in text.words[first..].iter().enumerate() {
+                let begins_here = word.position == text.words[first].position + length;
+                if !begins_here || !wanted.starts_with(&made) {
+                    break;
+                }
+                made.push_str(&letters(&text.value[word.range.clone()]));
+                if length > 0 && without_plural(&made) == wanted {
+                    let words = &text.words[first..=first + length];
+                    places.extend(words.iter().map(|word| word.range.clone()));
+                    break;
+                }
+            }
         }
     }
 }

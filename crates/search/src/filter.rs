@@ -8,6 +8,7 @@ use std::cmp::Ordering;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
+use docent_model::searchable::SearchKind;
 use docent_model::{Registry, Urn};
 use tantivy::columnar::StrColumn;
 use tantivy::query::{
@@ -18,7 +19,10 @@ use tantivy::{DocAddress, Searcher, Term};
 
 use crate::analysis::{fold, text_words};
 use crate::column::ColumnQuery;
-use crate::document::{ENTITY_TYPE, Form, HAS_DESCRIPTION, REMOVED, form_of, is_name, is_prose};
+use crate::document::{
+    ENTITY_TYPE, ENVIRONMENT, Form, HAS_DESCRIPTION, OTHER_ENVIRONMENT, REMOVED, form_of, is_name,
+    is_prose,
+};
 use crate::error::SearchError;
 use crate::kept::text_of;
 use crate::query::phrase_query;
@@ -31,43 +35,47 @@ const MAX_VALUES: usize = 20_000;
 const MAX_LEVELS: usize = 50;
 
 /// Names that clients use for fields that have another name in the registry.
-const OTHER_NAMES: [(&str, &str); 5] = [
+const OTHER_NAMES: [(&str, &str); 7] = [
     ("entityType", ENTITY_TYPE),
     ("type", "typeNames"),
-    (ENVIRONMENT[1], ENVIRONMENT[0]),
+    (OTHER_ENVIRONMENT, ENVIRONMENT),
     ("_index", ENTITY_TYPE),
     ("documented", HAS_DESCRIPTION),
+    ("column", "fieldPaths"),
+    ("columns", "fieldPaths"),
 ];
 
-/// Some kinds of entity have their environment in the one field, some in the other.
-const ENVIRONMENT: [&str; 2] = ["origin", "env"];
+/// Fields that the registry does not have.
+const OWN_FIELDS: [&str; 4] = [URN, ENTITY_TYPE, REMOVED, HAS_DESCRIPTION];
 
-/// The name under which a field stands in the index.
+/// The name under which a field stands in the index, whatever the case of its letters. A field that there is none of keeps
+/// its name, and nothing has it.
 pub(crate) fn canonical(field: &str) -> String {
     let field = field.strip_suffix(".keyword").unwrap_or(field);
     if let Some((_, name)) = OTHER_NAMES.iter().find(|(other, _)| *other == field) {
         return (*name).to_owned();
     }
-    if [URN, ENTITY_TYPE, REMOVED, HAS_DESCRIPTION].contains(&field) {
+    if OWN_FIELDS.contains(&field) {
         return field.to_owned();
     }
-    Registry::get()
-        .search_field(field)
-        .map_or_else(|| field.to_owned(), |known| known.name.to_owned())
+    if let Some(known) = Registry::get().search_field(field) {
+        return known.name.to_owned();
+    }
+    let others = OTHER_NAMES.iter().copied();
+    let own = OWN_FIELDS.iter().map(|name| (*name, *name));
+    let known = Registry::get().search_fields().iter();
+    let known = known.map(|known| (known.name, known.name));
+    let mut names = others.chain(own).chain(known);
+    names
+        .find(|(other, _)| other.eq_ignore_ascii_case(field))
+        .map_or(field, |(_, name)| name)
+        .to_owned()
 }
 
 /// Whether there is a field of this name.
 pub(crate) fn is_field(field: &str) -> bool {
     let name = canonical(field);
-    let own = [
-        URN,
-        ENTITY_TYPE,
-        REMOVED,
-        HAS_DESCRIPTION,
-        "column",
-        "columns",
-    ];
-    own.contains(&name.as_str())
+    OWN_FIELDS.contains(&name.as_str())
         || Registry::get()
             .search_fields()
             .iter()
@@ -117,15 +125,7 @@ impl Filters<'_> {
             )));
         }
         let field = canonical(&criterion.field);
-        let query = self.on_field(&field, criterion)?;
-        if field != ENVIRONMENT[0] {
-            return Ok(query);
-        }
-        let other = self.on_field(ENVIRONMENT[1], criterion)?;
-        Ok(Box::new(BooleanQuery::union(vec![query, other])))
-    }
-
-    fn on_field(&self, field: &str, criterion: &Criterion) -> Result<Box<dyn Query>, SearchError> {
+        let field = field.as_str();
         let values = values_of(field, criterion);
         if is_prose(field) && criterion.operator != Operator::Exists {
             return self.in_prose(criterion, &values);
@@ -133,6 +133,7 @@ impl Filters<'_> {
         match criterion.operator {
             Operator::Equal => Ok(self.equal(field, &values)),
             Operator::Exists => Ok(self.exists(field)),
+            Operator::EqualIgnoringCase if is_flag(field) => Ok(self.equal(field, &values)),
             Operator::EqualIgnoringCase => {
                 let values = lower(&values);
                 self.matching(field, move |value| values.contains(&value.to_lowercase()))
@@ -179,14 +180,8 @@ impl Filters<'_> {
     }
 
     pub(crate) fn equal(&self, field: &str, values: &[String]) -> Box<dyn Query> {
-        let is_flag = field == REMOVED || field.starts_with("has") || field.starts_with("is");
-        // A flag that nobody set is false.
-        if is_flag && values.len() == 1 && values[0].eq_ignore_ascii_case("false") {
-            let set = term_query(self.fields.term(field, "true"));
-            return Box::new(BooleanQuery::new(vec![
-                (Occur::Must, Box::new(AllQuery) as Box<dyn Query>),
-                (Occur::MustNot, set),
-            ]));
+        if is_flag(field) {
+            return self.flag(field, values);
         }
         match values {
             [] => Box::new(EmptyQuery),
@@ -198,6 +193,21 @@ impl Filters<'_> {
             values => Box::new(TermSetQuery::new(
                 values.iter().map(|value| self.fields.term(field, value)),
             )),
+        }
+    }
+
+    /// A flag that nobody set is false.
+    fn flag(&self, field: &str, values: &[String]) -> Box<dyn Query> {
+        let names = |wanted: &str| values.iter().any(|it| it.eq_ignore_ascii_case(wanted));
+        let set = term_query(self.fields.term(field, "true"));
+        match (names("true"), names("false")) {
+            (true, true) => Box::new(AllQuery),
+            (true, false) => set,
+            (false, true) => Box::new(BooleanQuery::new(vec![
+                (Occur::Must, Box::new(AllQuery) as Box<dyn Query>),
+                (Occur::MustNot, set),
+            ])),
+            (false, false) => Box::new(EmptyQuery),
         }
     }
 
@@ -470,6 +480,16 @@ fn column_values(
             Ok(text)
         })
         .collect()
+}
+
+/// Whether a field says yes or no.
+fn is_flag(field: &str) -> bool {
+    if field == REMOVED || field == HAS_DESCRIPTION {
+        return true;
+    }
+    let fields = Registry::get().search_fields().iter();
+    let mut fields = fields.filter(|known| known.name == field || known.has_values == Some(field));
+    fields.any(|known| known.name != field || known.kind == SearchKind::Boolean)
 }
 
 /// The field that names the parent of such an entity.

@@ -21,37 +21,42 @@
 
 mod parser;
 
-/// The tree never has more clauses, groups included; what comes after is ignored.
+/// The tree never has more clauses, groups included. Of a longer text, what was said twice counts once, and what must or must
+/// not be there comes before what may.
 pub const MOST_CLAUSES: usize = 64;
+
+/// What comes behind so many words, phrases and the like is not read at all.
+pub const MOST_READ: usize = 1024;
 
 /// Groups are never nested more deeply, the query itself being the first level; what lies deeper is ignored.
 pub const DEEPEST_LEVEL: usize = 8;
 
-/// What was asked. Without any clause it asks for everything.
+/// What was asked. Without any clause it asks for everything: nothing was typed, or stars alone. Other texts without a letter
+/// or digit are one word, as typed.
 ///
 /// An entity matches if all `Must` clauses match, no `MustNot` clause does, and, when there are `Should` clauses
 /// but no `Must` clause, at least one of them does. So only `MustNot` clauses ask for everything except those.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Hash)]
 pub struct Query {
     pub clauses: Vec<Clause>,
     /// The text as typed, trimmed, if it is nothing but words: to compare with whole names. Groups have none.
     pub plain: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Clause {
     pub occur: Occur,
     pub term: Term,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Occur {
     Should,
     Must,
     MustNot,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Term {
     /// May be more than one word to the analysis, such as `customer_orders`. A URN is exact (see [`is_urn`]).
     Word(String),

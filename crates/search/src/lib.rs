@@ -27,13 +27,16 @@ mod filter;
 mod found;
 mod index;
 mod kept;
+mod label;
 pub mod language;
 mod live;
 mod matching;
 mod query;
 mod request;
 mod schema;
+mod scroll;
 mod search;
+mod sort;
 
 pub use coverage::{Coverage, Described};
 pub use error::SearchError;

@@ -34,6 +34,8 @@ pub(crate) enum Node {
     Best(Vec<(Set, f32)>),
     /// Worth the sum of its parts.
     Group(Vec<(Occur, Node)>),
+    /// The same; what all parts find, but for those that must not, comes before what only some of them find.
+    Words(Vec<(Occur, Node)>),
 }
 
 impl Node {
@@ -44,6 +46,38 @@ impl Node {
 
     pub(crate) fn one(set: Set, worth: f32) -> Self {
         Self::Best(vec![(set, worth)])
+    }
+
+    /// What no document can be worth more than.
+    pub(crate) fn most(&self) -> f32 {
+        let sum = |parts: &[(Occur, Node)]| -> f32 {
+            let wanted = parts.iter().filter(|(occur, _)| *occur != Occur::MustNot);
+            wanted.map(|(_, node)| node.most()).sum()
+        };
+        match self {
+            Self::All => 0.0,
+            Self::Best(ways) => ways.iter().fold(0.0, |most, (_, worth)| most.max(*worth)),
+            Self::Group(parts) => sum(parts),
+            Self::Words(parts) => 2.0 * sum(parts),
+        }
+    }
+
+    /// Whether its parts may find documents that it does not find.
+    fn may_forget(&self) -> bool {
+        match self {
+            Self::All | Self::Best(_) => false,
+            Self::Group(parts) | Self::Words(parts) => {
+                parts.iter().any(|(occur, _)| *occur != Occur::Should)
+            }
+        }
+    }
+
+    /// What its documents are worth more for being found by all parts: as much as all parts but one may be worth.
+    fn for_all_parts(&self) -> f32 {
+        match self {
+            Self::Words(_) => self.most() / 2.0,
+            Self::All | Self::Best(_) | Self::Group(_) => 0.0,
+        }
     }
 }
 
@@ -82,6 +116,29 @@ impl Matches {
         }
     }
 
+    /// Makes these documents worth so much more.
+    fn add_worth(&mut self, documents: &Bits, more: f32) {
+        // Each way once more with what is added, so that a score stays a sum of as few numbers.
+        let most = (MAX_WAYS + 1) / 2;
+        let at = self.found.iter().position(|it| it.worth.len() <= most);
+        let at = at.unwrap_or_else(|| {
+            self.found.push(Ways {
+                by: vec![0; documents.len()],
+                worth: vec![0.0],
+            });
+            self.found.len() - 1
+        });
+        let ways = &mut self.found[at];
+        let step = ways.worth.len() as u8;
+        let dearer: Vec<f32> = ways.worth.iter().map(|worth| worth + more).collect();
+        ways.worth.extend(dearer);
+        documents.each(|document| {
+            if let Some(by) = ways.by.get_mut(document as usize) {
+                *by += step;
+            }
+        });
+    }
+
     /// What a document is worth.
     pub(crate) fn score(&self, document: DocId) -> f32 {
         self.found
@@ -108,7 +165,7 @@ impl Segment<'_> {
         match node {
             Node::All => Ok(Matches::all(self.len())),
             Node::Best(ways) => self.best(ways),
-            Node::Group(parts) => self.group(parts),
+            Node::Group(parts) | Node::Words(parts) => self.group(parts, node.for_all_parts()),
         }
     }
 
@@ -153,15 +210,28 @@ impl Segment<'_> {
         })
     }
 
-    fn group(&self, parts: &[(Occur, Node)]) -> tantivy::Result<Matches> {
+    fn group(&self, parts: &[(Occur, Node)], for_all: f32) -> tantivy::Result<Matches> {
+        let wanted = parts.iter().filter(|(occur, _)| *occur != Occur::MustNot);
+        let for_all = if wanted.count() > 1 && self.scored {
+            for_all
+        } else {
+            0.0
+        };
+        let mut in_all: Option<Bits> = None;
         let mut required: Option<Bits> = None;
         let mut optional = Bits::none(self.len());
         let mut forbidden: Option<Bits> = None;
         let mut found = Vec::new();
         for (occur, node) in parts {
             let mut matches = self.matches(node)?;
-            if matches!(node, Node::Group(_)) {
+            if node.may_forget() {
                 matches.forget_others();
+            }
+            if for_all > 0.0 && *occur != Occur::MustNot {
+                match &mut in_all {
+                    Some(in_all) => in_all.keep(&matches.documents),
+                    None => in_all = Some(matches.documents.clone()),
+                }
             }
             match occur {
                 Occur::Must => match &mut required {
@@ -183,7 +253,12 @@ impl Segment<'_> {
         if let Some(forbidden) = forbidden {
             documents.remove(&forbidden);
         }
-        Ok(Matches { documents, found })
+        let mut matches = Matches { documents, found };
+        if let Some(mut in_all) = in_all {
+            in_all.keep(&matches.documents);
+            matches.add_worth(&in_all, for_all);
+        }
+        Ok(matches)
     }
 
     pub(crate) fn set(&self, set: &Set) -> tantivy::Result<Bits> {

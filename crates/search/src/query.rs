@@ -1,11 +1,14 @@
 //! From what was typed to a query of the index, with its scores.
 //!
-//! A score says how a document matches and nothing about how often: each word that matches is worth a base, so that all
-//! words beat some words, plus a step for where it matches, so that a name beats a column and a column a description. Words
-//! that few documents have are worth more. What is left equal is decided by the document's rank ([`crate::collect`]).
+//! A score says how a document matches and nothing about how often: each word that matches is worth a base, plus a step for
+//! where it matches, so that a name beats a column and a column a description. Words that few documents have are worth more,
+//! and all words more than any of them ([`Node::Words`]). What is left equal is decided by the document's rank
+//! ([`crate::collect`]).
 
 mod divided;
 mod field;
+mod labels;
+mod unknown;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -15,12 +18,11 @@ use tantivy::schema::Field;
 use tantivy::{Searcher, Term};
 
 use crate::analysis::{Token, fold, name_words, pair, text_words};
-use crate::document::ENTITY_TYPE;
 use crate::error::SearchError;
 use crate::filter::{each_term, term_query};
-use crate::kept::{Kept, text_of};
+use crate::kept::Kept;
 use crate::language::{self, Clause};
-use crate::matching::{Node, Segment, Set};
+use crate::matching::{Node, Set};
 use crate::schema::{Fields, LAST_PART_MARK};
 
 /// What a word is worth that matches at all, and what is added for where it matches.
@@ -28,14 +30,18 @@ const WORD: f32 = 20.0;
 const IN_NAME: f32 = 8.0;
 const BEGINS_NAME_WORD: f32 = 6.0;
 const IN_LABEL: f32 = 5.0;
+const BEGINS_LABEL_WORD: f32 = 3.0;
 const IN_COLUMN: f32 = 4.0;
 const BEGINS_COLUMN_WORD: f32 = 2.5;
 const IN_DESCRIPTION: f32 = 1.0;
 const BEGINS_DESCRIPTION_WORD: f32 = 0.75;
 const IN_OTHER: f32 = 0.5;
-/// What a word loses that was not typed quite right.
-const TYPO: f32 = 4.0;
+/// What a word loses whose parts do not stand together, and one that was not typed quite right: whatever has the
+/// word as it was typed comes first, wherever that has it.
+const APART: f32 = 9.0;
+const TYPO: f32 = 9.0;
 
+/// Added to what words can be worth at most.
 const EXACT_NAME: f32 = 1000.0;
 const BEGINS_NAME: f32 = 100.0;
 const EXACT_URN: f32 = 2000.0;
@@ -45,32 +51,15 @@ const LEAST_WEIGHT: f32 = 0.5;
 /// Shorter beginnings say too little.
 const MIN_NAME_PREFIX: usize = 3;
 const MIN_WORD_PREFIX: usize = 2;
-/// How many tags, terms, domains … a word may stand for.
-const MAX_LABELS: usize = 50;
-
-/// Entities whose names are searched for on other entities, and the fields that point at them.
-const LABEL_TYPES: [&str; 7] = [
-    "domain",
-    "tag",
-    "glossaryTerm",
-    "corpuser",
-    "corpGroup",
-    "dataPlatform",
-    "dataProduct",
-];
-const LABEL_FIELDS: [&str; 10] = [
-    "domains",
-    "tags",
-    "glossaryTerms",
-    "owners",
-    "platform",
-    "fieldTags",
-    "fieldGlossaryTerms",
-    "editedFieldTags",
-    "editedFieldGlossaryTerms",
-    "dataProduct",
-];
-
+/// Typos are forgiven in so many words of a query. Who pastes a text does not expect more, and each takes a walk
+/// through the dictionaries.
+const FORGIVEN_WORDS: usize = 16;
+/// A word that is in so few of all documents, or in so few at all, may be a typo that somebody else made, too.
+const RARE_SHARE: u64 = 100_000;
+const RARE: u64 = 3;
+/// Whether words stand together is looked up only where one of them has no more documents: it means reading the
+/// positions of all.
+const MOST_IN_ORDER: u64 = 10_000;
 /// How a word is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reading {
@@ -81,6 +70,8 @@ enum Reading {
     Unfinished,
 }
 
+pub(crate) use unknown::known_fields;
+
 pub(crate) struct Translator<'s> {
     searcher: &'s Searcher,
     fields: &'s Fields,
@@ -89,6 +80,22 @@ pub(crate) struct Translator<'s> {
     labels: RefCell<HashSet<String>>,
     /// Whether there were more names to complete than were looked at.
     cut: Cell<bool>,
+    /// How many words were read.
+    words: Cell<usize>,
+}
+
+/// What the index has of a word that was typed.
+struct Known<'t> {
+    /// How much the word says, from 1 for the rarest to about 0 for one that everything has.
+    weight: f32,
+    /// Those of its parts that may be typos, and how many letters of them may be wrong.
+    doubtful: Vec<(&'t str, u8)>,
+}
+
+/// Documents that have all parts of a word.
+enum Written {
+    Together(Set),
+    Apart(Set),
 }
 
 impl<'s> Translator<'s> {
@@ -99,6 +106,7 @@ impl<'s> Translator<'s> {
             kept,
             labels: RefCell::default(),
             cut: Cell::default(),
+            words: Cell::default(),
         }
     }
 
@@ -121,13 +129,15 @@ impl<'s> Translator<'s> {
             return Ok(Some(words));
         };
         let typed = fold(plain.trim());
+        let most = words.most();
         let exact = Set::Terms(self.whole_name(&typed));
         let mut parts = vec![
             (Occur::Must, words),
-            (Occur::Should, Node::one(exact, EXACT_NAME)),
+            (Occur::Should, Node::one(exact, most + EXACT_NAME)),
         ];
         if typed.chars().count() >= MIN_NAME_PREFIX {
-            let begins = self.begins_name(&typed).map(|set| (set, BEGINS_NAME));
+            let begins = self.begins_name(&typed);
+            let begins = begins.map(|set| (set, most + BEGINS_NAME));
             parts.push((Occur::Should, Node::Best(begins.into())));
         }
         Ok(Some(Node::Group(parts)))
@@ -156,26 +166,29 @@ impl<'s> Translator<'s> {
                 language::Term::Word(word) if occur == Occur::MustNot => {
                     self.word(word, Reading::Exact)?
                 }
-                term => self.term(term, unfinished)?,
+                language::Term::Word(word) => {
+                    let read = self.words.get();
+                    self.words.set(read + 1);
+                    let reading = match unfinished {
+                        _ if read >= FORGIVEN_WORDS => Reading::Exact,
+                        true => Reading::Unfinished,
+                        false => Reading::Forgiving,
+                    };
+                    self.word(word, reading)?
+                }
+                term => self.term(term)?,
             };
             parts.push((occur, node));
         }
-        Ok(Node::Group(with_all_but(parts)))
+        Ok(Node::Words(with_all_but(parts)))
     }
 
-    fn term(&self, term: &language::Term, unfinished: bool) -> Result<Node, SearchError> {
+    fn term(&self, term: &language::Term) -> Result<Node, SearchError> {
         match term {
-            language::Term::Word(word) => {
-                let reading = if unfinished {
-                    Reading::Unfinished
-                } else {
-                    Reading::Forgiving
-                };
-                self.word(word, reading)
-            }
+            language::Term::Word(word) => self.word(word, Reading::Forgiving),
             language::Term::Prefix(prefix) => self.prefix(prefix),
             language::Term::Wildcard(pattern) => Ok(self.wildcard(pattern)),
-            language::Term::Phrase(phrase) => Ok(self.phrase(phrase)),
+            language::Term::Phrase(phrase) => self.phrase(phrase),
             language::Term::Field { field, term } => self.field(field, term),
             language::Term::Group(query) => self.group(query, false),
         }
@@ -188,7 +201,9 @@ impl<'s> Translator<'s> {
         }
         let tokens = name_words(word);
         if tokens.is_empty() {
-            return Ok(Node::nothing());
+            // There are things whose name is a sign.
+            let named = Set::Terms(self.whole_name(&fold(word)));
+            return Ok(Node::one(named, WORD));
         }
         let places = [
             (self.fields.name, IN_NAME),
@@ -196,31 +211,45 @@ impl<'s> Translator<'s> {
             (self.fields.description, IN_DESCRIPTION),
             (self.fields.other, IN_OTHER),
         ];
-        let (weight, unknown) = self.weight(&tokens, &places)?;
+        let labels = self.labels_named(word, &tokens)?;
+        let Known { weight, doubtful } = self.known(&tokens, &places, labels.documents)?;
         let worth_of = |step: f32| weight.max(LEAST_WEIGHT) * (WORD + step);
         let mut ways: Vec<(Set, f32)> = Vec::new();
         for (field, step) in places {
-            let sets = all_parts(field, &tokens).into_iter();
-            ways.extend(sets.map(|set| (set, worth_of(step))));
+            ways.extend(
+                self.written(field, &tokens)?
+                    .into_iter()
+                    .map(|way| match way {
+                        Written::Together(set) => (set, worth_of(step)),
+                        Written::Apart(set) => (set, worth_of(step - APART)),
+                    }),
+            );
         }
-        let labels = self.labels(word)?;
-        if !labels.is_empty() {
-            ways.push((Set::Terms(labels), worth_of(IN_LABEL)));
-        }
+        ways.push((Set::Terms(labels.terms), worth_of(IN_LABEL)));
         if reading == Reading::Unfinished && word.chars().count() >= MIN_WORD_PREFIX {
             for (field, step) in [
                 (self.fields.name, BEGINS_NAME_WORD),
                 (self.fields.column, BEGINS_COLUMN_WORD),
                 (self.fields.description, BEGINS_DESCRIPTION_WORD),
             ] {
+                let is_one = parts(&tokens).nth(1).is_none();
                 let begins = self.begins(field, &tokens)?;
-                ways.extend(begins.map(|set| (set, worth_of(step))));
+                let apart = if is_one { 0.0 } else { APART };
+                ways.extend(begins.map(|set| (set, worth_of(step - apart))));
+                for term in in_one_piece(field, &tokens).into_iter().filter(|_| !is_one) {
+                    let start = term.value().as_str().unwrap_or_default().to_owned();
+                    ways.push((Set::Prefix(field, start), worth_of(step)));
+                }
             }
+            let labels = self.labels_that_begin(word, &tokens)?;
+            ways.push((Set::Terms(labels), worth_of(BEGINS_LABEL_WORD)));
         }
-        if reading != Reading::Exact && !unknown.is_empty() {
+        if reading != Reading::Exact && !doubtful.is_empty() {
             for (field, step) in places {
-                ways.push((nearly(field, &tokens, &unknown), worth_of(step - TYPO)));
+                ways.push((nearly(field, &tokens, &doubtful), worth_of(step - TYPO)));
             }
+            let labels = self.labels_nearly_named(&tokens, &doubtful)?;
+            ways.push((Set::Terms(labels), worth_of(IN_LABEL - TYPO)));
             for (field, step) in &places[..2] {
                 let divided = self.divided(*field, word, &tokens)?.into_iter();
                 ways.extend(divided.map(|set| (set, worth_of(*step))));
@@ -229,34 +258,63 @@ impl<'s> Translator<'s> {
         Ok(Node::Best(ways))
     }
 
-    /// How much a word says, from 1 for the rarest to about 0 for one that everything has, and those of its parts that
-    /// nothing has.
-    fn weight<'t>(
+    /// What is known of a word, besides in labels that so many documents have.
+    fn known<'t>(
         &self,
         tokens: &'t [Token],
         places: &[(Field, f32)],
-    ) -> Result<(f32, Vec<&'t str>), SearchError> {
-        let total = self.searcher.num_docs().max(1) as f32;
+        labelled: u64,
+    ) -> Result<Known<'t>, SearchError> {
+        let documents = self.searcher.num_docs().max(1);
+        let total = documents as f32;
+        let rare = RARE.max(documents / RARE_SHARE);
         let mut rarest: Option<f32> = None;
-        let mut unknown = Vec::new();
+        let mut doubtful = Vec::new();
         for token in parts(tokens) {
-            let mut frequency = 0;
+            let mut frequency = labelled;
             for (field, _) in places {
                 for text in [&token.text, &pair(&token.text)] {
                     frequency = self.frequency(*field, text)?.max(frequency);
                 }
             }
+            let letters = token.text.as_str();
+            // Numbers are seldom mistyped, and the next one is another thing.
+            let is_number = letters.contains(|letter: char| letter.is_ascii_digit());
             if frequency == 0 {
-                unknown.push(token.text.as_str());
+                doubtful.push((letters, allowed_typos(letters)));
+            } else if frequency <= rare && !is_number && allowed_typos(letters) > 0 {
+                doubtful.push((letters, 1));
             }
             let weight = (1.0 + total / (frequency as f32 + 1.0)).ln() / (1.0 + total).ln();
             rarest = Some(rarest.map_or(weight, |rarest| rarest.max(weight)));
         }
-        Ok((rarest.unwrap_or(0.0).clamp(0.01, 1.0), unknown))
+        Ok(Known {
+            weight: rarest.unwrap_or(0.0).clamp(0.01, 1.0),
+            doubtful,
+        })
     }
 
     fn frequency(&self, field: Field, text: &str) -> tantivy::Result<u64> {
         self.searcher.doc_freq(&Term::from_field_text(field, text))
+    }
+
+    /// The documents that have a word as it was typed.
+    fn written(&self, field: Field, tokens: &[Token]) -> Result<Vec<Written>, SearchError> {
+        let parts: Vec<&Token> = parts(tokens).collect();
+        let mut together = vec![Set::Terms(in_one_piece(field, tokens))];
+        if parts.len() < 2 {
+            return Ok(together.into_iter().map(Written::Together).collect());
+        }
+        let mut rarest = u64::MAX;
+        for part in &parts {
+            rarest = self.frequency(field, &part.text)?.min(rarest);
+        }
+        if rarest <= MOST_IN_ORDER {
+            together.push(in_order(field, tokens));
+        }
+        let mut ways: Vec<Written> = together.into_iter().map(Written::Together).collect();
+        ways.push(Written::Apart(every(field, &parts)));
+        Ok(ways)
     }
 
     /// All parts, the last of which may go on.
@@ -294,61 +352,6 @@ impl<'s> Translator<'s> {
         let divisions = divided::divisions(self.searcher, field, &written)?;
         let phrase = |terms| Set::Query(Box::new(PhraseQuery::new(terms)));
         Ok(divisions.into_iter().map(phrase).collect())
-    }
-
-    /// The terms of entities that carry a label of this name.
-    fn labels(&self, word: &str) -> Result<Vec<Term>, SearchError> {
-        let urns = self.label_urns(word)?;
-        self.labels.borrow_mut().extend(urns.iter().cloned());
-        let mut terms = Vec::with_capacity(urns.len() * LABEL_FIELDS.len());
-        for urn in &urns {
-            for field in LABEL_FIELDS {
-                let term = self.fields.term(field, urn);
-                if self.searcher.doc_freq(&term)? > 0 {
-                    terms.push(term);
-                }
-            }
-        }
-        Ok(terms)
-    }
-
-    /// The tags, terms, domains … of this name.
-    fn label_urns(&self, word: &str) -> Result<HashSet<String>, SearchError> {
-        let tokens = name_words(word);
-        let lower = word.to_lowercase();
-        let mut urns: HashSet<String> = LABEL_TYPES
-            .iter()
-            .map(|kind| format!("urn:li:{kind}:{lower}"))
-            .collect();
-        let kinds = || {
-            let terms = LABEL_TYPES
-                .iter()
-                .map(|kind| self.fields.term(ENTITY_TYPE, kind));
-            Set::Terms(terms.collect())
-        };
-        let mut found = 0;
-        for reader in self.searcher.segment_readers() {
-            let segment = Segment {
-                searcher: self.searcher,
-                reader,
-                scored: false,
-            };
-            let labels = self.kept.set(reader, "labels", || segment.set(&kinds()))?;
-            let ways = all_parts(self.fields.name, &tokens);
-            let ways = ways.into_iter().map(|set| (set, WORD)).collect();
-            let mut named = segment.matches(&Node::Best(ways))?.documents;
-            named.keep(&labels);
-            let mut documents = Vec::new();
-            named.each(|document| documents.push(document));
-            for document in documents {
-                let is_alive = reader.alive_bitset().is_none_or(|it| it.is_alive(document));
-                if is_alive && found < MAX_LABELS {
-                    found += 1;
-                    urns.extend(text_of(&self.kept.columns(reader)?.urns, document)?);
-                }
-            }
-        }
-        Ok(urns)
     }
 
     /// Names that begin with what was typed: the first `most` of them, and of names in which a word begins so.
@@ -455,16 +458,19 @@ impl<'s> Translator<'s> {
         query.into_iter().map(set).collect()
     }
 
-    fn phrase(&self, phrase: &str) -> Node {
-        let ways = [
+    fn phrase(&self, phrase: &str) -> Result<Node, SearchError> {
+        let mut ways: Vec<(Set, f32)> = [
             (self.fields.name, IN_NAME, name_words(phrase)),
             (self.fields.column, IN_COLUMN, name_words(phrase)),
             (self.fields.description, IN_DESCRIPTION, text_words(phrase)),
             (self.fields.other, IN_OTHER, text_words(phrase)),
         ]
         .into_iter()
-        .map(|(field, step, tokens)| (in_order(field, &tokens), WORD + step));
-        Node::Best(ways.collect())
+        .map(|(field, step, tokens)| (in_order(field, &tokens), WORD + step))
+        .collect();
+        let labels = self.labels_with_phrase(phrase)?;
+        ways.push((Set::Terms(labels), WORD + IN_LABEL));
+        Ok(Node::Best(ways))
     }
 }
 
@@ -498,26 +504,30 @@ fn parts(tokens: &[Token]) -> impl Iterator<Item = &Token> {
     tokens.iter().filter(|token| !token.joined)
 }
 
-/// What several parts of a word are together.
-fn joined(tokens: &[Token]) -> impl Iterator<Item = &Token> {
-    tokens.iter().filter(|token| token.joined)
+/// What was typed as one word, undivided.
+fn in_one_piece(field: Field, tokens: &[Token]) -> Vec<Term> {
+    let start = tokens.iter().map(|token| token.range.start).min();
+    let end = tokens.iter().map(|token| token.range.end).max();
+    let is_whole =
+        |token: &&Token| Some(token.range.start) == start && Some(token.range.end) == end;
+    let whole = tokens.iter().filter(is_whole);
+    whole
+        .flat_map(|token| [token.text.clone(), pair(&token.text)])
+        .map(|text| Term::from_field_text(field, &text))
+        .collect()
+}
+
+fn every(field: Field, parts: &[&Token]) -> Set {
+    let sets = parts.iter().map(|token| term_set(field, &token.text));
+    Set::Every(sets.collect())
 }
 
 /// All parts of a word, or the whole of it in one piece.
 fn all_parts(field: Field, tokens: &[Token]) -> Vec<Set> {
-    let mut terms: Vec<Term> = joined(tokens)
-        .map(|token| Term::from_field_text(field, &token.text))
-        .collect();
-    let mut parts: Vec<&Token> = parts(tokens).collect();
-    if let [part] = parts[..] {
-        terms.push(Term::from_field_text(field, &part.text));
-        terms.push(Term::from_field_text(field, &pair(&part.text)));
-        parts.clear();
-    }
-    let mut sets = vec![Set::Terms(terms)];
-    if !parts.is_empty() {
-        let every = parts.iter().map(|token| term_set(field, &token.text));
-        sets.push(Set::Every(every.collect()));
+    let parts: Vec<&Token> = parts(tokens).collect();
+    let mut sets = vec![Set::Terms(in_one_piece(field, tokens))];
+    if parts.len() > 1 {
+        sets.push(every(field, &parts));
     }
     sets
 }
@@ -531,16 +541,15 @@ pub(crate) fn allowed_typos(word: &str) -> u8 {
     }
 }
 
-/// All parts; those that nothing has may be typed wrong.
-fn nearly(field: Field, tokens: &[Token], unknown: &[&str]) -> Set {
+/// All parts; so many letters of the doubtful ones may be wrong.
+fn nearly(field: Field, tokens: &[Token], doubtful: &[(&str, u8)]) -> Set {
     let queries: Vec<Box<dyn Query>> = parts(tokens)
         .map(|token| {
             let term = Term::from_field_text(field, &token.text);
-            if !unknown.contains(&token.text.as_str()) {
-                return term_query(term);
+            match doubtful.iter().find(|(text, _)| *text == token.text) {
+                Some((_, typos)) => Box::new(FuzzyTermQuery::new(term, *typos, true)),
+                None => term_query(term),
             }
-            let typos = allowed_typos(&token.text);
-            Box::new(FuzzyTermQuery::new(term, typos, true)) as Box<dyn Query>
         })
         .collect();
     Set::Query(Box::new(BooleanQuery::intersection(queries)))

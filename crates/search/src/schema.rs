@@ -24,7 +24,7 @@ use crate::analysis::{NameTokenizer, TextTokenizer};
 use crate::document::{Form, form_of};
 
 /// Changes whenever an index written by an older version cannot be used any more.
-pub(crate) const FORMAT: u32 = 4;
+pub(crate) const FORMAT: u32 = 5;
 
 /// Stands between a field and its value in `terms`.
 const SEPARATOR: char = '\0';
@@ -41,6 +41,8 @@ pub(crate) struct Fields {
     /// Whole names in lower case, and, marked, what is left of them without what they are qualified by.
     pub(crate) whole_name: Field,
     pub(crate) name: Field,
+    /// The names of labels once more; see [`crate::label`].
+    pub(crate) label: Field,
     pub(crate) column: Field,
     pub(crate) description: Field,
     pub(crate) other: Field,
@@ -80,6 +82,7 @@ impl Fields {
         let urn = builder.add_text_field(URN, FAST);
         let whole_name = builder.add_text_field("whole_name", keyword());
         let name = builder.add_text_field("name", words("name"));
+        let label = builder.add_text_field("label", words("name"));
         let column = builder.add_text_field("column", words("name"));
         let description = builder.add_text_field("description", words("text"));
         let other = builder.add_text_field("other", words("text"));
@@ -93,6 +96,7 @@ impl Fields {
             urn,
             whole_name,
             name,
+            label,
             column,
             description,
             other,

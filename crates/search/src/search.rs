@@ -11,19 +11,21 @@ use tantivy::{Searcher, TantivyError};
 
 use crate::collect::{Gather, Gathered, Order, PAIR, Question};
 use crate::coverage::{Coverage, coverage};
-use crate::document::{ENTITY_NAME, ENTITY_TYPE, Entity, HAS_DESCRIPTION, REMOVED, is_name};
+use crate::document::{ENTITY_TYPE, Entity, HAS_DESCRIPTION, REMOVED};
 use crate::error::SearchError;
 use crate::explain::explain;
 use crate::feed::blocking;
-use crate::filter::{self, Filters, canonical};
+use crate::filter::{Filters, canonical};
 use crate::found::{Completions, Facet, FacetValue, Found, Hit, Match};
 use crate::index::Location;
 use crate::language;
 use crate::live::{Live, Moment};
 use crate::matching::{Node, Set};
-use crate::query::{Translator, allowed_typos};
+use crate::query::{Translator, allowed_typos, known_fields};
 use crate::request::{Facets, Filter, Page, Request};
 use crate::schema::{Fields, URN};
+use crate::scroll::{Mark, Scroll};
+use crate::sort;
 use crate::{DEFAULT_TYPES, analysis};
 
 /// Pages further down are read by scrolling.
@@ -86,19 +88,25 @@ impl Search {
     /// Answers from an index that has every change that is committed now.
     pub async fn search(&self, request: &Request) -> Result<Found, SearchError> {
         let gather = gather_of(request)?;
-        let parsed = known_fields(language::parse(&request.query));
+        let scroll = scroll_of(request, &gather)?;
+        let parsed = known_fields(&request.query);
         let (wanted, query) = (request.clone(), parsed.clone());
         let kept = self.live.kept();
-        let (gathered, labels) = self
+        let (gathered, next, labels) = self
             .run(move |searcher, fields| {
                 let translator = Translator::new(searcher, fields, &kept);
                 let text = translator.translate(&query)?;
                 let question = narrowed(searcher, fields, &wanted, text)?;
-                let gathered = gather.results(searcher, &kept, &question)?;
-                Ok((gathered, translator.into_labels()))
+                let (gathered, next) = match scroll {
+                    Some(scroll) => scroll.results(searcher, fields, &kept, &gather, question)?,
+                    None => (gather.results(searcher, &kept, &question)?, None),
+                };
+                Ok((gathered, next, translator.into_labels()))
             })
             .await?;
-        self.found(request, &parsed, gathered, &labels).await
+        let mut found = self.found(request, &parsed, gathered, &labels).await?;
+        found.next = next.or(found.next);
+        Ok(found)
     }
 
     /// Names that begin with what was typed, best first.
@@ -242,21 +250,20 @@ impl Search {
                 .iter()
                 .map(|(field, _, text)| (*field, &**text))
                 .collect();
-            let words: HashSet<String> = values
-                .iter()
-                .flat_map(|(_, text)| analysis::name_words(text))
-                .filter(|token| !token.joined)
-                .map(|token| token.text)
-                .collect();
-            let expanded = |word: &str| similar_words(word, &words);
+            let words = words_of(values.iter().map(|(_, text)| *text));
+            let expanded = |word: &str, unfinished| similar_words(word, unfinished, &words);
             hit.matched = explain(query, &values, &expanded);
             for (field, urn) in entity.labels() {
                 if labels.contains(urn) {
-                    hit.matched.push(Match {
+                    // Its name is elsewhere, and its id often says the same.
+                    let words = words_of(std::iter::once(urn));
+                    let expanded = |word: &str, unfinished| similar_words(word, unfinished, &words);
+                    let in_id = explain(query, &[(field, urn)], &expanded).pop();
+                    hit.matched.push(in_id.unwrap_or_else(|| Match {
                         field: field.to_owned(),
                         value: urn.to_owned(),
                         places: Vec::new(),
-                    });
+                    }));
                 }
             }
         }
@@ -272,14 +279,11 @@ fn gather_of(request: &Request) -> Result<Gather, SearchError> {
                     "start and count together may be at most {DEEPEST}; use scrollAcrossEntities to read further"
                 )));
             }
-            let order = if request.sort.is_empty() {
+            let fields = sort::fields(&request.sort)?;
+            let order = if fields.is_empty() {
                 Order::Score
             } else {
-                let sort = request.sort.iter();
-                Order::Fields(
-                    sort.map(|it| (sort_field(&it.field), it.descending))
-                        .collect(),
-                )
+                Order::Fields(fields)
             };
             (start + count, order)
         }
@@ -289,20 +293,20 @@ fn gather_of(request: &Request) -> Result<Gather, SearchError> {
                     "a page may have at most {LONGEST_PAGE} results"
                 )));
             }
-            if let Some(mark) = mark
-                && Urn::parse(mark).is_err()
-            {
-                return Err(SearchError::Invalid(format!(
-                    "'{mark}' is not a mark to scroll on from: send the nextScrollId (over REST, the scrollId) of the page before"
-                )));
-            }
+            let fields = sort::fields(&request.sort)?;
+            let order = if fields.is_empty() {
+                if let Some(mark) = mark
+                    && Urn::parse(mark).is_err()
+                {
+                    return Err(no_mark(mark));
+                }
+                let after = mark.clone();
+                Order::Urn { after }
+            } else {
+                Order::Fields(fields)
+            };
             // One more than asked for tells whether there is a next page.
-            (
-                *count + 1,
-                Order::Urn {
-                    after: mark.clone(),
-                },
-            )
+            (*count + 1, order)
         }
     };
     let facets = match &request.facets {
@@ -328,12 +332,24 @@ fn gather_of(request: &Request) -> Result<Gather, SearchError> {
     })
 }
 
-fn sort_field(field: &str) -> String {
-    let field = canonical(field);
-    if is_name(&field) {
-        return ENTITY_NAME.to_owned();
-    }
-    field
+/// If it is to be scrolled in an order of fields.
+fn scroll_of(request: &Request, gather: &Gather) -> Result<Option<Scroll>, SearchError> {
+    let (Page::After { mark, count }, Order::Fields(fields)) = (&request.page, &gather.order)
+    else {
+        return Ok(None);
+    };
+    let read = |mark: &String| Mark::read(mark, fields.len()).ok_or_else(|| no_mark(mark));
+    Ok(Some(Scroll {
+        fields: fields.clone(),
+        after: mark.as_ref().map(read).transpose()?,
+        count: *count,
+    }))
+}
+
+fn no_mark(mark: &str) -> SearchError {
+    SearchError::Invalid(format!(
+        "'{mark}' is not a mark to scroll on from in this order: send the nextScrollId (over REST, the scrollId) of the page before"
+    ))
 }
 
 /// A text with the conditions of the request.
@@ -406,41 +422,18 @@ fn label_of(field: &str) -> String {
         .to_owned()
 }
 
-/// The query with every field that there is none of read as a word: `mailto:me` asks for two words.
-fn known_fields(query: language::Query) -> language::Query {
-    fn known(term: language::Term) -> language::Term {
-        match term {
-            language::Term::Field { field, term } if !filter::is_field(&field) => {
-                let should = |term| language::Clause {
-                    occur: language::Occur::Should,
-                    term,
-                };
-                language::Term::Group(language::Query {
-                    clauses: vec![should(language::Term::Word(field)), should(known(*term))],
-                    plain: None,
-                })
-            }
-            language::Term::Group(query) => language::Term::Group(known_fields(query)),
-            other => other,
-        }
-    }
-    let clauses = query.clauses.into_iter().map(|clause| language::Clause {
-        occur: clause.occur,
-        term: known(clause.term),
-    });
-    language::Query {
-        clauses: clauses.collect(),
-        plain: query.plain,
-    }
+fn words_of<'t>(texts: impl Iterator<Item = &'t str>) -> HashSet<String> {
+    let tokens = texts.flat_map(analysis::name_words);
+    tokens.map(|token| token.text).collect()
 }
 
-/// The words of an entity that were found for a word that was typed: those that begin with it, and, if none is the
-/// word itself, those that differ in as many letters as are forgiven.
-fn similar_words(word: &str, tokens: &HashSet<String>) -> Vec<String> {
+/// The words of an entity that were found for a word that was typed: those that begin with it, if it may go on, and, if
+/// none is the word itself, those that differ in as many letters as are forgiven.
+fn similar_words(word: &str, unfinished: bool, tokens: &HashSet<String>) -> Vec<String> {
     let mut similar: Vec<String> = Vec::new();
     for typed in analysis::name_words(word) {
         let begin = tokens.iter().filter(|token| token.starts_with(&typed.text));
-        similar.extend(begin.cloned());
+        similar.extend(begin.filter(|_| unfinished).cloned());
         if !tokens.contains(&typed.text) {
             let allowed = usize::from(allowed_typos(&typed.text));
             similar.extend(

@@ -6,13 +6,13 @@ use super::*;
 use crate::language::parse;
 
 fn explained(query: &str, values: &[(&str, &str)]) -> Vec<String> {
-    explained_with(query, values, &|_| Vec::new())
+    explained_with(query, values, &|_, _| Vec::new())
 }
 
 fn explained_with(
     query: &str,
     values: &[(&str, &str)],
-    expanded: &dyn Fn(&str) -> Vec<String>,
+    expanded: &dyn Fn(&str, bool) -> Vec<String>,
 ) -> Vec<String> {
     let matches = explain(&parse(query), values, expanded);
     matches.iter().map(shown).collect()
@@ -89,7 +89,7 @@ fn parts_of_a_typed_name_explain_only_where_the_whole_is_missing() {
 
 #[test]
 fn what_stood_for_a_word_is_marked() {
-    let expanded = |word: &str| {
+    let expanded = |word: &str, _: bool| {
         let known = [("custmer", "customer"), ("ord", "order")];
         let found = known.iter().filter(|(typed, _)| *typed == word);
         found.map(|(_, index)| (*index).to_owned()).collect()
@@ -261,9 +261,61 @@ fn a_match_longer_than_what_is_shown_is_cut_with_it() {
 }
 
 #[test]
-fn a_hundred_matches_are_enough() {
-    let values = vec![("fieldPaths", "order"); 1000];
-    assert_eq!(explained("order", &values).len(), 100);
+fn every_column_of_a_wide_table_is_named_up_to_a_thousand() {
+    let values = vec![("fieldPaths", "order"); 1200];
+    assert_eq!(explained("order", &values[..900]).len(), 900);
+    assert_eq!(explained("order", &values).len(), 1000);
+}
+
+#[test]
+fn a_word_is_marked_where_it_is_written_as_several() {
+    assert_eq!(
+        marked("stgcustomerorders", "Stg.customer.orders of 2024").as_deref(),
+        Some("<Stg>.<customer>.<orders> of 2024")
+    );
+    assert_eq!(marked("stgorders", "stg of orders"), None);
+    assert_eq!(marked("customerorders", "customer.ordering"), None);
+}
+
+#[test]
+fn only_the_last_of_plain_words_may_go_on() {
+    let expanded = |word: &str, unfinished: bool| {
+        let begins = |known: &&str| unfinished && known.starts_with(word);
+        let known = ["orders", "totals"].into_iter().filter(begins);
+        known
+            .map(|word| word.trim_end_matches('s').to_owned())
+            .collect()
+    };
+    let values = [("name", "orders"), ("name", "totals")];
+    let explained = |query| explained_with(query, &values, &expanded);
+    assert_eq!(explained("ord tot"), ["name: <totals>"]);
+    assert_eq!(explained("tot ord"), ["name: <orders>"]);
+    assert_eq!(explained("+ord"), Vec::<String>::new());
+}
+
+#[test]
+fn a_field_explains_by_all_texts_that_are_searched_as_one_with_it() {
+    let values = [
+        ("editedDescription", "refunds"),
+        ("fieldPaths", "refund"),
+        ("fieldDescriptions", "a refund"),
+        ("customProperties", "team=refund"),
+    ];
+    assert_eq!(
+        explained("description:refund", &values),
+        [
+            "editedDescription: <refunds>",
+            "fieldDescriptions: a <refund>"
+        ]
+    );
+    assert_eq!(
+        explained("customProperties:team=refund", &values),
+        ["customProperties: <team>=<refund>"]
+    );
+    assert_eq!(
+        explained("column:refund", &values),
+        ["fieldPaths: <refund>"]
+    );
 }
 
 proptest! {
@@ -272,7 +324,7 @@ proptest! {
         query in r#"[abs*?":_ é]{0,12}"#,
         value in prop_oneof!["[abs_ .é]{0,400}", ".{0,400}", "[顧ab]{0,400}"],
     ) {
-        for found in explain(&parse(&query), &[("a", &value)], &|_| vec!["b".to_owned()]) {
+        for found in explain(&parse(&query), &[("a", &value)], &|_, _| vec!["b".to_owned()]) {
             let mut end = 0;
             for place in &found.places {
                 prop_assert!(end <= place.start && place.start < place.end);

@@ -3,14 +3,18 @@
 //! Every function takes what it can use and leaves the rest, so nothing fails. Each step moves forward in the text, and
 //! groups nest only to a limit, so nothing hangs or overflows the stack either.
 
-use super::{Clause, DEEPEST_LEVEL, MOST_CLAUSES, Occur, Query, Term, URN_START, is_urn};
+use std::collections::HashSet;
+
+use super::{
+    Clause, DEEPEST_LEVEL, MOST_CLAUSES, MOST_READ, Occur, Query, Term, URN_START, is_urn,
+};
 
 pub(super) fn parse(text: &str) -> Query {
     let text = without_structured_sign(text.trim());
     let mut parser = Parser {
         text,
         at: 0,
-        terms_left: MOST_CLAUSES,
+        terms_left: MOST_READ,
         operators: false,
     };
     let mut clauses = parser.clauses(1);
@@ -25,6 +29,11 @@ pub(super) fn parse(text: &str) -> Query {
             .take(MOST_CLAUSES)
             .map(|word| should(Term::Word(word.to_owned())))
             .collect();
+        let is_sign = clauses.is_empty() && !text.is_empty() && !text.contains('*');
+        if is_sign {
+            // Few things are called so, but everything is not what was asked for.
+            clauses.push(should(Term::Word(text.to_owned())));
+        }
         is_plain = !clauses.is_empty();
     }
     Query {
@@ -53,6 +62,9 @@ fn is_plain_clause(clause: &Clause) -> bool {
 
 /// Keeps the tree within its limits: `a AND b OR c` makes a group without parentheses, so the parser cannot count as it goes.
 fn prune(clauses: &mut Vec<Clause>, level: usize, budget: &mut usize) {
+    if clauses.len() > *budget {
+        choose(clauses, *budget);
+    }
     clauses.retain_mut(|clause| {
         if *budget == 0 {
             return false;
@@ -66,6 +78,26 @@ fn prune(clauses: &mut Vec<Clause>, level: usize, budget: &mut usize) {
         }
         prune(&mut group.clauses, level + 1, budget);
         !group.clauses.is_empty()
+    });
+}
+
+/// Keeps so many clauses, in their order, as change least what was asked.
+fn choose(clauses: &mut Vec<Clause>, most: usize) {
+    let mut seen = HashSet::new();
+    clauses.retain(|clause| seen.insert(clause.clone()));
+    let is_optional = |clause: &Clause| clause.occur == Occur::Should;
+    let with_sign = clauses.iter().filter(|clause| !is_optional(clause)).count();
+    let mut with_sign_left = with_sign.min(most);
+    let mut optional_left = most - with_sign_left;
+    clauses.retain(|clause| {
+        let left = if is_optional(clause) {
+            &mut optional_left
+        } else {
+            &mut with_sign_left
+        };
+        let stays = *left > 0;
+        *left = left.saturating_sub(1);
+        stays
     });
 }
 

@@ -44,11 +44,22 @@ fn words_are_alternatives() {
 #[test]
 fn nothing_asks_for_everything() {
     for text in [
-        "", "   ", "*", "**", "\"\"", "\"", "()", "/q", "/q *", "*:*", "[", "+ - :", "…", "\\",
-        "-*", "((",
+        "", "   ", "*", "**", "* *", "\"*\"", "(*)", "/q", "/q *", "*:*", "-*",
     ] {
         assert_eq!(parse(text), Query::default(), "{text}");
     }
+}
+
+#[test]
+fn signs_alone_ask_for_what_is_called_so() {
+    for text in [
+        "!!!", "\"\"", "\"", "()", "[", "+ - :", "…", "\\", "((", "😀", "?",
+    ] {
+        check(text, &format!("word({text})"));
+        assert_eq!(parse(text).plain.as_deref(), Some(text));
+    }
+    check("/q !!!", "word(!!!)");
+    check("kiln 😀", "word(kiln)");
 }
 
 #[test]
@@ -240,9 +251,13 @@ fn only_plain_words_are_compared_with_names() {
 
 #[test]
 fn the_tree_is_cut_at_its_limits() {
-    let words = "a ".repeat(1000);
-    assert_eq!(parse(&words).clauses.len(), MOST_CLAUSES);
-    let pairs = "(a b) ".repeat(1000);
+    let many = |word: &str| -> String {
+        (0..900)
+            .map(|at| word.replace('#', &at.to_string()))
+            .collect()
+    };
+    assert_eq!(parse(&many("a# ")).clauses.len(), MOST_CLAUSES);
+    let pairs = many("(a# b) ");
     assert_eq!(
         measured(&parse(&pairs)).0,
         MOST_CLAUSES / 3 * 3,
@@ -263,6 +278,19 @@ fn the_tree_is_cut_at_its_limits() {
         &format!("{} word(z)", shown(&parse(&nested(9)))),
     );
     assert!(measured(&parse(&"(a AND b OR ".repeat(20))).1 <= DEEPEST_LEVEL);
+}
+
+#[test]
+fn a_text_that_is_too_long_loses_what_may_be_there_and_not_what_must() {
+    let words: String = (0..200).map(|at| format!("w{at} w{at} ")).collect();
+    let found = parse(&format!("{words}+must -not"));
+    let expected: String = (0..MOST_CLAUSES - 2)
+        .map(|at| format!("word(w{at}) "))
+        .collect();
+    assert_eq!(shown(&found), format!("{expected}+word(must) -word(not)"));
+    check("w w", "word(w) word(w)");
+    let behind = "w ".repeat(MOST_READ);
+    check(&format!("{behind}x"), "word(w)");
 }
 
 #[test]
@@ -325,7 +353,8 @@ proptest! {
         let query = parse(&text);
         let (clauses, depth) = measured(&query);
         prop_assert!(clauses <= MOST_CLAUSES && depth <= DEEPEST_LEVEL);
-        prop_assert!(is_sound(&query), "{query:?}");
+        let is_sign = query.plain.as_deref().is_some_and(|plain| !plain.contains(char::is_alphanumeric));
+        prop_assert!(is_sound(&query) || (is_sign && clauses == 1), "{query:?}");
     }
 
     #[test]

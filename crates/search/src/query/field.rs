@@ -1,9 +1,12 @@
 //! What is asked of one field: `tags:pii`.
 
+use docent_model::Registry;
+use docent_model::searchable::SearchKind;
 use tantivy::query::{BooleanQuery, Query, TermSetQuery};
 
 use super::{Translator, WORD, all_parts, in_order, occur_of, with_all_but};
-use crate::analysis::name_words;
+use crate::analysis::{name_words, text_words};
+use crate::document::{Class, class_of_name};
 use crate::error::SearchError;
 use crate::explain::pattern;
 use crate::filter::{Filters, canonical};
@@ -25,14 +28,11 @@ impl Translator<'_> {
             negated: false,
         };
         let name = canonical(field);
-        let text_field = match name.as_str() {
-            "name" | "displayName" | "title" => Some(self.fields.name),
-            "fieldPaths" | "column" | "columns" => Some(self.fields.column),
-            "description"
-            | "editedDescription"
-            | "fieldDescriptions"
-            | "editedFieldDescriptions" => Some(self.fields.description),
-            _ => None,
+        let text_field = match class_of_name(&name) {
+            Some(Class::Name) => Some(self.fields.name),
+            Some(Class::Column) => Some(self.fields.column),
+            Some(Class::Description) => Some(self.fields.description),
+            Some(Class::Other) | None => None,
         };
         let set = match (text_field, term) {
             (_, language::Term::Group(group)) => {
@@ -51,6 +51,9 @@ impl Translator<'_> {
                 let sets = all_parts(text, &name_words(word)).into_iter();
                 return Ok(Node::Best(sets.map(|set| (set, WORD)).collect()));
             }
+            (Some(text), language::Term::Phrase(phrase)) if text == self.fields.description => {
+                in_order(text, &text_words(phrase))
+            }
             (Some(text), language::Term::Phrase(phrase)) => in_order(text, &name_words(phrase)),
             (Some(text), language::Term::Prefix(prefix)) => {
                 let begins = self.begins(text, &name_words(prefix))?;
@@ -62,7 +65,7 @@ impl Translator<'_> {
             (None, language::Term::Prefix(value)) => {
                 let start = value.to_lowercase();
                 Set::Query(filters.matching(&name, |value| {
-                    said_as(value, |said| said.starts_with(&start))
+                    said_as(&name, value, |said| said.starts_with(&start))
                 })?)
             }
             (Some(text), language::Term::Wildcard(pattern)) => {
@@ -77,7 +80,7 @@ impl Translator<'_> {
             (None, language::Term::Wildcard(pattern)) => {
                 let pattern = pattern.to_lowercase();
                 Set::Query(filters.matching(&name, |value| {
-                    said_as(value, |said| pattern::matches(&pattern, said))
+                    said_as(&name, value, |said| pattern::matches(&pattern, said))
                 })?)
             }
         };
@@ -92,10 +95,12 @@ impl Translator<'_> {
         value: &str,
     ) -> Result<Box<dyn Query>, SearchError> {
         let wanted = value.to_lowercase();
-        let by_value = filters.matching(field, |value| said_as(value, |said| said == wanted))?;
+        let by_value =
+            filters.matching(field, |value| said_as(field, value, |said| said == wanted))?;
         let mut start = String::new();
         write_term(&mut start, field, "");
-        let labels = self.labels(value)?.into_iter().filter(|term| {
+        let labels = self.labels_named(value, &name_words(value))?;
+        let labels = labels.terms.into_iter().filter(|term| {
             term.value()
                 .as_str()
                 .is_some_and(|text| text.starts_with(&start))
@@ -107,9 +112,23 @@ impl Translator<'_> {
     }
 }
 
-/// Whether a value is one that people may mean: in lower case, and a URN also by its last part.
-fn said_as(value: &str, is_meant: impl Fn(&str) -> bool) -> bool {
+/// Whether a value is one that people may mean: in lower case, a URN also by its last part, and an entry of a map, such as
+/// `team=sales`, also by its key or its value.
+fn said_as(field: &str, value: &str, is_meant: impl Fn(&str) -> bool) -> bool {
     let value = value.to_lowercase();
+    if is_meant(&value) {
+        return true;
+    }
+    if let Some((key, entry)) = value.split_once('=')
+        && is_map(field)
+    {
+        return is_meant(key) || is_meant(entry);
+    }
     let last = value.rsplit(':').next().unwrap_or_default();
-    is_meant(&value) || (value.starts_with("urn:") && is_meant(last))
+    value.starts_with("urn:") && is_meant(last)
+}
+
+fn is_map(field: &str) -> bool {
+    let known = Registry::get().search_field(field);
+    known.is_some_and(|known| known.kind == SearchKind::Map)
 }

@@ -20,7 +20,7 @@ async fn filled() -> Fixture {
 }
 
 fn files(fixture: &Fixture) -> Vec<PathBuf> {
-    let folder = fixture.index_path().join("format-4");
+    let folder = fixture.index_path().join("format-5");
     let mut files: Vec<PathBuf> = fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -108,7 +108,7 @@ async fn an_index_of_an_older_format_is_replaced() {
     let fixture = filled().await;
     let path = fixture.index_path();
     let fixture = fixture.restart().await;
-    fs::rename(path.join("format-4"), path.join("format-0")).unwrap();
+    fs::rename(path.join("format-5"), path.join("format-0")).unwrap();
     assert_eq!(fixture.find("table").await.total, 30);
     assert!(!path.join("format-0").exists());
 }

@@ -88,7 +88,7 @@ async fn access_tokens_are_not_found_whoever_asks() {
 
 /// A file that is written once for each index.
 fn made_at(fixture: &Fixture) -> std::time::SystemTime {
-    let path = fixture.index_path().join("format-4").join(".managed.json");
+    let path = fixture.index_path().join("format-5").join(".managed.json");
     let folder = path.parent().unwrap();
     std::fs::metadata(folder).unwrap().created().unwrap()
 }

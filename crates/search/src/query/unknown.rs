@@ -1,0 +1,65 @@
+//! Fields that there are none of: `mailto:me` asks for two words.
+
+use crate::filter::is_field;
+use crate::language::{Clause, Occur, Query, Term, parse};
+
+/// What was typed, with every field that there is none of read as a word.
+pub(crate) fn known_fields(typed: &str) -> Query {
+    let query = parse(typed);
+    let typed = typed.trim();
+    let had_plain = query.plain.is_some();
+    let mut query = in_group(query);
+    let is_operator = |word: &str| ["AND", "OR", "NOT", "/q"].contains(&word);
+    if !had_plain
+        && !query.clauses.is_empty()
+        && query.clauses.iter().all(is_word)
+        && !typed.split_whitespace().any(is_operator)
+    {
+        // It may be the name of something: `team:orders`.
+        query.plain = Some(typed.to_owned());
+    }
+    query
+}
+
+fn in_group(query: Query) -> Query {
+    let clauses = query.clauses.into_iter().map(|clause| Clause {
+        occur: clause.occur,
+        term: known(clause.term),
+    });
+    Query {
+        clauses: clauses.collect(),
+        plain: query.plain,
+    }
+}
+
+fn known(term: Term) -> Term {
+    match term {
+        // Anything at all says nothing without a field.
+        Term::Field { field, term }
+            if !is_field(&field) && *term == Term::Prefix(String::new()) =>
+        {
+            Term::Word(field)
+        }
+        Term::Field { field, term } if !is_field(&field) => {
+            let should = |term| Clause {
+                occur: Occur::Should,
+                term,
+            };
+            Term::Group(Query {
+                clauses: vec![should(Term::Word(field)), should(known(*term))],
+                plain: None,
+            })
+        }
+        Term::Group(query) => Term::Group(in_group(query)),
+        other => other,
+    }
+}
+
+fn is_word(clause: &Clause) -> bool {
+    clause.occur == Occur::Should
+        && match &clause.term {
+            Term::Word(_) => true,
+            Term::Group(group) => group.clauses.iter().all(is_word),
+            Term::Prefix(_) | Term::Wildcard(_) | Term::Phrase(_) | Term::Field { .. } => false,
+        }
+}
