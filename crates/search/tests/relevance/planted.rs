@@ -29,6 +29,7 @@ pub(crate) fn planted() -> Vec<Entity> {
         equal_texts(),
         phrases(),
         accents(),
+        together_and_apart(),
     ];
     entities.extend(groups.into_iter().flatten().map(Dataset::entity));
     entities
@@ -215,5 +216,18 @@ fn accents() -> Vec<Dataset> {
             .described("Vorräte der Kantine: Crème brûlée, Jalapeños und Smörgåsbord.")
             .column("größenklasse"),
         table("postgres", "ops.Überstunden").described("Hours beyond the plan."),
+    ]
+}
+
+/// All words where some words stand in better places, words that stand together or not, and a typo that somebody made before.
+fn together_and_apart() -> Vec<Dataset> {
+    vec![
+        table("mysql", "harbour.derrick_bollard").described("Where ships are tied up."),
+        table("mysql", "harbour.quay_notes")
+            .described("Each derrick and each bollard, with its status."),
+        table("mysql", "harbour.bosun_of_the_galley"),
+        table("mysql", "harbour.crew_list").column("bosun_galley"),
+        table("mysql", "harbour.sextant_log").described("Where the sun stood."),
+        table("mysql", "harbour.bridge_notes").described("A sextnat was found on deck."),
     ]
 }
