@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 use tantivy::indexer::NoMergePolicy;
-use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyDocument};
+use tantivy::{Directory as _, Index, IndexReader, IndexWriter, ReloadPolicy, TantivyDocument};
 
 use crate::directory::CacheDirectory;
 use crate::error::SearchError;
@@ -218,6 +218,14 @@ fn open_existing(path: &Path, fields: &Fields) -> Result<OpenIndex, SearchError>
 
 /// Compares every file with its checksum.
 pub(crate) fn check(index: &Index) -> Result<(), SearchError> {
+    // The library compares the files that its own list has, which may be damaged itself.
+    let listed = index.directory().list_managed_files();
+    for file in index.load_metas()?.list_segment_files() {
+        let exists = index.directory().exists(&file);
+        if !listed.contains(&file) && exists.map_err(tantivy::TantivyError::from)? {
+            return Err(damaged("its list of files is damaged"));
+        }
+    }
     let damage = index.validate_checksum()?;
     match damage.iter().next() {
         Some(file) => Err(damaged(&format!("{} is damaged", file.display()))),

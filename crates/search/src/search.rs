@@ -250,14 +250,14 @@ impl Search {
                 .iter()
                 .map(|(field, _, text)| (*field, &**text))
                 .collect();
-            let words = words_of(values.iter().map(|(_, text)| *text));
-            let expanded = |word: &str, unfinished| similar_words(word, unfinished, &words);
+            let words = EntityWords::of(values.iter().map(|(_, text)| *text));
+            let expanded = |word: &str, unfinished| words.similar(word, unfinished);
             hit.matched = explain(query, &values, &expanded);
             for (field, urn) in entity.labels() {
                 if labels.contains(urn) {
                     // Its name is elsewhere, and its id often says the same.
-                    let words = words_of(std::iter::once(urn));
-                    let expanded = |word: &str, unfinished| similar_words(word, unfinished, &words);
+                    let words = EntityWords::of(std::iter::once(urn));
+                    let expanded = |word: &str, unfinished| words.similar(word, unfinished);
                     let in_id = explain(query, &[(field, urn)], &expanded).pop();
                     hit.matched.push(in_id.unwrap_or_else(|| Match {
                         field: field.to_owned(),
@@ -422,34 +422,59 @@ fn label_of(field: &str) -> String {
         .to_owned()
 }
 
-fn words_of<'t>(texts: impl Iterator<Item = &'t str>) -> HashSet<String> {
-    let tokens = texts.flat_map(analysis::name_words);
-    tokens.map(|token| token.text).collect()
+/// The words of an entity.
+#[derive(Default)]
+struct EntityWords {
+    single: HashSet<String>,
+    /// Those that are made of several.
+    joined: HashSet<String>,
 }
 
-/// The words of an entity that were found for a word that was typed: those that begin with it, if it may go on, and, if
-/// none is the word itself, those that differ in as many letters as are forgiven.
-fn similar_words(word: &str, unfinished: bool, tokens: &HashSet<String>) -> Vec<String> {
-    let mut similar: Vec<String> = Vec::new();
-    for typed in analysis::name_words(word) {
-        let begin = tokens.iter().filter(|token| token.starts_with(&typed.text));
-        similar.extend(begin.filter(|_| unfinished).cloned());
-        if !tokens.contains(&typed.text) {
-            let allowed = usize::from(allowed_typos(&typed.text));
-            similar.extend(
-                tokens
-                    .iter()
-                    .filter(|token| {
-                        token.len().abs_diff(typed.text.len()) <= 2 * allowed
-                            && strsim::damerau_levenshtein(token, &typed.text) <= allowed
-                    })
-                    .cloned(),
-            );
+impl EntityWords {
+    fn of<'t>(texts: impl Iterator<Item = &'t str>) -> Self {
+        let mut words = Self::default();
+        for token in texts.flat_map(analysis::name_words) {
+            if token.joined {
+                words.joined.insert(token.text);
+            } else {
+                words.single.insert(token.text);
+            }
         }
+        words
     }
-    similar.sort_unstable();
-    similar.dedup();
-    similar
+
+    /// Those that were found for a word that was typed: those that begin with it, if it may go on, or else, if none is
+    /// the word itself, those that differ in as many letters as are forgiven. A part says it better than what it is a part of.
+    fn similar(&self, word: &str, unfinished: bool) -> Vec<String> {
+        let mut similar: Vec<String> = Vec::new();
+        for typed in analysis::name_words(word) {
+            let typed = typed.text;
+            let all = [&self.single, &self.joined];
+            let allowed = usize::from(allowed_typos(&typed));
+            let begins = |token: &&String| unfinished && token.starts_with(&typed);
+            let is_near = |token: &&String| {
+                token.len().abs_diff(typed.len()) <= 2 * allowed
+                    && strsim::damerau_levenshtein(token, &typed) <= allowed
+            };
+            let found_before = similar.len();
+            for words in all {
+                if similar.len() == found_before {
+                    similar.extend(words.iter().filter(begins).cloned());
+                }
+            }
+            if similar.len() > found_before || all.iter().any(|words| words.contains(&typed)) {
+                continue;
+            }
+            for words in all {
+                if similar.len() == found_before {
+                    similar.extend(words.iter().filter(is_near).cloned());
+                }
+            }
+        }
+        similar.sort_unstable();
+        similar.dedup();
+        similar
+    }
 }
 
 fn urns_of(gathered: &Gathered) -> Result<Vec<Urn>, SearchError> {

@@ -287,3 +287,73 @@ async fn results_are_sorted_by_fields_in_both_directions() {
         assert_eq!(names, expected);
     }
 }
+
+#[tokio::test]
+async fn a_flag_that_nobody_set_is_false() {
+    let fixture = catalog().await;
+    for (name, deprecated) in [("a", true), ("b", false)] {
+        let value = json!({"deprecated": deprecated, "note": "", "actor": super::ACTOR});
+        fixture
+            .put(&super::dataset(name), "deprecation", &value)
+            .await;
+    }
+    for (operator, values, expected) in [
+        (Operator::Equal, vec!["true"], "a"),
+        (Operator::Equal, vec!["false"], "bcde"),
+        (Operator::EqualIgnoringCase, vec!["FALSE"], "bcde"),
+        (Operator::Equal, vec!["true", "false"], "abcde"),
+        (Operator::Equal, vec!["perhaps"], ""),
+        (Operator::Exists, vec![], "ab"),
+    ] {
+        let found = matching(&fixture, criterion("deprecated", operator, &values)).await;
+        assert_eq!(found, expected, "{operator:?} {values:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_environment_is_one_whatever_it_is_called() {
+    let fixture = catalog().await;
+    let container = urn("urn:li:container:c");
+    let properties = json!({"name": "c", "customProperties": {}, "env": "PROD"});
+    fixture
+        .put(&container, "containerProperties", &properties)
+        .await;
+    for field in ["origin", "env", "env.keyword"] {
+        let request = Request {
+            types: vec!["dataset".to_owned(), "container".to_owned()],
+            filter: Filter::all(vec![Criterion::equal(field, "PROD")]),
+            facets: Facets::Named {
+                fields: vec![field.to_owned()],
+                values: 10,
+            },
+            ..Request::default()
+        };
+        let found = fixture.search.search(&request).await.unwrap();
+        assert_eq!(found.total, 6, "{field}");
+        assert_eq!(found.facets[0].field, field);
+        let counted = &found.facets[0].values;
+        assert_eq!((counted[0].value.as_str(), counted[0].count), ("PROD", 6));
+    }
+}
+
+#[tokio::test]
+async fn facets_and_conditions_of_no_field_find_nothing() {
+    let fixture = catalog().await;
+    for (negated, expected) in [(false, ""), (true, "abcde")] {
+        let condition = Criterion {
+            negated,
+            ..Criterion::equal("nobodyKnows", "x")
+        };
+        assert_eq!(matching(&fixture, condition).await, expected);
+    }
+    let request = Request {
+        facets: Facets::Named {
+            fields: vec!["nobodyKnows".to_owned()],
+            values: 10,
+        },
+        ..Request::default()
+    };
+    let found = fixture.search.search(&request).await.unwrap();
+    assert_eq!(found.facets[0].field, "nobodyKnows");
+    assert!(found.facets[0].values.is_empty());
+}

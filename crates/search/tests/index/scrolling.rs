@@ -1,29 +1,39 @@
 //! Reading all results, page after page.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use docent_model::Registry;
-use docent_search::{Page, Request};
+use docent_search::{Page, Request, SearchError, Sort};
 use docent_store::Store;
 use proptest::prelude::*;
+use serde_json::json;
 
 use super::{Fixture, dataset};
 
 /// All URNs that a scroll gives, in its order.
 async fn scroll(fixture: &Fixture, count: usize) -> Vec<String> {
+    scroll_by(fixture, count, &[]).await
+}
+
+async fn scroll_by(fixture: &Fixture, count: usize, sort: &[Sort]) -> Vec<String> {
     let mut mark = None;
+    let mut total = None;
     let mut urns = Vec::new();
     loop {
         let request = Request {
             query: "*".to_owned(),
             include_removed: true,
             page: Page::After { mark, count },
+            sort: sort.to_vec(),
             ..Request::default()
         };
         let found = fixture.search.search(&request).await.unwrap();
         assert!(found.hits.len() <= count);
+        if !sort.is_empty() {
+            assert_eq!(*total.get_or_insert(found.total), found.total);
+        }
         urns.extend(found.hits.iter().map(|hit| hit.urn.to_string()));
         match found.next {
             Some(next) => mark = Some(next),
@@ -90,6 +100,133 @@ async fn what_is_there_throughout_comes_exactly_once_while_others_write() {
     assert!(writer.await.unwrap() > 0);
 }
 
+fn by(field: &str, descending: bool) -> Sort {
+    Sort {
+        field: field.to_owned(),
+        descending,
+    }
+}
+
+/// Datasets with a time of change, some equal and some missing, over several segments.
+async fn changed() -> Fixture {
+    let fixture = Fixture::new().await;
+    for number in 0..17_i64 {
+        let urn = fixture.dataset(&format!("t{number}"), "x").await;
+        if number % 4 != 0 {
+            let time = json!({"time": number % 5});
+            let properties = json!({"customProperties": {}, "lastModified": time});
+            fixture.put(&urn, "datasetProperties", &properties).await;
+        }
+        if number % 6 == 0 {
+            fixture.find("*").await;
+        }
+    }
+    fixture
+}
+
+#[tokio::test]
+async fn a_scroll_keeps_to_the_order_that_was_asked_for() {
+    let fixture = changed().await;
+    for sort in [
+        vec![by("lastModifiedAt", false)],
+        vec![by("lastModifiedAt", true)],
+        vec![by("name", true)],
+        vec![by("urn", true)],
+        vec![
+            by("hasDescription", false),
+            by("lastModifiedAt", true),
+            by("name", false),
+        ],
+    ] {
+        let request = Request {
+            page: Page::From {
+                start: 0,
+                count: 100,
+            },
+            sort: sort.clone(),
+            ..Request::default()
+        };
+        let found = fixture.search.search(&request).await.unwrap();
+        let expected: Vec<_> = found.hits.iter().map(|it| it.urn.to_string()).collect();
+        assert_eq!(expected.len(), 17);
+        for count in [1, 4, 16, 17, 100] {
+            let found = scroll_by(&fixture, count, &sort).await;
+            assert_eq!(found, expected, "{sort:?}, pages of {count}");
+        }
+    }
+    let missing_last = scroll_by(&fixture, 3, &[by("lastModifiedAt", true)]).await;
+    let without_time = [0, 4, 8, 12, 16].map(|number| dataset(&format!("t{number}")).to_string());
+    let last: BTreeSet<_> = missing_last[12..].iter().cloned().collect();
+    assert_eq!(last, BTreeSet::from(without_time));
+}
+
+#[tokio::test]
+async fn a_sorted_scroll_goes_on_behind_its_mark_whatever_is_written() {
+    let fixture = changed().await;
+    let sort = [by("name", false)];
+    let page = |mark| Request {
+        page: Page::After { mark, count: 5 },
+        sort: sort.to_vec(),
+        ..Request::default()
+    };
+    let first = fixture.search.search(&page(None)).await.unwrap();
+    fixture.delete(&first.hits[4].urn).await;
+    fixture.dataset("a_new_one", "before the mark").await;
+    let next = fixture.search.search(&page(first.next)).await.unwrap();
+    assert_eq!(next.total, 17);
+    let names: Vec<_> = next
+        .hits
+        .iter()
+        .map(|hit| super::name_of(&hit.urn))
+        .collect();
+    assert_eq!(names, ["t13", "t14", "t15", "t16", "t2"]);
+}
+
+#[tokio::test]
+async fn a_sort_is_the_score_a_field_or_an_error_that_names_those_there_are() {
+    let fixture = Fixture::new().await;
+    fixture.dataset("noted", "some orders").await;
+    fixture.dataset("orders", "").await;
+    let search = async |sort: Vec<Sort>, page| {
+        let request = Request {
+            query: "orders".to_owned(),
+            sort,
+            page,
+            ..Request::default()
+        };
+        fixture.search.search(&request).await
+    };
+    for sort in [
+        vec![by("_score", true)],
+        vec![by("_score", false), by("name", false)],
+    ] {
+        let found = search(sort, Page::default()).await.unwrap();
+        assert_eq!(super::name_of(&found.hits[0].urn), "orders");
+        assert!(found.hits[0].score > found.hits[1].score);
+    }
+    for field in ["nobodyKnows", "description", "_SCORE"] {
+        for page in [
+            Page::default(),
+            Page::After {
+                mark: None,
+                count: 5,
+            },
+        ] {
+            let refused = search(vec![by(field, false)], page).await.unwrap_err();
+            assert!(matches!(refused, SearchError::Invalid(_)));
+            let said = refused.to_string();
+            let names = [field, "_score", "name", "lastModifiedAt"];
+            assert!(names.iter().all(|name| said.contains(name)), "{said}");
+        }
+    }
+    for mark in ["urn:li:tag:x", "{}", r#"{"values": [], "urn": "x"}"#] {
+        let mark = Some(mark.to_owned());
+        let page = Page::After { mark, count: 5 };
+        let refused = search(vec![by("name", false)], page).await.unwrap_err();
+        assert!(refused.to_string().contains("nextScrollId"), "{refused}");
+    }
+}
+
 #[derive(Debug, Clone)]
 enum Step {
     Put(u8, u8),
@@ -118,14 +255,15 @@ proptest! {
             .unwrap();
         runtime.block_on(async {
             let mut fixture = Fixture::new().await;
-            let mut expected = BTreeSet::new();
+            let mut expected = BTreeMap::new();
+            let mut texts = BTreeSet::new();
             for step in steps {
                 match step {
                     Step::Put(name, text) => {
-                        let urn = fixture
-                            .dataset(&format!("t{name}"), &format!("text {text}"))
-                            .await;
-                        expected.insert(urn.to_string());
+                        let text = format!("said{text}");
+                        let urn = fixture.dataset(&format!("t{name}"), &text).await;
+                        expected.insert(urn.to_string(), text.clone());
+                        texts.insert(text);
                     }
                     Step::Delete(name) => {
                         let urn = dataset(&format!("t{name}"));
@@ -139,7 +277,15 @@ proptest! {
                 }
             }
             let found = scroll(&fixture, 3).await;
-            assert_eq!(found, expected.into_iter().collect::<Vec<_>>());
+            assert_eq!(found, expected.keys().cloned().collect::<Vec<_>>());
+            // What the index has of each is what was written last.
+            for text in texts {
+                let found = fixture.find(&format!("description:\"{text}\"")).await;
+                let found: BTreeSet<_> = found.hits.iter().map(|hit| hit.urn.to_string()).collect();
+                let with_text = expected.iter().filter(|(_, said)| **said == text);
+                let with_text: BTreeSet<_> = with_text.map(|(urn, _)| urn.clone()).collect();
+                assert_eq!(found, with_text, "{text}");
+            }
         });
     }
 }
