@@ -7,6 +7,8 @@
 mod conditions;
 mod narrow;
 
+use std::collections::HashMap;
+
 use docent_catalog::Error;
 use docent_catalog::lineage::{
     MAX_ENTITIES, NeighbourQuery, Neighbours, Reached, Walk, WalkLimits,
@@ -19,7 +21,6 @@ use crate::resolvers::search::input::{AndFilter, FacetFilter};
 use crate::resolvers::search::kinds;
 use crate::{Args, BatchResult, Context, EntityView};
 use conditions::Alternatives;
-use narrow::Hit;
 
 const DEFAULT_NEIGHBOURS: i64 = 100;
 const DEFAULT_COUNT: i64 = 10;
@@ -167,7 +168,7 @@ impl Input {
 /// A walk, and what of it was asked for, by degree and URN.
 struct Searched {
     walk: Walk,
-    hits: Vec<Hit>,
+    hits: Vec<Reached>,
     facets: Option<Value>,
 }
 
@@ -202,12 +203,13 @@ pub(super) async fn search_across_lineage(
     let start = number("start", input.start, 0)?;
     let count = at_most(number("count", input.count, DEFAULT_COUNT)?)?;
     let Searched { walk, hits, facets } = search(context, &input).await?;
-    let page: Vec<&Hit> = hits.iter().skip(start).take(count).collect();
+    let page: Vec<&Reached> = hits.iter().skip(start).take(count).collect();
+    let matched = matched(context, &arguments, &input, &page).await?;
     Ok(json!({
         "start": start,
         "count": count,
         "total": hits.len(),
-        "searchResults": results(&walk, &page),
+        "searchResults": results(&walk, &page, &matched),
         "facets": facets,
         "isPartial": walk.is_partial(),
     }))
@@ -238,27 +240,40 @@ pub(super) async fn scroll_across_lineage(
         facets,
     } = search(context, &input).await?;
     let total = hits.len();
-    hits.retain(|hit| after.as_ref().is_none_or(|after| hit.reached.urn > *after));
-    hits.sort_by(|one, other| one.reached.urn.cmp(&other.reached.urn));
+    hits.retain(|hit| after.as_ref().is_none_or(|after| hit.urn > *after));
+    hits.sort_by(|one, other| one.urn.cmp(&other.urn));
     let has_more = hits.len() > count;
-    let page: Vec<&Hit> = hits.iter().take(count).collect();
+    let page: Vec<&Reached> = hits.iter().take(count).collect();
+    let matched = matched(context, &arguments, &input, &page).await?;
     // A page of nothing has no mark to go on from.
-    let next = page.last().filter(|_| has_more).map(|hit| &hit.reached.urn);
+    let next = page.last().filter(|_| has_more).map(|hit| &hit.urn);
     Ok(json!({
         "nextScrollId": next,
         "count": count,
         "total": total,
-        "searchResults": results(&walk, &page),
+        "searchResults": results(&walk, &page, &matched),
         "facets": facets,
         "isPartial": walk.is_partial(),
     }))
 }
 
-fn results(walk: &Walk, page: &[&Hit]) -> Vec<Value> {
+/// Why each entity of the page was found, if anybody asks.
+async fn matched(
+    context: &Context,
+    arguments: &Args<'_>,
+    input: &Input,
+    page: &[&Reached],
+) -> Result<HashMap<Urn, Vec<Value>>, Error> {
+    if !arguments.selects(&["searchResults", "matchedFields"]) {
+        return Ok(HashMap::new());
+    }
+    narrow::explained(context, input.query.as_deref().unwrap_or_default(), page).await
+}
+
+fn results(walk: &Walk, page: &[&Reached], matched: &HashMap<Urn, Vec<Value>>) -> Vec<Value> {
     let paths_each = (PATHS_PER_PAGE / page.len().max(1)).clamp(1, MAX_PATHS);
     page.iter()
-        .map(|hit| {
-            let reached = &hit.reached;
+        .map(|reached| {
             let paths: Vec<Value> = walk
                 .paths(reached, paths_each)
                 .into_iter()
@@ -275,14 +290,14 @@ fn results(walk: &Walk, page: &[&Hit]) -> Vec<Value> {
                 "explored": reached.is_explored,
                 "truncatedChildren": reached.is_cut,
                 "ignoredAsHop": false,
-                "matchedFields": hit.matched,
+                "matchedFields": matched.get(&reached.urn).map_or(&[][..], Vec::as_slice),
             })
         })
         .collect()
 }
 
 /// How many of the results have which degree and are of which kind.
-fn facets(hits: &[Hit]) -> Value {
+fn facets(hits: &[Reached]) -> Value {
     let facet = |field: &str, label: &str, values: Vec<String>| {
         let mut values = values;
         values.sort_unstable();
@@ -292,11 +307,11 @@ fn facets(hits: &[Hit]) -> Value {
             .collect();
         json!({"field": field, "displayName": label, "aggregations": aggregations})
     };
-    let degree = |hit: &Hit| match hit.reached.degree {
+    let degree = |hit: &Reached| match hit.degree {
         near @ (0..=2) => near.to_string(),
         _ => "3+".to_owned(),
     };
-    let kind = |hit: &Hit| kinds::in_schema(hit.reached.urn.entity_type()).to_owned();
+    let kind = |hit: &Reached| kinds::in_schema(hit.urn.entity_type()).to_owned();
     json!([
         facet("_entityType", "Type", hits.iter().map(kind).collect()),
         facet(

@@ -257,6 +257,29 @@ async fn pages_by_number_have_the_total_of_all() {
 }
 
 #[tokio::test]
+async fn the_results_of_every_page_say_why_they_were_found() {
+    let app = warehouse().await;
+    let mut seen = 0;
+    for start in [0, 2] {
+        let input = json!({"urn": table("a"), "direction": "DOWNSTREAM", "query": "hive", "start": start, "count": 2});
+        let page = search(&app, input).await;
+        assert_eq!(page["total"], 4);
+        for result in page["searchResults"].as_array().unwrap() {
+            seen += 1;
+            assert_eq!(
+                result["matchedFields"],
+                json!([{"name": "platform"}]),
+                "{page}"
+            );
+        }
+    }
+    assert_eq!(seen, 4);
+    let input = json!({"urn": table("a"), "direction": "DOWNSTREAM", "query": "*"});
+    let page = search(&app, input).await;
+    assert_eq!(page["searchResults"][0]["matchedFields"], json!([]));
+}
+
+#[tokio::test]
 async fn a_scroll_as_the_python_client_does_it_gives_everything_once_and_ends() {
     let app = warehouse().await;
     let mut input = json!({

@@ -1,6 +1,6 @@
 //! What of a walk is wanted.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use docent_catalog::Error;
 use docent_catalog::lineage::Reached;
@@ -12,14 +12,6 @@ use super::conditions::Alternatives;
 use crate::Context;
 use crate::resolvers::search::input::FacetFilter;
 use crate::resolvers::search::matched_fields;
-
-/// An entity that is wanted.
-#[derive(Debug)]
-pub(super) struct Hit {
-    pub(super) reached: Reached,
-    /// The fields that matched the query, as the schema's `MatchedField` has them.
-    pub(super) matched: Vec<Value>,
-}
 
 /// What is asked of search: entities that match the query and one of the alternatives.
 #[derive(Debug)]
@@ -41,8 +33,8 @@ pub(super) async fn narrow(
     query: &str,
     alternatives: &Alternatives,
     candidates: &[&Reached],
-) -> Result<Vec<Hit>, Error> {
-    let is_answered = matches!(query.trim(), "" | "*")
+) -> Result<Vec<Reached>, Error> {
+    let is_answered = is_everything(query)
         && alternatives
             .iter()
             .all(|conditions| conditions.unknown.is_empty());
@@ -52,12 +44,7 @@ pub(super) async fn narrow(
                 .iter()
                 .any(|conditions| conditions.may_match(reached))
         });
-        return Ok(wanted
-            .map(|reached| Hit {
-                reached: (*reached).clone(),
-                matched: Vec::new(),
-            })
-            .collect());
+        return Ok(wanted.map(|reached| (*reached).clone()).collect());
     }
     let alternatives: Vec<Narrowed<'_>> = alternatives
         .iter()
@@ -78,27 +65,55 @@ pub(super) async fn narrow(
         query,
         alternatives,
     };
-    let mut found = matching(context, &question).await?;
-    Ok(candidates
-        .iter()
-        .filter_map(|reached| {
-            let matched = found.remove(&reached.urn)?;
-            Some(Hit {
-                reached: (*reached).clone(),
-                matched,
-            })
-        })
+    let found = matching(context, &question).await?;
+    let wanted = candidates.iter().filter(|it| found.contains(&it.urn));
+    Ok(wanted.map(|reached| (*reached).clone()).collect())
+}
+
+/// Whether the query asks for nothing in particular.
+fn is_everything(query: &str) -> bool {
+    matches!(query.trim(), "" | "*")
+}
+
+/// The fields of each entity that match the query, as the schema's `MatchedField` has them.
+pub(super) async fn explained(
+    context: &Context,
+    query: &str,
+    page: &[&Reached],
+) -> Result<HashMap<Urn, Vec<Value>>, Error> {
+    if is_everything(query) || page.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let all = Narrowed {
+        urns: page.iter().map(|reached| &reached.urn).collect(),
+        conditions: &[],
+    };
+    let question = Question {
+        query,
+        alternatives: vec![all],
+    };
+    let request = Request {
+        explain_matches: true,
+        ..request(&question)?
+    };
+    let found = context.catalog.search(&context.caller, &request).await?;
+    let hits = found.hits.iter();
+    Ok(hits
+        .map(|hit| (hit.urn.clone(), matched_fields(hit)))
         .collect())
 }
 
-/// Those of the entities that search finds, with the fields that matched.
+/// Those of the entities that search finds.
 ///
 /// Each alternative is its list of conditions with one more, that the `urn` is one of the entities. Whether an entity
 /// is removed has been decided already.
-async fn matching(
-    context: &Context,
-    question: &Question<'_>,
-) -> Result<HashMap<Urn, Vec<Value>>, Error> {
+async fn matching(context: &Context, question: &Question<'_>) -> Result<HashSet<Urn>, Error> {
+    let request = request(question)?;
+    let found = context.catalog.search(&context.caller, &request).await?;
+    Ok(found.hits.into_iter().map(|hit| hit.urn).collect())
+}
+
+fn request(question: &Question<'_>) -> Result<Request, Error> {
     let mut kinds: Vec<String> = Vec::new();
     let mut any = Vec::new();
     for narrowed in &question.alternatives {
@@ -115,7 +130,7 @@ async fn matching(
             }
         }
     }
-    let request = Request {
+    Ok(Request {
         types: kinds,
         query: question.query.to_owned(),
         filter: Filter { any },
@@ -124,13 +139,6 @@ async fn matching(
             mark: None,
             count: MAX_SCROLL_COUNT,
         },
-        explain_matches: true,
         ..Request::default()
-    };
-    let found = context.catalog.search(&context.caller, &request).await?;
-    Ok(found
-        .hits
-        .iter()
-        .map(|hit| (hit.urn.clone(), matched_fields(hit)))
-        .collect())
+    })
 }
