@@ -48,8 +48,6 @@ pub(super) async fn scroll_across_entities(
     // Empty marks are sent by clients that keep one in a text.
     let mark = input.scroll_id.take().filter(|mark| !mark.is_empty());
     request.page = scroll_page(mark, input.count, DEFAULT_COUNT)?;
-    // A scroll has one order, by which every entity comes exactly once.
-    request.sort.clear();
     request.facets = facets(&input, &arguments)?;
     request.explain_matches &= arguments.selects(&["searchResults", "matchedFields"]);
     let found = context.catalog.search(&context.caller, &request).await?;

@@ -1,11 +1,11 @@
 //! `POST /openapi/v3/entity/scroll` and `GET /openapi/v3/entity/{type}`: entities with their aspects, in the order of
-//! URNs.
+//! URNs unless another one is asked for.
 
 use std::collections::BTreeMap;
 
 use axum::extract::{Path, State};
 use axum::response::Response;
-use docent_catalog::search::{MAX_COUNT, Page, Request, scroll_page};
+use docent_catalog::search::{MAX_COUNT, Page, Request, Sort, scroll_page};
 use docent_catalog::{AspectKey, Caller, Catalog, StoredAspect};
 use docent_model::{AspectName, Registry, Urn};
 use serde::{Deserialize, Serialize};
@@ -31,29 +31,44 @@ struct Wanted {
     entities: Option<Vec<String>>,
     aspects: Option<Vec<String>>,
     filter: Option<WireFilter>,
-    sort_criteria: Option<Vec<Sort>>,
+    sort_criteria: Option<Vec<Order>>,
 }
 
 #[derive(Deserialize)]
 #[serde(expecting = "a sort criterion with field and order")]
-struct Sort {
+struct Order {
     field: String,
     order: Option<String>,
 }
 
-impl Sort {
-    /// There is one order in which an entity that is there throughout comes exactly once.
-    fn check(&self) -> Result<(), Refusal> {
-        let order = self.order.as_deref().unwrap_or("ASCENDING");
-        if self.field == "urn" && order == "ASCENDING" {
-            return Ok(());
-        }
-        Err(Refusal::bad_request(format!(
-            "sortCriteria ask for {} {order}, and a scroll is in the order of urn ASCENDING: leave them out, or search over \
-             GraphQL, which sorts by any field",
-            self.field
-        )))
+impl Order {
+    fn read(self) -> Result<Sort, Refusal> {
+        let descending = match self.order.as_deref() {
+            None | Some("ASCENDING") => false,
+            Some("DESCENDING") => true,
+            Some(order) => {
+                return Err(Refusal::bad_request(format!(
+                    "sortCriteria ask for {} {order}: use ASCENDING or DESCENDING",
+                    self.field
+                )));
+            }
+        };
+        Ok(Sort {
+            field: self.field,
+            descending,
+        })
     }
+}
+
+/// The order that was asked for. By URN is how a scroll goes anyway, and no two have the same.
+fn sort(order: Vec<Order>) -> Result<Vec<Sort>, Refusal> {
+    let read = order.into_iter().map(Order::read);
+    let mut sort = read.collect::<Result<Vec<Sort>, Refusal>>()?;
+    let by_urn = sort
+        .iter()
+        .position(|it| it.field == "urn" && !it.descending);
+    sort.truncate(by_urn.unwrap_or(sort.len()));
+    Ok(sort)
 }
 
 /// Which aspects the reply has.
@@ -87,8 +102,6 @@ pub(crate) async fn scroll(
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, Refusal> {
     let wanted: Wanted = parse_body(&bytes)?;
-    let mut order = wanted.sort_criteria.iter().flatten();
-    order.try_for_each(Sort::check)?;
     let types = wanted.entities.filter(|types| !types.is_empty());
     let aspects = match wanted.aspects {
         None => Aspects::None,
@@ -102,6 +115,7 @@ pub(crate) async fn scroll(
             all.map(|entity| entity.name.to_owned()).collect()
         }),
         filter: wanted.filter.unwrap_or_default().read()?,
+        sort: sort(wanted.sort_criteria.unwrap_or_default())?,
         ..Request::default()
     };
     page(&state, &caller, &parameters, request, &aspects).await

@@ -278,6 +278,50 @@ async fn a_scroll_gives_everything_once_and_then_no_mark() {
 }
 
 #[tokio::test]
+async fn a_scroll_is_in_the_order_that_was_asked_for_at_every_door() {
+    let app = App::empty().await;
+    for (number, name) in ["b", "d", "a", "c"].iter().enumerate() {
+        let value = json!({ "name": name });
+        app.ingest(&format!("urn:li:tag:t{number}"), "tagProperties", &value)
+            .await;
+    }
+    let by_name = ["d", "c", "b", "a"].map(|name| {
+        let number = ["b", "d", "a", "c"].iter().position(|it| *it == name);
+        format!("urn:li:tag:t{}", number.unwrap())
+    });
+    let query = "query($mark: String) { scrollAcrossEntities(input: {query: \"*\", types: [TAG], scrollId: $mark, count: 3, sortInput: {sortCriteria: [{field: \"name\", sortOrder: DESCENDING}]}}) { nextScrollId total searchResults { entity { urn } } } }";
+    let first = app.graphql_with(query, json!({"mark": null})).await;
+    let first = &first["data"]["scrollAcrossEntities"];
+    let mark = &first["nextScrollId"];
+    let last = app.graphql_with(query, json!({"mark": mark})).await;
+    let last = &last["data"]["scrollAcrossEntities"];
+    assert_eq!(
+        (&last["total"], &last["nextScrollId"]),
+        (&json!(4), &Value::Null)
+    );
+    assert_eq!([urns(first), urns(last)].concat(), by_name);
+
+    let body =
+        json!({"entities": ["tag"], "sortCriteria": [{"field": "name", "order": "DESCENDING"}]});
+    let (_, first) = app.post("/openapi/v3/entity/scroll?count=3", &body).await;
+    let mark: String = first["scrollId"]
+        .as_str()
+        .unwrap()
+        .bytes()
+        .map(|byte| format!("%{byte:02X}"))
+        .collect();
+    let path = format!("/openapi/v3/entity/scroll?count=3&scrollId={mark}");
+    let (_, last) = app.post(&path, &body).await;
+    let entities = [&first, &last].map(|page| page["entities"].as_array().unwrap().clone());
+    let found: Vec<Value> = entities
+        .concat()
+        .iter()
+        .map(|it| it["urn"].clone())
+        .collect();
+    assert_eq!(found, by_name);
+}
+
+#[tokio::test]
 async fn names_are_completed_by_kind() {
     let app = catalog().await;
     let query = r#"{

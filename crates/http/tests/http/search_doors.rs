@@ -181,7 +181,7 @@ async fn rest_calls_say_what_is_wrong_with_them() {
         (
             "/openapi/v3/entity/scroll",
             json!({"sortCriteria": [{"field": "nonsense", "order": "ASCENDING"}]}),
-            "nonsense ASCENDING",
+            "'nonsense' cannot be sorted by: use _score, name",
         ),
         (
             "/openapi/v3/entity/scroll",
@@ -208,6 +208,17 @@ async fn rest_calls_say_what_is_wrong_with_them() {
         assert_eq!(status, StatusCode::BAD_REQUEST, "{path} {body}: {reply}");
         let message = reply["message"].as_str().unwrap_or_default();
         assert!(message.contains(said), "{path} {body}: {message}");
+    }
+    for field in ["nonsense", "description"] {
+        let refused = app
+            .graphql(&format!(
+                "{{ searchAcrossEntities(input: {{query: \"*\", sortInput: {{sortCriterion: {{field: \"{field}\", sortOrder: ASCENDING}}}}}}) {{ total }} }}"
+            ))
+            .await;
+        let error = &refused["errors"][0];
+        assert_eq!(error["extensions"]["code"], 400, "{refused}");
+        let said = error["message"].as_str().unwrap_or_default();
+        assert!(said.contains("cannot be sorted by"), "{said}");
     }
     let (status, _) = app.get("/openapi/v3/entity/nonsense").await;
     assert_eq!(status, StatusCode::BAD_REQUEST);
