@@ -78,6 +78,7 @@ fn index_equals_store(server: &mut Server, connection: &Connection) -> anyhow::R
         after_kills.len() >= WRITERS,
         "the index has lost its datasets"
     );
+    let values_after_kills = values(connection)?;
     server.kill()?;
     // Beside the SQLite file, or where servers on PostgreSQL have it.
     let index = match server.store() {
@@ -86,14 +87,38 @@ fn index_equals_store(server: &mut Server, connection: &Connection) -> anyhow::R
     };
     fs::remove_dir_all(server.directory().join(index))?;
     server.restart()?;
-    let anew = scroll(&connection.at(server.address()))?;
+    let connection = connection.at(server.address());
+    let anew = scroll(&connection)?;
     ensure!(
         after_kills == anew,
         "the index differs from the store: it has {} entities, the store {}",
         after_kills.len(),
         anew.len()
     );
+    let values_anew = values(&connection)?;
+    ensure!(
+        values_after_kills == values_anew,
+        "the index has lost updates: it has {values_after_kills}, the store {values_anew}"
+    );
     Ok(())
+}
+
+/// What the writers changed again and again, as the index has it: how many entities have each value.
+fn values(connection: &Connection) -> anyhow::Result<Value> {
+    const DOCUMENT: &str = "{ aggregateAcrossEntities(input: {
+            query: \"*\", facets: [\"customProperties\", \"domains\"],
+            searchFlags: {includeSoftDeleted: true, maxAggValues: 10000}
+        }) { facets { field aggregations { value count } } } }";
+    let data = connection.query(DOCUMENT, &json!({}))?;
+    let facets = &data["aggregateAcrossEntities"]["facets"];
+    for facet in 0..2 {
+        let counted = facets[facet]["aggregations"].as_array();
+        ensure!(
+            counted.is_some_and(|counted| !counted.is_empty()),
+            "the index has no values: {data}"
+        );
+    }
+    Ok(facets.clone())
 }
 
 /// All entities that search knows, soft-deleted ones too.

@@ -54,6 +54,8 @@ const MIN_WORD_PREFIX: usize = 2;
 /// Typos are forgiven in so many words of a query. Who pastes a text does not expect more, and each takes a walk
 /// through the dictionaries.
 const FORGIVEN_WORDS: usize = 16;
+/// Of a longer word or phrase the beginning is looked for.
+const MOST_PARTS: usize = 64;
 /// A word that is in so few of all documents, or in so few at all, may be a typo that somebody else made, too.
 const RARE_SHARE: u64 = 100_000;
 const RARE: u64 = 3;
@@ -80,8 +82,8 @@ pub(crate) struct Translator<'s> {
     labels: RefCell<HashSet<String>>,
     /// Whether there were more names to complete than were looked at.
     cut: Cell<bool>,
-    /// How many words were read.
-    words: Cell<usize>,
+    /// How many terms were read.
+    terms: Cell<usize>,
 }
 
 /// What the index has of a word that was typed.
@@ -106,7 +108,7 @@ impl<'s> Translator<'s> {
             kept,
             labels: RefCell::default(),
             cut: Cell::default(),
-            words: Cell::default(),
+            terms: Cell::default(),
         }
     }
 
@@ -161,31 +163,32 @@ impl<'s> Translator<'s> {
             // The last word may not have been typed to its end.
             let unfinished = outermost && at + 1 == count && query.plain.is_some();
             let occur = occur_of(*occur);
-            let node = match term {
+            let reading = match occur {
                 // What is not wanted is meant as it was typed.
-                language::Term::Word(word) if occur == Occur::MustNot => {
-                    self.word(word, Reading::Exact)?
-                }
-                language::Term::Word(word) => {
-                    let read = self.words.get();
-                    self.words.set(read + 1);
-                    let reading = match unfinished {
-                        _ if read >= FORGIVEN_WORDS => Reading::Exact,
-                        true => Reading::Unfinished,
-                        false => Reading::Forgiving,
-                    };
-                    self.word(word, reading)?
-                }
-                term => self.term(term)?,
+                Occur::MustNot => Reading::Exact,
+                Occur::Should | Occur::Must => self.reading(unfinished),
             };
-            parts.push((occur, node));
+            parts.push((occur, self.term(term, reading)?));
         }
         Ok(Node::Words(with_all_but(parts)))
     }
 
-    fn term(&self, term: &language::Term) -> Result<Node, SearchError> {
+    /// How the next term is read, if it is a word.
+    fn reading(&self, unfinished: bool) -> Reading {
+        let before = self.terms.get();
+        self.terms.set(before + 1);
+        if before >= FORGIVEN_WORDS {
+            Reading::Exact
+        } else if unfinished {
+            Reading::Unfinished
+        } else {
+            Reading::Forgiving
+        }
+    }
+
+    fn term(&self, term: &language::Term, reading: Reading) -> Result<Node, SearchError> {
         match term {
-            language::Term::Word(word) => self.word(word, Reading::Forgiving),
+            language::Term::Word(word) => self.word(word, reading),
             language::Term::Prefix(prefix) => self.prefix(prefix),
             language::Term::Wildcard(pattern) => Ok(self.wildcard(pattern)),
             language::Term::Phrase(phrase) => self.phrase(phrase),
@@ -499,9 +502,10 @@ fn term_set(field: Field, text: &str) -> Set {
     Set::Terms(vec![Term::from_field_text(field, text)])
 }
 
-/// The smallest parts of a word.
+/// The smallest parts of a word, or the words of a phrase, as far as they are looked at.
 fn parts(tokens: &[Token]) -> impl Iterator<Item = &Token> {
-    tokens.iter().filter(|token| !token.joined)
+    let parts = tokens.iter().filter(|token| !token.joined);
+    parts.take(MOST_PARTS)
 }
 
 /// What was typed as one word, undivided.

@@ -72,7 +72,9 @@ impl Translator<'_> {
                 let value_at = field.len() + 1;
                 let place = self.fields.terms;
                 each_term(self.searcher, place, &start, MOST_LABELS, |text| {
-                    urns.insert(text[value_at..].to_owned());
+                    if urns.len() < MOST_LABELS {
+                        urns.insert(text[value_at..].to_owned());
+                    }
                 })?;
             }
         }

@@ -252,6 +252,19 @@ async fn what_must_not_be_there_counts_behind_any_number_of_words() {
     assert_eq!(fixture.names(&format!("{words}+second")).await, ["ayc"]);
 }
 
+#[tokio::test]
+async fn words_and_phrases_of_any_length_are_found_by_their_beginnings() {
+    let fixture = Fixture::new().await;
+    let long = vec!["part"; 64].join("_");
+    fixture.dataset(&long, &long).await;
+    for joint in ["_", "."] {
+        let longer = vec!["part"; 20_000].join(joint);
+        assert_eq!(fixture.names(&longer).await, [long.clone()]);
+    }
+    let phrase = format!("\"{}\"", vec!["part"; 20_000].join(" "));
+    assert_eq!(fixture.names(&phrase).await, [long]);
+}
+
 /// What is marked in the fields of the first result, as `field: text`.
 async fn marked(fixture: &Fixture, query: &str) -> Vec<String> {
     let found = fixture.find(query).await;

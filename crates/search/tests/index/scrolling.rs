@@ -76,9 +76,9 @@ async fn what_is_there_throughout_comes_exactly_once_while_others_write() {
             let mut round = 0;
             while !stop.load(Ordering::Relaxed) {
                 let name = format!("comes_and_goes_{}", round % 5);
-                fixture.dataset(&name, &format!("round {round}")).await;
+                fixture.dataset(&name, &format!("gone{round}")).await;
                 fixture
-                    .dataset(&format!("stays_{}", round % 40), &format!("round {round}"))
+                    .dataset(&format!("stays_{}", round % 40), &format!("round{round}"))
                     .await;
                 fixture.delete(&dataset(&name)).await;
                 round += 1;
@@ -97,7 +97,19 @@ async fn what_is_there_throughout_comes_exactly_once_while_others_write() {
         }
     }
     stop.store(true, Ordering::Relaxed);
-    assert!(writer.await.unwrap() > 0);
+    let rounds = writer.await.unwrap();
+    assert!(rounds > 0);
+    // The index has of each what was written last, and nothing of what was there before.
+    for round in 0..rounds {
+        let found = fixture.names(&format!("description:round{round}")).await;
+        let is_last = round + 40 >= rounds;
+        let expected: Vec<_> = is_last
+            .then(|| format!("stays_{}", round % 40))
+            .into_iter()
+            .collect();
+        assert_eq!(found, expected, "round {round} of {rounds}");
+    }
+    assert_eq!(fixture.find("description:gone*").await.total, 0);
 }
 
 fn by(field: &str, descending: bool) -> Sort {
