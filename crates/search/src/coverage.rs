@@ -16,6 +16,7 @@ use crate::error::SearchError;
 use crate::kept::{Kept, each_value_of};
 use crate::matching::{Node, Segment, Set};
 use crate::schema::{Fields, column_path};
+use crate::work::Work;
 
 const DATASET: &str = "dataset";
 const DOMAINS: &str = "domains";
@@ -53,12 +54,14 @@ pub(crate) fn coverage(
     searcher: &Searcher,
     fields: &Fields,
     kept: &Kept,
+    work: &Work,
 ) -> Result<Coverage, SearchError> {
     let question = Question {
         text: Node::All,
         types: Some((DATASET.to_owned(), vec![fields.term(ENTITY_TYPE, DATASET)])),
         without: Some(fields.term(REMOVED, "true")),
         conditions: Vec::new(),
+        work: work.clone(),
     };
     let all = Gather {
         order: Order::Urn { after: None },
@@ -74,6 +77,7 @@ pub(crate) fn coverage(
         let segment = Segment {
             searcher,
             reader,
+            work,
             scored: false,
         };
         let numbers = Numbers {

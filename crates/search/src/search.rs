@@ -1,35 +1,38 @@
 //! Answering a request.
 
-use std::collections::HashSet;
+mod matched;
+
+use std::collections::{BTreeSet, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use docent_model::{Registry, Urn};
 use docent_store::Store;
 use tantivy::{Searcher, TantivyError};
+use tokio::sync::Semaphore;
 
-use crate::collect::{Gather, Gathered, Order, PAIR, Question};
+use crate::DEFAULT_TYPES;
+use crate::collect::{Gather, Gathered, Order, Question};
 use crate::coverage::{Coverage, coverage};
 use crate::document::{ENTITY_NAME, ENTITY_TYPE, Entity, HAS_DESCRIPTION, REMOVED, is_name};
 use crate::error::SearchError;
-use crate::explain::explain;
 use crate::feed::blocking;
 use crate::filter::{self, Filters, canonical};
-use crate::found::{Completions, Facet, FacetValue, Found, Hit, Match};
+use crate::found::{Completions, Facet, FacetValue, Found, Hit};
 use crate::index::Location;
 use crate::language;
-use crate::live::{Live, Moment};
+use crate::live::{Keeper, Live, Moment};
 use crate::matching::{Node, Set};
-use crate::query::{Translator, allowed_typos};
-use crate::request::{Facets, Filter, Page, Request};
+use crate::query::Translator;
+use crate::request::{Facets, Filter, PAIR, Page, Request};
 use crate::schema::{Fields, URN};
-use crate::{DEFAULT_TYPES, analysis};
+use crate::work::{Limits, Work};
 
-/// Pages further down are read by scrolling.
-const DEEPEST: usize = 10_000;
-/// The most results of one page.
-const LONGEST_PAGE: usize = 10_000;
+/// How many searches work at the same time for each core, and how long another one waits for its turn.
+const TURNS_PER_CORE: usize = 2;
+const TURN_PATIENCE: Duration = Duration::from_secs(10);
 
 /// How many names are looked at first to complete one.
 const FIRST_COMPLETIONS: usize = 200;
@@ -54,6 +57,8 @@ const USUAL_FACETS: [&str; 12] = [
 #[derive(Debug, Clone)]
 pub struct Search {
     live: Live,
+    limits: Limits,
+    turns: Arc<Semaphore>,
 }
 
 impl Search {
@@ -62,16 +67,38 @@ impl Search {
     pub fn in_directory(store: Arc<dyn Store>, directory: &Path) -> Result<Self, SearchError> {
         let location = Location::Directory(directory.to_owned());
         location.prepare()?;
-        Ok(Self {
-            live: Live::new(store, location),
-        })
+        Ok(Self::at(store, location))
     }
 
     /// An index that ends with the process.
     pub fn in_memory(store: Arc<dyn Store>) -> Self {
+        Self::at(store, Location::Memory)
+    }
+
+    fn at(store: Arc<dyn Store>, location: Location) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
-            live: Live::new(store, Location::Memory),
+            live: Live::new(store, location),
+            limits: Limits::default(),
+            turns: Arc::new(Semaphore::new(TURNS_PER_CORE * cores)),
         }
+    }
+
+    /// The same index for searches that may use more, or less.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Feeds the index beside those who search, so that not much is left to a search after many writes.
+    pub fn keeper(&self) -> Keeper {
+        Keeper::new(self.live.clone())
+    }
+
+    /// How many changes the index does not have yet. The next search will take them in.
+    pub async fn behind(&self) -> Result<u64, SearchError> {
+        self.live.behind().await
     }
 
     /// Builds the index if there is none, so that the first search need not wait for it. One that is there is opened
@@ -90,15 +117,15 @@ impl Search {
         let (wanted, query) = (request.clone(), parsed.clone());
         let kept = self.live.kept();
         let (gathered, labels) = self
-            .run(move |searcher, fields| {
-                let translator = Translator::new(searcher, fields, &kept);
+            .run(move |searcher, fields, work| {
+                let translator = Translator::new(searcher, fields, &kept, work);
                 let text = translator.translate(&query)?;
-                let question = narrowed(searcher, fields, &wanted, text)?;
+                let question = narrowed(searcher, fields, work, &wanted, text)?;
                 let gathered = gather.results(searcher, &kept, &question)?;
                 Ok((gathered, translator.into_labels()))
             })
             .await?;
-        self.found(request, &parsed, gathered, &labels).await
+        self.found(request, parsed, gathered, labels).await
     }
 
     /// Names that begin with what was typed, best first.
@@ -126,11 +153,11 @@ impl Search {
         let gather = gather_of(&request)?;
         let kept = self.live.kept();
         let gathered = self
-            .run(move |searcher, fields| {
-                let translator = Translator::new(searcher, fields, &kept);
+            .run(move |searcher, fields, work| {
+                let translator = Translator::new(searcher, fields, &kept, work);
                 let attempt = |most| {
                     let names = translator.name_prefix(request.query.trim(), most)?;
-                    let question = narrowed(searcher, fields, &request, Some(names))?;
+                    let question = narrowed(searcher, fields, work, &request, Some(names))?;
                     Ok::<_, SearchError>(gather.results(searcher, &kept, &question)?)
                 };
                 let gathered = attempt(FIRST_COMPLETIONS)?;
@@ -143,14 +170,19 @@ impl Search {
             .await?;
         let urns = urns_of(&gathered)?;
         let entities = self.live.store().entities_read(&urns).await?;
-        let mut suggestions: Vec<String> = Vec::new();
-        for (urn, rows) in urns.iter().zip(&entities) {
-            let entity = Entity::of_rows(rows);
-            let name = entity.display_name(urn).to_owned();
-            if !suggestions.contains(&name) {
-                suggestions.push(name);
+        let named = urns.clone();
+        let suggestions = self.in_turn(move || {
+            let mut suggestions: Vec<String> = Vec::new();
+            for (urn, rows) in named.iter().zip(&entities) {
+                let entity = Entity::of_rows(rows);
+                let name = entity.display_name(urn).to_owned();
+                if !suggestions.contains(&name) {
+                    suggestions.push(name);
+                }
             }
-        }
+            Ok(suggestions)
+        });
+        let suggestions = suggestions.await?;
         Ok(Completions {
             suggestions,
             entities: urns,
@@ -160,7 +192,7 @@ impl Search {
     /// How much of the datasets is described, from an index that has every change that is committed now.
     pub async fn coverage(&self) -> Result<Coverage, SearchError> {
         let kept = self.live.kept();
-        self.run(move |searcher, fields| coverage(searcher, fields, &kept))
+        self.run(move |searcher, fields, work| coverage(searcher, fields, &kept, work))
             .await
     }
 
@@ -168,31 +200,55 @@ impl Search {
     /// damaged is given up.
     async fn run<T: Send + 'static>(
         &self,
-        task: impl FnOnce(&Searcher, &Fields) -> Result<T, SearchError> + Send + 'static,
+        task: impl FnOnce(&Searcher, &Fields, &Work) -> Result<T, SearchError> + Send + 'static,
     ) -> Result<T, SearchError> {
         let Moment { searcher, serial } = self.live.moment().await?;
         let (fields, index) = (self.live.fields().clone(), searcher.index().clone());
-        let result = blocking(move || {
-            // A file that is not what it should be may lead the library anywhere.
-            catch_unwind(AssertUnwindSafe(|| task(&searcher, &fields))).unwrap_or_else(|_| {
-                let text = "the search panicked".to_owned();
-                Err(TantivyError::InternalError(text).into())
+        let limits = self.limits;
+        let result = self
+            .in_turn(move || {
+                let work = Work::begin(limits);
+                // A file that is not what it should be may lead the library anywhere.
+                let run = AssertUnwindSafe(|| task(&searcher, &fields, &work));
+                let result = catch_unwind(run).unwrap_or_else(|_| {
+                    let text = "the search panicked".to_owned();
+                    Err(TantivyError::InternalError(text).into())
+                });
+                result.map_err(|error| work.over().unwrap_or(error))
             })
-        })
-        .await;
+            .await;
         if let Err(SearchError::Index(error)) = &result {
-            tracing::error!(%error, "a search failed, so the index is checked");
+            tracing::error!(%error, "a search failed");
             self.live.doubt(index, serial).await;
         }
         result
     }
 
+    /// Does some of the work of a search on a thread that may block, when it is its turn. Each search holds some bytes
+    /// for every document and clause, and more of them than there are cores would only make each other slower.
+    async fn in_turn<T: Send + 'static>(
+        &self,
+        task: impl FnOnce() -> Result<T, SearchError> + Send + 'static,
+    ) -> Result<T, SearchError> {
+        let turn = Arc::clone(&self.turns).acquire_owned();
+        let turn = tokio::time::timeout(TURN_PATIENCE, turn).await;
+        let Ok(Ok(turn)) = turn else {
+            return Err(SearchError::Busy);
+        };
+        blocking(move || {
+            let result = task();
+            drop(turn);
+            result
+        })
+        .await
+    }
+
     async fn found(
         &self,
         request: &Request,
-        query: &language::Query,
+        query: language::Query,
         gathered: Gathered,
-        labels: &HashSet<String>,
+        labels: HashSet<String>,
     ) -> Result<Found, SearchError> {
         let total = gathered.total;
         let facets = facets_of(request, gathered.facets);
@@ -225,53 +281,12 @@ impl Search {
             next,
         })
     }
-
-    /// Says of each hit which of its fields matched.
-    async fn explain(
-        &self,
-        query: &language::Query,
-        labels: &HashSet<String>,
-        hits: &mut [Hit],
-    ) -> Result<(), SearchError> {
-        let urns: Vec<Urn> = hits.iter().map(|hit| hit.urn.clone()).collect();
-        let entities = self.live.store().entities_read(&urns).await?;
-        for (hit, rows) in hits.iter_mut().zip(&entities) {
-            let entity = Entity::of_rows(rows);
-            let values: Vec<(&str, &str)> = entity
-                .texts
-                .iter()
-                .map(|(field, _, text)| (*field, &**text))
-                .collect();
-            let words: HashSet<String> = values
-                .iter()
-                .flat_map(|(_, text)| analysis::name_words(text))
-                .filter(|token| !token.joined)
-                .map(|token| token.text)
-                .collect();
-            let expanded = |word: &str| similar_words(word, &words);
-            hit.matched = explain(query, &values, &expanded);
-            for (field, urn) in entity.labels() {
-                if labels.contains(urn) {
-                    hit.matched.push(Match {
-                        field: field.to_owned(),
-                        value: urn.to_owned(),
-                        places: Vec::new(),
-                    });
-                }
-            }
-        }
-        Ok(())
-    }
 }
 
 fn gather_of(request: &Request) -> Result<Gather, SearchError> {
+    request.check()?;
     let (keep, order) = match &request.page {
         Page::From { start, count } => {
-            if start + count > DEEPEST {
-                return Err(SearchError::Invalid(format!(
-                    "start and count together may be at most {DEEPEST}; use scrollAcrossEntities to read further"
-                )));
-            }
             let order = if request.sort.is_empty() {
                 Order::Score
             } else {
@@ -284,11 +299,6 @@ fn gather_of(request: &Request) -> Result<Gather, SearchError> {
             (start + count, order)
         }
         Page::After { mark, count } => {
-            if *count > LONGEST_PAGE {
-                return Err(SearchError::Invalid(format!(
-                    "a page may have at most {LONGEST_PAGE} results"
-                )));
-            }
             if let Some(mark) = mark
                 && Urn::parse(mark).is_err()
             {
@@ -340,16 +350,23 @@ fn sort_field(field: &str) -> String {
 fn narrowed(
     searcher: &Searcher,
     fields: &Fields,
+    work: &Work,
     request: &Request,
     text: Option<Node>,
 ) -> Result<Question, SearchError> {
-    let filters = Filters { searcher, fields };
+    let filters = Filters {
+        searcher,
+        fields,
+        work,
+    };
     let names_urns = request.filter.any.iter().any(|all| {
         all.iter()
             .any(|it| canonical(&it.field) == URN && !it.negated)
     });
     let types = |types: &mut dyn Iterator<Item = &str>| {
-        let types: Vec<&str> = types.collect();
+        // The same types in any order are remembered once.
+        let types: BTreeSet<&str> = types.collect();
+        let types = Vec::from_iter(types);
         let terms = types.iter().map(|it| fields.term(ENTITY_TYPE, it));
         Some((types.join(" "), terms.collect()))
     };
@@ -366,6 +383,7 @@ fn narrowed(
         types,
         without: (!request.include_removed).then(|| fields.term(REMOVED, "true")),
         conditions: conditions.into_iter().collect(),
+        work: work.clone(),
     })
 }
 
@@ -432,31 +450,6 @@ fn known_fields(query: language::Query) -> language::Query {
         clauses: clauses.collect(),
         plain: query.plain,
     }
-}
-
-/// The words of an entity that were found for a word that was typed: those that begin with it, and, if none is the
-/// word itself, those that differ in as many letters as are forgiven.
-fn similar_words(word: &str, tokens: &HashSet<String>) -> Vec<String> {
-    let mut similar: Vec<String> = Vec::new();
-    for typed in analysis::name_words(word) {
-        let begin = tokens.iter().filter(|token| token.starts_with(&typed.text));
-        similar.extend(begin.cloned());
-        if !tokens.contains(&typed.text) {
-            let allowed = usize::from(allowed_typos(&typed.text));
-            similar.extend(
-                tokens
-                    .iter()
-                    .filter(|token| {
-                        token.len().abs_diff(typed.text.len()) <= 2 * allowed
-                            && strsim::damerau_levenshtein(token, &typed.text) <= allowed
-                    })
-                    .cloned(),
-            );
-        }
-    }
-    similar.sort_unstable();
-    similar.dedup();
-    similar
 }
 
 fn urns_of(gathered: &Gathered) -> Result<Vec<Urn>, SearchError> {

@@ -3,7 +3,9 @@
 //! Every function takes what it can use and leaves the rest, so nothing fails. Each step moves forward in the text, and
 //! groups nest only to a limit, so nothing hangs or overflows the stack either.
 
-use super::{Clause, DEEPEST_LEVEL, MOST_CLAUSES, Occur, Query, Term, URN_START, is_urn};
+use super::{
+    Clause, DEEPEST_LEVEL, LONGEST_TERM, MOST_CLAUSES, Occur, Query, Term, URN_START, is_urn,
+};
 
 pub(super) fn parse(text: &str) -> Query {
     let text = without_structured_sign(text.trim());
@@ -16,6 +18,7 @@ pub(super) fn parse(text: &str) -> Query {
     let mut clauses = parser.clauses(1);
     let mut budget = MOST_CLAUSES;
     prune(&mut clauses, 1, &mut budget);
+    drop_repeated(&mut clauses);
     let mut is_plain = !parser.operators && clauses.iter().all(is_plain_clause);
     if clauses.is_empty() {
         // Nothing but operators, such as `OR` alone, which may be meant as a word.
@@ -67,6 +70,20 @@ fn prune(clauses: &mut Vec<Clause>, level: usize, budget: &mut usize) {
         prune(&mut group.clauses, level + 1, budget);
         !group.clauses.is_empty()
     });
+}
+
+/// Keeps the last of equal clauses: it may be the word that is still being typed.
+fn drop_repeated(clauses: &mut Vec<Clause>) {
+    for clause in &mut *clauses {
+        if let Some(group) = group_of(&mut clause.term) {
+            drop_repeated(&mut group.clauses);
+        }
+    }
+    for at in (0..clauses.len()).rev() {
+        if clauses[at + 1..].contains(&clauses[at]) {
+            clauses.remove(at);
+        }
+    }
 }
 
 fn group_of(term: &mut Term) -> Option<&mut Query> {
@@ -231,8 +248,8 @@ impl<'a> Parser<'a> {
                 return self.field(word, level);
             }
             match after.chars().next() {
-                Some(escaped) if character == '\\' && escaped.is_ascii_punctuation() => {
-                    self.at += 1;
+                Some(escaped) if character == '\\' && can_be_escaped(escaped) => {
+                    self.at += escaped.len_utf8();
                     // As letters these would be taken for patterns later; the analysis drops them anyway.
                     if !matches!(escaped, '*' | '?') {
                         word.push(escaped);
@@ -298,7 +315,7 @@ impl<'a> Parser<'a> {
         if term.is_some() {
             self.terms_left = self.terms_left.saturating_sub(1);
         }
-        term
+        term.map(shortened)
     }
 
     /// Passes over a group that lies too deep.
@@ -351,6 +368,19 @@ impl<'a> Parser<'a> {
     }
 }
 
+fn shortened(mut term: Term) -> Term {
+    if let Term::Word(text) | Term::Prefix(text) | Term::Wildcard(text) | Term::Phrase(text) =
+        &mut term
+        && !is_urn(text)
+        && text.chars().nth(LONGEST_TERM).is_some()
+    {
+        // What is left must say something, too.
+        let letters = text.chars().skip_while(|it| !it.is_alphanumeric());
+        *text = letters.take(LONGEST_TERM).collect();
+    }
+    term
+}
+
 fn should(term: Term) -> Clause {
     Clause {
         occur: Occur::Should,
@@ -386,6 +416,10 @@ fn is_quote(character: char) -> bool {
     matches!(character, '"' | '“' | '”' | '„')
 }
 
+fn can_be_escaped(character: char) -> bool {
+    character.is_ascii_punctuation() || is_quote(character)
+}
+
 /// The parts of a quoted text, relative to its first quote.
 struct Quoted {
     inside: std::ops::Range<usize>,
@@ -413,8 +447,7 @@ fn unescaped(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();
     while let Some(character) = characters.next() {
-        let escapes =
-            character == '\\' && characters.peek().is_some_and(char::is_ascii_punctuation);
+        let escapes = character == '\\' && characters.peek().copied().is_some_and(can_be_escaped);
         if !escapes {
             plain.push(character);
         } else if let Some(escaped) = characters.next() {

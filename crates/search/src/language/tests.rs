@@ -240,9 +240,12 @@ fn only_plain_words_are_compared_with_names() {
 
 #[test]
 fn the_tree_is_cut_at_its_limits() {
-    let words = "a ".repeat(1000);
-    assert_eq!(parse(&words).clauses.len(), MOST_CLAUSES);
-    let pairs = "(a b) ".repeat(1000);
+    let numbered = |text: &str| {
+        let each = (0..1000).map(|number| text.replace('a', &format!("a{number}")));
+        each.collect::<String>()
+    };
+    assert_eq!(parse(&numbered("a ")).clauses.len(), MOST_CLAUSES);
+    let pairs = numbered("(a b) ");
     assert_eq!(
         measured(&parse(&pairs)).0,
         MOST_CLAUSES / 3 * 3,
@@ -268,7 +271,7 @@ fn the_tree_is_cut_at_its_limits() {
 #[test]
 fn long_texts_of_a_sign_are_read_in_time_that_grows_with_them() {
     for text in [
-        "\"\\", "(", ")", "urn:li:(", "-", "a:", "*", "\\", "\"", "NOT ", "“", "()", "a:(",
+        "\"\\", "(", ")", "urn:li:(", "-", "a:", "*", "\\", "\"", "NOT ", "“", "()", "a:(", "\\“",
     ] {
         parse(&text.repeat(200_000));
     }
@@ -313,6 +316,27 @@ fn is_sound_term(term: &Term, in_field: bool) -> bool {
     }
 }
 
+#[test]
+fn the_same_clause_counts_once_where_it_stood_last() {
+    check(&"*o* ".repeat(50), "wildcard(*o*)");
+    check("a b a", "word(b) word(a)");
+    check("a -a +a a", "-word(a) +word(a) word(a)");
+    check("(x OR x) AND name:(y y)", "+[word(x)] +name=[word(y)]");
+    check("(a b a) OR (c c)", "[word(b) word(a)] [word(c)]");
+}
+
+#[test]
+fn words_phrases_and_patterns_that_nobody_types_are_cut_and_urns_are_not() {
+    let long = "é".repeat(LONGEST_TERM);
+    check(&format!("{long}x"), &format!("word({long})"));
+    check(&format!("{long}x*"), &format!("prefix({long})"));
+    check(&format!("{long}*x"), &format!("wildcard({long})"));
+    check(&format!("\"{long} x\""), &format!("phrase({long})"));
+    let urn = format!("urn:li:tag:{long}x");
+    check(&urn, &format!("word({urn})"));
+    check(&format!("{}ab", "_".repeat(LONGEST_TERM)), "word(ab)");
+}
+
 proptest! {
     #[test]
     fn any_string_parses_into_a_bounded_tree(
@@ -333,7 +357,11 @@ proptest! {
         let text = words.join(" ");
         let query = parse(&text);
         let found: Vec<Term> = query.clauses.into_iter().map(|clause| clause.term).collect();
-        let expected: Vec<Term> = words.into_iter().map(Term::Word).collect();
+        let last = |at: &usize| !words[at + 1..].contains(&words[*at]);
+        let expected: Vec<Term> = (0..words.len())
+            .filter(last)
+            .map(|at| Term::Word(words[at].clone()))
+            .collect();
         prop_assert_eq!(found, expected);
         prop_assert_eq!(query.plain, Some(text));
     }

@@ -1,7 +1,8 @@
 //! An index that is lost, damaged or of something else is built anew without an operator.
 
 use std::fs;
-use std::path::PathBuf;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use docent_search::{Request, Search};
@@ -20,8 +21,7 @@ async fn filled() -> Fixture {
 }
 
 fn files(fixture: &Fixture) -> Vec<PathBuf> {
-    let folder = fixture.index_path().join("format-4");
-    let mut files: Vec<PathBuf> = fs::read_dir(folder)
+    let mut files: Vec<PathBuf> = fs::read_dir(fixture.files_path())
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.is_file() && fs::metadata(path).unwrap().len() > 0)
@@ -83,9 +83,9 @@ async fn every_file_may_be_truncated_emptied_removed_or_have_a_bit_flipped() {
                 "flip" => bytes[middle] ^= 1,
                 _ => {}
             }
-            if harm == "remove" {
-                fs::remove_file(file).unwrap();
-            } else {
+            // It cannot be written to, but it can be replaced.
+            fs::remove_file(file).unwrap();
+            if harm != "remove" {
                 fs::write(file, bytes).unwrap();
             }
             let total = fixture.find("table").await.total;
@@ -93,6 +93,26 @@ async fn every_file_may_be_truncated_emptied_removed_or_have_a_bit_flipped() {
             assert!(directory.exists());
         }
     }
+}
+
+#[tokio::test]
+async fn files_that_are_mapped_cannot_be_written_by_accident() {
+    let fixture = filled().await;
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+    assert_eq!(mode(&fixture.index_path()) & 0o077, 0);
+    assert_eq!(mode(&fixture.files_path()) & 0o077, 0);
+    let mut mapped = 0;
+    for file in files(&fixture) {
+        // What is replaced as a whole is read as a whole.
+        if file
+            .extension()
+            .is_some_and(|it| it != "json" && it != "lock")
+        {
+            assert_eq!(mode(&file) & 0o222, 0, "{}", file.display());
+            mapped += 1;
+        }
+    }
+    assert!(mapped > 0);
 }
 
 #[tokio::test]
@@ -108,7 +128,7 @@ async fn an_index_of_an_older_format_is_replaced() {
     let fixture = filled().await;
     let path = fixture.index_path();
     let fixture = fixture.restart().await;
-    fs::rename(path.join("format-4"), path.join("format-0")).unwrap();
+    fs::rename(fixture.files_path(), path.join("format-0")).unwrap();
     assert_eq!(fixture.find("table").await.total, 30);
     assert!(!path.join("format-0").exists());
 }
