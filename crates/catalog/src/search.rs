@@ -23,7 +23,7 @@ pub use docent_search::{
     Found, Hit, MAX_COUNT, MAX_DEPTH, MAX_FACET_VALUES, MAX_QUERY_BYTES, MAX_SCROLL_COUNT, Match,
     Operator, PAIR, Page, Request, Sort,
 };
-pub use filter::criterion;
+pub use filter::{criterion, joined};
 
 /// More names are not typed ahead at once.
 pub const MAX_COMPLETIONS: usize = 100;

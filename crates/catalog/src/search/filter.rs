@@ -9,6 +9,7 @@ use crate::Error;
 
 /// Pairs make more alternatives out of one; a filter that grows beyond this is a mistake.
 const MAX_ALTERNATIVES: usize = 1000;
+const MAX_CONDITIONS: usize = 10_000;
 
 /// A condition as clients write it: the operator by its name, equality when there is none.
 pub fn criterion(
@@ -45,6 +46,25 @@ pub fn criterion(
         operator,
         negated,
     })
+}
+
+/// Alternatives, and conditions that must hold whichever of them does.
+pub fn joined(any: Vec<Vec<Criterion>>, always: Vec<Criterion>) -> Result<Filter, Error> {
+    // Each condition is repeated in each alternative, so a request could ask for far more than it says.
+    let repeated = always.len().saturating_mul(any.len().max(1));
+    let conditions = any.iter().map(Vec::len).sum::<usize>();
+    if any.len() > MAX_ALTERNATIVES {
+        return Err(too_many());
+    }
+    if conditions.saturating_add(repeated) > MAX_CONDITIONS {
+        return Err(Error::Invalid(format!(
+            "the filter comes to {} conditions: at most {MAX_CONDITIONS} are looked at; give several values to one \
+             condition instead",
+            conditions.saturating_add(repeated)
+        )));
+    }
+    let filter = Filter { any };
+    Ok(always.into_iter().fold(filter, Filter::and))
 }
 
 /// The condition that an entity is removed, or that it is not.
@@ -267,6 +287,18 @@ mod tests {
         let mut filter = Filter::all(vec![pair]);
         let error = prepare(&mut filter, &mut false).unwrap_err();
         assert!(error.to_string().contains("name fewer values"), "{error}");
+    }
+
+    #[test]
+    fn conditions_that_are_repeated_in_every_alternative_are_counted_before_they_are() {
+        let some = |count: usize| vec![equal("platform", &["hive"], false); count];
+        let filter = joined(vec![some(1); 10], some(9)).unwrap();
+        assert_eq!(filter.any, vec![some(10); 10]);
+        assert_eq!(joined(Vec::new(), some(2)).unwrap().any, [some(2)]);
+        let error = joined(vec![Vec::new(); 1000], some(11)).unwrap_err();
+        assert!(error.to_string().contains("11000 conditions"), "{error}");
+        let error = joined(vec![Vec::new(); 1_000_000], some(1_000_000)).unwrap_err();
+        assert!(error.to_string().contains("1000 alternatives"), "{error}");
     }
 
     #[test]
