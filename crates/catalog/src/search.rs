@@ -19,9 +19,9 @@ use docent_search::{Search, SearchError};
 use crate::{Caller, Catalog, Error};
 
 pub use docent_search::{
-    Completions, Coverage, Criterion, DEFAULT_TYPES, Described, Facet, FacetValue, Facets, Filter,
-    Found, Hit, MAX_COUNT, MAX_DEPTH, MAX_FACET_VALUES, MAX_QUERY_BYTES, MAX_SCROLL_COUNT, Match,
-    Operator, PAIR, Page, Request, Sort,
+    Completions, Coverage, Criterion, DEFAULT_TYPES, Described, ENTITY_TYPE, Facet, FacetValue,
+    Facets, Filter, Found, Hit, MAX_COUNT, MAX_DEPTH, MAX_FACET_VALUES, MAX_QUERY_BYTES,
+    MAX_SCROLL_COUNT, Match, Operator, PAIR, Page, Request, Sort,
 };
 pub use filter::{criterion, joined};
 

@@ -18,9 +18,6 @@ use crate::work::Work;
 /// How much of a score the rank may be: less than any difference between two ways to match.
 const RANK_SHARE: f32 = 0.1;
 
-/// How many documents are looked at together.
-const BLOCK: usize = 1024;
-
 /// The order of a page.
 #[derive(Debug, Clone)]
 pub(crate) enum Order {
@@ -465,13 +462,9 @@ impl SegmentGather<'_> {
             return Ok(());
         };
         let mut counts = vec![0_u64; column.num_terms()];
-        let mut documents = Vec::new();
-        self.matches
-            .documents
-            .each(|document| documents.push(document));
-        for block in documents.chunks(BLOCK) {
-            each_value_of(&column, block, &mut |_, value| counts[value] += 1);
-        }
+        each_value_of(&column, &self.matches.documents, |_, value| {
+            counts[value] += 1;
+        });
         let present: Vec<u64> = (0..counts.len() as u64)
             .filter(|ordinal| counts[*ordinal as usize] > 0)
             .collect();

@@ -22,8 +22,6 @@ const DATASET: &str = "dataset";
 const DOMAINS: &str = "domains";
 /// How many domains are told apart: the largest.
 const MOST_DOMAINS: usize = 10_000;
-/// How many documents are looked at together.
-const BLOCK: usize = 1024;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Coverage {
@@ -141,13 +139,9 @@ fn add_domains(
         return Ok(());
     };
     let mut sums = vec![Described::default(); column.num_terms()];
-    let mut found = Vec::new();
-    documents.each(|document| found.push(document));
-    for block in found.chunks(BLOCK) {
-        each_value_of(&column, block, &mut |document, domain| {
-            sums[domain] += numbers.of(document);
-        });
-    }
+    each_value_of(&column, documents, |document, domain| {
+        sums[domain] += numbers.of(document);
+    });
     let mut name = String::new();
     for (ordinal, sum) in sums.into_iter().enumerate() {
         if sum.datasets > 0 {

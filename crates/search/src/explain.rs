@@ -11,6 +11,8 @@ pub(crate) mod pattern;
 use std::collections::HashSet;
 use std::ops::Range;
 
+use docent_model::searchable::bare_name;
+
 use crate::Match;
 use crate::analysis::{self, Token, name_words};
 use crate::language::{Occur, Query, Term, is_urn};
@@ -72,9 +74,8 @@ struct Wanted<'a> {
 impl Wanted<'_> {
     fn is_in(&self, field: &str) -> bool {
         // Filters and queries may name the exact form of a field.
-        let bare = |name: &str| name.strip_suffix(".keyword").unwrap_or(name).to_owned();
         self.field
-            .is_none_or(|wanted| bare(wanted).eq_ignore_ascii_case(&bare(field)))
+            .is_none_or(|wanted| bare_name(wanted).eq_ignore_ascii_case(bare_name(field)))
     }
 }
 

@@ -8,6 +8,7 @@ use std::cmp::Ordering;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
+use docent_model::searchable::bare_name;
 use docent_model::{Registry, Urn};
 use tantivy::columnar::StrColumn;
 use tantivy::query::{
@@ -32,20 +33,25 @@ const MAX_VALUES: usize = 20_000;
 const MAX_LEVELS: usize = 50;
 
 /// Names that clients use for fields that have another name in the registry.
-const OTHER_NAMES: [(&str, &str); 5] = [
+const OTHER_NAMES: [(&str, &str); 7] = [
     ("entityType", ENTITY_TYPE),
     ("type", "typeNames"),
     (ENVIRONMENT[1], ENVIRONMENT[0]),
     ("_index", ENTITY_TYPE),
     ("documented", HAS_DESCRIPTION),
+    ("column", FIELD_PATHS),
+    ("columns", FIELD_PATHS),
 ];
 
 /// Some kinds of entity have their environment in the one field, some in the other.
 const ENVIRONMENT: [&str; 2] = ["origin", "env"];
 
+/// The names of columns.
+pub(crate) const FIELD_PATHS: &str = "fieldPaths";
+
 /// The name under which a field stands in the index.
 pub(crate) fn canonical(field: &str) -> String {
-    let field = field.strip_suffix(".keyword").unwrap_or(field);
+    let field = bare_name(field);
     if let Some((_, name)) = OTHER_NAMES.iter().find(|(other, _)| *other == field) {
         return (*name).to_owned();
     }
@@ -60,14 +66,7 @@ pub(crate) fn canonical(field: &str) -> String {
 /// Whether there is a field of this name.
 pub(crate) fn is_field(field: &str) -> bool {
     let name = canonical(field);
-    let own = [
-        URN,
-        ENTITY_TYPE,
-        REMOVED,
-        HAS_DESCRIPTION,
-        "column",
-        "columns",
-    ];
+    let own = [URN, ENTITY_TYPE, REMOVED, HAS_DESCRIPTION];
     own.contains(&name.as_str())
         || Registry::get()
             .search_fields()

@@ -338,19 +338,27 @@ fn read_column(column: &StrColumn, len: DocId) -> Option<(Documents, Vec<u32>)> 
 }
 
 /// Calls `found` with each document and each of its values, in the order of documents.
-pub(crate) fn each_value(column: &StrColumn, len: DocId, mut found: impl FnMut(DocId, usize)) {
+fn each_value(column: &StrColumn, len: DocId, mut found: impl FnMut(DocId, usize)) {
     let all: Vec<DocId> = (0..len).collect();
     for block in all.chunks(BLOCK) {
-        each_value_of(column, block, &mut found);
+        each_value_of_block(column, block, &mut found);
     }
 }
 
 /// The same for some documents.
 pub(crate) fn each_value_of(
     column: &StrColumn,
-    block: &[DocId],
-    found: &mut impl FnMut(DocId, usize),
+    documents: &Bits,
+    mut found: impl FnMut(DocId, usize),
 ) {
+    let mut listed = Vec::new();
+    documents.each(|document| listed.push(document));
+    for block in listed.chunks(BLOCK) {
+        each_value_of_block(column, block, &mut found);
+    }
+}
+
+fn each_value_of_block(column: &StrColumn, block: &[DocId], found: &mut impl FnMut(DocId, usize)) {
     let (mut documents, mut rows) = (Vec::new(), Vec::new());
     let ordinals = column.ords();
     ordinals.row_ids_for_docs(block, &mut documents, &mut rows);

@@ -37,6 +37,7 @@ mod search;
 mod work;
 
 pub use coverage::{Coverage, Described};
+pub use document::{BROWSE_PATH, BROWSE_STEP, ENTITY_TYPE, REMOVED};
 pub use error::SearchError;
 pub use found::{Completions, Facet, FacetValue, Found, Hit, Match};
 pub use live::Keeper;

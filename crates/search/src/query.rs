@@ -190,7 +190,7 @@ impl<'s> Translator<'s> {
     }
 
     fn word(&self, word: &str, reading: Reading) -> Result<Node, SearchError> {
-        if word.starts_with("urn:") {
+        if language::is_urn(word) {
             let urn = Set::Terms(vec![self.fields.urn_term(word)]);
             return Ok(Node::one(urn, EXACT_URN));
         }

@@ -4,6 +4,9 @@
 //! - A field may be a pair, `_entityType␞typeNames`, with pairs as values: both must hold together.
 //! - An entity without a status is not removed, so `removed` is compared with true only.
 
+use docent_model::searchable::bare_name;
+use docent_search::REMOVED;
+
 use super::{Criterion, Filter, Operator, PAIR};
 use crate::Error;
 
@@ -71,7 +74,7 @@ pub fn joined(any: Vec<Vec<Criterion>>, always: Vec<Criterion>) -> Result<Filter
 pub(super) fn removed(removed: bool) -> Criterion {
     Criterion {
         negated: !removed,
-        ..Criterion::equal("removed", "true")
+        ..Criterion::equal(REMOVED, "true")
     }
 }
 
@@ -104,8 +107,7 @@ pub(super) fn prepare(filter: &mut Filter, include_removed: &mut bool) -> Result
 }
 
 fn is_about_removal(criterion: &Criterion) -> bool {
-    let field = criterion.field.as_str();
-    field.strip_suffix(".keyword").unwrap_or(field) == "removed"
+    bare_name(&criterion.field) == REMOVED
 }
 
 /// The same condition on `removed`, in terms of true alone; `None` if it always holds.

@@ -6,7 +6,7 @@ use super::{Translator, WORD, all_parts, in_order, occur_of, with_all_but};
 use crate::analysis::name_words;
 use crate::error::SearchError;
 use crate::explain::pattern;
-use crate::filter::{Filters, canonical};
+use crate::filter::{FIELD_PATHS, Filters, canonical};
 use crate::language;
 use crate::matching::{Node, Set};
 use crate::request::{Criterion, Operator};
@@ -28,7 +28,7 @@ impl Translator<'_> {
         let name = canonical(field);
         let text_field = match name.as_str() {
             "name" | "displayName" | "title" => Some(self.fields.name),
-            "fieldPaths" | "column" | "columns" => Some(self.fields.column),
+            FIELD_PATHS => Some(self.fields.column),
             "description"
             | "editedDescription"
             | "fieldDescriptions"
