@@ -44,7 +44,8 @@ pub(crate) async fn build(
 ) -> Result<OpenIndex, SearchError> {
     // What is written while we read is read again afterwards: it stands behind this position.
     let holds = tail(store).await?;
-    let mut draft = location.begin(fields)?;
+    let (place, schema) = (location.clone(), fields.clone());
+    let mut draft = blocking(move || place.begin(&schema)).await?;
     for spec in Registry::get()
         .entities()
         .filter(|spec| is_indexed(spec.name))

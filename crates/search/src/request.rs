@@ -19,7 +19,7 @@ pub const MAX_FACET_VALUES: usize = 10_000;
 pub const MAX_QUERY_BYTES: usize = 16 * 1024;
 /// Each facet is counted over all results, and each field to sort by is read of them.
 const MAX_FACETS: usize = 50;
-const MAX_SORTS: usize = 10;
+const MAX_SORTS: usize = 5;
 /// Names of fields are remembered.
 const MAX_FIELD_BYTES: usize = 1024;
 
@@ -266,6 +266,6 @@ mod tests {
             sort: vec![by; MAX_SORTS + 1],
             ..Request::default()
         };
-        assert!(refused(&sorted).contains("11 fields"));
+        assert!(refused(&sorted).contains("6 fields"));
     }
 }

@@ -47,13 +47,17 @@ impl Keeper {
 
     /// Goes on until it is dropped.
     pub async fn keep(mut self) {
+        let mut failed = false;
         loop {
-            let rest = self.look().await.unwrap_or_else(|error| {
-                // Whoever searches hears of it, too.
+            let looked = self.look().await;
+            if let Err(error) = &looked
+                && !failed
+            {
+                // Once; whoever searches hears of it, too.
                 tracing::warn!(%error, "the search index could not be brought up to date");
-                LOOK
-            });
-            tokio::time::sleep(rest).await;
+            }
+            failed = looked.is_err();
+            tokio::time::sleep(looked.unwrap_or(LOOK)).await;
         }
     }
 
