@@ -74,10 +74,10 @@ async fn an_index_that_nobody_has_opened_is_opened_only_when_it_has_fallen_behin
 async fn what_was_half_taken_in_when_the_store_failed_is_taken_in_once() {
     let fixture = Fixture::new().await;
     let store = Arc::new(HinderedStore::new(Arc::clone(&fixture.store)));
-    // In memory it could not be read again: whatever was lost would be.
     let search = Search::in_memory(Arc::clone(&store) as _);
     let everything = Request::default();
     assert_eq!(search.search(&everything).await.unwrap().total, 0);
+    let listed = store.listed.load(Ordering::SeqCst);
     fixture.datasets(names("table", 1200)).await;
     // Five hundred are read at a time.
     store.reads_left.store(1, Ordering::SeqCst);
@@ -87,4 +87,19 @@ async fn what_was_half_taken_in_when_the_store_failed_is_taken_in_once() {
     store.reads_left.store(u64::MAX, Ordering::SeqCst);
     assert_eq!(search.search(&everything).await.unwrap().total, 1200);
     assert_eq!(search.behind().await.unwrap(), 0);
+    let built = store.listed.load(Ordering::SeqCst);
+    assert_eq!(built, listed, "the index was built anew");
+}
+
+#[tokio::test]
+async fn whoever_writes_faster_than_the_index_is_fed_does_not_keep_searches_waiting() {
+    let fixture = Fixture::new().await;
+    let store = Arc::new(HinderedStore::new(Arc::clone(&fixture.store)));
+    let search = Search::in_memory(Arc::clone(&store) as _);
+    assert_eq!(search.search(&Request::default()).await.unwrap().total, 0);
+    fixture.datasets(names("table", 3000)).await;
+    store.endless.store(true, Ordering::SeqCst);
+    search.search(&Request::default()).await.unwrap();
+    let read = store.read.load(Ordering::SeqCst);
+    assert!(read < 5, "the log was read {read} times");
 }

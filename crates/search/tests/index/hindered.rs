@@ -1,8 +1,8 @@
-//! A store that fails when it is told to.
+//! A store that fails when it is told to, or whose log never ends.
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use docent_model::{AspectName, Urn};
@@ -11,18 +11,31 @@ use docent_store::{
     Row, Run, RunAspect, Store, StoreError, StoredAspect, TimeseriesRow, Work,
 };
 
-/// Reads of entities work only so often. What search does not ask for is not there.
+/// What search does not ask for is not there.
 #[derive(Debug)]
 pub(crate) struct HinderedStore {
     inner: Arc<dyn Store>,
+    /// Reads of entities work only so often.
     pub(crate) reads_left: AtomicU64,
+    /// How often all entities of a kind were listed, as an index that is built does.
+    pub(crate) listed: AtomicU64,
+    /// However much of the log is read, somebody has written as much again.
+    pub(crate) endless: AtomicBool,
+    /// How often the log was read since.
+    pub(crate) read: AtomicU64,
 }
+
+/// Nobody reads an endless log for ever; a test that fails should end.
+const MOST_READS: u64 = 100;
 
 impl HinderedStore {
     pub(crate) fn new(inner: Arc<dyn Store>) -> Self {
         Self {
             inner,
             reads_left: AtomicU64::new(u64::MAX),
+            listed: AtomicU64::new(0),
+            endless: AtomicBool::new(false),
+            read: AtomicU64::new(0),
         }
     }
 }
@@ -47,12 +60,24 @@ impl Store for HinderedStore {
         after: Option<&Urn>,
         limit: usize,
     ) -> Result<Vec<Urn>, StoreError> {
+        self.listed.fetch_add(1, Ordering::SeqCst);
         let list = self.inner.urns_list(entity_type, aspect, after, limit);
         list.await
     }
 
     async fn changes_read(&self, after: i64, limit: usize) -> Result<Vec<Change>, StoreError> {
-        self.inner.changes_read(after, limit).await
+        let newest = self.inner.change_newest().await?;
+        let Some(newest) = newest.filter(|_| self.endless.load(Ordering::SeqCst)) else {
+            return self.inner.changes_read(after, limit).await;
+        };
+        if self.read.fetch_add(1, Ordering::SeqCst) == MOST_READS {
+            return Err(StoreError::other("the log was read for ever"));
+        }
+        let change = |number| Change {
+            position: after + number,
+            ..newest.clone()
+        };
+        Ok((1..).take(limit).map(change).collect())
     }
 
     async fn change_newest(&self) -> Result<Option<Change>, StoreError> {
