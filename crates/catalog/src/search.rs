@@ -1,6 +1,6 @@
 //! Finding entities.
 //!
-//! The index itself is another crate; here stands what every door must agree on: how large a page may be, what a filter
+//! The index itself is another crate, and so are the limits of a search; here stands what every door must agree on: what a filter
 //! means (`filter`), and that entities which are removed are left out unless somebody asks for them. Browsing the
 //! tree of paths is a search too ([`browse`]).
 //!
@@ -19,22 +19,12 @@ use docent_search::{Search, SearchError};
 use crate::{Caller, Catalog, Error};
 
 pub use docent_search::{
-    Completions, Coverage, Criterion, DEFAULT_TYPES, Described, Facet, FacetValue, Facets, Filter,
-    Found, Hit, Match, Operator, Page, Request, Sort,
+    Completions, Coverage, Criterion, DEFAULT_TYPES, Described, ENTITY_TYPE, Facet, FacetValue,
+    Facets, Filter, Found, Hit, MAX_COUNT, MAX_DEPTH, MAX_FACET_VALUES, MAX_QUERY_BYTES,
+    MAX_SCROLL_COUNT, Match, Operator, PAIR, Page, Request, Sort,
 };
-pub use filter::criterion;
+pub use filter::{criterion, joined};
 
-/// Between two names of a field, and between two values: a pair that is filtered by or counted as one.
-pub const PAIR: char = '␞';
-
-/// The largest page by number.
-pub const MAX_COUNT: usize = 1000;
-/// The largest page of a scroll: what clients that read everything ask for.
-pub const MAX_SCROLL_COUNT: usize = 10_000;
-/// How deep a page by number may lie: the index has to look at all results before it.
-pub const MAX_DEPTH: usize = 10_000;
-/// The most values that a facet lists.
-pub const MAX_FACET_VALUES: usize = 10_000;
 /// More names are not typed ahead at once.
 pub const MAX_COMPLETIONS: usize = 100;
 
@@ -51,7 +41,6 @@ impl Catalog {
     /// removed are left out, unless the request includes them or its filter speaks of `removed` itself.
     pub async fn search(&self, _caller: &Caller, request: &Request) -> Result<Found, Error> {
         check_types(&request.types)?;
-        check_page(&request.page)?;
         let mut request = request.clone();
         filter::prepare(&mut request.filter, &mut request.include_removed)?;
         Ok(self.index()?.search(&request).await?)
@@ -126,27 +115,6 @@ pub fn whole(name: &str, value: Option<i64>, default: usize) -> Result<usize, Er
     })
 }
 
-fn check_page(page: &Page) -> Result<(), Error> {
-    let (count, most, more) = match page {
-        Page::From { count, .. } => (*count, MAX_COUNT, "start for the next page"),
-        Page::After { count, .. } => (*count, MAX_SCROLL_COUNT, "the scroll id for the next page"),
-    };
-    if count > most {
-        return Err(Error::Invalid(format!(
-            "count is {count}: at most {most} are given at once, use {more}"
-        )));
-    }
-    if let Page::From { start, count } = page
-        && start.saturating_add(*count) > MAX_DEPTH
-    {
-        return Err(Error::Invalid(format!(
-            "start {start} and count {count} reach behind the first {MAX_DEPTH} results: \
-             use scrollAcrossEntities to read them all"
-        )));
-    }
-    Ok(())
-}
-
 fn check_types(types: &[String]) -> Result<(), Error> {
     let unknown = types
         .iter()
@@ -163,9 +131,12 @@ impl From<SearchError> for Error {
     fn from(error: SearchError) -> Self {
         match error {
             SearchError::Invalid(message) => Self::Invalid(message),
-            SearchError::Building { .. } | SearchError::Directory { .. } => {
-                Self::Unavailable(error.to_string())
-            }
+            SearchError::TooBroad { .. } => Self::Invalid(error.to_string()),
+            SearchError::TooLong { .. }
+            | SearchError::Busy
+            | SearchError::Building { .. }
+            | SearchError::Behind { .. }
+            | SearchError::Directory { .. } => Self::Unavailable(error.to_string()),
             SearchError::Store(error) => error.into(),
             SearchError::Index(ref source) => {
                 tracing::error!(error = ?source, "a search failed: {source}");
@@ -183,24 +154,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_that_are_too_large_too_deep_or_negative_are_refused_with_what_to_do() {
+    fn pages_that_begin_or_end_before_the_first_result_are_refused() {
         let refused = |page: Result<Page, Error>| {
-            let error = page.and_then(|page| check_page(&page)).unwrap_err();
+            let error = page.unwrap_err();
             assert_eq!(error.code().number, 400);
             error.to_string()
         };
         assert!(refused(page(Some(-1), None, 10)).contains("start must not be negative: -1"));
         assert!(refused(page(None, Some(-5), 10)).contains("count must not be negative: -5"));
-        assert!(refused(page(None, Some(1001), 10)).contains("at most 1000"));
-        assert!(refused(page(Some(9_991), None, 10)).contains("scrollAcrossEntities"));
-        assert!(refused(scroll_page(None, Some(10_001), 10)).contains("at most 10000"));
-        for fits in [
-            page(Some(9_990), None, 10),
-            page(None, Some(0), 10),
-            page(None, Some(1000), 10),
-            scroll_page(None, Some(5000), 10),
-        ] {
-            check_page(&fits.unwrap()).unwrap();
-        }
+        let scrolled = scroll_page(None, Some(-1), 10);
+        assert!(refused(scrolled).contains("count must not be negative: -1"));
+    }
+
+    #[test]
+    fn a_search_that_asks_for_too_much_is_the_senders_and_one_that_must_wait_is_not() {
+        let code = |error: SearchError| Error::from(error).code().number;
+        assert_eq!(code(SearchError::TooBroad { terms: 1 }), 400);
+        assert_eq!(code(SearchError::TooLong { seconds: 10 }), 503);
+        assert_eq!(code(SearchError::Busy), 503);
+        assert_eq!(code(SearchError::Behind { done: 1, of: 2 }), 503);
     }
 }

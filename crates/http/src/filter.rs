@@ -1,7 +1,7 @@
 //! Filters as REST clients write them.
 
 use docent_catalog::Error;
-use docent_catalog::search::{Criterion, Filter, criterion};
+use docent_catalog::search::{Criterion, Filter, criterion, joined};
 use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]
@@ -45,17 +45,10 @@ impl WireFilter {
     pub(crate) fn read(self) -> Result<Filter, Error> {
         let or = self.or.unwrap_or_default().into_iter().map(|it| it.and);
         let and = self.and.unwrap_or_default().into_iter();
-        let mut filter = alternatives(or.chain(and.map(|it| it.criteria)))?;
-        for more in conditions(self.criteria.unwrap_or_default())? {
-            filter = filter.and(more);
-        }
-        Ok(filter)
+        let any = or.chain(and.map(|it| it.criteria)).map(conditions);
+        let any = any.collect::<Result<_, Error>>()?;
+        joined(any, conditions(self.criteria.unwrap_or_default())?)
     }
-}
-
-fn alternatives(any: impl Iterator<Item = Vec<WireCriterion>>) -> Result<Filter, Error> {
-    let any = any.map(conditions).collect::<Result<_, Error>>()?;
-    Ok(Filter { any })
 }
 
 fn conditions(criteria: Vec<WireCriterion>) -> Result<Vec<Criterion>, Error> {

@@ -92,6 +92,11 @@ pub fn search_values_of_text<'v>(
     }
 }
 
+/// The name of a field, which clients may write with `.keyword` behind it to say that they mean whole values.
+pub fn bare_name(field: &str) -> &str {
+    field.strip_suffix(".keyword").unwrap_or(field)
+}
+
 impl Registry {
     /// Every search field, by name.
     pub fn search_fields(&self) -> &'static [SearchField] {
@@ -101,8 +106,7 @@ impl Registry {
     /// The search field of this name or alias, with or without `.keyword` behind it. An alias that several fields have
     /// is the one that most records mean.
     pub fn search_field(&self, name: &str) -> Option<&'static SearchField> {
-        self.searches()
-            .field(name.strip_suffix(".keyword").unwrap_or(name))
+        self.searches().field(bare_name(name))
     }
 
     pub(crate) fn search_values<'v>(

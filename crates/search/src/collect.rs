@@ -11,16 +11,12 @@ use crate::bits::Bits;
 use crate::document::MAX_RANK;
 use crate::kept::{Columns, Counts, Kept, each_value_of, text_of};
 use crate::matching::{Matches, Node, Segment, Set};
+use crate::request::PAIR;
 use crate::schema::{URN, column_path};
+use crate::work::Work;
 
 /// How much of a score the rank may be: less than any difference between two ways to match.
 const RANK_SHARE: f32 = 0.1;
-
-/// How many documents are looked at together.
-const BLOCK: usize = 1024;
-
-/// Joins two fields that are counted together, and their values.
-pub(crate) const PAIR: char = '␞';
 
 /// The order of a page.
 #[derive(Debug, Clone)]
@@ -95,6 +91,7 @@ pub(crate) struct Question {
     pub(crate) without: Option<Term>,
     /// Documents must be in all of these.
     pub(crate) conditions: Vec<Set>,
+    pub(crate) work: Work,
 }
 
 impl Gather {
@@ -153,6 +150,7 @@ impl Gather {
         let segment = Segment {
             searcher,
             reader,
+            work: &question.work,
             scored: matches!(self.order, Order::Score) && self.keep > 0,
         };
         let mut matches = segment.matches(&question.text)?;
@@ -464,13 +462,9 @@ impl SegmentGather<'_> {
             return Ok(());
         };
         let mut counts = vec![0_u64; column.num_terms()];
-        let mut documents = Vec::new();
-        self.matches
-            .documents
-            .each(|document| documents.push(document));
-        for block in documents.chunks(BLOCK) {
-            each_value_of(&column, block, &mut |_, value| counts[value] += 1);
-        }
+        each_value_of(&column, &self.matches.documents, |_, value| {
+            counts[value] += 1;
+        });
         let present: Vec<u64> = (0..counts.len() as u64)
             .filter(|ordinal| counts[*ordinal as usize] > 0)
             .collect();

@@ -16,13 +16,12 @@ use crate::error::SearchError;
 use crate::kept::{Kept, each_value_of};
 use crate::matching::{Node, Segment, Set};
 use crate::schema::{Fields, column_path};
+use crate::work::Work;
 
 const DATASET: &str = "dataset";
 const DOMAINS: &str = "domains";
 /// How many domains are told apart: the largest.
 const MOST_DOMAINS: usize = 10_000;
-/// How many documents are looked at together.
-const BLOCK: usize = 1024;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Coverage {
@@ -53,12 +52,14 @@ pub(crate) fn coverage(
     searcher: &Searcher,
     fields: &Fields,
     kept: &Kept,
+    work: &Work,
 ) -> Result<Coverage, SearchError> {
     let question = Question {
         text: Node::All,
         types: Some((DATASET.to_owned(), vec![fields.term(ENTITY_TYPE, DATASET)])),
         without: Some(fields.term(REMOVED, "true")),
         conditions: Vec::new(),
+        work: work.clone(),
     };
     let all = Gather {
         order: Order::Urn { after: None },
@@ -74,6 +75,7 @@ pub(crate) fn coverage(
         let segment = Segment {
             searcher,
             reader,
+            work,
             scored: false,
         };
         let numbers = Numbers {
@@ -137,13 +139,9 @@ fn add_domains(
         return Ok(());
     };
     let mut sums = vec![Described::default(); column.num_terms()];
-    let mut found = Vec::new();
-    documents.each(|document| found.push(document));
-    for block in found.chunks(BLOCK) {
-        each_value_of(&column, block, &mut |document, domain| {
-            sums[domain] += numbers.of(document);
-        });
-    }
+    each_value_of(&column, documents, |document, domain| {
+        sums[domain] += numbers.of(document);
+    });
     let mut name = String::new();
     for (ordinal, sum) in sums.into_iter().enumerate() {
         if sum.datasets > 0 {

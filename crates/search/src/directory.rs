@@ -4,9 +4,13 @@
 //! wrote, and files that a power failure left in pieces do not have the checksums that they should have, which is found out
 //! when the index is opened or soon after ([`crate::index`]). So a commit, of some twenty small files, does not wait for
 //! twenty of them to reach the disk, and a search after a write need not either.
+//!
+//! The files are mapped, and one that is made shorter while it is mapped ends the process. They are written once and
+//! never again, so nobody may write to them: whoever replaces one makes another file, which does no harm.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -51,6 +55,7 @@ impl Directory for CacheDirectory {
         let file = OpenOptions::new()
             .write(true)
             .create_new(true)
+            .mode(0o400)
             .open(self.path.join(path))
             .map_err(|error| {
                 if error.kind() == io::ErrorKind::AlreadyExists {

@@ -20,13 +20,12 @@ use crate::schema::{Fields, LAST_PART_MARK, URN, cut, key, write_exists, write_t
 use columns::ColumnCounts;
 pub(crate) use columns::{COLUMNS, DESCRIBED_COLUMNS};
 
-/// What is known about links, which the registry does not annotate.
+/// The aspect of links, which the registry does not annotate, and the field that they are found by.
 const LINKS: &str = "institutionalMemory";
-const INSTITUTIONAL_MEMORY: &str = "institutionalMemory";
 
 /// Our own fields.
-pub(crate) const ENTITY_TYPE: &str = "_entityType";
-pub(crate) const REMOVED: &str = "removed";
+pub const ENTITY_TYPE: &str = "_entityType";
+pub const REMOVED: &str = "removed";
 pub(crate) const HAS_DESCRIPTION: &str = "hasDescription";
 pub(crate) const ENTITY_NAME: &str = "_entityName";
 const NAME: &str = "name";
@@ -34,8 +33,9 @@ const NAME: &str = "name";
 pub(crate) const ENVIRONMENT: &str = "origin";
 pub(crate) const OTHER_ENVIRONMENT: &str = "env";
 /// The registry gives the steps of a path one by one; people filter by the whole.
-const BROWSE_PATH: &str = "browsePathV2";
-const BROWSE_STEP: char = '␟';
+pub const BROWSE_PATH: &str = "browsePathV2";
+/// Before each step of the whole.
+pub const BROWSE_STEP: char = '␟';
 
 /// A rank is at most this.
 pub(crate) const MAX_RANK: u64 = 1000;
@@ -192,7 +192,7 @@ impl<'r> Entity<'r> {
             });
             let whole = || serde_json::from_str::<Value>(text).unwrap_or_default();
             match aspect.as_str() {
-                INSTITUTIONAL_MEMORY => entity.add_links(&whole()),
+                LINKS => entity.add_links(&whole()),
                 USAGE_FEATURES => {
                     let uses = whole().get("queryCountLast30Days").and_then(Value::as_i64);
                     entity.uses = uses.unwrap_or_default();

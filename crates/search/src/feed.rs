@@ -1,7 +1,8 @@
 //! Bringing the index up to the store: all of it once, then change by change.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use docent_model::{AspectName, Registry, Urn};
 use docent_store::{Change, EntityTexts, Store, StoredAspect};
@@ -15,9 +16,19 @@ use crate::schema::Fields;
 /// How many entities are read and written at once.
 const CHUNK: usize = 500;
 /// How many changes are looked at at once.
-const CHANGES: usize = 10_000;
-/// How many entities are remembered as changed before they are read.
-const GATHERED: usize = 100_000;
+const CHANGES: usize = 2500;
+/// How many entities are written before they are committed: what has been taken in by then is never taken in again, and those
+/// who wait can be told how far it has come.
+const GATHERED: usize = 10_000;
+
+/// How much is taken in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Amount {
+    /// Everything that is committed when it begins.
+    All,
+    /// Some entities, in one commit: others may want the index, or the machine.
+    Entities(usize),
+}
 
 /// Tokens are nobody's to find.
 fn is_indexed(entity_type: &str) -> bool {
@@ -33,7 +44,8 @@ pub(crate) async fn build(
 ) -> Result<OpenIndex, SearchError> {
     // What is written while we read is read again afterwards: it stands behind this position.
     let holds = tail(store).await?;
-    let mut draft = location.begin(fields)?;
+    let (place, schema) = (location.clone(), fields.clone());
+    let mut draft = blocking(move || place.begin(&schema)).await?;
     for spec in Registry::get()
         .entities()
         .filter(|spec| is_indexed(spec.name))
@@ -64,30 +76,47 @@ pub(crate) async fn build(
     blocking(move || location.finish(draft, holds, &fields)).await
 }
 
-/// Takes in what was committed since.
+/// Takes in what was committed since. `held` is told how far the index has come.
+///
+/// When it fails, the index holds what it held: what was written and not committed is written again, over itself.
 pub(crate) async fn catch_up(
     store: &dyn Store,
-    mut open: OpenIndex,
+    open: &mut OpenIndex,
     fields: &Fields,
-) -> Result<OpenIndex, SearchError> {
+    amount: Amount,
+    held: &AtomicI64,
+) -> Result<(), SearchError> {
     let mut last: Option<Change> = None;
+    // Whoever writes faster than we read must not keep us here for ever.
+    let mut end: Option<i64> = None;
     // An entity that changed often is read once, behind its last change.
     let mut urns_to_read: HashSet<Urn> = HashSet::new();
+    let most = match amount {
+        Amount::All => GATHERED,
+        Amount::Entities(most) => most,
+    };
     loop {
         let after = last.as_ref().map_or(open.holds.position, |it| it.position);
         let mut changes = store.changes_read(after, CHANGES).await?;
-        let complete = changes.len() < CHANGES;
+        let full = changes.len() == CHANGES;
         let urns = changes.iter().map(|change| &change.key.urn);
         urns_to_read.extend(urns.filter(|urn| is_indexed(urn.entity_type())).cloned());
         last = changes.pop().or(last);
-        if (complete || urns_to_read.len() >= GATHERED)
+        if full && end.is_none() {
+            end = Some(tail(store).await?.position);
+        }
+        let reached = last.as_ref().map_or(0, |it| it.position);
+        let complete = !full || end.is_some_and(|end| reached >= end);
+        let enough = urns_to_read.len() >= most;
+        if (complete || enough)
             && let Some(last) = &last
         {
             let urns: Vec<Urn> = urns_to_read.drain().collect();
-            open = take_in(store, open, urns, position_of(last), fields).await?;
+            take_in(store, open, urns, position_of(last), fields).await?;
+            held.store(open.holds.position, Ordering::Relaxed);
         }
-        if complete {
-            return Ok(open);
+        if complete || (enough && amount != Amount::All) {
+            return Ok(());
         }
     }
 }
@@ -95,27 +124,29 @@ pub(crate) async fn catch_up(
 /// Replaces the documents of some entities; then the index holds everything up to a position.
 async fn take_in(
     store: &dyn Store,
-    mut open: OpenIndex,
+    open: &mut OpenIndex,
     urns: Vec<Urn>,
     holds: Position,
     fields: &Fields,
-) -> Result<OpenIndex, SearchError> {
+) -> Result<(), SearchError> {
     for chunk in urns.chunks(CHUNK) {
         let entities = store.entities_read(chunk).await?;
         let (urns, fields) = (chunk.to_vec(), fields.clone());
-        open = blocking(move || {
-            replace(&open.writer, &urns, &entities, &fields)?;
-            Ok(open)
-        })
-        .await?;
+        let writer = Arc::clone(&open.writer);
+        blocking(move || replace(&locked(&writer), &urns, &entities, &fields)).await?;
     }
-    blocking(move || {
-        commit(&mut open.writer, &holds)?;
-        open.holds = holds;
-        open.reader.reload()?;
-        Ok(open)
-    })
-    .await
+    let (writer, reader) = (Arc::clone(&open.writer), open.reader.clone());
+    let committed = holds.clone();
+    blocking(move || commit(&mut locked(&writer), &committed)).await?;
+    // What is committed is held, whether or not it can be shown.
+    open.holds = holds;
+    blocking(move || Ok(reader.reload()?)).await
+}
+
+fn locked(
+    writer: &Mutex<IndexWriter<TantivyDocument>>,
+) -> MutexGuard<'_, IndexWriter<TantivyDocument>> {
+    writer.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn replace(
@@ -144,7 +175,7 @@ pub(crate) async fn is_of_log(store: &dyn Store, holds: &Position) -> Result<boo
         .is_some_and(|change| position_of(change) == *holds))
 }
 
-async fn tail(store: &dyn Store) -> Result<Position, SearchError> {
+pub(crate) async fn tail(store: &dyn Store) -> Result<Position, SearchError> {
     let newest = store.change_newest().await?;
     Ok(newest.as_ref().map(position_of).unwrap_or_default())
 }

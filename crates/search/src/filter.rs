@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
-use docent_model::searchable::SearchKind;
+use docent_model::searchable::{SearchKind, bare_name};
 use docent_model::{Registry, Urn};
 use tantivy::columnar::StrColumn;
 use tantivy::query::{
@@ -28,6 +28,7 @@ use crate::kept::text_of;
 use crate::query::phrase_query;
 use crate::request::{Criterion, Filter, Operator};
 use crate::schema::{Fields, LAST_PART_MARK, URN, column_path, cut, write_exists, write_term};
+use crate::work::Work;
 
 /// More alternatives in one condition are refused.
 const MAX_VALUES: usize = 20_000;
@@ -41,17 +42,20 @@ const OTHER_NAMES: [(&str, &str); 7] = [
     (OTHER_ENVIRONMENT, ENVIRONMENT),
     ("_index", ENTITY_TYPE),
     ("documented", HAS_DESCRIPTION),
-    ("column", "fieldPaths"),
-    ("columns", "fieldPaths"),
+    ("column", FIELD_PATHS),
+    ("columns", FIELD_PATHS),
 ];
 
 /// Fields that the registry does not have.
 const OWN_FIELDS: [&str; 4] = [URN, ENTITY_TYPE, REMOVED, HAS_DESCRIPTION];
 
+/// The names of columns.
+pub(crate) const FIELD_PATHS: &str = "fieldPaths";
+
 /// The name under which a field stands in the index, whatever the case of its letters. A field that there is none of keeps
 /// its name, and nothing has it.
 pub(crate) fn canonical(field: &str) -> String {
-    let field = field.strip_suffix(".keyword").unwrap_or(field);
+    let field = bare_name(field);
     if let Some((_, name)) = OTHER_NAMES.iter().find(|(other, _)| *other == field) {
         return (*name).to_owned();
     }
@@ -85,9 +89,14 @@ pub(crate) fn is_field(field: &str) -> bool {
 pub(crate) struct Filters<'s> {
     pub(crate) searcher: &'s Searcher,
     pub(crate) fields: &'s Fields,
+    pub(crate) work: &'s Work,
 }
 
-impl Filters<'_> {
+impl<'s> Filters<'s> {
+    fn walk(&self) -> Walk<'s> {
+        Walk::over_all(self.searcher, self.work)
+    }
+
     /// The documents that a filter lets through; `None` if it lets all through.
     pub(crate) fn query(&self, filter: &Filter) -> Result<Option<Box<dyn Query>>, SearchError> {
         let mut alternatives: Vec<Box<dyn Query>> = Vec::new();
@@ -238,8 +247,9 @@ impl Filters<'_> {
         let mut terms = HashSet::new();
         if is_name(field) {
             let names = self.fields.whole_name;
-            each_term(self.searcher, names, "", usize::MAX, |name| {
+            self.walk().each_term(names, "", |name| {
                 if !name.starts_with(LAST_PART_MARK) && test(name) {
+                    self.work.took();
                     terms.insert(Term::from_field_text(names, name));
                 }
             })?;
@@ -247,8 +257,9 @@ impl Filters<'_> {
         }
         if form_of(field) == Form::Column {
             let mut texts = Vec::new();
-            each_column_text(self.searcher, field, |text| {
+            self.walk().each_column_text(field, |text| {
                 if test(text) {
+                    self.work.took();
                     texts.push(text.to_owned());
                 }
             })?;
@@ -256,16 +267,17 @@ impl Filters<'_> {
         }
         let mut found = |value: &str| {
             if test(value) {
+                self.work.took();
                 terms.insert(self.fields.term(field, value));
             }
         };
         if form_of(field) == Form::Numbers {
-            each_column_text(self.searcher, field, found)?;
+            self.walk().each_column_text(field, found)?;
         } else {
             let mut start = String::new();
             write_term(&mut start, field, "");
             let place = self.fields.terms;
-            each_term(self.searcher, place, &start, usize::MAX, |text| {
+            self.walk().each_term(place, &start, |text| {
                 found(&text[start.len()..]);
             })?;
         }
@@ -362,6 +374,7 @@ impl Filters<'_> {
 
     /// The URNs of the documents that match, of one entity type if it is given.
     fn urns(&self, query: &dyn Query, kind: Option<&str>) -> Result<Vec<String>, SearchError> {
+        self.work.check()?;
         let documents = self
             .searcher
             .search(query, &tantivy::collector::DocSetCollector)?;
@@ -369,6 +382,7 @@ impl Filters<'_> {
         // Opening the column takes longer than reading from it.
         let mut columns: HashMap<u32, Option<StrColumn>> = HashMap::new();
         for address in documents {
+            self.work.looked()?;
             let column = match columns.entry(address.segment_ord) {
                 Entry::Occupied(open) => open.into_mut(),
                 Entry::Vacant(place) => {
@@ -389,6 +403,7 @@ impl Filters<'_> {
     }
 
     fn values_of_document(&self, urn: &str, field: &str) -> Result<Vec<String>, SearchError> {
+        self.work.looked()?;
         let query = TermQuery::new(self.fields.urn_term(urn), IndexRecordOption::Basic);
         let documents = self
             .searcher
@@ -402,64 +417,79 @@ impl Filters<'_> {
     }
 }
 
-/// Walks over the terms of a field that begin so, in each segment the first `most` of them. Whether there are more.
-pub(crate) fn each_term(
-    searcher: &Searcher,
-    field: Field,
-    start: &str,
-    most: usize,
-    mut found: impl FnMut(&str),
-) -> tantivy::Result<bool> {
-    let mut cut = false;
-    for segment in searcher.segment_readers() {
-        let inverted = segment.inverted_index(field)?;
-        let mut stream = inverted
-            .terms()
-            .range()
-            .ge(start.as_bytes())
-            .into_stream()?;
-        let mut count = 0;
-        while stream.advance() {
-            let Ok(text) = std::str::from_utf8(stream.key()) else {
-                continue;
-            };
-            if !text.starts_with(start) {
-                break;
-            }
-            if count == most {
-                cut = true;
-                break;
-            }
-            found(text);
-            count += 1;
-        }
-    }
-    Ok(cut)
+/// Walks over what the segments of an index have, as long as the search may.
+pub(crate) struct Walk<'s> {
+    pub(crate) searcher: &'s Searcher,
+    pub(crate) work: &'s Work,
+    /// How many terms of each segment are looked at.
+    pub(crate) most: usize,
 }
 
-/// Walks over the texts that a field's column has in each segment.
-fn each_column_text(
-    searcher: &Searcher,
-    field: &str,
-    mut found: impl FnMut(&str),
-) -> tantivy::Result<()> {
-    let path = if field == URN {
-        URN.to_owned()
-    } else {
-        column_path(field)
-    };
-    for segment in searcher.segment_readers() {
-        let Some(column) = segment.fast_fields().str(&path)? else {
-            continue;
-        };
-        let mut texts = column.dictionary().stream()?;
-        while texts.advance() {
-            if let Ok(text) = std::str::from_utf8(texts.key()) {
-                found(text);
-            }
+impl<'s> Walk<'s> {
+    pub(crate) fn over_all(searcher: &'s Searcher, work: &'s Work) -> Self {
+        Self {
+            searcher,
+            work,
+            most: usize::MAX,
         }
     }
-    Ok(())
+
+    /// The terms of a field that begin so. Whether there are more than are looked at.
+    pub(crate) fn each_term(
+        &self,
+        field: Field,
+        start: &str,
+        mut found: impl FnMut(&str),
+    ) -> tantivy::Result<bool> {
+        let mut cut = false;
+        for segment in self.searcher.segment_readers() {
+            let inverted = segment.inverted_index(field)?;
+            let mut stream = inverted
+                .terms()
+                .range()
+                .ge(start.as_bytes())
+                .into_stream()?;
+            let mut count = 0;
+            while stream.advance() {
+                self.work.looked()?;
+                let Ok(text) = std::str::from_utf8(stream.key()) else {
+                    continue;
+                };
+                if !text.starts_with(start) {
+                    break;
+                }
+                if count == self.most {
+                    cut = true;
+                    break;
+                }
+                found(text);
+                count += 1;
+            }
+        }
+        Ok(cut)
+    }
+
+    /// The texts that a field's column has.
+    fn each_column_text(&self, field: &str, mut found: impl FnMut(&str)) -> tantivy::Result<()> {
+        let path = if field == URN {
+            URN.to_owned()
+        } else {
+            column_path(field)
+        };
+        for segment in self.searcher.segment_readers() {
+            let Some(column) = segment.fast_fields().str(&path)? else {
+                continue;
+            };
+            let mut texts = column.dictionary().stream()?;
+            while texts.advance() {
+                self.work.looked()?;
+                if let Ok(text) = std::str::from_utf8(texts.key()) {
+                    found(text);
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The texts that a document has in a column.

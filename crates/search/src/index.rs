@@ -6,6 +6,7 @@
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
 use tantivy::indexer::NoMergePolicy;
@@ -39,11 +40,14 @@ pub(crate) struct Position {
     pub(crate) mark: String,
 }
 
+/// Who feeds an index works on several threads, one after the other. What fails in between leaves the writer as it is.
+pub(crate) type SharedWriter = Arc<Mutex<IndexWriter<TantivyDocument>>>;
+
 /// An index that can be searched and fed.
 pub(crate) struct OpenIndex {
     pub(crate) index: Index,
     pub(crate) reader: IndexReader,
-    pub(crate) writer: IndexWriter<TantivyDocument>,
+    pub(crate) writer: SharedWriter,
     pub(crate) holds: Position,
     /// Whether its files were compared with their checksums.
     pub(crate) checked: bool,
@@ -88,6 +92,16 @@ impl Location {
             Self::Memory => true,
             Self::Directory(directory) => !Self::current(directory).exists(),
         }
+    }
+
+    /// What the index that is there holds, as far as that can be said without opening it.
+    pub(crate) fn holds(&self) -> Option<Position> {
+        let Self::Directory(directory) = self else {
+            return None;
+        };
+        let meta = std::fs::read(Self::current(directory).join("meta.json")).ok()?;
+        let meta: serde_json::Value = serde_json::from_slice(&meta).ok()?;
+        serde_json::from_str(meta.get("payload")?.as_str()?).ok()
     }
 
     /// The index that is there, if it is of our format and whole.
@@ -241,7 +255,9 @@ fn from_index(index: Index, holds: Position, checked: bool) -> Result<OpenIndex,
         .reader_builder()
         .reload_policy(ReloadPolicy::Manual)
         .try_into()?;
-    let writer = index.writer_with_num_threads(1, FEED_MEMORY_BYTES)?;
+    let writer = Arc::new(Mutex::new(
+        index.writer_with_num_threads(1, FEED_MEMORY_BYTES)?,
+    ));
     Ok(OpenIndex {
         serial: OPENED.fetch_add(1, Ordering::Relaxed),
         index,

@@ -21,7 +21,7 @@ const MOST_VALUES: usize = u16::MAX as usize;
 /// How many sets by type, and how many facets, are kept of a segment.
 const MOST_SETS: usize = 16;
 const MOST_FACETS: usize = 32;
-/// When so many different values of one facet were seen, most of them are not there any more.
+/// When so many different values of facets were seen, most of them are not there any more.
 const MOST_TEXTS: usize = 1_000_000;
 
 /// How many documents are read together.
@@ -121,7 +121,8 @@ impl Kept {
     /// texts mean nothing elsewhere.
     pub(crate) fn is_full(&self) -> bool {
         let state = self.state();
-        state.texts.values().any(|it| it.texts.len() > MOST_TEXTS)
+        let texts = state.texts.values().map(|it| it.texts.len());
+        texts.sum::<usize>() > MOST_TEXTS
     }
 
     pub(crate) fn columns(&self, reader: &SegmentReader) -> tantivy::Result<Arc<Columns>> {
@@ -338,19 +339,27 @@ fn read_column(column: &StrColumn, len: DocId) -> Option<(Documents, Vec<u32>)> 
 }
 
 /// Calls `found` with each document and each of its values, in the order of documents.
-pub(crate) fn each_value(column: &StrColumn, len: DocId, mut found: impl FnMut(DocId, usize)) {
+fn each_value(column: &StrColumn, len: DocId, mut found: impl FnMut(DocId, usize)) {
     let all: Vec<DocId> = (0..len).collect();
     for block in all.chunks(BLOCK) {
-        each_value_of(column, block, &mut found);
+        each_value_of_block(column, block, &mut found);
     }
 }
 
 /// The same for some documents.
 pub(crate) fn each_value_of(
     column: &StrColumn,
-    block: &[DocId],
-    found: &mut impl FnMut(DocId, usize),
+    documents: &Bits,
+    mut found: impl FnMut(DocId, usize),
 ) {
+    let mut listed = Vec::new();
+    documents.each(|document| listed.push(document));
+    for block in listed.chunks(BLOCK) {
+        each_value_of_block(column, block, &mut found);
+    }
+}
+
+fn each_value_of_block(column: &StrColumn, block: &[DocId], found: &mut impl FnMut(DocId, usize)) {
     let (mut documents, mut rows) = (Vec::new(), Vec::new());
     let ordinals = column.ords();
     ordinals.row_ids_for_docs(block, &mut documents, &mut rows);
@@ -371,4 +380,23 @@ pub(crate) fn text_of(column: &StrColumn, document: DocId) -> tantivy::Result<Op
     let mut text = String::new();
     column.ord_to_str(ordinal, &mut text)?;
     Ok(Some(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_values_of_all_facets_together_are_bounded() {
+        let kept = Kept::default();
+        for field in ["one", "other"] {
+            let mut state = kept.state();
+            let texts = state.texts.entry(field.to_owned()).or_default();
+            assert!(texts.texts.len() < MOST_TEXTS);
+            for number in 0..=MOST_TEXTS / 2 {
+                texts.number(&number.to_string());
+            }
+        }
+        assert!(kept.is_full());
+    }
 }

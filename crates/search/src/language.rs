@@ -15,14 +15,14 @@
 //! | `urn:li:tag:x` | this URN, anywhere in the text and with its parentheses, commas and colons |
 //! | `/q …` | the same language; the sign is what DataHub's clients send |
 //!
-//! A backslash takes the meaning from the sign behind it. Letters are kept as typed: folding them is the work of
+//! The same clause twice in one place counts once. A backslash takes the meaning from the sign behind it. Letters are kept as typed: folding them is the work of
 //! the analysis. This module must not know which fields exist, nor the index: `mailto:someone` is a field here. A new kind
 //! of term is a variant of [`Term`] and a case in `Parser::term`.
 
 mod parser;
 
-/// The tree never has more clauses, groups included. Of a longer text, what was said twice counts once, and what must or must
-/// not be there comes before what may.
+/// The tree never has more clauses, groups included. What was said twice counts once, and of a longer text what must or
+/// must not be there comes before what may.
 pub const MOST_CLAUSES: usize = 64;
 
 /// What comes behind so many words, phrases and the like is not read at all.
@@ -30,6 +30,9 @@ pub const MOST_READ: usize = 1024;
 
 /// Groups are never nested more deeply, the query itself being the first level; what lies deeper is ignored.
 pub const DEEPEST_LEVEL: usize = 8;
+
+/// Words, phrases and patterns are cut there, in letters; URNs are not. Nobody types more without a space.
+pub const LONGEST_TERM: usize = 256;
 
 /// What was asked. Without any clause it asks for everything: nothing was typed, or stars alone. Other texts without a letter
 /// or digit are one word, as typed.

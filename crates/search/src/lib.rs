@@ -37,12 +37,19 @@ mod schema;
 mod scroll;
 mod search;
 mod sort;
+mod work;
 
 pub use coverage::{Coverage, Described};
+pub use document::{BROWSE_PATH, BROWSE_STEP, ENTITY_TYPE, REMOVED};
 pub use error::SearchError;
 pub use found::{Completions, Facet, FacetValue, Found, Hit, Match};
-pub use request::{Criterion, Facets, Filter, Operator, Page, Request, Sort};
+pub use live::Keeper;
+pub use request::{
+    Criterion, Facets, Filter, MAX_COUNT, MAX_DEPTH, MAX_FACET_VALUES, MAX_QUERY_BYTES,
+    MAX_SCROLL_COUNT, Operator, PAIR, Page, Request, Sort,
+};
 pub use search::Search;
+pub use work::Limits;
 
 /// The entity types that people look for, unless they say otherwise.
 pub const DEFAULT_TYPES: &[&str] = &[

@@ -1,21 +1,34 @@
 //! The index in use: made when it is missing, fed when it is behind, replaced when it is damaged.
+//!
+//! A search that finds changes feeds the index itself, and everybody who waits for the same takes what it made; a
+//! [`Keeper`] feeds it beside them, so that not much is ever left to a search.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+mod keeper;
+
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use docent_store::Store;
 use tantivy::{Index, IndexReader, Searcher, TantivyError};
 use tokio::sync::Mutex;
 
 use crate::error::SearchError;
-use crate::feed::{self, blocking};
+use crate::feed::{self, Amount, blocking};
 use crate::index::{self, Location, OpenIndex};
 use crate::kept::Kept;
 use crate::schema::Fields;
 
+pub use keeper::Keeper;
+
 /// How long a search waits for an index that is being built; a small one is ready by then.
 const BUILD_PATIENCE: Duration = Duration::from_secs(2);
+/// How long a search waits for what was written to be taken in.
+const FEED_PATIENCE: Duration = Duration::from_secs(10);
+/// All files are read to find out whether an index is damaged, so that is done once in such a time.
+const DOUBT_PAUSE: Duration = Duration::from_mins(1);
+/// What an index holds that was not opened yet.
+const UNKNOWN: i64 = -1;
 
 /// Cloning it is cheap and gives the same index.
 #[derive(Debug, Clone)]
@@ -32,9 +45,13 @@ struct Inner {
     feeding: Mutex<Option<OpenIndex>>,
     /// How often feeding has begun.
     feeds: AtomicU64,
+    /// Up to which position of the log the index has come.
+    held: AtomicI64,
     /// Whether an index is being built, and how many entities it has.
     building: AtomicBool,
     built: AtomicU64,
+    /// Which index was checked because a search failed, and when.
+    doubted: std::sync::Mutex<Option<(u64, Instant)>>,
     /// What searches remember of the index.
     kept: std::sync::Mutex<Kept>,
 }
@@ -83,8 +100,10 @@ impl Live {
             current: RwLock::new(None),
             feeding: Mutex::new(None),
             feeds: AtomicU64::new(0),
+            held: AtomicI64::new(UNKNOWN),
             building: AtomicBool::new(false),
             built: AtomicU64::new(0),
+            doubted: std::sync::Mutex::default(),
             kept: std::sync::Mutex::default(),
         }))
     }
@@ -124,18 +143,47 @@ impl Live {
         // Whoever asked may go away; the work is for everybody.
         let live = self.clone();
         let mut feeding = tokio::spawn(async move { live.bring_up(arrived).await });
+        let began = Instant::now();
+        let held = inner.held.load(Ordering::Relaxed).max(0);
         loop {
             let waited = tokio::time::timeout(BUILD_PATIENCE, &mut feeding).await;
             if let Ok(fed) = waited {
                 return fed.map_err(|error| TantivyError::InternalError(error.to_string()))?;
             }
-            // An index that is there is behind only by what was written since.
             if inner.building.load(Ordering::Relaxed) {
                 return Err(SearchError::Building {
                     done: inner.built.load(Ordering::Relaxed),
                 });
             }
+            if began.elapsed() >= FEED_PATIENCE {
+                return Err(self.progress_since(held).await?);
+            }
         }
+    }
+
+    /// How far the index has come from a position to the end of the log.
+    async fn progress_since(&self, start: i64) -> Result<SearchError, SearchError> {
+        let newest = feed::tail(&*self.0.store).await?.position;
+        let held = self.0.held.load(Ordering::Relaxed);
+        Ok(SearchError::Behind {
+            done: held.saturating_sub(start).try_into().unwrap_or_default(),
+            of: newest.saturating_sub(start).try_into().unwrap_or_default(),
+        })
+    }
+
+    /// How many changes the index does not have yet.
+    pub(crate) async fn behind(&self) -> Result<u64, SearchError> {
+        let inner = &*self.0;
+        let newest = feed::tail(&*inner.store).await?.position;
+        let held = match inner.held.load(Ordering::Relaxed) {
+            UNKNOWN => {
+                let location = inner.location.clone();
+                let holds = blocking(move || Ok(location.holds())).await?;
+                holds.map_or(0, |holds| holds.position)
+            }
+            held => held,
+        };
+        Ok(newest.saturating_sub(held).try_into().unwrap_or_default())
     }
 
     /// Opens or builds the index if that has not happened, and takes in what was committed before feeding had begun
@@ -149,41 +197,63 @@ impl Live {
             return Ok(current.moment());
         }
         let feed = inner.feeds.fetch_add(1, Ordering::SeqCst) + 1;
-        let open = match feeding.take() {
-            Some(open) => open,
-            None => self.open().await?,
-        };
         let stamp = inner.store.commit_stamp_exact().await?;
-        let open = match feed::catch_up(&*inner.store, open, &inner.fields).await {
-            Err(SearchError::Index(error)) => {
-                tracing::error!(%error, "the search index takes nothing in and is opened anew");
-                self.catch_up_anew().await?
-            }
-            caught_up => caught_up?,
-        };
+        let (reader, serial) = self.feed(&mut feeding, Amount::All).await?;
         let current = Current {
-            reader: open.reader.clone(),
+            reader,
             stamp,
             feed,
-            serial: open.serial,
+            serial,
         };
         let moment = current.moment();
         self.replace(Some(current));
-        *feeding = Some(open);
         Ok(moment)
     }
 
-    /// Opens what is there, and if that does not help builds another index.
-    async fn catch_up_anew(&self) -> Result<OpenIndex, SearchError> {
-        let inner = &*self.0;
-        match feed::catch_up(&*inner.store, self.open().await?, &inner.fields).await {
-            Err(SearchError::Index(error)) if !is_of_the_disk(&error) => {
-                tracing::error!(%error, "the search index takes nothing in and is built anew");
-                self.forget().await?;
-                feed::catch_up(&*inner.store, self.open().await?, &inner.fields).await
+    /// Takes some in, for searches to come.
+    async fn take_some(&self, entities: usize) -> Result<(), SearchError> {
+        let mut feeding = self.0.feeding.lock().await;
+        self.feed(&mut feeding, Amount::Entities(entities)).await?;
+        Ok(())
+    }
+
+    /// Takes in as much as is wanted; answers how to read the index, and which it is. One that takes nothing in is opened or
+    /// built anew. When the store fails, the index stays as it is.
+    async fn feed(
+        &self,
+        feeding: &mut Option<OpenIndex>,
+        amount: Amount,
+    ) -> Result<(IndexReader, u64), SearchError> {
+        if let Some(open) = feeding {
+            match self.catch_up(open, amount).await {
+                Err(SearchError::Index(error)) => {
+                    tracing::error!(%error, "the search index takes nothing in and is opened anew");
+                    *feeding = None;
+                }
+                fed => return fed.map(|()| (open.reader.clone(), open.serial)),
             }
-            fed => fed,
         }
+        let mut open = self.open().await?;
+        let mut fed = self.catch_up(&mut open, amount).await;
+        if let Err(SearchError::Index(error)) = &fed
+            && !is_of_the_disk(error)
+        {
+            tracing::error!(%error, "the search index takes nothing in and is built anew");
+            drop(open);
+            self.forget().await?;
+            open = self.open().await?;
+            fed = self.catch_up(&mut open, amount).await;
+        }
+        let readable = (open.reader.clone(), open.serial);
+        if !matches!(fed, Err(SearchError::Index(_))) {
+            *feeding = Some(open);
+        }
+        fed.map(|()| readable)
+    }
+
+    async fn catch_up(&self, open: &mut OpenIndex, amount: Amount) -> Result<(), SearchError> {
+        let inner = &*self.0;
+        feed::catch_up(&*inner.store, open, &inner.fields, amount, &inner.held).await
     }
 
     async fn open(&self) -> Result<OpenIndex, SearchError> {
@@ -196,17 +266,18 @@ impl Live {
                 if !open.checked {
                     self.check_later(&open);
                 }
+                inner.held.store(open.holds.position, Ordering::Relaxed);
                 return Ok(open);
             }
             tracing::warn!(
                 "the search index is of another store, or ahead of it, and is built anew"
             );
         }
-        let started = std::time::Instant::now();
-        inner.building.store(true, Ordering::Relaxed);
-        let built = feed::build(&*inner.store, &inner.location, &inner.fields, &inner.built).await;
-        inner.building.store(false, Ordering::Relaxed);
-        let open = built?;
+        let started = Instant::now();
+        let building = Building::begin(&inner.building);
+        let open = feed::build(&*inner.store, &inner.location, &inner.fields, &inner.built).await?;
+        drop(building);
+        inner.held.store(open.holds.position, Ordering::Relaxed);
         let entities = inner.built.load(Ordering::Relaxed);
         tracing::info!(entities, elapsed = ?started.elapsed(), "the search index is built");
         Ok(open)
@@ -227,9 +298,26 @@ impl Live {
 
     /// Gives up an index that made a search fail, if its files turn out to be damaged: the next search builds another.
     pub(crate) async fn doubt(&self, index: Index, serial: u64) {
+        if !self.is_worth_a_check(serial, Instant::now()) {
+            return;
+        }
         if let Err(error) = blocking(move || index::check(&index)).await {
             self.discard(serial, &error).await;
         }
+    }
+
+    /// Whether an index was not checked a moment ago. What makes searches fail then is something else.
+    fn is_worth_a_check(&self, serial: u64, now: Instant) -> bool {
+        let mut doubted = self
+            .0
+            .doubted
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if doubted.is_some_and(|(known, at)| known == serial && now < at + DOUBT_PAUSE) {
+            return false;
+        }
+        *doubted = Some((serial, now));
+        true
     }
 
     async fn discard(&self, serial: u64, error: &SearchError) {
@@ -268,6 +356,22 @@ impl Live {
     }
 }
 
+/// Says that an index is being built as long as it is, however that ends.
+struct Building<'b>(&'b AtomicBool);
+
+impl<'b> Building<'b> {
+    fn begin(flag: &'b AtomicBool) -> Self {
+        flag.store(true, Ordering::Relaxed);
+        Self(flag)
+    }
+}
+
+impl Drop for Building<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+}
+
 /// Whether another index would fare no better.
 fn is_of_the_disk(error: &TantivyError) -> bool {
     matches!(
@@ -298,5 +402,17 @@ mod tests {
             ended.unwrap().unwrap();
         }
         assert_eq!(live.0.feeds.load(Ordering::SeqCst), 1);
+    }
+
+    #[tokio::test]
+    async fn an_index_that_makes_searches_fail_is_checked_once_in_a_while() {
+        let place = TestStore::open().await.unwrap();
+        let live = Live::new(place.store(), Location::Memory);
+        let now = Instant::now();
+        assert!(live.is_worth_a_check(1, now));
+        assert!(!live.is_worth_a_check(1, now));
+        assert!(!live.is_worth_a_check(1, now + DOUBT_PAUSE / 2));
+        assert!(live.is_worth_a_check(2, now), "another index");
+        assert!(live.is_worth_a_check(2, now + DOUBT_PAUSE));
     }
 }

@@ -12,6 +12,8 @@ use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, Searcher, SegmentReader, Term};
 
 use crate::bits::Bits;
+use crate::explain::pattern;
+use crate::work::Work;
 
 /// So many ways to be found in have a byte's worth of numbers.
 const MAX_WAYS: usize = 255;
@@ -22,6 +24,12 @@ pub(crate) enum Set {
     Terms(Vec<Term>),
     /// With any term of the field that begins so.
     Prefix(Field, String),
+    /// With any term of the field that begins with `start` and is like one of the patterns.
+    Like {
+        field: Field,
+        start: String,
+        patterns: Vec<String>,
+    },
     /// In all of these sets.
     Every(Vec<Set>),
     Query(Box<dyn Query>),
@@ -152,6 +160,8 @@ impl Matches {
 pub(crate) struct Segment<'s> {
     pub(crate) searcher: &'s Searcher,
     pub(crate) reader: &'s SegmentReader,
+    /// What the search may use.
+    pub(crate) work: &'s Work,
     /// Whether anybody wants to know what the documents are worth.
     pub(crate) scored: bool,
 }
@@ -273,9 +283,11 @@ impl Segment<'_> {
 
     /// Calls `found` with the documents of a set, some at a time; one may come more than once.
     fn each(&self, set: &Set, found: &mut dyn FnMut(&[DocId])) -> tantivy::Result<()> {
+        self.work.check()?;
         match set {
             Set::Terms(terms) => {
                 for term in terms {
+                    self.work.looked()?;
                     let inverted = self.reader.inverted_index(term.field())?;
                     let postings = inverted.read_block_postings(term, IndexRecordOption::Basic)?;
                     if let Some(mut postings) = postings {
@@ -284,7 +296,23 @@ impl Segment<'_> {
                 }
                 Ok(())
             }
-            Set::Prefix(field, start) => self.each_of_prefix(*field, start, found),
+            Set::Prefix(field, start) => self.each_of_terms(*field, start, &|_| true, found),
+            Set::Like {
+                field,
+                start,
+                patterns,
+            } => {
+                let is_like = |term: &[u8]| {
+                    let term = std::str::from_utf8(term);
+                    let like = |term| patterns.iter().any(|it| pattern::matches(it, term));
+                    let is_like = term.is_ok_and(like);
+                    if is_like {
+                        self.work.took();
+                    }
+                    is_like
+                };
+                self.each_of_terms(*field, start, &is_like, found)
+            }
             Set::Every(sets) => {
                 let Some((first, others)) = sets.split_first() else {
                     return Ok(());
@@ -303,10 +331,12 @@ impl Segment<'_> {
         }
     }
 
-    fn each_of_prefix(
+    /// The documents of all terms that begin so and pass the test.
+    fn each_of_terms(
         &self,
         field: Field,
         start: &str,
+        test: &dyn Fn(&[u8]) -> bool,
         found: &mut dyn FnMut(&[DocId]),
     ) -> tantivy::Result<()> {
         let inverted = self.reader.inverted_index(field)?;
@@ -314,6 +344,10 @@ impl Segment<'_> {
         let mut terms = range.into_stream()?;
         let mut postings = None;
         while terms.advance() && terms.key().starts_with(start.as_bytes()) {
+            self.work.looked()?;
+            if !test(terms.key()) {
+                continue;
+            }
             match &mut postings {
                 Some(postings) => {
                     inverted.reset_block_postings_from_terminfo(terms.value(), postings)?;

@@ -13,17 +13,18 @@ mod unknown;
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 
-use tantivy::query::{BooleanQuery, FuzzyTermQuery, Occur, PhraseQuery, Query, RegexQuery};
+use tantivy::query::{BooleanQuery, FuzzyTermQuery, Occur, PhraseQuery, Query};
 use tantivy::schema::Field;
 use tantivy::{Searcher, Term};
 
 use crate::analysis::{Token, fold, name_words, pair, text_words};
 use crate::error::SearchError;
-use crate::filter::{each_term, term_query};
+use crate::filter::{Walk, term_query};
 use crate::kept::Kept;
 use crate::language::{self, Clause};
 use crate::matching::{Node, Set};
 use crate::schema::{Fields, LAST_PART_MARK};
+use crate::work::Work;
 
 /// What a word is worth that matches at all, and what is added for where it matches.
 const WORD: f32 = 20.0;
@@ -78,6 +79,7 @@ pub(crate) struct Translator<'s> {
     searcher: &'s Searcher,
     fields: &'s Fields,
     kept: &'s Kept,
+    work: &'s Work,
     /// The tags, terms, domains … that words of the query stand for.
     labels: RefCell<HashSet<String>>,
     /// Whether there were more names to complete than were looked at.
@@ -101,11 +103,17 @@ enum Written {
 }
 
 impl<'s> Translator<'s> {
-    pub(crate) fn new(searcher: &'s Searcher, fields: &'s Fields, kept: &'s Kept) -> Self {
+    pub(crate) fn new(
+        searcher: &'s Searcher,
+        fields: &'s Fields,
+        kept: &'s Kept,
+        work: &'s Work,
+    ) -> Self {
         Self {
             searcher,
             fields,
             kept,
+            work,
             labels: RefCell::default(),
             cut: Cell::default(),
             terms: Cell::default(),
@@ -198,7 +206,7 @@ impl<'s> Translator<'s> {
     }
 
     fn word(&self, word: &str, reading: Reading) -> Result<Node, SearchError> {
-        if word.starts_with("urn:") {
+        if language::is_urn(word) {
             let urn = Set::Terms(vec![self.fields.urn_term(word)]);
             return Ok(Node::one(urn, EXACT_URN));
         }
@@ -328,7 +336,11 @@ impl<'s> Translator<'s> {
         };
         if complete.is_empty() {
             let mut found = false;
-            each_term(self.searcher, field, &last.text, 1, |_| found = true)?;
+            let walk = Walk {
+                most: 1,
+                ..self.walk()
+            };
+            walk.each_term(field, &last.text, |_| found = true)?;
             // A pair of words whose first one begins so is found by that one.
             let start = if found {
                 last.text.clone()
@@ -382,13 +394,21 @@ impl<'s> Translator<'s> {
         Ok(Node::Best(ways))
     }
 
+    fn walk(&self) -> Walk<'s> {
+        Walk::over_all(self.searcher, self.work)
+    }
+
     /// The first terms of a field that begin so.
     fn first_terms(&self, field: Field, start: &str, most: usize) -> Result<Set, SearchError> {
         if most == usize::MAX {
             return Ok(Set::Prefix(field, start.to_owned()));
         }
         let mut terms = HashSet::new();
-        let cut = each_term(self.searcher, field, start, most, |text| {
+        let walk = Walk {
+            most,
+            ..self.walk()
+        };
+        let cut = walk.each_term(field, start, |text| {
             terms.insert(Term::from_field_text(field, text));
         })?;
         self.cut.set(self.cut.get() || cut);
@@ -428,37 +448,23 @@ impl<'s> Translator<'s> {
         Node::Best(ways.collect())
     }
 
-    /// Documents with a term like the pattern. A pattern that the automaton cannot have is like nothing.
+    /// Documents with a term like the pattern.
     fn like(&self, field: Field, pattern: &str) -> Vec<Set> {
         let pattern = fold(pattern);
-        let mut regex = String::new();
+        let like = |patterns: Vec<String>| {
+            let literal = patterns.first().map_or("", |it| before_wildcard(it));
+            Set::Like {
+                field,
+                start: literal.to_owned(),
+                patterns,
+            }
+        };
         if field == self.fields.whole_name {
-            regex.push(LAST_PART_MARK);
-            regex.push('?');
+            return written_names(&pattern).map(|it| like(vec![it])).into();
         }
         // Words stand without the `s` of their plural, so `o*s` finds more than it says.
-        let singular = pattern
-            .strip_suffix('s')
-            .filter(|_| field != self.fields.whole_name);
-        for character in singular.unwrap_or(&pattern).chars() {
-            match character {
-                '*' => regex.push_str(".*"),
-                '?' => regex.push('.'),
-                character if character.is_alphanumeric() || character == '_' => {
-                    regex.push(character);
-                }
-                character => {
-                    regex.push('\\');
-                    regex.push(character);
-                }
-            }
-        }
-        if singular.is_some() {
-            regex.push_str("s?");
-        }
-        let query = RegexQuery::from_pattern(&regex, field).ok();
-        let set = |query| Set::Query(Box::new(query) as Box<dyn Query>);
-        query.into_iter().map(set).collect()
+        let singular = pattern.strip_suffix('s').map(ToOwned::to_owned);
+        vec![like(singular.into_iter().chain([pattern]).collect())]
     }
 
     fn phrase(&self, phrase: &str) -> Result<Node, SearchError> {
@@ -483,6 +489,11 @@ fn with_all_but(mut parts: Vec<(Occur, Node)>) -> Vec<(Occur, Node)> {
         parts.push((Occur::Must, Node::All));
     }
     parts
+}
+
+/// The letters that whatever is like the pattern begins with.
+fn before_wildcard(pattern: &str) -> &str {
+    pattern.split(['*', '?']).next().unwrap_or_default()
 }
 
 /// How a name, or the beginning of one, stands in the index as a name and as a last part of one.

@@ -1,37 +1,40 @@
 //! Answering a request.
 
-use std::collections::HashSet;
+mod matched;
+
+use std::collections::{BTreeSet, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use docent_model::{Registry, Urn};
 use docent_store::Store;
 use tantivy::{Searcher, TantivyError};
+use tokio::sync::Semaphore;
 
-use crate::collect::{Gather, Gathered, Order, PAIR, Question};
+use crate::DEFAULT_TYPES;
+use crate::collect::{Gather, Gathered, Order, Question};
 use crate::coverage::{Coverage, coverage};
 use crate::document::{ENTITY_TYPE, Entity, HAS_DESCRIPTION, REMOVED};
 use crate::error::SearchError;
-use crate::explain::explain;
 use crate::feed::blocking;
 use crate::filter::{Filters, canonical};
-use crate::found::{Completions, Facet, FacetValue, Found, Hit, Match};
+use crate::found::{Completions, Facet, FacetValue, Found, Hit};
 use crate::index::Location;
 use crate::language;
-use crate::live::{Live, Moment};
+use crate::live::{Keeper, Live, Moment};
 use crate::matching::{Node, Set};
-use crate::query::{Translator, allowed_typos, known_fields};
-use crate::request::{Facets, Filter, Page, Request};
+use crate::query::{Translator, known_fields};
+use crate::request::{Facets, Filter, PAIR, Page, Request};
 use crate::schema::{Fields, URN};
 use crate::scroll::{Mark, Scroll};
 use crate::sort;
-use crate::{DEFAULT_TYPES, analysis};
+use crate::work::{Limits, Work};
 
-/// Pages further down are read by scrolling.
-const DEEPEST: usize = 10_000;
-/// The most results of one page.
-const LONGEST_PAGE: usize = 10_000;
+/// How many searches work at the same time for each core, and how long another one waits for its turn.
+const TURNS_PER_CORE: usize = 2;
+const TURN_PATIENCE: Duration = Duration::from_secs(10);
 
 /// How many names are looked at first to complete one.
 const FIRST_COMPLETIONS: usize = 200;
@@ -56,6 +59,8 @@ const USUAL_FACETS: [&str; 12] = [
 #[derive(Debug, Clone)]
 pub struct Search {
     live: Live,
+    limits: Limits,
+    turns: Arc<Semaphore>,
 }
 
 impl Search {
@@ -64,16 +69,38 @@ impl Search {
     pub fn in_directory(store: Arc<dyn Store>, directory: &Path) -> Result<Self, SearchError> {
         let location = Location::Directory(directory.to_owned());
         location.prepare()?;
-        Ok(Self {
-            live: Live::new(store, location),
-        })
+        Ok(Self::at(store, location))
     }
 
     /// An index that ends with the process.
     pub fn in_memory(store: Arc<dyn Store>) -> Self {
+        Self::at(store, Location::Memory)
+    }
+
+    fn at(store: Arc<dyn Store>, location: Location) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
-            live: Live::new(store, Location::Memory),
+            live: Live::new(store, location),
+            limits: Limits::default(),
+            turns: Arc::new(Semaphore::new(TURNS_PER_CORE * cores)),
         }
+    }
+
+    /// The same index for searches that may use more, or less.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Feeds the index beside those who search, so that not much is left to a search after many writes.
+    pub fn keeper(&self) -> Keeper {
+        Keeper::new(self.live.clone())
+    }
+
+    /// How many changes the index does not have yet. The next search will take them in.
+    pub async fn behind(&self) -> Result<u64, SearchError> {
+        self.live.behind().await
     }
 
     /// Builds the index if there is none, so that the first search need not wait for it. One that is there is opened
@@ -93,10 +120,10 @@ impl Search {
         let (wanted, query) = (request.clone(), parsed.clone());
         let kept = self.live.kept();
         let (gathered, next, labels) = self
-            .run(move |searcher, fields| {
-                let translator = Translator::new(searcher, fields, &kept);
+            .run(move |searcher, fields, work| {
+                let translator = Translator::new(searcher, fields, &kept, work);
                 let text = translator.translate(&query)?;
-                let question = narrowed(searcher, fields, &wanted, text)?;
+                let question = narrowed(searcher, fields, work, &wanted, text)?;
                 let (gathered, next) = match scroll {
                     Some(scroll) => scroll.results(searcher, fields, &kept, &gather, question)?,
                     None => (gather.results(searcher, &kept, &question)?, None),
@@ -104,7 +131,7 @@ impl Search {
                 Ok((gathered, next, translator.into_labels()))
             })
             .await?;
-        let mut found = self.found(request, &parsed, gathered, &labels).await?;
+        let mut found = self.found(request, parsed, gathered, labels).await?;
         found.next = next.or(found.next);
         Ok(found)
     }
@@ -134,11 +161,11 @@ impl Search {
         let gather = gather_of(&request)?;
         let kept = self.live.kept();
         let gathered = self
-            .run(move |searcher, fields| {
-                let translator = Translator::new(searcher, fields, &kept);
+            .run(move |searcher, fields, work| {
+                let translator = Translator::new(searcher, fields, &kept, work);
                 let attempt = |most| {
                     let names = translator.name_prefix(request.query.trim(), most)?;
-                    let question = narrowed(searcher, fields, &request, Some(names))?;
+                    let question = narrowed(searcher, fields, work, &request, Some(names))?;
                     Ok::<_, SearchError>(gather.results(searcher, &kept, &question)?)
                 };
                 let gathered = attempt(FIRST_COMPLETIONS)?;
@@ -151,14 +178,19 @@ impl Search {
             .await?;
         let urns = urns_of(&gathered)?;
         let entities = self.live.store().entities_read(&urns).await?;
-        let mut suggestions: Vec<String> = Vec::new();
-        for (urn, rows) in urns.iter().zip(&entities) {
-            let entity = Entity::of_rows(rows);
-            let name = entity.display_name(urn).to_owned();
-            if !suggestions.contains(&name) {
-                suggestions.push(name);
+        let named = urns.clone();
+        let suggestions = self.in_turn(move || {
+            let mut suggestions: Vec<String> = Vec::new();
+            for (urn, rows) in named.iter().zip(&entities) {
+                let entity = Entity::of_rows(rows);
+                let name = entity.display_name(urn).to_owned();
+                if !suggestions.contains(&name) {
+                    suggestions.push(name);
+                }
             }
-        }
+            Ok(suggestions)
+        });
+        let suggestions = suggestions.await?;
         Ok(Completions {
             suggestions,
             entities: urns,
@@ -168,7 +200,7 @@ impl Search {
     /// How much of the datasets is described, from an index that has every change that is committed now.
     pub async fn coverage(&self) -> Result<Coverage, SearchError> {
         let kept = self.live.kept();
-        self.run(move |searcher, fields| coverage(searcher, fields, &kept))
+        self.run(move |searcher, fields, work| coverage(searcher, fields, &kept, work))
             .await
     }
 
@@ -176,31 +208,55 @@ impl Search {
     /// damaged is given up.
     async fn run<T: Send + 'static>(
         &self,
-        task: impl FnOnce(&Searcher, &Fields) -> Result<T, SearchError> + Send + 'static,
+        task: impl FnOnce(&Searcher, &Fields, &Work) -> Result<T, SearchError> + Send + 'static,
     ) -> Result<T, SearchError> {
         let Moment { searcher, serial } = self.live.moment().await?;
         let (fields, index) = (self.live.fields().clone(), searcher.index().clone());
-        let result = blocking(move || {
-            // A file that is not what it should be may lead the library anywhere.
-            catch_unwind(AssertUnwindSafe(|| task(&searcher, &fields))).unwrap_or_else(|_| {
-                let text = "the search panicked".to_owned();
-                Err(TantivyError::InternalError(text).into())
+        let limits = self.limits;
+        let result = self
+            .in_turn(move || {
+                let work = Work::begin(limits);
+                // A file that is not what it should be may lead the library anywhere.
+                let run = AssertUnwindSafe(|| task(&searcher, &fields, &work));
+                let result = catch_unwind(run).unwrap_or_else(|_| {
+                    let text = "the search panicked".to_owned();
+                    Err(TantivyError::InternalError(text).into())
+                });
+                result.map_err(|error| work.over().unwrap_or(error))
             })
-        })
-        .await;
+            .await;
         if let Err(SearchError::Index(error)) = &result {
-            tracing::error!(%error, "a search failed, so the index is checked");
+            tracing::error!(%error, "a search failed");
             self.live.doubt(index, serial).await;
         }
         result
     }
 
+    /// Does some of the work of a search on a thread that may block, when it is its turn. Each search holds some bytes
+    /// for every document and clause, and more of them than there are cores would only make each other slower.
+    async fn in_turn<T: Send + 'static>(
+        &self,
+        task: impl FnOnce() -> Result<T, SearchError> + Send + 'static,
+    ) -> Result<T, SearchError> {
+        let turn = Arc::clone(&self.turns).acquire_owned();
+        let turn = tokio::time::timeout(TURN_PATIENCE, turn).await;
+        let Ok(Ok(turn)) = turn else {
+            return Err(SearchError::Busy);
+        };
+        blocking(move || {
+            let result = task();
+            drop(turn);
+            result
+        })
+        .await
+    }
+
     async fn found(
         &self,
         request: &Request,
-        query: &language::Query,
+        query: language::Query,
         gathered: Gathered,
-        labels: &HashSet<String>,
+        labels: HashSet<String>,
     ) -> Result<Found, SearchError> {
         let total = gathered.total;
         let facets = facets_of(request, gathered.facets);
@@ -233,52 +289,12 @@ impl Search {
             next,
         })
     }
-
-    /// Says of each hit which of its fields matched.
-    async fn explain(
-        &self,
-        query: &language::Query,
-        labels: &HashSet<String>,
-        hits: &mut [Hit],
-    ) -> Result<(), SearchError> {
-        let urns: Vec<Urn> = hits.iter().map(|hit| hit.urn.clone()).collect();
-        let entities = self.live.store().entities_read(&urns).await?;
-        for (hit, rows) in hits.iter_mut().zip(&entities) {
-            let entity = Entity::of_rows(rows);
-            let values: Vec<(&str, &str)> = entity
-                .texts
-                .iter()
-                .map(|(field, _, text)| (*field, &**text))
-                .collect();
-            let words = EntityWords::of(values.iter().map(|(_, text)| *text));
-            let expanded = |word: &str, unfinished| words.similar(word, unfinished);
-            hit.matched = explain(query, &values, &expanded);
-            for (field, urn) in entity.labels() {
-                if labels.contains(urn) {
-                    // Its name is elsewhere, and its id often says the same.
-                    let words = EntityWords::of(std::iter::once(urn));
-                    let expanded = |word: &str, unfinished| words.similar(word, unfinished);
-                    let in_id = explain(query, &[(field, urn)], &expanded).pop();
-                    hit.matched.push(in_id.unwrap_or_else(|| Match {
-                        field: field.to_owned(),
-                        value: urn.to_owned(),
-                        places: Vec::new(),
-                    }));
-                }
-            }
-        }
-        Ok(())
-    }
 }
 
 fn gather_of(request: &Request) -> Result<Gather, SearchError> {
+    request.check()?;
     let (keep, order) = match &request.page {
         Page::From { start, count } => {
-            if start + count > DEEPEST {
-                return Err(SearchError::Invalid(format!(
-                    "start and count together may be at most {DEEPEST}; use scrollAcrossEntities to read further"
-                )));
-            }
             let fields = sort::fields(&request.sort)?;
             let order = if fields.is_empty() {
                 Order::Score
@@ -288,11 +304,6 @@ fn gather_of(request: &Request) -> Result<Gather, SearchError> {
             (start + count, order)
         }
         Page::After { mark, count } => {
-            if *count > LONGEST_PAGE {
-                return Err(SearchError::Invalid(format!(
-                    "a page may have at most {LONGEST_PAGE} results"
-                )));
-            }
             let fields = sort::fields(&request.sort)?;
             let order = if fields.is_empty() {
                 if let Some(mark) = mark
@@ -356,16 +367,23 @@ fn no_mark(mark: &str) -> SearchError {
 fn narrowed(
     searcher: &Searcher,
     fields: &Fields,
+    work: &Work,
     request: &Request,
     text: Option<Node>,
 ) -> Result<Question, SearchError> {
-    let filters = Filters { searcher, fields };
+    let filters = Filters {
+        searcher,
+        fields,
+        work,
+    };
     let names_urns = request.filter.any.iter().any(|all| {
         all.iter()
             .any(|it| canonical(&it.field) == URN && !it.negated)
     });
     let types = |types: &mut dyn Iterator<Item = &str>| {
-        let types: Vec<&str> = types.collect();
+        // The same types in any order are remembered once.
+        let types: BTreeSet<&str> = types.collect();
+        let types = Vec::from_iter(types);
         let terms = types.iter().map(|it| fields.term(ENTITY_TYPE, it));
         Some((types.join(" "), terms.collect()))
     };
@@ -382,6 +400,7 @@ fn narrowed(
         types,
         without: (!request.include_removed).then(|| fields.term(REMOVED, "true")),
         conditions: conditions.into_iter().collect(),
+        work: work.clone(),
     })
 }
 
@@ -420,61 +439,6 @@ fn label_of(field: &str) -> String {
         .and_then(|known| known.filter_label)
         .unwrap_or(field)
         .to_owned()
-}
-
-/// The words of an entity.
-#[derive(Default)]
-struct EntityWords {
-    single: HashSet<String>,
-    /// Those that are made of several.
-    joined: HashSet<String>,
-}
-
-impl EntityWords {
-    fn of<'t>(texts: impl Iterator<Item = &'t str>) -> Self {
-        let mut words = Self::default();
-        for token in texts.flat_map(analysis::name_words) {
-            if token.joined {
-                words.joined.insert(token.text);
-            } else {
-                words.single.insert(token.text);
-            }
-        }
-        words
-    }
-
-    /// Those that were found for a word that was typed: those that begin with it, if it may go on, or else, if none is
-    /// the word itself, those that differ in as many letters as are forgiven. A part says it better than what it is a part of.
-    fn similar(&self, word: &str, unfinished: bool) -> Vec<String> {
-        let mut similar: Vec<String> = Vec::new();
-        for typed in analysis::name_words(word) {
-            let typed = typed.text;
-            let all = [&self.single, &self.joined];
-            let allowed = usize::from(allowed_typos(&typed));
-            let begins = |token: &&String| unfinished && token.starts_with(&typed);
-            let is_near = |token: &&String| {
-                token.len().abs_diff(typed.len()) <= 2 * allowed
-                    && strsim::damerau_levenshtein(token, &typed) <= allowed
-            };
-            let found_before = similar.len();
-            for words in all {
-                if similar.len() == found_before {
-                    similar.extend(words.iter().filter(begins).cloned());
-                }
-            }
-            if similar.len() > found_before || all.iter().any(|words| words.contains(&typed)) {
-                continue;
-            }
-            for words in all {
-                if similar.len() == found_before {
-                    similar.extend(words.iter().filter(is_near).cloned());
-                }
-            }
-        }
-        similar.sort_unstable();
-        similar.dedup();
-        similar
-    }
 }
 
 fn urns_of(gathered: &Gathered) -> Result<Vec<Urn>, SearchError> {

@@ -11,17 +11,9 @@ use crate::schema::URN;
 
 /// The best match first, which is the order without a field.
 const SCORE: &str = "_score";
-/// More are not needed to tell any two results apart.
-const MOST_FIELDS: usize = 8;
 
 /// The fields to sort by and whether the largest value comes first; none if the best match comes first.
 pub(crate) fn fields(sort: &[Sort]) -> Result<Vec<(String, bool)>, SearchError> {
-    if sort.len() > MOST_FIELDS {
-        return Err(SearchError::Invalid(format!(
-            "there are {} fields to sort by: at most {MOST_FIELDS} are taken",
-            sort.len()
-        )));
-    }
     // No two results that are told apart by their scores are left for what comes behind.
     let before_score = sort.iter().take_while(|it| it.field != SCORE);
     let fields = before_score.map(|it| Ok((field(&it.field)?, it.descending)));

@@ -5,14 +5,12 @@
 
 use std::collections::BTreeMap;
 
+use docent_search::BROWSE_PATH as FIELD;
+pub use docent_search::BROWSE_STEP as STEP;
+
 use super::{Criterion, FacetValue, Facets, Filter, Operator, Page, Request};
 use crate::{Caller, Catalog, Error};
 
-/// Before each step of a path in the index.
-pub const STEP: char = '␟';
-
-/// The search field.
-const FIELD: &str = "browsePathV2";
 /// More different paths below one are not looked at: nobody walks through a level that large.
 const MAX_PATHS: usize = 50_000;
 

@@ -4,11 +4,15 @@
 //! - A field may be a pair, `_entityType␞typeNames`, with pairs as values: both must hold together.
 //! - An entity without a status is not removed, so `removed` is compared with true only.
 
+use docent_model::searchable::bare_name;
+use docent_search::REMOVED;
+
 use super::{Criterion, Filter, Operator, PAIR};
 use crate::Error;
 
 /// Pairs make more alternatives out of one; a filter that grows beyond this is a mistake.
 const MAX_ALTERNATIVES: usize = 1000;
+const MAX_CONDITIONS: usize = 10_000;
 
 /// A condition as clients write it: the operator by its name, equality when there is none.
 pub fn criterion(
@@ -47,11 +51,30 @@ pub fn criterion(
     })
 }
 
+/// Alternatives, and conditions that must hold whichever of them does.
+pub fn joined(any: Vec<Vec<Criterion>>, always: Vec<Criterion>) -> Result<Filter, Error> {
+    // Each condition is repeated in each alternative, so a request could ask for far more than it says.
+    let repeated = always.len().saturating_mul(any.len().max(1));
+    let conditions = any.iter().map(Vec::len).sum::<usize>();
+    if any.len() > MAX_ALTERNATIVES {
+        return Err(too_many());
+    }
+    if conditions.saturating_add(repeated) > MAX_CONDITIONS {
+        return Err(Error::Invalid(format!(
+            "the filter comes to {} conditions: at most {MAX_CONDITIONS} are looked at; give several values to one \
+             condition instead",
+            conditions.saturating_add(repeated)
+        )));
+    }
+    let filter = Filter { any };
+    Ok(always.into_iter().fold(filter, Filter::and))
+}
+
 /// The condition that an entity is removed, or that it is not.
 pub(super) fn removed(removed: bool) -> Criterion {
     Criterion {
         negated: !removed,
-        ..Criterion::equal("removed", "true")
+        ..Criterion::equal(REMOVED, "true")
     }
 }
 
@@ -84,8 +107,7 @@ pub(super) fn prepare(filter: &mut Filter, include_removed: &mut bool) -> Result
 }
 
 fn is_about_removal(criterion: &Criterion) -> bool {
-    let field = criterion.field.as_str();
-    field.strip_suffix(".keyword").unwrap_or(field) == "removed"
+    bare_name(&criterion.field) == REMOVED
 }
 
 /// The same condition on `removed`, in terms of true alone; `None` if it always holds.
@@ -267,6 +289,18 @@ mod tests {
         let mut filter = Filter::all(vec![pair]);
         let error = prepare(&mut filter, &mut false).unwrap_err();
         assert!(error.to_string().contains("name fewer values"), "{error}");
+    }
+
+    #[test]
+    fn conditions_that_are_repeated_in_every_alternative_are_counted_before_they_are() {
+        let some = |count: usize| vec![equal("platform", &["hive"], false); count];
+        let filter = joined(vec![some(1); 10], some(9)).unwrap();
+        assert_eq!(filter.any, vec![some(10); 10]);
+        assert_eq!(joined(Vec::new(), some(2)).unwrap().any, [some(2)]);
+        let error = joined(vec![Vec::new(); 1000], some(11)).unwrap_err();
+        assert!(error.to_string().contains("11000 conditions"), "{error}");
+        let error = joined(vec![Vec::new(); 1_000_000], some(1_000_000)).unwrap_err();
+        assert!(error.to_string().contains("1000 alternatives"), "{error}");
     }
 
     #[test]

@@ -85,8 +85,7 @@ async fn run(settings: Settings) -> Result<()> {
     } else {
         None
     };
-    // A large index takes a while to be built; everything else is answered meanwhile.
-    let preparing = tokio::spawn(async move { search.build_if_missing().await });
+    let keeping = tokio::spawn(keep_index(search));
     let noting = tokio::spawn(note_token_uses(catalog.clone(), operator()?));
     let router = docent_http::router(AppState::new(catalog.clone(), engine, auth));
     let version = env!("CARGO_PKG_VERSION");
@@ -130,7 +129,7 @@ async fn run(settings: Settings) -> Result<()> {
         }
         None => first.await?,
     }
-    preparing.abort();
+    keeping.abort();
     noting.abort();
     // What is not stored by then is not worth more of the operator's time.
     let operator = operator()?;
@@ -138,6 +137,15 @@ async fn run(settings: Settings) -> Result<()> {
     let _ = tokio::time::timeout(STORING_USES_AT_THE_END, last_uses).await;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Builds the search index if there is none, and feeds it with what is written; everything else is answered meanwhile.
+async fn keep_index(search: Arc<Search>) {
+    if let Err(error) = search.build_if_missing().await {
+        // It is being built, or the keeper will say what is in the way.
+        tracing::debug!("{error}");
+    }
+    search.keeper().keep().await;
 }
 
 /// Stores when tokens were last used, now and then.

@@ -6,7 +6,8 @@
 use std::collections::HashSet;
 
 use super::{
-    Clause, DEEPEST_LEVEL, MOST_CLAUSES, MOST_READ, Occur, Query, Term, URN_START, is_urn,
+    Clause, DEEPEST_LEVEL, LONGEST_TERM, MOST_CLAUSES, MOST_READ, Occur, Query, Term, URN_START,
+    is_urn,
 };
 
 pub(super) fn parse(text: &str) -> Query {
@@ -18,6 +19,7 @@ pub(super) fn parse(text: &str) -> Query {
         operators: false,
     };
     let mut clauses = parser.clauses(1);
+    drop_repeated(&mut clauses);
     let mut budget = MOST_CLAUSES;
     prune(&mut clauses, 1, &mut budget);
     let mut is_plain = !parser.operators && clauses.iter().all(is_plain_clause);
@@ -83,8 +85,6 @@ fn prune(clauses: &mut Vec<Clause>, level: usize, budget: &mut usize) {
 
 /// Keeps so many clauses, in their order, as change least what was asked.
 fn choose(clauses: &mut Vec<Clause>, most: usize) {
-    let mut seen = HashSet::new();
-    clauses.retain(|clause| seen.insert(clause.clone()));
     let is_optional = |clause: &Clause| clause.occur == Occur::Should;
     let with_sign = clauses.iter().filter(|clause| !is_optional(clause)).count();
     let mut with_sign_left = with_sign.min(most);
@@ -99,6 +99,19 @@ fn choose(clauses: &mut Vec<Clause>, most: usize) {
         *left = left.saturating_sub(1);
         stays
     });
+}
+
+/// Keeps the last of equal clauses: it may be the word that is still being typed.
+fn drop_repeated(clauses: &mut Vec<Clause>) {
+    for clause in &mut *clauses {
+        if let Some(group) = group_of(&mut clause.term) {
+            drop_repeated(&mut group.clauses);
+        }
+    }
+    let mut seen = HashSet::new();
+    clauses.reverse();
+    clauses.retain(|clause| seen.insert(clause.clone()));
+    clauses.reverse();
 }
 
 fn group_of(term: &mut Term) -> Option<&mut Query> {
@@ -263,8 +276,8 @@ impl<'a> Parser<'a> {
                 return self.field(word, level);
             }
             match after.chars().next() {
-                Some(escaped) if character == '\\' && escaped.is_ascii_punctuation() => {
-                    self.at += 1;
+                Some(escaped) if character == '\\' && can_be_escaped(escaped) => {
+                    self.at += escaped.len_utf8();
                     // As letters these would be taken for patterns later; the analysis drops them anyway.
                     if !matches!(escaped, '*' | '?') {
                         word.push(escaped);
@@ -330,7 +343,7 @@ impl<'a> Parser<'a> {
         if term.is_some() {
             self.terms_left = self.terms_left.saturating_sub(1);
         }
-        term
+        term.map(shortened)
     }
 
     /// Passes over a group that lies too deep.
@@ -383,6 +396,19 @@ impl<'a> Parser<'a> {
     }
 }
 
+fn shortened(mut term: Term) -> Term {
+    if let Term::Word(text) | Term::Prefix(text) | Term::Wildcard(text) | Term::Phrase(text) =
+        &mut term
+        && !is_urn(text)
+        && text.chars().nth(LONGEST_TERM).is_some()
+    {
+        // What is left must say something, too.
+        let letters = text.chars().skip_while(|it| !it.is_alphanumeric());
+        *text = letters.take(LONGEST_TERM).collect();
+    }
+    term
+}
+
 fn should(term: Term) -> Clause {
     Clause {
         occur: Occur::Should,
@@ -418,6 +444,10 @@ fn is_quote(character: char) -> bool {
     matches!(character, '"' | '“' | '”' | '„')
 }
 
+fn can_be_escaped(character: char) -> bool {
+    character.is_ascii_punctuation() || is_quote(character)
+}
+
 /// The parts of a quoted text, relative to its first quote.
 struct Quoted {
     inside: std::ops::Range<usize>,
@@ -445,8 +475,7 @@ fn unescaped(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();
     while let Some(character) = characters.next() {
-        let escapes =
-            character == '\\' && characters.peek().is_some_and(char::is_ascii_punctuation);
+        let escapes = character == '\\' && characters.peek().copied().is_some_and(can_be_escaped);
         if !escapes {
             plain.push(character);
         } else if let Some(escaped) = characters.next() {

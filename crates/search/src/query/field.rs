@@ -20,6 +20,7 @@ impl Translator<'_> {
         let filters = Filters {
             searcher: self.searcher,
             fields: self.fields,
+            work: self.work,
         };
         let criterion = |operator, values: Vec<String>| Criterion {
             field: field.to_owned(),

@@ -9,7 +9,7 @@ use tantivy::Term;
 use super::{Translator, all_parts, in_order, nearly, parts};
 use crate::analysis::{Token, name_words};
 use crate::error::SearchError;
-use crate::filter::each_term;
+use crate::filter::Walk;
 use crate::kept::text_of;
 use crate::label::{LABELS, PLATFORM, fields_of};
 use crate::matching::{Segment, Set};
@@ -71,7 +71,11 @@ impl Translator<'_> {
                 write_term(&mut start, field, &format!("urn:li:{kind}:{lower}"));
                 let value_at = field.len() + 1;
                 let place = self.fields.terms;
-                each_term(self.searcher, place, &start, MOST_LABELS, |text| {
+                let walk = Walk {
+                    most: MOST_LABELS,
+                    ..self.walk()
+                };
+                walk.each_term(place, &start, |text| {
                     if urns.len() < MOST_LABELS {
                         urns.insert(text[value_at..].to_owned());
                     }
@@ -97,7 +101,11 @@ impl Translator<'_> {
                 let mut start = String::new();
                 write_term(&mut start, field, &id_of);
                 let place = self.fields.terms;
-                each_term(self.searcher, place, &start, MOST_PLATFORMS, |text| {
+                let walk = Walk {
+                    most: MOST_PLATFORMS,
+                    ..self.walk()
+                };
+                walk.each_term(place, &start, |text| {
                     let id = &text[start.len()..];
                     if strsim::damerau_levenshtein(id, &word.text) <= usize::from(*typos) {
                         urns.insert(format!("{id_of}{id}"));
@@ -128,6 +136,7 @@ impl Translator<'_> {
             let segment = Segment {
                 searcher: self.searcher,
                 reader,
+                work: self.work,
                 scored: false,
             };
             for set in sets {

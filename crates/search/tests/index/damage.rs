@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use docent_search::{Facets, Page, Request, Search, Sort};
@@ -69,8 +70,7 @@ fn segments(fixture: &Fixture) -> BTreeSet<String> {
 }
 
 fn files(fixture: &Fixture) -> Vec<PathBuf> {
-    let folder = fixture.index_path().join("format-5");
-    let mut files: Vec<PathBuf> = fs::read_dir(folder)
+    let mut files: Vec<PathBuf> = fs::read_dir(fixture.files_path())
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.is_file() && fs::metadata(path).unwrap().len() > 0)
@@ -132,9 +132,9 @@ async fn every_file_may_be_truncated_emptied_removed_or_have_a_bit_flipped() {
                 "flip" => bytes[middle] ^= 1,
                 _ => {}
             }
-            if harm == "remove" {
-                fs::remove_file(file).unwrap();
-            } else {
+            // It cannot be written to, but it can be replaced.
+            fs::remove_file(file).unwrap();
+            if harm != "remove" {
                 fs::write(file, bytes).unwrap();
             }
             assert!(is_whole(&fixture).await, "{harm} {}", file.display());
@@ -144,6 +144,26 @@ async fn every_file_may_be_truncated_emptied_removed_or_have_a_bit_flipped() {
             assert!(is_anew || name == NOT_READ, "{harm} {}", file.display());
         }
     }
+}
+
+#[tokio::test]
+async fn files_that_are_mapped_cannot_be_written_by_accident() {
+    let fixture = filled().await;
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+    assert_eq!(mode(&fixture.index_path()) & 0o077, 0);
+    assert_eq!(mode(&fixture.files_path()) & 0o077, 0);
+    let mut mapped = 0;
+    for file in files(&fixture) {
+        // What is replaced as a whole is read as a whole.
+        if file
+            .extension()
+            .is_some_and(|it| it != "json" && it != "lock")
+        {
+            assert_eq!(mode(&file) & 0o222, 0, "{}", file.display());
+            mapped += 1;
+        }
+    }
+    assert!(mapped > 0);
 }
 
 #[tokio::test]
@@ -159,7 +179,7 @@ async fn an_index_of_an_older_format_is_replaced() {
     let fixture = filled().await;
     let path = fixture.index_path();
     let fixture = fixture.restart().await;
-    fs::rename(path.join("format-5"), path.join("format-0")).unwrap();
+    fs::rename(fixture.files_path(), path.join("format-0")).unwrap();
     assert_eq!(fixture.find("table").await.total, 30);
     assert!(!path.join("format-0").exists());
 }

@@ -86,9 +86,10 @@ async fn access_tokens_are_not_found_whoever_asks() {
     assert_eq!(fixture.search.search(&request).await.unwrap().total, 0);
 }
 
-/// A file that is written once for each index.
-fn made_at(fixture: &Fixture) -> std::time::SystemTime {
-    let path = fixture.index_path().join("format-5").join(".managed.json");
-    let folder = path.parent().unwrap();
-    std::fs::metadata(folder).unwrap().created().unwrap()
+/// A folder that is made once for each index.
+pub(crate) fn made_at(fixture: &Fixture) -> std::time::SystemTime {
+    std::fs::metadata(fixture.files_path())
+        .unwrap()
+        .created()
+        .unwrap()
 }

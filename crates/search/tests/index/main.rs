@@ -3,9 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may stop as tests do")]
 
 mod asking;
+mod bounds;
 mod coverage;
 mod damage;
+mod feeding;
 mod filters;
+mod hindered;
 mod keeping_up;
 mod scrolling;
 
@@ -72,23 +75,44 @@ impl Fixture {
         urn
     }
 
-    async fn put(&self, urn: &Urn, aspect: &str, value: &Value) {
-        let aspect = Registry::get().aspect(aspect).unwrap();
-        let key = AspectKey::new(urn, aspect);
-        let derived = derive(urn, aspect, value);
-        let new = NewAspect {
-            metadata: value.to_string(),
-            system_metadata: None,
-            stamp: AuditStamp::new(&Urn::parse(ACTOR).unwrap(), 1_794_700_000_000),
-            derived,
-            retired_version: 0,
-        };
+    /// Many datasets in one transaction, with nothing but their names.
+    async fn datasets(&self, names: impl IntoIterator<Item = String>) {
+        let urns = names.into_iter().map(|name| dataset(&name));
+        let keys = urns.map(|urn| (urn.clone(), "datasetKey", key_of(&urn)));
+        self.put_all(&keys.collect::<Vec<_>>()).await;
+    }
+
+    async fn put(&self, urn: &Urn, aspect: &'static str, value: &Value) {
+        self.put_all(&[(urn.clone(), aspect, value.clone())]).await;
+    }
+
+    async fn put_all(&self, aspects: &[(Urn, &'static str, Value)]) {
+        let stamp = AuditStamp::new(&Urn::parse(ACTOR).unwrap(), 1_794_700_000_000);
+        let new: Vec<(AspectKey, NewAspect)> = aspects
+            .iter()
+            .map(|(urn, aspect, value)| {
+                let aspect = Registry::get().aspect(aspect).unwrap();
+                let new = NewAspect {
+                    metadata: value.to_string(),
+                    system_metadata: None,
+                    stamp: stamp.clone(),
+                    derived: derive(urn, aspect, value),
+                    retired_version: 0,
+                };
+                (AspectKey::new(urn, aspect), new)
+            })
+            .collect();
         transact(&*self.store, move |tx| {
-            let (key, new) = (key.clone(), new.clone());
+            let new = new.clone();
             Box::pin(async move {
-                let previous = tx.aspects_get(std::slice::from_ref(&key)).await?.remove(0);
-                let write = version::put(key, previous.as_ref(), new);
-                tx.write(write.as_slice()).await
+                let keys: Vec<AspectKey> = new.iter().map(|(key, _)| key.clone()).collect();
+                let previous = tx.aspects_get(&keys).await?;
+                let writes: Vec<AspectWrite> = new
+                    .into_iter()
+                    .zip(previous)
+                    .filter_map(|((key, new), previous)| version::put(key, previous.as_ref(), new))
+                    .collect();
+                tx.write(&writes).await
             })
         })
         .await
@@ -137,6 +161,17 @@ impl Fixture {
 
     fn index_path(&self) -> std::path::PathBuf {
         self.place.directory().join("index")
+    }
+
+    /// Where the files of the index are.
+    fn files_path(&self) -> std::path::PathBuf {
+        let entries = std::fs::read_dir(self.index_path()).unwrap();
+        let mut folders = entries.map(|entry| entry.unwrap().path());
+        let is_of_a_format = |path: &std::path::PathBuf| {
+            let name = path.file_name().unwrap().to_string_lossy();
+            name.starts_with("format-")
+        };
+        folders.find(is_of_a_format).unwrap()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use docent_catalog::Error;
 use docent_catalog::lineage::{MAX_HOPS, Reached};
+use docent_model::searchable::bare_name;
 
 use crate::resolvers::search::input::{AndFilter, FacetFilter};
 use crate::resolvers::search::kinds;
@@ -127,8 +128,7 @@ fn known(filter: &FacetFilter) -> Result<Option<Test>, Error> {
         filter.condition.as_deref(),
         None | Some("EQUAL" | "IN" | "IEQUAL")
     );
-    let field = filter.field.strip_suffix(".keyword");
-    let field = field.unwrap_or(&filter.field);
+    let field = bare_name(&filter.field);
     if field == "degree" {
         if !is_equality {
             return Err(Error::invalid(

@@ -2,7 +2,7 @@
 
 use docent_catalog::Error;
 use docent_catalog::search::{
-    Criterion, Facets, Filter, MAX_FACET_VALUES, Request, Sort, criterion, whole,
+    Criterion, Facets, Filter, MAX_FACET_VALUES, Request, Sort, criterion, joined, whole,
 };
 use serde::Deserialize;
 
@@ -111,16 +111,12 @@ impl Input {
 
     /// The old list of conditions and the new alternatives must both hold.
     pub(super) fn filter(&mut self) -> Result<Filter, Error> {
-        let mut filter = Filter::default();
-        for alternative in self.or_filters.take().unwrap_or_default() {
-            filter
-                .any
-                .push(criteria(alternative.and.as_deref().unwrap_or_default())?);
-        }
-        for more in criteria(&self.filters.take().unwrap_or_default())? {
-            filter = filter.and(more);
-        }
-        Ok(filter)
+        let any = self.or_filters.take().unwrap_or_default();
+        let any = any
+            .iter()
+            .map(|alternative| criteria(alternative.and.as_deref().unwrap_or_default()))
+            .collect::<Result<_, Error>>()?;
+        joined(any, criteria(&self.filters.take().unwrap_or_default())?)
     }
 
     /// Everything but the page and the facets.

@@ -5,16 +5,14 @@ use std::sync::LazyLock;
 
 use apollo_compiler::ast::{Definition, Document};
 use docent_catalog::Error;
-use docent_catalog::search::PAIR;
+use docent_catalog::search::{ENTITY_TYPE, PAIR};
 use docent_model::Registry;
+use docent_model::searchable::bare_name;
 
 use crate::schema::source;
 use crate::sdl::SDL;
 
 static KINDS: LazyLock<Kinds> = LazyLock::new(Kinds::read);
-
-/// The field whose values are kinds.
-const FIELD: &str = "_entityType";
 
 struct Kinds {
     in_registry: HashMap<String, &'static str>,
@@ -101,14 +99,14 @@ fn by_field(field: &str, value: &str, named: impl Fn(&str) -> String) -> String 
 }
 
 fn is_kind(field: &str) -> bool {
-    field.strip_suffix(".keyword").unwrap_or(field) == FIELD
+    bare_name(field) == ENTITY_TYPE
 }
 
 /// The name that the index has for a field.
 pub(super) fn field_name(field: &str) -> String {
     let names: Vec<&str> = field
         .split(PAIR)
-        .map(|name| if is_kind(name) { FIELD } else { name })
+        .map(|name| if is_kind(name) { ENTITY_TYPE } else { name })
         .collect();
     names.join(&PAIR.to_string())
 }
