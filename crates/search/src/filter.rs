@@ -14,7 +14,7 @@ use tantivy::query::{
     AllQuery, BooleanQuery, EmptyQuery, ExistsQuery, Occur, Query, TermQuery, TermSetQuery,
 };
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{DocAddress, Searcher, Term};
+use tantivy::{DocAddress, Searcher, SegmentReader, Term};
 
 use crate::analysis::{fold, text_words};
 use crate::column::ColumnQuery;
@@ -392,39 +392,65 @@ impl Filters<'_> {
     }
 }
 
-/// Walks over the terms of a field that begin so, in each segment the first `most` of them. Whether there are more.
+/// Walks over the terms of a field that begin so, in each segment the first `most` of them.
 pub(crate) fn each_term(
     searcher: &Searcher,
     field: Field,
     start: &str,
     most: usize,
     mut found: impl FnMut(&str),
-) -> tantivy::Result<bool> {
-    let mut cut = false;
+) -> tantivy::Result<()> {
     for segment in searcher.segment_readers() {
-        let inverted = segment.inverted_index(field)?;
-        let mut stream = inverted
-            .terms()
-            .range()
-            .ge(start.as_bytes())
-            .into_stream()?;
-        let mut count = 0;
-        while stream.advance() {
-            let Ok(text) = std::str::from_utf8(stream.key()) else {
-                continue;
-            };
-            if !text.starts_with(start) {
-                break;
-            }
-            if count == most {
-                cut = true;
-                break;
-            }
-            found(text);
+        each_term_of(segment, field, start, most, &mut found)?;
+    }
+    Ok(())
+}
+
+/// The last of those terms that all segments were looked at up to; `None` if there are no more.
+pub(crate) fn last_of_first_terms(
+    searcher: &Searcher,
+    field: Field,
+    start: &str,
+    most: usize,
+) -> tantivy::Result<Option<String>> {
+    let mut seen: Option<String> = None;
+    for segment in searcher.segment_readers() {
+        let (mut count, mut last) = (0, String::new());
+        each_term_of(segment, field, start, most + 1, &mut |text| {
             count += 1;
+            if count == most {
+                last.push_str(text);
+            }
+        })?;
+        if count > most && seen.as_ref().is_none_or(|seen| last < *seen) {
+            seen = Some(last);
         }
     }
-    Ok(cut)
+    Ok(seen)
+}
+
+fn each_term_of(
+    segment: &SegmentReader,
+    field: Field,
+    start: &str,
+    most: usize,
+    found: &mut impl FnMut(&str),
+) -> tantivy::Result<()> {
+    let inverted = segment.inverted_index(field)?;
+    let range = inverted.terms().range().ge(start.as_bytes());
+    let mut stream = range.into_stream()?;
+    let mut count = 0;
+    while count < most && stream.advance() {
+        let Ok(text) = std::str::from_utf8(stream.key()) else {
+            continue;
+        };
+        if !text.starts_with(start) {
+            break;
+        }
+        found(text);
+        count += 1;
+    }
+    Ok(())
 }
 
 /// Walks over the texts that a field's column has in each segment.

@@ -22,6 +22,8 @@ pub(crate) enum Set {
     Terms(Vec<Term>),
     /// With any term of the field that begins so.
     Prefix(Field, String),
+    /// The same, with terms up to this one.
+    PrefixUpTo(Field, String, String),
     /// In all of these sets.
     Every(Vec<Set>),
     Query(Box<dyn Query>),
@@ -51,8 +53,10 @@ impl Node {
 #[derive(Debug)]
 pub(crate) struct Matches {
     pub(crate) documents: Bits,
-    /// For each part of the query by which way it found each document.
+    /// For each part of the query that found something, by which way it found each document.
     found: Vec<Ways>,
+    /// Whether parts may have found documents that the whole has not.
+    is_narrowed: bool,
 }
 
 #[derive(Debug)]
@@ -68,11 +72,15 @@ impl Matches {
         Self {
             documents: Bits::all(len),
             found: Vec::new(),
+            is_narrowed: false,
         }
     }
 
     /// Makes documents that parts have found but not the whole worth nothing.
     fn forget_others(&mut self) {
+        if !self.is_narrowed {
+            return;
+        }
         for ways in &mut self.found {
             for (document, by) in (0..).zip(&mut ways.by) {
                 if *by > 0 && !self.documents.contains(document) {
@@ -125,6 +133,7 @@ impl Segment<'_> {
             return Ok(Matches {
                 documents,
                 found: Vec::new(),
+                is_narrowed: false,
             });
         }
         let mut sets: Vec<&(Set, f32)> = sets.iter().collect();
@@ -147,9 +156,15 @@ impl Segment<'_> {
                 }
             })?;
         }
+        let found = if documents.is_empty() {
+            Vec::new()
+        } else {
+            vec![ways]
+        };
         Ok(Matches {
             documents,
-            found: vec![ways],
+            found,
+            is_narrowed: false,
         })
     }
 
@@ -160,9 +175,7 @@ impl Segment<'_> {
         let mut found = Vec::new();
         for (occur, node) in parts {
             let mut matches = self.matches(node)?;
-            if matches!(node, Node::Group(_)) {
-                matches.forget_others();
-            }
+            matches.forget_others();
             match occur {
                 Occur::Must => match &mut required {
                     Some(required) => required.keep(&matches.documents),
@@ -179,11 +192,16 @@ impl Segment<'_> {
             }
             found.extend(matches.found);
         }
+        let is_narrowed = required.is_some() || forbidden.is_some();
         let mut documents = required.unwrap_or(optional);
         if let Some(forbidden) = forbidden {
             documents.remove(&forbidden);
         }
-        Ok(Matches { documents, found })
+        Ok(Matches {
+            documents,
+            found,
+            is_narrowed,
+        })
     }
 
     pub(crate) fn set(&self, set: &Set) -> tantivy::Result<Bits> {
@@ -209,7 +227,10 @@ impl Segment<'_> {
                 }
                 Ok(())
             }
-            Set::Prefix(field, start) => self.each_of_prefix(*field, start, found),
+            Set::Prefix(field, start) => self.each_of_prefix(*field, start, None, found),
+            Set::PrefixUpTo(field, start, last) => {
+                self.each_of_prefix(*field, start, Some(last), found)
+            }
             Set::Every(sets) => {
                 let Some((first, others)) = sets.split_first() else {
                     return Ok(());
@@ -232,10 +253,14 @@ impl Segment<'_> {
         &self,
         field: Field,
         start: &str,
+        last: Option<&String>,
         found: &mut dyn FnMut(&[DocId]),
     ) -> tantivy::Result<()> {
         let inverted = self.reader.inverted_index(field)?;
-        let range = inverted.terms().range().ge(start.as_bytes());
+        let mut range = inverted.terms().range().ge(start.as_bytes());
+        if let Some(last) = last {
+            range = range.le(last.as_bytes());
+        }
         let mut terms = range.into_stream()?;
         let mut postings = None;
         while terms.advance() && terms.key().starts_with(start.as_bytes()) {

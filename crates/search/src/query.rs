@@ -17,7 +17,7 @@ use tantivy::{Searcher, Term};
 use crate::analysis::{Token, fold, name_words, pair, text_words};
 use crate::document::ENTITY_TYPE;
 use crate::error::SearchError;
-use crate::filter::{each_term, term_query};
+use crate::filter::{each_term, last_of_first_terms, term_query};
 use crate::kept::{Kept, text_of};
 use crate::language::{self, Clause};
 use crate::matching::{Node, Segment, Set};
@@ -378,15 +378,16 @@ impl<'s> Translator<'s> {
 
     /// The first terms of a field that begin so.
     fn first_terms(&self, field: Field, start: &str, most: usize) -> Result<Set, SearchError> {
+        let start = start.to_owned();
         if most == usize::MAX {
-            return Ok(Set::Prefix(field, start.to_owned()));
+            return Ok(Set::Prefix(field, start));
         }
-        let mut terms = HashSet::new();
-        let cut = each_term(self.searcher, field, start, most, |text| {
-            terms.insert(Term::from_field_text(field, text));
-        })?;
-        self.cut.set(self.cut.get() || cut);
-        Ok(Set::Terms(terms.into_iter().collect()))
+        let last = last_of_first_terms(self.searcher, field, &start, most)?;
+        self.cut.set(self.cut.get() || last.is_some());
+        Ok(match last {
+            Some(last) => Set::PrefixUpTo(field, start, last),
+            None => Set::Prefix(field, start),
+        })
     }
 
     fn prefix(&self, prefix: &str) -> Result<Node, SearchError> {
