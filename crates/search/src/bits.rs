@@ -91,6 +91,10 @@ impl Bits {
         others
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.words.iter().all(|word| *word == 0)
+    }
+
     pub(crate) fn count(&self) -> usize {
         self.words
             .iter()

@@ -96,8 +96,10 @@ pub(crate) async fn catch_up(
         Amount::Entities(most) => most,
     };
     loop {
-        let after = last.as_ref().map_or(open.holds.position, |it| it.position);
-        let mut changes = store.changes_read(after, CHANGES).await?;
+        let mut changes = match &last {
+            Some(last) => store.changes_read(last.position, CHANGES).await?,
+            None => changes_behind(store, &open.holds).await?,
+        };
         let full = changes.len() == CHANGES;
         let urns = changes.iter().map(|change| &change.key.urn);
         urns_to_read.extend(urns.filter(|urn| is_indexed(urn.entity_type())).cloned());
@@ -119,6 +121,24 @@ pub(crate) async fn catch_up(
             return Ok(());
         }
     }
+}
+
+/// The first changes behind those that the index holds. An error if the log is not the one that it was fed from any more: a
+/// database that was put back to an earlier state gives its positions to other changes.
+async fn changes_behind(store: &dyn Store, holds: &Position) -> Result<Vec<Change>, SearchError> {
+    if holds.position == 0 {
+        return Ok(store.changes_read(0, CHANGES).await?);
+    }
+    let mut changes = store.changes_read(holds.position - 1, CHANGES + 1).await?;
+    if !changes
+        .first()
+        .is_some_and(|first| position_of(first) == *holds)
+    {
+        let text = "the log does not have the last change that the index holds".to_owned();
+        return Err(tantivy::TantivyError::InternalError(text).into());
+    }
+    changes.remove(0);
+    Ok(changes)
 }
 
 /// Replaces the documents of some entities; then the index holds everything up to a position.

@@ -15,7 +15,7 @@ use tantivy::query::{
     AllQuery, BooleanQuery, EmptyQuery, ExistsQuery, Occur, Query, TermQuery, TermSetQuery,
 };
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{DocAddress, Searcher, Term};
+use tantivy::{DocAddress, Searcher, SegmentReader, Term};
 
 use crate::analysis::{fold, text_words};
 use crate::column::ColumnQuery;
@@ -434,39 +434,68 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// The terms of a field that begin so. Whether there are more than are looked at.
+    /// The terms of a field that begin so.
     pub(crate) fn each_term(
         &self,
         field: Field,
         start: &str,
         mut found: impl FnMut(&str),
-    ) -> tantivy::Result<bool> {
-        let mut cut = false;
+    ) -> tantivy::Result<()> {
         for segment in self.searcher.segment_readers() {
-            let inverted = segment.inverted_index(field)?;
-            let mut stream = inverted
-                .terms()
-                .range()
-                .ge(start.as_bytes())
-                .into_stream()?;
-            let mut count = 0;
-            while stream.advance() {
-                self.work.looked()?;
-                let Ok(text) = std::str::from_utf8(stream.key()) else {
-                    continue;
-                };
-                if !text.starts_with(start) {
-                    break;
-                }
-                if count == self.most {
-                    cut = true;
-                    break;
-                }
-                found(text);
+            self.each_term_of(segment, field, start, &mut found)?;
+        }
+        Ok(())
+    }
+
+    /// The term up to which all segments were looked at; `None` if there are no more that begin so.
+    pub(crate) fn last_of_first_terms(
+        &self,
+        field: Field,
+        start: &str,
+    ) -> tantivy::Result<Option<String>> {
+        let one_more = Walk {
+            most: self.most.saturating_add(1),
+            ..*self
+        };
+        let mut seen: Option<String> = None;
+        for segment in self.searcher.segment_readers() {
+            let (mut count, mut last) = (0, String::new());
+            one_more.each_term_of(segment, field, start, &mut |text| {
                 count += 1;
+                if count == self.most {
+                    last.push_str(text);
+                }
+            })?;
+            if count > self.most && seen.as_ref().is_none_or(|seen| last < *seen) {
+                seen = Some(last);
             }
         }
-        Ok(cut)
+        Ok(seen)
+    }
+
+    fn each_term_of(
+        &self,
+        segment: &SegmentReader,
+        field: Field,
+        start: &str,
+        found: &mut impl FnMut(&str),
+    ) -> tantivy::Result<()> {
+        let inverted = segment.inverted_index(field)?;
+        let range = inverted.terms().range().ge(start.as_bytes());
+        let mut stream = range.into_stream()?;
+        let mut count = 0;
+        while count < self.most && stream.advance() {
+            self.work.looked()?;
+            let Ok(text) = std::str::from_utf8(stream.key()) else {
+                continue;
+            };
+            if !text.starts_with(start) {
+                break;
+            }
+            found(text);
+            count += 1;
+        }
+        Ok(())
     }
 
     /// The texts that a field's column has.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
-use tantivy::indexer::NoMergePolicy;
+use tantivy::indexer::{LogMergePolicy, NoMergePolicy};
 use tantivy::{Directory as _, Index, IndexReader, IndexWriter, ReloadPolicy, TantivyDocument};
 
 use crate::directory::CacheDirectory;
@@ -17,11 +17,20 @@ use crate::error::SearchError;
 use crate::schema::{FORMAT, Fields};
 
 /// What the writer may gather before it writes a segment: much when everything is written, little when changes are.
-/// A million datasets make some ten segments, which are merged when changes come.
+/// A million datasets make some ten segments.
 const BUILD_MEMORY_BYTES: usize = 256 * 1024 * 1024;
 /// On how many cores everything is written at most.
 const MAX_BUILD_THREADS: usize = 4;
 const FEED_MEMORY_BYTES: usize = 16 * 1024 * 1024;
+
+/// So many segments of one size are merged into one. Those of up to [`SMALLEST_SEGMENT`] documents count as one size.
+const SEGMENTS_OF_A_SIZE: usize = 6;
+const SMALLEST_SEGMENT: u32 = 250;
+/// A segment with a larger share of all documents than one in so many stays as it is: merging it would take longer
+/// than the searches gain by it.
+const LARGE_SEGMENTS: usize = 16;
+/// But one of this share of deleted documents is written anew.
+const MOST_DELETED: f32 = 0.3;
 
 /// A larger index is checked while it serves: reading all of it takes longer than a restart may.
 const SMALL_INDEX_BYTES: u64 = 64 * 1024 * 1024;
@@ -255,9 +264,9 @@ fn from_index(index: Index, holds: Position, checked: bool) -> Result<OpenIndex,
         .reader_builder()
         .reload_policy(ReloadPolicy::Manual)
         .try_into()?;
-    let writer = Arc::new(Mutex::new(
-        index.writer_with_num_threads(1, FEED_MEMORY_BYTES)?,
-    ));
+    let writer = index.writer_with_num_threads(1, FEED_MEMORY_BYTES)?;
+    writer.set_merge_policy(Box::new(merge_policy(reader.searcher().num_docs())));
+    let writer = Arc::new(Mutex::new(writer));
     Ok(OpenIndex {
         serial: OPENED.fetch_add(1, Ordering::Relaxed),
         index,
@@ -266,6 +275,19 @@ fn from_index(index: Index, holds: Position, checked: bool) -> Result<OpenIndex,
         holds,
         checked,
     })
+}
+
+/// Changes come one by one and make small segments, which are merged into ever larger ones: each document is
+/// written anew some times, and there are never more than a few dozen segments to search.
+fn merge_policy(documents: u64) -> LogMergePolicy {
+    let mut policy = LogMergePolicy::default();
+    policy.set_min_num_segments(SEGMENTS_OF_A_SIZE);
+    policy.set_min_layer_size(SMALLEST_SEGMENT);
+    let largest =
+        (documents as usize / LARGE_SEGMENTS).max(SMALLEST_SEGMENT as usize * LARGE_SEGMENTS);
+    policy.set_max_docs_before_merge(largest);
+    policy.set_del_docs_ratio_before_merge(MOST_DELETED);
+    policy
 }
 
 /// It holds the words of everything that is stored.

@@ -3,8 +3,12 @@
 //! A segment never changes; only which of its documents are deleted does. So which of them are of some types and not removed,
 //! and which values of a facet each has, is read once and kept in the form in which it is counted fastest: some twenty
 //! bytes for each entity. What is kept of segments that are gone is forgotten with the next search.
+//!
+//! Reading the facets of a large segment takes longer than a search may, so a thread reads them that the first search after
+//! a start, or after a merge, sets off; until it is done they are counted without it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tantivy::columnar::{Column, StrColumn};
@@ -21,6 +25,8 @@ const MOST_VALUES: usize = u16::MAX as usize;
 /// How many sets by type, and how many facets, are kept of a segment.
 const MOST_SETS: usize = 16;
 const MOST_FACETS: usize = 32;
+/// Facets of segments with more documents are read in the background.
+const LARGE_SEGMENT: DocId = 20_000;
 /// When so many different values of facets were seen, most of them are not there any more.
 const MOST_TEXTS: usize = 1_000_000;
 
@@ -35,13 +41,34 @@ pub(crate) struct Kept(Arc<Mutex<State>>);
 struct State {
     segments: HashMap<SegmentId, OfSegment>,
     texts: HashMap<String, Texts>,
+    /// Facets of large segments that are to be read.
+    wanted: VecDeque<(SegmentReader, String)>,
+    /// Whether a thread is reading them.
+    is_reading: bool,
 }
 
 #[derive(Default)]
 struct OfSegment {
     columns: Option<Arc<Columns>>,
     sets: HashMap<String, Arc<Bits>>,
-    facets: HashMap<String, Option<Arc<FacetColumn>>>,
+    facets: HashMap<String, FacetState>,
+}
+
+#[derive(Debug, Clone)]
+enum FacetState {
+    Wanted,
+    /// It has too many values, or cannot be read.
+    NotKept,
+    Kept(Arc<FacetColumn>),
+}
+
+impl FacetState {
+    fn column(self) -> Option<Arc<FacetColumn>> {
+        match self {
+            Self::Kept(column) => Some(column),
+            Self::Wanted | Self::NotKept => None,
+        }
+    }
 }
 
 impl std::fmt::Debug for OfSegment {
@@ -167,42 +194,68 @@ impl Kept {
         Ok(bits)
     }
 
-    /// A facet as it is counted; `None` if it has too many values to be kept.
+    /// A facet as it is counted; `None` if it is not kept, or not yet.
     pub(crate) fn facet(
         &self,
         reader: &SegmentReader,
         field: &str,
     ) -> tantivy::Result<Option<Arc<FacetColumn>>> {
         let id = reader.segment_id();
-        let kept = |state: &State| state.segments.get(&id)?.facets.get(field).cloned();
-        if let Some(column) = kept(&self.state()) {
-            return Ok(column);
-        }
-        let column = reader.fast_fields().str(&column_path(field))?;
-        let read = column
-            .as_ref()
-            .map(|column| read_column(column, reader.max_doc()));
-        let texts = column.as_ref().map(texts_of).transpose()?;
         let mut state = self.state();
-        let facet = match (read, texts) {
-            (None, _) | (_, None) => Some(FacetColumn::empty()),
-            (Some(None), _) | (_, Some(None)) => None,
-            (Some(Some((documents, totals))), Some(Some(texts))) => {
-                let known = state.texts.entry(field.to_owned()).or_default();
-                Some(FacetColumn {
-                    documents,
-                    totals,
-                    numbers: texts.iter().map(|text| known.number(text)).collect(),
-                })
-            }
-        };
-        let facet = facet.map(Arc::new);
-        let facets = &mut state.segments.entry(id).or_default().facets;
-        if facets.len() >= MOST_FACETS {
-            facets.clear();
+        let known = |state: &State| state.segments.get(&id)?.facets.get(field).cloned();
+        if let Some(facet) = known(&state) {
+            return Ok(facet.column());
         }
-        facets.insert(field.to_owned(), facet.clone());
-        Ok(facet)
+        if reader.max_doc() <= LARGE_SEGMENT {
+            drop(state);
+            let facet = self.read_facet(reader, field)?;
+            self.state().keep_facet(id, field, facet.clone());
+            return Ok(facet.column());
+        }
+        state.keep_facet(id, field, FacetState::Wanted);
+        state.wanted.push_back((reader.clone(), field.to_owned()));
+        if !state.is_reading {
+            let kept = self.clone();
+            let thread = std::thread::Builder::new().name("facets".to_owned());
+            state.is_reading = thread.spawn(move || kept.read_wanted()).is_ok();
+        }
+        Ok(None)
+    }
+
+    fn read_wanted(&self) {
+        loop {
+            let mut state = self.state();
+            let Some((reader, field)) = state.wanted.pop_front() else {
+                state.is_reading = false;
+                return;
+            };
+            if !state.segments.contains_key(&reader.segment_id()) {
+                continue;
+            }
+            drop(state);
+            // A file that is not what it should be may lead the library anywhere; the searches find that out, too.
+            let read = catch_unwind(AssertUnwindSafe(|| self.read_facet(&reader, &field)));
+            let facet = read.ok().and_then(Result::ok);
+            let facet = facet.unwrap_or(FacetState::NotKept);
+            self.state().keep_facet(reader.segment_id(), &field, facet);
+        }
+    }
+
+    fn read_facet(&self, reader: &SegmentReader, field: &str) -> tantivy::Result<FacetState> {
+        let Some(column) = reader.fast_fields().str(&column_path(field))? else {
+            return Ok(FacetState::Kept(Arc::new(FacetColumn::empty())));
+        };
+        let read = read_column(&column, reader.max_doc());
+        let (Some((documents, totals)), Some(texts)) = (read, texts_of(&column)?) else {
+            return Ok(FacetState::NotKept);
+        };
+        let mut state = self.state();
+        let known = state.texts.entry(field.to_owned()).or_default();
+        Ok(FacetState::Kept(Arc::new(FacetColumn {
+            documents,
+            totals,
+            numbers: texts.iter().map(|text| known.number(text)).collect(),
+        })))
     }
 
     /// The values that were counted, by their texts. Those of one text that were counted in other ways are in `more`.
@@ -240,6 +293,16 @@ impl Kept {
             .into_iter()
             .map(|(text, count)| (text.to_owned(), count))
             .collect()
+    }
+}
+
+impl State {
+    fn keep_facet(&mut self, segment: SegmentId, field: &str, facet: FacetState) {
+        let facets = &mut self.segments.entry(segment).or_default().facets;
+        if facets.len() >= MOST_FACETS {
+            facets.clear();
+        }
+        facets.insert(field.to_owned(), facet);
     }
 }
 

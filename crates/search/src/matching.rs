@@ -24,6 +24,8 @@ pub(crate) enum Set {
     Terms(Vec<Term>),
     /// With any term of the field that begins so.
     Prefix(Field, String),
+    /// The same, with terms up to this one.
+    PrefixUpTo(Field, String, String),
     /// With any term of the field that begins with `start` and is like one of the patterns.
     Like {
         field: Field,
@@ -93,7 +95,7 @@ impl Node {
 #[derive(Debug)]
 pub(crate) struct Matches {
     pub(crate) documents: Bits,
-    /// For each part of the query by which way it found each document.
+    /// For each part of the query that found something, by which way it found each document.
     found: Vec<Ways>,
 }
 
@@ -214,10 +216,12 @@ impl Segment<'_> {
                 }
             })?;
         }
-        Ok(Matches {
-            documents,
-            found: vec![ways],
-        })
+        let found = if documents.is_empty() {
+            Vec::new()
+        } else {
+            vec![ways]
+        };
+        Ok(Matches { documents, found })
     }
 
     fn group(&self, parts: &[(Occur, Node)], for_all: f32) -> tantivy::Result<Matches> {
@@ -296,7 +300,10 @@ impl Segment<'_> {
                 }
                 Ok(())
             }
-            Set::Prefix(field, start) => self.each_of_terms(*field, start, &|_| true, found),
+            Set::Prefix(field, start) => self.each_of_terms(*field, start, None, &|_| true, found),
+            Set::PrefixUpTo(field, start, last) => {
+                self.each_of_terms(*field, start, Some(last), &|_| true, found)
+            }
             Set::Like {
                 field,
                 start,
@@ -311,7 +318,7 @@ impl Segment<'_> {
                     }
                     is_like
                 };
-                self.each_of_terms(*field, start, &is_like, found)
+                self.each_of_terms(*field, start, None, &is_like, found)
             }
             Set::Every(sets) => {
                 let Some((first, others)) = sets.split_first() else {
@@ -331,16 +338,20 @@ impl Segment<'_> {
         }
     }
 
-    /// The documents of all terms that begin so and pass the test.
+    /// The documents of all terms that begin so, up to the last one, and pass the test.
     fn each_of_terms(
         &self,
         field: Field,
         start: &str,
+        last: Option<&String>,
         test: &dyn Fn(&[u8]) -> bool,
         found: &mut dyn FnMut(&[DocId]),
     ) -> tantivy::Result<()> {
         let inverted = self.reader.inverted_index(field)?;
-        let range = inverted.terms().range().ge(start.as_bytes());
+        let mut range = inverted.terms().range().ge(start.as_bytes());
+        if let Some(last) = last {
+            range = range.le(last.as_bytes());
+        }
         let mut terms = range.into_stream()?;
         let mut postings = None;
         while terms.advance() && terms.key().starts_with(start.as_bytes()) {

@@ -400,19 +400,20 @@ impl<'s> Translator<'s> {
 
     /// The first terms of a field that begin so.
     fn first_terms(&self, field: Field, start: &str, most: usize) -> Result<Set, SearchError> {
+        let start = start.to_owned();
         if most == usize::MAX {
-            return Ok(Set::Prefix(field, start.to_owned()));
+            return Ok(Set::Prefix(field, start));
         }
-        let mut terms = HashSet::new();
         let walk = Walk {
             most,
             ..self.walk()
         };
-        let cut = walk.each_term(field, start, |text| {
-            terms.insert(Term::from_field_text(field, text));
-        })?;
-        self.cut.set(self.cut.get() || cut);
-        Ok(Set::Terms(terms.into_iter().collect()))
+        let last = walk.last_of_first_terms(field, &start)?;
+        self.cut.set(self.cut.get() || last.is_some());
+        Ok(match last {
+            Some(last) => Set::PrefixUpTo(field, start, last),
+            None => Set::Prefix(field, start),
+        })
     }
 
     fn prefix(&self, prefix: &str) -> Result<Node, SearchError> {
