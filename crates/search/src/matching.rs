@@ -129,7 +129,7 @@ impl Matches {
     /// Makes these documents worth so much more.
     fn add_worth(&mut self, documents: &Bits, more: f32) {
         // Each way once more with what is added, so that a score stays a sum of as few numbers.
-        let most = (MAX_WAYS + 1) / 2;
+        let most = MAX_WAYS.div_ceil(2);
         let at = self.found.iter().position(|it| it.worth.len() <= most);
         let at = at.unwrap_or_else(|| {
             self.found.push(Ways {

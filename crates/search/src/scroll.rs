@@ -216,10 +216,9 @@ impl<'m> Border<'m> {
             (SortColumn::Text(column), value) => match (column.ords().first(document), value) {
                 (None, value) => return missing(value),
                 (Some(_), None) => return Ordering::Less,
-                (Some(_), Some(MarkValue::Number(_))) => Ordering::Greater,
                 (Some(text), Some(MarkValue::Text(_))) if text < self.texts.0 => Ordering::Less,
                 (Some(text), Some(MarkValue::Text(_))) if text < self.texts.1 => Ordering::Equal,
-                (Some(_), Some(MarkValue::Text(_))) => Ordering::Greater,
+                (Some(_), Some(_)) => Ordering::Greater,
             },
             (SortColumn::Number(column), value) => match (column.first(document), value) {
                 (None, value) => return missing(value),

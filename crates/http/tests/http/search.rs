@@ -304,12 +304,9 @@ async fn a_scroll_is_in_the_order_that_was_asked_for_at_every_door() {
     let body =
         json!({"entities": ["tag"], "sortCriteria": [{"field": "name", "order": "DESCENDING"}]});
     let (_, first) = app.post("/openapi/v3/entity/scroll?count=3", &body).await;
-    let mark: String = first["scrollId"]
-        .as_str()
-        .unwrap()
-        .bytes()
-        .map(|byte| format!("%{byte:02X}"))
-        .collect();
+    let mark = first["scrollId"].as_str().unwrap().bytes();
+    let mark: Vec<String> = mark.map(|byte| format!("%{byte:02X}")).collect();
+    let mark = mark.concat();
     let path = format!("/openapi/v3/entity/scroll?count=3&scrollId={mark}");
     let (_, last) = app.post(&path, &body).await;
     let entities = [&first, &last].map(|page| page["entities"].as_array().unwrap().clone());

@@ -246,7 +246,8 @@ async fn signs_alone_find_nothing_but_what_is_called_so() {
 #[tokio::test]
 async fn what_must_not_be_there_counts_behind_any_number_of_words() {
     let fixture = catalog().await;
-    let words: String = (0..500).map(|number| format!("the w{number} ")).collect();
+    let words: Vec<String> = (0..500).map(|number| format!("the w{number} ")).collect();
+    let words = words.concat();
     assert_eq!(fixture.find(&words).await.total, 3);
     assert_eq!(fixture.find(&format!("{words}-second")).await.total, 2);
     assert_eq!(fixture.names(&format!("{words}+second")).await, ["ayc"]);
@@ -259,7 +260,7 @@ async fn words_and_phrases_of_any_length_are_found_by_their_beginnings() {
     fixture.dataset(&long, &long).await;
     for joint in ["_", "."] {
         let longer = vec!["part"; 20_000].join(joint);
-        assert_eq!(fixture.names(&longer).await, [long.clone()]);
+        assert_eq!(fixture.names(&longer).await.join(" "), long);
     }
     let phrase = format!("\"{}\"", vec!["part"; 20_000].join(" "));
     assert_eq!(fixture.names(&phrase).await, [long]);
