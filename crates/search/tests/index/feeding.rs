@@ -103,3 +103,18 @@ async fn whoever_writes_faster_than_the_index_is_fed_does_not_keep_searches_wait
     let read = store.read.load(Ordering::SeqCst);
     assert!(read < 5, "the log was read {read} times");
 }
+
+#[tokio::test]
+async fn a_log_that_was_put_back_while_the_server_runs_is_noticed() {
+    let fixture = Fixture::new().await;
+    let store = Arc::new(HinderedStore::new(Arc::clone(&fixture.store)));
+    let search = Search::in_memory(Arc::clone(&store) as _);
+    fixture.datasets(names("table", 3)).await;
+    assert_eq!(search.search(&Request::default()).await.unwrap().total, 3);
+    fixture.datasets(names("other", 2)).await;
+    let listed = store.listed.load(Ordering::SeqCst);
+    store.put_back.store(true, Ordering::SeqCst);
+    assert_eq!(search.search(&Request::default()).await.unwrap().total, 5);
+    let built = store.listed.load(Ordering::SeqCst);
+    assert!(built > listed, "the index was not built anew");
+}

@@ -23,6 +23,8 @@ pub(crate) struct HinderedStore {
     pub(crate) endless: AtomicBool,
     /// How often the log was read since.
     pub(crate) read: AtomicU64,
+    /// Other changes stand at the positions of the log, as when the database was put back to an earlier state.
+    pub(crate) put_back: AtomicBool,
 }
 
 /// Nobody reads an endless log for ever; a test that fails should end.
@@ -36,6 +38,7 @@ impl HinderedStore {
             listed: AtomicU64::new(0),
             endless: AtomicBool::new(false),
             read: AtomicU64::new(0),
+            put_back: AtomicBool::new(false),
         }
     }
 }
@@ -68,7 +71,11 @@ impl Store for HinderedStore {
     async fn changes_read(&self, after: i64, limit: usize) -> Result<Vec<Change>, StoreError> {
         let newest = self.inner.change_newest().await?;
         let Some(newest) = newest.filter(|_| self.endless.load(Ordering::SeqCst)) else {
-            return self.inner.changes_read(after, limit).await;
+            let mut changes = self.inner.changes_read(after, limit).await?;
+            for change in &mut changes {
+                change.time_ms += i64::from(self.put_back.load(Ordering::SeqCst));
+            }
+            return Ok(changes);
         };
         if self.read.fetch_add(1, Ordering::SeqCst) == MOST_READS {
             return Err(StoreError::other("the log was read for ever"));
