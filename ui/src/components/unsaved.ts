@@ -1,7 +1,7 @@
 // Text that is typed and not saved must not be lost by a click or a key. Whoever holds such text registers here, and the
 // router, the window and the way out ask before they go on.
 
-import { useEffect, useRef } from "react";
+import { useLayoutEffect, useRef } from "react";
 
 import { texts } from "../texts.ts";
 
@@ -66,7 +66,8 @@ export function useUnsaved(
 ): void {
   const current = useRef({ hasUnsaved, saving });
   current.current = { hasUnsaved, saving };
-  useEffect(() => {
+  // Not a mere effect: whoever is gone holds nothing at the same moment.
+  useLayoutEffect(() => {
     const holder = { hasUnsaved: () => current.current.hasUnsaved(), saving: () => current.current.saving() };
     holders.add(holder);
     return () => {

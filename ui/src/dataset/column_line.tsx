@@ -1,4 +1,4 @@
-import { memo, useEffect, useRef, useState } from "react";
+import { memo, useLayoutEffect, useRef, useState } from "react";
 import { Link } from "wouter";
 
 import * as addresses from "../addresses.ts";
@@ -170,7 +170,8 @@ function LineEditor({ row, saving, actions }: OutcomeProperties) {
   const isDone = useRef(false);
   const hasChanged = () => newest.current !== beginning.mine;
   useUnsaved(() => !isDone.current && hasChanged());
-  useEffect(() => {
+  // Not a mere effect: those end only when the field is gone.
+  useLayoutEffect(() => {
     area.current?.focus();
     area.current?.select();
     return () => {
