@@ -13,11 +13,12 @@ export function focusAgain(element: HTMLElement | undefined): void {
   target?.focus({ preventScroll: true });
 }
 
-/** What had the focus when the last dialog opened; more than one if it opened out of another. */
-let newest: readonly (Element | null)[] = [];
-
 const isThere = (element: Element | null): element is HTMLElement =>
   element instanceof HTMLElement && element.isConnected && element !== document.body;
+
+/** What had the focus when the last of the dialogs that are open opened. A dialog that takes the place of another one leads
+ *  back to what opened the first. */
+let newest: readonly (Element | null)[] = [];
 
 /** What had the focus before something opened and is still there. It is noted while that is being drawn, before it takes the
  *  focus itself. */
@@ -26,9 +27,13 @@ export function useFocusBefore(isOpen: boolean): () => HTMLElement | undefined {
   const wasOpen = useRef(false);
   if (isOpen && !wasOpen.current) {
     const active = document.activeElement;
-    newest = active?.closest("[role=dialog]") ? [active, ...newest] : [active];
+    const isOnPage = isThere(active) && active.closest("[role=dialog]") === null;
+    newest = isOnPage ? [active] : [active, ...newest];
     before.current = newest;
   }
   wasOpen.current = isOpen;
-  return () => before.current.find(isThere);
+  return () => {
+    if (newest === before.current) newest = [];
+    return before.current.find(isThere);
+  };
 }
