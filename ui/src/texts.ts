@@ -180,6 +180,7 @@ const english = {
     saving: "Saving…",
     cancel: "Cancel",
     savingHint: "Ctrl+Enter saves, Esc leaves.",
+    draft: "This is what you wrote before. It is not saved yet.",
     savedBefore: "Saved. What you typed since then is not saved yet.",
     discard: "The text is not saved. Throw it away?",
     image: (alt: string) => `Picture: ${alt}`,

@@ -428,3 +428,40 @@ test("what was typed into a dialog is not thrown away by a key or a click beside
   await expect(dialog).toBeHidden();
   expect(asked).toHaveLength(4);
 });
+
+test(
+  "a description that was not saved is there again after the page was read anew",
+  WRITES,
+  async ({ page, docent }) => {
+    const urn = await made(docent, "story_draft");
+    await describe(docent, urn, "The first text.");
+    await page.goto(address(urn));
+    await beginDescription(page, "Half a sentence");
+    await page.reload();
+    await expect(page.getByText("This is what you wrote before. It is not saved yet.")).toBeVisible();
+    await expect.poll(() => typedText(page)).toBe("Half a sentence");
+    // It still replaces what was there when it was begun, and nothing else.
+    await describe(docent, urn, "Their text.");
+    await page.getByRole("button", { name: "Save" }).click();
+    await expect(page.getByRole("alert")).toContainText("Their text.");
+    await page.getByRole("button", { name: "Save mine instead" }).click();
+    await expect(editButton(page)).toBeVisible();
+    expect(await described(docent, urn)).toBe("Half a sentence");
+    await page.reload();
+    await expect(editButton(page)).toBeVisible();
+
+    // What one agreed to throw away does not come back.
+    await beginDescription(page, "Never mind");
+    const asked = answering(page, "leave", "leave");
+    await page.keyboard.press("Escape");
+    await expect(editButton(page)).toBeVisible();
+    await page.reload();
+    await expect(editButton(page)).toBeVisible();
+    await beginDescription(page, "Never mind");
+    await page.getByRole("link", { name: "Domains" }).click();
+    await expect(page.getByRole("heading", { level: 1, name: "Domains" })).toBeVisible();
+    await page.goBack();
+    await expect(editButton(page)).toBeVisible();
+    expect(asked).toEqual([QUESTION, QUESTION]);
+  },
+);

@@ -10,6 +10,8 @@ interface Holder {
   readonly hasUnsaved: () => boolean;
   /** What is being saved at this moment, if anything is. */
   readonly saving: () => Promise<unknown> | undefined;
+  /** Called when the person has agreed to lose the text. */
+  readonly onDiscard: () => void;
 }
 
 /** Whoever leaves waits so long for what is being saved, and is asked then. */
@@ -43,8 +45,11 @@ export function leave(go: () => void, stay: () => void = () => undefined): void 
   const decide = () => {
     // Whoever went two ways meanwhile is asked once, about the last one.
     if (attempt !== attempts) return;
-    if (!isHeld() || mayDiscard()) go();
-    else stay();
+    if (!isHeld()) go();
+    else if (mayDiscard()) {
+      for (const holder of holders) holder.onDiscard();
+      go();
+    } else stay();
   };
   const underWay = savings();
   if (underWay.length === 0) {
@@ -59,16 +64,19 @@ window.addEventListener("beforeunload", (event) => {
   if (isHeld()) event.preventDefault();
 });
 
-/** Says as long as the component is there whether it holds unsaved text, and what it is saving. */
-export function useUnsaved(
-  hasUnsaved: () => boolean,
-  saving: () => Promise<unknown> | undefined = () => undefined,
-): void {
-  const current = useRef({ hasUnsaved, saving });
-  current.current = { hasUnsaved, saving };
+const NOTHING = { saving: () => undefined, onDiscard: () => undefined };
+
+/** Says as long as the component is there whether it holds unsaved text, and what else is to be known about it. */
+export function useUnsaved(hasUnsaved: () => boolean, more: Partial<Omit<Holder, "hasUnsaved">> = {}): void {
+  const current = useRef<Holder>({ ...NOTHING, hasUnsaved });
+  current.current = { ...NOTHING, ...more, hasUnsaved };
   // Not a mere effect: whoever is gone holds nothing at the same moment.
   useLayoutEffect(() => {
-    const holder = { hasUnsaved: () => current.current.hasUnsaved(), saving: () => current.current.saving() };
+    const holder: Holder = {
+      hasUnsaved: () => current.current.hasUnsaved(),
+      saving: () => current.current.saving(),
+      onDiscard: () => current.current.onDiscard(),
+    };
     holders.add(holder);
     return () => {
       holders.delete(holder);

@@ -2,12 +2,13 @@ import { memo, useLayoutEffect, useRef, useState } from "react";
 import { Link } from "wouter";
 
 import * as addresses from "../addresses.ts";
+import type { Typed } from "../components/drafts.ts";
 import { Markdown } from "../components/markdown.tsx";
 import { mayDiscard, useUnsaved } from "../components/unsaved.ts";
 import { StoredText } from "../description/stored_text.tsx";
 import { texts } from "../texts.ts";
 import type { ColumnRow } from "./column_rows.ts";
-import type { Saving, Typed } from "./column_saving.ts";
+import type { Saving } from "./column_saving.ts";
 
 /** Where somebody goes who has finished with a column. */
 export type Step = "next" | "previous" | "here" | "elsewhere";

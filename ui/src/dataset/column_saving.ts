@@ -2,15 +2,10 @@ import { useRef, useState } from "react";
 
 import { cache } from "../api/cache.ts";
 import { Failure, run } from "../api/client.ts";
+import type { Typed } from "../components/drafts.ts";
 import { useUnsaved } from "../components/unsaved.ts";
 import { storedNow, type Stored } from "../description/stored.ts";
 import { ColumnsDocument, UpdateDescriptionDocument, type ColumnsQuery } from "../generated/operations.ts";
-
-/** A text of a column as somebody typed it, and the one that it is meant to replace: what stood there when they began. */
-export interface Typed {
-  readonly mine: string;
-  readonly replaced: string;
-}
 
 /** How the last attempt to save a column went; nothing when it went well. */
 export type Saving =
@@ -32,10 +27,9 @@ export function useColumnSaving(urn: string) {
     states.current = next;
     setShown(next);
   };
-  useUnsaved(
-    () => [...states.current.values()].some((saving) => saving.state !== "saving"),
-    () => (underWay.current.size === 0 ? undefined : Promise.all(underWay.current.values())),
-  );
+  useUnsaved(() => [...states.current.values()].some((saving) => saving.state !== "saving"), {
+    saving: () => (underWay.current.size === 0 ? undefined : Promise.all(underWay.current.values())),
+  });
 
   const write = async (path: string, typed: Typed) => {
     try {

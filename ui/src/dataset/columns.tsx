@@ -2,6 +2,7 @@ import { defaultRangeExtractor, useWindowVirtualizer } from "@tanstack/react-vir
 import { useDeferredValue, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 
 import { useRead } from "../api/cache.ts";
+import type { Typed } from "../components/drafts.ts";
 import { Markdown } from "../components/markdown.tsx";
 import { CopyButton } from "../components/small.tsx";
 import { Outdated, Problem, Skeleton } from "../components/states.tsx";
@@ -10,7 +11,7 @@ import { ColumnsDocument } from "../generated/operations.ts";
 import { texts } from "../texts.ts";
 import { ColumnLine, type LineActions } from "./column_line.tsx";
 import { rowsOf, visibleRows, type ColumnRow } from "./column_rows.ts";
-import { useColumnSaving, type Saving, type Typed } from "./column_saving.ts";
+import { useColumnSaving, type Saving } from "./column_saving.ts";
 import { readablePath } from "./field_path.ts";
 
 const ROW_HEIGHT = 35;

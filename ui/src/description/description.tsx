@@ -1,5 +1,7 @@
 import { useRef, useState } from "react";
 
+import { useMe } from "../api/cache.ts";
+import { draftName, readDraft } from "../components/drafts.ts";
 import { loadEditor } from "../components/editor.tsx";
 import { useKeys } from "../components/keys.ts";
 import { Markdown } from "../components/markdown.tsx";
@@ -22,7 +24,10 @@ interface DescriptionProperties {
 
 /** What is known about an entity in words: what people wrote stands first, what ingestion reported below it. */
 export function Description({ urn, written, writtenBy, ingested, ingestedBy, canEdit }: DescriptionProperties) {
-  const [isEditing, setEditing] = useState(false);
+  const me = useMe();
+  const draft = draftName(me.data?.me?.corpUser.urn ?? "", urn);
+  // Whoever wrote something that was not saved goes on with it.
+  const [isEditing, setEditing] = useState(() => canEdit && readDraft(draft) !== null);
   const section = useRef<HTMLElement>(null);
   // Whoever closes the editor finds the focus on the button that opened it, unless they have gone elsewhere.
   const isReturning = useRef(false);
@@ -43,7 +48,7 @@ export function Description({ urn, written, writtenBy, ingested, ingestedBy, can
     return (
       <section className="section" aria-labelledby="description" ref={section}>
         <SectionHead title={texts.description.heading} id="description" />
-        <DescriptionEditor urn={urn} saved={written} suggested={reported} onDone={close} />
+        <DescriptionEditor urn={urn} saved={written} suggested={reported} draft={draft} onDone={close} />
       </section>
     );
   }

@@ -3,6 +3,7 @@ import { useRef, useState } from "react";
 import { cache } from "../api/cache.ts";
 import { Failure, run } from "../api/client.ts";
 import { Difference } from "../components/difference.tsx";
+import { dropDraft, keepDraft, readDraft } from "../components/drafts.ts";
 import { Editor } from "../components/editor.tsx";
 import { Markdown } from "../components/markdown.tsx";
 import { Problem } from "../components/states.tsx";
@@ -18,16 +19,19 @@ interface EditorProperties {
   readonly saved: string;
   /** A text to begin with when nothing is stored. */
   readonly suggested: string;
+  /** The name under which the text is kept until it is saved; one that is there already is gone on with. */
+  readonly draft: string;
   readonly onDone: () => void;
 }
 
 /** Writes a description. The server is told which text is meant to be replaced and refuses when another one is there: then
  *  both are shown, and the person decides. */
-export function DescriptionEditor({ urn, saved, suggested, onDone }: EditorProperties) {
+export function DescriptionEditor({ urn, saved, suggested, draft, onDone }: EditorProperties) {
   // What is read anew while somebody writes must not pass for what they saw when they began.
-  const [replaced, setReplaced] = useState(saved);
+  const [kept] = useState(() => readDraft(draft));
+  const [replaced, setReplaced] = useState(kept?.replaced ?? saved);
   const beginning = useRef(saved === "" ? suggested : saved);
-  const [text, setText] = useState(beginning.current);
+  const [text, setText] = useState(kept?.mine ?? beginning.current);
   const newest = useRef(text);
   const [theirs, setTheirs] = useState<Stored | null>(null);
   const saving = useRef<Promise<void> | null>(null);
@@ -35,7 +39,11 @@ export function DescriptionEditor({ urn, saved, suggested, onDone }: EditorPrope
   const [isBehind, setBehind] = useState(false);
   const [error, setError] = useState<Error | null>(null);
   const hasChanged = () => newest.current !== beginning.current;
-  useUnsaved(hasChanged, () => saving.current ?? undefined);
+  useUnsaved(hasChanged, { saving: () => saving.current ?? undefined, onDiscard: () => dropDraft(draft) });
+  const finish = () => {
+    dropDraft(draft);
+    onDone();
+  };
 
   const write = async (sent: string, previous: string) => {
     try {
@@ -50,9 +58,13 @@ export function DescriptionEditor({ urn, saved, suggested, onDone }: EditorPrope
     setReplaced(sent);
     beginning.current = sent;
     await cache.invalidateQueries();
+    if (newest.current === sent) {
+      finish();
+      return;
+    }
     // Whoever went on typing meanwhile is not finished.
-    setBehind(newest.current !== sent);
-    if (newest.current === sent) onDone();
+    keepDraft(draft, { mine: newest.current, replaced: sent });
+    setBehind(true);
   };
   const save = (previous: string) => {
     if (saving.current !== null) return;
@@ -67,7 +79,7 @@ export function DescriptionEditor({ urn, saved, suggested, onDone }: EditorPrope
       });
   };
   const leave = () => {
-    if (!hasChanged() || mayDiscard()) onDone();
+    if (!hasChanged() || mayDiscard()) finish();
   };
   const goOnFrom = (stored: Stored) => {
     setReplaced(stored.text);
@@ -84,9 +96,14 @@ export function DescriptionEditor({ urn, saved, suggested, onDone }: EditorPrope
             goOnFrom(theirs);
             save(theirs.text);
           }}
-          onTheirs={() => void cache.invalidateQueries().then(onDone)}
+          onTheirs={() => void cache.invalidateQueries().then(finish)}
           onGoOn={() => goOnFrom(theirs)}
         />
+      )}
+      {kept !== null && (
+        <p className="notice" role="status">
+          {texts.description.draft}
+        </p>
       )}
       <div className="writing-panes">
         <Editor
@@ -95,6 +112,7 @@ export function DescriptionEditor({ urn, saved, suggested, onDone }: EditorPrope
           onChange={(typed) => {
             newest.current = typed;
             setText(typed);
+            keepDraft(draft, { mine: typed, replaced });
           }}
           onSave={() => save(replaced)}
           onLeave={leave}
