@@ -465,3 +465,39 @@ test(
     expect(asked).toEqual([QUESTION, QUESTION]);
   },
 );
+
+test(
+  "a column's text that was not saved is there again after the page was read anew",
+  WRITES,
+  async ({ page, docent }) => {
+    const urn = await made(docent, "story_column_draft");
+    await page.goto(address(urn));
+    await beginColumn(page, "city", "Half a sentence");
+    await page.reload();
+    const kept = row(page, "city").getByRole("alert");
+    await expect(kept).toContainText("This is what you wrote before. It is not saved yet.");
+    await expect(kept).toContainText("Half a sentence");
+    await kept.getByRole("button", { name: "Try again" }).click();
+    await expect(kept).toBeHidden();
+    await saved(page);
+    expect(await describedColumn(docent, urn, "city")).toBe("Half a sentence");
+
+    // What could not be saved stays, too; what one agreed to throw away does not come back.
+    await beginColumn(page, "id", "Typed in vain");
+    await page.route("**/api/graphql", (route) => route.abort());
+    await page.keyboard.press("Tab");
+    await expect(column(page, "name")).toBeFocused();
+    await page.keyboard.type("Never mind");
+    page.once("dialog", (dialog) => void dialog.accept());
+    await page.keyboard.press("Escape");
+    await expect(row(page, "id").getByRole("alert")).toContainText("The server does not answer");
+    await page.unroute("**/api/graphql");
+    await page.reload();
+    await expect(row(page, "id").getByRole("alert")).toContainText("Typed in vain");
+    await expect(page.getByText("Never mind")).toHaveCount(0);
+    await row(page, "id").getByRole("button", { name: "Throw it away" }).click();
+    await page.reload();
+    await expect(row(page, "city")).toContainText("Half a sentence");
+    await expect(page.getByRole("alert")).toHaveCount(0);
+  },
+);

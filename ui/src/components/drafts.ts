@@ -7,8 +7,11 @@ export interface Typed {
   readonly replaced: string;
 }
 
-/** Whose text about what it is. */
-export const draftName = (person: string, subject: string) => `draft ${person} ${subject}`;
+/** Whose text about what it is: an entity, or one of its columns. */
+export function draftName(person: string, urn: string, column?: string): string {
+  const name = `draft ${person} ${urn}`;
+  return column === undefined ? name : `${name} ${column}`;
+}
 
 function isTyped(value: unknown): value is Typed {
   const typed = value as Partial<Typed> | null;
@@ -38,4 +41,19 @@ export function dropDraft(name: string): void {
   } catch {
     // Nothing was kept either.
   }
+}
+
+/** What somebody wrote about the columns of an entity, by column. */
+export function columnDrafts(person: string, urn: string): ReadonlyMap<string, Typed> {
+  const beginning = draftName(person, urn, "");
+  const found = new Map<string, Typed>();
+  try {
+    for (const name of Object.keys(window.sessionStorage)) {
+      const draft = name.startsWith(beginning) ? readDraft(name) : null;
+      if (draft !== null) found.set(name.slice(beginning.length), draft);
+    }
+  } catch {
+    // Nothing is kept.
+  }
+  return found;
 }

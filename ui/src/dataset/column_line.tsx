@@ -16,7 +16,8 @@ export type Step = "next" | "previous" | "here" | "elsewhere";
 export interface LineActions {
   readonly onEdit: (path: string) => void;
   readonly onFold: (path: string) => void;
-  readonly onType: (path: string, typed: Typed) => void;
+  /** What stands in the field; nothing when that is what it began with. */
+  readonly onType: (path: string, typed: Typed | null) => void;
   readonly onSave: (path: string, typed: Typed) => void;
   readonly onLeave: (path: string, step: Step) => void;
   readonly onForget: (path: string) => void;
@@ -196,7 +197,7 @@ function LineEditor({ row, saving, actions }: OutcomeProperties) {
         onChange={(event) => {
           newest.current = event.target.value;
           setText(event.target.value);
-          actions.onType(row.path, { mine: event.target.value, replaced: beginning.replaced });
+          actions.onType(row.path, hasChanged() ? { mine: newest.current, replaced: beginning.replaced } : null);
         }}
         onBlur={(event) => {
           // A window that loses the focus, to a question say, has not left the field.
@@ -206,6 +207,7 @@ function LineEditor({ row, saving, actions }: OutcomeProperties) {
           if (event.key === "Escape") {
             if (hasChanged() && !mayDiscard()) return;
             isDone.current = true;
+            actions.onType(row.path, null);
             actions.onLeave(row.path, "here");
           } else if (event.key === "Tab") {
             event.preventDefault();

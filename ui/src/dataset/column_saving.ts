@@ -1,11 +1,12 @@
 import { useRef, useState } from "react";
 
-import { cache } from "../api/cache.ts";
+import { cache, useMe } from "../api/cache.ts";
 import { Failure, run } from "../api/client.ts";
-import type { Typed } from "../components/drafts.ts";
+import { columnDrafts, draftName, dropDraft, keepDraft, type Typed } from "../components/drafts.ts";
 import { useUnsaved } from "../components/unsaved.ts";
 import { storedNow, type Stored } from "../description/stored.ts";
 import { ColumnsDocument, UpdateDescriptionDocument, type ColumnsQuery } from "../generated/operations.ts";
+import { texts } from "../texts.ts";
 
 /** How the last attempt to save a column went; nothing when it went well. */
 export type Saving =
@@ -13,11 +14,14 @@ export type Saving =
   | (Typed & { readonly state: "conflict"; readonly theirs: Stored })
   | (Typed & { readonly state: "failed"; readonly message: string });
 
+const NONE: ReadonlyMap<string, Saving> = new Map();
+
 /** Saves descriptions of columns in the background, so that the next one can be written at once. What could not be saved is
  *  kept until somebody decides about it. */
-export function useColumnSaving(urn: string) {
-  const states = useRef<ReadonlyMap<string, Saving>>(new Map());
-  const [shown, setShown] = useState(states.current);
+export function useColumnSaving(urn: string, canEdit: boolean) {
+  const person = useMe().data?.me?.corpUser.urn ?? "";
+  const [shown, setShown] = useState(() => (canEdit ? keptStates(person, urn) : NONE));
+  const states = useRef(shown);
   /** What is under way, by column: one after the other, or the second would look like a change made meanwhile. */
   const underWay = useRef(new Map<string, Promise<void>>());
   const mark = (path: string, saving: Saving | null) => {
@@ -26,9 +30,17 @@ export function useColumnSaving(urn: string) {
     else next.set(path, saving);
     states.current = next;
     setShown(next);
+    note(path, saving);
+  };
+  /** Keeps a text in the tab as long as it is not saved. */
+  const note = (path: string, typed: Typed | null) => {
+    const name = draftName(person, urn, path);
+    if (typed === null) dropDraft(name);
+    else keepDraft(name, { mine: typed.mine, replaced: typed.replaced });
   };
   useUnsaved(() => [...states.current.values()].some((saving) => saving.state !== "saving"), {
     saving: () => (underWay.current.size === 0 ? undefined : Promise.all(underWay.current.values())),
+    onDiscard: () => columnDrafts(person, urn).forEach((_, path) => note(path, null)),
   });
 
   const write = async (path: string, typed: Typed) => {
@@ -85,10 +97,18 @@ export function useColumnSaving(urn: string) {
   return {
     states: shown,
     save,
+    /** What somebody is typing; nothing when they leave it as it was. */
+    type: (path: string, typed: Typed | null) => note(path, typed ?? states.current.get(path) ?? null),
     /** Keeps a text that cannot be saved at all. */
     keep: (path: string, typed: Typed, message: string) => mark(path, { ...typed, state: "failed", message }),
     forget: (path: string) => mark(path, null),
   };
+}
+
+/** What was not saved when the page was last here. */
+function keptStates(person: string, urn: string): ReadonlyMap<string, Saving> {
+  const kept = [...columnDrafts(person, urn)];
+  return new Map(kept.map(([path, typed]) => [path, { ...typed, state: "failed", message: texts.description.draft }]));
 }
 
 /** Puts a description into the columns that this page has read, and into nothing that is being read. */

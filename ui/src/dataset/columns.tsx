@@ -27,7 +27,7 @@ export function Columns({ urn, canEdit }: { readonly urn: string; readonly canEd
   const [text, setText] = useState("");
   const filter = useDeferredValue(text);
   const [folded, setFolded] = useState<ReadonlySet<string>>(new Set());
-  const saving = useColumnSaving(urn);
+  const saving = useColumnSaving(urn, canEdit);
   const [edited, setEdited] = useState<string | null>(null);
   const typed = useRef<readonly [string, Typed] | null>(null);
   const held = useMemo(() => heldRows(saving.states, edited), [saving.states, edited]);
@@ -89,7 +89,10 @@ export function Columns({ urn, canEdit }: { readonly urn: string; readonly canEd
           actions={{
             onEdit: setEdited,
             onFold: (path) => setFolded((before) => toggled(before, path)),
-            onType: (path, mine) => (typed.current = [path, mine]),
+            onType: (path, mine) => {
+              typed.current = mine === null ? null : [path, mine];
+              saving.type(path, mine);
+            },
             onSave: saving.save,
             onForget: saving.forget,
           }}

@@ -112,7 +112,8 @@ export function DescriptionEditor({ urn, saved, suggested, draft, onDone }: Edit
           onChange={(typed) => {
             newest.current = typed;
             setText(typed);
-            keepDraft(draft, { mine: typed, replaced });
+            if (hasChanged()) keepDraft(draft, { mine: typed, replaced });
+            else dropDraft(draft);
           }}
           onSave={() => save(replaced)}
           onLeave={leave}
