@@ -119,7 +119,7 @@ function Outcome({ row, saving, actions }: OutcomeProperties) {
     return (
       <div className="problem" role="alert">
         <p>{saving.message}</p>
-        <h4>{texts.description.conflict.mine}</h4>
+        <h3>{texts.description.conflict.mine}</h3>
         <Markdown text={saving.mine} />
         <div className="writing-feet">
           <button type="button" onClick={() => actions.onSave(row.path, saving)}>
@@ -136,7 +136,7 @@ function Outcome({ row, saving, actions }: OutcomeProperties) {
     <div className="conflict" role="alert">
       <p>{texts.columns.conflict}</p>
       <StoredText stored={saving.theirs} />
-      <h4>{texts.description.conflict.mine}</h4>
+      <h3>{texts.description.conflict.mine}</h3>
       <Markdown text={saving.mine} />
       <div className="writing-feet">
         <button type="button" onClick={() => actions.onForget(row.path)}>
