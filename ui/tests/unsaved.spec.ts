@@ -267,6 +267,30 @@ test("a conflict that cannot be looked at is said, and the text stays", async ({
   expect(await describedColumn(docent, urn, "city")).toBe("Their column.");
 });
 
+test("a text that arrived although its answer was lost is no conflict", WRITES, async ({ page, docent }) => {
+  const urn = await made(docent, "story_lost_answer");
+  await page.goto(address(urn));
+  await page.route("**/api/graphql", async (route) => {
+    if (!isOperation(route.request(), "UpdateDescription")) return route.continue();
+    await route.fetch();
+    return route.abort();
+  });
+  await beginDescription(page, "Arrived");
+  await page.keyboard.press("Control+Enter");
+  await expect(page.locator(".writing").getByRole("alert")).toContainText("The server does not answer");
+  await beginColumn(page, "city", "Arrived, too");
+  await page.keyboard.press("Control+Enter");
+  await expect(row(page, "city").getByRole("alert")).toContainText("Arrived, too");
+  expect(await described(docent, urn)).toBe("Arrived");
+  expect(await describedColumn(docent, urn, "city")).toBe("Arrived, too");
+  await page.unroute("**/api/graphql");
+  await row(page, "city").getByRole("button", { name: "Try again" }).click();
+  await saved(page);
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(editButton(page)).toBeVisible();
+  await expect(page.getByRole("alert")).toHaveCount(0);
+});
+
 test("what is typed while a description is being saved is not dropped", WRITES, async ({ page, docent }) => {
   const urn = await made(docent, "story_typing_on");
   await page.goto(address(urn));

@@ -57,9 +57,12 @@ export function useColumnSaving(urn: string, canEdit: boolean) {
     } catch (problem) {
       if (!(problem instanceof Failure && problem.code === 409)) throw problem;
       const theirs = await storedNow(urn, path);
-      await show(urn, path, theirs.text);
-      mark(path, { ...typed, state: "conflict", theirs });
-      return;
+      // The same text is no conflict: it arrived before, and only the answer was lost.
+      if (theirs.text !== typed.mine) {
+        await show(urn, path, theirs.text);
+        mark(path, { ...typed, state: "conflict", theirs });
+        return;
+      }
     }
     // What was read while it was being saved may still have the text of before.
     await show(urn, path, typed.mine);

@@ -34,6 +34,12 @@ export function Columns({ urn, canEdit }: { readonly urn: string; readonly canEd
   const shown = useMemo(() => visibleRows(rows, filter, folded, held), [rows, filter, folded, held]);
   const described = useMemo(() => rows.filter((row) => row.written !== "" || row.ingested !== "").length, [rows]);
   const problems = [...saving.states].filter(([, state]) => state.state !== "saving");
+  // What is there after all needs no decision: only the answer was lost.
+  useEffect(() => {
+    for (const [path, { state, mine }] of saving.states) {
+      if (state === "failed" && rows.some((row) => row.path === path && row.written === mine)) saving.forget(path);
+    }
+  }, [rows]);
   // A column that disappeared while somebody described it leaves its text behind.
   const isGone = edited !== null && !paths.has(edited);
   useLayoutEffect(() => {

@@ -27,7 +27,7 @@ export function Description({ urn, written, writtenBy, ingested, ingestedBy, can
   const me = useMe();
   const draft = draftName(me.data?.me?.corpUser.urn ?? "", urn);
   // Whoever wrote something that was not saved goes on with it.
-  const [isEditing, setEditing] = useState(() => canEdit && readDraft(draft) !== null);
+  const [isEditing, setEditing] = useState(() => canEdit && (readDraft(draft)?.mine ?? written) !== written);
   const section = useRef<HTMLElement>(null);
   // Whoever closes the editor finds the focus on the button that opened it, unless they have gone elsewhere.
   const isReturning = useRef(false);

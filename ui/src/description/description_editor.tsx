@@ -52,8 +52,12 @@ export function DescriptionEditor({ urn, saved, suggested, draft, onDone }: Edit
       });
     } catch (problem) {
       if (!(problem instanceof Failure && problem.code === 409)) throw problem;
-      setTheirs(await storedNow(urn));
-      return;
+      const stored = await storedNow(urn);
+      // The same text is no conflict: it arrived before, and only the answer was lost.
+      if (stored.text !== sent) {
+        setTheirs(stored);
+        return;
+      }
     }
     setReplaced(sent);
     beginning.current = sent;
