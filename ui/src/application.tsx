@@ -3,12 +3,13 @@ import { Route, Router, Switch, type AroundNavHandler } from "wouter";
 
 import { STAYS } from "./addresses.ts";
 import { useMe } from "./api/cache.ts";
+import { useSessionLost } from "./api/session.ts";
 import { Problem, Skeleton } from "./components/states.tsx";
-import { mayLeave } from "./components/unsaved.ts";
+import { goTo, shownPath, useAddress } from "./location.ts";
 import { Home } from "./pages/home.tsx";
 import { NotFound } from "./pages/not_found.tsx";
 import { SearchPage } from "./pages/search.tsx";
-import { SignIn } from "./pages/sign_in.tsx";
+import { SignIn, SignInAgain } from "./pages/sign_in.tsx";
 import { Shell } from "./shell.tsx";
 import { texts } from "./texts.ts";
 
@@ -22,7 +23,7 @@ const ExplorerPage = lazy(() => import("./pages/explorer.tsx"));
 export function Application() {
   return (
     <Boundary>
-      <Router aroundNav={go}>
+      <Router hook={useAddress} aroundNav={go}>
         <WithPerson />
       </Router>
     </Boundary>
@@ -31,16 +32,23 @@ export function Application() {
 
 /** Another address is another page, which is read from its top. Going back is left to the browser, which knows where one was. */
 const go: AroundNavHandler = (navigate, to, options) => {
-  if (!mayLeave()) return;
-  navigate(to, options);
-  if (options?.state !== STAYS) window.scrollTo(0, 0);
+  if (options?.state === STAYS) {
+    navigate(to, options);
+    return;
+  }
+  goTo(to, () => {
+    navigate(to, options);
+    window.scrollTo(0, 0);
+  });
 };
 
-/** Nothing is shown to a stranger but the way in. The address stays, so signing in leads to where one wanted to go. */
+/** Nothing is shown to a stranger but the way in. The address stays, so signing in leads to where one wanted to go. Whoever
+ *  is there and loses the session, or the way to the server, keeps what is shown: it may hold text that is not saved. */
 function WithPerson() {
   const me = useMe();
+  const isLost = useSessionLost();
   if (me.isPending) return <Skeleton lines={0} />;
-  if (me.isError) {
+  if (me.isLoadingError) {
     return (
       <main className="page">
         <Problem error={me.error} retry={() => void me.refetch()} />
@@ -50,6 +58,7 @@ function WithPerson() {
   if (me.data === null) return <SignIn />;
   return (
     <Shell>
+      {isLost && <SignInAgain />}
       <Suspense fallback={<Skeleton />}>
         <Switch>
           <Route path="/" component={Home} />
@@ -78,10 +87,10 @@ function WithUrn({ page: Page }: { readonly page: ComponentType<{ readonly urn: 
 
 /**
  * The URN in the address. The router decodes an address as a whole, which leaves `%2F` and its kin as they are, so it is
- * read from the window. Addresses of DataHub's page may name a section behind it: `/dataset/urn:…/Schema`.
+ * read from the address itself. Addresses of DataHub's page may name a section behind it: `/dataset/urn:…/Schema`.
  */
 function urnInAddress(): string {
-  const [, , ...steps] = window.location.pathname.split("/");
+  const [, , ...steps] = shownPath().split("/");
   const whole = decoded(steps.join("/"));
   if (!whole.startsWith("urn:li:dataset:(")) return decoded(steps[0] ?? "");
   return whole.slice(0, whole.lastIndexOf(")") + 1) || whole;

@@ -6,6 +6,8 @@ import { forgetEverything, useMe } from "./api/cache.ts";
 import { signOut } from "./api/client.ts";
 import { Menu } from "./components/menu.tsx";
 import { SearchBox } from "./components/search_box.tsx";
+import { Problem } from "./components/states.tsx";
+import { leave } from "./components/unsaved.ts";
 import { useKeys } from "./components/keys.ts";
 import { KeysHelp } from "./components/keys_help.tsx";
 import { nameOf } from "./names.ts";
@@ -66,19 +68,24 @@ function Account() {
   const me = useMe();
   const [, navigate] = useLocation();
   const name = nameOf(me.data?.me?.corpUser);
-  const leave = () => {
-    void signOut().then(forgetEverything);
+  const [problem, setProblem] = useState<Error | null>(null);
+  const goOut = () => {
+    setProblem(null);
+    signOut().then(forgetEverything).catch(setProblem);
   };
   return (
-    <Menu
-      label={texts.shell.account(name)}
-      trigger={<span className="account">{name}</span>}
-      items={[
-        { label: texts.settings.sections.tokens, onSelect: () => navigate(addresses.settings("tokens")) },
-        { label: texts.settings.sections.users, onSelect: () => navigate(addresses.settings("users")) },
-        { label: texts.settings.sections.appearance, onSelect: () => navigate(addresses.settings("appearance")) },
-        { label: texts.shell.signOut, onSelect: leave },
-      ]}
-    />
+    <>
+      <Menu
+        label={texts.shell.account(name)}
+        trigger={<span className="account">{name}</span>}
+        items={[
+          { label: texts.settings.sections.tokens, onSelect: () => navigate(addresses.settings("tokens")) },
+          { label: texts.settings.sections.users, onSelect: () => navigate(addresses.settings("users")) },
+          { label: texts.settings.sections.appearance, onSelect: () => navigate(addresses.settings("appearance")) },
+          { label: texts.shell.signOut, onSelect: () => leave(goOut) },
+        ]}
+      />
+      {problem !== null && <Problem error={problem} />}
+    </>
   );
 }

@@ -35,6 +35,11 @@ const english = {
     busy: "Signing in…",
     hint: "The first start of the server prints a user and a password. An operator adds people with “docent user add”.",
     unreachable: "The server does not answer. Check that it is running, then try again.",
+    again: {
+      title: "Your session has ended",
+      body: "Sign in again to go on. What you typed is still here.",
+      other: "Sign in as somebody else",
+    },
   },
 
   search: {
@@ -139,6 +144,7 @@ const english = {
   dataset: {
     missing: "This dataset does not exist.",
     missingHint: "It may have been removed, or the address is not complete. Search for its name instead.",
+    gone: "This dataset has been deleted meanwhile. What you see is how it was.",
     removed: "This dataset was removed at its source. What is known about it is still here.",
     deprecated: "Deprecated: this dataset should no longer be used.",
     facts: "Facts",
@@ -174,6 +180,8 @@ const english = {
     saving: "Saving…",
     cancel: "Cancel",
     savingHint: "Ctrl+Enter saves, Esc leaves.",
+    draft: "This is what you wrote before. It is not saved yet.",
+    savedBefore: "Saved. What you typed since then is not saved yet.",
     discard: "The text is not saved. Throw it away?",
     image: (alt: string) => `Picture: ${alt}`,
     imageWithoutName: "Picture",
@@ -181,6 +189,7 @@ const english = {
       title: "Somebody else changed the description meanwhile",
       body: "Nothing was saved. Compare both texts and decide; your text stays in the editor until you do.",
       theirs: "Saved now",
+      by: (name: string, when: string) => `Changed by ${name}, ${when}.`,
       mine: "Yours",
       difference: "What would change",
       useMine: "Save mine instead",
@@ -243,6 +252,13 @@ const english = {
     history: (path: string) => `History of the column ${path}`,
     historyShort: "History",
     conflict: "Somebody else changed this description meanwhile. It now says:",
+    notSaved: (number: number) =>
+      number === 1
+        ? "The description of one column is not saved. It waits for you in its row."
+        : `The descriptions of ${count(number)} columns are not saved. They wait for you in their rows.`,
+    gone: (path: string) => `The column ${path} is no longer there. This is what you wrote about it:`,
+    copy: "Copy the text",
+    discard: "Throw it away",
     overwrite: "Save mine instead",
     takeTheirs: "Take theirs",
     expand: (path: string) => `Show the fields of ${path}`,
@@ -302,6 +318,7 @@ const english = {
   domain: {
     missing: "This domain does not exist.",
     missingHint: "It may have been deleted. The page Domains shows all that there are.",
+    gone: "This domain has been deleted meanwhile. What you see is how it was.",
     children: "Inside",
     datasets: "Datasets",
     including: "with all below",
@@ -416,6 +433,9 @@ const english = {
     notFoundTitle: "Not found",
     unexpected: (status: number) => `The server answered with status ${status}. Its log says more.`,
     crashed: "This page has a defect and stopped. What you saved is safe.",
+    sessionEnded:
+      "Your session has ended. Sign in again, then repeat what you were doing: what you typed is still here.",
+    outdated: (reason: string) => `What is shown may be old, because it could not be read again. ${reason}`,
   },
 
   common: {

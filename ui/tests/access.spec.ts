@@ -1,5 +1,6 @@
 import AxeBuilder from "@axe-core/playwright";
 
+import { address, describe, made } from "./datasets.ts";
 import { datasetUrn, expect, test } from "./docent.ts";
 
 const PAGES: ReadonlyArray<readonly [string, string]> = [
@@ -49,6 +50,35 @@ test("axe finds nothing in dialogs and editors either", async ({ page }) => {
   await page.goto("/settings/tokens");
   await page.getByRole("button", { name: "New token" }).click();
   await check("new token");
+});
+
+test("axe finds nothing where a session ended or something was not saved", async ({
+  page,
+  context,
+  cookies,
+  docent,
+}) => {
+  const urn = await made(docent, "story_access");
+  await page.goto(address(urn));
+  await page.getByRole("button", { name: "Add a description of the column city" }).click();
+  await page.keyboard.type("Half a sentence");
+  await context.clearCookies();
+  await page.keyboard.press("Control+Enter");
+  const dialog = page.getByRole("dialog", { name: "Your session has ended" });
+  await expect(dialog).toBeVisible();
+  const check = async (name: string) => {
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    expect(violations.map((found) => `${name}: ${found.id} ${found.nodes[0]?.html}`)).toEqual([]);
+  };
+  await check("session");
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("row", { name: /^city/ }).getByRole("alert")).toBeVisible();
+  await check("not saved");
+  await describe(docent, urn, "Their text", "city");
+  await context.addCookies([...cookies]);
+  await page.getByRole("button", { name: "Try again" }).first().click();
+  await expect(page.getByRole("alert")).toContainText("Their text");
+  await check("conflict");
 });
 
 test("a stranger's page has no defect either", async ({ browser, docent }) => {

@@ -1,49 +1,5 @@
-import type { Page } from "@playwright/test";
-
+import { address, describe, described, made, saved } from "./datasets.ts";
 import { WRITES, datasetUrn, expect, test } from "./docent.ts";
-import type { Docent } from "./docent.ts";
-
-const address = (urn: string) => `/dataset/${urn}`;
-
-/** A dataset of its own for each story that writes. */
-async function made(
-  docent: Docent,
-  name: string,
-  columns: readonly string[] = ["id", "name", "city"],
-): Promise<string> {
-  const urn = datasetUrn("hive", name);
-  await docent.ingest(urn, "datasetProperties", { description: "What ingestion said.", customProperties: {} });
-  await docent.ingest(urn, "schemaMetadata", {
-    schemaName: name,
-    platform: "urn:li:dataPlatform:hive",
-    version: 0,
-    hash: "",
-    platformSchema: { "com.linkedin.schema.OtherSchema": { rawSchema: "" } },
-    fields: columns.map((path) => ({
-      fieldPath: path,
-      type: { type: { "com.linkedin.schema.StringType": {} } },
-      nativeDataType: "string",
-    })),
-  });
-  return urn;
-}
-
-const describe = (docent: Docent, urn: string, description: string) =>
-  docent.ask(
-    `mutation ($urn: String!, $description: String!) { updateDescription(input: { resourceUrn: $urn, description: $description }) }`,
-    { urn, description },
-  );
-
-const described = async (docent: Docent, urn: string) => {
-  const read = await docent.ask<{ dataset: { editableProperties: { description: string } | null } }>(
-    `query ($urn: String!) { dataset(urn: $urn) { editableProperties { description } } }`,
-    { urn },
-  );
-  return read.dataset.editableProperties?.description;
-};
-
-/** Columns show what was typed at once: this waits until it is stored. */
-const saved = (page: Page) => expect(page.locator("[role=row][aria-busy=true]")).toHaveCount(0);
 
 test("a dataset shows where it is, what it is and who looks after it", async ({ page }) => {
   await page.goto(address(datasetUrn("postgres", "shop.public.orders")));
@@ -182,6 +138,7 @@ test("text that was begun on one dataset does not come along to another", async 
   await expect(page.locator("code.urn")).toContainText("story_second_of_two");
   await page.getByRole("button", { name: "Edit the description", exact: true }).click();
   await page.keyboard.type("Only about the second");
+  page.once("dialog", (dialog) => void dialog.accept());
   await page.goBack();
   await expect(page.locator("code.urn")).toHaveText(first);
   await expect(page.getByText("Only about the second")).toBeHidden();

@@ -18,6 +18,8 @@ export interface Docent {
   ask<Result = unknown>(query: string, variables?: Readonly<Record<string, unknown>>): Promise<Result>;
   /** Writes an aspect as ingestion does. */
   ingest(urn: string, aspect: string, value: unknown): Promise<void>;
+  /** Deletes an entity with everything that is known about it. */
+  remove(urn: string): Promise<void>;
 }
 
 interface Fixtures {
@@ -146,15 +148,16 @@ function stop(child: ChildProcess): Promise<void> {
 }
 
 function speaker(address: string, token: string): Docent {
-  const post = async (path: string, body: unknown): Promise<unknown> => {
+  const send = async (method: string, path: string, body?: unknown): Promise<Response> => {
     const reply = await fetch(`${address}${path}`, {
-      method: "POST",
+      method,
       headers: { "Content-Type": "application/json", Authorization: `Bearer ${token}` },
-      body: JSON.stringify(body),
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     if (!reply.ok) throw new Error(`${path}: ${reply.status} ${await reply.text()}`);
-    return reply.json();
+    return reply;
   };
+  const post = async (path: string, body: unknown): Promise<unknown> => (await send("POST", path, body)).json();
   return {
     address,
     password: PASSWORD,
@@ -169,6 +172,9 @@ function speaker(address: string, token: string): Docent {
       await post("/aspects?action=ingestProposal", {
         proposal: { entityType, entityUrn: urn, changeType: "UPSERT", aspectName: aspect, aspect: content },
       });
+    },
+    async remove(urn) {
+      await send("DELETE", `/openapi/v3/entity/${urn.split(":")[2]}/${encodeURIComponent(urn)}`);
     },
   };
 }

@@ -1,3 +1,5 @@
+import type { Page } from "@playwright/test";
+
 import { datasetUrn, expect, test } from "./docent.ts";
 import type { Docent } from "./docent.ts";
 
@@ -25,7 +27,10 @@ test("a thousand domains are shown, opened and filtered without waiting", async 
   await expect(page.getByRole("link", { name: "Many 991", exact: true })).toBeHidden();
   await page.getByRole("button", { name: "Show what is inside Many 990" }).click();
   await expect(page.getByRole("link", { name: "Many 991", exact: true })).toBeVisible();
-  await page.getByLabel("Filter domains").fill("Many 456");
+  // Other tests run beside this one: the best of some attempts is what the page itself needs.
+  const filterings: number[] = [];
+  for (const wanted of ["Many 123", "Many 789", "Many 456"]) filterings.push(await filtered(page, wanted));
+  expect(Math.min(...filterings), "milliseconds of filtering").toBeLessThan(100);
   await expect(page.getByRole("rowheader")).toHaveText([/Many 450/, /Many 456/]);
   await page.goto(`/dataset/${datasetUrn("hive", "fct_users_created")}`);
   await page.getByRole("button", { name: /(Set a|Edit the) domain/ }).click();
@@ -33,9 +38,26 @@ test("a thousand domains are shown, opened and filtered without waiting", async 
   await expect(page.getByRole("option")).toHaveText([/Many 450/, /Many 456/]);
   await page.goto("/");
   await expect(page.getByText(/datasets in 1,0\d\d domains/)).toBeVisible();
-  const listed = page.getByRole("region", { name: "Domains" }).getByRole("listitem");
-  expect(await listed.count()).toBeLessThan(20);
+  // As many as can be looked at.
+  await expect(page.getByRole("region", { name: "Domains" }).getByRole("listitem")).toHaveCount(16);
 });
+
+/** How long it takes from typing into the filter to the two rows that are left: the domain and the one around it. */
+function filtered(page: Page, text: string): Promise<number> {
+  return page.getByLabel("Filter domains").evaluate(async (field: HTMLInputElement, typed) => {
+    const rows = () => document.querySelectorAll("main [scope=row], main [role=rowheader]").length;
+    const type = (value: string) => {
+      field.value = value;
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+    };
+    type("");
+    while (rows() <= 2) await new Promise(requestAnimationFrame);
+    const before = performance.now();
+    type(typed);
+    while (rows() !== 2) await new Promise<void>((resolve) => setTimeout(resolve));
+    return performance.now() - before;
+  }, text);
+}
 
 test("a domain with many datasets is paged through, and every page has an address", async ({ page, docent }) => {
   const parent = "urn:li:domain:full";
@@ -53,7 +75,10 @@ test("a domain with many datasets is paged through, and every page has an addres
   await page.goto(`/domain/${parent}`);
   await expect(first).toHaveText(/table_000/);
   await expect(datasets).toContainText("1–50 of 110");
-  await page.getByRole("link", { name: "Next" }).click();
+  const next = page.getByRole("link", { name: "Next" });
+  await next.scrollIntoViewIfNeeded();
+  expect(await page.evaluate(() => window.scrollY)).toBeGreaterThan(0);
+  await next.click();
   await expect(first).toHaveText(/table_050/);
   expect(await page.evaluate(() => window.scrollY)).toBe(0);
   await page.getByLabel("with all below").check();

@@ -1,19 +1,13 @@
-import { MutationCache, QueryCache, QueryClient, keepPreviousData, useMutation, useQuery } from "@tanstack/react-query";
+import { QueryClient, keepPreviousData, useMutation, useQuery } from "@tanstack/react-query";
 
-import { MeDocument } from "../generated/operations.ts";
-import { Failure, run } from "./client.ts";
+import { MeDocument, type MeQuery } from "../generated/operations.ts";
+import { Failure, isStranger, run } from "./client.ts";
 import type { Operation } from "./operation.ts";
+import { noteSession } from "./session.ts";
 
 const ME = [MeDocument.text, {}] as const;
 
-/** Whoever is refused as a stranger is asked to sign in again: the page then asks who `me` is and finds nobody. */
-function noticeStrangers(error: Error) {
-  if (error instanceof Failure && error.code === 401) cache.setQueryData(ME, null);
-}
-
 export const cache = new QueryClient({
-  queryCache: new QueryCache({ onError: noticeStrangers }),
-  mutationCache: new MutationCache({ onError: noticeStrangers }),
   defaultOptions: {
     queries: {
       staleTime: 10_000,
@@ -44,15 +38,17 @@ export function useRead<Result, Variables>(
   });
 }
 
-/** Who is signed in; `null` for a stranger. */
+/** Who is signed in; `null` for a stranger. Whoever was signed in and lost the session is still the one who sits there. */
 export function useMe() {
   return useQuery({
     queryKey: ME,
     queryFn: async ({ signal }) => {
       try {
-        return await run(MeDocument, {}, signal);
+        const me = await run(MeDocument, {}, signal);
+        noteSession(false);
+        return me;
       } catch (error) {
-        if (error instanceof Failure && error.code === 401) return null;
+        if (isStranger(error)) return cache.getQueryData<MeQuery | null>(ME) ?? null;
         throw error;
       }
     },
@@ -70,6 +66,12 @@ export function useChange<Result, Variables>(operation: Operation<Result, Variab
 
 /** Forgets everything: another person is there now. */
 export async function forgetEverything(): Promise<void> {
-  await cache.refetchQueries({ queryKey: ME });
   cache.removeQueries({ predicate: (query) => query.queryKey[0] !== MeDocument.text });
+  await cache.resetQueries({ queryKey: ME });
+}
+
+/** Asks for everything again: the same person is there again. */
+export async function comeBack(): Promise<void> {
+  noteSession(false);
+  await cache.invalidateQueries();
 }

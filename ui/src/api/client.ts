@@ -1,5 +1,6 @@
 import { texts } from "../texts.ts";
 import type { Operation } from "./operation.ts";
+import { noteSession } from "./session.ts";
 
 /** What the server, or the way to it, said no with. `code` is that of the API: 404, 409 and so on; 0 without an answer. */
 export class Failure extends Error {
@@ -15,6 +16,13 @@ export class Failure extends Error {
 /** Whether what was asked for is not there, or cannot be there under such a name. */
 export function isMissing(error: Error): boolean {
   return error instanceof Failure && (error.code === 404 || error.code === 400);
+}
+
+/** What the server answers to whom it does not know. */
+const STRANGER = 401;
+
+export function isStranger(error: unknown): boolean {
+  return error instanceof Failure && error.code === STRANGER;
 }
 
 interface Reply {
@@ -60,12 +68,15 @@ export async function run<Result, Variables>(
 ): Promise<Result> {
   const response = await post("/api/graphql", { query: operation.text, variables }, signal);
   const reply = await replyOf(response);
-  if (!response.ok) {
-    throw new Failure(reply.message ?? texts.errors.unexpected(response.status), response.status);
-  }
   const error = reply.errors?.[0];
-  if (error !== undefined) throw new Failure(error.message, error.extensions?.code ?? 500);
-  return reply.data as Result;
+  if (response.ok && error === undefined) return reply.data as Result;
+  const code = response.ok ? (error?.extensions?.code ?? 500) : response.status;
+  if (code === STRANGER) {
+    // What the server says is meant for programs; a person is shown the way in.
+    noteSession(true);
+    throw new Failure(texts.errors.sessionEnded, code);
+  }
+  throw new Failure(reply.message ?? error?.message ?? texts.errors.unexpected(response.status), code);
 }
 
 export async function signIn(username: string, password: string): Promise<void> {

@@ -1,7 +1,9 @@
 import * as Primitive from "@radix-ui/react-dialog";
-import type { ReactNode } from "react";
+import { useRef, type ReactNode } from "react";
 
 import { texts } from "../texts.ts";
+import { focusAgain, useFocusBefore } from "./focus.ts";
+import { hasTyped, mayDiscard } from "./unsaved.ts";
 
 interface DialogProperties {
   readonly title: string;
@@ -11,13 +13,27 @@ interface DialogProperties {
   readonly isWide?: boolean;
 }
 
-/** A window in the window. It takes the focus, gives it back, and closes with Esc. */
+/** A window in the window. It takes the focus, gives it back, and closes with Esc; what was typed into it is not thrown away
+ *  without a question. */
 export function Dialog({ title, isOpen, onClose, children, isWide }: DialogProperties) {
+  const content = useRef<HTMLDivElement>(null);
+  const before = useFocusBefore(isOpen);
+  const close = () => {
+    if (content.current === null || !hasTyped(content.current) || mayDiscard()) onClose();
+  };
   return (
-    <Primitive.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
+    <Primitive.Root open={isOpen} onOpenChange={(open) => !open && close()}>
       <Primitive.Portal>
         <Primitive.Overlay className="overlay" />
-        <Primitive.Content className={isWide === true ? "dialog dialog-wide" : "dialog"} aria-describedby={undefined}>
+        <Primitive.Content
+          ref={content}
+          className={isWide === true ? "dialog dialog-wide" : "dialog"}
+          aria-describedby={undefined}
+          onCloseAutoFocus={(event) => {
+            event.preventDefault();
+            focusAgain(before());
+          }}
+        >
           <header className="dialog-head">
             <Primitive.Title>{title}</Primitive.Title>
             <Primitive.Close className="quiet" aria-label={texts.common.close}>

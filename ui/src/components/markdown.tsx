@@ -83,11 +83,15 @@ function lowerHeadings(tokens: TokensList): void {
   }
 }
 
-export function htmlOf(markdown: string): string {
+/** The first wall: Markdown as HTML, in which whatever was HTML already is text. */
+export function parsed(markdown: string): string {
   const tokens = parser.lexer(markdown);
   lowerHeadings(tokens);
-  return purifier.sanitize(parser.parser(tokens), RULES);
+  return parser.parser(tokens);
 }
+
+/** The second wall: of any HTML only what is harmless. */
+export const purified = (html: string): string => purifier.sanitize(html, RULES);
 
 /** Letters that mean something in Markdown, an address, or more than one paragraph. Without them a text is what it says. */
 const HAS_MARKS = /[*_`#[\]<>!~|\\&]|:\/\/|www\.|@|\n|^\s*(?:[-+]|\d+[.)])\s/;
@@ -98,7 +102,7 @@ export function isSafeAddress(address: string): boolean {
 
 /** Markdown as people wrote it, rendered harmless. */
 export const Markdown = memo(function Markdown({ text }: { readonly text: string }) {
-  const html = useMemo(() => (HAS_MARKS.test(text) ? htmlOf(text) : null), [text]);
+  const html = useMemo(() => (HAS_MARKS.test(text) ? purified(parsed(text)) : null), [text]);
   if (html === null) {
     return (
       <div className="prose">

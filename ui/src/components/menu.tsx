@@ -1,5 +1,5 @@
 import * as Primitive from "@radix-ui/react-dropdown-menu";
-import type { ReactNode } from "react";
+import { useRef, type ReactNode } from "react";
 
 interface MenuItem {
   readonly label: string;
@@ -16,9 +16,10 @@ interface MenuProperties {
 
 /** A button with a list of actions. */
 export function Menu({ label, trigger, items, className }: MenuProperties) {
+  const button = useRef<HTMLButtonElement>(null);
   return (
     <Primitive.Root modal={false}>
-      <Primitive.Trigger className={className ?? "quiet"} aria-label={label}>
+      <Primitive.Trigger ref={button} className={className ?? "quiet"} aria-label={label}>
         {trigger}
       </Primitive.Trigger>
       <Primitive.Portal>
@@ -27,7 +28,11 @@ export function Menu({ label, trigger, items, className }: MenuProperties) {
             <Primitive.Item
               key={item.label}
               className={item.isDangerous === true ? "menu-item dangerous" : "menu-item"}
-              onSelect={item.onSelect}
+              onSelect={() => {
+                // The entry is gone when what it opens gives the focus back.
+                button.current?.focus();
+                item.onSelect();
+              }}
             >
               {item.label}
             </Primitive.Item>

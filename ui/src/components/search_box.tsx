@@ -6,7 +6,7 @@ import { useRead } from "../api/cache.ts";
 import { SuggestDocument, type SuggestQuery } from "../generated/operations.ts";
 import { chainOf, nameOf, type Nameable } from "../names.ts";
 import { texts } from "../texts.ts";
-import { isTyping } from "./keys.ts";
+import { isForSomethingElse } from "./keys.ts";
 
 const PAUSE_MS = 80;
 
@@ -29,10 +29,12 @@ export function SearchBox({ isLarge = false }: { readonly isLarge?: boolean }) {
   const [isOpen, setOpen] = useState(false);
   const [active, setActive] = useState(-1);
   const input = useRef<HTMLInputElement>(null);
+  // The page itself gave it the focus, and nobody has done anything with it yet.
+  const [isUnused, setUnused] = useState(isLarge);
   const id = useId();
 
   useEffect(() => setText(searched), [searched]);
-  useFocusKey(input);
+  useFocusKey(input, () => setUnused(false));
   useEffect(() => {
     if (isLarge) input.current?.focus();
   }, [isLarge]);
@@ -74,14 +76,21 @@ export function SearchBox({ isLarge = false }: { readonly isLarge?: boolean }) {
         placeholder={texts.search.placeholder}
         autoComplete="off"
         spellCheck={false}
+        data-unused={isUnused && text === "" ? "" : undefined}
+        onPointerDown={() => setUnused(false)}
         value={text}
         onChange={(event) => {
           setText(event.target.value);
           setOpen(true);
           setActive(-1);
+          setUnused(false);
         }}
         onFocus={(event) => event.target.select()}
-        onBlur={() => setOpen(false)}
+        onBlur={(event) => {
+          setOpen(false);
+          // A dialog gives the focus back; whoever comes back otherwise wants to type.
+          if (event.relatedTarget?.closest("[role=dialog]") === null) setUnused(false);
+        }}
         onKeyDown={(event) => {
           if (event.key === "ArrowDown") {
             event.preventDefault();
@@ -180,14 +189,19 @@ function detailOf(entity: Suggested): string {
 }
 
 /** `/` and Ctrl+K lead here from anywhere. */
-function useFocusKey(input: React.RefObject<HTMLInputElement | null>): void {
+function useFocusKey(input: React.RefObject<HTMLInputElement | null>, onFocus: () => void): void {
+  const focused = useRef(onFocus);
+  focused.current = onFocus;
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      const isSlash = event.key === "/" && !isTyping(event.target) && !event.ctrlKey && !event.metaKey;
+      const isSlash = event.key === "/" && !event.ctrlKey && !event.metaKey;
       const isK = event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey);
-      if (isSlash || isK) {
+      // Whoever is here already must not be led to the browser's own search.
+      const isHereAlready = isK && event.target === input.current;
+      if ((isSlash || isK) && (isHereAlready || !isForSomethingElse(event))) {
         event.preventDefault();
         input.current?.focus();
+        focused.current();
       }
     };
     window.addEventListener("keydown", press);

@@ -1,4 +1,4 @@
-import { useEffect, useState, type ReactNode } from "react";
+import { useEffect, useRef, useState, type ReactNode } from "react";
 
 import { texts } from "../texts.ts";
 
@@ -63,6 +63,41 @@ export function Problem({ error, retry }: { readonly error: Error; readonly retr
       )}
     </div>
   );
+}
+
+interface Reading {
+  readonly isRefetchError: boolean;
+  readonly error: Error | null;
+  readonly refetch: () => unknown;
+}
+
+/** Says that what is shown could not be read again, and leaves it there. */
+export function Outdated({ read }: { readonly read: Reading }) {
+  if (!read.isRefetchError || read.error === null) return null;
+  return (
+    <p className="notice" role="status">
+      {texts.errors.outdated(read.error.message)}{" "}
+      <button type="button" className="quiet" onClick={() => void read.refetch()}>
+        {texts.errors.retry}
+      </button>
+    </p>
+  );
+}
+
+/** Says that what is shown is no longer in the catalog. */
+export function Gone({ notice }: { readonly notice: string }) {
+  return (
+    <p className="notice" role="status">
+      {notice}
+    </p>
+  );
+}
+
+/** What was there last, also when it is gone: whoever reads it or writes about it must not have it taken away. */
+export function useLastSeen<Thing>(thing: Thing | null | undefined): Thing | undefined {
+  const last = useRef<Thing | undefined>(undefined);
+  if (thing !== null && thing !== undefined) last.current = thing;
+  return last.current;
 }
 
 /** Sets the title of the window as long as the page is shown. */

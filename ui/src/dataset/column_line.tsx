@@ -1,19 +1,25 @@
-import { memo, useEffect, useRef, useState } from "react";
+import { memo, useLayoutEffect, useRef, useState } from "react";
 import { Link } from "wouter";
 
 import * as addresses from "../addresses.ts";
+import type { Typed } from "../components/drafts.ts";
 import { Markdown } from "../components/markdown.tsx";
-import { useUnsaved } from "../components/unsaved.ts";
+import { mayDiscard, useUnsaved } from "../components/unsaved.ts";
+import { StoredText } from "../description/stored_text.tsx";
 import { texts } from "../texts.ts";
 import type { ColumnRow } from "./column_rows.ts";
 import type { Saving } from "./column_saving.ts";
 
+/** Where somebody goes who has finished with a column. */
+export type Step = "next" | "previous" | "here" | "elsewhere";
+
 export interface LineActions {
-  readonly onEdit: (path: string | null) => void;
+  readonly onEdit: (path: string) => void;
   readonly onFold: (path: string) => void;
-  /** Saves, and goes on to the column that is so many rows further. */
-  readonly onSave: (row: ColumnRow, text: string, step: -1 | 0 | 1) => void;
-  readonly onDecide: (row: ColumnRow, text: string, previous: string) => void;
+  /** What stands in the field; nothing when that is what it began with. */
+  readonly onType: (path: string, typed: Typed | null) => void;
+  readonly onSave: (path: string, typed: Typed) => void;
+  readonly onLeave: (path: string, step: Step) => void;
   readonly onForget: (path: string) => void;
 }
 
@@ -90,6 +96,7 @@ function Text({ urn, row, isEditing, canEdit, saving, actions }: LineProperties)
             <button
               type="button"
               className="quiet"
+              data-edits={row.path}
               aria-label={isUndescribed ? texts.columns.describe(row.readable) : texts.columns.edit(row.readable)}
               onClick={() => actions.onEdit(row.path)}
             >
@@ -112,23 +119,34 @@ function Outcome({ row, saving, actions }: OutcomeProperties) {
     return (
       <div className="problem" role="alert">
         <p>{saving.message}</p>
-        <button type="button" onClick={() => actions.onDecide(row, saving.mine, row.written)}>
-          {texts.errors.retry}
-        </button>
+        <h3>{texts.description.conflict.mine}</h3>
+        <Markdown text={saving.mine} />
+        <div className="writing-feet">
+          <button type="button" onClick={() => actions.onSave(row.path, saving)}>
+            {texts.errors.retry}
+          </button>
+          <button type="button" className="dangerous" onClick={() => actions.onForget(row.path)}>
+            {texts.columns.discard}
+          </button>
+        </div>
       </div>
     );
   }
   return (
     <div className="conflict" role="alert">
       <p>{texts.columns.conflict}</p>
-      <Markdown text={saving.theirs} />
-      <h4>{texts.description.conflict.mine}</h4>
+      <StoredText stored={saving.theirs} />
+      <h3>{texts.description.conflict.mine}</h3>
       <Markdown text={saving.mine} />
       <div className="writing-feet">
         <button type="button" onClick={() => actions.onForget(row.path)}>
           {texts.columns.takeTheirs}
         </button>
-        <button type="button" className="dangerous" onClick={() => actions.onDecide(row, saving.mine, saving.theirs)}>
+        <button
+          type="button"
+          className="dangerous"
+          onClick={() => actions.onSave(row.path, { mine: saving.mine, replaced: saving.theirs.text })}
+        >
           {texts.columns.overwrite}
         </button>
       </div>
@@ -136,22 +154,38 @@ function Outcome({ row, saving, actions }: OutcomeProperties) {
   );
 }
 
+/** What an edit begins with: the text that could not be saved before, or else what is there. What ingestion said is only
+ *  offered: unchanged, it is not something that a person said. */
+function beginningOf(row: ColumnRow, saving: Saving | undefined): Typed {
+  if (saving?.state === "failed") return saving;
+  if (saving?.state === "conflict") return { mine: saving.mine, replaced: saving.theirs.text };
+  return { mine: row.written === "" ? row.ingested : row.written, replaced: row.written };
+}
+
 /** A field in the place of the text. Tab saves and goes on; leaving it by the mouse saves, too. */
-function LineEditor({ row, actions }: OutcomeProperties) {
-  const [text, setText] = useState(row.written === "" ? row.ingested : row.written);
+function LineEditor({ row, saving, actions }: OutcomeProperties) {
+  // What is read anew while somebody writes must not pass for what they saw when they began.
+  const [beginning] = useState(() => beginningOf(row, saving));
+  const [text, setText] = useState(beginning.mine);
+  const newest = useRef(text);
   const area = useRef<HTMLTextAreaElement>(null);
   const isDone = useRef(false);
-  const beginning = row.written === "" ? row.ingested : row.written;
-  useUnsaved(text !== beginning);
-  useEffect(() => {
+  const hasChanged = () => newest.current !== beginning.mine;
+  useUnsaved(() => !isDone.current && hasChanged());
+  // Not a mere effect: those end only when the field is gone.
+  useLayoutEffect(() => {
     area.current?.focus();
     area.current?.select();
+    return () => {
+      // A field that is taken away loses the focus, which is no wish to save.
+      isDone.current = true;
+    };
   }, []);
-  const finish = (step: -1 | 0 | 1) => {
+  const finish = (step: Step) => {
     if (isDone.current) return;
     isDone.current = true;
-    // What ingestion said is only offered as a beginning: unchanged, it is not something that a person said.
-    actions.onSave(row, text === beginning ? row.written : text, step);
+    if (hasChanged()) actions.onSave(row.path, { mine: newest.current, replaced: beginning.replaced });
+    actions.onLeave(row.path, step);
   };
   return (
     <div className="column-writing">
@@ -160,18 +194,27 @@ function LineEditor({ row, actions }: OutcomeProperties) {
         rows={Math.min(8, Math.max(1, text.split("\n").length, Math.ceil(text.length / 60)))}
         aria-label={texts.columns.editing(row.readable)}
         value={text}
-        onChange={(event) => setText(event.target.value)}
-        onBlur={() => finish(0)}
+        onChange={(event) => {
+          newest.current = event.target.value;
+          setText(event.target.value);
+          actions.onType(row.path, hasChanged() ? { mine: newest.current, replaced: beginning.replaced } : null);
+        }}
+        onBlur={(event) => {
+          // A window that loses the focus, to a question say, has not left the field.
+          if (document.activeElement !== event.currentTarget) finish("elsewhere");
+        }}
         onKeyDown={(event) => {
           if (event.key === "Escape") {
+            if (hasChanged() && !mayDiscard()) return;
             isDone.current = true;
-            actions.onEdit(null);
+            actions.onType(row.path, null);
+            actions.onLeave(row.path, "here");
           } else if (event.key === "Tab") {
             event.preventDefault();
-            finish(event.shiftKey ? -1 : 1);
+            finish(event.shiftKey ? "previous" : "next");
           } else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
             event.preventDefault();
-            finish(0);
+            finish("here");
           }
         }}
       />

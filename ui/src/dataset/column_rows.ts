@@ -68,18 +68,20 @@ export function rowsOf(columns: ColumnsQuery | undefined): ColumnRow[] {
   return rows.map((row) => (parents.has(row.path) ? { ...row, hasChildren: true } : row));
 }
 
-/** The rows to show: those that match with the fields around them, or else all that are not folded away. */
+/** The rows to show: those that match with the fields around them, or else all that are not folded away. Rows that are `held`,
+ *  because they have text that is not saved, are shown in any case. */
 export function visibleRows(
   rows: readonly ColumnRow[],
   text: string,
   folded: ReadonlySet<string>,
+  held: ReadonlySet<string>,
 ): readonly ColumnRow[] {
   const wanted = text.trim().toLocaleLowerCase();
   if (wanted !== "") {
     const byPath = new Map(rows.map((row) => [row.path, row]));
     const shown = new Set<string>();
     for (const row of rows) {
-      if (!row.haystack.includes(wanted)) continue;
+      if (!row.haystack.includes(wanted) && !held.has(row.path)) continue;
       for (
         let path: string | null = row.path;
         path !== null && !shown.has(path);
@@ -95,6 +97,6 @@ export function visibleRows(
   return rows.filter((row) => {
     const isHidden = row.parent !== null && (folded.has(row.parent) || hidden.has(row.parent));
     if (isHidden) hidden.add(row.path);
-    return !isHidden;
+    return !isHidden || held.has(row.path);
   });
 }

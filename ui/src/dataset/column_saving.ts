@@ -1,78 +1,124 @@
-import { useState } from "react";
+import { useRef, useState } from "react";
 
-import { cache } from "../api/cache.ts";
+import { cache, useMe } from "../api/cache.ts";
 import { Failure, run } from "../api/client.ts";
-import {
-  ColumnTextDocument,
-  ColumnsDocument,
-  UpdateDescriptionDocument,
-  type ColumnsQuery,
-} from "../generated/operations.ts";
-import type { ColumnRow } from "./column_rows.ts";
+import { columnDrafts, draftName, dropDraft, keepDraft, type Typed } from "../components/drafts.ts";
+import { useUnsaved } from "../components/unsaved.ts";
+import { storedNow, type Stored } from "../description/stored.ts";
+import { ColumnsDocument, UpdateDescriptionDocument, type ColumnsQuery } from "../generated/operations.ts";
+import { texts } from "../texts.ts";
 
 /** How the last attempt to save a column went; nothing when it went well. */
 export type Saving =
-  | { readonly state: "saving" }
-  | { readonly state: "conflict"; readonly mine: string; readonly theirs: string }
-  | { readonly state: "failed"; readonly mine: string; readonly message: string };
+  | (Typed & { readonly state: "saving" })
+  | (Typed & { readonly state: "conflict"; readonly theirs: Stored })
+  | (Typed & { readonly state: "failed"; readonly message: string });
 
-/** Saves descriptions of columns in the background, so that the next one can be written at once. */
-export function useColumnSaving(urn: string) {
-  const [states, setStates] = useState<ReadonlyMap<string, Saving>>(new Map());
-  const mark = (path: string, saving: Saving | null) =>
-    setStates((before) => {
-      const next = new Map(before);
-      if (saving === null) next.delete(path);
-      else next.set(path, saving);
-      return next;
-    });
+const NONE: ReadonlyMap<string, Saving> = new Map();
 
-  /** Writes what a person typed in place of `previous`. */
-  const save = async (row: ColumnRow, text: string, previous = row.written) => {
-    if (text === previous) {
-      mark(row.path, null);
-      return;
-    }
-    mark(row.path, { state: "saving" });
-    show(urn, row.path, text);
+/** Saves descriptions of columns in the background, so that the next one can be written at once. What could not be saved is
+ *  kept until somebody decides about it. */
+export function useColumnSaving(urn: string, canEdit: boolean) {
+  const person = useMe().data?.me?.corpUser.urn ?? "";
+  const [shown, setShown] = useState(() => (canEdit ? keptStates(person, urn) : NONE));
+  const states = useRef(shown);
+  /** What is under way, by column: one after the other, or the second would look like a change made meanwhile. */
+  const underWay = useRef(new Map<string, Promise<void>>());
+  const mark = (path: string, saving: Saving | null) => {
+    const next = new Map(states.current);
+    if (saving === null) next.delete(path);
+    else next.set(path, saving);
+    states.current = next;
+    setShown(next);
+    note(path, saving);
+  };
+  /** Keeps a text in the tab as long as it is not saved. */
+  const note = (path: string, typed: Typed | null) => {
+    const name = draftName(person, urn, path);
+    if (typed === null) dropDraft(name);
+    else keepDraft(name, { mine: typed.mine, replaced: typed.replaced });
+  };
+  useUnsaved(() => [...states.current.values()].some((saving) => saving.state !== "saving"), {
+    saving: () => (underWay.current.size === 0 ? undefined : Promise.all(underWay.current.values())),
+    onDiscard: () => columnDrafts(person, urn).forEach((_, path) => note(path, null)),
+  });
+
+  const write = async (path: string, typed: Typed) => {
     try {
       await run(UpdateDescriptionDocument, {
         input: {
           resourceUrn: urn,
-          subResource: row.path,
+          subResource: path,
           subResourceType: "DATASET_FIELD",
-          description: text,
-          previousDescription: previous,
+          description: typed.mine,
+          previousDescription: typed.replaced,
         },
       });
-      mark(row.path, null);
-      // Only what tells about the past: the columns themselves are shown as they are now.
-      void cache.invalidateQueries({
-        predicate: (query) => query.queryKey[0] !== ColumnsDocument.text,
-        refetchType: "none",
-      });
     } catch (problem) {
-      if (problem instanceof Failure && problem.code === 409) {
-        const theirs = await storedText(urn, row.path);
-        show(urn, row.path, theirs);
-        mark(row.path, { state: "conflict", mine: text, theirs });
-      } else {
-        show(urn, row.path, previous);
-        mark(row.path, { state: "failed", mine: text, message: (problem as Error).message });
+      if (!(problem instanceof Failure && problem.code === 409)) throw problem;
+      const theirs = await storedNow(urn, path);
+      // The same text is no conflict: it arrived before, and only the answer was lost.
+      if (theirs.text !== typed.mine) {
+        await show(urn, path, theirs.text);
+        mark(path, { ...typed, state: "conflict", theirs });
+        return;
       }
     }
+    // What was read while it was being saved may still have the text of before.
+    await show(urn, path, typed.mine);
+    mark(path, null);
+    void cache.invalidateQueries({ refetchType: "none" });
   };
-  return { states, save, forget: (path: string) => mark(path, null) };
+
+  const save = (path: string, typed: Typed) => {
+    const before = underWay.current.get(path);
+    if (typed.mine === typed.replaced) {
+      if (before === undefined) mark(path, null);
+      return;
+    }
+    const attempt = async () => {
+      if (before !== undefined) await before;
+      // A text that never arrived is not there to be replaced.
+      const last = states.current.get(path);
+      const isLastMissing = last?.state === "failed" && last.mine === typed.replaced;
+      const meant = { mine: typed.mine, replaced: isLastMissing ? last.replaced : typed.replaced };
+      mark(path, { ...meant, state: "saving" });
+      await show(urn, path, meant.mine);
+      try {
+        await write(path, meant);
+      } catch (problem) {
+        await show(urn, path, meant.replaced);
+        mark(path, { ...meant, state: "failed", message: (problem as Error).message });
+      }
+    };
+    const saving: Promise<void> = attempt().finally(() => {
+      if (underWay.current.get(path) === saving) underWay.current.delete(path);
+    });
+    underWay.current.set(path, saving);
+  };
+
+  return {
+    states: shown,
+    save,
+    /** What somebody is typing; nothing when they leave it as it was. */
+    type: (path: string, typed: Typed | null) => note(path, typed ?? states.current.get(path) ?? null),
+    /** Keeps a text that cannot be saved at all. */
+    keep: (path: string, typed: Typed, message: string) => mark(path, { ...typed, state: "failed", message }),
+    forget: (path: string) => mark(path, null),
+  };
 }
 
-async function storedText(urn: string, column: string): Promise<string> {
-  const found = await run(ColumnTextDocument, { urn, column });
-  return found.history.changes[0]?.text ?? "";
+/** What was not saved when the page was last here. */
+function keptStates(person: string, urn: string): ReadonlyMap<string, Saving> {
+  const kept = [...columnDrafts(person, urn)];
+  return new Map(kept.map(([path, typed]) => [path, { ...typed, state: "failed", message: texts.description.draft }]));
 }
 
-/** Puts a description into the columns that this page has read. */
-function show(urn: string, path: string, description: string): void {
-  cache.setQueryData<ColumnsQuery>([ColumnsDocument.text, { urn }], (columns) => {
+/** Puts a description into the columns that this page has read, and into nothing that is being read. */
+async function show(urn: string, path: string, description: string): Promise<void> {
+  const key = [ColumnsDocument.text, { urn }];
+  await cache.cancelQueries({ queryKey: key });
+  cache.setQueryData<ColumnsQuery>(key, (columns) => {
     const dataset = columns?.dataset;
     if (dataset === null || dataset === undefined) return columns;
     const before = dataset.editableSchemaMetadata?.editableSchemaFieldInfo ?? [];

@@ -1,15 +1,18 @@
-import { useWindowVirtualizer } from "@tanstack/react-virtual";
-import { useDeferredValue, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { defaultRangeExtractor, useWindowVirtualizer } from "@tanstack/react-virtual";
+import { useDeferredValue, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 
 import { useRead } from "../api/cache.ts";
-import { Problem, Skeleton } from "../components/states.tsx";
+import type { Typed } from "../components/drafts.ts";
+import { Markdown } from "../components/markdown.tsx";
+import { CopyButton } from "../components/small.tsx";
+import { Outdated, Problem, Skeleton } from "../components/states.tsx";
 import { SectionHead } from "../description/description.tsx";
 import { ColumnsDocument } from "../generated/operations.ts";
 import { texts } from "../texts.ts";
 import { ColumnLine, type LineActions } from "./column_line.tsx";
 import { rowsOf, visibleRows, type ColumnRow } from "./column_rows.ts";
-import { useColumnSaving } from "./column_saving.ts";
-import { useUnsaved } from "../components/unsaved.ts";
+import { useColumnSaving, type Saving } from "./column_saving.ts";
+import { readablePath } from "./field_path.ts";
 
 const ROW_HEIGHT = 35;
 /** Rows above and below the window that are there before one scrolls to them. */
@@ -20,11 +23,30 @@ const WORTH_A_FILTER = 8;
 export function Columns({ urn, canEdit }: { readonly urn: string; readonly canEdit: boolean }) {
   const read = useRead(ColumnsDocument, { urn });
   const rows = useMemo(() => rowsOf(read.data), [read.data]);
+  const paths = useMemo(() => new Set(rows.map((row) => row.path)), [rows]);
   const [text, setText] = useState("");
   const filter = useDeferredValue(text);
   const [folded, setFolded] = useState<ReadonlySet<string>>(new Set());
-  const shown = useMemo(() => visibleRows(rows, filter, folded), [rows, filter, folded]);
+  const saving = useColumnSaving(urn, canEdit);
+  const [edited, setEdited] = useState<string | null>(null);
+  const typed = useRef<readonly [string, Typed] | null>(null);
+  const held = useMemo(() => heldRows(saving.states, edited), [saving.states, edited]);
+  const shown = useMemo(() => visibleRows(rows, filter, folded, held), [rows, filter, folded, held]);
   const described = useMemo(() => rows.filter((row) => row.written !== "" || row.ingested !== "").length, [rows]);
+  const problems = [...saving.states].filter(([, state]) => state.state !== "saving");
+  // What is there after all needs no decision: only the answer was lost.
+  useEffect(() => {
+    for (const [path, { state, mine }] of saving.states) {
+      if (state === "failed" && rows.some((row) => row.path === path && row.written === mine)) saving.forget(path);
+    }
+  }, [rows]);
+  // A column that disappeared while somebody described it leaves its text behind.
+  const isGone = edited !== null && !paths.has(edited);
+  useLayoutEffect(() => {
+    if (!isGone) return;
+    if (typed.current?.[0] === edited) saving.keep(edited, typed.current[1], texts.columns.gone(readablePath(edited)));
+    setEdited(null);
+  }, [isGone]);
 
   return (
     <section className="section" aria-labelledby="columns">
@@ -48,7 +70,18 @@ export function Columns({ urn, canEdit }: { readonly urn: string; readonly canEd
         )}
       </SectionHead>
       {read.isPending && <Skeleton lines={8} />}
-      {read.isError && <Problem error={read.error} retry={() => void read.refetch()} />}
+      {read.isLoadingError && <Problem error={read.error} retry={() => void read.refetch()} />}
+      <Outdated read={read} />
+      {problems.length > 0 && (
+        <p className="notice" role="status">
+          {texts.columns.notSaved(problems.length)}
+        </p>
+      )}
+      {problems
+        .filter(([path]) => !paths.has(path))
+        .map(([path, state]) => (
+          <LeftBehind key={path} path={path} text={state.mine} onForget={saving.forget} />
+        ))}
       {read.isSuccess && rows.length === 0 && <p className="hint">{texts.columns.noSchema}</p>}
       {rows.length > 0 && shown.length === 0 && <p className="hint">{texts.columns.none(text)}</p>}
       {shown.length > 0 && (
@@ -57,11 +90,31 @@ export function Columns({ urn, canEdit }: { readonly urn: string; readonly canEd
           rows={shown}
           canEdit={canEdit}
           folded={folded}
-          onFold={(path) => setFolded((before) => toggled(before, path))}
+          edited={edited}
+          states={saving.states}
+          actions={{
+            onEdit: setEdited,
+            onFold: (path) => setFolded((before) => toggled(before, path)),
+            onType: (path, mine) => {
+              typed.current = mine === null ? null : [path, mine];
+              saving.type(path, mine);
+            },
+            onSave: saving.save,
+            onForget: saving.forget,
+          }}
         />
       )}
     </section>
   );
+}
+
+const NONE_HELD: ReadonlySet<string> = new Set();
+
+/** The rows that stay whatever the filter says: somebody's text is in them. */
+function heldRows(states: ReadonlyMap<string, Saving>, edited: string | null): ReadonlySet<string> {
+  const held = [...states].filter(([, saving]) => saving.state !== "saving").map(([path]) => path);
+  if (edited !== null) held.push(edited);
+  return held.length === 0 ? NONE_HELD : new Set(held);
 }
 
 function toggled(before: ReadonlySet<string>, path: string): ReadonlySet<string> {
@@ -70,21 +123,43 @@ function toggled(before: ReadonlySet<string>, path: string): ReadonlySet<string>
   return next;
 }
 
+interface LeftBehindProperties {
+  readonly path: string;
+  readonly text: string;
+  readonly onForget: (path: string) => void;
+}
+
+/** The text of a column that is no longer there. */
+function LeftBehind({ path, text, onForget }: LeftBehindProperties) {
+  return (
+    <div className="problem" role="alert">
+      <p>{texts.columns.gone(readablePath(path))}</p>
+      <Markdown text={text} />
+      <div className="writing-feet">
+        <CopyButton text={text} label={texts.columns.copy} />
+        <button type="button" className="dangerous" onClick={() => onForget(path)}>
+          {texts.columns.discard}
+        </button>
+      </div>
+    </div>
+  );
+}
+
 interface TableProperties {
   readonly urn: string;
   readonly rows: readonly ColumnRow[];
   readonly canEdit: boolean;
   readonly folded: ReadonlySet<string>;
-  readonly onFold: (path: string) => void;
+  /** The column that is being described. */
+  readonly edited: string | null;
+  readonly states: ReadonlyMap<string, Saving>;
+  readonly actions: Omit<LineActions, "onLeave" | "onEdit"> & { readonly onEdit: (path: string | null) => void };
 }
 
 /** The rows near the window only: a dataset may have thousands of columns. */
-function ColumnTable({ urn, rows, canEdit, folded, onFold }: TableProperties) {
+function ColumnTable({ urn, rows, canEdit, folded, edited, states, actions }: TableProperties) {
   const body = useRef<HTMLDivElement>(null);
   const [offset, setOffset] = useState(0);
-  const [edited, setEdited] = useState<string | null>(null);
-  const { states, save, forget } = useColumnSaving(urn);
-  useUnsaved([...states.values()].some((saving) => saving.state !== "saving"));
   // What stands above the table changes its height when texts are edited.
   useLayoutEffect(() => {
     const measure = () => setOffset((body.current?.getBoundingClientRect().top ?? 0) + window.scrollY);
@@ -93,27 +168,46 @@ function ColumnTable({ urn, rows, canEdit, folded, onFold }: TableProperties) {
     observer.observe(document.body);
     return () => observer.disconnect();
   }, []);
+  const editedPlace = edited === null ? -1 : rows.findIndex((row) => row.path === edited);
   const virtual = useWindowVirtualizer({
     count: rows.length,
     estimateSize: () => ROW_HEIGHT,
     overscan: SPARE_ROWS,
     scrollMargin: offset,
     getItemKey: (index) => rows[index]?.path ?? index,
+    // A row that is being edited stays, however far one scrolls.
+    rangeExtractor: (range) => {
+      const near = defaultRangeExtractor(range);
+      if (editedPlace < 0 || near.includes(editedPlace)) return near;
+      return [...near, editedPlace].sort((one, other) => one - other);
+    },
   });
-  const current = useRef({ rows, save, virtual, onFold, forget });
-  current.current = { rows, save, virtual, onFold, forget };
-  const actions = useMemo<LineActions>(
+  const returnTo = useRef<string | null>(null);
+  useEffect(() => {
+    const path = returnTo.current;
+    returnTo.current = null;
+    if (edited !== null || path === null) return;
+    const buttons = body.current?.querySelectorAll<HTMLElement>("[data-edits]") ?? [];
+    [...buttons].find((button) => button.dataset["edits"] === path)?.focus({ preventScroll: true });
+  }, [edited]);
+  const current = useRef({ rows, edited, virtual, actions });
+  current.current = { rows, edited, virtual, actions };
+  const lineActions = useMemo<LineActions>(
     () => ({
-      onEdit: setEdited,
-      onFold: (path) => current.current.onFold(path),
-      onForget: (path) => current.current.forget(path),
-      onDecide: (row, text, previous) => void current.current.save(row, text, previous),
-      onSave: (row, text, step) => {
-        const place = current.current.rows.findIndex((other) => other.path === row.path);
-        const next = step === 0 ? undefined : current.current.rows[place + step];
-        setEdited((before) => (before === row.path ? (next?.path ?? null) : before));
-        if (next !== undefined) current.current.virtual.scrollToIndex(place + step, { align: "auto" });
-        void current.current.save(row, text);
+      onEdit: (path) => current.current.actions.onEdit(path),
+      onFold: (path) => current.current.actions.onFold(path),
+      onType: (path, typed) => current.current.actions.onType(path, typed),
+      onSave: (path, typed) => current.current.actions.onSave(path, typed),
+      onForget: (path) => current.current.actions.onForget(path),
+      onLeave: (path, step) => {
+        // Who has begun with another column already is there.
+        if (current.current.edited !== path) return;
+        const place = current.current.rows.findIndex((row) => row.path === path);
+        const to = step === "next" ? place + 1 : step === "previous" ? place - 1 : -1;
+        const next = current.current.rows[to];
+        if (step !== "elsewhere" && next === undefined) returnTo.current = path;
+        current.current.actions.onEdit(next?.path ?? null);
+        if (next !== undefined) current.current.virtual.scrollToIndex(to, { align: "auto" });
       },
     }),
     [],
@@ -150,7 +244,7 @@ function ColumnTable({ urn, rows, canEdit, folded, onFold }: TableProperties) {
                 isFolded={folded.has(row.path)}
                 canEdit={canEdit}
                 saving={states.get(row.path)}
-                actions={actions}
+                actions={lineActions}
               />
             </div>
           );

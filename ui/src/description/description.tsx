@@ -1,19 +1,15 @@
-import { useState } from "react";
+import { useRef, useState } from "react";
 
+import { useMe } from "../api/cache.ts";
+import { draftName, readDraft } from "../components/drafts.ts";
 import { loadEditor } from "../components/editor.tsx";
 import { useKeys } from "../components/keys.ts";
 import { Markdown } from "../components/markdown.tsx";
 import { Stamp } from "../components/small.tsx";
 import { Empty } from "../components/states.tsx";
-import type { Nameable } from "../names.ts";
 import { texts } from "../texts.ts";
 import { DescriptionEditor } from "./description_editor.tsx";
-
-/** Who said something, and when. */
-export interface Said {
-  readonly actor?: Nameable | null;
-  readonly time: number;
-}
+import type { Said } from "./stored.ts";
 
 interface DescriptionProperties {
   readonly urn: string;
@@ -28,15 +24,31 @@ interface DescriptionProperties {
 
 /** What is known about an entity in words: what people wrote stands first, what ingestion reported below it. */
 export function Description({ urn, written, writtenBy, ingested, ingestedBy, canEdit }: DescriptionProperties) {
-  const [isEditing, setEditing] = useState(false);
+  const me = useMe();
+  const draft = draftName(me.data?.me?.corpUser.urn ?? "", urn);
+  // Whoever wrote something that was not saved goes on with it.
+  const [isEditing, setEditing] = useState(() => canEdit && (readDraft(draft)?.mine ?? written) !== written);
+  const section = useRef<HTMLElement>(null);
+  // Whoever closes the editor finds the focus on the button that opened it, unless they have gone elsewhere.
+  const isReturning = useRef(false);
+  const close = () => {
+    const active = document.activeElement;
+    isReturning.current = active === document.body || section.current?.contains(active) === true;
+    setEditing(false);
+  };
+  const takeFocus = (button: HTMLButtonElement | null) => {
+    if (button === null || !isReturning.current) return;
+    isReturning.current = false;
+    button.focus({ preventScroll: true });
+  };
   const reported = ingested ?? "";
   const hasBoth = written !== "" && reported !== "" && written !== reported;
   useKeys({ e: () => canEdit && setEditing(true) });
   if (isEditing) {
     return (
-      <section className="section" aria-labelledby="description">
+      <section className="section" aria-labelledby="description" ref={section}>
         <SectionHead title={texts.description.heading} id="description" />
-        <DescriptionEditor urn={urn} saved={written} suggested={reported} onDone={() => setEditing(false)} />
+        <DescriptionEditor urn={urn} saved={written} suggested={reported} draft={draft} onDone={close} />
       </section>
     );
   }
@@ -48,6 +60,7 @@ export function Description({ urn, written, writtenBy, ingested, ingestedBy, can
           <button
             type="button"
             className="quiet"
+            ref={takeFocus}
             aria-label={texts.description.editLabel}
             onPointerEnter={() => void loadEditor()}
             onClick={() => setEditing(true)}
@@ -59,7 +72,12 @@ export function Description({ urn, written, writtenBy, ingested, ingestedBy, can
       {isEmpty && (
         <Empty title={texts.description.none} hint={texts.description.noneHint}>
           {canEdit && (
-            <button type="button" onPointerEnter={() => void loadEditor()} onClick={() => setEditing(true)}>
+            <button
+              type="button"
+              ref={takeFocus}
+              onPointerEnter={() => void loadEditor()}
+              onClick={() => setEditing(true)}
+            >
               {texts.description.write}
             </button>
           )}

@@ -1,14 +1,17 @@
-import { useState } from "react";
+import { useRef, useState } from "react";
 
 import { cache } from "../api/cache.ts";
 import { Failure, run } from "../api/client.ts";
 import { Difference } from "../components/difference.tsx";
+import { dropDraft, keepDraft, readDraft } from "../components/drafts.ts";
 import { Editor } from "../components/editor.tsx";
 import { Markdown } from "../components/markdown.tsx";
 import { Problem } from "../components/states.tsx";
-import { useUnsaved } from "../components/unsaved.ts";
-import { HistoryTextDocument, UpdateDescriptionDocument } from "../generated/operations.ts";
+import { mayDiscard, useUnsaved } from "../components/unsaved.ts";
+import { UpdateDescriptionDocument } from "../generated/operations.ts";
 import { texts } from "../texts.ts";
+import { StoredText } from "./stored_text.tsx";
+import { storedNow, type Stored } from "./stored.ts";
 
 interface EditorProperties {
   readonly urn: string;
@@ -16,42 +19,75 @@ interface EditorProperties {
   readonly saved: string;
   /** A text to begin with when nothing is stored. */
   readonly suggested: string;
+  /** The name under which the text is kept until it is saved; one that is there already is gone on with. */
+  readonly draft: string;
   readonly onDone: () => void;
 }
 
 /** Writes a description. The server is told which text is meant to be replaced and refuses when another one is there: then
  *  both are shown, and the person decides. */
-export function DescriptionEditor({ urn, saved, suggested, onDone }: EditorProperties) {
-  const beginning = saved === "" ? suggested : saved;
-  const [text, setText] = useState(beginning);
-  const [replaced, setReplaced] = useState(saved);
-  const [theirs, setTheirs] = useState<string | null>(null);
+export function DescriptionEditor({ urn, saved, suggested, draft, onDone }: EditorProperties) {
+  // What is read anew while somebody writes must not pass for what they saw when they began.
+  const [kept] = useState(() => readDraft(draft));
+  const [replaced, setReplaced] = useState(kept?.replaced ?? saved);
+  const beginning = useRef(saved === "" ? suggested : saved);
+  const [text, setText] = useState(kept?.mine ?? beginning.current);
+  const newest = useRef(text);
+  const [theirs, setTheirs] = useState<Stored | null>(null);
+  const saving = useRef<Promise<void> | null>(null);
   const [isBusy, setBusy] = useState(false);
+  const [isBehind, setBehind] = useState(false);
   const [error, setError] = useState<Error | null>(null);
-  const hasChanged = text !== beginning;
-  useUnsaved(hasChanged);
-
-  const finish = async () => {
-    await cache.invalidateQueries();
+  const hasChanged = () => newest.current !== beginning.current;
+  useUnsaved(hasChanged, { saving: () => saving.current ?? undefined, onDiscard: () => dropDraft(draft) });
+  const finish = () => {
+    dropDraft(draft);
     onDone();
   };
-  const save = async (previous: string) => {
-    if (isBusy) return;
-    setBusy(true);
-    setError(null);
+
+  const write = async (sent: string, previous: string) => {
     try {
       await run(UpdateDescriptionDocument, {
-        input: { resourceUrn: urn, description: text, previousDescription: previous },
+        input: { resourceUrn: urn, description: sent, previousDescription: previous },
       });
-      await finish();
     } catch (problem) {
-      if (problem instanceof Failure && problem.code === 409) setTheirs(await storedText(urn));
-      else setError(problem as Error);
-      setBusy(false);
+      if (!(problem instanceof Failure && problem.code === 409)) throw problem;
+      const stored = await storedNow(urn);
+      // The same text is no conflict: it arrived before, and only the answer was lost.
+      if (stored.text !== sent) {
+        setTheirs(stored);
+        return;
+      }
     }
+    setReplaced(sent);
+    beginning.current = sent;
+    await cache.invalidateQueries();
+    if (newest.current === sent) {
+      finish();
+      return;
+    }
+    // Whoever went on typing meanwhile is not finished.
+    keepDraft(draft, { mine: newest.current, replaced: sent });
+    setBehind(true);
+  };
+  const save = (previous: string) => {
+    if (saving.current !== null) return;
+    setBusy(true);
+    setBehind(false);
+    setError(null);
+    saving.current = write(newest.current, previous)
+      .catch(setError)
+      .finally(() => {
+        saving.current = null;
+        setBusy(false);
+      });
   };
   const leave = () => {
-    if (!hasChanged || window.confirm(texts.description.discard)) onDone();
+    if (!hasChanged() || mayDiscard()) finish();
+  };
+  const goOnFrom = (stored: Stored) => {
+    setReplaced(stored.text);
+    setTheirs(null);
   };
 
   return (
@@ -61,23 +97,29 @@ export function DescriptionEditor({ urn, saved, suggested, onDone }: EditorPrope
           mine={text}
           theirs={theirs}
           onMine={() => {
-            setReplaced(theirs);
-            setTheirs(null);
-            void save(theirs);
+            goOnFrom(theirs);
+            save(theirs.text);
           }}
-          onTheirs={() => void finish()}
-          onGoOn={() => {
-            setReplaced(theirs);
-            setTheirs(null);
-          }}
+          onTheirs={() => void cache.invalidateQueries().then(finish)}
+          onGoOn={() => goOnFrom(theirs)}
         />
+      )}
+      {kept !== null && (
+        <p className="notice" role="status">
+          {texts.description.draft}
+        </p>
       )}
       <div className="writing-panes">
         <Editor
           value={text}
           label={texts.description.editor}
-          onChange={setText}
-          onSave={() => void save(replaced)}
+          onChange={(typed) => {
+            newest.current = typed;
+            setText(typed);
+            if (hasChanged()) keepDraft(draft, { mine: typed, replaced });
+            else dropDraft(draft);
+          }}
+          onSave={() => save(replaced)}
           onLeave={leave}
         />
         <div className="preview" aria-label={texts.description.preview} role="region">
@@ -86,32 +128,22 @@ export function DescriptionEditor({ urn, saved, suggested, onDone }: EditorPrope
       </div>
       {error !== null && <Problem error={error} />}
       <div className="writing-feet">
-        <button
-          type="button"
-          className="primary"
-          disabled={isBusy || theirs !== null}
-          onClick={() => void save(replaced)}
-        >
+        <button type="button" className="primary" disabled={isBusy || theirs !== null} onClick={() => save(replaced)}>
           {isBusy ? texts.description.saving : texts.description.save}
         </button>
         <button type="button" onClick={leave}>
           {texts.description.cancel}
         </button>
         <span className="hint wide-only">{texts.description.savingHint}</span>
+        {isBehind && <span role="status">{texts.description.savedBefore}</span>}
       </div>
     </div>
   );
 }
 
-/** What is stored now. */
-async function storedText(urn: string): Promise<string> {
-  const found = await run(HistoryTextDocument, { urn });
-  return found.history.changes[0]?.text ?? "";
-}
-
 interface ConflictProperties {
   readonly mine: string;
-  readonly theirs: string;
+  readonly theirs: Stored;
   readonly onMine: () => void;
   readonly onTheirs: () => void;
   readonly onGoOn: () => void;
@@ -126,7 +158,7 @@ function Conflict({ mine, theirs, onMine, onTheirs, onGoOn }: ConflictProperties
       <div className="conflict-texts">
         <section>
           <h4>{words.theirs}</h4>
-          <Markdown text={theirs} />
+          <StoredText stored={theirs} />
         </section>
         <section>
           <h4>{words.mine}</h4>
@@ -134,7 +166,7 @@ function Conflict({ mine, theirs, onMine, onTheirs, onGoOn }: ConflictProperties
         </section>
       </div>
       <h4>{words.difference}</h4>
-      <Difference before={theirs} after={mine} />
+      <Difference before={theirs.text} after={mine} />
       <div className="writing-feet">
         <button type="button" onClick={onGoOn}>
           {words.goOn}

@@ -30,7 +30,7 @@ type Change = ChangesFragment["changes"][number];
 export function DatasetHistory({ dataset }: { readonly dataset: Dataset }) {
   const read = useRead(DatasetHistoryDocument, { urn: dataset.urn });
   if (read.isPending) return <Skeleton />;
-  if (read.isError) return <Problem error={read.error} retry={() => void read.refetch()} />;
+  if (read.isLoadingError) return <Problem error={read.error} retry={() => void read.refetch()} />;
   const canEdit = dataset.privileges?.canEditDescription === true;
   return (
     <>
@@ -54,7 +54,7 @@ export function DatasetHistory({ dataset }: { readonly dataset: Dataset }) {
 export function ColumnHistory({ dataset, column }: { readonly dataset: Dataset; readonly column: string }) {
   const read = useRead(ColumnHistoryDocument, { urn: dataset.urn, column });
   if (read.isPending) return <Skeleton />;
-  if (read.isError) return <Problem error={read.error} retry={() => void read.refetch()} />;
+  if (read.isLoadingError) return <Problem error={read.error} retry={() => void read.refetch()} />;
   const canEdit = dataset.privileges?.canEditSchemaFieldDescription === true;
   return (
     <>
@@ -77,7 +77,7 @@ export function ColumnHistory({ dataset, column }: { readonly dataset: Dataset; 
 export function DomainHistory({ domain }: { readonly domain: Domain }) {
   const read = useRead(DomainHistoryDocument, { urn: domain.urn });
   if (read.isPending) return <Skeleton />;
-  if (read.isError) return <Problem error={read.error} retry={() => void read.refetch()} />;
+  if (read.isLoadingError) return <Problem error={read.error} retry={() => void read.refetch()} />;
   const canEdit = domain.privileges?.canEditDescription === true;
   return (
     <TextHistory

@@ -5,7 +5,7 @@ import { useRead } from "../api/cache.ts";
 import { isMissing } from "../api/client.ts";
 import { Sections } from "../components/sections.tsx";
 import { EntityLink } from "../components/small.tsx";
-import { Empty, Problem, Skeleton, useTitle } from "../components/states.tsx";
+import { Empty, Gone, Outdated, Problem, Skeleton, useLastSeen, useTitle } from "../components/states.tsx";
 import { Columns } from "../dataset/columns.tsx";
 import { Facts } from "../dataset/facts.tsx";
 import { Links } from "../dataset/links.tsx";
@@ -19,19 +19,22 @@ type Dataset = NonNullable<DatasetQuery["dataset"]>;
 
 export default function DatasetPage({ urn }: { readonly urn: string }) {
   const read = useRead(DatasetDocument, { urn });
-  const dataset = read.data?.dataset;
+  const found = read.data?.dataset;
+  const dataset = useLastSeen(found?.exists === false ? undefined : found);
+  const isGone = read.isRefetchError ? isMissing(read.error) : found !== dataset;
   const parameters = new URLSearchParams(useSearch());
   const column = parameters.get("column");
   const isHistory = parameters.get("show") === "history";
-  useTitle(dataset === undefined || dataset === null ? undefined : nameOf(dataset));
+  useTitle(dataset === undefined ? undefined : nameOf(dataset));
 
   if (read.isPending) return <Skeleton lines={10} />;
-  if (read.isError) {
+  if (read.isLoadingError) {
     return isMissing(read.error) ? <Missing /> : <Problem error={read.error} retry={() => void read.refetch()} />;
   }
-  if (dataset === null || dataset === undefined || dataset.exists === false) return <Missing />;
+  if (dataset === undefined) return <Missing />;
   return (
     <article className="entity">
+      {isGone ? <Gone notice={texts.dataset.gone} /> : <Outdated read={read} />}
       <DatasetHead dataset={dataset} />
       <Sections address={addresses.dataset(urn)} label={texts.dataset.sectionsLabel} isHistory={isHistory} />
       {!isHistory && <Overview dataset={dataset} />}

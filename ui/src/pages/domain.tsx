@@ -6,7 +6,7 @@ import { useMe, useRead } from "../api/cache.ts";
 import { isMissing } from "../api/client.ts";
 import { Sections } from "../components/sections.tsx";
 import { EntityLink, Stamp } from "../components/small.tsx";
-import { Empty, Problem, Skeleton, useTitle } from "../components/states.tsx";
+import { Empty, Gone, Outdated, Problem, Skeleton, useLastSeen, useTitle } from "../components/states.tsx";
 import { Description } from "../description/description.tsx";
 import { DomainDatasets } from "../domains/datasets.tsx";
 import { DomainDialogs, type DomainAction } from "../domains/dialogs.tsx";
@@ -21,16 +21,19 @@ type Domain = NonNullable<DomainQuery["domain"]>;
 
 export default function DomainPage({ urn }: { readonly urn: string }) {
   const read = useRead(DomainDocument, { urn });
-  const domain = read.data?.domain;
+  const found = read.data?.domain;
+  const domain = useLastSeen(found);
+  const isGone = read.isRefetchError ? isMissing(read.error) : found !== domain;
   const isHistory = new URLSearchParams(useSearch()).get("show") === "history";
-  useTitle(domain === undefined || domain === null ? undefined : nameOf(domain));
+  useTitle(domain === undefined ? undefined : nameOf(domain));
   if (read.isPending) return <Skeleton lines={10} />;
-  if (read.isError) {
+  if (read.isLoadingError) {
     return isMissing(read.error) ? <Missing /> : <Problem error={read.error} retry={() => void read.refetch()} />;
   }
-  if (domain === null || domain === undefined) return <Missing />;
+  if (domain === undefined) return <Missing />;
   return (
     <article className="entity">
+      {isGone ? <Gone notice={texts.domain.gone} /> : <Outdated read={read} />}
       <DomainHead domain={domain} />
       <Sections address={addresses.domain(urn)} label={texts.domain.sectionsLabel} isHistory={isHistory} />
       {isHistory ? <DomainHistory domain={domain} /> : <Overview domain={domain} />}
