@@ -51,14 +51,20 @@ export function Empty({ title, hint, isPage, children }: EmptyProperties) {
   );
 }
 
+interface ProblemProperties {
+  readonly error: Error;
+  readonly retry?: () => void;
+  readonly retryLabel?: string;
+}
+
 /** An error in words, with a way on. */
-export function Problem({ error, retry }: { readonly error: Error; readonly retry?: () => void }) {
+export function Problem({ error, retry, retryLabel }: ProblemProperties) {
   return (
     <div className="problem" role="alert">
       <p>{error.message}</p>
       {retry !== undefined && (
         <button type="button" onClick={retry}>
-          {texts.errors.retry}
+          {retryLabel ?? texts.errors.retry}
         </button>
       )}
     </div>

@@ -2,9 +2,10 @@ import { useState } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 
 import * as addresses from "../addresses.ts";
-import { useMe, useRead } from "../api/cache.ts";
+import { useRead } from "../api/cache.ts";
 import { isMissing } from "../api/client.ts";
 import { Sections } from "../components/sections.tsx";
+import { Sentence } from "../components/sentence.tsx";
 import { EntityLink, Stamp } from "../components/small.tsx";
 import { Empty, Problem, Skeleton, useTitle } from "../components/states.tsx";
 import { Description } from "../description/description.tsx";
@@ -23,7 +24,9 @@ export default function DomainPage({ urn }: { readonly urn: string }) {
   const read = useRead(DomainDocument, { urn });
   const domain = read.data?.domain;
   const isHistory = new URLSearchParams(useSearch()).get("show") === "history";
-  useTitle(domain === undefined || domain === null ? undefined : nameOf(domain));
+  const name = nameOf(domain ?? { urn });
+  const title = isHistory ? texts.history.title(name) : name;
+  useTitle(read.isError ? undefined : title);
   if (read.isPending) return <Skeleton lines={10} />;
   if (read.isError) {
     return isMissing(read.error) ? <Missing /> : <Problem error={read.error} retry={() => void read.refetch()} />;
@@ -42,12 +45,10 @@ function DomainHead({ domain }: { readonly domain: Domain }) {
   const [action, setAction] = useState<DomainAction | null>(null);
   const [, navigate] = useLocation();
   const { forest } = useForest();
-  const me = useMe();
   const tree = forest?.byUrn.get(domain.urn);
   const parents = [...(domain.parentDomains?.domains ?? [])].reverse();
   const owners = domain.ownership?.owners ?? [];
   const created = domain.properties?.createdOn;
-  const canManage = me.data?.me?.platformPrivileges.manageDomains === true;
   return (
     <header className="entity-head">
       <ol className="breadcrumb">
@@ -62,16 +63,19 @@ function DomainHead({ domain }: { readonly domain: Domain }) {
       </ol>
       <div className="title-line">
         <h1>{nameOf(domain)}</h1>
-        {canManage && tree !== undefined && <DomainMenu tree={tree} onAction={setAction} />}
+        {tree !== undefined && <DomainMenu tree={tree} onAction={setAction} />}
       </div>
       <p className="hint">
         {texts.kinds["DOMAIN"]?.one}
         {tree !== undefined && ` · ${texts.domains.counts(tree.direct, tree.recursive)}`}
-        {owners.length > 0 && ` · ${texts.domain.owners} ${owners.map(({ owner }) => nameOf(owner)).join(", ")}`}
+        {owners.length > 0 && ` · ${texts.domain.owners(owners.map(({ owner }) => nameOf(owner)))}`}
         {created !== null && created !== undefined && created.time > 0 && (
           <>
-            {` · ${texts.domain.created} `}
-            <Stamp actor={created.actor} time={created.time} />
+            {" · "}
+            <Sentence
+              text={texts.domain.created}
+              parts={{ stamp: <Stamp actor={created.actor} time={created.time} /> }}
+            />
           </>
         )}
       </p>

@@ -19,7 +19,7 @@ const MOST_SHARES = 10;
 
 export function Home() {
   useTitle(texts.home.title);
-  const { forest, error } = useForest();
+  const { forest, error, retry } = useForest();
   const overview = useRead(OverviewDocument, {});
   return (
     <div className="home">
@@ -32,7 +32,7 @@ export function Home() {
             : " "}
         </p>
       </section>
-      {error !== null && <Problem error={error} />}
+      {error !== null && <Problem error={error} retry={retry} />}
       {overview.isError && <Problem error={overview.error} retry={() => void overview.refetch()} />}
       <div className="home-columns">
         <section aria-labelledby="home-domains">

@@ -2,20 +2,20 @@ import { useId, useState } from "react";
 import { useLocation } from "wouter";
 
 import { STAYS } from "../addresses.ts";
-import type { SearchQuery } from "../generated/operations.ts";
+import { useForest } from "../forest.ts";
+import type { FacetFragment } from "../generated/operations.ts";
 import { lastPart, nameOf } from "../names.ts";
 import { texts } from "../texts.ts";
-import { toggled, type SearchState } from "./state.ts";
+import { BELOW_DOMAIN, toggled, type SearchState } from "./state.ts";
 
-type Facet = NonNullable<NonNullable<SearchQuery["searchAcrossEntities"]>["facets"]>[number];
-type Value = Facet["aggregations"][number];
+type Value = FacetFragment["aggregations"][number];
 
 const SHOWN = 6;
 /** How many values the server lists (`maxAggValues` of the search). */
 const MOST_VALUES = 50;
 
 /** Fields to narrow by, in the order in which people think of them. */
-const ORDER = [
+export const ORDER: readonly string[] = [
   "_entityType",
   "platform",
   "domains",
@@ -27,7 +27,7 @@ const ORDER = [
   "origin",
 ];
 
-export function Facets({ facets, state }: { readonly facets: readonly Facet[]; readonly state: SearchState }) {
+export function Facets({ facets, state }: { readonly facets: readonly FacetFragment[]; readonly state: SearchState }) {
   const shown = ORDER.flatMap((field) => facets.filter((facet) => facet.field === field)).filter(
     (facet) => facet.aggregations.length > 1 || (state.filters[facet.field] ?? []).length > 0,
   );
@@ -40,12 +40,12 @@ export function Facets({ facets, state }: { readonly facets: readonly Facet[]; r
   );
 }
 
-function FacetGroup({ facet, state }: { readonly facet: Facet; readonly state: SearchState }) {
+function FacetGroup({ facet, state }: { readonly facet: FacetFragment; readonly state: SearchState }) {
   const [isWhole, setWhole] = useState(false);
   const [, navigate] = useLocation();
   const id = useId();
   const chosen = state.filters[facet.field] ?? [];
-  const values = isWhole ? facet.aggregations : facet.aggregations.slice(0, SHOWN);
+  const values = facet.aggregations.filter((value, place) => isWhole || place < SHOWN || chosen.includes(value.value));
   const hidden = facet.aggregations.length - values.length;
   return (
     <fieldset className="facet">
@@ -80,13 +80,20 @@ function valueName(field: string, value: Value): string {
   return value.value.startsWith("urn:li:") ? lastPart(value.value) : value.value;
 }
 
+/** The name of a domain, wherever it stands in the tree and however rare it is. */
+function useDomainName(): (urn: string) => string {
+  const { forest } = useForest();
+  return (urn) => forest?.byUrn.get(urn)?.name ?? lastPart(urn);
+}
+
 /** The chosen filters in a row, each with a way to take it back. */
-export function Chosen({ facets, state }: { readonly facets: readonly Facet[]; readonly state: SearchState }) {
+export function Chosen({ facets, state }: { readonly facets: readonly FacetFragment[]; readonly state: SearchState }) {
   const [, navigate] = useLocation();
+  const domainName = useDomainName();
   const nameOfChosen = (field: string, value: string) => {
-    if (field === "hasDescription") {
-      return `${texts.search.facets["hasDescription"]}: ${value === "true" ? texts.search.yes : texts.search.no}`;
-    }
+    if (field === "hasDescription") return value === "true" ? texts.search.documented : texts.search.undocumented;
+    if (field === BELOW_DOMAIN) return texts.search.withBelow(domainName(value));
+    if (field === "domains") return domainName(value);
     const values = facets.find((facet) => facet.field === field)?.aggregations;
     const known = values?.find((one) => one.value === value);
     return known === undefined ? lastPart(value) : valueName(field, known);

@@ -42,7 +42,7 @@ export function Tokens() {
       {!mayCreate && me.isSuccess && <p className="notice">{texts.tokens.notAllowed}</p>}
       {read.isPending && <Skeleton />}
       {read.isError && <Problem error={read.error} retry={() => void read.refetch()} />}
-      {read.isSuccess && tokens.length === 0 && <Empty title={texts.tokens.none} />}
+      {read.isSuccess && tokens.length === 0 && <Empty title={texts.tokens.none} hint={texts.tokens.noneHint} />}
       {tokens.length > 0 && <TokenTable tokens={tokens} onRevoke={setRevoked} />}
       {isCreating && <NewToken actor={urn} onClose={() => setCreating(false)} />}
       {revoked !== null && <Revoke token={revoked} onClose={() => setRevoked(null)} />}
