@@ -69,7 +69,8 @@ const english = {
     noneFiltered: (query: string) =>
       query === "" ? "Nothing passes all these filters." : `Nothing that matches “${query}” passes all these filters.`,
     noneFilteredHint: "Take one back, or all of them.",
-    nothingYet: "The catalog is empty. Point an ingestion at this server, or start it with --demo.",
+    nothingYet: "The catalog is empty.",
+    nothingYetHint: "Point an ingestion at this server, or start it with {option} to look around.",
     filters: "Filters",
     filtersChosen: (number: number) => (number === 0 ? "Filters" : `Filters (${count(number)})`),
     showResults: (number: number) => plural(number, { one: "Show # result", other: "Show # results" }),
@@ -122,7 +123,7 @@ const english = {
     allDomains: "All domains",
     noDomains: "There are no domains yet. They group datasets by the part of the organisation that knows them.",
     recent: "Recently changed",
-    noRecent: "Nothing has been changed yet. Point an ingestion at this server, or start it with --demo.",
+    noRecent: "Nothing has been changed yet.",
     coverage: "Documentation",
     coverageHint: "Columns with a description, by domain.",
     coverageTotal: (all: { datasets: number; describedDatasets: number; columns: number; describedColumns: number }) =>
@@ -132,6 +133,7 @@ const english = {
       short: `${short(part)} / ${short(whole)}`,
       exact: `${count(part)} of ${columnsOf(whole)}`,
     }),
+    coverageNone: "There are no datasets yet.",
     undocumented: "Datasets without a description",
     activity: "Changes by week",
     activityOf: (week: string, changes: number) => `Week of ${week}: ${changesOf(changes)}`,

@@ -18,7 +18,7 @@ const RULES: ReadonlyArray<readonly [RegExp, string]> = [
   [/!?\[([^\]\n]+)\]\[[^\]\n]*\]/g, "$1"],
   [/<((?:https?:|mailto:)[^>\s]+)>/g, "$1"],
   // Emphasis and code.
-  [/(\*{1,3}|~~)(?=\S)([^*~\n]*?\S)\1/g, "$2"],
+  [/(?<!\\)(\*{1,3}|~~)(?=\S)([^*~\n]*?\S)\1/g, "$2"],
   [/(?<![\p{L}\p{N}_])(_{1,3})(?=\S)([^\n]*?\S)\1(?![\p{L}\p{N}_])/gu, "$2"],
   [/`+([^`\n]+)`+/g, "$1"],
   // Signs that are meant as they are.

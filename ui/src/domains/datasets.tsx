@@ -50,7 +50,7 @@ export function DomainDatasets({ urn, hasChildren }: { readonly urn: string; rea
       {read.isSuccess && total === 0 && <p className="hint">{texts.domain.noDatasets}</p>}
       {total > 0 && (
         <div className="table-scroll">
-          <table className="quiet-table">
+          <table className="quiet-table stacked">
             <thead>
               <tr>
                 <th scope="col">{texts.kinds["DATASET"]?.one}</th>

@@ -22,7 +22,7 @@ export default function DomainsPage() {
   const wanted = text.trim() === "" ? null : matching(forest, text);
   const canCreate = privileges?.createDomains === true || privileges?.manageDomains === true;
   return (
-    <>
+    <div className="tree-page">
       <div className="section-head">
         <h1>{texts.domains.title}</h1>
         {canCreate && (
@@ -60,6 +60,6 @@ export default function DomainsPage() {
         />
       )}
       <DomainDialogs action={action} forest={forest} onClose={() => setAction(null)} />
-    </>
+    </div>
   );
 }

@@ -4,7 +4,7 @@ import { Link, useLocation, useSearch } from "wouter";
 import * as addresses from "../addresses.ts";
 import { isTyping } from "../components/keys.ts";
 import { Pages } from "../components/pages.tsx";
-import { Empty, Problem, Skeleton, useTitle } from "../components/states.tsx";
+import { Empty, FirstSteps, Problem, Skeleton, useTitle } from "../components/states.tsx";
 import { Chosen, Facets } from "../search/facets.tsx";
 import { ResultItem } from "../search/result.tsx";
 import { useResults } from "../search/results.ts";
@@ -93,7 +93,7 @@ function Nothing({ state }: { readonly state: SearchState }) {
       </Empty>
     );
   }
-  if (state.query === "") return <Empty title={texts.search.nothingYet} />;
+  if (state.query === "") return <Empty title={texts.search.nothingYet} hint={<FirstSteps />} />;
   return <Empty title={texts.search.none(state.query)} hint={texts.search.noneHint} />;
 }
 

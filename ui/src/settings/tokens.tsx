@@ -59,7 +59,7 @@ function TokenTable({
 }) {
   return (
     <div className="table-scroll">
-      <table className="quiet-table">
+      <table className="quiet-table stacked">
         <thead>
           <tr>
             <th scope="col">{texts.tokens.columns.name}</th>
@@ -73,11 +73,13 @@ function TokenTable({
           {tokens.map((token) => (
             <tr key={token.id}>
               <th scope="row">{token.name}</th>
-              <td>
+              <td data-label={texts.tokens.columns.created}>
                 <Moment time={token.createdAt} />
               </td>
-              <td>{expiryOf(token)}</td>
-              <td>{typeof token.lastUsedAt === "number" ? <Moment time={token.lastUsedAt} /> : texts.tokens.never}</td>
+              <td data-label={texts.tokens.columns.expires}>{expiryOf(token)}</td>
+              <td data-label={texts.tokens.columns.lastUsed}>
+                {typeof token.lastUsedAt === "number" ? <Moment time={token.lastUsedAt} /> : texts.tokens.never}
+              </td>
               <td className="tree-actions">
                 <button
                   type="button"

@@ -50,7 +50,7 @@ export function Users() {
       )}
       {found !== undefined && found !== null && found.total > 0 && (
         <div className="table-scroll">
-          <table className="quiet-table">
+          <table className="quiet-table stacked">
             <thead>
               <tr>
                 {Object.values(texts.users.columns).map((label) => (
@@ -67,7 +67,9 @@ export function Users() {
                     <th scope="row">{nameOf(user)}</th>
                     <td>{user.username}</td>
                     <td>{user.properties?.email}</td>
-                    <td>{user.isNativeUser === true ? texts.users.withPassword : texts.users.noSignIn}</td>
+                    <td data-label={texts.users.columns.signIn}>
+                      {user.isNativeUser === true ? texts.users.withPassword : texts.users.noSignIn}
+                    </td>
                     <td>{user.status === "SUSPENDED" ? texts.users.suspended : texts.users.active}</td>
                   </tr>
                 ) : null,
