@@ -344,6 +344,8 @@ const english = {
     children: "Inside",
     datasets: "Datasets",
     including: "with all below",
+    noDirectDatasets:
+      "No dataset is directly in this domain. Tick “with all below” to see those of the domains inside.",
     noDatasets: "No dataset is in this domain. Open a dataset and set its domain.",
     created: "created by {stamp}",
     owners: (names: readonly string[]) => `owned by ${list(names)}`,

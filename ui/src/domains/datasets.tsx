@@ -47,7 +47,9 @@ export function DomainDatasets({ urn, hasChildren }: { readonly urn: string; rea
       </SectionHead>
       {read.isPending && <Skeleton />}
       {read.isError && <Problem error={read.error} retry={() => void read.refetch()} />}
-      {read.isSuccess && total === 0 && <p className="hint">{texts.domain.noDatasets}</p>}
+      {read.isSuccess && total === 0 && (
+        <p className="hint">{hasChildren && !isDeep ? texts.domain.noDirectDatasets : texts.domain.noDatasets}</p>
+      )}
       {total > 0 && (
         <div className="table-scroll">
           <table className="quiet-table stacked">

@@ -80,38 +80,59 @@ function valueName(field: string, value: Value): string {
   return value.value.startsWith("urn:li:") ? lastPart(value.value) : value.value;
 }
 
-/** The name of a domain, wherever it stands in the tree and however rare it is. */
-function useDomainName(): (urn: string) => string {
-  const { forest } = useForest();
-  return (urn) => forest?.byUrn.get(urn)?.name ?? lastPart(urn);
-}
-
 /** The chosen filters in a row, each with a way to take it back. */
 export function Chosen({ facets, state }: { readonly facets: readonly FacetFragment[]; readonly state: SearchState }) {
-  const [, navigate] = useLocation();
-  const domainName = useDomainName();
-  const nameOfChosen = (field: string, value: string) => {
-    if (field === "hasDescription") return value === "true" ? texts.search.documented : texts.search.undocumented;
-    if (field === BELOW_DOMAIN) return texts.search.withBelow(domainName(value));
-    if (field === "domains") return domainName(value);
-    const values = facets.find((facet) => facet.field === field)?.aggregations;
-    const known = values?.find((one) => one.value === value);
-    return known === undefined ? lastPart(value) : valueName(field, known);
+  const known = (field: string, value: string) => {
+    const listed = facets.find((facet) => facet.field === field)?.aggregations.find((one) => one.value === value);
+    return listed === undefined ? undefined : valueName(field, listed);
   };
   return Object.entries(state.filters).flatMap(([field, values]) =>
     values.map((value) => {
-      const name = nameOfChosen(field, value);
-      return (
-        <button
-          key={`${field} ${value}`}
-          type="button"
-          className="chip"
-          aria-label={texts.search.remove(name)}
-          onClick={() => navigate(toggled(state, field, value), { state: STAYS })}
-        >
-          {name} <span aria-hidden="true">✕</span>
-        </button>
+      const key = `${field} ${value}`;
+      const filter = { state, field, value };
+      if (field === "hasDescription") {
+        const name = value === "true" ? texts.search.documented : texts.search.undocumented;
+        return <Chip key={key} {...filter} name={name} />;
+      }
+      if (field !== "domains" && field !== BELOW_DOMAIN) {
+        return <Chip key={key} {...filter} name={known(field, value) ?? lastPart(value)} />;
+      }
+      const name = known("domains", value);
+      return name === undefined ? (
+        <DomainChip key={key} {...filter} />
+      ) : (
+        <Chip key={key} {...filter} name={domainFilterName(field, name)} />
       );
     }),
   );
+}
+
+interface ChosenFilter {
+  readonly state: SearchState;
+  readonly field: string;
+  readonly value: string;
+}
+
+function Chip({ state, field, value, name }: ChosenFilter & { readonly name: string }) {
+  const [, navigate] = useLocation();
+  return (
+    <button
+      type="button"
+      className="chip"
+      aria-label={texts.search.remove(name)}
+      onClick={() => navigate(toggled(state, field, value), { state: STAYS })}
+    >
+      {name} <span aria-hidden="true">✕</span>
+    </button>
+  );
+}
+
+const domainFilterName = (field: string, name: string) =>
+  field === BELOW_DOMAIN ? texts.search.withBelow(name) : name;
+
+/** A domain that is not among the values of the facet: its name is found in the tree. */
+function DomainChip(filter: ChosenFilter) {
+  const { forest } = useForest();
+  const name = forest?.byUrn.get(filter.value)?.name ?? lastPart(filter.value);
+  return <Chip {...filter} name={domainFilterName(filter.field, name)} />;
 }
