@@ -3,7 +3,7 @@ import { useLocation } from "wouter";
 
 import { texts } from "../texts.ts";
 import { NotLoaded } from "./loading.ts";
-import { Problem, Skeleton, useTitle } from "./states.tsx";
+import { Empty, Skeleton, useTitle } from "./states.tsx";
 
 interface BoundaryProperties {
   /** What stopped at one address may work at another. */
@@ -46,10 +46,13 @@ function Stopped({ error }: { readonly error: Error }) {
   const said = wordsFor(error);
   useTitle(said.title);
   return (
-    <>
-      <h1>{said.title}</h1>
-      <Problem error={new Error(said.body)} retry={() => window.location.reload()} retryLabel={texts.errors.reload} />
-    </>
+    <div role="alert">
+      <Empty isPage title={said.title} hint={said.body}>
+        <button type="button" onClick={() => window.location.reload()}>
+          {texts.errors.reload}
+        </button>
+      </Empty>
+    </div>
   );
 }
 

@@ -57,20 +57,14 @@ export function FirstSteps() {
   return <Sentence text={texts.search.nothingYetHint} parts={{ option: <code>--demo</code> }} />;
 }
 
-interface ProblemProperties {
-  readonly error: Error;
-  readonly retry?: () => void;
-  readonly retryLabel?: string;
-}
-
 /** An error in words, with a way on. */
-export function Problem({ error, retry, retryLabel }: ProblemProperties) {
+export function Problem({ error, retry }: { readonly error: Error; readonly retry?: () => void }) {
   return (
     <div className="problem" role="alert">
       <p>{error.message}</p>
       {retry !== undefined && (
         <button type="button" onClick={retry}>
-          {retryLabel ?? texts.errors.retry}
+          {texts.errors.retry}
         </button>
       )}
     </div>

@@ -64,7 +64,8 @@ const PAGE: [&str; 3] = ["/", "/search", "/favicon.svg"];
 const MOVED: [(&str, &str); 1] = [("GET", "/openapi/swagger-ui")];
 
 /// Where people become known; `sign_in.rs` and `sessions.rs` test them.
-pub(crate) const SIGN_IN: [(&str, &str); 3] = [("POST", "/logIn"), ("POST", "/logOut"), ("GET", "/logOut")];
+pub(crate) const SIGN_IN: [(&str, &str); 3] =
+    [("POST", "/logIn"), ("POST", "/logOut"), ("GET", "/logOut")];
 
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
