@@ -32,6 +32,15 @@ export function domainDatasets(urn: string, isDeep: boolean, page = 1): string {
   return text === "" ? domain(urn) : `${domain(urn)}?${text}`;
 }
 
+/** A page of the list of people, of those whom a text finds. */
+export function people(query: string, page = 1): string {
+  const parameters = new URLSearchParams();
+  if (query !== "") parameters.set("query", query);
+  if (page > 1) parameters.set("page", String(page));
+  const text = parameters.toString();
+  return text === "" ? settings("users") : `${settings("users")}?${text}`;
+}
+
 /** A search with its filters. */
 export function search(query: string, filters: Readonly<Record<string, readonly string[]>> = {}, page = 1): string {
   const parameters = new URLSearchParams();

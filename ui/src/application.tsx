@@ -1,9 +1,11 @@
-import { Component, lazy, Suspense, type ComponentType, type ReactNode } from "react";
+import { lazy, type ComponentType } from "react";
 import { Route, Router, Switch, type AroundNavHandler } from "wouter";
 
 import { STAYS } from "./addresses.ts";
 import { useMe } from "./api/cache.ts";
 import { useSessionLost } from "./api/session.ts";
+import { Boundary, Parts } from "./components/boundary.tsx";
+import { loaded } from "./components/loading.ts";
 import { Problem, Skeleton } from "./components/states.tsx";
 import { goTo, shownPath, useAddress } from "./location.ts";
 import { Home } from "./pages/home.tsx";
@@ -11,18 +13,17 @@ import { NotFound } from "./pages/not_found.tsx";
 import { SearchPage } from "./pages/search.tsx";
 import { SignIn, SignInAgain } from "./pages/sign_in.tsx";
 import { Shell } from "./shell.tsx";
-import { texts } from "./texts.ts";
 
 // What not everybody needs is loaded when it is first opened.
-const DatasetPage = lazy(() => import("./pages/dataset.tsx"));
-const DomainsPage = lazy(() => import("./pages/domains.tsx"));
-const DomainPage = lazy(() => import("./pages/domain.tsx"));
-const SettingsPage = lazy(() => import("./pages/settings.tsx"));
-const ExplorerPage = lazy(() => import("./pages/explorer.tsx"));
+const DatasetPage = lazy(() => loaded(import("./pages/dataset.tsx")));
+const DomainsPage = lazy(() => loaded(import("./pages/domains.tsx")));
+const DomainPage = lazy(() => loaded(import("./pages/domain.tsx")));
+const SettingsPage = lazy(() => loaded(import("./pages/settings.tsx")));
+const ExplorerPage = lazy(() => loaded(import("./pages/explorer.tsx")));
 
 export function Application() {
   return (
-    <Boundary>
+    <Boundary isWhole>
       <Router hook={useAddress} aroundNav={go}>
         <WithPerson />
       </Router>
@@ -59,7 +60,7 @@ function WithPerson() {
   return (
     <Shell>
       {isLost && <SignInAgain />}
-      <Suspense fallback={<Skeleton />}>
+      <Parts>
         <Switch>
           <Route path="/" component={Home} />
           <Route path="/login" component={Home} />
@@ -74,7 +75,7 @@ function WithPerson() {
           <Route path="/graphiql" component={ExplorerPage} />
           <Route component={NotFound} />
         </Switch>
-      </Suspense>
+      </Parts>
     </Shell>
   );
 }
@@ -102,24 +103,5 @@ function decoded(text: string): string {
     return decodeURIComponent(text);
   } catch {
     return text;
-  }
-}
-
-/** A defect in one page must not leave a white window. */
-class Boundary extends Component<{ readonly children: ReactNode }, { readonly error: Error | null }> {
-  override state: { readonly error: Error | null } = { error: null };
-
-  static getDerivedStateFromError(error: Error) {
-    return { error };
-  }
-
-  override render() {
-    if (this.state.error === null) return this.props.children;
-    return (
-      <main className="page">
-        <h1>{texts.errors.title}</h1>
-        <Problem error={new Error(texts.errors.crashed)} retry={() => window.location.reload()} />
-      </main>
-    );
   }
 }

@@ -21,6 +21,10 @@ export interface Tree {
   /** Domains below it, at any depth. */
   readonly below: number;
   readonly depth: number;
+  /** Whether whoever is signed in may rename, move and delete it. */
+  readonly canManage: boolean;
+  /** Whether they may put domains into it. */
+  readonly canManageChildren: boolean;
 }
 
 export interface Forest {
@@ -32,6 +36,8 @@ interface Planted {
   readonly urn: string;
   readonly name: string;
   readonly parent: string | null;
+  readonly canManage: boolean;
+  readonly canManageChildren: boolean;
 }
 
 const PAGE = 1000;
@@ -44,10 +50,16 @@ async function readDomains(signal: AbortSignal): Promise<Planted[]> {
     const page = await run(DomainForestDocument, { start, count: PAGE }, signal);
     const found = page.searchAcrossEntities;
     for (const { entity } of found?.searchResults ?? []) {
-      const parents = "parentDomains" in entity ? entity.parentDomains?.domains : undefined;
-      planted.push({ urn: entity.urn, name: nameOf(entity), parent: parents?.[0]?.urn ?? null });
+      if (!("parentDomains" in entity)) continue;
+      planted.push({
+        urn: entity.urn,
+        name: nameOf(entity),
+        parent: entity.parentDomains?.domains[0]?.urn ?? null,
+        canManage: entity.privileges?.canManageEntity === true,
+        canManageChildren: entity.privileges?.canManageChildren === true,
+      });
     }
-    if (planted.length >= (found?.total ?? 0)) break;
+    if (start + PAGE >= (found?.total ?? 0)) break;
   }
   return planted;
 }
@@ -65,7 +77,8 @@ export function useForest() {
     const facet = counts.data?.aggregateAcrossEntities?.facets?.find((found) => found.field === "domains");
     return grow(domains.data, new Map(facet?.aggregations.map((value) => [value.value, value.count])));
   }, [domains.data, counts.data, counts.isPending]);
-  return { forest, error: domains.error ?? counts.error };
+  const retry = () => void Promise.all([domains.refetch(), counts.refetch()]);
+  return { forest, error: domains.error ?? counts.error, retry };
 }
 
 /** Trees from a list in which each names its parent. */
@@ -88,6 +101,8 @@ export function grow(planted: readonly Planted[], counts: ReadonlyMap<string, nu
         const tree = {
           urn: domain.urn,
           name: domain.name,
+          canManage: domain.canManage,
+          canManageChildren: domain.canManageChildren,
           parent,
           depth,
           direct: own,

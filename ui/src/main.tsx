@@ -4,10 +4,12 @@ import { createRoot } from "react-dom/client";
 
 import { cache } from "./api/cache.ts";
 import { Application } from "./application.tsx";
+import { rememberScrolling } from "./components/scroll.ts";
 import { applyTheme } from "./theme.ts";
 import "./styles/index.css";
 
 applyTheme();
+rememberScrolling();
 const root = document.getElementById("root");
 if (root !== null) {
   createRoot(root).render(

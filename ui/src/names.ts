@@ -53,6 +53,19 @@ export function nameOf(entity: Nameable | null | undefined): string {
   );
 }
 
+interface Described {
+  readonly description?: string | null;
+}
+
+/** What people wrote about an entity, or else what ingestion reported; empty if there is neither. */
+export function descriptionOf(entity: {
+  readonly urn?: string;
+  readonly properties?: Described | null;
+  readonly editableProperties?: Described | null;
+}): string {
+  return entity.editableProperties?.description || entity.properties?.description || "";
+}
+
 /** The names of a chain of parents, from the top down, as one text. */
 export function chainOf(parents: readonly Nameable[] | undefined): string {
   return [...(parents ?? [])].reverse().map(nameOf).join(" › ");

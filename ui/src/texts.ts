@@ -1,17 +1,33 @@
-// Every text that the page shows, in one place. To translate the page: make a second object of the same type and choose
-// between them in `language()`. Texts with a number or a name are functions, because languages differ in how they build
-// sentences.
+// Every text that the page shows, in one place. To translate the page: make a second object of the same type, with its own
+// `LOCALE`, and choose between them at the end. Texts are whole sentences, because languages differ in how they build them:
+// one with a number or a name in it is a function, one with a link in it has `{names}` that `components/sentence.tsx` fills,
+// and one that changes with a number has its forms in `plural`.
 
-const count = (number: number) => new Intl.NumberFormat("en").format(number);
+const LOCALE = "en";
+
+const count = (number: number) => new Intl.NumberFormat(LOCALE).format(number);
 /** For places where a large number has no room. */
 const short = (number: number) =>
-  new Intl.NumberFormat("en", number < 10_000 ? {} : { notation: "compact", maximumSignificantDigits: 3 }).format(
+  new Intl.NumberFormat(LOCALE, number < 10_000 ? {} : { notation: "compact", maximumSignificantDigits: 3 }).format(
     number,
   );
-const plural = (number: number, one: string, many: string) => `${count(number)} ${number === 1 ? one : many}`;
+
+/** A text in each form that the language has for numbers. `#` stands for the number. */
+type Forms = { readonly other: string } & Readonly<Partial<Record<Intl.LDMLPluralRule, string>>>;
+const rules = new Intl.PluralRules(LOCALE);
+const plural = (number: number, forms: Forms) =>
+  (forms[rules.select(number)] ?? forms.other).replaceAll("#", count(number));
+
+const lists = new Intl.ListFormat(LOCALE);
+const list = (names: readonly string[]) => lists.format(names);
+
+const datasetsOf = (number: number) => plural(number, { one: "# dataset", other: "# datasets" });
+const domainsOf = (number: number) => plural(number, { one: "# domain", other: "# domains" });
+const columnsOf = (number: number) => plural(number, { one: "# column", other: "# columns" });
+const changesOf = (number: number) => plural(number, { one: "# change", other: "# changes" });
 
 const english = {
-  locale: "en",
+  locale: LOCALE,
   number: count,
   product: "Docent",
   title: (page: string) => `${page} · Docent`,
@@ -46,14 +62,23 @@ const english = {
     label: "Search the catalog",
     placeholder: "Search tables, columns, descriptions, people…",
     submit: "Search",
-    title: (query: string) => (query === "" ? "Everything" : `Search: ${query}`),
+    title: (query: string, page: number) => {
+      const what = query === "" ? "Everything" : `Search: ${query}`;
+      return page === 1 ? what : `${what}, page ${count(page)}`;
+    },
     suggestions: "Suggestions",
     all: (query: string) => `Search everything for “${query}”`,
-    results: (number: number) => plural(number, "result", "results"),
+    results: (number: number) => plural(number, { one: "# result", other: "# results" }),
     none: (query: string) => `Nothing matches “${query}”.`,
-    noneHint: "Check the spelling, use fewer words, or remove a filter. One wrong letter is forgiven in longer words.",
-    nothingYet: "The catalog is empty. Point an ingestion at this server, or start it with --demo.",
+    noneHint: "Check the spelling or use fewer words. One wrong letter is forgiven in longer words.",
+    noneFiltered: (query: string) =>
+      query === "" ? "Nothing passes all these filters." : `Nothing that matches “${query}” passes all these filters.`,
+    noneFilteredHint: "Take one back, or all of them.",
+    nothingYet: "The catalog is empty.",
+    nothingYetHint: "Point an ingestion at this server, or start it with {option} to look around.",
     filters: "Filters",
+    filtersChosen: (number: number) => (number === 0 ? "Filters" : `Filters (${count(number)})`),
+    showResults: (number: number) => plural(number, { one: "Show # result", other: "Show # results" }),
     clear: "Clear all filters",
     remove: (name: string) => `Remove the filter ${name}`,
     more: (number: number) => `${count(number)} more`,
@@ -78,10 +103,10 @@ const english = {
       container: "Container",
       typeNames: "Type",
       origin: "Environment",
-      hasDescription: "Documented",
     } as Record<string, string>,
-    yes: "Yes",
-    no: "No",
+    documented: "Documented",
+    undocumented: "Not documented",
+    withBelow: (domain: string) => `${domain}, with all below`,
   },
 
   kinds: {
@@ -97,8 +122,7 @@ const english = {
   home: {
     title: "Home",
     heading: "What are you looking for?",
-    summary: (datasets: number, domains: number) =>
-      `${plural(datasets, "dataset", "datasets")} in ${plural(domains, "domain", "domains")}`,
+    summary: (datasets: number, domains: number) => `${datasetsOf(datasets)} in ${domainsOf(domains)}`,
     domains: "Domains",
     domainsHint: "Datasets in each, with everything below it.",
     allDomains: "All domains",
@@ -112,13 +136,14 @@ const english = {
       `and ${count(all.describedColumns)} of ${count(all.columns)} columns (${percent(all.describedColumns, all.columns)}) are described.`,
     coverageOf: (part: number, whole: number) => ({
       short: `${short(part)} / ${short(whole)}`,
-      exact: `${count(part)} of ${plural(whole, "column", "columns")}`,
+      exact: `${count(part)} of ${columnsOf(whole)}`,
     }),
-    undocumented: "Datasets without one",
+    coverageNone: "There are no datasets yet.",
+    undocumented: "Datasets without a description",
     activity: "Changes by week",
-    activityOf: (week: string, changes: number) => `Week of ${week}: ${plural(changes, "change", "changes")}`,
+    activityOf: (week: string, changes: number) => `Week of ${week}: ${changesOf(changes)}`,
     activityTotal: (changes: number, weeks: number) =>
-      `${plural(changes, "change", "changes")} in ${count(weeks)} weeks`,
+      `${changesOf(changes)} in ${plural(weeks, { one: "# week", other: "# weeks" })}`,
   },
 
   aspects: {
@@ -145,6 +170,7 @@ const english = {
     missing: "This dataset does not exist.",
     missingHint: "It may have been removed, or the address is not complete. Search for its name instead.",
     gone: "This dataset has been deleted meanwhile. What you see is how it was.",
+    toSearch: "All datasets",
     removed: "This dataset was removed at its source. What is known about it is still here.",
     deprecated: "Deprecated: this dataset should no longer be used.",
     facts: "Facts",
@@ -158,7 +184,7 @@ const english = {
     identifier: "URN",
     copyIdentifier: "Copy the URN",
     external: "Open at the source",
-    properties: (number: number) => plural(number, "property", "properties"),
+    properties: (number: number) => plural(number, { one: "# property", other: "# properties" }),
     sections: { overview: "Overview", history: "History" },
     sectionsLabel: "Sections of the dataset",
   },
@@ -213,7 +239,13 @@ const english = {
     removed: (label: string) => `The link “${label}” was removed.`,
     undo: "Undo",
     unsafe: "This address cannot be opened from here.",
-    addressHint: "An address that begins with https://, http://, ftp:// or mailto:",
+    addressMissing: "Enter an address.",
+    addressScheme: "Begin the address with https://, http://, ftp:// or mailto:",
+    addressIncomplete: "The address is not complete. Copy the whole of it, as it stands in the browser.",
+    addressSpaces: "An address has no spaces. Write %20 in their place.",
+    addressTaken: (label: string) => `This address is in the list already, as “${label}”.`,
+    labelMissing: "Enter what the link leads to.",
+    changedMeanwhile: "Nothing was changed: somebody else changed the links meanwhile. Look at the list and try again.",
   },
 
   domainPicker: {
@@ -231,7 +263,7 @@ const english = {
 
   columns: {
     heading: "Columns",
-    count: (number: number) => plural(number, "column", "columns"),
+    count: columnsOf,
     described: (number: number, all: number) => `${count(number)} of ${count(all)} described`,
     filter: "Filter columns",
     shown: (shown: number, all: number) => `${count(shown)} of ${count(all)} columns`,
@@ -274,10 +306,11 @@ const english = {
     none: "There are no domains yet.",
     noneHint:
       "A domain is a part of the organisation, such as Finance. Datasets are put into one, and domains can be nested.",
+    noneAskHint: "Ask whoever looks after this catalog to make the first one.",
+    clearFilter: "Show all domains",
     noMatch: (query: string) => `No domain is called “${query}”.`,
     columns: { name: "Domain", direct: "Datasets", recursive: "With all below" },
-    counts: (direct: number, recursive: number) =>
-      `${plural(direct, "dataset", "datasets")}, ${count(recursive)} with all below`,
+    counts: (direct: number, recursive: number) => `${datasetsOf(direct)}, ${count(recursive)} with all below`,
     actions: (name: string) => `Actions for ${name}`,
     rename: "Rename…",
     move: "Move…",
@@ -292,24 +325,30 @@ const english = {
     createTitle: (parent: string | null) => (parent === null ? "New domain" : `New domain inside ${parent}`),
     renameTitle: (name: string) => `Rename ${name}`,
     moveTitle: (name: string) => `Move ${name}`,
-    moveTo: "Move to",
+    moveTo: "Move to: {place}",
     deleteTitle: (name: string) => `Delete ${name}?`,
     createDo: "Create",
     renameDo: "Rename",
     moveDo: "Move",
     deleteDo: "Delete",
     renamePreview: (datasets: number, children: number) =>
-      `The new name is shown on ${plural(datasets, "dataset", "datasets")} and above ${plural(children, "domain", "domains")}. Addresses stay as they are.`,
+      `The new name is shown on ${datasetsOf(datasets)} and above ${domainsOf(children)}. Addresses stay as they are.`,
     movePreview: (below: number, datasets: number) =>
-      `${plural(below, "domain", "domains")} below it and ${plural(datasets, "dataset", "datasets")} move along. No dataset changes its domain.`,
+      `${domainsOf(below)} below it and ${datasetsOf(datasets)} move along. No dataset changes its domain.`,
     moveSame: "It is there already.",
     deletePreview: (datasets: number) =>
       datasets === 0
         ? "It has no datasets. This cannot be undone."
-        : `${plural(datasets, "dataset is", "datasets are")} taken out of it and will be in no domain. This cannot be undone.`,
+        : plural(datasets, {
+            one: "# dataset is taken out of it and will be in no domain. This cannot be undone.",
+            other: "# datasets are taken out of it and will be in no domain. This cannot be undone.",
+          }),
     deleteSome: "Among them:",
     deleteBlocked: (children: number) =>
-      `It has ${plural(children, "domain", "domains")} inside. Move or delete ${children === 1 ? "it" : "them"} first.`,
+      plural(children, {
+        one: "It has # domain inside. Move or delete it first.",
+        other: "It has # domains inside. Move or delete them first.",
+      }),
     nameMissing: "Enter a name.",
     nameTaken: (name: string) => `There is a “${name}” in the same place already.`,
     dropHere: "Drop to move it to the top",
@@ -322,14 +361,17 @@ const english = {
     children: "Inside",
     datasets: "Datasets",
     including: "with all below",
+    noDirectDatasets:
+      "No dataset is directly in this domain. Tick “with all below” to see those of the domains inside.",
     noDatasets: "No dataset is in this domain. Open a dataset and set its domain.",
-    created: "created by",
-    owners: "owned by",
+    created: "created by {stamp}",
+    owners: (names: readonly string[]) => `owned by ${list(names)}`,
     sectionsLabel: "Sections of the domain",
     all: "Search in this domain",
   },
 
   history: {
+    title: (name: string) => `History of ${name}`,
     description: "Description, written by people",
     ingested: "Description, from ingestion",
     domain: "Domain",
@@ -345,7 +387,12 @@ const english = {
     current: "current",
     emptied: "The text was removed.",
     unassigned: "taken out of its domain",
-    assigned: "put into",
+    assigned: "put into {domain}",
+    assignedGone: "put into {domain}, which was deleted since and cannot be restored",
+    domainGone:
+      "This domain was deleted and is no longer there, so nothing can be put into it. Choose another domain on the overview.",
+    changedMeanwhile:
+      "Somebody else changed the description meanwhile. Close this and look at the newest version before you restore an older one.",
     first: "first version",
     added: "added",
     removedWords: "removed",
@@ -354,6 +401,7 @@ const english = {
 
   settings: {
     title: "Settings",
+    titleOf: (section: string) => `${section}, settings`,
     sections: { tokens: "Access tokens", users: "People", appearance: "Appearance" },
     sectionsLabel: "Sections of the settings",
   },
@@ -380,6 +428,7 @@ const english = {
     copy: "Copy",
     done: "Done",
     none: "You have no tokens.",
+    noneHint: "Make one for each program, so that it can be revoked without the others.",
     columns: { name: "Name", created: "Created", expires: "Expires", lastUsed: "Last used" },
     never: "never",
     expired: "expired",
@@ -399,7 +448,9 @@ const english = {
     active: "active",
     suspended: "suspended",
     filter: "Find people",
-    none: "Nobody was found.",
+    none: (query: string) => (query === "" ? "Nobody is known yet." : `Nobody is called “${query}”.`),
+    noneHint: "An operator adds people with “docent user add”; ingestion brings those who own something.",
+    showAll: "Show everybody",
     notAllowed: "Only administrators see the list of people.",
   },
 
@@ -425,17 +476,28 @@ const english = {
   },
 
   errors: {
-    title: "Something went wrong",
     retry: "Try again",
     offline: "The server does not answer. Check that it is running and that you are online.",
     notFound: "There is no such page.",
     notFoundHint: "Check the address, or begin at the home page.",
     notFoundTitle: "Not found",
     unexpected: (status: number) => `The server answered with status ${status}. Its log says more.`,
-    crashed: "This page has a defect and stopped. What you saved is safe.",
     sessionEnded:
       "Your session has ended. Sign in again, then repeat what you were doing: what you typed is still here.",
     outdated: (reason: string) => `What is shown may be old, because it could not be read again. ${reason}`,
+    reload: "Load the page again",
+    crashed: {
+      title: "Something went wrong",
+      body: "This page has a defect and stopped. What you saved is safe. Load the page again; if that does not help, tell whoever looks after this server what you did.",
+    },
+    updated: {
+      title: "The page was updated",
+      body: "The server has a newer version of this page. Load it again to go on; what you saved is safe.",
+    },
+    unreachable: {
+      title: "The server cannot be reached",
+      body: "A part of this page could not be loaded. Check that the server is running and that you are online, then load the page again.",
+    },
   },
 
   common: {
@@ -445,12 +507,13 @@ const english = {
     system: "the system",
     someone: "somebody",
     unknownTime: "at an unknown time",
+    stamp: "{who}, {when}",
   },
 };
 
 function percent(part: number, whole: number): string {
   if (whole === 0) return "0%";
-  return new Intl.NumberFormat("en", { style: "percent" }).format(part / whole);
+  return new Intl.NumberFormat(LOCALE, { style: "percent" }).format(part / whole);
 }
 
 export type Texts = typeof english;

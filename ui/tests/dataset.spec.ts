@@ -93,14 +93,33 @@ test("links are added, edited, removed and brought back", WRITES, async ({ page,
   const links = page.getByRole("region", { name: "Links" });
   await expect(links).toContainText("No links yet.");
   await links.getByRole("button", { name: "Add a link" }).click();
-  await links.getByLabel("Address").fill("javascript:alert(1)");
-  await links.getByLabel("Label").fill("Bad");
+  const field = links.getByLabel("Address");
   await links.getByRole("button", { name: "Save" }).click();
-  await expect(links.getByRole("alert")).toBeVisible();
+  await expect(links.getByRole("alert")).toHaveText(["Enter an address.", "Enter what the link leads to."]);
+  await expect(field).toBeFocused();
+  await links.getByLabel("Label").fill("Bad");
+  for (const [wrong, said] of [
+    ["javascript:alert(1)", /Begin the address with https/],
+    ["wiki.example.org/page", /Begin the address with https/],
+    ["https://", /not complete/],
+    ["mailto:nobody", /not complete/],
+    ["https://example.org/a b", /no spaces/],
+  ] as const) {
+    await field.fill(wrong);
+    await links.getByRole("button", { name: "Save" }).click();
+    await expect(links.getByRole("alert").first()).toHaveText(said);
+    await expect(field).toHaveAttribute("aria-invalid", "true");
+  }
   await links.getByLabel("Address").fill("https://example.org/runbook");
   await links.getByLabel("Label").fill("Runbook");
   await links.getByRole("button", { name: "Save" }).click();
   await expect(links.getByRole("link", { name: "Runbook" })).toHaveAttribute("href", "https://example.org/runbook");
+  await links.getByRole("button", { name: "Add a link" }).click();
+  await field.fill("https://EXAMPLE.org/runbook");
+  await links.getByLabel("Label").fill("The same again");
+  await links.getByRole("button", { name: "Save" }).click();
+  await expect(links.getByText("This address is in the list already, as “Runbook”.")).toBeVisible();
+  await links.getByRole("button", { name: "Cancel" }).click();
   await links.getByRole("button", { name: "Edit the link Runbook" }).click();
   await links.getByLabel("Label").fill("On call");
   await links.getByRole("button", { name: "Save" }).click();

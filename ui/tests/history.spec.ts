@@ -56,6 +56,37 @@ test("the history of a domain's assignment restores the domain of before", WRITE
   await expect(domain.getByRole("listitem").first()).toContainText("put into Finance");
 });
 
+test("a domain that was deleted is said to be gone, and is not offered", WRITES, async ({ page, docent }) => {
+  const urn = datasetUrn("hive", "fct_users_deleted");
+  const set = (domain: string) =>
+    docent.ask(`mutation ($urn: String!, $domain: String!) { setDomain(entityUrn: $urn, domainUrn: $domain) }`, {
+      urn,
+      domain,
+    });
+  for (const id of ["gone-before", "gone-meanwhile"]) {
+    await docent.ask(`mutation ($id: String!) { createDomain(input: { id: $id, name: $id }) }`, { id });
+    await set(`urn:li:domain:${id}`);
+  }
+  await set("urn:li:domain:sales");
+  const remove = (id: string) =>
+    docent.ask(`mutation ($urn: String!) { deleteDomain(urn: $urn) }`, { urn: `urn:li:domain:${id}` });
+  await remove("gone-before");
+  await page.goto(`/dataset/${urn}?show=history`);
+  const versions = page.getByRole("region", { name: "Domain", exact: true }).getByRole("listitem");
+  const gone = versions.filter({ hasText: "gone-before" });
+  await expect(gone).toContainText("which was deleted since and cannot be restored");
+  await expect(gone.getByRole("button")).toHaveCount(0);
+  await expect(gone.getByRole("link")).toHaveCount(0);
+  await versions
+    .filter({ hasText: "gone-meanwhile" })
+    .getByRole("button", { name: /Restore/ })
+    .click();
+  await remove("gone-meanwhile");
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("button", { name: "Restore" }).click();
+  await expect(dialog.getByRole("alert")).toContainText("This domain was deleted and is no longer there");
+});
+
 test("a column has a history of its own", WRITES, async ({ page, docent }) => {
   const urn = datasetUrn("hive", "fct_users_created");
   for (const description of ["The id", "The number"]) {

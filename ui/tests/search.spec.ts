@@ -71,8 +71,8 @@ test("a search without results says what to do", async ({ page }) => {
 
 test("what is not documented can be found", async ({ page }) => {
   await page.goto("/");
-  await page.getByRole("link", { name: "Datasets without one" }).click();
-  await expect(page.getByRole("button", { name: /Documented: No/ })).toBeVisible();
+  await page.getByRole("link", { name: "Datasets without a description" }).click();
+  await expect(page.getByRole("button", { name: /Not documented/ })).toBeVisible();
   await expect(page.getByRole("article").first()).toBeVisible();
 });
 

@@ -112,7 +112,8 @@ impl IntoResponse for Refusal {
     }
 }
 
-pub(crate) async fn no_such_route(_: Authenticated, uri: Uri) -> Refusal {
+/// Said only to those who are known: which routes there are is nobody else's business.
+pub(crate) fn no_such_route(_: &Authenticated, uri: &Uri) -> Refusal {
     Refusal::new(
         StatusCode::NOT_FOUND,
         format!(

@@ -101,7 +101,7 @@ pub fn router(state: AppState) -> Router {
         .into_iter()
         .fold(whole, |whole, base| whole.nest(base, routes(&state)));
     let whole = whole
-        .fallback(error::no_such_route)
+        .fallback(page::no_such_address)
         .method_not_allowed_fallback(error::method_not_allowed)
         .with_state(state);
     // A layer of the router itself would come too late: it is called when the route is found.

@@ -1,23 +1,25 @@
 //! The web page: its files, and the one document behind all of its addresses. Nothing of it is secret, so none of it
 //! needs a token; what it shows it asks for by the API, as the person who is signed in.
 //!
-//! To add an address of the page: a line in [`ADDRESSES`] here and a route in `ui/src/application.tsx`.
+//! To add an address of the page: a line in [`ADDRESSES`] here and a route in `ui/src/application.tsx`. To add a place of
+//! the API: its first step in [`PLACES_OF_THE_API`], if it is a new one.
 
 use axum::Router;
 use axum::extract::Path;
 use axum::http::header::{
-    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
-    REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
+    ACCEPT, ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY,
+    CONTENT_TYPE, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
 };
-use axum::http::{HeaderMap, HeaderName, StatusCode};
+use axum::http::{HeaderMap, HeaderName, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use docent_page::File;
 
 use crate::AppState;
-use crate::error::Refusal;
+use crate::auth::Authenticated;
+use crate::error::{self, Refusal};
 
-/// Where a person can be. Everything else is no page: a mistyped address of the API must not be answered with HTML.
+/// Where a person can be.
 const ADDRESSES: [&str; 9] = [
     "/",
     "/login",
@@ -28,6 +30,25 @@ const ADDRESSES: [&str; 9] = [
     "/settings",
     "/settings/{section}",
     "/graphiql",
+];
+
+/// The first steps of everything that programs ask for. Below them nothing is ever answered with a page.
+const PLACES_OF_THE_API: [&str; 15] = [
+    "api",
+    "gms",
+    "openapi",
+    "aspects",
+    "entities",
+    "entitiesV2",
+    "relationships",
+    "runs",
+    "usageStats",
+    "operations",
+    "config",
+    "health",
+    "logIn",
+    "logOut",
+    "assets",
 ];
 
 /// What the page may do: run its own scripts and talk to this server, nothing else. Styles may stand inline because the
@@ -51,6 +72,38 @@ pub(crate) fn routes() -> Router<AppState> {
 
 async fn document(headers: HeaderMap) -> Response {
     sent(docent_page::index(), &headers)
+}
+
+/// A person who mistyped an address is told so by the page, which knows the way home; a program by the API.
+pub(crate) async fn no_such_address(
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+    caller: Result<Authenticated, Refusal>,
+) -> Result<Response, Refusal> {
+    let is_read = method == Method::GET || method == Method::HEAD;
+    if is_read && wants_a_page(&headers) && !is_of_the_api(uri.path()) {
+        let page = sent(docent_page::index(), &headers);
+        return Ok((StatusCode::NOT_FOUND, page).into_response());
+    }
+    Err(error::no_such_route(&caller?, &uri))
+}
+
+fn is_of_the_api(path: &str) -> bool {
+    let first = path.trim_start_matches('/').split('/').next();
+    first.is_some_and(|first| PLACES_OF_THE_API.contains(&first))
+}
+
+/// Whether it is a window that asks. Programs that take anything (`*/*`) do not want HTML.
+fn wants_a_page(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(ACCEPT).iter();
+    let mut kinds = accepted
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','));
+    kinds.any(|kind| {
+        let name = kind.split(';').next().unwrap_or_default();
+        name.trim().eq_ignore_ascii_case("text/html")
+    })
 }
 
 async fn asset(Path(path): Path<String>, headers: HeaderMap) -> Result<Response, Refusal> {

@@ -10,9 +10,13 @@ export interface EditorProperties {
 
 let loaded: ComponentType<EditorProperties> | null = null;
 
-/** Fetches the editor, so that it is there when it is opened. */
-export async function loadEditor(): Promise<ComponentType<EditorProperties>> {
-  loaded ??= (await import("./code_editor.tsx")).default;
+/** Fetches the editor, so that it is there when it is opened. Where that fails the plain field does. */
+export async function loadEditor(): Promise<ComponentType<EditorProperties> | null> {
+  try {
+    loaded ??= (await import("./code_editor.tsx")).default;
+  } catch {
+    return null;
+  }
   return loaded;
 }
 
@@ -23,7 +27,7 @@ export function Editor(properties: EditorProperties) {
   const hasBegun = useRef(false);
   useEffect(() => {
     void loadEditor().then((editor) => {
-      if (!hasBegun.current) setLoaded(() => editor);
+      if (editor !== null && !hasBegun.current) setLoaded(() => editor);
     });
   }, []);
   if (Loaded !== null) return <Loaded {...properties} />;

@@ -57,6 +57,8 @@ const RULES = {
   ],
   ALLOWED_ATTR: ["href", "title", "start", "align"],
   ALLOWED_URI_REGEXP: SAFE_ADDRESS,
+  // These hold no address, so what an address must look like does not count for them.
+  ADD_URI_SAFE_ATTR: ["start", "align"],
   ALLOW_DATA_ATTR: false,
   ALLOW_ARIA_ATTR: false,
 };

@@ -7,6 +7,7 @@ import * as addresses from "../addresses.ts";
 import { nameOf, type Nameable } from "../names.ts";
 import { texts } from "../texts.ts";
 import { agoOf, momentOf } from "../time.ts";
+import { Sentence } from "./sentence.tsx";
 
 export function Moment({ time }: { readonly time: number }) {
   if (time <= 0) return <span>{texts.common.unknownTime}</span>;
@@ -21,7 +22,7 @@ export function Moment({ time }: { readonly time: number }) {
 export function Stamp({ actor, time }: { readonly actor: Nameable | null | undefined; readonly time: number }) {
   return (
     <span className="stamp">
-      {nameOf(actor)}, <Moment time={time} />
+      <Sentence text={texts.common.stamp} parts={{ who: nameOf(actor), when: <Moment time={time} /> }} />
     </span>
   );
 }

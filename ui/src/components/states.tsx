@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState, type ReactNode } from "react";
 
 import { texts } from "../texts.ts";
+import { Sentence } from "./sentence.tsx";
 
 /** Waiting that is over within this time is not shown at all. */
 const QUIET_MS = 150;
@@ -34,7 +35,7 @@ export function Skeleton({ lines = 4 }: { readonly lines?: number }) {
 
 interface EmptyProperties {
   readonly title: string;
-  readonly hint?: string;
+  readonly hint?: ReactNode;
   /** Whether it is all that the page has. */
   readonly isPage?: boolean;
   readonly children?: ReactNode;
@@ -49,6 +50,11 @@ export function Empty({ title, hint, isPage, children }: EmptyProperties) {
       {children}
     </div>
   );
+}
+
+/** What to do with a catalog in which there is nothing yet. */
+export function FirstSteps() {
+  return <Sentence text={texts.search.nothingYetHint} parts={{ option: <code>--demo</code> }} />;
 }
 
 /** An error in words, with a way on. */

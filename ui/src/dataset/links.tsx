@@ -1,13 +1,14 @@
-import { useState, type FormEvent } from "react";
+import { useState } from "react";
 
 import { useChange } from "../api/cache.ts";
-import { focusAtFirst } from "../components/focus.ts";
+import { isMissing } from "../api/client.ts";
 import { isSafeAddress } from "../components/markdown.tsx";
 import { Stamp } from "../components/small.tsx";
 import { Problem } from "../components/states.tsx";
 import { SectionHead } from "../description/description.tsx";
 import { AddLinkDocument, RemoveLinkDocument, UpdateLinkDocument, type DatasetQuery } from "../generated/operations.ts";
 import { texts } from "../texts.ts";
+import { LinkForm, type LinkText } from "./link_form.tsx";
 
 type Dataset = NonNullable<DatasetQuery["dataset"]>;
 type LinkElement = NonNullable<Dataset["institutionalMemory"]>["elements"][number];
@@ -26,29 +27,38 @@ export function Links({ urn, links, canEdit }: LinksProperties) {
   const add = useChange(AddLinkDocument);
   const update = useChange(UpdateLinkDocument);
   const remove = useChange(RemoveLinkDocument);
-  const error = add.error ?? update.error ?? remove.error;
 
-  const takeAway = async (link: LinkElement) => {
-    await remove.mutateAsync({ urn, url: link.url, label: link.label });
-    setRemoved(link);
-  };
-  const bringBack = async (link: LinkElement) => {
-    await add.mutateAsync({ urn, url: link.url, label: link.label });
+  const edit = (link: LinkElement | "new" | null) => {
+    for (const change of [add, update, remove]) change.reset();
     setRemoved(null);
+    setEdited(link);
   };
-  const save = async (url: string, label: string) => {
-    if (edited === "new") await add.mutateAsync({ urn, url, label });
+  const takeAway = (link: LinkElement) => {
+    edit(null);
+    remove.mutate({ urn, url: link.url, label: link.label }, { onSuccess: () => setRemoved(link) });
+  };
+  const bringBack = (link: LinkElement) =>
+    add.mutate({ urn, url: link.url, label: link.label }, { onSuccess: () => setRemoved(null) });
+  const save = ({ url, label }: LinkText) => {
+    const done = { onSuccess: () => setEdited(null) };
+    if (edited === "new") add.mutate({ urn, url, label }, done);
     else if (edited !== null) {
-      await update.mutateAsync({ urn, currentUrl: edited.url, currentLabel: edited.label, url, label });
+      update.mutate({ urn, currentUrl: edited.url, currentLabel: edited.label, url, label }, done);
     }
-    setEdited(null);
   };
+  const form = {
+    error: inWords(add.error ?? update.error),
+    isBusy: add.isPending || update.isPending,
+    onSave: save,
+    onLeave: () => edit(null),
+  };
+  const failed = inWords(remove.error ?? add.error);
 
   return (
     <section className="section" aria-labelledby="links">
       <SectionHead title={texts.links.heading} id="links">
         {canEdit && edited === null && (
-          <button type="button" className="quiet" onClick={() => setEdited("new")}>
+          <button type="button" className="quiet" onClick={() => edit("new")}>
             {texts.links.add}
           </button>
         )}
@@ -58,7 +68,7 @@ export function Links({ urn, links, canEdit }: LinksProperties) {
         {links.map((link) =>
           edited === link ? (
             <li key={`${link.url} ${link.label}`}>
-              <LinkForm link={link} onSave={save} onLeave={() => setEdited(null)} />
+              <LinkForm link={link} others={links.filter((other) => other !== link)} {...form} />
             </li>
           ) : (
             <li key={`${link.url} ${link.label}`}>
@@ -70,7 +80,7 @@ export function Links({ urn, links, canEdit }: LinksProperties) {
                     type="button"
                     className="quiet"
                     aria-label={texts.links.edit(link.label)}
-                    onClick={() => setEdited(link)}
+                    onClick={() => edit(link)}
                   >
                     {texts.links.editShort}
                   </button>
@@ -78,7 +88,7 @@ export function Links({ urn, links, canEdit }: LinksProperties) {
                     type="button"
                     className="quiet"
                     aria-label={texts.links.remove(link.label)}
-                    onClick={() => void takeAway(link)}
+                    onClick={() => takeAway(link)}
                   >
                     {texts.links.removeShort}
                   </button>
@@ -88,18 +98,23 @@ export function Links({ urn, links, canEdit }: LinksProperties) {
           ),
         )}
       </ul>
-      {edited === "new" && <LinkForm onSave={save} onLeave={() => setEdited(null)} />}
+      {edited === "new" && <LinkForm others={links} {...form} />}
       {removed !== null && (
         <p className="hint" role="status">
           {texts.links.removed(removed.label)}{" "}
-          <button type="button" className="quiet" onClick={() => void bringBack(removed)}>
+          <button type="button" className="quiet" onClick={() => bringBack(removed)}>
             {texts.links.undo}
           </button>
         </p>
       )}
-      {error !== null && <Problem error={error} />}
+      {edited === null && failed !== null && <Problem error={failed} />}
     </section>
   );
+}
+
+/** Everything that can be said before was looked at before, so what the server refuses was changed by somebody else. */
+function inWords(error: Error | null): Error | null {
+  return error !== null && isMissing(error) ? new Error(texts.links.changedMeanwhile) : error;
 }
 
 /** Whatever is stored may be shown, but only harmless addresses can be followed. */
@@ -115,45 +130,5 @@ function Target({ link }: { readonly link: LinkElement }) {
     <a href={link.url} rel="noopener noreferrer nofollow" title={link.url}>
       {link.label === "" ? link.url : link.label}
     </a>
-  );
-}
-
-interface LinkFormProperties {
-  readonly link?: LinkElement;
-  readonly onSave: (url: string, label: string) => Promise<void>;
-  readonly onLeave: () => void;
-}
-
-function LinkForm({ link, onSave, onLeave }: LinkFormProperties) {
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
-    // What went wrong is shown by the list.
-    onSave(String(form.get("url")).trim(), String(form.get("label")).trim()).catch(() => undefined);
-  };
-  return (
-    <form className="link-form" onSubmit={submit} onKeyDown={(event) => event.key === "Escape" && onLeave()}>
-      <label>
-        <span className="hidden">{texts.links.address}</span>
-        <input
-          name="url"
-          defaultValue={link?.url}
-          placeholder="https://…"
-          title={texts.links.addressHint}
-          required
-          ref={focusAtFirst}
-        />
-      </label>
-      <label>
-        <span className="hidden">{texts.links.label}</span>
-        <input name="label" defaultValue={link?.label} placeholder={texts.links.label} required />
-      </label>
-      <button type="submit" className="primary">
-        {texts.links.save}
-      </button>
-      <button type="button" onClick={onLeave}>
-        {texts.links.cancel}
-      </button>
-    </form>
   );
 }

@@ -3,10 +3,11 @@ import { Link, useLocation, useSearch } from "wouter";
 import * as addresses from "../addresses.ts";
 import { useRead } from "../api/cache.ts";
 import { Pages, pageOf } from "../components/pages.tsx";
+import { plainText } from "../components/plain_text.ts";
 import { Problem, Skeleton } from "../components/states.tsx";
 import { SectionHead } from "../description/description.tsx";
 import { DomainDatasetsDocument } from "../generated/operations.ts";
-import { nameOf } from "../names.ts";
+import { descriptionOf, nameOf } from "../names.ts";
 import { BELOW_DOMAIN } from "../search/state.ts";
 import { texts } from "../texts.ts";
 
@@ -46,10 +47,12 @@ export function DomainDatasets({ urn, hasChildren }: { readonly urn: string; rea
       </SectionHead>
       {read.isPending && <Skeleton />}
       {read.isError && <Problem error={read.error} retry={() => void read.refetch()} />}
-      {read.isSuccess && total === 0 && <p className="hint">{texts.domain.noDatasets}</p>}
+      {read.isSuccess && total === 0 && (
+        <p className="hint">{hasChildren && !isDeep ? texts.domain.noDirectDatasets : texts.domain.noDatasets}</p>
+      )}
       {total > 0 && (
         <div className="table-scroll">
-          <table className="quiet-table">
+          <table className="quiet-table stacked">
             <thead>
               <tr>
                 <th scope="col">{texts.kinds["DATASET"]?.one}</th>
@@ -65,9 +68,7 @@ export function DomainDatasets({ urn, hasChildren }: { readonly urn: string; rea
                       <Link href={addresses.dataset(entity.urn)}>{nameOf(entity)}</Link>
                     </th>
                     <td className="hint">{nameOf(entity.platform)}</td>
-                    <td className="one-line">
-                      {entity.editableProperties?.description ?? entity.properties?.description}
-                    </td>
+                    <td className="one-line">{plainText(descriptionOf(entity))}</td>
                   </tr>
                 ) : null,
               )}

@@ -4,10 +4,11 @@ import { useState, type FormEvent } from "react";
 import { Link } from "wouter";
 
 import * as addresses from "../addresses.ts";
-import { cache, useChange, useRead } from "../api/cache.ts";
+import { cache, useChange, useMe, useRead } from "../api/cache.ts";
 import { run } from "../api/client.ts";
 import { Dialog } from "../components/dialog.tsx";
 import { focusAtFirst } from "../components/focus.ts";
+import { Sentence } from "../components/sentence.tsx";
 import { Problem, Skeleton } from "../components/states.tsx";
 import type { Forest, Tree } from "../forest.ts";
 import {
@@ -139,6 +140,8 @@ interface MoveProperties {
 function MoveDialog({ tree, target, forest, onClose }: MoveProperties) {
   const [chosen, setChosen] = useState<Tree | null | undefined>(target);
   const move = useChange(MoveDomainDocument);
+  const me = useMe();
+  const mayHaveTop = tree.parent !== null && me.data?.me?.platformPrivileges.manageDomains === true;
   if (chosen === undefined) {
     const toTop = { label: texts.domainPicker.top, onPick: () => setChosen(null) };
     return (
@@ -149,7 +152,8 @@ function MoveDialog({ tree, target, forest, onClose }: MoveProperties) {
         current={tree.parent?.urn}
         without={tree.urn}
         onPick={(urn) => setChosen(forest.byUrn.get(urn) ?? null)}
-        none={tree.parent === null ? undefined : toTop}
+        mayPick={(target) => target.canManageChildren}
+        none={mayHaveTop ? toTop : undefined}
       />
     );
   }
@@ -157,7 +161,7 @@ function MoveDialog({ tree, target, forest, onClose }: MoveProperties) {
   return (
     <Dialog title={texts.domains.moveTitle(tree.name)} isOpen onClose={onClose}>
       <p>
-        {texts.domains.moveTo}: <strong>{chosen?.name ?? texts.domains.top}</strong>
+        <Sentence text={texts.domains.moveTo} parts={{ place: <strong>{chosen?.name ?? texts.domains.top}</strong> }} />
       </p>
       <p className="hint">{isSame ? texts.domains.moveSame : texts.domains.movePreview(tree.below, tree.recursive)}</p>
       {move.error !== null && <Problem error={move.error} />}

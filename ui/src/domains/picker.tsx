@@ -2,7 +2,7 @@ import { useState } from "react";
 
 import { Dialog } from "../components/dialog.tsx";
 import { focusAtFirst } from "../components/focus.ts";
-import { Skeleton } from "../components/states.tsx";
+import { Problem, Skeleton } from "../components/states.tsx";
 import { matching, useForest, type Forest, type Tree } from "../forest.ts";
 import { texts } from "../texts.ts";
 
@@ -14,6 +14,8 @@ interface PickerProperties {
   readonly onPick: (urn: string) => void;
   /** Takes it out of its domain, or to the top; not offered when absent. */
   readonly none?: { readonly label: string; readonly onPick: () => void } | undefined;
+  /** Whether a domain may be chosen; every one may when absent. */
+  readonly mayPick?: ((tree: Tree) => boolean) | undefined;
   /** Domains that cannot be chosen, with everything below them. */
   readonly without?: string | undefined;
 }
@@ -27,14 +29,17 @@ export function DomainPicker(properties: PickerProperties) {
   );
 }
 
-function PickerBody({ current, onPick, none, without }: PickerProperties) {
-  const { forest } = useForest();
+function PickerBody({ current, onPick, none, mayPick, without }: PickerProperties) {
+  const { forest, error, retry } = useForest();
   const [text, setText] = useState("");
   const [active, setActive] = useState(0);
+  if (error !== null) return <Problem error={error} retry={retry} />;
   if (forest === undefined) return <Skeleton />;
   const shown = linesOf(forest, text, without);
   const wanted = text.trim().toLocaleLowerCase();
-  const choosable = shown.filter((tree) => wanted === "" || tree.name.toLocaleLowerCase().includes(wanted));
+  const choosable = shown.filter(
+    (tree) => (wanted === "" || tree.name.toLocaleLowerCase().includes(wanted)) && (mayPick?.(tree) ?? true),
+  );
   const chosen = choosable[Math.min(active, choosable.length - 1)];
   const isChoosable = new Set(choosable);
   return (
@@ -73,9 +78,10 @@ function PickerBody({ current, onPick, none, without }: PickerProperties) {
             id={`pick-${tree.urn}`}
             role="option"
             aria-selected={tree === chosen}
+            aria-disabled={mayPick?.(tree) === false ? true : undefined}
             className="picker-line"
             style={{ paddingInlineStart: `${0.6 + tree.depth * 1.2}rem` }}
-            onClick={() => onPick(tree.urn)}
+            onClick={() => (mayPick?.(tree) ?? true) && onPick(tree.urn)}
           >
             <span className={isChoosable.has(tree) ? "" : "hint"}>{tree.name}</span>
             {tree.urn === current && <span className="hint">{texts.domainPicker.current}</span>}

@@ -16,12 +16,13 @@ interface TreeProperties {
   readonly forest: Forest;
   /** What a filter left over; everything if there is none. */
   readonly wanted: ReadonlySet<string> | null;
-  readonly canManage: boolean;
+  /** Whether a domain may be put at the top. */
+  readonly canMoveToTop: boolean;
   readonly onAction: (action: DomainAction) => void;
 }
 
 /** All domains, one line for each. A line can be dragged onto another, which its menu can do too. */
-export function DomainTree({ forest, wanted, canManage, onAction }: TreeProperties) {
+export function DomainTree({ forest, wanted, canMoveToTop, onAction }: TreeProperties) {
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
   const isOpenAtFirst = forest.byUrn.size <= OPEN_UP_TO;
   const isOpen = (tree: Tree) => wanted !== null || toggled.has(tree.urn) !== isOpenAtFirst;
@@ -36,14 +37,15 @@ export function DomainTree({ forest, wanted, canManage, onAction }: TreeProperti
     event.preventDefault();
     if (tree === undefined || tree === target) return;
     const isInside = target !== null && pathTo(target).includes(tree);
-    if (!isInside && tree.parent !== target) onAction({ kind: "move", tree, target });
+    const mayHold = target === null ? canMoveToTop : target.canManageChildren;
+    if (mayHold && !isInside && tree.parent !== target) onAction({ kind: "move", tree, target });
   };
   const lines = linesOf(forest.roots, isOpen, wanted);
   return (
     <div className="table-scroll">
       <table className="quiet-table tree" aria-label={texts.domains.tree}>
         <thead
-          title={texts.domains.dropHere}
+          title={canMoveToTop ? texts.domains.dropHere : undefined}
           onDragOver={(event) => event.preventDefault()}
           onDrop={(event) => drop(event, null)}
         >
@@ -55,17 +57,17 @@ export function DomainTree({ forest, wanted, canManage, onAction }: TreeProperti
             <th scope="col" className="number">
               {texts.domains.columns.recursive}
             </th>
-            {canManage && <td />}
+            <td />
           </tr>
         </thead>
         <tbody>
           {lines.map((tree) => (
             <tr
               key={tree.urn}
-              draggable={canManage}
+              draggable={tree.canManage}
               onDragStart={(event) => event.dataTransfer.setData(DRAGGED, tree.urn)}
-              onDragOver={(event) => canManage && event.preventDefault()}
-              onDrop={(event) => canManage && drop(event, tree)}
+              onDragOver={(event) => tree.canManageChildren && event.preventDefault()}
+              onDrop={(event) => drop(event, tree)}
             >
               <th scope="row">
                 <span className="tree-name" style={{ paddingInlineStart: `${tree.depth * 1.3}rem` }}>
@@ -75,11 +77,9 @@ export function DomainTree({ forest, wanted, canManage, onAction }: TreeProperti
               </th>
               <td className="number">{texts.number(tree.direct)}</td>
               <td className="number">{texts.number(tree.recursive)}</td>
-              {canManage && (
-                <td className="tree-actions">
-                  <DomainMenu tree={tree} onAction={onAction} />
-                </td>
-              )}
+              <td className="tree-actions">
+                <DomainMenu tree={tree} onAction={onAction} />
+              </td>
             </tr>
           ))}
         </tbody>
@@ -111,6 +111,7 @@ function Fold({
   );
 }
 
+/** What may be done to a domain; nothing at all is no menu. */
 export function DomainMenu({
   tree,
   onAction,
@@ -118,18 +119,14 @@ export function DomainMenu({
   readonly tree: Tree;
   readonly onAction: (action: DomainAction) => void;
 }) {
-  return (
-    <Menu
-      label={texts.domains.actions(tree.name)}
-      trigger="⋯"
-      items={[
-        { label: texts.domains.createInside, onSelect: () => onAction({ kind: "create", parent: tree }) },
-        { label: texts.domains.rename, onSelect: () => onAction({ kind: "rename", tree }) },
-        { label: texts.domains.move, onSelect: () => onAction({ kind: "move", tree }) },
-        { label: texts.domains.remove, onSelect: () => onAction({ kind: "delete", tree }), isDangerous: true },
-      ]}
-    />
-  );
+  const inside = [{ label: texts.domains.createInside, onSelect: () => onAction({ kind: "create", parent: tree }) }];
+  const itself = [
+    { label: texts.domains.rename, onSelect: () => onAction({ kind: "rename", tree }) },
+    { label: texts.domains.move, onSelect: () => onAction({ kind: "move", tree }) },
+    { label: texts.domains.remove, onSelect: () => onAction({ kind: "delete", tree }), isDangerous: true },
+  ];
+  const items = [...(tree.canManageChildren ? inside : []), ...(tree.canManage ? itself : [])];
+  return items.length === 0 ? null : <Menu label={texts.domains.actions(tree.name)} trigger="⋯" items={items} />;
 }
 
 function linesOf(trees: readonly Tree[], isOpen: (tree: Tree) => boolean, wanted: ReadonlySet<string> | null): Tree[] {

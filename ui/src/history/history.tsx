@@ -3,8 +3,10 @@ import { Link } from "wouter";
 
 import * as addresses from "../addresses.ts";
 import { useChange, useRead } from "../api/cache.ts";
+import { Failure, isMissing } from "../api/client.ts";
 import { Dialog } from "../components/dialog.tsx";
 import { Difference } from "../components/difference.tsx";
+import { Sentence } from "../components/sentence.tsx";
 import { EntityLink, Stamp } from "../components/small.tsx";
 import { Problem, Skeleton } from "../components/states.tsx";
 import { readablePath } from "../dataset/field_path.ts";
@@ -102,15 +104,22 @@ function TextHistory({ title, history, urn, column, canRestore }: TextHistoryPro
   const [chosen, setChosen] = useState<Change | null>(null);
   const update = useChange(UpdateDescriptionDocument);
   const newest = history.changes[0];
-  const restore = async (change: Change) => {
+  const restore = (change: Change) => {
     const target = column === undefined ? {} : { subResource: column, subResourceType: "DATASET_FIELD" as const };
-    await update.mutateAsync({
-      input: { resourceUrn: urn, ...target, description: change.text ?? "", previousDescription: newest?.text ?? "" },
-    });
-    setChosen(null);
+    const input = {
+      resourceUrn: urn,
+      ...target,
+      description: change.text ?? "",
+      previousDescription: newest?.text ?? "",
+    };
+    update.mutate({ input }, { onSuccess: () => setChosen(null) });
+  };
+  const choose = (change: Change | null) => {
+    update.reset();
+    setChosen(change);
   };
   return (
-    <Versions title={title} history={history} canRestore={canRestore} onRestore={setChosen}>
+    <Versions title={title} history={history} canRestore={() => canRestore} onRestore={choose}>
       {(change, before) =>
         change.text === null || change.text === undefined ? (
           <p className="hint">{texts.history.emptied}</p>
@@ -119,12 +128,21 @@ function TextHistory({ title, history, urn, column, canRestore }: TextHistoryPro
         )
       }
       {chosen !== null && (
-        <RestoreDialog onClose={() => setChosen(null)} onRestore={() => void restore(chosen)} error={update.error}>
+        <RestoreDialog
+          onClose={() => choose(null)}
+          onRestore={() => restore(chosen)}
+          error={conflictOf(update.error)}
+          isBusy={update.isPending}
+        >
           <Difference before={newest?.text ?? ""} after={chosen.text ?? ""} />
         </RestoreDialog>
       )}
     </Versions>
   );
+}
+
+function conflictOf(error: Error | null): Error | null {
+  return error instanceof Failure && error.code === 409 ? new Error(texts.history.changedMeanwhile) : error;
 }
 
 interface AssignmentsProperties {
@@ -137,29 +155,32 @@ function DomainAssignments({ history, urn, canRestore }: AssignmentsProperties) 
   const [chosen, setChosen] = useState<Change | null>(null);
   const set = useChange(SetDomainDocument);
   const unset = useChange(UnsetDomainDocument);
-  const restore = async (change: Change) => {
-    if (change.domain === null || change.domain === undefined) await unset.mutateAsync({ urn });
-    else await set.mutateAsync({ urn, domain: change.domain.urn });
-    setChosen(null);
+  const done = { onSuccess: () => setChosen(null) };
+  const restore = (change: Change) => {
+    if (change.domain === null || change.domain === undefined) unset.mutate({ urn }, done);
+    else set.mutate({ urn, domain: change.domain.urn }, done);
+  };
+  const choose = (change: Change | null) => {
+    set.reset();
+    unset.reset();
+    setChosen(change);
   };
   const described = (change: Change | undefined) =>
     change?.domain === null || change?.domain === undefined ? texts.dataset.noDomain : nameOf(change.domain);
   return (
-    <Versions title={texts.history.domain} history={history} canRestore={canRestore} onRestore={setChosen}>
-      {(change) =>
-        change.domain === null || change.domain === undefined ? (
-          <p>{texts.history.unassigned}</p>
-        ) : (
-          <p>
-            {texts.history.assigned} <EntityLink entity={change.domain} className="chip" />
-          </p>
-        )
-      }
+    <Versions
+      title={texts.history.domain}
+      history={history}
+      canRestore={(change) => canRestore && change.domain?.exists !== false}
+      onRestore={choose}
+    >
+      {(change) => <Assignment change={change} />}
       {chosen !== null && (
         <RestoreDialog
-          onClose={() => setChosen(null)}
-          onRestore={() => void restore(chosen)}
-          error={set.error ?? unset.error}
+          onClose={() => choose(null)}
+          onRestore={() => restore(chosen)}
+          error={problemOf(set.error ?? unset.error)}
+          isBusy={set.isPending || unset.isPending}
         >
           <Difference before={described(history.changes[0])} after={described(chosen)} />
         </RestoreDialog>
@@ -168,10 +189,32 @@ function DomainAssignments({ history, urn, canRestore }: AssignmentsProperties) 
   );
 }
 
+/** A domain that is deleted between the look at it and the click is no raw error either. */
+function problemOf(error: Error | null): Error | null {
+  return error !== null && isMissing(error) ? new Error(texts.history.domainGone) : error;
+}
+
+function Assignment({ change }: { readonly change: Change }) {
+  const { domain } = change;
+  if (domain === null || domain === undefined) return <p>{texts.history.unassigned}</p>;
+  if (domain.exists === false) {
+    return (
+      <p>
+        <Sentence text={texts.history.assignedGone} parts={{ domain: <code>{nameOf(domain)}</code> }} />
+      </p>
+    );
+  }
+  return (
+    <p>
+      <Sentence text={texts.history.assigned} parts={{ domain: <EntityLink entity={domain} className="chip" /> }} />
+    </p>
+  );
+}
+
 interface VersionsProperties {
   readonly title: string;
   readonly history: ChangesFragment;
-  readonly canRestore: boolean;
+  readonly canRestore: (change: Change) => boolean;
   readonly onRestore: (change: Change) => void;
   /** How to show a version beside the one before it, and what else belongs here. */
   readonly children: [(change: Change, before: Change | undefined) => ReactNode, ReactNode];
@@ -192,7 +235,7 @@ function Versions({ title, history, canRestore, onRestore, children }: VersionsP
               {place === history.changes.length - 1 && history.isComplete && (
                 <span className="hint">{texts.history.first}</span>
               )}
-              {place > 0 && canRestore && (
+              {place > 0 && canRestore(change) && (
                 <button
                   type="button"
                   className="quiet"
@@ -217,10 +260,11 @@ interface RestoreDialogProperties {
   readonly onClose: () => void;
   readonly onRestore: () => void;
   readonly error: Error | null;
+  readonly isBusy: boolean;
   readonly children: ReactNode;
 }
 
-function RestoreDialog({ onClose, onRestore, error, children }: RestoreDialogProperties) {
+function RestoreDialog({ onClose, onRestore, error, isBusy, children }: RestoreDialogProperties) {
   return (
     <Dialog title={texts.history.restoreTitle} isOpen onClose={onClose}>
       <p>{texts.history.restorePreview}</p>
@@ -230,7 +274,7 @@ function RestoreDialog({ onClose, onRestore, error, children }: RestoreDialogPro
         <button type="button" onClick={onClose}>
           {texts.domains.cancel}
         </button>
-        <button type="button" className="primary" onClick={onRestore}>
+        <button type="button" className="primary" disabled={isBusy} onClick={onRestore}>
           {texts.history.restoreDo}
         </button>
       </div>

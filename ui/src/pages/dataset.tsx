@@ -1,4 +1,4 @@
-import { useSearch } from "wouter";
+import { Link, useSearch } from "wouter";
 
 import * as addresses from "../addresses.ts";
 import { useRead } from "../api/cache.ts";
@@ -6,6 +6,7 @@ import { isMissing } from "../api/client.ts";
 import { Sections } from "../components/sections.tsx";
 import { EntityLink } from "../components/small.tsx";
 import { Empty, Gone, Outdated, Problem, Skeleton, useLastSeen, useTitle } from "../components/states.tsx";
+import { readablePath } from "../dataset/field_path.ts";
 import { Columns } from "../dataset/columns.tsx";
 import { Facts } from "../dataset/facts.tsx";
 import { Links } from "../dataset/links.tsx";
@@ -25,7 +26,9 @@ export default function DatasetPage({ urn }: { readonly urn: string }) {
   const parameters = new URLSearchParams(useSearch());
   const column = parameters.get("column");
   const isHistory = parameters.get("show") === "history";
-  useTitle(dataset === undefined ? undefined : nameOf(dataset));
+  const name = nameOf(dataset ?? { urn });
+  const title = isHistory ? texts.history.title(column === null ? name : readablePath(column)) : name;
+  useTitle(read.isLoadingError || dataset === undefined ? undefined : title);
 
   if (read.isPending) return <Skeleton lines={10} />;
   if (read.isLoadingError) {
@@ -107,5 +110,9 @@ function DatasetHead({ dataset }: { readonly dataset: Dataset }) {
 
 function Missing() {
   useTitle(texts.errors.notFoundTitle);
-  return <Empty isPage title={texts.dataset.missing} hint={texts.dataset.missingHint} />;
+  return (
+    <Empty isPage title={texts.dataset.missing} hint={texts.dataset.missingHint}>
+      <Link href={addresses.search("")}>{texts.dataset.toSearch}</Link>
+    </Empty>
+  );
 }

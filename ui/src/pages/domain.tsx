@@ -2,9 +2,10 @@ import { useState } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 
 import * as addresses from "../addresses.ts";
-import { useMe, useRead } from "../api/cache.ts";
+import { useRead } from "../api/cache.ts";
 import { isMissing } from "../api/client.ts";
 import { Sections } from "../components/sections.tsx";
+import { Sentence } from "../components/sentence.tsx";
 import { EntityLink, Stamp } from "../components/small.tsx";
 import { Empty, Gone, Outdated, Problem, Skeleton, useLastSeen, useTitle } from "../components/states.tsx";
 import { Description } from "../description/description.tsx";
@@ -25,7 +26,9 @@ export default function DomainPage({ urn }: { readonly urn: string }) {
   const domain = useLastSeen(found);
   const isGone = read.isRefetchError ? isMissing(read.error) : found !== domain;
   const isHistory = new URLSearchParams(useSearch()).get("show") === "history";
-  useTitle(domain === undefined ? undefined : nameOf(domain));
+  const name = nameOf(domain ?? { urn });
+  const title = isHistory ? texts.history.title(name) : name;
+  useTitle(read.isLoadingError ? undefined : title);
   if (read.isPending) return <Skeleton lines={10} />;
   if (read.isLoadingError) {
     return isMissing(read.error) ? <Missing /> : <Problem error={read.error} retry={() => void read.refetch()} />;
@@ -45,12 +48,10 @@ function DomainHead({ domain }: { readonly domain: Domain }) {
   const [action, setAction] = useState<DomainAction | null>(null);
   const [, navigate] = useLocation();
   const { forest } = useForest();
-  const me = useMe();
   const tree = forest?.byUrn.get(domain.urn);
   const parents = [...(domain.parentDomains?.domains ?? [])].reverse();
   const owners = domain.ownership?.owners ?? [];
   const created = domain.properties?.createdOn;
-  const canManage = me.data?.me?.platformPrivileges.manageDomains === true;
   return (
     <header className="entity-head">
       <ol className="breadcrumb">
@@ -65,16 +66,19 @@ function DomainHead({ domain }: { readonly domain: Domain }) {
       </ol>
       <div className="title-line">
         <h1>{nameOf(domain)}</h1>
-        {canManage && tree !== undefined && <DomainMenu tree={tree} onAction={setAction} />}
+        {tree !== undefined && <DomainMenu tree={tree} onAction={setAction} />}
       </div>
       <p className="hint">
         {texts.kinds["DOMAIN"]?.one}
         {tree !== undefined && ` · ${texts.domains.counts(tree.direct, tree.recursive)}`}
-        {owners.length > 0 && ` · ${texts.domain.owners} ${owners.map(({ owner }) => nameOf(owner)).join(", ")}`}
+        {owners.length > 0 && ` · ${texts.domain.owners(owners.map(({ owner }) => nameOf(owner)))}`}
         {created !== null && created !== undefined && created.time > 0 && (
           <>
-            {` · ${texts.domain.created} `}
-            <Stamp actor={created.actor} time={created.time} />
+            {" · "}
+            <Sentence
+              text={texts.domain.created}
+              parts={{ stamp: <Stamp actor={created.actor} time={created.time} /> }}
+            />
           </>
         )}
       </p>

@@ -12,17 +12,17 @@ const WORTH_A_FILTER = 10;
 
 export default function DomainsPage() {
   useTitle(texts.domains.title);
-  const { forest, error } = useForest();
+  const { forest, error, retry } = useForest();
   const me = useMe();
   const [action, setAction] = useState<DomainAction | null>(null);
   const [text, setText] = useState("");
   const privileges = me.data?.me?.platformPrivileges;
-  if (error !== null) return <Problem error={error} />;
+  if (error !== null) return <Problem error={error} retry={retry} />;
   if (forest === undefined) return <Skeleton lines={12} />;
   const wanted = text.trim() === "" ? null : matching(forest, text);
   const canCreate = privileges?.createDomains === true || privileges?.manageDomains === true;
   return (
-    <>
+    <div className="tree-page">
       <div className="section-head">
         <h1>{texts.domains.title}</h1>
         {canCreate && (
@@ -41,17 +41,25 @@ export default function DomainsPage() {
           />
         )}
       </div>
-      {forest.byUrn.size === 0 && <Empty title={texts.domains.none} hint={texts.domains.noneHint} />}
-      {wanted?.size === 0 && <p className="hint">{texts.domains.noMatch(text)}</p>}
+      {forest.byUrn.size === 0 && (
+        <Empty title={texts.domains.none} hint={canCreate ? texts.domains.noneHint : texts.domains.noneAskHint} />
+      )}
+      {wanted?.size === 0 && (
+        <Empty title={texts.domains.noMatch(text)}>
+          <button type="button" onClick={() => setText("")}>
+            {texts.domains.clearFilter}
+          </button>
+        </Empty>
+      )}
       {forest.byUrn.size > 0 && wanted?.size !== 0 && (
         <DomainTree
           forest={forest}
           wanted={wanted}
-          canManage={privileges?.manageDomains === true}
+          canMoveToTop={privileges?.manageDomains === true}
           onAction={setAction}
         />
       )}
       <DomainDialogs action={action} forest={forest} onClose={() => setAction(null)} />
-    </>
+    </div>
   );
 }

@@ -1,11 +1,11 @@
 import { Link } from "wouter";
 
 import * as addresses from "../addresses.ts";
-import { useRead } from "../api/cache.ts";
+import { useMe, useRead } from "../api/cache.ts";
 import { Bars, Shares } from "../components/plot.tsx";
 import { SearchBox } from "../components/search_box.tsx";
 import { EntityLink, Stamp } from "../components/small.tsx";
-import { Empty, Problem, Skeleton, useTitle } from "../components/states.tsx";
+import { Empty, FirstSteps, Problem, Skeleton, useTitle } from "../components/states.tsx";
 import { useForest, type Forest, type Tree } from "../forest.ts";
 import { OverviewDocument, RecentChangesDocument, type OverviewQuery } from "../generated/operations.ts";
 import { texts } from "../texts.ts";
@@ -19,7 +19,7 @@ const MOST_SHARES = 10;
 
 export function Home() {
   useTitle(texts.home.title);
-  const { forest, error } = useForest();
+  const { forest, error, retry } = useForest();
   const overview = useRead(OverviewDocument, {});
   return (
     <div className="home">
@@ -32,7 +32,7 @@ export function Home() {
             : " "}
         </p>
       </section>
-      {error !== null && <Problem error={error} />}
+      {error !== null && <Problem error={error} retry={retry} />}
       {overview.isError && <Problem error={overview.error} retry={() => void overview.refetch()} />}
       <div className="home-columns">
         <section aria-labelledby="home-domains">
@@ -59,10 +59,12 @@ export function Home() {
 }
 
 function TopDomains({ forest }: { readonly forest: Forest }) {
+  const me = useMe();
   if (forest.roots.length === 0) {
+    const mayCreate = me.data?.me?.platformPrivileges.createDomains === true;
     return (
       <Empty title={texts.home.noDomains}>
-        <Link href={addresses.domains}>{texts.domains.create}</Link>
+        {mayCreate && <Link href={addresses.domains}>{texts.domains.create}</Link>}
       </Empty>
     );
   }
@@ -93,7 +95,7 @@ function Recent() {
   if (recent.isPending) return <Skeleton lines={8} />;
   if (recent.isError) return <Problem error={recent.error} retry={() => void recent.refetch()} />;
   const changes = recent.data.recentChanges;
-  if (changes.length === 0) return <Empty title={texts.home.noRecent} />;
+  if (changes.length === 0) return <Empty title={texts.home.noRecent} hint={<FirstSteps />} />;
   return (
     <ul className="lines lines-two">
       {changes.map((change) => (
@@ -144,7 +146,7 @@ function Coverage({
     .slice(0, MOST_SHARES);
   return (
     <>
-      <p>{texts.home.coverageTotal(all)}</p>
+      <p>{all.datasets === 0 ? texts.home.coverageNone : texts.home.coverageTotal(all)}</p>
       <Shares shares={shares} caption={texts.home.coverageHint} />
       <p className="hint">
         {shares.length > 0 && `${texts.home.coverageHint} `}

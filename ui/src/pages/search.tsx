@@ -1,40 +1,36 @@
-import { useEffect } from "react";
+import { useEffect, useId, useState, type ReactNode } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 
 import * as addresses from "../addresses.ts";
-import { useRead } from "../api/cache.ts";
 import { isTyping } from "../components/keys.ts";
 import { Pages } from "../components/pages.tsx";
-import { Empty, Problem, Skeleton, useTitle } from "../components/states.tsx";
-import { SearchDocument } from "../generated/operations.ts";
+import { Empty, FirstSteps, Problem, Skeleton, useTitle } from "../components/states.tsx";
 import { Chosen, Facets } from "../search/facets.tsx";
 import { ResultItem } from "../search/result.tsx";
-import { PAGE_SIZE, stateOf, variablesOf, type SearchState } from "../search/state.ts";
+import { useResults } from "../search/results.ts";
+import { PAGE_SIZE, chosenCount, stateOf, type SearchState } from "../search/state.ts";
 import { texts } from "../texts.ts";
 
 export function SearchPage() {
   const state = stateOf(useSearch());
-  useTitle(texts.search.title(state.query));
+  useTitle(texts.search.title(state.query, state.page));
   useResultKeys();
-  const found = useRead(SearchDocument, variablesOf(state), { keep: true });
+  const found = useResults(state);
   if (found.isError) return <Problem error={found.error} retry={() => void found.refetch()} />;
   if (found.data === undefined) return <Skeleton lines={12} />;
-  const results = found.data.searchAcrossEntities;
-  const facets = results?.facets ?? [];
-  const total = results?.total ?? 0;
-  const hasFilters = Object.values(state.filters).some((values) => values.length > 0);
+  const { results, facets, total } = found.data;
   return (
     <div className="search-page" aria-busy={found.isPlaceholderData}>
-      <aside aria-label={texts.search.filters}>
+      <Filters chosen={chosenCount(state)} total={total}>
         <Facets facets={facets} state={state} />
-      </aside>
+      </Filters>
       <div>
         <div className="search-head">
           <h1>
             <span role="status">{texts.search.results(total)}</span>
           </h1>
           <Chosen facets={facets} state={state} />
-          {hasFilters && (
+          {chosenCount(state) > 0 && total > 0 && (
             <Link href={addresses.search(state.query)} className="hint">
               {texts.search.clear}
             </Link>
@@ -43,7 +39,7 @@ export function SearchPage() {
         {total === 0 ? (
           <Nothing state={state} />
         ) : (
-          (results?.searchResults ?? []).map((result) => <ResultItem key={result.entity.urn} result={result} />)
+          results.map((result) => <ResultItem key={result.entity.urn} result={result} />)
         )}
         <Pages
           page={state.page}
@@ -56,9 +52,48 @@ export function SearchPage() {
   );
 }
 
+interface FiltersProperties {
+  readonly chosen: number;
+  readonly total: number;
+  readonly children: ReactNode;
+}
+
+/** What the results can be narrowed by: beside them, or behind a button where there is no room. */
+function Filters({ chosen, total, children }: FiltersProperties) {
+  const [isOpen, setOpen] = useState(false);
+  const id = useId();
+  return (
+    <aside aria-label={texts.search.filters}>
+      <button
+        type="button"
+        className="narrow-only"
+        aria-expanded={isOpen}
+        aria-controls={id}
+        onClick={() => setOpen(!isOpen)}
+      >
+        {texts.search.filtersChosen(chosen)} <span aria-hidden="true">{isOpen ? "▴" : "▾"}</span>
+      </button>
+      <div id={id} className={isOpen ? "filters filters-open" : "filters"}>
+        {children}
+        <button type="button" className="narrow-only primary" onClick={() => setOpen(false)}>
+          {texts.search.showResults(total)}
+        </button>
+      </div>
+    </aside>
+  );
+}
+
 function Nothing({ state }: { readonly state: SearchState }) {
-  const isEverything = state.query === "" && Object.keys(state.filters).length === 0;
-  if (isEverything) return <Empty title={texts.search.nothingYet} />;
+  if (chosenCount(state) > 0) {
+    return (
+      <Empty title={texts.search.noneFiltered(state.query)} hint={texts.search.noneFilteredHint}>
+        <Link href={addresses.search(state.query)} className="button">
+          {texts.search.clear}
+        </Link>
+      </Empty>
+    );
+  }
+  if (state.query === "") return <Empty title={texts.search.nothingYet} hint={<FirstSteps />} />;
   return <Empty title={texts.search.none(state.query)} hint={texts.search.noneHint} />;
 }
 

@@ -20,7 +20,7 @@ function isSection(name: string): name is keyof typeof SECTIONS {
 }
 
 export default function SettingsPage({ section }: { readonly section: string }) {
-  useTitle(texts.settings.title);
+  useTitle(isSection(section) ? texts.settings.titleOf(texts.settings.sections[section]) : undefined);
   if (!isSection(section)) return <NotFound />;
   const Section = SECTIONS[section];
   return (

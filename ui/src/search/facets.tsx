@@ -2,20 +2,20 @@ import { useId, useState } from "react";
 import { useLocation } from "wouter";
 
 import { STAYS } from "../addresses.ts";
-import type { SearchQuery } from "../generated/operations.ts";
+import { useForest } from "../forest.ts";
+import type { FacetFragment } from "../generated/operations.ts";
 import { lastPart, nameOf } from "../names.ts";
 import { texts } from "../texts.ts";
-import { toggled, type SearchState } from "./state.ts";
+import { BELOW_DOMAIN, toggled, type SearchState } from "./state.ts";
 
-type Facet = NonNullable<NonNullable<SearchQuery["searchAcrossEntities"]>["facets"]>[number];
-type Value = Facet["aggregations"][number];
+type Value = FacetFragment["aggregations"][number];
 
 const SHOWN = 6;
 /** How many values the server lists (`maxAggValues` of the search). */
 const MOST_VALUES = 50;
 
 /** Fields to narrow by, in the order in which people think of them. */
-const ORDER = [
+export const ORDER: readonly string[] = [
   "_entityType",
   "platform",
   "domains",
@@ -27,7 +27,7 @@ const ORDER = [
   "origin",
 ];
 
-export function Facets({ facets, state }: { readonly facets: readonly Facet[]; readonly state: SearchState }) {
+export function Facets({ facets, state }: { readonly facets: readonly FacetFragment[]; readonly state: SearchState }) {
   const shown = ORDER.flatMap((field) => facets.filter((facet) => facet.field === field)).filter(
     (facet) => facet.aggregations.length > 1 || (state.filters[facet.field] ?? []).length > 0,
   );
@@ -40,12 +40,12 @@ export function Facets({ facets, state }: { readonly facets: readonly Facet[]; r
   );
 }
 
-function FacetGroup({ facet, state }: { readonly facet: Facet; readonly state: SearchState }) {
+function FacetGroup({ facet, state }: { readonly facet: FacetFragment; readonly state: SearchState }) {
   const [isWhole, setWhole] = useState(false);
   const [, navigate] = useLocation();
   const id = useId();
   const chosen = state.filters[facet.field] ?? [];
-  const values = isWhole ? facet.aggregations : facet.aggregations.slice(0, SHOWN);
+  const values = facet.aggregations.filter((value, place) => isWhole || place < SHOWN || chosen.includes(value.value));
   const hidden = facet.aggregations.length - values.length;
   return (
     <fieldset className="facet">
@@ -81,30 +81,58 @@ function valueName(field: string, value: Value): string {
 }
 
 /** The chosen filters in a row, each with a way to take it back. */
-export function Chosen({ facets, state }: { readonly facets: readonly Facet[]; readonly state: SearchState }) {
-  const [, navigate] = useLocation();
-  const nameOfChosen = (field: string, value: string) => {
-    if (field === "hasDescription") {
-      return `${texts.search.facets["hasDescription"]}: ${value === "true" ? texts.search.yes : texts.search.no}`;
-    }
-    const values = facets.find((facet) => facet.field === field)?.aggregations;
-    const known = values?.find((one) => one.value === value);
-    return known === undefined ? lastPart(value) : valueName(field, known);
+export function Chosen({ facets, state }: { readonly facets: readonly FacetFragment[]; readonly state: SearchState }) {
+  const known = (field: string, value: string) => {
+    const listed = facets.find((facet) => facet.field === field)?.aggregations.find((one) => one.value === value);
+    return listed === undefined ? undefined : valueName(field, listed);
   };
   return Object.entries(state.filters).flatMap(([field, values]) =>
     values.map((value) => {
-      const name = nameOfChosen(field, value);
-      return (
-        <button
-          key={`${field} ${value}`}
-          type="button"
-          className="chip"
-          aria-label={texts.search.remove(name)}
-          onClick={() => navigate(toggled(state, field, value), { state: STAYS })}
-        >
-          {name} <span aria-hidden="true">✕</span>
-        </button>
+      const key = `${field} ${value}`;
+      const filter = { state, field, value };
+      if (field === "hasDescription") {
+        const name = value === "true" ? texts.search.documented : texts.search.undocumented;
+        return <Chip key={key} {...filter} name={name} />;
+      }
+      if (field !== "domains" && field !== BELOW_DOMAIN) {
+        return <Chip key={key} {...filter} name={known(field, value) ?? lastPart(value)} />;
+      }
+      const name = known("domains", value);
+      return name === undefined ? (
+        <DomainChip key={key} {...filter} />
+      ) : (
+        <Chip key={key} {...filter} name={domainFilterName(field, name)} />
       );
     }),
   );
+}
+
+interface ChosenFilter {
+  readonly state: SearchState;
+  readonly field: string;
+  readonly value: string;
+}
+
+function Chip({ state, field, value, name }: ChosenFilter & { readonly name: string }) {
+  const [, navigate] = useLocation();
+  return (
+    <button
+      type="button"
+      className="chip"
+      aria-label={texts.search.remove(name)}
+      onClick={() => navigate(toggled(state, field, value), { state: STAYS })}
+    >
+      {name} <span aria-hidden="true">✕</span>
+    </button>
+  );
+}
+
+const domainFilterName = (field: string, name: string) =>
+  field === BELOW_DOMAIN ? texts.search.withBelow(name) : name;
+
+/** A domain that is not among the values of the facet: its name is found in the tree. */
+function DomainChip(filter: ChosenFilter) {
+  const { forest } = useForest();
+  const name = forest?.byUrn.get(filter.value)?.name ?? lastPart(filter.value);
+  return <Chip {...filter} name={domainFilterName(filter.field, name)} />;
 }

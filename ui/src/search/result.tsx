@@ -2,9 +2,10 @@ import { Fragment } from "react";
 import { Link } from "wouter";
 
 import * as addresses from "../addresses.ts";
+import { plainPieces, plainText, type Piece } from "../components/plain_text.ts";
 import type { SearchQuery } from "../generated/operations.ts";
 import { readablePath } from "../dataset/field_path.ts";
-import { chainOf, nameOf } from "../names.ts";
+import { chainOf, descriptionOf, nameOf } from "../names.ts";
 import { texts } from "../texts.ts";
 
 type Result = NonNullable<SearchQuery["searchAcrossEntities"]>["searchResults"][number];
@@ -67,12 +68,6 @@ function kindOf(entity: Result["entity"]): string {
   return texts.kinds[entity.type]?.one ?? entity.type;
 }
 
-function descriptionOf(entity: Result["entity"]): string {
-  const edited = "editableProperties" in entity ? entity.editableProperties?.description : undefined;
-  const ingested = "properties" in entity ? entity.properties?.description : undefined;
-  return edited !== undefined && edited !== null && edited !== "" ? edited : (ingested ?? "");
-}
-
 function matchesOf(result: Result): { readonly columns: readonly Match[]; readonly text: Match | undefined } {
   const columns = result.matchedFields.filter((match) => COLUMN_FIELDS.includes(match.name));
   const texts = result.matchedFields.filter((match) => TEXT_FIELDS.includes(match.name));
@@ -87,26 +82,19 @@ function Snippet({ text, match }: { readonly text: string; readonly match: Match
   if (match !== undefined) {
     return (
       <p className="result-text">
-        {shortened(match.pieces).map((piece, place) =>
-          piece.matched ? <mark key={place}>{piece.text}</mark> : <Fragment key={place}>{plain(piece.text)}</Fragment>,
+        {shortened(plainPieces(match.pieces)).map((piece, place) =>
+          piece.matched ? <mark key={place}>{piece.text}</mark> : <Fragment key={place}>{piece.text}</Fragment>,
         )}
       </p>
     );
   }
-  return text === "" ? null : <p className="result-text">{cut(plain(text))}</p>;
+  return text === "" ? null : <p className="result-text">{cut(plainText(text))}</p>;
 }
 
 const cut = (text: string) => (text.length > SNIPPET ? `${text.slice(0, SNIPPET)}…` : text);
 
-/** Markdown in a line of results is noise: its signs go, its words stay. */
-const plain = (text: string) =>
-  text
-    .replace(/-{3,}|[#>|]+|^\s*[-+] (\[[ x]\] )?/gm, " ")
-    .replace(/[*`]+/g, "")
-    .replace(/\s+/g, " ");
-
 /** The part of a long text around its first match. */
-function shortened(pieces: Match["pieces"]): Match["pieces"] {
+function shortened(pieces: readonly Piece[]): readonly Piece[] {
   const first = pieces.findIndex((piece) => piece.matched);
   return pieces.slice(Math.max(0, first - 1), first + 8).map((piece, place) => {
     if (piece.matched || piece.text.length <= SNIPPET) return piece;

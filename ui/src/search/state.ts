@@ -2,7 +2,13 @@
 
 import * as addresses from "../addresses.ts";
 import { pageOf } from "../components/pages.tsx";
-import type { AndFilterInput, EntityType, FacetFilterInput, SearchQueryVariables } from "../generated/operations.ts";
+import type {
+  AndFilterInput,
+  EntityType,
+  FacetFilterInput,
+  FacetValuesQueryVariables,
+  SearchQueryVariables,
+} from "../generated/operations.ts";
 
 export const PAGE_SIZE = 20;
 
@@ -35,20 +41,38 @@ export function toggled(state: SearchState, field: string, value: string): strin
   return addresses.search(state.query, { ...state.filters, [field]: next });
 }
 
+/** The fields by which the search is narrowed. */
+export function narrowedFields(state: SearchState): string[] {
+  return Object.keys(state.filters).filter((field) => (state.filters[field] ?? []).length > 0);
+}
+
+/** How many values are chosen in all. */
+export function chosenCount(state: SearchState): number {
+  return Object.values(state.filters).reduce((sum, values) => sum + values.length, 0);
+}
+
 export function variablesOf(state: SearchState): SearchQueryVariables {
-  const and = Object.entries(state.filters).flatMap(([field, values]) => conditionsOf(field, values));
+  return { ...conditionsOf(state), start: (state.page - 1) * PAGE_SIZE, count: PAGE_SIZE };
+}
+
+/** What is asked for to count the values of a field: the search as if nothing was chosen there, for choosing one more value
+ *  of it finds more and not less. */
+export function valuesOf(state: SearchState, field: string): FacetValuesQueryVariables {
+  return { ...conditionsOf({ ...state, filters: { ...state.filters, [field]: [] } }), field };
+}
+
+function conditionsOf(state: SearchState): Pick<SearchQueryVariables, "query" | "types" | "filters"> {
+  const and = Object.entries(state.filters).flatMap(([field, values]) => conditionOf(field, values));
   const filters: AndFilterInput[] = and.length === 0 ? [] : [{ and }];
   const kinds = TYPES.filter((type) => state.filters[KIND]?.includes(type) ?? false);
   return {
     query: state.query === "" ? "*" : state.query,
     types: kinds.length === 0 ? TYPES : kinds,
     filters,
-    start: (state.page - 1) * PAGE_SIZE,
-    count: PAGE_SIZE,
   };
 }
 
-function conditionsOf(field: string, values: readonly string[]): FacetFilterInput[] {
+function conditionOf(field: string, values: readonly string[]): FacetFilterInput[] {
   if (values.length === 0 || field === KIND) return [];
   if (field === BELOW_DOMAIN) return [{ field: "domains", values, condition: "DESCENDANTS_INCL" }];
   // What is not documented has no such value at all.

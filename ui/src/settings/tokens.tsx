@@ -42,7 +42,7 @@ export function Tokens() {
       {!mayCreate && me.isSuccess && <p className="notice">{texts.tokens.notAllowed}</p>}
       {read.isPending && <Skeleton />}
       {read.isError && <Problem error={read.error} retry={() => void read.refetch()} />}
-      {read.isSuccess && tokens.length === 0 && <Empty title={texts.tokens.none} />}
+      {read.isSuccess && tokens.length === 0 && <Empty title={texts.tokens.none} hint={texts.tokens.noneHint} />}
       {tokens.length > 0 && <TokenTable tokens={tokens} onRevoke={setRevoked} />}
       {isCreating && <NewToken actor={urn} onClose={() => setCreating(false)} />}
       {revoked !== null && <Revoke token={revoked} onClose={() => setRevoked(null)} />}
@@ -59,7 +59,7 @@ function TokenTable({
 }) {
   return (
     <div className="table-scroll">
-      <table className="quiet-table">
+      <table className="quiet-table stacked">
         <thead>
           <tr>
             <th scope="col">{texts.tokens.columns.name}</th>
@@ -73,11 +73,13 @@ function TokenTable({
           {tokens.map((token) => (
             <tr key={token.id}>
               <th scope="row">{token.name}</th>
-              <td>
+              <td data-label={texts.tokens.columns.created}>
                 <Moment time={token.createdAt} />
               </td>
-              <td>{expiryOf(token)}</td>
-              <td>{typeof token.lastUsedAt === "number" ? <Moment time={token.lastUsedAt} /> : texts.tokens.never}</td>
+              <td data-label={texts.tokens.columns.expires}>{expiryOf(token)}</td>
+              <td data-label={texts.tokens.columns.lastUsed}>
+                {typeof token.lastUsedAt === "number" ? <Moment time={token.lastUsedAt} /> : texts.tokens.never}
+              </td>
               <td className="tree-actions">
                 <button
                   type="button"

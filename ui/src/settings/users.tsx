@@ -1,6 +1,8 @@
-import { useDeferredValue, useState } from "react";
+import { Link, useLocation, useSearch } from "wouter";
 
+import * as addresses from "../addresses.ts";
 import { useMe, useRead } from "../api/cache.ts";
+import { Pages, pageOf } from "../components/pages.tsx";
 import { Empty, Problem, Skeleton } from "../components/states.tsx";
 import { UsersDocument } from "../generated/operations.ts";
 import { nameOf } from "../names.ts";
@@ -11,12 +13,15 @@ const PAGE_SIZE = 100;
 /** Everybody whom the catalog knows, for those who look after them. */
 export function Users() {
   const me = useMe();
-  const [text, setText] = useState("");
-  const query = useDeferredValue(text).trim();
+  const [, navigate] = useLocation();
+  const parameters = new URLSearchParams(useSearch());
+  const text = parameters.get("query") ?? "";
+  const query = text.trim();
+  const page = pageOf(parameters, PAGE_SIZE);
   const maySee = me.data?.me?.platformPrivileges.manageIdentities === true;
   const read = useRead(
     UsersDocument,
-    { query: query === "" ? "*" : query, start: 0, count: PAGE_SIZE },
+    { query: query === "" ? "*" : query, start: (page - 1) * PAGE_SIZE, count: PAGE_SIZE },
     { enabled: maySee, keep: true },
   );
   if (!maySee) return <p className="notice">{texts.users.notAllowed}</p>;
@@ -31,15 +36,21 @@ export function Users() {
           aria-label={texts.users.filter}
           placeholder={texts.users.filter}
           value={text}
-          onChange={(event) => setText(event.target.value)}
+          onChange={(event) =>
+            navigate(addresses.people(event.target.value), { replace: true, state: addresses.STAYS })
+          }
         />
       </div>
       {read.isPending && <Skeleton />}
       {read.isError && <Problem error={read.error} retry={() => void read.refetch()} />}
-      {found?.total === 0 && <Empty title={texts.users.none} />}
+      {found?.total === 0 && (
+        <Empty title={texts.users.none(query)} hint={texts.users.noneHint}>
+          {query !== "" && <Link href={addresses.people("")}>{texts.users.showAll}</Link>}
+        </Empty>
+      )}
       {found !== undefined && found !== null && found.total > 0 && (
         <div className="table-scroll">
-          <table className="quiet-table">
+          <table className="quiet-table stacked">
             <thead>
               <tr>
                 {Object.values(texts.users.columns).map((label) => (
@@ -56,7 +67,9 @@ export function Users() {
                     <th scope="row">{nameOf(user)}</th>
                     <td>{user.username}</td>
                     <td>{user.properties?.email}</td>
-                    <td>{user.isNativeUser === true ? texts.users.withPassword : texts.users.noSignIn}</td>
+                    <td data-label={texts.users.columns.signIn}>
+                      {user.isNativeUser === true ? texts.users.withPassword : texts.users.noSignIn}
+                    </td>
                     <td>{user.status === "SUSPENDED" ? texts.users.suspended : texts.users.active}</td>
                   </tr>
                 ) : null,
@@ -65,6 +78,12 @@ export function Users() {
           </table>
         </div>
       )}
+      <Pages
+        page={page}
+        size={PAGE_SIZE}
+        total={found?.total ?? 0}
+        addressOf={(number) => addresses.people(text, number)}
+      />
     </>
   );
 }

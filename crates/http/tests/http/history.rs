@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::{App, DATASET, NOW_MS, USER, new_token};
 
 const HISTORY: &str = "query ($input: HistoryInput!) { history(input: $input) {
-    isComplete changes { version time actor { ... on CorpUser { urn } } text domain { urn } } } }";
+    isComplete changes { version time actor { ... on CorpUser { urn } } text domain { urn exists } } } }";
 
 const WEEK_MS: i64 = 7 * 24 * 60 * 60 * 1000;
 
@@ -101,17 +101,18 @@ async fn the_domain_of_an_asset_has_a_history() {
     for step in [
         "setDomain(entityUrn: $urn, domainUrn: \"urn:li:domain:a\")",
         "setDomain(entityUrn: $urn, domainUrn: \"urn:li:domain:b\")",
-        "unsetDomain(entityUrn: $urn)",
+        "unsetDomain(entityUrn: $urn) deleteDomain(urn: \"urn:li:domain:a\")",
     ] {
         let query = format!("mutation ($urn: String!) {{ {step} }}");
         let reply = app.graphql_with(&query, json!({"urn": DATASET})).await;
         assert!(reply.get("errors").is_none(), "{reply}");
     }
     let found = history(&app, json!({"urn": DATASET, "subject": "DOMAIN"})).await;
-    let domain = |id: &str| json!({"urn": format!("urn:li:domain:{id}")});
+    let domain =
+        |id: &str, exists: bool| json!({"urn": format!("urn:li:domain:{id}"), "exists": exists});
     assert_eq!(
         values(&found, "domain"),
-        [json!(null), domain("b"), domain("a")]
+        [json!(null), domain("b", true), domain("a", false)]
     );
     assert_eq!(
         values(&found, "text"),

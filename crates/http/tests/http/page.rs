@@ -1,10 +1,13 @@
 //! The web page: files without a token, and nothing else.
 
+use std::collections::BTreeSet;
+
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode, header};
 use docent_page::File;
 
 use crate::support::{App, DATASET};
+use crate::tokens::{OPEN, PROTECTED, SIGN_IN};
 
 fn get(path: &str) -> Request<Body> {
     Request::builder()
@@ -97,4 +100,39 @@ async fn what_is_not_a_page_is_not_answered_with_one() {
     }
     let (status, _) = app.send(app.request(Method::POST, "/search", "{}")).await;
     assert_eq!(status, StatusCode::METHOD_NOT_ALLOWED);
+}
+
+fn get_as_a_browser(path: &str) -> Request<Body> {
+    let mut request = get(path);
+    let accepted = header::HeaderValue::from_static(
+        "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+    );
+    request.headers_mut().insert(header::ACCEPT, accepted);
+    request
+}
+
+#[tokio::test]
+async fn a_person_who_mistyped_an_address_gets_the_page_and_a_program_an_error() {
+    let app = App::empty().await;
+    for path in ["/datasett/x", "/datasets", "/settings/a/b", "/Search"] {
+        let response = app.respond(get_as_a_browser(path)).await;
+        assert_eq!(response.status(), StatusCode::NOT_FOUND, "{path}");
+        let headers = response.headers();
+        assert_eq!(headers[header::CONTENT_TYPE], "text/html; charset=utf-8");
+        assert!(headers.contains_key(header::CONTENT_SECURITY_POLICY));
+        let mut posted = get_as_a_browser(path);
+        *posted.method_mut() = Method::POST;
+        let (status, _) = app.send(posted).await;
+        assert_eq!(status, StatusCode::UNAUTHORIZED, "{path}");
+    }
+    let routes = PROTECTED.iter().chain(&OPEN).chain(&SIGN_IN);
+    let places: BTreeSet<&str> = routes
+        .map(|(_, route)| route.split('/').nth(1).unwrap())
+        .chain(["gms", "api/gms", "assets"])
+        .collect();
+    for place in places {
+        let path = format!("/{place}/no/such/address");
+        let headers = app.headers_of(get_as_a_browser(&path)).await;
+        assert_eq!(headers[header::CONTENT_TYPE], "application/json", "{path}");
+    }
 }

@@ -13,7 +13,7 @@ use docent_model::{AspectName, Urn};
 use serde_json::{Value, json};
 
 /// Every route there is, as the router has it, with its method: these lists and the router must agree.
-const PROTECTED: [(&str, &str); 29] = [
+pub(crate) const PROTECTED: [(&str, &str); 29] = [
     ("POST", "/api/graphql"),
     ("POST", "/api/v2/graphql"),
     ("POST", "/aspects"),
@@ -45,7 +45,7 @@ const PROTECTED: [(&str, &str); 29] = [
     ("POST", "/openapi/v3/lineage/scroll"),
 ];
 
-const OPEN: [(&str, &str); 9] = [
+pub(crate) const OPEN: [(&str, &str); 9] = [
     ("GET", "/openapi/v3/api-docs"),
     ("GET", "/openapi/swagger-ui/index.html"),
     ("GET", "/openapi/swagger-ui/page.js"),
@@ -64,7 +64,8 @@ const PAGE: [&str; 3] = ["/", "/search", "/favicon.svg"];
 const MOVED: [(&str, &str); 1] = [("GET", "/openapi/swagger-ui")];
 
 /// Where people become known; `sign_in.rs` and `sessions.rs` test them.
-const SIGN_IN: [(&str, &str); 3] = [("POST", "/logIn"), ("POST", "/logOut"), ("GET", "/logOut")];
+pub(crate) const SIGN_IN: [(&str, &str); 3] =
+    [("POST", "/logIn"), ("POST", "/logOut"), ("GET", "/logOut")];
 
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
