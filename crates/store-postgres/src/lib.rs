@@ -12,6 +12,7 @@
 
 mod backup;
 mod check;
+mod connect;
 mod derived;
 mod error;
 mod foreign;
@@ -45,6 +46,7 @@ use docent_store::{
     Work,
 };
 
+use crate::connect::Connector;
 use crate::pool::Connections;
 use crate::stamp::{Stamp, Watch};
 
@@ -79,7 +81,8 @@ impl PostgresStore {
         let stamp = Arc::new(Stamp::new());
         let watch = if options.watch {
             let newest = stamp.ask(&connections, 0).await?;
-            Some(Watch::start(&stamp, &connections, settings, newest))
+            let connector = Connector::new(settings)?;
+            Some(Watch::start(&stamp, &connections, connector, newest))
         } else {
             None
         };

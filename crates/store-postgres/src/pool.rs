@@ -14,9 +14,9 @@ use docent_store::StoreError;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
+use crate::connect::Connector;
 use crate::error::EngineError;
 use crate::settings::Settings;
-use crate::tls;
 
 /// More callers than this do not wait for a connection: they can be told to try again sooner than they could be answered.
 const MAX_WAITING: usize = 1024;
@@ -38,9 +38,11 @@ pub(crate) struct Connections {
 
 impl Connections {
     pub(crate) fn new(settings: &Settings) -> Result<Self, StoreError> {
-        let manager = Manager::from_config(
+        let connector = Connector::new(settings)?;
+        let create_timeout = connector.patience();
+        let manager = Manager::from_connect(
             settings.driver.clone(),
-            tls::connector(settings)?,
+            connector,
             ManagerConfig {
                 recycling_method: RecyclingMethod::Fast,
             },
@@ -48,7 +50,7 @@ impl Connections {
         let pool = Pool::builder(manager)
             .max_size(settings.pool_size)
             .wait_timeout(Some(settings.pool_timeout))
-            .create_timeout(Some(settings.pool_timeout))
+            .create_timeout(Some(create_timeout))
             .runtime(Runtime::Tokio1)
             .build()
             .map_err(StoreError::other)?;

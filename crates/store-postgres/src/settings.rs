@@ -134,6 +134,12 @@ impl Settings {
         Ok(settings.with_session(search_path.as_deref()))
     }
 
+    /// How long one address of the database may take to let us in.
+    pub(crate) fn connect_timeout(&self) -> Duration {
+        let given = self.driver.get_connect_timeout().copied();
+        given.unwrap_or(DEFAULT_CONNECT_TIMEOUT)
+    }
+
     /// What every session is told when it begins.
     fn with_session(mut self, search_path: Option<&str>) -> Self {
         let mut options = self.driver.get_options().unwrap_or_default().to_owned();

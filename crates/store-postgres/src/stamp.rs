@@ -22,12 +22,11 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio_postgres::AsyncMessage;
 
+use crate::connect::Connector;
 use crate::error::EngineError;
 use crate::log;
 use crate::migrations::SERVING;
 use crate::pool::Connections;
-use crate::settings::Settings;
-use crate::tls;
 use crate::transaction::Committed;
 
 /// How old an answer of the database may be.
@@ -203,7 +202,7 @@ impl Watch {
     pub(crate) fn start(
         stamp: &Arc<Stamp>,
         connections: &Arc<Connections>,
-        settings: &Settings,
+        connector: Connector,
         newest: i64,
     ) -> Self {
         let mut tasks = JoinSet::new();
@@ -212,7 +211,7 @@ impl Watch {
             Arc::clone(connections),
             newest,
         ));
-        tasks.spawn(listen_again(Arc::clone(stamp), settings.clone()));
+        tasks.spawn(listen_again(Arc::clone(stamp), connector));
         Self(tasks)
     }
 }
@@ -229,10 +228,10 @@ async fn ask_again(stamp: Arc<Stamp>, connections: Arc<Connections>, mut newest:
     }
 }
 
-async fn listen_again(stamp: Arc<Stamp>, settings: Settings) {
+async fn listen_again(stamp: Arc<Stamp>, connector: Connector) {
     let us = format!("{:08x}", getrandom::u32().unwrap_or_default());
     loop {
-        if let Err(error) = listen(&stamp, &settings, &us).await {
+        if let Err(error) = listen(&stamp, &connector, &us).await {
             tracing::debug!(%error, "messages of other servers are missed; the database is asked instead");
         }
         // Whatever was said meanwhile was missed.
@@ -241,8 +240,8 @@ async fn listen_again(stamp: Arc<Stamp>, settings: Settings) {
     }
 }
 
-async fn listen(stamp: &Arc<Stamp>, settings: &Settings, us: &str) -> Result<(), EngineError> {
-    let (client, mut connection) = settings.driver.connect(tls::connector(settings)?).await?;
+async fn listen(stamp: &Arc<Stamp>, connector: &Connector, us: &str) -> Result<(), EngineError> {
+    let (client, mut connection) = connector.connect_soon().await?;
     let (heard, ours) = (Arc::clone(stamp), us.to_owned());
     let mut pump = JoinSet::new();
     pump.spawn(async move {

@@ -458,3 +458,22 @@ async fn encryption_is_as_strict_as_sslmode_says() {
     let missing = open("localhost", "sslmode=verify-full&sslrootcert=/no/such/file").await;
     assert!(missing.unwrap_err().to_string().contains("/no/such/file"));
 }
+
+/// A host that is there and says nothing, as one whose database is stopped in the middle: its kernel takes connections.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_hangs_keeps_nobody_from_the_next_one() {
+    let database = postgres_database().unwrap();
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = silent.local_addr().unwrap().port();
+    let (before, hosts) = database.url().split_once("host=").unwrap();
+    let url = format!("{before}host=127.0.0.1&host={hosts}&port={port},5432");
+    let started = Instant::now();
+    let store = open_postgres(&url).await.unwrap();
+    put(&store, &status("a"), "1").await;
+    assert_eq!(logged(&store, 0).await.len(), 1);
+    assert!(
+        started.elapsed() < Duration::from_secs(4),
+        "{:?}",
+        started.elapsed()
+    );
+}
