@@ -28,7 +28,7 @@ const HEAD_START: Duration = Duration::from_millis(250);
 const DEFAULT_PORT: u16 = 5432;
 
 /// How connections are encrypted.
-type Tls = MakeRustlsConnect;
+pub(crate) type Tls = MakeRustlsConnect;
 type Stream = <Tls as MakeTlsConnect<Socket>>::Stream;
 type Connected = (Client, Connection<Socket, Stream>);
 type Connecting<'a> = Pin<Box<dyn Future<Output = Result<Connected, Error>> + Send + 'a>>;
@@ -55,6 +55,10 @@ impl Connector {
     /// How long a connection may take in all.
     pub(crate) fn patience(&self) -> Duration {
         self.patience
+    }
+
+    pub(crate) fn tls(&self) -> Tls {
+        self.tls.clone()
     }
 
     /// A connection of its own, within [`Connector::patience`].

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use docent_store::{Aborted, StoreError, Work};
 use futures_util::FutureExt as _;
@@ -28,7 +28,12 @@ pub(crate) async fn run(
     mut work: Box<dyn Work>,
 ) -> Result<Committed, StoreError> {
     let mut locks = Locks::default();
+    // A database that hangs takes this long to be noticed, and nobody waits for it twice.
+    let (begun, patience) = (Instant::now(), connections.patience());
     for attempt in 0..ATTEMPTS {
+        if begun.elapsed() >= patience {
+            return Err(unavailable("the database does not answer".to_owned()));
+        }
         // The second attempt waits for its locks like in a queue.
         if attempt > 1 {
             tokio::time::sleep(pause(attempt)).await;

@@ -36,6 +36,11 @@ const DEFAULT_POOL_SIZE: usize = 16;
 const DEFAULT_POOL_TIMEOUT: Duration = Duration::from_secs(5);
 const DEFAULT_STATEMENT_TIMEOUT: Duration = Duration::from_secs(30);
 const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// A database whose machine has vanished is noticed after this long: what was sent is not confirmed, or nobody answers
+/// the question whether anybody is there.
+const VANISHED: Duration = Duration::from_secs(5);
+/// What the driver takes if nothing is said.
+const LONG_IDLE: Duration = Duration::from_hours(2);
 /// A transaction whose server has stopped in the middle of it must not keep its locks for long.
 const IDLE_IN_TRANSACTION: &str = "5s";
 
@@ -111,6 +116,15 @@ impl Settings {
         }
         if driver.get_connect_timeout().is_none() {
             driver.connect_timeout(DEFAULT_CONNECT_TIMEOUT);
+        }
+        if driver.get_tcp_user_timeout().is_none() {
+            driver.tcp_user_timeout(VANISHED);
+        }
+        if driver.get_keepalives_idle() == LONG_IDLE {
+            driver.keepalives_idle(VANISHED);
+        }
+        if driver.get_keepalives_interval().is_none() {
+            driver.keepalives_interval(Duration::from_secs(1));
         }
         let number = |at: usize, text: &Option<String>, least: u64, most: u64| match text {
             None => Ok(None),
@@ -257,6 +271,21 @@ mod tests {
             settings.to_string(),
             "postgres://ada@db.example:5433/catalog"
         );
+    }
+
+    #[test]
+    fn a_machine_that_has_vanished_is_noticed_soon_unless_the_url_says_otherwise() {
+        let times = |url: &str| {
+            let driver = Settings::parse(url).unwrap().driver;
+            let idle = driver.get_keepalives_idle();
+            let interval = driver.get_keepalives_interval();
+            [driver.get_tcp_user_timeout().copied(), Some(idle), interval]
+                .map(|time| time.unwrap().as_secs())
+        };
+        assert_eq!(times("postgres://db.example/x"), [5, 5, 1]);
+        let url =
+            "postgres://db.example/x?tcp_user_timeout=9&keepalives_idle=8&keepalives_interval=7";
+        assert_eq!(times(url), [9, 8, 7]);
     }
 
     #[test]

@@ -2,7 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may stop as tests do")]
 
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use docent_model::aspects::AuditStamp;
@@ -475,5 +478,89 @@ async fn a_host_that_hangs_keeps_nobody_from_the_next_one() {
         started.elapsed() < Duration::from_secs(4),
         "{:?}",
         started.elapsed()
+    );
+}
+
+/// A line to the database that can be cut without either end being told.
+struct Line {
+    port: u16,
+    cut: Arc<AtomicBool>,
+}
+
+impl Line {
+    fn to(url: &str) -> Self {
+        let (_, host) = url.split_once("host=").unwrap();
+        let directory = percent_encoding::percent_decode_str(host).decode_utf8();
+        let socket = format!("{}/.s.PGSQL.5432", directory.unwrap());
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let cut = Arc::new(AtomicBool::new(false));
+        let is_cut = Arc::clone(&cut);
+        std::thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                let database = UnixStream::connect(&socket).unwrap();
+                let (other_client, other_database) =
+                    (client.try_clone().unwrap(), database.try_clone().unwrap());
+                let (one_way, other_way) = (Arc::clone(&is_cut), Arc::clone(&is_cut));
+                std::thread::spawn(move || carry(client, database, &one_way));
+                std::thread::spawn(move || carry(other_database, other_client, &other_way));
+            }
+        });
+        Self { port, cut }
+    }
+
+    fn url(&self, url: &str) -> String {
+        let (base, _) = url.split_once('?').unwrap();
+        base.replace("tests@", &format!("tests@127.0.0.1:{}", self.port))
+    }
+}
+
+fn carry(mut from: impl Read, mut to: impl Write, cut: &AtomicBool) {
+    let mut bytes = vec![0; 1 << 16];
+    while let Ok(read) = from.read(&mut bytes) {
+        if cut.load(Ordering::Relaxed) {
+            // Whatever is sent is taken and goes nowhere.
+            continue;
+        }
+        if read == 0 || to.write_all(&bytes[..read]).is_err() {
+            break;
+        }
+    }
+}
+
+/// One that hangs is worse than one that is gone: each connection has to be found out.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_falls_silent_is_noticed_once_and_not_for_each_connection() {
+    let database = postgres_database().unwrap();
+    let line = Line::to(database.url());
+    let url = format!(
+        "{}?sslmode=disable&statement_timeout=1&connect_timeout=1",
+        line.url(database.url())
+    );
+    let store = Arc::new(open_postgres(&url).await.unwrap());
+    put(&*store, &status("a"), "1").await;
+    // Several connections, all of which will be dead.
+    let keys = [status("a")];
+    let reads = (0..8).map(|_| store.aspects_read(&keys));
+    futures_util::future::join_all(reads).await;
+    line.cut.store(true, Ordering::Relaxed);
+    let cut = Instant::now();
+    let key = status("b");
+    let write = transact::<(), StoreError, _>(&*store, move |tx| {
+        let key = key.clone();
+        Box::pin(async move { put_in(tx, &key, "1").await })
+    });
+    let (wrote, read) = tokio::join!(write, store.aspects_read(&keys));
+    for failed in [wrote.unwrap_err(), read.unwrap_err()] {
+        assert!(
+            matches!(failed, StoreError::Unavailable { .. }),
+            "{failed:?}"
+        );
+    }
+    // A statement and what it is given beyond, and then a connection; each once.
+    assert!(
+        cut.elapsed() < Duration::from_secs(7),
+        "{:?}",
+        cut.elapsed()
     );
 }
