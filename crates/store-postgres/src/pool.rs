@@ -6,6 +6,7 @@ use std::fmt::{self, Debug};
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -17,7 +18,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use crate::connect::{Connector, Tls};
-use crate::error::EngineError;
+use crate::error::{EngineError, unavailable};
 use crate::settings::Settings;
 
 /// More callers than this do not wait for a connection: they can be told to try again sooner than they could be answered.
@@ -42,6 +43,8 @@ pub(crate) struct Connections {
     pool: Pool,
     connector: Connector,
     patience: Duration,
+    /// Why nobody gets one.
+    refusal: Mutex<Option<String>>,
 }
 
 impl Connections {
@@ -64,11 +67,15 @@ impl Connections {
         Ok(Self {
             pool,
             connector,
+            refusal: Mutex::default(),
             patience: settings.statement_timeout + GRACE,
         })
     }
 
     pub(crate) async fn lease(&self) -> Result<Lease, EngineError> {
+        if let Some(reason) = &*lock(&self.refusal) {
+            return Err(unavailable(reason.clone()).into());
+        }
         if self.pool.status().waiting >= MAX_WAITING {
             return Err(StoreError::Busy.into());
         }
@@ -104,9 +111,21 @@ impl Connections {
         }
     }
 
+    /// From now on nobody gets a connection, for this reason; or everybody again. Says whether that is new.
+    pub(crate) fn refuse(&self, reason: Option<String>) -> bool {
+        let mut refusal = lock(&self.refusal);
+        let is_new = *refusal != reason;
+        *refusal = reason;
+        is_new
+    }
+
     pub(crate) fn close(&self) {
         self.pool.close();
     }
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A statement of a [`Lease::pipeline`].

@@ -25,9 +25,10 @@ enum Outcome {
 
 pub(crate) async fn run(
     connections: &Connections,
+    first: Lease,
     mut work: Box<dyn Work>,
 ) -> Result<Committed, StoreError> {
-    let mut locks = Locks::default();
+    let (mut first, mut locks) = (Some(first), Locks::default());
     // A database that hangs takes this long to be noticed, and nobody waits for it twice.
     let (begun, patience) = (Instant::now(), connections.patience());
     for attempt in 0..ATTEMPTS {
@@ -38,7 +39,10 @@ pub(crate) async fn run(
         if attempt > 1 {
             tokio::time::sleep(pause(attempt)).await;
         }
-        let lease = connections.lease().await?;
+        let lease = match first.take() {
+            Some(first) => first,
+            None => connections.lease().await?,
+        };
         match attempt_on(&lease, work.as_mut(), locks).await {
             Outcome::Done(committed) => return Ok(committed),
             Outcome::Aborted => return Ok(Committed::Nothing),

@@ -148,6 +148,14 @@ impl Settings {
         Ok(settings.with_session(search_path.as_deref()))
     }
 
+    /// The same for somebody who needs one connection alone.
+    pub(crate) fn for_one(&self) -> Self {
+        Self {
+            pool_size: 1,
+            ..self.clone()
+        }
+    }
+
     /// How long one address of the database may take to let us in.
     pub(crate) fn connect_timeout(&self) -> Duration {
         let given = self.driver.get_connect_timeout().copied();

@@ -12,7 +12,7 @@ use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, Derived, Urn, derive};
 use docent_store::version::{self, NewAspect};
 use docent_store::{AspectKey, Store, StoreError, Transaction, transact};
-use docent_store_postgres::{OpenOptions, PostgresStore, Settings};
+use docent_store_postgres::{OpenOptions, PostgresStore, Settings, restore};
 use docent_test_postgres::Database;
 use docent_test_store::{open_postgres, postgres_database};
 use tokio::sync::Barrier;
@@ -194,10 +194,10 @@ async fn a_slow_writer_holds_up_nobody_but_writers_of_the_same_entity() {
     assert_eq!(version::logical_version_of(&row), 3);
 }
 
-/// Each of two pieces of work makes sure that the other's entity has not been written, and writes its own: one of them
-/// must see the other.
+/// Each of two pieces of work makes sure that nobody has a name among the siblings in a tree, and takes it: one of them
+/// must see the other. (Questions about a tree hold it as a whole; no such thing holds for aspects that are only read.)
 #[tokio::test(flavor = "multi_thread")]
-async fn two_writers_that_look_at_each_other_do_not_both_see_nothing() {
+async fn two_writers_of_one_name_in_a_tree_do_not_both_see_that_it_is_free() {
     let database = postgres_database().unwrap();
     let store = Arc::new(open_postgres(database.url()).await.unwrap());
     for round in 0..20 {
@@ -368,20 +368,71 @@ async fn a_stamp_without_a_database_is_never_the_same_twice() {
 
 #[tokio::test]
 async fn a_wrong_password_is_refused_without_being_repeated() {
-    let database = Database::empty().unwrap();
-    database
-        .sql("CREATE ROLE guarded LOGIN PASSWORD 'right' CONNECTION LIMIT 0")
-        .ok();
-    let url = database.url().replace("tests@", "guarded:hunter2@");
-    let settings = Settings::parse(&url).unwrap();
-    let options = OpenOptions {
-        create: true,
-        watch: false,
+    let server = docent_test_postgres::Server::start().unwrap();
+    let guard = "CREATE ROLE guarded LOGIN PASSWORD 'right-one'; \
+                 GRANT ALL ON SCHEMA public TO guarded; \
+                 CREATE TABLE rules (line text); \
+                 INSERT INTO rules VALUES ('local all guarded scram-sha-256'), ('local all all trust'); \
+                 DO $$ BEGIN EXECUTE format('COPY rules TO %L', current_setting('hba_file')); END $$; \
+                 SELECT pg_reload_conf()";
+    server.sql(guard).unwrap();
+    let open = async |password: &str| {
+        let url = server
+            .url()
+            .replace("tests@", &format!("guarded{password}@"));
+        let settings = Settings::parse(&url).unwrap();
+        let options = OpenOptions {
+            create: true,
+            watch: true,
+        };
+        let opened = PostgresStore::open(&settings, options).await;
+        opened.map_err(|refused| (format!("{refused} {refused:?} {settings:?}"), refused))
     };
-    let refused = PostgresStore::open(&settings, options).await.unwrap_err();
-    let text = format!("{refused} {refused:?} {settings:?}");
-    assert!(!text.contains("hunter2"), "{text}");
-    assert!(matches!(refused, StoreError::Unavailable { .. }), "{text}");
+    let store = open(":right-one").await.unwrap();
+    put(&store, &status("a"), "1").await;
+    for wrong in [":hunter2", ""] {
+        let (text, refused) = open(wrong).await.unwrap_err();
+        assert!(!text.contains("hunter2"), "{text}");
+        assert!(text.contains("password"), "{text}");
+        assert!(
+            matches!(refused, StoreError::Unavailable { .. }) || wrong.is_empty(),
+            "{text}"
+        );
+    }
+}
+
+/// Whatever it calls itself.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_needs_a_database_for_itself_is_refused_while_a_server_runs_and_holds_servers_off() {
+    let database = postgres_database().unwrap();
+    let url = format!(
+        "{}&application_name=metadata&statement_timeout=1",
+        database.url()
+    );
+    let server = open_postgres(&url).await.unwrap();
+    put(&server, &status("a"), "1").await;
+    let directory = tempfile::tempdir().unwrap();
+    let backup = directory.path().join("backup");
+    server.backup(&backup, Box::new(|_, _| {})).await.unwrap();
+    let settings = Settings::parse(database.url()).unwrap();
+    let refused = restore(&backup, &settings, true, &mut |_, _| {}).await;
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains("stop it first"), "{refused}");
+    let refused = PostgresStore::open_alone(&settings, false).await;
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains("stop it first"), "{refused}");
+    drop(server);
+    let started = Instant::now();
+    let alone = loop {
+        match PostgresStore::open_alone(&settings, false).await {
+            Ok(alone) => break alone,
+            Err(error) => assert!(started.elapsed() < Duration::from_secs(20), "{error}"),
+        }
+    };
+    let refused = open_postgres(&url).await.unwrap_err().to_string();
+    assert!(refused.contains("for itself"), "{refused}");
+    drop(alone);
+    open_postgres(database.url()).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

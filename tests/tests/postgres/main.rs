@@ -196,6 +196,8 @@ fn everything_moves_to_postgresql_and_back() -> anyhow::Result<()> {
                 .without_authentication(),
         )?;
         ensure!(Caller::new(&moved)?.found("*")? > 10);
+        let refusal = shift(database.url(), "sqlite:back.db")?.refused()?;
+        ensure!(refusal.contains("stop it first"), "{refusal}");
     }
     // A version that must not be used again, as a rollback leaves it.
     database.sql(&format!(
