@@ -48,6 +48,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         // A server that does not know of them would use their numbers again.
         additive: false,
     },
+    Migration {
+        number: 3,
+        name: "pending_writers",
+        sql: include_str!("../migrations/0003_pending_writers.sql"),
+        additive: true,
+    },
 ];
 
 /// Any number that nobody else uses: whoever holds this lock migrates.
@@ -376,7 +382,7 @@ pub(crate) mod tests {
         }
         let refusal = serve(&database).await.unwrap_err().to_string();
         assert!(
-            refusal.contains("made by a newer docent (step 3, later)"),
+            refusal.contains("made by a newer docent (step 4, later)"),
             "{refusal}"
         );
     }
@@ -480,5 +486,54 @@ pub(crate) mod tests {
         migrated.unwrap();
         assert!(slowest < Duration::from_secs(2), "{slowest:?}");
         assert_eq!(applied(&migrating, &steps).await.unwrap(), steps.len());
+    }
+
+    /// The last step, beside the statements that the version before it sends.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn servers_of_the_version_before_the_last_step_go_on_and_lose_nothing() {
+        const WRITE: &str = "BEGIN; INSERT INTO change_pending (transaction, changes) \
+             VALUES (nextval('change_transaction'), 1); INSERT INTO change_log (transaction, item, urn, aspect, kind, \
+             logical_version, time_ms, actor) VALUES (currval('change_transaction'), 0, 'urn:li:domain:d', 'status', 'put', \
+             1, 1, 'urn:li:corpuser:x'); COMMIT";
+        const GIVE: &str = "BEGIN; SELECT pg_advisory_xact_lock(hashtext('docent_change_log'), 0); \
+             WITH taken AS (DELETE FROM change_pending WHERE transaction > 0 RETURNING transaction, changes), last AS ( \
+             SELECT coalesce((SELECT first_position + changes FROM change_commit ORDER BY first_position DESC LIMIT 1), 1) \
+             AS next) INSERT INTO change_commit (first_position, transaction, changes) SELECT last.next + \
+             sum(taken.changes) OVER (ORDER BY taken.transaction) - taken.changes, taken.transaction, taken.changes \
+             FROM taken CROSS JOIN last; COMMIT";
+        let database = Database::empty().unwrap();
+        let before = MIGRATIONS.len() - 1;
+        migrate_with(&mut lease(&database).await, &MIGRATIONS[..before], true)
+            .await
+            .unwrap();
+        let (writing, giving) = (lease(&database).await, lease(&database).await);
+        let mut written = 0;
+        for _ in 0..20 {
+            writing.execute(WRITE).await.unwrap();
+            written += 1;
+        }
+        let stop = AtomicBool::new(false);
+        let write = async {
+            while !stop.load(Ordering::Relaxed) {
+                writing.execute(WRITE).await.unwrap();
+                written += 1;
+                if written % 3 == 0 {
+                    giving.execute(GIVE).await.unwrap();
+                }
+            }
+        };
+        let serve = async {
+            let fresh = serve(&database).await.unwrap();
+            let after = fresh.change_newest().await.unwrap().unwrap().position;
+            while fresh.change_newest().await.unwrap().unwrap().position < after + 20 {}
+            stop.store(true, Ordering::Relaxed);
+            fresh
+        };
+        let ((), fresh) = tokio::join!(write, serve);
+        let changes = fresh.changes_read(0, 1_000_000).await.unwrap();
+        assert_eq!(changes.len(), written);
+        let position = changes.last().unwrap().position;
+        writing.execute(WRITE).await.unwrap();
+        assert_eq!(fresh.changes_read(position, 10).await.unwrap().len(), 1);
     }
 }
