@@ -10,6 +10,7 @@
 //! To add a query: its statement beside its kind, its method in [`PostgresStore`], its test in the conformance suite. To
 //! change the schema: `migrations`.
 
+mod arrays;
 mod backup;
 mod check;
 mod connect;
