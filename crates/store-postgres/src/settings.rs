@@ -1,7 +1,8 @@
 //! Where the database is and how it is used, from one URL.
 //!
-//! `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full&pool_size=32`. What PostgreSQL's own programs take
-//! in such a URL is taken here, too; [`OWN`] lists what else there is.
+//! `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full&pool_size=32`. Most of what PostgreSQL's own programs
+//! take in such a URL is taken here, too; [`OWN`] lists what else there is. Certificates of ours (`sslcert`, `sslkey`) and
+//! files with passwords or services are not; what is not known is refused, never passed over.
 //!
 //! The password stays in here: neither the debug output nor any message has it.
 
@@ -96,7 +97,17 @@ impl Settings {
             statement_timeout,
         ] = &own;
         let mut driver = parse_driver(base, &others)?;
+        let names_authorities = root_certificates.is_some();
         let (ssl_mode, trust) = match ssl_mode.as_deref() {
+            // Who names authorities wants them to be asked.
+            None | Some("disable" | "prefer") if names_authorities => {
+                return Err(StoreError::Refused {
+                    reason: "sslrootcert in the store URL has no effect without sslmode=verify-full: write that, or verify-ca \
+                             if the name in the certificate is another one"
+                        .to_owned(),
+                });
+            }
+            Some("require") if names_authorities => (SslMode::Require, Trust::Authority),
             Some("disable") => (SslMode::Disable, Trust::Anybody),
             None | Some("prefer") => (SslMode::Prefer, Trust::Anybody),
             Some("require") => (SslMode::Require, Trust::Anybody),
@@ -279,6 +290,32 @@ mod tests {
             settings.to_string(),
             "postgres://ada@db.example:5433/catalog"
         );
+    }
+
+    /// As in PostgreSQL's own programs, only that what would not be looked at is refused.
+    #[test]
+    fn authorities_that_are_named_are_asked() {
+        let parse = |query: &str| Settings::parse(&format!("postgres://db.example/x?{query}"));
+        let trust = |query: &str| parse(query).unwrap().trust;
+        assert_eq!(trust("sslmode=require"), Trust::Anybody);
+        assert_eq!(
+            trust("sslmode=require&sslrootcert=ca.pem"),
+            Trust::Authority
+        );
+        assert_eq!(
+            trust("sslmode=verify-ca&sslrootcert=ca.pem"),
+            Trust::Authority
+        );
+        assert_eq!(trust("sslmode=verify-full&sslrootcert=ca.pem"), Trust::Name);
+        for query in ["", "sslmode=prefer&", "sslmode=disable&"] {
+            let refused = parse(&format!("{query}sslrootcert=ca.pem")).unwrap_err();
+            assert!(refused.to_string().contains("verify-full"), "{refused}");
+        }
+        for query in ["sslcert=me.pem", "sslkey=me.key", "passfile=p", "service=s"] {
+            let refused = parse(query).unwrap_err().to_string();
+            let name = query.split('=').next().unwrap();
+            assert!(refused.contains(name), "{refused}");
+        }
     }
 
     #[test]

@@ -494,10 +494,18 @@ async fn encryption_is_as_strict_as_sslmode_says() {
         PostgresStore::open(&Settings::parse(&url).unwrap(), options).await
     };
     let known = format!("sslrootcert={authority}");
+    // Somebody who has signed nothing of it.
+    let other = concat!(
+        "sslrootcert=",
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/tls/other.pem"
+    );
     for (host, parameters, works) in [
         ("localhost", "sslmode=disable".to_owned(), false),
         ("localhost", "sslmode=prefer".to_owned(), true),
         ("127.0.0.1", "sslmode=require".to_owned(), true),
+        ("127.0.0.1", format!("sslmode=require&{known}"), true),
+        ("127.0.0.1", format!("sslmode=require&{other}"), false),
         ("localhost", format!("sslmode=verify-full&{known}"), true),
         // The certificate is made out to a name.
         ("127.0.0.1", format!("sslmode=verify-ca&{known}"), true),
