@@ -12,8 +12,8 @@ use crate::{AspectKey, AspectWrite, PointRange, Related, Store, StoreError, Stor
 /// [`Transaction::write`] has been called.
 ///
 /// What work may build on until its end, on every engine: an aspect that it has read and writes has not changed in
-/// between; an entity that it found to exist (by its key aspect) is not deleted; and what it asked about a tree, about
-/// the edges into an entity or about all of an entity stays answered. An aspect of another entity that is only read is
+/// between; an entity that it found to exist (by its key aspect) is not deleted; and what it asked about a tree, or about
+/// the edges into or all rows of an entity that exists, stays answered. An aspect of another entity that is only read is
 /// still the same when the writes are handed over, but may change while they are committed: of two pieces of work that
 /// each read what the other writes, both may go through where an engine has many writers.
 #[async_trait]
