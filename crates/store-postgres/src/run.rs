@@ -32,11 +32,11 @@ pub(crate) async fn run(
     // A database that hangs takes this long to be noticed, and nobody waits for it twice.
     let (begun, patience) = (Instant::now(), connections.patience());
     for attempt in 0..ATTEMPTS {
-        if begun.elapsed() >= patience {
-            return Err(unavailable("the database does not answer".to_owned()));
-        }
         // The second attempt waits for its locks like in a queue.
         if attempt > 1 {
+            if begun.elapsed() >= patience {
+                break;
+            }
             tokio::time::sleep(pause(attempt)).await;
         }
         let lease = match first.take() {
@@ -47,13 +47,13 @@ pub(crate) async fn run(
             Outcome::Done(committed) => return Ok(committed),
             Outcome::Aborted => return Ok(Committed::Nothing),
             Outcome::Failed(error) => return Err(error),
+            Outcome::Again(_) if lease.is_lost() && begun.elapsed() >= patience => {
+                return Err(unavailable("the database does not answer".to_owned()));
+            }
             Outcome::Again(needed) => locks = needed,
         }
     }
-    tracing::warn!(
-        attempts = ATTEMPTS,
-        "a write was given up: others were always faster"
-    );
+    tracing::warn!("a write was given up: others were always faster");
     Err(StoreError::Busy)
 }
 
