@@ -345,6 +345,7 @@ async fn in_order(mut answers: Vec<Answer<'_>>) -> Vec<Result<Vec<Row>, tokio_po
 #[cfg(test)]
 mod tests {
     use docent_test_postgres::Database;
+    use futures_util::FutureExt as _;
 
     use super::*;
 
@@ -381,6 +382,30 @@ mod tests {
             assert!(started.elapsed() < Duration::from_secs(30));
         }
         assert!(started.elapsed() < Duration::from_secs(30));
+    }
+
+    #[tokio::test]
+    async fn the_queue_for_connections_has_an_end() {
+        let database = Database::empty().unwrap();
+        let url = format!("{}&pool_size=2&pool_timeout=30", database.url());
+        let connections = Connections::new(&Settings::parse(&url).unwrap()).unwrap();
+        let _both = [
+            connections.lease().await.unwrap(),
+            connections.lease().await.unwrap(),
+        ];
+        let mut waiting: Vec<_> = (0..MAX_WAITING)
+            .map(|_| Box::pin(connections.lease()))
+            .collect();
+        for lease in &mut waiting {
+            assert!(lease.now_or_never().is_none());
+        }
+        let one_more = connections.lease().now_or_never();
+        assert!(matches!(
+            one_more,
+            Some(Err(EngineError::Store(StoreError::Busy)))
+        ));
+        drop(waiting.pop());
+        assert!(connections.lease().now_or_never().is_none());
     }
 
     #[tokio::test]
