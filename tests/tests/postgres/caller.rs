@@ -126,22 +126,31 @@ impl Caller {
 
     /// How much is found; `None` if the server asks to come again.
     pub(crate) fn found_unless_refused(&self, text: &str) -> anyhow::Result<Option<u64>> {
+        let (answer, total) = self.search(text)?;
+        let code = &answer.body["errors"][0]["extensions"]["code"];
+        let refused = answer.status == 503 || code == 503;
+        ensure!(
+            total.is_some() || refused,
+            "{} {}",
+            answer.status,
+            answer.body
+        );
+        Ok(total)
+    }
+
+    fn search(&self, text: &str) -> anyhow::Result<(Answer, Option<u64>)> {
         let query = "query($text: String!) { searchAcrossEntities(input: {query: $text, count: 0}) { total } }";
         let body = json!({"query": query, "variables": {"text": text}});
         let answer = self.post("/api/graphql", &body)?;
-        let code = &answer.body["errors"][0]["extensions"]["code"];
-        if answer.status == 503 || code == 503 {
-            return Ok(None);
-        }
-        let total = &answer.body["data"]["searchAcrossEntities"]["total"];
-        Ok(Some(total.as_u64().with_context(|| {
-            format!("{} {}", answer.status, answer.body)
-        })?))
+        let total = answer.body["data"]["searchAcrossEntities"]["total"].as_u64();
+        Ok((answer, total))
     }
 
     pub(crate) fn found(&self, text: &str) -> anyhow::Result<u64> {
-        self.found_unless_refused(text)?
-            .context("503 instead of a search")
+        match self.search(text)? {
+            (_, Some(total)) => Ok(total),
+            (answer, None) => bail!("{} {}", answer.status, answer.body),
+        }
     }
 
     /// The properties of a dataset, and how often the aspect was written.

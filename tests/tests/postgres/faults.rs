@@ -162,10 +162,10 @@ impl<'a> Steady<'a> {
         *slowest = slowest.max(begun.elapsed());
     }
 
-    /// How long it took until each server had stored something again, and had found something. Waits until it has done so
-    /// for every client.
+    /// How long it took until each server had stored something again. Waits until each has done so, and found what was
+    /// searched, for every client.
     fn recovery(&self, since: Instant) -> anyhow::Result<Duration> {
-        let servers = 2 * self.callers.len();
+        let servers = self.callers.len();
         let everybody = (CLIENTS + 2) * self.callers.len();
         let mut took = None;
         loop {
@@ -174,7 +174,8 @@ impl<'a> Steady<'a> {
                 let again = successes.iter().filter(|(_, at)| **at > since);
                 again.map(|(who, _)| *who).collect()
             };
-            let by: BTreeSet<_> = served.iter().map(|(what, _, by)| (what, by)).collect();
+            let wrote = served.iter().filter(|(what, ..)| *what == "write");
+            let by: BTreeSet<_> = wrote.map(|(_, _, by)| by).collect();
             if by.len() == servers {
                 took = took.or(Some(since.elapsed()));
             }
