@@ -2,8 +2,9 @@
 //!
 //! A token is 256 random bits. Only its hash is stored, as the id of an entity of its own, so tokens are
 //! written, listed and deleted like everything else. Checking one on each request would cost a read; a token
-//! once seen is therefore believed again as long as nothing at all was committed since: a revocation, by this
-//! process or another, has its effect on the very next request. When a token was used last is noted beside it: [`uses`].
+//! once seen is therefore believed again as long as nothing that may be about tokens or users was committed since, as
+//! far as the store can tell: a revocation by this server has its effect on the very next request, one by another within a
+//! second (`Store::commit_stamp_of`). When a token was used last is noted beside it: [`uses`].
 
 mod uses;
 

@@ -15,8 +15,10 @@ use crate::settings::StoreUrl;
 pub(crate) enum Use {
     /// As a server: on SQLite the only one.
     Server,
-    /// Without a server beside, where the engine can tell; it must be there.
+    /// Without a server beside; it must be there.
     Alone,
+    /// Without a server beside; made if it is not there.
+    AloneAndNew,
     /// Beside a server that may be running; made if it is not there.
     Beside,
     /// Beside a server that may be running; it must be there.
@@ -34,11 +36,12 @@ pub(crate) async fn exists(url: &StoreUrl) -> bool {
 }
 
 pub(crate) async fn open(url: &StoreUrl, purpose: Use) -> Result<Arc<dyn Store>> {
-    let create = matches!(purpose, Use::Server | Use::Beside);
+    let create = matches!(purpose, Use::Server | Use::Beside | Use::AloneAndNew);
+    let alone = matches!(purpose, Use::Alone | Use::AloneAndNew);
     match url {
         StoreUrl::Sqlite(path) => {
             let options = docent_store_sqlite::OpenOptions {
-                exclusive: matches!(purpose, Use::Server | Use::Alone),
+                exclusive: alone || purpose == Use::Server,
                 create,
                 ..docent_store_sqlite::OpenOptions::default()
             };
@@ -49,10 +52,14 @@ pub(crate) async fn open(url: &StoreUrl, purpose: Use) -> Result<Arc<dyn Store>>
                 create,
                 watch: purpose == Use::Server,
             };
-            let store = PostgresStore::open(settings, options)
-                .await
-                .with_context(|| format!("{settings} cannot be used"))?;
-            Ok(Arc::new(store))
+            let store = if alone {
+                PostgresStore::open_alone(settings, create).await
+            } else {
+                PostgresStore::open(settings, options).await
+            };
+            Ok(Arc::new(
+                store.with_context(|| format!("{settings} cannot be used"))?,
+            ))
         }
     }
 }

@@ -21,6 +21,7 @@ use tokio::sync::mpsc;
 use crate::error::EngineError;
 use crate::migrations;
 use crate::pool::{Connections, Lease};
+use crate::serving;
 use crate::settings::Settings;
 use crate::values::count_at;
 
@@ -204,18 +205,7 @@ async fn fill(
     progress: Progress<'_>,
 ) -> Result<(), EngineError> {
     lease.begin_long("").await?;
-    let others = lease
-        .query(
-            "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() \
-             AND application_name = current_setting('application_name') AND pid <> pg_backend_pid() LIMIT 1",
-            &[],
-        )
-        .await?;
-    if !others.is_empty() {
-        return Err(refused(
-            "a server uses the database; stop it first".to_owned(),
-        ));
-    }
+    serving::expect_nobody(lease, "a server uses the database; stop it first").await?;
     let there =
         "SELECT EXISTS (SELECT 1 FROM metadata_aspect_v2) OR EXISTS (SELECT 1 FROM change_log)";
     let full = lease.query(there, &[]).await?;

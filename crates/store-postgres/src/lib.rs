@@ -10,8 +10,10 @@
 //! To add a query: its statement beside its kind, its method in [`PostgresStore`], its test in the conformance suite. To
 //! change the schema: `migrations`.
 
+mod arrays;
 mod backup;
 mod check;
+mod connect;
 mod derived;
 mod error;
 mod foreign;
@@ -26,6 +28,7 @@ mod rebuild;
 mod run;
 mod runs;
 mod segment;
+mod serving;
 mod settings;
 mod stamp;
 mod tls;
@@ -45,7 +48,9 @@ use docent_store::{
     Work,
 };
 
+use crate::connect::Connector;
 use crate::pool::Connections;
+use crate::serving::Alone;
 use crate::stamp::{Stamp, Watch};
 
 pub use backup::restore;
@@ -67,6 +72,7 @@ pub struct PostgresStore {
     connections: Arc<Connections>,
     stamp: Arc<Stamp>,
     watch: Option<Watch>,
+    alone: Option<Alone>,
 }
 
 impl PostgresStore {
@@ -78,8 +84,7 @@ impl PostgresStore {
         drop(lease);
         let stamp = Arc::new(Stamp::new());
         let watch = if options.watch {
-            let newest = stamp.ask(&connections, 0).await?;
-            Some(Watch::start(&stamp, &connections, settings, newest))
+            Some(Watch::start(&stamp, &connections, settings).await?)
         } else {
             None
         };
@@ -87,7 +92,20 @@ impl PostgresStore {
             connections,
             stamp,
             watch,
+            alone: None,
         })
+    }
+
+    /// Opens a database that no server uses, and lets none use it as long as the store is open.
+    pub async fn open_alone(settings: &Settings, create: bool) -> Result<Self, StoreError> {
+        let alone = Alone::take(&Connector::new(settings)?).await?;
+        let options = OpenOptions {
+            create,
+            watch: false,
+        };
+        let mut store = Self::open(settings, options).await?;
+        store.alone = Some(alone);
+        Ok(store)
     }
 }
 
@@ -108,6 +126,7 @@ pub async fn check_database(settings: &Settings) -> Result<Vec<String>, StoreErr
 impl Drop for PostgresStore {
     fn drop(&mut self) {
         self.watch = None;
+        self.alone = None;
         self.connections.close();
     }
 }
@@ -292,9 +311,11 @@ impl Store for PostgresStore {
 
     async fn run(&self, work: Box<dyn Work>) -> Result<(), StoreError> {
         let (connections, stamp) = (Arc::clone(&self.connections), Arc::clone(&self.stamp));
-        // A caller who goes away must not leave a transaction half done: what has begun is brought to its end.
+        // Whoever goes away while waiting has nothing done.
+        let lease = connections.lease().await?;
+        // A caller who goes away later must not leave a transaction half done: what has begun is brought to its end.
         let running = tokio::spawn(async move {
-            let committed = run::run(&connections, work).await?;
+            let committed = run::run(&connections, lease, work).await?;
             stamp.committed(&committed);
             Ok(())
         });

@@ -10,6 +10,11 @@
 //! blind for as long as anybody's long transaction runs, and a write must be found as soon as it is acknowledged. A lock
 //! that writers hold from taking a number until the end of the commit makes numbers an order, but then one commit after
 //! the other waits for the disk. The price of what we do is one small row per transaction, written and removed.
+//!
+//! Removed rows stay in the indexes while anybody's snapshot is older, an hour's backup for one, and looking whether anything
+//! is pending must not walk over all of them. So each session remembers the oldest transaction of the database that was
+//! not over when nothing was pending ([`STATE`]): nothing of older ones will ever be. A session ends with the server it is
+//! on, so what it remembers is never of another one's transactions.
 
 use docent_store::{AspectKey, Change, ChangeKind, StoreError};
 use tokio_postgres::Row;
@@ -20,23 +25,40 @@ use crate::values::{as_limit, aspect_name, urn_at};
 
 const TABLE: &str = "change_log";
 
+/// What may be pending was left by this transaction of the database or later ones.
+macro_rules! unsettled {
+    () => {
+        "writer >= coalesce(nullif(current_setting('docent.settled', true), ''), '0')::xid8"
+    };
+}
+
 /// Whether anything waits for a position, and the newest position.
-pub(crate) const STATE: &str = "SELECT (SELECT 1 FROM change_pending ORDER BY transaction LIMIT 1) IS NOT NULL, coalesce(\
-     (SELECT first_position + changes - 1 FROM change_commit ORDER BY first_position DESC LIMIT 1), 0)";
+pub(crate) const STATE: &str = concat!(
+    "SELECT p.pending, coalesce(\
+     (SELECT first_position + changes - 1 FROM change_commit ORDER BY first_position DESC LIMIT 1), 0), \
+     CASE WHEN NOT p.pending THEN \
+         set_config('docent.settled', pg_snapshot_xmin(pg_current_snapshot())::text, false) END \
+     FROM (SELECT EXISTS (SELECT 1 FROM change_pending WHERE ",
+    unsettled!(),
+    ") AS pending OFFSET 0) AS p"
+);
 
 /// Who holds this lock gives positions.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtext('docent_change_log'), 0)";
 
 /// In the order of the numbers: a transaction that builds on another takes its number after the other's commit.
-pub(crate) const GIVE_POSITIONS: &str = "WITH taken AS ( \
-         DELETE FROM change_pending WHERE transaction > 0 RETURNING transaction, changes \
+pub(crate) const GIVE_POSITIONS: &str = concat!(
+    "WITH taken AS ( DELETE FROM change_pending WHERE ",
+    unsettled!(),
+    " RETURNING transaction, changes \
      ), last AS ( \
          SELECT coalesce((SELECT first_position + changes FROM change_commit \
              ORDER BY first_position DESC LIMIT 1), 1) AS next \
      ) INSERT INTO change_commit (first_position, transaction, changes) \
      SELECT last.next + sum(taken.changes) OVER (ORDER BY taken.transaction) - taken.changes, \
          taken.transaction, taken.changes \
-     FROM taken CROSS JOIN last";
+     FROM taken CROSS JOIN last"
+);
 
 /// Begins with the transaction that the position behind `$1` belongs to.
 pub(crate) const CHANGES: &str = "SELECT l.aspect, c.first_position + l.item, l.urn, l.kind, l.logical_version, \
@@ -191,4 +213,91 @@ fn change_at(row: &Row) -> Result<Option<Change>, EngineError> {
         time_ms: row.try_get(5)?,
         actor: row.try_get(6)?,
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use docent_test_postgres::Database;
+    use docent_test_store::postgres_database;
+
+    use super::*;
+    use crate::settings::Settings;
+
+    /// How many pages a statement looks at.
+    async fn pages(lease: &Lease, sql: &str) -> u64 {
+        let explain = format!("EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, TIMING OFF) {sql}");
+        let plan = lease.query(&explain, &[]).await.unwrap();
+        let line = plan.iter().map(|row| row.get::<_, String>(0));
+        let line = line
+            .skip_while(|line| line.starts_with("Planning"))
+            .find(|line| line.contains("Buffers:"));
+        let line = line.unwrap();
+        let counts = line
+            .split(['=', ' '])
+            .filter_map(|it| it.parse::<u64>().ok());
+        counts.sum()
+    }
+
+    fn leave_pending(database: &Database, first: u64, last: u64) {
+        let leave = format!(
+            "INSERT INTO change_pending (transaction, changes) SELECT number, 1 FROM generate_series({first}, {last}) number"
+        );
+        database.sql(&leave).unwrap();
+    }
+
+    #[tokio::test]
+    async fn what_is_pending_is_found_as_fast_beside_a_long_backup() {
+        let database = postgres_database().unwrap();
+        let settings = Settings::parse(database.url()).unwrap();
+        let connections = Connections::new(&settings).unwrap();
+        let mut backup = connections.lease().await.unwrap();
+        backup
+            .begin_long("ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            .await
+            .unwrap();
+        backup
+            .query("SELECT count(*) FROM change_pending", &[])
+            .await
+            .unwrap();
+        leave_pending(&database, 1, 20_000);
+        let lease = connections.lease().await.unwrap();
+        give_positions(&lease).await.unwrap();
+        let newest = state(&lease.query(STATE, &[]).await.unwrap()).unwrap();
+        assert_eq!(newest, (false, 20_000));
+        let looked = pages(&lease, STATE).await;
+        assert!(looked < 100, "{looked} pages for nothing");
+        // What is new is found, whatever was removed.
+        leave_pending(&database, 20_001, 20_001);
+        assert!(state(&lease.query(STATE, &[]).await.unwrap()).unwrap().0);
+        let looked = pages(&lease, GIVE_POSITIONS).await;
+        assert!(looked < 200, "{looked} pages for one position");
+        let newest = state(&lease.query(STATE, &[]).await.unwrap()).unwrap();
+        assert_eq!(newest, (false, 20_001));
+    }
+
+    /// A transaction that began before others ended, and ends when those have their positions.
+    #[tokio::test]
+    async fn a_late_commit_is_found_by_a_session_that_has_seen_nothing_pending() {
+        let database = postgres_database().unwrap();
+        let settings = Settings::parse(database.url()).unwrap();
+        let connections = Connections::new(&settings).unwrap();
+        let late = connections.lease().await.unwrap();
+        late.soil();
+        late.execute("BEGIN; INSERT INTO change_pending (transaction, changes) VALUES (1, 1)")
+            .await
+            .unwrap();
+        let lease = connections.lease().await.unwrap();
+        for number in 2..5 {
+            leave_pending(&database, number, number);
+            assert!(state(&lease.query(STATE, &[]).await.unwrap()).unwrap().0);
+            give_positions(&lease).await.unwrap();
+            let (pending, newest) = state(&lease.query(STATE, &[]).await.unwrap()).unwrap();
+            assert_eq!((pending, newest), (false, number as i64 - 1));
+        }
+        late.commit().await.unwrap();
+        assert!(state(&lease.query(STATE, &[]).await.unwrap()).unwrap().0);
+        give_positions(&lease).await.unwrap();
+        let newest = state(&lease.query(STATE, &[]).await.unwrap()).unwrap();
+        assert_eq!(newest, (false, 4));
+    }
 }

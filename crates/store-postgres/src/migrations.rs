@@ -8,10 +8,15 @@
 //! database that is ahead of us by such steps is served as it is. What cannot be added is taken in two versions: the
 //! first adds and writes both forms, the second, when no server of before runs any more, stops using the old form.
 //!
-//! A step that is not additive is applied only while no server runs: each holds a lock for as long as it serves
-//! ([`SERVING`]). Servers that do not know such a step refuse to start.
+//! A step that is not additive is applied only while no server runs ([`crate::serving`]). Servers that do not know such a
+//! step refuse to start.
+//!
+//! A step waits for the locks of its tables a moment at a time: whoever wants to read a table queues behind a step that
+//! waits for it, and a backup may hold it for an hour.
 //!
 //! To change the schema: add the next file and its line to [`MIGRATIONS`].
+
+use std::time::{Duration, Instant};
 
 use docent_model::hex;
 use docent_store::StoreError;
@@ -19,6 +24,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::EngineError;
 use crate::pool::Lease;
+use crate::serving;
 
 pub(crate) struct Migration {
     number: i32,
@@ -42,15 +48,22 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         // A server that does not know of them would use their numbers again.
         additive: false,
     },
+    Migration {
+        number: 3,
+        name: "pending_writers",
+        sql: include_str!("../migrations/0003_pending_writers.sql"),
+        additive: true,
+    },
 ];
 
 /// Any number that nobody else uses: whoever holds this lock migrates.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtext('docent_migration'), 0)";
 
-/// Held by every server, together with all others, on the connection on which it listens.
-pub(crate) const SERVING: &str = "SELECT pg_advisory_lock_shared(hashtext('docent_serving'), 0)";
-
-const NOBODY_SERVES: &str = "SELECT pg_try_advisory_xact_lock(hashtext('docent_serving'), 0)";
+/// How long a step waits for the lock of a table, and how long it lets others go first.
+const LOCK_WAIT: &str = "SET LOCAL lock_timeout = '300ms'";
+const LOCK_PAUSE: Duration = Duration::from_secs(2);
+/// Somebody who waits for a server to start is told why it does not.
+const MAX_WAIT: Duration = Duration::from_mins(5);
 
 const TABLE: &str = "
     CREATE TABLE IF NOT EXISTS docent_migration (
@@ -60,6 +73,16 @@ const TABLE: &str = "
         additive boolean NOT NULL,
         applied  timestamp with time zone NOT NULL DEFAULT now()
     )";
+
+/// Refuses a database that this docent cannot serve, or cannot serve yet.
+pub(crate) async fn expect_served(lease: &Lease) -> Result<(), EngineError> {
+    if applied(lease, MIGRATIONS).await? == MIGRATIONS.len() {
+        return Ok(());
+    }
+    Err(refused(
+        "the database was put back to an older schema: start this server again to bring it up to date".to_owned(),
+    ))
+}
 
 /// Brings the database to the newest schema, or refuses it. `may_create` says whether an empty database may be filled.
 pub(crate) async fn migrate(lease: &mut Lease, may_create: bool) -> Result<(), EngineError> {
@@ -97,29 +120,44 @@ async fn migrate_with(
     if applied == 0 && !may_create {
         return Err(no_catalog());
     }
-    lease.begin_long("").await?;
-    lease.execute(LOCK).await?;
-    // A connection on which this fails is closed, and the transaction with it.
-    apply_missing(lease, known).await?;
-    lease.commit().await
+    let begun = Instant::now();
+    loop {
+        lease.begin_long("").await?;
+        lease.execute(LOCK).await?;
+        // A connection on which this fails otherwise is closed, and the transaction with it.
+        match apply_missing(lease, known).await {
+            Err(EngineError::Conflict | EngineError::Store(StoreError::Busy)) => {}
+            Err(error) => return Err(error),
+            Ok(()) => return lease.commit().await,
+        }
+        lease.execute("ROLLBACK").await?;
+        lease.clean();
+        if begun.elapsed() > MAX_WAIT {
+            return Err(refused(
+                "the tables are in use, so that the database's schema cannot be brought up to date: wait until no backup, no \
+                 check and no other long transaction runs"
+                    .to_owned(),
+            ));
+        }
+        tracing::warn!(
+            "the tables are in use; the database's schema is brought up to date as soon as they are not"
+        );
+        tokio::time::sleep(LOCK_PAUSE).await;
+    }
 }
 
 async fn apply_missing(lease: &Lease, known: &[Migration]) -> Result<(), EngineError> {
     // Asked again under the lock: another server may have been faster.
     let applied = applied(lease, known).await?;
+    lease.execute(LOCK_WAIT).await?;
     lease.execute(TABLE).await?;
     let breaking = known[applied..].iter().find(|step| !step.additive);
     if let (Some(Migration { number, name, .. }), true) = (breaking, applied > 0) {
-        let rows = lease.query(NOBODY_SERVES, &[]).await?;
-        if !rows
-            .first()
-            .is_some_and(|row| row.try_get(0).unwrap_or(false))
-        {
-            return Err(refused(format!(
-                "step {number} ({name}) of the database's schema changes what the running servers rely on: stop all of \
-                 them, and then start this one"
-            )));
-        }
+        let otherwise = format!(
+            "step {number} ({name}) of the database's schema changes what the running servers rely on: stop all of them, and \
+             then start this one"
+        );
+        serving::expect_nobody(lease, &otherwise).await?;
     }
     for migration in &known[applied..] {
         tracing::info!(
@@ -204,7 +242,7 @@ fn refused(reason: String) -> EngineError {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::{Duration, Instant};
@@ -220,11 +258,15 @@ mod tests {
 
     const PATIENCE: Duration = Duration::from_secs(30);
 
+    /// Ends the connections on which servers listen.
+    pub(crate) const CUT_LINES: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+         WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%docent_change%'";
+
     /// What the version after this one might add.
     fn later(additive: bool) -> Vec<Migration> {
         let known = MIGRATIONS.iter().map(|step| Migration { ..*step });
         let number = MIGRATIONS.len() as i32 + 1;
-        let sql = "ALTER TABLE metadata_aspect_v2 ADD COLUMN note text; \
+        let sql = "ALTER TABLE edge ADD COLUMN note text; \
                    CREATE TABLE later (urn varchar(512) COLLATE \"C\" PRIMARY KEY)";
         let next = Migration {
             number,
@@ -240,7 +282,7 @@ mod tests {
         Connections::new(&settings).unwrap().lease().await.unwrap()
     }
 
-    async fn serve(database: &Database) -> Result<PostgresStore, StoreError> {
+    pub(crate) async fn serve(database: &Database) -> Result<PostgresStore, StoreError> {
         let options = OpenOptions {
             create: true,
             watch: true,
@@ -248,7 +290,7 @@ mod tests {
         PostgresStore::open(&Settings::parse(database.url()).unwrap(), options).await
     }
 
-    async fn put(store: &PostgresStore, number: usize) {
+    pub(crate) async fn put(store: &PostgresStore, number: usize) {
         let name = format!("d{number}");
         let entity = Registry::get().entity("domain").unwrap();
         let key = AspectKey::new(&Urn::new("domain", &name).unwrap(), entity.key_aspect);
@@ -323,21 +365,6 @@ mod tests {
         let database = postgres_database().unwrap();
         let old = serve(&database).await.unwrap();
         let steps = later(false);
-        let started = Instant::now();
-        let held =
-            "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ShareLock' AND granted";
-        while lease(&database)
-            .await
-            .query(held, &[])
-            .await
-            .unwrap()
-            .is_empty()
-        {
-            assert!(
-                started.elapsed() < PATIENCE,
-                "the server does not say that it serves"
-            );
-        }
         let refusal = migrate_with(&mut lease(&database).await, &steps, false).await;
         let refusal = StoreError::from(refusal.unwrap_err()).to_string();
         assert!(refusal.contains("stop all of them"), "{refusal}");
@@ -355,7 +382,7 @@ mod tests {
         }
         let refusal = serve(&database).await.unwrap_err().to_string();
         assert!(
-            refusal.contains("made by a newer docent (step 3, later)"),
+            refusal.contains("made by a newer docent (step 4, later)"),
             "{refusal}"
         );
     }
@@ -384,5 +411,129 @@ mod tests {
             check_database(&settings).await.unwrap(),
             Vec::<String>::new()
         );
+    }
+
+    /// What holds the servers off is taken in the moment in which a server has lost its own lock.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_server_that_has_lost_its_lock_looks_at_the_schema_again_before_it_serves() {
+        let database = postgres_database().unwrap();
+        let old = serve(&database).await.unwrap();
+        put(&old, 1).await;
+        let refused = async |by: &str| {
+            let started = Instant::now();
+            loop {
+                match old.aspects_export(None, 1).await {
+                    Err(StoreError::Unavailable { reason }) if reason.contains(by) => break,
+                    _ => assert!(started.elapsed() < PATIENCE, "not refused by {by}"),
+                }
+            }
+        };
+        let beside = lease(&database).await;
+        let waiting = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted \
+                       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+        let cut = async {
+            let started = Instant::now();
+            let looking = lease(&database).await;
+            while looking.query(waiting, &[]).await.unwrap().is_empty() {
+                assert!(started.elapsed() < PATIENCE, "nobody waits for the lock");
+            }
+            database.sql(CUT_LINES).unwrap();
+        };
+        let alone = "SELECT pg_advisory_lock(hashtext('docent_serving'), 0)";
+        let (taken, ()) = tokio::join!(beside.query(alone, &[]), cut);
+        taken.unwrap();
+        refused("for itself").await;
+        let newer = "INSERT INTO docent_migration (number, name, checksum, additive) VALUES (9, 'newer', '', false)";
+        beside.execute(newer).await.unwrap();
+        let done = "SELECT pg_advisory_unlock(hashtext('docent_serving'), 0)";
+        beside.execute(done).await.unwrap();
+        refused("made by a newer docent (step 9, newer)").await;
+        beside
+            .execute("DELETE FROM docent_migration WHERE number = 9")
+            .await
+            .unwrap();
+        let started = Instant::now();
+        while old.aspects_export(None, 1).await.is_err() {
+            assert!(
+                started.elapsed() < PATIENCE,
+                "the server does not serve again"
+            );
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn readers_go_on_while_a_step_waits_for_a_long_backup() {
+        let database = postgres_database().unwrap();
+        let old = serve(&database).await.unwrap();
+        let mut backup = lease(&database).await;
+        backup.begin_long("READ ONLY").await.unwrap();
+        backup.query("SELECT 1 FROM edge", &[]).await.unwrap();
+        let steps = later(true);
+        let mut migrating = lease(&database).await;
+        let urns = [Urn::new("domain", "d1").unwrap()];
+        let read = async {
+            let started = Instant::now();
+            let mut slowest = Duration::ZERO;
+            while started.elapsed() < Duration::from_secs(3) {
+                let asked = Instant::now();
+                old.edges_list(&urns, true, &[], 0, 1).await.unwrap();
+                slowest = slowest.max(asked.elapsed());
+            }
+            backup.commit().await.unwrap();
+            slowest
+        };
+        let (migrated, slowest) = tokio::join!(migrate_with(&mut migrating, &steps, false), read);
+        migrated.unwrap();
+        assert!(slowest < Duration::from_secs(2), "{slowest:?}");
+        assert_eq!(applied(&migrating, &steps).await.unwrap(), steps.len());
+    }
+
+    /// The last step, beside the statements that the version before it sends.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn servers_of_the_version_before_the_last_step_go_on_and_lose_nothing() {
+        const WRITE: &str = "BEGIN; INSERT INTO change_pending (transaction, changes) \
+             VALUES (nextval('change_transaction'), 1); INSERT INTO change_log (transaction, item, urn, aspect, kind, \
+             logical_version, time_ms, actor) VALUES (currval('change_transaction'), 0, 'urn:li:domain:d', 'status', 'put', \
+             1, 1, 'urn:li:corpuser:x'); COMMIT";
+        const GIVE: &str = "BEGIN; SELECT pg_advisory_xact_lock(hashtext('docent_change_log'), 0); \
+             WITH taken AS (DELETE FROM change_pending WHERE transaction > 0 RETURNING transaction, changes), last AS ( \
+             SELECT coalesce((SELECT first_position + changes FROM change_commit ORDER BY first_position DESC LIMIT 1), 1) \
+             AS next) INSERT INTO change_commit (first_position, transaction, changes) SELECT last.next + \
+             sum(taken.changes) OVER (ORDER BY taken.transaction) - taken.changes, taken.transaction, taken.changes \
+             FROM taken CROSS JOIN last; COMMIT";
+        let database = Database::empty().unwrap();
+        let before = MIGRATIONS.len() - 1;
+        migrate_with(&mut lease(&database).await, &MIGRATIONS[..before], true)
+            .await
+            .unwrap();
+        let (writing, giving) = (lease(&database).await, lease(&database).await);
+        let mut written = 0;
+        for _ in 0..20 {
+            writing.execute(WRITE).await.unwrap();
+            written += 1;
+        }
+        let stop = AtomicBool::new(false);
+        let write = async {
+            while !stop.load(Ordering::Relaxed) {
+                writing.execute(WRITE).await.unwrap();
+                written += 1;
+                if written % 3 == 0 {
+                    giving.execute(GIVE).await.unwrap();
+                }
+            }
+        };
+        let serve = async {
+            let fresh = serve(&database).await.unwrap();
+            let after = fresh.change_newest().await.unwrap().unwrap().position;
+            while fresh.change_newest().await.unwrap().unwrap().position < after + 20 {}
+            stop.store(true, Ordering::Relaxed);
+            fresh
+        };
+        let ((), fresh) = tokio::join!(write, serve);
+        let changes = fresh.changes_read(0, 1_000_000).await.unwrap();
+        assert_eq!(changes.len(), written);
+        let position = changes.last().unwrap().position;
+        writing.execute(WRITE).await.unwrap();
+        assert_eq!(fresh.changes_read(position, 10).await.unwrap().len(), 1);
     }
 }

@@ -17,7 +17,8 @@ use crate::{log, points, read, runs, segment, transaction, trees};
 /// The version that the file was written with.
 const VERSION: &str = "15";
 
-/// Every statement on the way of a request. What only commands do reads everything anyway.
+/// Every statement on the way of a request that has to be as fast in a large catalog as in a small one. What only commands
+/// do ([`COMMANDS`]) reads everything anyway.
 const HOT: [(&str, &str); 60] = [
     ("an aspect", read::LATEST),
     ("aspects", read::LATEST_OF),
@@ -79,6 +80,24 @@ const HOT: [(&str, &str); 60] = [
     ("putting points", segment::PUT_POINTS),
     ("the number of a transaction", segment::NUMBER),
     ("logging", segment::LOG),
+];
+
+/// These count what is there, and read an index from end to end to do so, each for as long as a statement may take: how
+/// many entities have an aspect, if no URN is asked for. [`read::COUNT_LIKE`] above is one of them if its pattern begins
+/// with a wildcard.
+const COUNTED: [&str; 1] = [read::COUNT];
+
+/// Modules of what only commands do, and of what servers do when they start.
+const COMMANDS: [&str; 9] = [
+    "backup.rs",
+    "check.rs",
+    "derived.rs",
+    "foreign.rs",
+    "migrations.rs",
+    "plans.rs",
+    "rebuild.rs",
+    "serving.rs",
+    "transfer.rs",
 ];
 
 /// These walk an index from one of its ends and stop soon, or take a table of which little is left.
@@ -215,4 +234,48 @@ async fn plans_that_were_made_of_empty_tables_still_use_indexes_alone() {
         }
         plans(&client).await;
     }
+}
+
+/// Statements are constants that this module can see, so that none is forgotten.
+#[test]
+fn every_statement_of_a_request_is_among_those_that_are_looked_at() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let named: Vec<&str> = include_str!("plans.rs")
+        .split(|letter: char| !letter.is_alphanumeric() && !"_:".contains(letter))
+        .collect();
+    let mut unseen = Vec::new();
+    let files = ["", "transaction"].map(|folder| std::fs::read_dir(source.join(folder)).unwrap());
+    for file in files.into_iter().flatten() {
+        let path = file.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() || COMMANDS.contains(&name.as_str()) {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        let program = text.split("#[cfg(test)]").next().unwrap();
+        for constant in program.split("const ").skip(1) {
+            let (name, value) = constant.split_once(": &str =").unwrap_or_default();
+            let value = value
+                .trim_start()
+                .trim_start_matches("concat!(")
+                .trim_start();
+            let verbs = ["SELECT ", "INSERT ", "UPDATE ", "DELETE ", "WITH "];
+            let is_statement = verbs
+                .iter()
+                .any(|verb| value[1.min(value.len())..].starts_with(verb))
+                || ["delete!", "insert_rows!"]
+                    .iter()
+                    .any(|it| value.starts_with(it));
+            let is_lock = value.starts_with("\"SELECT pg_advisory_xact_lock(");
+            let module = path.file_stem().unwrap().to_string_lossy();
+            let module = module.replace("statements", "transaction");
+            let name = format!("{module}::{name}");
+            if is_statement && !is_lock && !named.contains(&name.as_str()) {
+                unseen.push(name);
+            }
+        }
+    }
+    assert!(unseen.is_empty(), "{unseen:?}");
+    let counted = COUNTED.iter().all(|sql| sql.contains("count(*)"));
+    assert!(counted);
 }

@@ -6,22 +6,30 @@ use std::fmt::{self, Debug};
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
 use docent_store::StoreError;
+use tokio::runtime::Handle;
+use tokio::time::timeout;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use crate::error::EngineError;
+use crate::connect::{Connector, Tls};
+use crate::error::{EngineError, unavailable};
 use crate::settings::Settings;
-use crate::tls;
 
 /// More callers than this do not wait for a connection: they can be told to try again sooner than they could be answered.
 const MAX_WAITING: usize = 1024;
 /// How much longer than the database a server waits for a statement before it gives up the connection.
 const GRACE: Duration = Duration::from_secs(2);
+
+/// What nobody waits for any more is asked to stop if it is not over by then.
+const SOON: Duration = Duration::from_millis(100);
+/// How long a place in the pool is kept for a statement that does not stop.
+const MAX_SETTLING: Duration = Duration::from_mins(1);
 
 /// More steps than this are not sent at once.
 const MAX_STEPS: usize = 256;
@@ -33,14 +41,18 @@ type Answer<'a> =
 #[derive(Debug)]
 pub(crate) struct Connections {
     pool: Pool,
+    connector: Connector,
     patience: Duration,
+    /// Why nobody gets one.
+    refusal: Mutex<Option<String>>,
 }
 
 impl Connections {
     pub(crate) fn new(settings: &Settings) -> Result<Self, StoreError> {
-        let manager = Manager::from_config(
+        let connector = Connector::new(settings)?;
+        let manager = Manager::from_connect(
             settings.driver.clone(),
-            tls::connector(settings)?,
+            connector.clone(),
             ManagerConfig {
                 recycling_method: RecyclingMethod::Fast,
             },
@@ -48,35 +60,50 @@ impl Connections {
         let pool = Pool::builder(manager)
             .max_size(settings.pool_size)
             .wait_timeout(Some(settings.pool_timeout))
-            .create_timeout(Some(settings.pool_timeout))
+            .create_timeout(Some(connector.patience()))
             .runtime(Runtime::Tokio1)
             .build()
             .map_err(StoreError::other)?;
         Ok(Self {
             pool,
+            connector,
+            refusal: Mutex::default(),
             patience: settings.statement_timeout + GRACE,
         })
     }
 
     pub(crate) async fn lease(&self) -> Result<Lease, EngineError> {
+        if let Some(reason) = &*lock(&self.refusal) {
+            return Err(unavailable(reason.clone()).into());
+        }
         if self.pool.status().waiting >= MAX_WAITING {
             return Err(StoreError::Busy.into());
         }
         Ok(Lease {
             client: Some(self.pool.get().await?),
+            tls: self.connector.tls(),
             patience: self.patience,
             spoilt: AtomicBool::new(false),
+            busy: AtomicBool::new(false),
+            lost: AtomicBool::new(false),
         })
     }
 
-    /// One statement that only reads. A connection that turns out to be dead is replaced once.
+    /// How long an answer of the database is waited for.
+    pub(crate) fn patience(&self) -> Duration {
+        self.patience
+    }
+
+    /// One statement that only reads. A connection that turns out to be dead is replaced once; not if that took as long as
+    /// an answer may take.
     pub(crate) async fn query(
         &self,
         sql: &'static str,
         parameters: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<Row>, EngineError> {
+        let asked = Instant::now();
         match self.lease().await?.query(sql, parameters).await {
-            Err(EngineError::Lost(reason)) => {
+            Err(EngineError::Lost(reason)) if asked.elapsed() < self.patience => {
                 tracing::warn!(reason, "a connection was lost, and another one is asked");
                 self.lease().await?.query(sql, parameters).await
             }
@@ -84,9 +111,21 @@ impl Connections {
         }
     }
 
+    /// From now on nobody gets a connection, for this reason; or everybody again. Says whether that is new.
+    pub(crate) fn refuse(&self, reason: Option<String>) -> bool {
+        let mut refusal = lock(&self.refusal);
+        let is_new = *refusal != reason;
+        *refusal = reason;
+        is_new
+    }
+
     pub(crate) fn close(&self) {
         self.pool.close();
     }
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A statement of a [`Lease::pipeline`].
@@ -111,12 +150,18 @@ impl Debug for Step {
     }
 }
 
-/// A connection for one caller. One that is left in the middle of something is closed, not given to the next.
+/// A connection for one caller. One that is left in the middle of a transaction is closed, and one that is left in the
+/// middle of a statement is given to the next only when that is over ([`settle`]).
 pub(crate) struct Lease {
     /// `None` only while it is being dropped.
     client: Option<Object>,
+    tls: Tls,
     patience: Duration,
     spoilt: AtomicBool,
+    /// Something was sent that has not been answered.
+    busy: AtomicBool,
+    /// Nothing comes back any more.
+    lost: AtomicBool,
 }
 
 impl Lease {
@@ -197,11 +242,33 @@ impl Lease {
         &self,
         work: impl Future<Output = Result<T, tokio_postgres::Error>>,
     ) -> Result<T, EngineError> {
-        if let Ok(answer) = tokio::time::timeout(self.patience, work).await {
-            return Ok(answer?);
+        self.busy.store(true, Ordering::Relaxed);
+        let answer = timeout(self.patience, work).await;
+        self.busy.store(false, Ordering::Relaxed);
+        let error = match answer {
+            Ok(Ok(answer)) => return Ok(answer),
+            Ok(Err(error)) => EngineError::from(error),
+            Err(_) => EngineError::Lost("the database does not answer".to_owned()),
+        };
+        if matches!(error, EngineError::Lost(_)) {
+            self.lose();
         }
+        Err(error)
+    }
+
+    /// This connection is dead, and those that nobody uses now will hardly be better: whoever tries again shall not wait
+    /// for one after the other.
+    fn lose(&self) {
         self.soil();
-        Err(EngineError::Lost("the database does not answer".to_owned()))
+        self.lost.store(true, Ordering::Relaxed);
+        if let Some(pool) = self.client.as_ref().and_then(Object::pool) {
+            pool.retain(|_, _| false);
+        }
+    }
+
+    /// Whether there is no use in sending anything.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Relaxed)
     }
 
     pub(crate) fn client(&self) -> Result<&Object, EngineError> {
@@ -213,12 +280,36 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        if self.spoilt.load(Ordering::Relaxed)
-            && let Some(client) = self.client.take()
+        let Some(client) = self.client.take() else {
+            return;
+        };
+        let spoilt = self.spoilt.load(Ordering::Relaxed);
+        if self.busy.load(Ordering::Relaxed)
+            && let Ok(runtime) = Handle::try_current()
         {
+            runtime.spawn(settle(client, self.tls.clone(), spoilt));
+        } else if spoilt {
             drop(Object::take(client));
         }
     }
+}
+
+/// Waits until the database is done with what was left in the middle, because its caller has gone, and asks it to stop if
+/// that takes long. The place in the pool stays taken meanwhile, so that a database never has more to do than there are
+/// places, however fast callers come and go.
+async fn settle(client: Object, tls: Tls, spoilt: bool) {
+    let done = timeout(SOON, client.simple_query("")).await;
+    if matches!(done, Ok(Ok(_))) && !spoilt {
+        return;
+    }
+    if done.is_err() {
+        let stop = client.cancel_token();
+        // If it cannot be asked, it is waited for.
+        let _ = timeout(MAX_SETTLING, stop.cancel_query(tls)).await;
+        let _ = timeout(MAX_SETTLING, client.simple_query("")).await;
+    }
+    // Being asked to stop may come late, and is meant for nobody else.
+    drop(Object::take(client));
 }
 
 impl Debug for Lease {
@@ -249,4 +340,90 @@ async fn in_order(mut answers: Vec<Answer<'_>>) -> Vec<Result<Vec<Row>, tokio_po
     })
     .await;
     done.into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use docent_test_postgres::Database;
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    /// A client that goes away takes its request with it; the next one must not wait for what nobody wants.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_read_that_was_given_up_stops_and_holds_up_nobody() {
+        const SLOW: &str = "SELECT pg_sleep(60)";
+        const RUNNING: &str = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' \
+             AND query = 'SELECT pg_sleep(60)'";
+        let database = Database::empty().unwrap();
+        let url = format!(
+            "{}&pool_size=2&statement_timeout=90&pool_timeout=20",
+            database.url()
+        );
+        let connections = Connections::new(&Settings::parse(&url).unwrap()).unwrap();
+        let beside = Connections::new(&Settings::parse(database.url()).unwrap()).unwrap();
+        let running = async || beside.query(RUNNING, &[]).await.unwrap().len();
+        let started = Instant::now();
+        {
+            let slow = || connections.query(SLOW, &[]);
+            let both = async { tokio::join!(slow(), slow()) };
+            let wait = async {
+                while running().await < 2 {
+                    assert!(started.elapsed() < Duration::from_secs(20));
+                }
+            };
+            tokio::select! {
+                _ = both => panic!("nobody gave up"),
+                () = wait => {}
+            }
+        }
+        connections.query("SELECT 1", &[]).await.unwrap();
+        while running().await > 0 {
+            assert!(started.elapsed() < Duration::from_secs(30));
+        }
+        assert!(started.elapsed() < Duration::from_secs(30));
+    }
+
+    #[tokio::test]
+    async fn the_queue_for_connections_has_an_end() {
+        let database = Database::empty().unwrap();
+        let url = format!("{}&pool_size=2&pool_timeout=30", database.url());
+        let connections = Connections::new(&Settings::parse(&url).unwrap()).unwrap();
+        let _both = [
+            connections.lease().await.unwrap(),
+            connections.lease().await.unwrap(),
+        ];
+        let mut waiting: Vec<_> = (0..MAX_WAITING)
+            .map(|_| Box::pin(connections.lease()))
+            .collect();
+        for lease in &mut waiting {
+            assert!(lease.now_or_never().is_none());
+        }
+        let one_more = connections.lease().now_or_never();
+        assert!(matches!(
+            one_more,
+            Some(Err(EngineError::Store(StoreError::Busy)))
+        ));
+        drop(waiting.pop());
+        assert!(connections.lease().now_or_never().is_none());
+    }
+
+    #[tokio::test]
+    async fn a_connection_is_used_again_when_a_short_statement_was_given_up() {
+        let database = Database::empty().unwrap();
+        let url = format!("{}&pool_size=2", database.url());
+        let connections = Connections::new(&Settings::parse(&url).unwrap()).unwrap();
+        let process = async || -> i32 {
+            let rows = connections.query("SELECT pg_backend_pid()", &[]).await;
+            rows.unwrap()[0].get(0)
+        };
+        let first = process().await;
+        let given_up = connections.query("SELECT pg_sleep(0.01)", &[]);
+        assert!(timeout(Duration::from_millis(2), given_up).await.is_err());
+        // There are two places, and one of them may be taken for a moment.
+        let started = Instant::now();
+        while process().await != first || connections.pool.status().size > 2 {
+            assert!(started.elapsed() < Duration::from_secs(10));
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use docent_store::{Aborted, StoreError, Work};
 use futures_util::FutureExt as _;
@@ -25,26 +25,35 @@ enum Outcome {
 
 pub(crate) async fn run(
     connections: &Connections,
+    first: Lease,
     mut work: Box<dyn Work>,
 ) -> Result<Committed, StoreError> {
-    let mut locks = Locks::default();
+    let (mut first, mut locks) = (Some(first), Locks::default());
+    // A database that hangs takes this long to be noticed, and nobody waits for it twice.
+    let (begun, patience) = (Instant::now(), connections.patience());
     for attempt in 0..ATTEMPTS {
         // The second attempt waits for its locks like in a queue.
         if attempt > 1 {
+            if begun.elapsed() >= patience {
+                break;
+            }
             tokio::time::sleep(pause(attempt)).await;
         }
-        let lease = connections.lease().await?;
+        let lease = match first.take() {
+            Some(first) => first,
+            None => connections.lease().await?,
+        };
         match attempt_on(&lease, work.as_mut(), locks).await {
             Outcome::Done(committed) => return Ok(committed),
             Outcome::Aborted => return Ok(Committed::Nothing),
             Outcome::Failed(error) => return Err(error),
+            Outcome::Again(_) if lease.is_lost() && begun.elapsed() >= patience => {
+                return Err(unavailable("the database does not answer".to_owned()));
+            }
             Outcome::Again(needed) => locks = needed,
         }
     }
-    tracing::warn!(
-        attempts = ATTEMPTS,
-        "a write was given up: others were always faster"
-    );
+    tracing::warn!("a write was given up: others were always faster");
     Err(StoreError::Busy)
 }
 

@@ -6,11 +6,12 @@
 use std::collections::{BTreeSet, HashSet};
 
 use docent_model::{Derived, EpochMillis};
-use docent_store::{AspectKey, AspectWrite, Effect, PointRange, StoredAspect, TimeseriesRow};
+use docent_store::{AspectKey, AspectWrite, Effect, PointRange, TimeseriesRow};
 
+use crate::arrays::{Entries, Keys, Points, Retired, Rows};
 use crate::points;
 use crate::pool::Step;
-use crate::values::{Timestamp, parent_text, storable};
+use crate::values::{parent_text, storable};
 
 /// Deletes the rows of `$table` that are found key by key (`read` says why): `$found` is about `k`, and `$columns` is what
 /// `$but` needs of a row to leave it alone.
@@ -142,98 +143,12 @@ pub(crate) const LOG: &str = "INSERT INTO change_log \
 pub(crate) const NUMBER: &str = "INSERT INTO change_pending (transaction, changes) \
      VALUES (nextval('change_transaction'), $1) RETURNING transaction";
 
-#[derive(Debug, Default)]
-struct Keys {
-    urns: Vec<String>,
-    aspects: Vec<&'static str>,
-}
-
-impl Keys {
-    fn push(&mut self, key: &AspectKey) {
-        self.urns.push(key.urn.to_string());
-        self.aspects.push(key.aspect.as_str());
-    }
-
-    fn is_empty(&self) -> bool {
-        self.urns.is_empty()
-    }
-}
-
-#[derive(Debug, Default)]
-struct Rows {
-    keys: Keys,
-    versions: Vec<i64>,
-    metadata: Vec<String>,
-    system_metadata: Vec<Option<String>>,
-    created_on: Vec<Timestamp>,
-    created_by: Vec<String>,
-    created_for: Vec<Option<String>>,
-}
-
-impl Rows {
-    fn push(&mut self, key: &AspectKey, version: i64, row: &StoredAspect) {
-        self.keys.push(key);
-        self.versions.push(version);
-        self.metadata.push(row.metadata.clone());
-        self.system_metadata.push(row.system_metadata.clone());
-        self.created_on.push(Timestamp(row.created_on_ms));
-        self.created_by.push(row.created_by.clone());
-        self.created_for.push(row.created_for.clone());
-    }
-
-    fn step(self, sql: &'static str) -> Option<Step> {
-        (!self.keys.is_empty()).then(|| {
-            Step::new(
-                sql,
-                vec![
-                    Box::new(self.keys.urns),
-                    Box::new(self.keys.aspects),
-                    Box::new(self.versions),
-                    Box::new(self.metadata),
-                    Box::new(self.system_metadata),
-                    Box::new(self.created_on),
-                    Box::new(self.created_by),
-                    Box::new(self.created_for),
-                ],
-            )
-        })
-    }
-}
-
 /// Versions that leave the history, per aspect.
 #[derive(Debug, Default)]
 struct Versions {
     keys: Keys,
     first: Vec<i64>,
     last: Vec<i64>,
-}
-
-/// The versions that were remembered of aspects, or shall be.
-#[derive(Debug, Default)]
-struct Retired {
-    keys: Keys,
-    versions: Vec<i64>,
-}
-
-impl Retired {
-    fn push(&mut self, key: &AspectKey, version: i64) {
-        self.keys.push(key);
-        self.versions.push(version);
-    }
-
-    fn step(self, sql: &'static str) -> Option<Step> {
-        let Self { keys, versions } = self;
-        (!versions.is_empty()).then(|| {
-            Step::new(
-                sql,
-                vec![
-                    Box::new(keys.urns),
-                    Box::new(keys.aspects),
-                    Box::new(versions),
-                ],
-            )
-        })
-    }
 }
 
 #[derive(Debug, Default)]
@@ -250,15 +165,6 @@ struct Placements {
     parents: Vec<String>,
     names: Vec<String>,
     created_ms: Vec<EpochMillis>,
-}
-
-#[derive(Debug, Default)]
-struct Points {
-    keys: Keys,
-    times_ms: Vec<EpochMillis>,
-    ids: Vec<String>,
-    metadata: Vec<String>,
-    system_metadata: Vec<Option<String>>,
 }
 
 /// Derived rows as they shall be.
@@ -449,13 +355,7 @@ impl Segment {
         self.series.insert(key.clone());
         self.points_seen
             .insert((key.clone(), point.time_ms, point.id.clone()));
-        self.points.keys.push(key);
-        self.points.times_ms.push(point.time_ms);
-        self.points.ids.push(storable(&point.id));
-        self.points.metadata.push(point.metadata.clone());
-        self.points
-            .system_metadata
-            .push(point.system_metadata.clone());
+        self.points.push(key, point);
     }
 
     fn remove_versions(&mut self, key: &AspectKey, first: i64, last: i64) {
@@ -507,19 +407,7 @@ impl Segment {
         for (key, range) in &self.deleted_points {
             steps.push(Step::new(points::DELETE, points::parameters(key, range)));
         }
-        if !self.points.keys.is_empty() {
-            steps.push(Step::new(
-                PUT_POINTS,
-                vec![
-                    Box::new(self.points.keys.urns),
-                    Box::new(self.points.keys.aspects),
-                    Box::new(self.points.times_ms),
-                    Box::new(self.points.ids),
-                    Box::new(self.points.metadata),
-                    Box::new(self.points.system_metadata),
-                ],
-            ));
-        }
+        steps.extend(self.points.step(PUT_POINTS));
     }
 }
 
@@ -527,11 +415,7 @@ impl Segment {
 #[derive(Debug, Default)]
 pub(crate) struct Logged {
     types: BTreeSet<String>,
-    keys: Keys,
-    kinds: Vec<&'static str>,
-    versions: Vec<i64>,
-    times_ms: Vec<EpochMillis>,
-    actors: Vec<String>,
+    entries: Entries,
 }
 
 impl Logged {
@@ -554,15 +438,13 @@ impl Logged {
         if !self.types.contains(entity_type) {
             self.types.insert(entity_type.to_owned());
         }
-        self.keys.push(&write.key);
-        self.kinds.push(kind);
-        self.versions.push(version);
-        self.times_ms.push(time_ms);
-        self.actors.push(actor.clone());
+        let (urn, aspect) = (write.key.urn.to_string(), write.key.aspect.as_str());
+        self.entries
+            .add((urn, aspect), kind, version, time_ms, actor.clone());
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.keys.is_empty()
+        self.entries.is_empty()
     }
 
     /// The types of the entities.
@@ -572,20 +454,6 @@ impl Logged {
 
     /// Two statements; the first returns the number of the transaction.
     pub(crate) fn steps(self) -> [Step; 2] {
-        let count = i32::try_from(self.keys.urns.len()).unwrap_or(i32::MAX);
-        [
-            Step::new(NUMBER, vec![Box::new(count)]),
-            Step::new(
-                LOG,
-                vec![
-                    Box::new(self.keys.urns),
-                    Box::new(self.keys.aspects),
-                    Box::new(self.kinds),
-                    Box::new(self.versions),
-                    Box::new(self.times_ms),
-                    Box::new(self.actors),
-                ],
-            ),
-        ]
+        self.entries.steps(NUMBER, LOG)
     }
 }

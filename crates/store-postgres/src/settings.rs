@@ -1,7 +1,8 @@
 //! Where the database is and how it is used, from one URL.
 //!
-//! `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full&pool_size=32`. What PostgreSQL's own programs take
-//! in such a URL is taken here, too; [`OWN`] lists what else there is.
+//! `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full&pool_size=32`. Most of what PostgreSQL's own programs
+//! take in such a URL is taken here, too; [`OWN`] lists what else there is. Certificates of ours (`sslcert`, `sslkey`) and
+//! files with passwords or services are not; what is not known is refused, never passed over.
 //!
 //! The password stays in here: neither the debug output nor any message has it.
 
@@ -36,6 +37,11 @@ const DEFAULT_POOL_SIZE: usize = 16;
 const DEFAULT_POOL_TIMEOUT: Duration = Duration::from_secs(5);
 const DEFAULT_STATEMENT_TIMEOUT: Duration = Duration::from_secs(30);
 const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// A database whose machine has vanished is noticed after this long: what was sent is not confirmed, or nobody answers
+/// the question whether anybody is there.
+const VANISHED: Duration = Duration::from_secs(5);
+/// What the driver takes if nothing is said.
+const LONG_IDLE: Duration = Duration::from_hours(2);
 /// A transaction whose server has stopped in the middle of it must not keep its locks for long.
 const IDLE_IN_TRANSACTION: &str = "5s";
 
@@ -91,7 +97,17 @@ impl Settings {
             statement_timeout,
         ] = &own;
         let mut driver = parse_driver(base, &others)?;
+        let names_authorities = root_certificates.is_some();
         let (ssl_mode, trust) = match ssl_mode.as_deref() {
+            // Who names authorities wants them to be asked.
+            None | Some("disable" | "prefer") if names_authorities => {
+                return Err(StoreError::Refused {
+                    reason: "sslrootcert in the store URL has no effect without sslmode=verify-full: write that, or verify-ca \
+                             if the name in the certificate is another one"
+                        .to_owned(),
+                });
+            }
+            Some("require") if names_authorities => (SslMode::Require, Trust::Authority),
             Some("disable") => (SslMode::Disable, Trust::Anybody),
             None | Some("prefer") => (SslMode::Prefer, Trust::Anybody),
             Some("require") => (SslMode::Require, Trust::Anybody),
@@ -111,6 +127,15 @@ impl Settings {
         }
         if driver.get_connect_timeout().is_none() {
             driver.connect_timeout(DEFAULT_CONNECT_TIMEOUT);
+        }
+        if driver.get_tcp_user_timeout().is_none() {
+            driver.tcp_user_timeout(VANISHED);
+        }
+        if driver.get_keepalives_idle() == LONG_IDLE {
+            driver.keepalives_idle(VANISHED);
+        }
+        if driver.get_keepalives_interval().is_none() {
+            driver.keepalives_interval(Duration::from_secs(1));
         }
         let number = |at: usize, text: &Option<String>, least: u64, most: u64| match text {
             None => Ok(None),
@@ -132,6 +157,20 @@ impl Settings {
             driver,
         };
         Ok(settings.with_session(search_path.as_deref()))
+    }
+
+    /// The same for somebody who needs one connection alone.
+    pub(crate) fn for_one(&self) -> Self {
+        Self {
+            pool_size: 1,
+            ..self.clone()
+        }
+    }
+
+    /// How long one address of the database may take to let us in.
+    pub(crate) fn connect_timeout(&self) -> Duration {
+        let given = self.driver.get_connect_timeout().copied();
+        given.unwrap_or(DEFAULT_CONNECT_TIMEOUT)
     }
 
     /// What every session is told when it begins.
@@ -251,6 +290,47 @@ mod tests {
             settings.to_string(),
             "postgres://ada@db.example:5433/catalog"
         );
+    }
+
+    /// As in PostgreSQL's own programs, only that what would not be looked at is refused.
+    #[test]
+    fn authorities_that_are_named_are_asked() {
+        let parse = |query: &str| Settings::parse(&format!("postgres://db.example/x?{query}"));
+        let trust = |query: &str| parse(query).unwrap().trust;
+        assert_eq!(trust("sslmode=require"), Trust::Anybody);
+        assert_eq!(
+            trust("sslmode=require&sslrootcert=ca.pem"),
+            Trust::Authority
+        );
+        assert_eq!(
+            trust("sslmode=verify-ca&sslrootcert=ca.pem"),
+            Trust::Authority
+        );
+        assert_eq!(trust("sslmode=verify-full&sslrootcert=ca.pem"), Trust::Name);
+        for query in ["", "sslmode=prefer&", "sslmode=disable&"] {
+            let refused = parse(&format!("{query}sslrootcert=ca.pem")).unwrap_err();
+            assert!(refused.to_string().contains("verify-full"), "{refused}");
+        }
+        for query in ["sslcert=me.pem", "sslkey=me.key", "passfile=p", "service=s"] {
+            let refused = parse(query).unwrap_err().to_string();
+            let name = query.split('=').next().unwrap();
+            assert!(refused.contains(name), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_machine_that_has_vanished_is_noticed_soon_unless_the_url_says_otherwise() {
+        let times = |url: &str| {
+            let driver = Settings::parse(url).unwrap().driver;
+            let idle = driver.get_keepalives_idle();
+            let interval = driver.get_keepalives_interval();
+            [driver.get_tcp_user_timeout().copied(), Some(idle), interval]
+                .map(|time| time.unwrap().as_secs())
+        };
+        assert_eq!(times("postgres://db.example/x"), [5, 5, 1]);
+        let url =
+            "postgres://db.example/x?tcp_user_timeout=9&keepalives_idle=8&keepalives_interval=7";
+        assert_eq!(times(url), [9, 8, 7]);
     }
 
     #[test]

@@ -14,21 +14,21 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use docent_model::Registry;
+use docent_store::StoreError;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
-use tokio_postgres::AsyncMessage;
+use tokio_postgres::{AsyncMessage, Client};
 
+use crate::connect::Connector;
 use crate::error::EngineError;
-use crate::log;
-use crate::migrations::SERVING;
-use crate::pool::Connections;
+use crate::pool::{Connections, lock};
 use crate::settings::Settings;
-use crate::tls;
 use crate::transaction::Committed;
+use crate::{log, migrations, serving};
 
 /// How old an answer of the database may be.
 const TRUST: Duration = Duration::from_millis(900);
@@ -191,79 +191,212 @@ impl Stamp {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Keeps the stamp true for as long as it is not dropped.
 #[derive(Debug)]
 pub(crate) struct Watch(#[expect(dead_code, reason = "dropping it ends the tasks")] JoinSet<()>);
 
 impl Watch {
-    pub(crate) fn start(
+    /// Takes the place of a server at the database, and watches it from there on. `served` are the connections of its
+    /// requests; the watch has its own: how late it is must not depend on how many of them wait.
+    pub(crate) async fn start(
         stamp: &Arc<Stamp>,
-        connections: &Arc<Connections>,
+        served: &Arc<Connections>,
         settings: &Settings,
-        newest: i64,
-    ) -> Self {
+    ) -> Result<Self, EngineError> {
+        let watch = Arc::new(Connections::new(&settings.for_one())?);
+        let listener = Listener {
+            stamp: Arc::clone(stamp),
+            connector: Connector::new(settings)?,
+            watch: Arc::clone(&watch),
+            us: format!("{:08x}", getrandom::u32().unwrap_or_default()),
+        };
+        let begun = Instant::now();
+        let line = loop {
+            match listener.begin().await {
+                // It may be done in a moment.
+                Err(EngineError::Store(StoreError::Refused { reason }))
+                    if reason == serving::TAKEN && begun.elapsed() < watch.patience() =>
+                {
+                    tokio::time::sleep(ASK_EVERY).await;
+                }
+                begun => break begun?,
+            }
+        };
+        let newest = stamp.ask(&watch, 0).await?;
         let mut tasks = JoinSet::new();
-        tasks.spawn(ask_again(
-            Arc::clone(stamp),
-            Arc::clone(connections),
-            newest,
-        ));
-        tasks.spawn(listen_again(Arc::clone(stamp), settings.clone()));
-        Self(tasks)
+        tasks.spawn(ask_again(Arc::clone(stamp), watch, newest));
+        tasks.spawn(listen_again(listener, line, Arc::clone(served)));
+        Ok(Self(tasks))
     }
 }
 
-async fn ask_again(stamp: Arc<Stamp>, connections: Arc<Connections>, mut newest: i64) {
+async fn ask_again(stamp: Arc<Stamp>, watch: Arc<Connections>, mut newest: i64) {
     let mut ticks = tokio::time::interval(ASK_EVERY);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        match stamp.ask(&connections, newest).await {
+        match stamp.ask(&watch, newest).await {
             Ok(position) => newest = position,
             Err(error) => tracing::debug!(%error, "the database was not asked what is new"),
         }
     }
 }
 
-async fn listen_again(stamp: Arc<Stamp>, settings: Settings) {
-    let us = format!("{:08x}", getrandom::u32().unwrap_or_default());
+/// Listens on a line, and on the next when it breaks. Serves nothing while the database cannot be served.
+async fn listen_again(listener: Listener, mut line: Line, served: Arc<Connections>) {
     loop {
-        if let Err(error) = listen(&stamp, &settings, &us).await {
+        if let Err(error) = listener.listen(line).await {
             tracing::debug!(%error, "messages of other servers are missed; the database is asked instead");
         }
-        // Whatever was said meanwhile was missed.
-        stamp.shift();
-        tokio::time::sleep(ASK_EVERY).await;
+        line = loop {
+            // Whatever was said meanwhile was missed.
+            listener.stamp.shift();
+            match listener.begin().await {
+                Ok(line) => break line,
+                Err(EngineError::Store(StoreError::Refused { reason })) => {
+                    if served.refuse(Some(reason.clone())) {
+                        tracing::error!(reason, "this server does not serve any more");
+                    }
+                }
+                Err(error) => tracing::debug!(%error, "nothing is heard of other servers"),
+            }
+            tokio::time::sleep(ASK_EVERY).await;
+        };
+        if served.refuse(None) {
+            tracing::info!("this server serves again");
+        }
     }
 }
 
-async fn listen(stamp: &Arc<Stamp>, settings: &Settings, us: &str) -> Result<(), EngineError> {
-    let (client, mut connection) = settings.driver.connect(tls::connector(settings)?).await?;
-    let (heard, ours) = (Arc::clone(stamp), us.to_owned());
-    let mut pump = JoinSet::new();
-    pump.spawn(async move {
-        while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
-            if let AsyncMessage::Notification(message) = message {
-                heard.hear(message.payload(), &ours);
-            }
+/// One who hears what other servers say.
+struct Listener {
+    stamp: Arc<Stamp>,
+    connector: Connector,
+    watch: Arc<Connections>,
+    us: String,
+}
+
+/// A connection on which messages come, and the lock of a server is held.
+struct Line {
+    client: Client,
+    pump: JoinSet<()>,
+}
+
+impl Listener {
+    /// Connects, and makes sure that the database can be served, now and as long as the line is there.
+    async fn begin(&self) -> Result<Line, EngineError> {
+        match tokio::time::timeout(self.watch.patience(), self.begin_slowly()).await {
+            Ok(begun) => begun,
+            Err(_) => Err(EngineError::Lost("the database does not answer".to_owned())),
         }
-    });
-    // A message need not be durable.
-    let begin = format!("SET synchronous_commit = off; LISTEN {CHANNEL}; {SERVING}");
-    client.batch_execute(&begin).await?;
-    loop {
-        tokio::select! {
-            _ = pump.join_next() => return Ok(()),
-            () = stamp.bell.notified() => {
-                // Names of types are those of the registry, which need no escapes.
-                let ring = format!("NOTIFY {CHANNEL}, '{}'", stamp.message(us));
-                client.batch_execute(&ring).await?;
+    }
+
+    async fn begin_slowly(&self) -> Result<Line, EngineError> {
+        let (client, mut connection) = self.connector.connect_soon().await?;
+        let (stamp, us) = (Arc::clone(&self.stamp), self.us.clone());
+        let mut pump = JoinSet::new();
+        pump.spawn(async move {
+            while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await
+            {
+                if let AsyncMessage::Notification(message) = message {
+                    stamp.hear(message.payload(), &us);
+                }
             }
+        });
+        if !serving::together(&client).await? {
+            let reason = serving::TAKEN.to_owned();
+            return Err(StoreError::Refused { reason }.into());
         }
-        tokio::time::sleep(BELL_PAUSE).await;
+        migrations::expect_served(&self.watch.lease().await?).await?;
+        // A message need not be durable.
+        let begin = format!("SET synchronous_commit = off; LISTEN {CHANNEL}");
+        client.batch_execute(&begin).await?;
+        Ok(Line { client, pump })
+    }
+
+    /// Hears and tells until the line breaks.
+    async fn listen(&self, mut line: Line) -> Result<(), EngineError> {
+        loop {
+            tokio::select! {
+                _ = line.pump.join_next() => return Ok(()),
+                () = self.stamp.bell.notified() => {
+                    // Names of types are those of the registry, which need no escapes.
+                    let ring = format!("NOTIFY {CHANNEL}, '{}'", self.stamp.message(&self.us));
+                    line.client.batch_execute(&ring).await?;
+                }
+            }
+            tokio::time::sleep(BELL_PAUSE).await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use docent_test_postgres::Database;
+    use docent_test_store::postgres_database;
+
+    use super::*;
+    use crate::PostgresStore;
+    use crate::migrations::tests::{CUT_LINES, put, serve};
+
+    /// A stamp that is told of commits by messages alone.
+    async fn told(database: &Database) -> (Arc<Stamp>, JoinSet<()>) {
+        let settings = Settings::parse(database.url()).unwrap();
+        let (stamp, served) = (Arc::new(Stamp::new()), Connections::new(&settings).unwrap());
+        let listener = Listener {
+            stamp: Arc::clone(&stamp),
+            connector: Connector::new(&settings).unwrap(),
+            watch: Arc::new(Connections::new(&settings).unwrap()),
+            us: "tested".to_owned(),
+        };
+        let line = listener.begin().await.unwrap();
+        let mut tasks = JoinSet::new();
+        tasks.spawn(listen_again(listener, line, Arc::new(served)));
+        (stamp, tasks)
+    }
+
+    fn domains(stamp: &Stamp) -> Option<u64> {
+        lock(&stamp.types).known.get("domain").copied()
+    }
+
+    /// Writes until the stamp knows.
+    async fn hears(stamp: &Stamp, store: &PostgresStore, first: usize) {
+        let (before, started) = (domains(stamp), Instant::now());
+        put(store, first).await;
+        while domains(stamp) == before {
+            assert!(
+                started.elapsed() < Duration::from_secs(20),
+                "nothing is heard"
+            );
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn servers_tell_each_other_what_they_have_committed() {
+        let database = postgres_database().unwrap();
+        let (stamp, _tasks) = told(&database).await;
+        let store = serve(&database).await.unwrap();
+        hears(&stamp, &store, 1).await;
+        hears(&stamp, &store, 2).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_line_that_was_cut_is_laid_again_and_what_was_missed_is_believed_by_nobody() {
+        let database = postgres_database().unwrap();
+        let (stamp, _tasks) = told(&database).await;
+        let any = lock(&stamp.types).any;
+        database.sql(CUT_LINES).unwrap();
+        let started = Instant::now();
+        let listens = "SELECT 1 / count(*) FROM pg_stat_activity WHERE datname = current_database() \
+                       AND pid <> pg_backend_pid() AND query LIKE '%LISTEN docent_change'";
+        while lock(&stamp.types).any == any || database.sql(listens).is_err() {
+            assert!(
+                started.elapsed() < Duration::from_secs(20),
+                "nobody listens"
+            );
+        }
+        let store = serve(&database).await.unwrap();
+        hears(&stamp, &store, 1).await;
     }
 }

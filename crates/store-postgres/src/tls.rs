@@ -71,8 +71,8 @@ fn roots(file: Option<&Path>) -> Result<RootCertStore, StoreError> {
     Ok(roots)
 }
 
-/// Looks at who signed the certificate, or at nothing, but never at the name in it: what `verify-ca` and `require` mean to
-/// PostgreSQL's own programs.
+/// Looks at who signed the certificate, or at nothing, but never at the name in it: what `verify-ca` and `require`, with
+/// and without authorities that are named, mean to PostgreSQL's own programs.
 #[derive(Debug)]
 struct AnyName {
     authority: Option<Arc<WebPkiServerVerifier>>,

@@ -177,7 +177,7 @@ impl<'l> PostgresTransaction<'l> {
 
     /// Gives everything up. A connection on which that fails is not used again.
     pub(crate) async fn roll_back(self) {
-        if self.begun {
+        if self.begun && !self.lease.is_lost() {
             match self.lease.execute("ROLLBACK").await {
                 Ok(()) => self.lease.clean(),
                 Err(error) => tracing::debug!(%error, "a transaction ends with its connection"),

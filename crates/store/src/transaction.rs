@@ -8,8 +8,14 @@ use futures_util::future::BoxFuture;
 
 use crate::{AspectKey, AspectWrite, PointRange, Related, Store, StoreError, StoredAspect};
 
-/// The database as a piece of work sees it. Reads lock what they read until the end. Written rows are not
-/// visible to the reads of the same transaction until [`Transaction::write`] has been called.
+/// The database as a piece of work sees it. Written rows are not visible to the reads of the same transaction until
+/// [`Transaction::write`] has been called.
+///
+/// What work may build on until its end, on every engine: an aspect that it has read and writes has not changed in
+/// between; an entity that it found to exist (by its key aspect) is not deleted; and what it asked about a tree, or about
+/// the edges into or all rows of an entity that exists, stays answered. An aspect of another entity that is only read is
+/// still the same when the writes are handed over, but may change while they are committed: of two pieces of work that
+/// each read what the other writes, both may go through where an engine has many writers.
 #[async_trait]
 pub trait Transaction: Send {
     /// The latest version of each aspect, in the order of the keys.

@@ -23,7 +23,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use rustix::process::{Pid, Signal, kill_process};
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
-use tokio_postgres::NoTls;
+use tokio_postgres::{NoTls, SimpleQueryMessage};
 
 /// Names a server that is there already; its user must be allowed to create databases.
 const GIVEN: &str = "TEST_DATABASE_URL";
@@ -107,6 +107,24 @@ impl Database {
     /// Runs statements on it.
     pub fn sql(&self, statements: &str) -> Result<()> {
         sql(&self.url, statements)
+    }
+
+    /// What a statement finds, as text.
+    pub fn rows(&self, statement: &str) -> Result<Vec<Vec<Option<String>>>> {
+        let mut found = Vec::new();
+        on_own_thread(async {
+            let (client, connection) = tokio_postgres::connect(&self.url, NoTls).await?;
+            let connection = tokio::spawn(connection);
+            for message in client.simple_query(statement).await? {
+                if let SimpleQueryMessage::Row(row) = message {
+                    let texts = (0..row.len()).map(|at| row.get(at).map(str::to_owned));
+                    found.push(texts.collect());
+                }
+            }
+            drop(client);
+            Ok(connection.await??)
+        })?;
+        Ok(found)
     }
 }
 

@@ -108,6 +108,7 @@ pub fn postgres_database() -> Result<Database> {
     let schema = concat!(
         include_str!("../../store-postgres/migrations/0001_aspects.sql"),
         include_str!("../../store-postgres/migrations/0002_retired_versions.sql"),
+        include_str!("../../store-postgres/migrations/0003_pending_writers.sql"),
     );
     Database::filled(schema, |url| {
         on_own_thread(async move {

@@ -86,6 +86,17 @@ impl Caller {
         self.propose("PATCH", urn, PROPERTIES, &operations)
     }
 
+    /// Deletes an entity with all it has; says whether there was anything to delete.
+    pub(crate) fn delete(&self, urn: &str) -> anyhow::Result<bool> {
+        let answer = self.post("/entities?action=delete", &json!({ "urn": urn }))?;
+        let rows = answer.body["value"]["rows"].as_u64();
+        match (answer.status, rows) {
+            (200, Some(rows)) => Ok(rows > 0),
+            (404, _) => Ok(false),
+            (status, _) => bail!("{status} {}", answer.body),
+        }
+    }
+
     /// The data of a query; errors fail.
     pub(crate) fn query(&self, document: &str, variables: &Value) -> anyhow::Result<Value> {
         let body = json!({"query": document, "variables": variables});
@@ -113,33 +124,69 @@ impl Caller {
         }
     }
 
-    pub(crate) fn found(&self, text: &str) -> anyhow::Result<u64> {
+    /// How much is found; `None` if the server asks to come again.
+    pub(crate) fn found_unless_refused(&self, text: &str) -> anyhow::Result<Option<u64>> {
+        let (answer, total) = self.search(text)?;
+        let code = &answer.body["errors"][0]["extensions"]["code"];
+        let refused = answer.status == 503 || code == 503;
+        ensure!(
+            total.is_some() || refused,
+            "{} {}",
+            answer.status,
+            answer.body
+        );
+        Ok(total)
+    }
+
+    fn search(&self, text: &str) -> anyhow::Result<(Answer, Option<u64>)> {
         let query = "query($text: String!) { searchAcrossEntities(input: {query: $text, count: 0}) { total } }";
-        let data = self.query(query, &json!({ "text": text }))?;
-        data["searchAcrossEntities"]["total"]
-            .as_u64()
-            .context("no total")
+        let body = json!({"query": query, "variables": {"text": text}});
+        let answer = self.post("/api/graphql", &body)?;
+        let total = answer.body["data"]["searchAcrossEntities"]["total"].as_u64();
+        Ok((answer, total))
+    }
+
+    pub(crate) fn found(&self, text: &str) -> anyhow::Result<u64> {
+        match self.search(text)? {
+            (_, Some(total)) => Ok(total),
+            (answer, None) => bail!("{} {}", answer.status, answer.body),
+        }
     }
 
     /// The properties of a dataset, and how often the aspect was written.
     pub(crate) fn properties(&self, urn: &str) -> anyhow::Result<(BTreeSet<String>, u64)> {
+        let read = self.properties_unless_refused(urn)?;
+        read.context("503 instead of the properties")
+    }
+
+    /// The same; `None` if the server asks to come again.
+    pub(crate) fn properties_unless_refused(
+        &self,
+        urn: &str,
+    ) -> anyhow::Result<Option<(BTreeSet<String>, u64)>> {
         let url = format!(
             "{}/openapi/v3/entity/dataset/{}?systemMetadata=true&aspects={PROPERTIES}",
             self.address,
             encoded(urn)
         );
-        let reply: Value = serde_json::from_str(&self.client.get(url).send()?.text()?)?;
+        let reply = self.client.get(url).send()?;
+        if reply.status().as_u16() == 503 {
+            let retry = reply.headers().contains_key("retry-after");
+            ensure!(retry, "503 without Retry-After");
+            return Ok(None);
+        }
+        let reply: Value = serde_json::from_str(&reply.text()?)?;
         let aspect = &reply[PROPERTIES];
         let properties = aspect["value"]["customProperties"].as_object();
         let version = aspect["systemMetadata"]["version"].as_str();
-        Ok((
+        Ok(Some((
             properties
                 .into_iter()
                 .flatten()
                 .map(|(name, _)| name.clone())
                 .collect(),
             version.and_then(|text| text.parse().ok()).unwrap_or(0),
-        ))
+        )))
     }
 }
 

@@ -2,24 +2,29 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{bail, ensure};
-use docent_e2e::Signal;
+use docent_e2e::{Server, Signal};
 use docent_test_postgres::Database;
+use serde_json::json;
 
 use crate::caller::Caller;
-use crate::{PATIENCE, dataset, is_sound, open_servers};
+use crate::{PATIENCE, PROPERTIES, dataset, is_sound, open_servers};
 
-/// Clients that go on whatever happens to the database.
+const CLIENTS: usize = 8;
+
+/// Clients that go on whatever happens to the database, writing, reading and searching.
 struct Steady<'a> {
     callers: &'a [Caller],
     stop: AtomicBool,
     acknowledged: Mutex<BTreeMap<String, BTreeSet<String>>>,
     refused: AtomicU64,
-    last_success: Mutex<Instant>,
+    /// When each client was last told by each server that a write is stored, and by each that something is found.
+    successes: Mutex<BTreeMap<(&'static str, usize, usize), Instant>>,
+    slowest: Mutex<Duration>,
 }
 
 impl<'a> Steady<'a> {
@@ -29,16 +34,20 @@ impl<'a> Steady<'a> {
             stop: AtomicBool::new(false),
             acknowledged: Mutex::default(),
             refused: AtomicU64::new(0),
-            last_success: Mutex::new(Instant::now()),
+            successes: Mutex::default(),
+            slowest: Mutex::default(),
         }
     }
 
     /// Does something to the database while the clients go on, and then looks for all that they were told is stored.
     fn through(&self, what: impl FnOnce(&Self) -> anyhow::Result<()>) -> anyhow::Result<()> {
+        let known = json!({"description": "a rare quagga", "customProperties": {"known": "x"}});
+        let answer = self.callers[0].propose("UPSERT", &dataset("known"), PROPERTIES, &known)?;
+        ensure!(answer.status == 200, "{}", answer.body);
         thread::scope(|scope| {
-            let clients: Vec<_> = (0..8)
-                .map(|client| scope.spawn(move || self.run(client)))
-                .collect();
+            let writers = (0..CLIENTS).map(|client| scope.spawn(move || self.write(client)));
+            let searchers = (0..2).map(|client| scope.spawn(move || self.search(client)));
+            let clients: Vec<_> = writers.chain(searchers).collect();
             let done = what(self);
             self.stop.store(true, Ordering::Relaxed);
             for client in clients {
@@ -48,10 +57,7 @@ impl<'a> Steady<'a> {
             }
             done
         })?;
-        let acknowledged = self
-            .acknowledged
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let acknowledged = lock(&self.acknowledged);
         for caller in self.callers {
             for (urn, expected) in &*acknowledged {
                 let (properties, _) = caller.properties(urn)?;
@@ -73,28 +79,27 @@ impl<'a> Steady<'a> {
         Ok(())
     }
 
-    fn run(&self, client: usize) -> anyhow::Result<()> {
+    /// Writes, and reads what was written from another server.
+    fn write(&self, client: usize) -> anyhow::Result<()> {
         let urn = dataset(format!("steady-{client}"));
         for number in 0.. {
             if self.stop.load(Ordering::Relaxed) {
                 break;
             }
             let property = format!("p{number}");
-            let answer = self.callers[number % self.callers.len()].patch(&urn, &property)?;
+            let server = number % self.callers.len();
+            let begun = Instant::now();
+            let answer = self.callers[server].patch(&urn, &property)?;
+            self.took(begun);
             match answer.status {
                 200 => {
-                    let mut acknowledged = self
-                        .acknowledged
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner);
-                    acknowledged
-                        .entry(urn.clone())
-                        .or_default()
-                        .insert(property);
-                    *self
-                        .last_success
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner) = Instant::now();
+                    let mut acknowledged = lock(&self.acknowledged);
+                    let own = acknowledged.entry(urn.clone()).or_default();
+                    own.insert(property);
+                    let expected = own.clone();
+                    drop(acknowledged);
+                    self.succeeded("write", client, server);
+                    self.read(&urn, &expected, (server + 1) % self.callers.len())?;
                 }
                 503 => {
                     ensure!(
@@ -102,8 +107,7 @@ impl<'a> Steady<'a> {
                         "503 without Retry-After: {}",
                         answer.body
                     );
-                    self.refused.fetch_add(1, Ordering::Relaxed);
-                    thread::sleep(Duration::from_millis(5));
+                    self.refuse();
                 }
                 status => bail!("{status} {}", answer.body),
             }
@@ -111,20 +115,89 @@ impl<'a> Steady<'a> {
         Ok(())
     }
 
-    /// How long it took until somebody was answered again.
-    fn recovery(&self, since: Instant) -> anyhow::Result<Duration> {
-        loop {
-            let last = *self
-                .last_success
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            if last > since {
-                return Ok(last - since);
+    /// Whoever is answered is answered right.
+    fn read(&self, urn: &str, expected: &BTreeSet<String>, server: usize) -> anyhow::Result<()> {
+        let begun = Instant::now();
+        let read = self.callers[server].properties_unless_refused(urn)?;
+        self.took(begun);
+        match read {
+            Some((properties, _)) => {
+                let missing: Vec<&String> = expected.difference(&properties).collect();
+                ensure!(missing.is_empty(), "{urn} is shown without {missing:?}");
             }
-            ensure!(since.elapsed() < PATIENCE, "nothing works any more");
+            None => self.refuse(),
+        }
+        Ok(())
+    }
+
+    fn search(&self, client: usize) -> anyhow::Result<()> {
+        for number in 0.. {
+            if self.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            let server = number % self.callers.len();
+            let begun = Instant::now();
+            let found = self.callers[server].found_unless_refused("quagga")?;
+            self.took(begun);
+            match found {
+                Some(1) => self.succeeded("search", client, server),
+                Some(other) => bail!("{other} were found instead of one"),
+                None => self.refuse(),
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse(&self) {
+        self.refused.fetch_add(1, Ordering::Relaxed);
+        thread::sleep(Duration::from_millis(5));
+    }
+
+    fn succeeded(&self, what: &'static str, client: usize, server: usize) {
+        lock(&self.successes).insert((what, client, server), Instant::now());
+    }
+
+    fn took(&self, begun: Instant) {
+        let mut slowest = lock(&self.slowest);
+        *slowest = slowest.max(begun.elapsed());
+    }
+
+    /// How long it took until each server had stored something again. Waits until each has done so, and found what was
+    /// searched, for every client.
+    fn recovery(&self, since: Instant) -> anyhow::Result<Duration> {
+        let servers = self.callers.len();
+        let everybody = (CLIENTS + 2) * self.callers.len();
+        let mut took = None;
+        loop {
+            let served: Vec<_> = {
+                let successes = lock(&self.successes);
+                let again = successes.iter().filter(|(_, at)| **at > since);
+                again.map(|(who, _)| *who).collect()
+            };
+            let wrote = served.iter().filter(|(what, ..)| *what == "write");
+            let by: BTreeSet<_> = wrote.map(|(_, _, by)| by).collect();
+            if by.len() == servers {
+                took = took.or(Some(since.elapsed()));
+            }
+            if let (Some(took), true) = (took, served.len() == everybody) {
+                return Ok(took);
+            }
+            ensure!(
+                since.elapsed() < PATIENCE,
+                "{} of {everybody} are served again",
+                served.len()
+            );
             thread::sleep(Duration::from_millis(5));
         }
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn callers(servers: &[Server]) -> anyhow::Result<Vec<Caller>> {
+    servers.iter().map(Caller::new).collect()
 }
 
 #[test]
@@ -132,11 +205,7 @@ fn crash_of_the_database_loses_nothing_and_is_over_two_seconds_after_its_return(
 -> anyhow::Result<()> {
     let database = docent_test_postgres::Server::start()?;
     let servers = open_servers(&database.url(), 2)?;
-    let callers = servers
-        .iter()
-        .map(Caller::new)
-        .collect::<anyhow::Result<Vec<_>>>()?;
-    Steady::new(&callers).through(|steady| {
+    Steady::new(&callers(&servers)?).through(|steady| {
         for _ in 0..3 {
             steady.recovery(Instant::now())?;
             database.kill()?;
@@ -145,14 +214,107 @@ fn crash_of_the_database_loses_nothing_and_is_over_two_seconds_after_its_return(
             let took = steady.recovery(Instant::now())?;
             ensure!(took < Duration::from_secs(2), "{took:?}");
         }
-        // A database that hangs instead of going away.
-        database.signal_all(Signal::STOP)?;
-        thread::sleep(Duration::from_secs(2));
-        database.signal_all(Signal::CONT)?;
-        steady.recovery(Instant::now())?;
         Ok(())
     })?;
     is_sound(&database.url())
+}
+
+/// Worse than one that goes away: whoever has asked it something waits.
+#[test]
+fn crash_a_database_that_hangs_is_given_up_and_used_again_when_it_goes_on() -> anyhow::Result<()> {
+    let database = docent_test_postgres::Server::start()?;
+    let url = format!(
+        "{}&statement_timeout=1&pool_timeout=1&connect_timeout=1",
+        database.url()
+    );
+    let servers = open_servers(&url, 2)?;
+    Steady::new(&callers(&servers)?).through(|steady| {
+        steady.recovery(Instant::now())?;
+        database.signal_all(Signal::STOP)?;
+        steady.outage()?;
+        // Longer than anybody may wait.
+        thread::sleep(Duration::from_secs(12));
+        database.signal_all(Signal::CONT)?;
+        let took = steady.recovery(Instant::now())?;
+        ensure!(took < Duration::from_secs(4), "{took:?}");
+        // An answer is waited for three seconds, a connection two before and two after that.
+        let slowest = *lock(&steady.slowest);
+        ensure!(slowest < Duration::from_secs(10), "{slowest:?}");
+        Ok(())
+    })?;
+    is_sound(&database.url())
+}
+
+#[test]
+fn load_connections_that_are_cut_lose_nothing_and_are_replaced() -> anyhow::Result<()> {
+    let database = Database::empty()?;
+    let servers = open_servers(database.url(), 2)?;
+    Steady::new(&callers(&servers)?).through(|steady| {
+        steady.recovery(Instant::now())?;
+        for _ in 0..5 {
+            database.sql(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+                 WHERE datname = current_database() AND pid <> pg_backend_pid()",
+            )?;
+            steady.recovery(Instant::now())?;
+        }
+        Ok(())
+    })?;
+    is_sound(database.url())
+}
+
+/// More clients than connections, and a database that does not get on: everybody is told in time to come again.
+#[test]
+fn load_a_slow_database_has_a_queue_with_an_end() -> anyhow::Result<()> {
+    const MANY: usize = 60;
+    let database = Database::empty()?;
+    let url = format!(
+        "{}&pool_size=2&pool_timeout=1&statement_timeout=3",
+        database.url()
+    );
+    let servers = open_servers(&url, 1)?;
+    let caller = Caller::new(&servers[0])?;
+    let urn = dataset("slow");
+    ensure!(caller.patch(&urn, "first")?.status == 200);
+    let statuses = thread::scope(|scope| -> anyhow::Result<Vec<u16>> {
+        let block = "BEGIN; LOCK TABLE metadata_aspect_v2 IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(12); COMMIT";
+        let blocking = scope.spawn(|| database.sql(block));
+        let held = "SELECT 1 FROM pg_locks l WHERE l.mode = 'AccessExclusiveLock' AND l.granted \
+                    AND l.relation = 'metadata_aspect_v2'::regclass";
+        let started = Instant::now();
+        while database.rows(held)?.is_empty() {
+            ensure!(started.elapsed() < PATIENCE, "nobody blocks the table");
+        }
+        let clients: Vec<_> = (0..MANY)
+            .map(|number| {
+                let (caller, urn) = (&caller, &urn);
+                scope.spawn(move || -> anyhow::Result<u16> {
+                    let begun = Instant::now();
+                    let answer = caller.patch(urn, &format!("p{number}"))?;
+                    let took = begun.elapsed();
+                    ensure!(took < Duration::from_secs(9), "{took:?}");
+                    ensure!((answer.status == 503) == answer.retry_after.is_some());
+                    Ok(answer.status)
+                })
+            })
+            .collect();
+        let statuses = clients
+            .into_iter()
+            .map(|client| client.join().unwrap_or_else(|_| bail!("a client panicked")))
+            .collect();
+        blocking
+            .join()
+            .unwrap_or_else(|_| bail!("the table was not blocked"))?;
+        statuses
+    })?;
+    ensure!(statuses == [503; MANY], "{statuses:?}");
+    ensure!(caller.patch(&urn, "last")?.status == 200);
+    let (properties, _) = caller.properties(&urn)?;
+    ensure!(
+        properties == BTreeSet::from(["first", "last"].map(str::to_owned)),
+        "{properties:?}"
+    );
+    Ok(())
 }
 
 #[test]
@@ -161,11 +323,7 @@ fn crash_of_the_database_is_over_two_seconds_after_its_follower_has_taken_its_pl
     let first = docent_test_postgres::Server::start()?;
     let second = first.follower()?;
     let servers = open_servers(&first.url_with(&second), 2)?;
-    let callers = servers
-        .iter()
-        .map(Caller::new)
-        .collect::<anyhow::Result<Vec<_>>>()?;
-    Steady::new(&callers).through(|steady| {
+    Steady::new(&callers(&servers)?).through(|steady| {
         steady.recovery(Instant::now())?;
         first.kill()?;
         steady.outage()?;

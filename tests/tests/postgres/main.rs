@@ -1,21 +1,16 @@
 //! Several servers on one PostgreSQL database, and what happens when one of them or the database goes away.
-//!
-//! `DOCENT_LOAD_SECONDS` sets how long the load runs (60 by default), `DOCENT_LOAD_SEED` which random numbers are used.
 
 mod caller;
 mod faults;
+mod load;
+mod replay;
 mod round_trips;
 mod upgrade;
 mod wire;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, bail, ensure};
-use docent_e2e::load::Random;
+use anyhow::{Context as _, ensure};
 use docent_e2e::{Finished, Options, Server, docent_command, temporary_directory};
 use docent_test_postgres::Database;
 use serde_json::json;
@@ -196,6 +191,8 @@ fn everything_moves_to_postgresql_and_back() -> anyhow::Result<()> {
                 .without_authentication(),
         )?;
         ensure!(Caller::new(&moved)?.found("*")? > 10);
+        let refusal = shift(database.url(), "sqlite:back.db")?.refused()?;
+        ensure!(refusal.contains("stop it first"), "{refusal}");
     }
     // A version that must not be used again, as a rollback leaves it.
     database.sql(&format!(
@@ -219,182 +216,4 @@ fn everything_moves_to_postgresql_and_back() -> anyhow::Result<()> {
     let found = Caller::new(&back)?.found("*")?;
     ensure!(found > 10, "{found}");
     Ok(())
-}
-
-/// What the clients of the load know.
-#[derive(Default)]
-struct Known {
-    /// Properties that were acknowledged, per dataset.
-    patched: Mutex<BTreeMap<String, BTreeSet<String>>>,
-    links: Mutex<BTreeMap<String, BTreeSet<String>>>,
-    done: AtomicU64,
-}
-
-const DATASETS: u64 = 12;
-const DOMAINS: u64 = 6;
-
-#[test]
-fn load_four_servers_and_32_clients_leave_a_history_that_one_order_of_writes_explains()
--> anyhow::Result<()> {
-    let (seconds, seed) = (
-        number_from("DOCENT_LOAD_SECONDS", 60)?,
-        number_from("DOCENT_LOAD_SEED", 5)?,
-    );
-    let database = Database::empty()?;
-    let servers = open_servers(database.url(), 4)?;
-    let callers = servers
-        .iter()
-        .map(Caller::new)
-        .collect::<anyhow::Result<Vec<_>>>()?;
-    for number in 0..DOMAINS {
-        ensure!(create_domain(&callers[0], number)?);
-    }
-    for number in 0..DATASETS {
-        let properties = json!({"description": "load", "customProperties": {}});
-        let answer = callers[0].propose("UPSERT", &dataset(number), PROPERTIES, &properties)?;
-        ensure!(answer.status == 200, "{}", answer.body);
-    }
-    let known = Known::default();
-    let end = Instant::now() + Duration::from_secs(seconds);
-    let mut random = Random::seeded(seed);
-    thread::scope(|scope| {
-        let clients: Vec<_> = (0..32)
-            .map(|client| {
-                let mut choices = Random::seeded(random.below(u64::MAX));
-                let (callers, known) = (&callers, &known);
-                scope.spawn(move || -> anyhow::Result<()> {
-                    let mut number = 0;
-                    while Instant::now() < end {
-                        number += 1;
-                        let caller = &callers[choices.below(4) as usize];
-                        step(caller, &mut choices, known, &format!("{client}-{number}"))?;
-                        known.done.fetch_add(1, Ordering::Relaxed);
-                    }
-                    Ok(())
-                })
-            })
-            .collect();
-        clients
-            .into_iter()
-            .try_for_each(|client| client.join().unwrap_or_else(|_| bail!("a client panicked")))
-    })?;
-    let done = known.done.load(Ordering::Relaxed);
-    eprintln!("{done} requests in {seconds} s, seed {seed}");
-    ensure!(
-        done >= seconds * 10,
-        "only {done} requests: this proves nothing"
-    );
-    explained(&callers, &known)?;
-    is_sound(database.url())
-}
-
-/// One random thing that a client does.
-fn step(caller: &Caller, random: &mut Random, known: &Known, unique: &str) -> anyhow::Result<()> {
-    let asset = dataset(random.below(DATASETS));
-    let domain = |random: &mut Random| format!("urn:li:domain:load-{}", random.below(DOMAINS));
-    match random.below(10) {
-        0..4 => {
-            let answer = caller.patch(&asset, unique)?;
-            ensure!(answer.status == 200, "{} {}", answer.status, answer.body);
-            let mut patched = known.patched.lock().unwrap_or_else(PoisonError::into_inner);
-            patched.entry(asset).or_default().insert(unique.to_owned());
-        }
-        4 | 5 => {
-            let url = format!("https://example.com/{unique}");
-            let add = "mutation($urn: String!, $url: String!) { addLink(input: {linkUrl: $url, label: \"l\", resourceUrn: $urn}) }";
-            ensure!(caller.mutate(add, &json!({"urn": asset, "url": url}))?);
-            if random.below(2) == 0 {
-                let remove = "mutation($urn: String!, $url: String!) { removeLink(input: {linkUrl: $url, resourceUrn: $urn}) }";
-                ensure!(caller.mutate(remove, &json!({"urn": asset, "url": url}))?);
-            } else {
-                let mut links = known.links.lock().unwrap_or_else(PoisonError::into_inner);
-                links.entry(asset).or_default().insert(url);
-            }
-        }
-        6 | 7 => {
-            let set = "mutation($urn: String!, $domain: String!) { setDomain(entityUrn: $urn, domainUrn: $domain) }";
-            caller.mutate(set, &json!({"urn": asset, "domain": domain(random)}))?;
-        }
-        8 => {
-            let parent = (random.below(4) > 0).then(|| domain(random));
-            let shift = "mutation($domain: String!, $parent: String) { moveDomain(input: {resourceUrn: $domain, parentDomain: $parent}) }";
-            caller.mutate(shift, &json!({"domain": domain(random), "parent": parent}))?;
-        }
-        _ => {
-            let number = random.below(DOMAINS);
-            let delete = "mutation($domain: String!) { deleteDomain(urn: $domain) }";
-            let variables = json!({"domain": format!("urn:li:domain:load-{number}")});
-            if caller.mutate(delete, &variables)? {
-                create_domain(caller, number)?;
-            }
-        }
-    }
-    Ok(())
-}
-
-fn create_domain(caller: &Caller, number: u64) -> anyhow::Result<bool> {
-    let create =
-        "mutation($id: String!, $name: String!) { createDomain(input: {id: $id, name: $name}) }";
-    caller.mutate(
-        create,
-        &json!({"id": format!("load-{number}"), "name": format!("Load {number}")}),
-    )
-}
-
-/// Whether what every server shows is what the clients were told.
-fn explained(callers: &[Caller], known: &Known) -> anyhow::Result<()> {
-    let patched = known.patched.lock().unwrap_or_else(PoisonError::into_inner);
-    let links = known.links.lock().unwrap_or_else(PoisonError::into_inner);
-    let read = "query($urn: String!) { dataset(urn: $urn) { institutionalMemory { elements { url } } domain { domain { urn properties { name } } } } }";
-    for caller in callers {
-        for number in 0..DATASETS {
-            let urn = dataset(number);
-            let expected = patched.get(&urn).cloned().unwrap_or_default();
-            let (properties, version) = caller.properties(&urn)?;
-            ensure!(
-                properties == expected,
-                "{urn}: {} of {}",
-                properties.len(),
-                expected.len()
-            );
-            // The first write and one version for each patch: none was lost, none was written twice.
-            ensure!(
-                version == 1 + expected.len() as u64,
-                "{urn}: version {version}, {} patches",
-                expected.len()
-            );
-            let data = caller.query(read, &json!({ "urn": urn }))?;
-            let elements = data["dataset"]["institutionalMemory"]["elements"].as_array();
-            let urls: Vec<String> = elements
-                .into_iter()
-                .flatten()
-                .filter_map(|link| Some(link["url"].as_str()?.to_owned()))
-                .collect();
-            let once: BTreeSet<String> = urls.iter().cloned().collect();
-            ensure!(once.len() == urls.len(), "{urn}: a link stands twice");
-            ensure!(
-                once == links.get(&urn).cloned().unwrap_or_default(),
-                "{urn}: {once:?}"
-            );
-            let domain = &data["dataset"]["domain"]["domain"];
-            ensure!(
-                domain.is_null() || domain["properties"]["name"].is_string(),
-                "{urn} is in {domain}"
-            );
-        }
-        ensure!(
-            caller.found("load")? >= DATASETS,
-            "the index misses something"
-        );
-    }
-    Ok(())
-}
-
-fn number_from(variable: &str, default: u64) -> anyhow::Result<u64> {
-    match std::env::var(variable) {
-        Ok(text) => text
-            .parse()
-            .with_context(|| format!("{variable} is no number")),
-        Err(_) => Ok(default),
-    }
 }

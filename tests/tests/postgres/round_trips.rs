@@ -11,7 +11,7 @@ use crate::wire::{Trip, Wire};
 
 /// What a server asks by itself, beside all requests.
 const BY_ITSELF: [&str; 5] = [
-    "SELECT (SELECT 1 FROM change_pending",
+    "SELECT p.pending",
     "SELECT first_position + changes - 1, transaction",
     "SELECT pg_advisory_xact_lock(hashtext('docent_change_log'), 0)",
     "NOTIFY ",

@@ -18,7 +18,7 @@ pub(crate) struct MoveFlags {
     /// The store to read; no server may use it
     #[arg(long, value_name = "URL")]
     from: String,
-    /// The store to fill; it must be empty
+    /// The store to fill; it must be empty, and no server may use it
     #[arg(long, value_name = "URL")]
     to: String,
 }
@@ -28,7 +28,7 @@ pub(super) fn run(flags: &MoveFlags) -> Result<()> {
     let to = StoreUrl::parse(Some(&flags.to)).context("--to is not right")?;
     runtime()?.block_on(async {
         let source = engine::open(&from, Use::Alone).await?;
-        let target = engine::open(&to, Use::Server).await?;
+        let target = engine::open(&to, Use::AloneAndNew).await?;
         if !engine::is_empty(&*target).await? {
             bail!("{to} is not empty: move into a new store");
         }

@@ -108,8 +108,10 @@ impl Batch<'_> {
         }
         self.flush().await?;
         // Tokens go along with their user, and nobody asked how many there were.
-        if urn.entity_type() != tokens::ENTITY {
-            self.count_deleted(urn, None).await?;
+        if urn.entity_type() != tokens::ENTITY && self.count_deleted(urn, None).await? == 0 {
+            // What somebody else makes from here on is not what was to be deleted.
+            self.created.remove(urn);
+            return Ok(true);
         }
         let names = self.tx.aspect_names(urn).await?;
         self.delete_aspects(urn, &names, retire).await?;

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may stop as tests do")]
 
+mod connections;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -191,10 +193,10 @@ async fn a_slow_writer_holds_up_nobody_but_writers_of_the_same_entity() {
     assert_eq!(version::logical_version_of(&row), 3);
 }
 
-/// Each of two pieces of work makes sure that the other's entity has not been written, and writes its own: one of them
-/// must see the other.
+/// Each of two pieces of work makes sure that nobody has a name among the siblings in a tree, and takes it: one of them
+/// must see the other. (Questions about a tree hold it as a whole; no such thing holds for aspects that are only read.)
 #[tokio::test(flavor = "multi_thread")]
-async fn two_writers_that_look_at_each_other_do_not_both_see_nothing() {
+async fn two_writers_of_one_name_in_a_tree_do_not_both_see_that_it_is_free() {
     let database = postgres_database().unwrap();
     let store = Arc::new(open_postgres(database.url()).await.unwrap());
     for round in 0..20 {
@@ -363,24 +365,6 @@ async fn a_stamp_without_a_database_is_never_the_same_twice() {
     put(&store, &status("b"), "1").await;
 }
 
-#[tokio::test]
-async fn a_wrong_password_is_refused_without_being_repeated() {
-    let database = Database::empty().unwrap();
-    database
-        .sql("CREATE ROLE guarded LOGIN PASSWORD 'right' CONNECTION LIMIT 0")
-        .ok();
-    let url = database.url().replace("tests@", "guarded:hunter2@");
-    let settings = Settings::parse(&url).unwrap();
-    let options = OpenOptions {
-        create: true,
-        watch: false,
-    };
-    let refused = PostgresStore::open(&settings, options).await.unwrap_err();
-    let text = format!("{refused} {refused:?} {settings:?}");
-    assert!(!text.contains("hunter2"), "{text}");
-    assert!(matches!(refused, StoreError::Unavailable { .. }), "{text}");
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn servers_that_start_at_once_on_an_empty_database_migrate_it_once() {
     let database = Database::empty().unwrap();
@@ -415,46 +399,4 @@ async fn an_empty_database_is_not_filled_by_a_command_that_only_looks() {
     let settings = Settings::parse(database.url()).unwrap();
     let refused = PostgresStore::open(&settings, options).await.unwrap_err();
     assert!(refused.to_string().contains("no catalog"), "{refused}");
-}
-
-#[tokio::test]
-async fn encryption_is_as_strict_as_sslmode_says() {
-    let (server, port) = docent_test_postgres::Server::start_encrypted(
-        include_str!("tls/server.pem"),
-        include_str!("tls/server.key"),
-    )
-    .unwrap();
-    // Without encryption nobody comes in.
-    let file = "CREATE TABLE rules (line text); INSERT INTO rules VALUES ('local all all trust'), \
-                ('hostssl all all 127.0.0.1/32 trust'); \
-                DO $$ BEGIN EXECUTE format('COPY rules TO %L', current_setting('hba_file')); END $$; \
-                SELECT pg_reload_conf()";
-    server.sql(file).unwrap();
-    let authority = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tls/authority.pem");
-    let open = async |host: &str, parameters: &str| {
-        let url = format!("postgres://tests@{host}:{port}/postgres?{parameters}");
-        let options = OpenOptions {
-            create: true,
-            watch: false,
-        };
-        PostgresStore::open(&Settings::parse(&url).unwrap(), options).await
-    };
-    let known = format!("sslrootcert={authority}");
-    for (host, parameters, works) in [
-        ("localhost", "sslmode=disable".to_owned(), false),
-        ("localhost", "sslmode=prefer".to_owned(), true),
-        ("127.0.0.1", "sslmode=require".to_owned(), true),
-        ("localhost", format!("sslmode=verify-full&{known}"), true),
-        // The certificate is made out to a name.
-        ("127.0.0.1", format!("sslmode=verify-ca&{known}"), true),
-        ("127.0.0.1", format!("sslmode=verify-full&{known}"), false),
-        // Nobody on this machine trusts the authority.
-        ("localhost", "sslmode=verify-ca".to_owned(), false),
-        ("localhost", "sslmode=verify-full".to_owned(), false),
-    ] {
-        let opened = open(host, &parameters).await;
-        assert_eq!(opened.is_ok(), works, "{host} {parameters}: {opened:?}");
-    }
-    let missing = open("localhost", "sslmode=verify-full&sslrootcert=/no/such/file").await;
-    assert!(missing.unwrap_err().to_string().contains("/no/such/file"));
 }
