@@ -27,6 +27,7 @@ mod run;
 mod runs;
 mod segment;
 mod settings;
+mod short_reads;
 mod stamp;
 mod tls;
 mod transaction;
@@ -46,6 +47,8 @@ use docent_store::{
 };
 
 use crate::pool::Connections;
+use crate::read::Question;
+use crate::short_reads::ShortReads;
 use crate::stamp::{Stamp, Watch};
 
 pub use backup::restore;
@@ -65,6 +68,7 @@ pub struct OpenOptions {
 #[derive(Debug)]
 pub struct PostgresStore {
     connections: Arc<Connections>,
+    short_reads: Arc<ShortReads>,
     stamp: Arc<Stamp>,
     watch: Option<Watch>,
 }
@@ -84,6 +88,7 @@ impl PostgresStore {
             None
         };
         Ok(Self {
+            short_reads: Arc::new(ShortReads::new(&connections)),
             connections,
             stamp,
             watch,
@@ -115,7 +120,7 @@ impl Drop for PostgresStore {
 #[async_trait]
 impl Store for PostgresStore {
     async fn aspects_read(&self, keys: &[AspectKey]) -> Result<Vec<Row>, StoreError> {
-        Ok(read::latest_of(&self.connections, keys).await?)
+        Ok(self.aspects_read_witnessed(keys, &[]).await?.0)
     }
 
     async fn aspects_read_witnessed(
@@ -123,7 +128,8 @@ impl Store for PostgresStore {
         keys: &[AspectKey],
         witnesses: &[AspectKey],
     ) -> Result<(Vec<Row>, Vec<bool>), StoreError> {
-        Ok(read::witnessed(&self.connections, keys, witnesses).await?)
+        let question = Question { keys, witnesses };
+        Ok(self.short_reads.ask(question).await?)
     }
 
     async fn aspect_read_version(

@@ -19,7 +19,7 @@ use crate::settings::Settings;
 use crate::tls;
 
 /// More callers than this do not wait for a connection: they can be told to try again sooner than they could be answered.
-const MAX_WAITING: usize = 1024;
+pub(crate) const MAX_WAITING: usize = 1024;
 /// How much longer than the database a server waits for a statement before it gives up the connection.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -33,6 +33,7 @@ type Answer<'a> =
 #[derive(Debug)]
 pub(crate) struct Connections {
     pool: Pool,
+    size: usize,
     patience: Duration,
 }
 
@@ -54,8 +55,14 @@ impl Connections {
             .map_err(StoreError::other)?;
         Ok(Self {
             pool,
+            size: settings.pool_size,
             patience: settings.statement_timeout + GRACE,
         })
+    }
+
+    /// How many there are at most.
+    pub(crate) fn size(&self) -> usize {
+        self.size
     }
 
     pub(crate) async fn lease(&self) -> Result<Lease, EngineError> {
@@ -75,8 +82,20 @@ impl Connections {
         sql: &'static str,
         parameters: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<Row>, EngineError> {
-        match self.lease().await?.query(sql, parameters).await {
+        let lease = self.lease().await?;
+        self.query_on(lease, sql, parameters).await
+    }
+
+    /// [`Connections::query`] for somebody who has a connection already.
+    pub(crate) async fn query_on(
+        &self,
+        lease: Lease,
+        sql: &'static str,
+        parameters: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, EngineError> {
+        match lease.query(sql, parameters).await {
             Err(EngineError::Lost(reason)) => {
+                drop(lease);
                 tracing::warn!(reason, "a connection was lost, and another one is asked");
                 self.lease().await?.query(sql, parameters).await
             }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may stop as tests do")]
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use docent_model::aspects::AuditStamp;
@@ -317,6 +318,41 @@ async fn a_commit_of_another_server_moves_the_stamp_within_a_second() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
+}
+
+/// Reads are asked together with others that wait; the statement of a read never began before the read did.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_sees_what_any_server_acknowledged_before_it_began() {
+    let database = postgres_database().unwrap();
+    let one = Arc::new(open_postgres(database.url()).await.unwrap());
+    let other = open_postgres(database.url()).await.unwrap();
+    let newest = Arc::new(AtomicU64::new(0));
+    put(&other, &status("a"), "0").await;
+    let done = Arc::new(AtomicBool::new(false));
+    let readers: Vec<_> = (0..24)
+        .map(|_| {
+            let (store, newest, done) = (Arc::clone(&one), Arc::clone(&newest), Arc::clone(&done));
+            tokio::spawn(async move {
+                let mut reads = 0;
+                while !done.load(Ordering::Relaxed) {
+                    let acknowledged = newest.load(Ordering::Acquire);
+                    let rows = store.aspects_read(&[status("a")]).await.unwrap();
+                    let seen: u64 = rows[0].as_ref().unwrap().metadata.parse().unwrap();
+                    assert!(seen >= acknowledged, "{seen} after {acknowledged}");
+                    reads += 1;
+                }
+                reads
+            })
+        })
+        .collect();
+    for number in 1..100 {
+        put(&other, &status("a"), &number.to_string()).await;
+        newest.store(number, Ordering::Release);
+    }
+    done.store(true, Ordering::Relaxed);
+    let reads = futures_util::future::join_all(readers).await;
+    let reads: u64 = reads.into_iter().map(Result::unwrap).sum();
+    assert!(reads > 100, "{reads}");
 }
 
 /// Nobody can say what others have committed while the database cannot be asked; so nothing is believed.
