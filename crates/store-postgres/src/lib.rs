@@ -12,6 +12,7 @@
 
 mod backup;
 mod check;
+mod contended;
 mod derived;
 mod error;
 mod foreign;
@@ -46,6 +47,7 @@ use docent_store::{
     Work,
 };
 
+use crate::contended::Contended;
 use crate::pool::Connections;
 use crate::read::Question;
 use crate::short_reads::ShortReads;
@@ -69,6 +71,7 @@ pub struct OpenOptions {
 pub struct PostgresStore {
     connections: Arc<Connections>,
     short_reads: Arc<ShortReads>,
+    contended: Arc<Contended>,
     stamp: Arc<Stamp>,
     watch: Option<Watch>,
 }
@@ -89,6 +92,7 @@ impl PostgresStore {
         };
         Ok(Self {
             short_reads: Arc::new(ShortReads::new(&connections)),
+            contended: Arc::default(),
             connections,
             stamp,
             watch,
@@ -298,9 +302,10 @@ impl Store for PostgresStore {
 
     async fn run(&self, work: Box<dyn Work>) -> Result<(), StoreError> {
         let (connections, stamp) = (Arc::clone(&self.connections), Arc::clone(&self.stamp));
+        let contended = Arc::clone(&self.contended);
         // A caller who goes away must not leave a transaction half done: what has begun is brought to its end.
         let running = tokio::spawn(async move {
-            let committed = run::run(&connections, work).await?;
+            let committed = run::run(&connections, &contended, work).await?;
             stamp.committed(&committed);
             Ok(())
         });

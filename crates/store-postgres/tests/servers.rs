@@ -192,6 +192,52 @@ async fn a_slow_writer_holds_up_nobody_but_writers_of_the_same_entity() {
     assert_eq!(version::logical_version_of(&row), 3);
 }
 
+/// The first who meet run again; after that the locks are asked for in time.
+#[tokio::test(flavor = "multi_thread")]
+async fn many_writers_of_one_entity_do_not_do_everything_twice() {
+    const WRITES: usize = 20;
+    let database = postgres_database().unwrap();
+    let store = Arc::new(open_postgres(database.url()).await.unwrap());
+    let registry = docent_model::Registry::get();
+    let key_aspect = registry.entity("dataset").unwrap().key_aspect;
+    let keys = [AspectName::STATUS, key_aspect].map(|it| AspectKey::new(&dataset("busy"), it));
+    for key in &keys {
+        put(&*store, key, "{}").await;
+    }
+    let runs = Arc::new(AtomicU64::new(0));
+    let writers = (0..8).map(|writer| {
+        let (store, keys, runs) = (Arc::clone(&store), keys.clone(), Arc::clone(&runs));
+        tokio::spawn(async move {
+            for number in 0..WRITES {
+                let (keys, runs) = (keys.clone(), Arc::clone(&runs));
+                transact::<(), StoreError, _>(&*store, move |tx| {
+                    let (keys, runs) = (keys.clone(), Arc::clone(&runs));
+                    Box::pin(async move {
+                        runs.fetch_add(1, Ordering::Relaxed);
+                        let previous = tx.aspects_get(&keys).await?.remove(0);
+                        let metadata = format!(r#"{{"writer":{writer},"number":{number}}}"#);
+                        let new = new(metadata, Derived::default());
+                        let write = version::put(keys[0].clone(), previous.as_ref(), new);
+                        tx.write(write.as_slice()).await
+                    })
+                })
+                .await
+                .unwrap();
+            }
+        })
+    });
+    for writer in futures_util::future::join_all(writers).await {
+        writer.unwrap();
+    }
+    let row = store.aspects_read(&keys[..1]).await.unwrap().remove(0);
+    assert_eq!(
+        version::logical_version_of(&row.unwrap()) as usize,
+        1 + 8 * WRITES
+    );
+    let runs = runs.load(Ordering::Relaxed) as usize;
+    assert!(runs < 8 * WRITES * 3 / 2, "{runs} for {}", 8 * WRITES);
+}
+
 /// Each of two pieces of work makes sure that the other's entity has not been written, and writes its own: one of them
 /// must see the other.
 #[tokio::test(flavor = "multi_thread")]
