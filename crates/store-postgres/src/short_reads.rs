@@ -32,9 +32,9 @@ use crate::error::EngineError;
 use crate::pool::{Connections, MAX_WAITING};
 use crate::read::{self, Found, Question};
 
-/// Statements that are under way at a time: one for each core of a small machine. With more of them fewer reads come
-/// together.
-const LANES: usize = 2;
+/// A lane for each core lets all of them work, and with more lanes fewer reads come together. Where there is one core, the
+/// database may have others.
+const MIN_LANES: usize = 2;
 /// Longer than a statement of short reads takes on a machine with much to do.
 const SHORT: Duration = Duration::from_millis(5);
 /// A read with more keys and witnesses is not short.
@@ -75,9 +75,10 @@ impl Reader {
 
 impl ShortReads {
     pub(crate) fn new(connections: &Arc<Connections>) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
             // Others need connections, too.
-            lanes: LANES.min(connections.size() / 2).max(1),
+            lanes: cores.max(MIN_LANES).min(connections.size() / 2).max(1),
             connections: Arc::clone(connections),
             queue: Mutex::default(),
         }
@@ -195,6 +196,8 @@ async fn serve(lane: Lane) {
             return deliver(refused.into(), Err(error));
         }
     };
+    // Whoever has arrived by now, and would come a few microseconds later, comes along.
+    tokio::task::yield_now().await;
     let group = reads.next_group();
     if group.is_empty() {
         return lane.pass_on();
