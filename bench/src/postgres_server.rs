@@ -79,6 +79,15 @@ impl PostgresServer {
         bail!("PostgreSQL did not start; postgres.log says why")
     }
 
+    /// The processes that it consists of at the moment.
+    pub(crate) fn processes(&self) -> Result<Vec<u32>> {
+        let id = self.child.id();
+        let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children"))?;
+        let children = children.split_ascii_whitespace().map(str::parse);
+        let all: Result<Vec<u32>, _> = std::iter::once(Ok(id)).chain(children).collect();
+        Ok(all?)
+    }
+
     /// Where its socket is.
     pub(crate) fn directory(&self) -> &Path {
         &self.directory

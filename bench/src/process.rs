@@ -94,21 +94,11 @@ impl Server {
 
     /// The time that each thread of the process has spent on a core so far.
     pub(crate) fn cpu(&self) -> Result<CpuReading> {
-        let mut threads = HashMap::new();
-        for entry in fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
-            let path = entry?.path();
-            // A thread may have ended since it was listed.
-            let Ok(text) = fs::read_to_string(path.join("schedstat")) else {
-                continue;
-            };
-            let nanoseconds = text
-                .split_ascii_whitespace()
-                .next()
-                .and_then(|field| field.parse().ok())
-                .context("schedstat has no time: this kernel keeps no scheduler statistics")?;
-            threads.insert(path, nanoseconds);
-        }
-        Ok(CpuReading(threads))
+        cpu([self.child.id()])
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// A memory field of the process in KiB, such as `VmRSS`.
@@ -162,7 +152,31 @@ pub(crate) fn start(command: &mut Command, cores: Cores) -> Result<Child> {
     child
 }
 
-/// Times of the threads of a process at one moment.
+/// The time that each thread of some processes has spent on a core so far.
+pub(crate) fn cpu(processes: impl IntoIterator<Item = u32>) -> Result<CpuReading> {
+    let mut threads = HashMap::new();
+    for process in processes {
+        // A process or a thread may have ended since it was listed.
+        let Ok(entries) = fs::read_dir(format!("/proc/{process}/task")) else {
+            continue;
+        };
+        for entry in entries {
+            let path = entry?.path();
+            let Ok(text) = fs::read_to_string(path.join("schedstat")) else {
+                continue;
+            };
+            let nanoseconds = text
+                .split_ascii_whitespace()
+                .next()
+                .and_then(|field| field.parse().ok())
+                .context("schedstat has no time: this kernel keeps no scheduler statistics")?;
+            threads.insert(path, nanoseconds);
+        }
+    }
+    Ok(CpuReading(threads))
+}
+
+/// Times of the threads of some processes at one moment.
 #[derive(Debug)]
 pub(crate) struct CpuReading(HashMap<std::path::PathBuf, u64>);
 

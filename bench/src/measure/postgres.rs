@@ -8,13 +8,13 @@ mod peer;
 use anyhow::Result;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use crate::bench::{Bench, CONNECTIONS, Docent, median};
+use crate::bench::{Bench, CONNECTIONS, Docent, median, per_request};
 use crate::data::{BLOCK, DATASETS_PER_REQUEST, Read};
 use crate::load::{Client, Until};
 use crate::measure::bulk::{load_datasets, load_domains};
-use crate::measure::reads::{Rounds, spread};
+use crate::measure::reads::{Rounds, Slices, spread};
 use crate::postgres_server::{self, PostgresServer, USER};
-use crate::process::{self, CLIENT_CORE, Cores};
+use crate::process::{self, CLIENT_CORE, Cores, CpuReading};
 use crate::report::{Report, Target};
 use peer::{Reader, Writer};
 
@@ -125,18 +125,35 @@ async fn reads(
     let turns = source.requests.len().div_ceil(CONNECTIONS) as u64;
     client.drive(&source, Until::Turns(turns)).await?;
     reader.read(rounds.slice).await?;
-    let (mut ours, mut theirs, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    // The load generator and the bare client are in this process.
+    let all = || -> Result<CpuReading> {
+        let processes = server.processes()?.into_iter();
+        process::cpu(processes.chain([docent.server.id(), std::process::id()]))
+    };
+    let (mut ours, mut theirs, mut ratios) = (Slices::default(), Slices::default(), Vec::new());
     for _ in 0..rounds.count {
+        let before = all()?;
         let done = client.drive(&source, Until::Elapsed(rounds.slice)).await?;
+        let between = all()?;
         let bare = reader.read(rounds.slice).await?;
-        ours.push(done.per_second());
-        theirs.push(bare);
-        ratios.push(done.per_second() / bare);
+        let after = all()?;
+        ours.rates.push(done.per_second());
+        ours.costs
+            .push(per_request(&before, &between, done.requests));
+        theirs.rates.push(bare.per_second());
+        theirs
+            .costs
+            .push(per_request(&between, &after, bare.requests));
+        ratios.push(done.per_second() / bare.per_second());
     }
+    let shown = |slices: &Slices| {
+        let (rate, cost) = (median(&slices.rates), median(&slices.costs));
+        format!("{rate:.0}/s ({cost:.0} µs CPU of all)")
+    };
     report.line(
         "PostgreSQL: read description",
-        format!("{:.0}/s", median(&ours)),
-        format!("bare point query {:.0}/s", median(&theirs)),
+        shown(&ours),
+        format!("bare point query {}", shown(&theirs)),
         median(&ratios),
         Target::AtLeast(0.5),
     );

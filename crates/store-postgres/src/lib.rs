@@ -14,6 +14,7 @@ mod arrays;
 mod backup;
 mod check;
 mod connect;
+mod contended;
 mod derived;
 mod error;
 mod foreign;
@@ -30,6 +31,7 @@ mod runs;
 mod segment;
 mod serving;
 mod settings;
+mod short_reads;
 mod stamp;
 mod tls;
 mod transaction;
@@ -49,8 +51,11 @@ use docent_store::{
 };
 
 use crate::connect::Connector;
+use crate::contended::Contended;
 use crate::pool::Connections;
+use crate::read::Question;
 use crate::serving::Alone;
+use crate::short_reads::ShortReads;
 use crate::stamp::{Stamp, Watch};
 
 pub use backup::restore;
@@ -70,6 +75,8 @@ pub struct OpenOptions {
 #[derive(Debug)]
 pub struct PostgresStore {
     connections: Arc<Connections>,
+    short_reads: Arc<ShortReads>,
+    contended: Arc<Contended>,
     stamp: Arc<Stamp>,
     watch: Option<Watch>,
     alone: Option<Alone>,
@@ -89,6 +96,8 @@ impl PostgresStore {
             None
         };
         Ok(Self {
+            short_reads: Arc::new(ShortReads::new(&connections)),
+            contended: Arc::default(),
             connections,
             stamp,
             watch,
@@ -134,7 +143,7 @@ impl Drop for PostgresStore {
 #[async_trait]
 impl Store for PostgresStore {
     async fn aspects_read(&self, keys: &[AspectKey]) -> Result<Vec<Row>, StoreError> {
-        Ok(read::latest_of(&self.connections, keys).await?)
+        Ok(self.aspects_read_witnessed(keys, &[]).await?.0)
     }
 
     async fn aspects_read_witnessed(
@@ -142,7 +151,8 @@ impl Store for PostgresStore {
         keys: &[AspectKey],
         witnesses: &[AspectKey],
     ) -> Result<(Vec<Row>, Vec<bool>), StoreError> {
-        Ok(read::witnessed(&self.connections, keys, witnesses).await?)
+        let question = Question { keys, witnesses };
+        Ok(self.short_reads.ask(question).await?)
     }
 
     async fn aspect_read_version(
@@ -311,11 +321,12 @@ impl Store for PostgresStore {
 
     async fn run(&self, work: Box<dyn Work>) -> Result<(), StoreError> {
         let (connections, stamp) = (Arc::clone(&self.connections), Arc::clone(&self.stamp));
+        let contended = Arc::clone(&self.contended);
         // Whoever goes away while waiting has nothing done.
         let lease = connections.lease().await?;
         // A caller who goes away later must not leave a transaction half done: what has begun is brought to its end.
         let running = tokio::spawn(async move {
-            let committed = run::run(&connections, lease, work).await?;
+            let committed = run::run(&connections, lease, &contended, work).await?;
             stamp.committed(&committed);
             Ok(())
         });

@@ -22,7 +22,7 @@ use crate::error::{EngineError, unavailable};
 use crate::settings::Settings;
 
 /// More callers than this do not wait for a connection: they can be told to try again sooner than they could be answered.
-const MAX_WAITING: usize = 1024;
+pub(crate) const MAX_WAITING: usize = 1024;
 /// How much longer than the database a server waits for a statement before it gives up the connection.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -42,6 +42,7 @@ type Answer<'a> =
 pub(crate) struct Connections {
     pool: Pool,
     connector: Connector,
+    size: usize,
     patience: Duration,
     /// Why nobody gets one.
     refusal: Mutex<Option<String>>,
@@ -68,8 +69,14 @@ impl Connections {
             pool,
             connector,
             refusal: Mutex::default(),
+            size: settings.pool_size,
             patience: settings.statement_timeout + GRACE,
         })
+    }
+
+    /// How many there are at most.
+    pub(crate) fn size(&self) -> usize {
+        self.size
     }
 
     pub(crate) async fn lease(&self) -> Result<Lease, EngineError> {
@@ -101,9 +108,21 @@ impl Connections {
         sql: &'static str,
         parameters: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<Row>, EngineError> {
+        let lease = self.lease().await?;
+        self.query_on(lease, sql, parameters).await
+    }
+
+    /// [`Connections::query`] for somebody who has a connection already.
+    pub(crate) async fn query_on(
+        &self,
+        lease: Lease,
+        sql: &'static str,
+        parameters: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, EngineError> {
         let asked = Instant::now();
-        match self.lease().await?.query(sql, parameters).await {
+        match lease.query(sql, parameters).await {
             Err(EngineError::Lost(reason)) if asked.elapsed() < self.patience => {
+                drop(lease);
                 tracing::warn!(reason, "a connection was lost, and another one is asked");
                 self.lease().await?.query(sql, parameters).await
             }

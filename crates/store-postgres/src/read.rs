@@ -6,7 +6,7 @@
 //! how they want to be carried out: `LATERAL (… OFFSET 0)` can only be done key by key, and sessions do without scans of
 //! whole tables (`settings`). `plans` holds them to it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use docent_model::{AspectName, Registry, Urn};
@@ -14,7 +14,7 @@ use docent_store::{AspectKey, EntityTexts, MixedRows, Row as AspectRow, StoredAs
 use tokio_postgres::Row;
 
 use crate::error::EngineError;
-use crate::pool::Connections;
+use crate::pool::{Connections, Lease};
 use crate::values::{ASPECTS, as_limit, aspect_name, count_at, stored_aspect, urn_at};
 
 /// The columns of [`stored_aspect`].
@@ -43,24 +43,39 @@ pub(crate) const LATEST: &str = concat!(
     " FROM metadata_aspect_v2 a WHERE a.urn = $1 AND a.aspect = $2 AND a.version = 0"
 );
 
-/// An aspect and the witness of its entity, which most reads of one entity come to: two looks into the index, and no
-/// lists around them.
+/// Whether the witness `$witness` of the entity `$urn` is there, which is looked for only if `a` was not found: the aspect
+/// would speak for its entity.
+macro_rules! found_or_witnessed {
+    ($urn:expr, $witness:expr) => {
+        concat!(
+            "(a.version IS NOT NULL OR EXISTS (SELECT FROM metadata_aspect_v2 w WHERE w.urn = ",
+            $urn,
+            " AND w.aspect = ",
+            $witness,
+            " AND w.version = 0 OFFSET 0))"
+        )
+    };
+}
+
+/// An aspect and the witness of its entity, which most reads of one entity come to, and no lists around them. Without the
+/// aspect there is a row of nulls if there is the witness.
 pub(crate) const WITNESSED: &str = concat!(
-    "SELECT true, ",
+    "SELECT ",
     columns!(),
-    " FROM metadata_aspect_v2 a WHERE a.urn = $1 AND a.aspect = $2 AND a.version = 0 \
-     UNION ALL SELECT false, a.version, '', NULL, a.createdon, a.createdby, NULL \
-     FROM metadata_aspect_v2 a WHERE a.urn = $1 AND a.aspect = $3 AND a.version = 0"
+    " FROM (SELECT) AS k LEFT JOIN LATERAL (SELECT ",
+    columns!(),
+    " FROM metadata_aspect_v2 a WHERE a.urn = $1 AND a.aspect = $2 AND a.version = 0 OFFSET 0) AS a ON true WHERE ",
+    found_or_witnessed!("$1", "$3")
 );
 
-/// Behind the first `$3` keys come witnesses, of which nothing has to be read.
+/// The same for many: each has an aspect or none, and a witness or none.
 pub(crate) const LATEST_OF: &str = concat!(
-    "SELECT k.place, a.version, \
-     CASE WHEN k.place <= $3 THEN a.metadata ELSE '' END, \
-     CASE WHEN k.place <= $3 THEN a.systemmetadata END, \
-     a.createdon, a.createdby, a.createdfor \
-     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, place) CROSS JOIN ",
-    latest_of_key!(columns!())
+    "SELECT k.place, ",
+    columns!(),
+    " FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS k (urn, aspect, witness, place) LEFT JOIN ",
+    latest_of_key!(columns!()),
+    " ON true WHERE ",
+    found_or_witnessed!("k.urn", "k.witness")
 );
 
 pub(crate) const VERSION: &str = concat!(
@@ -105,7 +120,8 @@ pub(crate) const ENTITIES: &str = concat!(
     " ORDER BY k.place, a.aspect"
 );
 
-/// What [`LATEST_OF`] and [`ENTITIES`] say; the places of the entities are below zero.
+/// What [`LATEST_OF`] and [`ENTITIES`] say; the places of the entities are below zero. Behind the first `$3` keys come
+/// witnesses, of which nothing has to be read.
 pub(crate) const MIXED: &str = concat!(
     "SELECT k.place, a.aspect, a.version, \
      CASE WHEN k.place <= $3 THEN a.metadata ELSE '' END, \
@@ -144,75 +160,166 @@ pub(crate) fn key_arrays<'k>(
         .unzip()
 }
 
-pub(crate) async fn latest_of(
+/// What somebody wants to know: the latest versions of aspects, and whether the entities of key aspects exist.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Question<'q> {
+    pub(crate) keys: &'q [AspectKey],
+    pub(crate) witnesses: &'q [AspectKey],
+}
+
+/// The answer to a [`Question`], in the order of its lists.
+pub(crate) type Found = (Vec<AspectRow>, Vec<bool>);
+
+/// A question in a statement of its own.
+pub(crate) async fn answer(
     connections: &Connections,
-    keys: &[AspectKey],
-) -> Result<Vec<AspectRow>, EngineError> {
-    match keys {
-        [] => Ok(Vec::new()),
-        [key] => {
-            let parameters = [key.urn.as_str(), key.aspect.as_str()];
+    question: Question<'_>,
+) -> Result<Found, EngineError> {
+    let lease = connections.lease().await?;
+    let mut found = answer_all(connections, lease, &[question]).await?;
+    Ok(found.pop().unwrap_or_default())
+}
+
+/// Questions in one statement, so of one snapshot.
+pub(crate) async fn answer_all(
+    connections: &Connections,
+    lease: Lease,
+    questions: &[Question<'_>],
+) -> Result<Vec<Found>, EngineError> {
+    match questions {
+        [
+            Question {
+                keys: [key],
+                witnesses: [],
+            },
+        ] => {
+            let (urn, aspect) = (key.urn.as_str(), key.aspect.as_str());
             let rows = connections
-                .query(LATEST, &[&parameters[0], &parameters[1]])
+                .query_on(lease, LATEST, &[&urn, &aspect])
                 .await?;
             let row = rows.first().map(|row| stored_aspect(row, 0)).transpose()?;
-            Ok(vec![row.map(Arc::new)])
+            Ok(vec![(vec![row.map(Arc::new)], Vec::new())])
         }
-        keys => Ok(witnessed(connections, keys, &[]).await?.0),
+        [
+            Question {
+                keys: [key],
+                witnesses: [witness],
+            },
+        ] if key.urn == witness.urn => {
+            let urn = key.urn.as_str();
+            let (aspect, other) = (key.aspect.as_str(), witness.aspect.as_str());
+            let rows = connections
+                .query_on(lease, WITNESSED, &[&urn, &aspect, &other])
+                .await?;
+            let row = rows
+                .first()
+                .map(|row| aspect_if_there(row, 0))
+                .transpose()?;
+            Ok(vec![(vec![row.flatten()], vec![!rows.is_empty()])])
+        }
+        questions => {
+            let asked = Asked::new(questions);
+            let rows = connections
+                .query_on(
+                    lease,
+                    LATEST_OF,
+                    &[&asked.urns, &asked.aspects, &asked.witnesses],
+                )
+                .await?;
+            asked.answered(questions, &rows)
+        }
     }
 }
 
-/// The latest versions, and whether each witness is there.
-pub(crate) async fn witnessed(
-    connections: &Connections,
-    keys: &[AspectKey],
-    witnesses: &[AspectKey],
-) -> Result<(Vec<AspectRow>, Vec<bool>), EngineError> {
-    if keys.is_empty() && witnesses.is_empty() {
-        return Ok((Vec::new(), Vec::new()));
-    }
-    if let ([key], [witness]) = (keys, witnesses)
-        && key.urn == witness.urn
-    {
-        return one_witnessed(connections, key, witness).await;
-    }
-    let (urns, aspects) = key_arrays(keys.iter().chain(witnesses));
-    let rows = connections
-        .query(LATEST_OF, &[&urns, &aspects, &as_limit(keys.len())])
-        .await?;
-    let mut found: Vec<AspectRow> = vec![None; keys.len()];
-    let mut exist = vec![false; witnesses.len()];
-    for row in &rows {
-        let place = place_at(row)?;
-        match place.checked_sub(keys.len()) {
-            Some(witness) => exist[witness] = true,
-            None => found[place] = Some(Arc::new(stored_aspect(row, 1)?)),
-        }
-    }
-    let_speak(keys, &found, witnesses, &mut exist);
-    Ok((found, exist))
+/// Of a row that is there for its witness alone there is no aspect.
+fn aspect_if_there(row: &Row, first: usize) -> Result<AspectRow, EngineError> {
+    Ok(match row.try_get::<_, Option<i64>>(first)? {
+        Some(_) => Some(Arc::new(stored_aspect(row, first)?)),
+        None => None,
+    })
 }
 
-async fn one_witnessed(
-    connections: &Connections,
-    key: &AspectKey,
-    witness: &AspectKey,
-) -> Result<(Vec<AspectRow>, Vec<bool>), EngineError> {
-    let (aspect, other) = (key.aspect.as_str(), witness.aspect.as_str());
-    let rows = connections
-        .query(WITNESSED, &[&key.urn.as_str(), &aspect, &other])
-        .await?;
-    let mut found = None;
-    for row in &rows {
-        if row.try_get(0)? {
-            found = Some(Arc::new(stored_aspect(row, 1)?));
+/// Questions as the arrays of [`LATEST_OF`].
+#[derive(Default)]
+struct Asked<'q> {
+    urns: Vec<&'q str>,
+    aspects: Vec<Option<&'q str>>,
+    witnesses: Vec<Option<&'q str>>,
+    places: Vec<Place>,
+}
+
+/// Whose place in the arrays it is: of which question, and which of its lists' items.
+struct Place {
+    question: usize,
+    key: Option<usize>,
+    witness: Option<usize>,
+}
+
+impl<'q> Asked<'q> {
+    fn new(questions: &[Question<'q>]) -> Self {
+        let mut asked = Self::default();
+        for (number, question) in questions.iter().enumerate() {
+            let mut of_urn = HashMap::new();
+            for (index, key) in question.keys.iter().enumerate() {
+                let place = asked.push(number, &key.urn);
+                asked.aspects[place] = Some(key.aspect.as_str());
+                asked.places[place].key = Some(index);
+                of_urn.insert(&key.urn, place);
+            }
+            for (index, witness) in question.witnesses.iter().enumerate() {
+                // It stands beside an aspect of its entity if there is one.
+                let place = of_urn.remove(&witness.urn);
+                let place = place.unwrap_or_else(|| asked.push(number, &witness.urn));
+                asked.witnesses[place] = Some(witness.aspect.as_str());
+                asked.places[place].witness = Some(index);
+            }
         }
+        asked
     }
-    Ok((vec![found], vec![!rows.is_empty()]))
+
+    /// Another place, for nothing yet.
+    fn push(&mut self, question: usize, urn: &'q Urn) -> usize {
+        self.urns.push(urn.as_str());
+        self.aspects.push(None);
+        self.witnesses.push(None);
+        self.places.push(Place {
+            question,
+            key: None,
+            witness: None,
+        });
+        self.places.len() - 1
+    }
+
+    fn answered(self, questions: &[Question<'_>], rows: &[Row]) -> Result<Vec<Found>, EngineError> {
+        let nothing = |question: &Question<'_>| {
+            (
+                vec![None; question.keys.len()],
+                vec![false; question.witnesses.len()],
+            )
+        };
+        let mut found: Vec<Found> = questions.iter().map(nothing).collect();
+        for row in rows {
+            let place = &self.places[place_at(row)?];
+            let (aspects, exist) = &mut found[place.question];
+            if let Some(key) = place.key {
+                aspects[key] = aspect_if_there(row, 1)?;
+            }
+            if let Some(witness) = place.witness {
+                exist[witness] = true;
+            }
+        }
+        for (question, (aspects, exist)) in questions.iter().zip(&mut found) {
+            let_speak(question.keys, aspects, question.witnesses, exist);
+        }
+        Ok(found)
+    }
 }
 
 /// Every entity has its key aspect, so any other speaks for it.
 fn let_speak(keys: &[AspectKey], found: &[AspectRow], witnesses: &[AspectKey], exist: &mut [bool]) {
+    if exist.iter().all(|exists| *exists) {
+        return;
+    }
     let speaking: HashSet<&Urn> = keys
         .iter()
         .zip(found)

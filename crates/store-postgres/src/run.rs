@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use docent_store::{Aborted, StoreError, Work};
 use futures_util::FutureExt as _;
 
+use crate::contended::Contended;
 use crate::error::{EngineError, unavailable};
 use crate::pool::{Connections, Lease};
 use crate::transaction::{Committed, Failure, Locks, PostgresTransaction};
@@ -26,6 +27,7 @@ enum Outcome {
 pub(crate) async fn run(
     connections: &Connections,
     first: Lease,
+    contended: &Contended,
     mut work: Box<dyn Work>,
 ) -> Result<Committed, StoreError> {
     let (mut first, mut locks) = (Some(first), Locks::default());
@@ -43,22 +45,31 @@ pub(crate) async fn run(
             Some(first) => first,
             None => connections.lease().await?,
         };
-        match attempt_on(&lease, work.as_mut(), locks).await {
+        match attempt_on(&lease, contended, work.as_mut(), locks).await {
             Outcome::Done(committed) => return Ok(committed),
             Outcome::Aborted => return Ok(Committed::Nothing),
             Outcome::Failed(error) => return Err(error),
             Outcome::Again(_) if lease.is_lost() && begun.elapsed() >= patience => {
                 return Err(unavailable("the database does not answer".to_owned()));
             }
-            Outcome::Again(needed) => locks = needed,
+            Outcome::Again(needed) => {
+                contended.note(needed.urns());
+                locks = needed;
+            }
         }
     }
     tracing::warn!("a write was given up: others were always faster");
     Err(StoreError::Busy)
 }
 
-async fn attempt_on(lease: &Lease, work: &mut dyn Work, locks: Locks) -> Outcome {
-    let mut transaction = match PostgresTransaction::begin(lease, locks.clone()).await {
+async fn attempt_on(
+    lease: &Lease,
+    contended: &Contended,
+    work: &mut dyn Work,
+    locks: Locks,
+) -> Outcome {
+    let begun = PostgresTransaction::begin(lease, contended, locks.clone()).await;
+    let mut transaction = match begun {
         Ok(transaction) => transaction,
         Err(EngineError::Conflict | EngineError::Lost(_)) => return Outcome::Again(locks),
         Err(error) => return Outcome::Failed(error.into()),

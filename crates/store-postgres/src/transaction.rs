@@ -31,6 +31,7 @@ use docent_store::{
 
 use tokio_postgres::Row;
 
+use crate::contended::Contended;
 use crate::error::EngineError;
 use crate::pool::{Lease, Step};
 use crate::read::{self, key_arrays, place_at};
@@ -79,6 +80,7 @@ pub(crate) enum Failure {
 
 pub(crate) struct PostgresTransaction<'l> {
     lease: &'l Lease,
+    contended: &'l Contended,
     begun: bool,
     /// Whether it has its locks from the start, and so waits for them.
     is_patient: bool,
@@ -105,11 +107,23 @@ pub(crate) struct PostgresTransaction<'l> {
     pub(crate) failure: Option<Failure>,
 }
 
+impl Locks {
+    /// The entities that are written, each as often as it has rows.
+    pub(crate) fn urns(&self) -> impl Iterator<Item = &Urn> {
+        self.rows.iter().map(|key| &key.urn)
+    }
+}
+
 impl<'l> PostgresTransaction<'l> {
     /// Begins with the locks of an earlier attempt; if there are none, nothing is sent yet.
-    pub(crate) async fn begin(lease: &'l Lease, locks: Locks) -> Result<Self, EngineError> {
+    pub(crate) async fn begin(
+        lease: &'l Lease,
+        contended: &'l Contended,
+        locks: Locks,
+    ) -> Result<Self, EngineError> {
         let mut transaction = Self {
             lease,
+            contended,
             begun: false,
             is_patient: false,
             ahead: None,
@@ -316,10 +330,7 @@ impl<'l> PostgresTransaction<'l> {
         }
         let rows = match self.ahead.take() {
             Some((read, rows)) if read == keys => rows,
-            _ => {
-                let (urns, aspects) = key_arrays(keys.iter());
-                self.lease.query(GET, &[&urns, &aspects]).await?
-            }
+            _ => self.fetch(keys).await?,
         };
         if self.held.read.is_empty() {
             self.held.read = keys.to_vec();
@@ -344,6 +355,30 @@ impl<'l> PostgresTransaction<'l> {
             }
         }
         Ok(found)
+    }
+
+    /// Reads; of entities for which writers meet, together with the locks that a write will need. Later locks
+    /// are not waited for, so nobody waits for each other because of these.
+    async fn fetch(&mut self, keys: &[AspectKey]) -> Result<Vec<Row>, EngineError> {
+        let locks: BTreeSet<AspectKey> = if self.begun {
+            BTreeSet::new()
+        } else {
+            let urns = self.contended.among(keys.iter().map(|key| &key.urn));
+            urns.into_iter()
+                .filter_map(|urn| Some(AspectKey::new(urn, key_aspect(urn)?)))
+                .collect()
+        };
+        if locks.is_empty() {
+            let (urns, aspects) = key_arrays(keys.iter());
+            return self.lease.query(GET, &[&urns, &aspects]).await;
+        }
+        let mut steps = self.opening();
+        let rows: Vec<AspectKey> = locks.into_iter().collect();
+        steps.push(on_keys(LOCK, &rows));
+        self.held.rows.extend(rows);
+        steps.push(on_keys(GET, keys));
+        let mut answers = self.lease.pipeline(&steps).await?;
+        Ok(answers.pop().unwrap_or_default())
     }
 
     /// What was not read before is asked for now.

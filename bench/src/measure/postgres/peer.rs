@@ -11,6 +11,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, NoTls, Row, Statement};
 
 use crate::data::dataset_urn;
+use crate::load::Done;
 use crate::postgres_server::{PostgresServer, USER};
 
 /// What docent asks for a single aspect.
@@ -53,8 +54,8 @@ impl Reader {
         Ok(Self { connections, urns })
     }
 
-    /// How many questions were answered in a second.
-    pub(super) async fn read(&mut self, duration: Duration) -> Result<f64> {
+    /// How many questions were answered.
+    pub(super) async fn read(&mut self, duration: Duration) -> Result<Done> {
         let started = Instant::now();
         let mut running = JoinSet::new();
         for (index, connection) in self.connections.iter().enumerate() {
@@ -71,14 +72,15 @@ impl Reader {
                     ensure!(!metadata.is_empty(), "{urn} has no properties");
                     turn += 1;
                 }
-                Ok(turn)
+                anyhow::Ok(turn)
             });
         }
-        let mut answered = 0;
+        let mut requests = 0;
         while let Some(ended) = running.join_next().await {
-            answered += ended??;
+            requests += ended?? as u64;
         }
-        Ok(answered as f64 / started.elapsed().as_secs_f64())
+        let elapsed = started.elapsed();
+        Ok(Done { requests, elapsed })
     }
 }
 

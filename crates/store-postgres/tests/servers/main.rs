@@ -5,6 +5,7 @@
 mod connections;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use docent_model::aspects::AuditStamp;
@@ -193,6 +194,52 @@ async fn a_slow_writer_holds_up_nobody_but_writers_of_the_same_entity() {
     assert_eq!(version::logical_version_of(&row), 3);
 }
 
+/// The first who meet run again; after that the locks are asked for in time.
+#[tokio::test(flavor = "multi_thread")]
+async fn many_writers_of_one_entity_do_not_do_everything_twice() {
+    const WRITES: usize = 20;
+    let database = postgres_database().unwrap();
+    let store = Arc::new(open_postgres(database.url()).await.unwrap());
+    let registry = docent_model::Registry::get();
+    let key_aspect = registry.entity("dataset").unwrap().key_aspect;
+    let keys = [AspectName::STATUS, key_aspect].map(|it| AspectKey::new(&dataset("busy"), it));
+    for key in &keys {
+        put(&*store, key, "{}").await;
+    }
+    let runs = Arc::new(AtomicU64::new(0));
+    let writers = (0..8).map(|writer| {
+        let (store, keys, runs) = (Arc::clone(&store), keys.clone(), Arc::clone(&runs));
+        tokio::spawn(async move {
+            for number in 0..WRITES {
+                let (keys, runs) = (keys.clone(), Arc::clone(&runs));
+                transact::<(), StoreError, _>(&*store, move |tx| {
+                    let (keys, runs) = (keys.clone(), Arc::clone(&runs));
+                    Box::pin(async move {
+                        runs.fetch_add(1, Ordering::Relaxed);
+                        let previous = tx.aspects_get(&keys).await?.remove(0);
+                        let metadata = format!(r#"{{"writer":{writer},"number":{number}}}"#);
+                        let new = new(metadata, Derived::default());
+                        let write = version::put(keys[0].clone(), previous.as_ref(), new);
+                        tx.write(write.as_slice()).await
+                    })
+                })
+                .await
+                .unwrap();
+            }
+        })
+    });
+    for writer in futures_util::future::join_all(writers).await {
+        writer.unwrap();
+    }
+    let row = store.aspects_read(&keys[..1]).await.unwrap().remove(0);
+    assert_eq!(
+        version::logical_version_of(&row.unwrap()) as usize,
+        1 + 8 * WRITES
+    );
+    let runs = runs.load(Ordering::Relaxed) as usize;
+    assert!(runs < 8 * WRITES * 3 / 2, "{runs} for {}", 8 * WRITES);
+}
+
 /// Each of two pieces of work makes sure that nobody has a name among the siblings in a tree, and takes it: one of them
 /// must see the other. (Questions about a tree hold it as a whole; no such thing holds for aspects that are only read.)
 #[tokio::test(flavor = "multi_thread")]
@@ -319,6 +366,41 @@ async fn a_commit_of_another_server_moves_the_stamp_within_a_second() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
+}
+
+/// Reads are asked together with others that wait; the statement of a read never began before the read did.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_sees_what_any_server_acknowledged_before_it_began() {
+    let database = postgres_database().unwrap();
+    let one = Arc::new(open_postgres(database.url()).await.unwrap());
+    let other = open_postgres(database.url()).await.unwrap();
+    let newest = Arc::new(AtomicU64::new(0));
+    put(&other, &status("a"), "0").await;
+    let done = Arc::new(AtomicBool::new(false));
+    let readers: Vec<_> = (0..24)
+        .map(|_| {
+            let (store, newest, done) = (Arc::clone(&one), Arc::clone(&newest), Arc::clone(&done));
+            tokio::spawn(async move {
+                let mut reads = 0;
+                while !done.load(Ordering::Relaxed) {
+                    let acknowledged = newest.load(Ordering::Acquire);
+                    let rows = store.aspects_read(&[status("a")]).await.unwrap();
+                    let seen: u64 = rows[0].as_ref().unwrap().metadata.parse().unwrap();
+                    assert!(seen >= acknowledged, "{seen} after {acknowledged}");
+                    reads += 1;
+                }
+                reads
+            })
+        })
+        .collect();
+    for number in 1..100 {
+        put(&other, &status("a"), &number.to_string()).await;
+        newest.store(number, Ordering::Release);
+    }
+    done.store(true, Ordering::Relaxed);
+    let reads = futures_util::future::join_all(readers).await;
+    let reads: u64 = reads.into_iter().map(Result::unwrap).sum();
+    assert!(reads > 100, "{reads}");
 }
 
 /// Nobody can say what others have committed while the database cannot be asked; so nothing is believed.
