@@ -10,7 +10,9 @@ mod user;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use clap::{Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, CommandFactory as _, Parser, Subcommand};
 use docent_catalog::{Caller, Catalog, SYSTEM_ACTOR};
 use docent_model::{SystemClock, Urn};
 use std::sync::Arc;
@@ -59,6 +61,21 @@ enum Command {
         #[arg(long)]
         replace: bool,
     },
+}
+
+/// Refuses flags that a command takes because all of them do, and would ignore.
+pub(crate) fn refuse_unused(matches: &ArgMatches) -> Result<(), clap::Error> {
+    let Some(("move", flags)) = matches.subcommand() else {
+        return Ok(());
+    };
+    let is_given = |flag: &str| flags.value_source(flag) == Some(ValueSource::CommandLine);
+    match ["store", "config"].into_iter().find(|flag| is_given(flag)) {
+        Some(flag) => Err(Cli::command().error(
+            ErrorKind::ArgumentConflict,
+            format!("docent move takes its two stores from --from and --to, not from --{flag}"),
+        )),
+        None => Ok(()),
+    }
 }
 
 pub(crate) fn run(cli: Cli) -> Result<()> {

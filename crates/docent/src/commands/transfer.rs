@@ -15,11 +15,22 @@ const PAGE: usize = 1000;
 
 #[derive(Debug, Args)]
 pub(crate) struct MoveFlags {
+    // The values may have passwords in them, which the help would show.
     /// The store to read; no server may use it
-    #[arg(long, value_name = "URL")]
+    #[arg(
+        long,
+        env = "DOCENT_MOVE_FROM",
+        value_name = "URL",
+        hide_env_values = true
+    )]
     from: String,
     /// The store to fill; it must be empty
-    #[arg(long, value_name = "URL")]
+    #[arg(
+        long,
+        env = "DOCENT_MOVE_TO",
+        value_name = "URL",
+        hide_env_values = true
+    )]
     to: String,
 }
 

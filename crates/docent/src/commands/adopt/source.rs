@@ -10,6 +10,7 @@ use docent_store::RawAspect;
 use docent_store_postgres::ForeignAspects;
 
 use super::mysql::{self, MySqlAspects};
+use crate::secret;
 
 /// Where a DataHub database is. Its password is in neither its display nor its debug output.
 #[derive(Debug)]
@@ -21,10 +22,10 @@ pub(super) enum SourceUrl {
 impl SourceUrl {
     pub(super) fn parse(url: &str) -> Result<Self> {
         if docent_store_postgres::Settings::is_url(url) {
-            let settings = docent_store_postgres::Settings::parse(url)?;
-            return Ok(Self::Postgres(Box::new(settings)));
+            return Ok(Self::Postgres(Box::new(secret::postgres(url)?)));
         }
         if mysql::Settings::is_url(url) {
+            secret::check_encoding(url)?;
             return Ok(Self::MySql(mysql::Settings::parse(url)?));
         }
         // Whatever it is, it may have a password in it.
