@@ -387,7 +387,11 @@ fn damage_that_no_rebuild_can_mend_is_reported_every_time() -> anyhow::Result<()
             "{checked:?}"
         );
         checked.refused()?;
-        docent(directory.path(), "docent.db", &["rebuild"])?.succeeded()?;
+        let refusal = docent(directory.path(), "docent.db", &["rebuild"])?.refused()?;
+        ensure!(
+            refusal.contains("1 aspects cannot be read") && refusal.contains("docent check"),
+            "{refusal}"
+        );
     }
     Ok(())
 }

@@ -306,4 +306,6 @@ pub struct RebuildReport {
     pub mended: u64,
     /// Derived rows without an aspect, now removed.
     pub orphans: u64,
+    /// Aspects that cannot be read: nothing is known of what follows from them, and they were passed over.
+    pub unreadable: u64,
 }

@@ -22,6 +22,12 @@ pub(super) fn rebuild(store: &StoreFlags) -> Result<()> {
             report.mended, report.orphans
         ));
     }
+    if report.unreadable > 0 {
+        bail!(
+            "{} aspects cannot be read, and what is derived from them was left as it is: 'docent check' names them",
+            report.unreadable
+        );
+    }
     Ok(())
 }
 
