@@ -25,6 +25,7 @@ use tokio_postgres::AsyncMessage;
 use crate::error::EngineError;
 use crate::log;
 use crate::migrations::SERVING;
+use crate::outage::Outage;
 use crate::pool::Connections;
 use crate::settings::Settings;
 use crate::tls;
@@ -218,14 +219,15 @@ impl Watch {
 }
 
 async fn ask_again(stamp: Arc<Stamp>, connections: Arc<Connections>, mut newest: i64) {
+    let mut outage = Outage::default();
     let mut ticks = tokio::time::interval(ASK_EVERY);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        match stamp.ask(&connections, newest).await {
-            Ok(position) => newest = position,
-            Err(error) => tracing::debug!(%error, "the database was not asked what is new"),
-        }
+        let asked = stamp.ask(&connections, newest).await;
+        outage.asked(&asked);
+        outage.look(&connections).await;
+        newest = asked.unwrap_or(newest);
     }
 }
 

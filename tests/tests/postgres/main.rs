@@ -4,6 +4,7 @@
 
 mod caller;
 mod faults;
+mod operators;
 mod round_trips;
 mod upgrade;
 mod wire;

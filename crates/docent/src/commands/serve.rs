@@ -32,6 +32,9 @@ const EXIT_INTERRUPTED: i32 = 130;
 const STORING_USES: Duration = Duration::from_mins(1);
 const STORING_USES_AT_THE_END: Duration = Duration::from_secs(2);
 
+/// The pool of connections logs every one that it loses; that the database went away is said once (`store-postgres`).
+const POOL: &str = "deadpool";
+
 pub(super) fn serve(store: &StoreFlags, flags: ServeFlags) -> Result<()> {
     let settings = Settings::resolve(store, flags)?;
     start_log(&settings)?;
@@ -103,13 +106,13 @@ async fn run(settings: Settings) -> Result<()> {
         say(format!("user: {ADMINISTRATOR}"));
         say(format!("password: {}", password.as_str()));
         say(format!(
-            "The password is shown this once; 'docent user passwd {ADMINISTRATOR} --store {}' sets another.",
-            settings.store
+            "The password is shown this once; {} sets another.",
+            passwd(&settings.store)
         ));
     } else if settings.demo && auth == AuthMode::On {
         say(format!(
-            "Sign in as {ADMINISTRATOR}; 'docent user passwd {ADMINISTRATOR} --store {}' sets a new password.",
-            settings.store
+            "Sign in as {ADMINISTRATOR}; {} sets a new password.",
+            passwd(&settings.store)
         ));
     }
     if let Some(token) = token {
@@ -138,6 +141,17 @@ async fn run(settings: Settings) -> Result<()> {
     let _ = tokio::time::timeout(STORING_USES_AT_THE_END, last_uses).await;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// The command that sets the administrator's password. The URL of a database is not repeated: without its password and its
+/// parameters it would not work.
+fn passwd(store: &StoreUrl) -> String {
+    match store {
+        StoreUrl::Sqlite(_) => format!("'docent user passwd {ADMINISTRATOR} --store {store}'"),
+        StoreUrl::Postgres(_) => format!(
+            "'docent user passwd {ADMINISTRATOR}', with the store as it is given here (DOCENT_STORE, --config or --store),"
+        ),
+    }
 }
 
 /// Stores when tokens were last used, now and then.
@@ -234,7 +248,12 @@ fn log_filter(text: &str) -> Result<EnvFilter> {
              target=level, or several with commas, like info,docent_http=debug"
         );
     }
-    EnvFilter::try_new(text).with_context(|| format!("'{text}' is not a log filter"))
+    let filter = if text.contains(POOL) {
+        text.to_owned()
+    } else {
+        format!("{text},{POOL}=off")
+    };
+    EnvFilter::try_new(filter).with_context(|| format!("'{text}' is not a log filter"))
 }
 
 fn start_log(settings: &Settings) -> Result<()> {
