@@ -19,6 +19,7 @@ use std::sync::Arc;
 
 use crate::engine::{self, Use};
 use crate::settings::{ServeFlags, StoreFlags};
+use crate::unfinished;
 
 /// A catalog of datasets in one binary. It speaks DataHub's API.
 #[derive(Debug, Parser)]
@@ -98,6 +99,7 @@ async fn catalog(flags: &StoreFlags, purpose: Use) -> Result<Catalog> {
     let url = flags.url()?;
     let is_new = !engine::exists(&url).await;
     let store = engine::open(&url, purpose).await?;
+    unfinished::expect_finished(&*store, &url).await?;
     if is_new {
         note(format!("made a new store at {url}"));
     }
@@ -105,7 +107,7 @@ async fn catalog(flags: &StoreFlags, purpose: Use) -> Result<Catalog> {
 }
 
 /// Whoever may run commands on the store is the system itself.
-fn operator() -> Result<Caller> {
+pub(crate) fn operator() -> Result<Caller> {
     Ok(Caller::new(Urn::parse(SYSTEM_ACTOR)?))
 }
 

@@ -5,8 +5,10 @@
 mod commands;
 mod demo;
 mod engine;
+mod interrupt;
 mod secret;
 mod settings;
+mod unfinished;
 
 use std::ffi::OsString;
 use std::io::IsTerminal as _;

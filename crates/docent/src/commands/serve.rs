@@ -24,10 +24,10 @@ use super::user::password_from;
 use super::{operator, say};
 use crate::demo;
 use crate::engine::{self, Use};
+use crate::interrupt::EXIT_INTERRUPTED;
 use crate::settings::{LogFormat, ServeFlags, Settings, StoreFlags, StoreUrl, Switch};
+use crate::unfinished;
 
-/// What a shell reports for a program that Ctrl-C ended.
-const EXIT_INTERRUPTED: i32 = 130;
 /// How often it is stored when tokens were last used: each time is a commit, after which caches are filled anew.
 const STORING_USES: Duration = Duration::from_mins(1);
 const STORING_USES_AT_THE_END: Duration = Duration::from_secs(2);
@@ -64,6 +64,7 @@ async fn run(settings: Settings) -> Result<()> {
     let given = settings.admin_password_file.as_deref();
     let given = given.map(password_from).transpose()?;
     let store = engine::open(&settings.store, Use::Server).await?;
+    unfinished::expect_finished(&*store, &settings.store).await?;
     let _index_lock = match &settings.store {
         // Whoever has the file has the index.
         StoreUrl::Sqlite(_) => None,
