@@ -50,7 +50,7 @@ use crate::pool::Connections;
 use crate::stamp::{Stamp, Watch};
 
 pub use backup::restore;
-pub use foreign::ForeignAspects;
+pub use foreign::{ForeignAspect, ForeignAspects};
 pub use settings::Settings;
 
 /// How to open a database.

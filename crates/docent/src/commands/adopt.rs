@@ -11,6 +11,7 @@ mod judge;
 mod mysql;
 mod report;
 mod source;
+mod trees;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -75,6 +76,7 @@ async fn adopt(from: &SourceUrl, to: &StoreUrl, report_file: Option<&Path>) -> R
         })?;
     drop(source);
     target.rebuild(progress("deriving")).await?;
+    report.lost_domains = trees::lost_domains(&*target).await?;
     unfinished::finish(&catalog, Filling::Adoption, &origin).await?;
     report.finish()?;
     say(report.summary(from, to));

@@ -6,11 +6,12 @@
 use std::fmt::{self, Display};
 
 use anyhow::{Result, bail};
-use docent_store::RawAspect;
 use docent_store_postgres::ForeignAspects;
 
 use super::mysql::{self, MySqlAspects};
 use crate::secret;
+
+pub(super) use docent_store_postgres::ForeignAspect;
 
 /// Where a DataHub database is. Its password is in neither its display nor its debug output.
 #[derive(Debug)]
@@ -70,7 +71,7 @@ impl Source {
         }
     }
 
-    pub(super) async fn next(&mut self) -> Result<Option<RawAspect>> {
+    pub(super) async fn next(&mut self) -> Result<Option<ForeignAspect>> {
         Ok(match self {
             Self::Postgres(rows) => rows.next().await?,
             Self::MySql(rows) => rows.next().await?,
