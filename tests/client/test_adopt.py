@@ -9,6 +9,7 @@ import subprocess
 import time
 from dataclasses import replace
 
+import psycopg2
 import pytest
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.ingestion.graph.client import DataHubGraph
@@ -17,6 +18,7 @@ from datahub.metadata.schema_classes import ASPECT_NAME_MAP, DatasetPropertiesCl
 
 from datahub_table import PASSWORD, OnMariaDb, OnPostgres, Row, rows_of
 from examples import schema
+from postgres import Postgres
 from running import Server, docent, empty_store
 from test_round_trip import NOWHERE, REFUSED, SECRET, made_up
 
@@ -272,6 +274,38 @@ def test_a_run_that_is_stopped_or_killed_is_gone_on_with(table, tmp_path):
     assert "healthy" in docent(tmp_path, "check", "--store", store)
     tags = [row for row in dump(tmp_path, store) if row.urn != MARK]
     assert len(tags) == 2 * BULK
+
+
+def test_a_run_that_waits_for_a_database_is_ended_by_ctrl_c(table, tmp_path):
+    table.fill([Row("urn:li:tag:x", "tagProperties", 0, '{"name":"x"}')])
+    server = Postgres()
+    server.sql("create database docent")
+    store = server.store("docent")
+    adopt(tmp_path, table, store)
+    holding = psycopg2.connect(host=str(server.directory), user="tests", dbname="docent")
+    holding.cursor().execute("select 1 from metadata_aspect_v2 where urn = 'urn:li:tag:x' for update")
+    # It has nothing to copy, and waits for the row when it looks at what follows from it.
+    running = subprocess.Popen(
+        [os.environ["DOCENT_TEST_BINARY"], "adopt", "--from", table.url, "--store", store],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    watching = psycopg2.connect(host=str(server.directory), user="tests", dbname="postgres")
+    # What it sees stays as it is within a transaction.
+    watching.autocommit = True
+    looking = watching.cursor()
+    waits = "select count(*) from pg_stat_activity where datname = 'docent' and wait_event_type = 'Lock'"
+    deadline = time.monotonic() + 60
+    while looking.execute(waits) or looking.fetchone()[0] == 0:
+        assert running.poll() is None and time.monotonic() < deadline, "it does not wait"
+    running.send_signal(signal.SIGINT)
+    _, complaint = running.communicate(timeout=60)
+    assert running.returncode == 130 and "run the same command again" in complaint, complaint
+    watching.close()
+    holding.close()
+    assert "nothing was refused" in adopt(tmp_path, table, store)
+    server.stop()
 
 
 def test_rows_that_cannot_be_read_are_refused_and_the_others_taken(table, tmp_path):
