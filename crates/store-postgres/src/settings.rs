@@ -89,6 +89,15 @@ impl Settings {
         text.starts_with("postgres://") || text.starts_with("postgresql://")
     }
 
+    /// The same with this password, if the URL has none.
+    #[must_use]
+    pub fn with_password(mut self, password: &str) -> Self {
+        if self.driver.get_password().is_none() {
+            self.driver.password(password);
+        }
+        self
+    }
+
     /// Reads a URL; what is wrong with it is said without repeating it.
     pub fn parse(url: &str) -> Result<Self, StoreError> {
         let (base, query) = url.split_once('?').unwrap_or((url, ""));
@@ -157,15 +166,6 @@ impl Settings {
             driver,
         };
         Ok(settings.with_session(search_path.as_deref()))
-    }
-
-    /// The same with this password, if the URL has none.
-    #[must_use]
-    pub fn with_password(mut self, password: &str) -> Self {
-        if self.driver.get_password().is_none() {
-            self.driver.password(password);
-        }
-        self
     }
 
     /// What every session is told when it begins.

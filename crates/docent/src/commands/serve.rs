@@ -144,17 +144,6 @@ async fn run(settings: Settings) -> Result<()> {
     Ok(())
 }
 
-/// The command that sets the administrator's password. The URL of a database is not repeated: without its password and its
-/// parameters it would not work.
-fn passwd(store: &StoreUrl) -> String {
-    match store {
-        StoreUrl::Sqlite(_) => format!("'docent user passwd {ADMINISTRATOR} --store {store}'"),
-        StoreUrl::Postgres(_) => format!(
-            "'docent user passwd {ADMINISTRATOR}', with the store as it is given here (DOCENT_STORE, --config or --store),"
-        ),
-    }
-}
-
 /// Stores when tokens were last used, now and then.
 async fn note_token_uses(catalog: Catalog, caller: Caller) {
     loop {
@@ -214,6 +203,17 @@ async fn first_password(catalog: &Catalog, given: Option<Password>) -> Result<Op
             );
             Ok(None)
         }
+    }
+}
+
+/// The command that sets the administrator's password. The URL of a database is not repeated: without its password and its
+/// parameters it would not work.
+fn passwd(store: &StoreUrl) -> String {
+    match store {
+        StoreUrl::Sqlite(_) => format!("'docent user passwd {ADMINISTRATOR} --store {store}'"),
+        StoreUrl::Postgres(_) => format!(
+            "'docent user passwd {ADMINISTRATOR}', with the store as it is given here (DOCENT_STORE, --config or --store),"
+        ),
     }
 }
 
