@@ -57,7 +57,9 @@ pub(crate) fn without<'m>(message: &'m str, arguments: &[OsString]) -> Cow<'m, s
             Some((_, value)) if is_flag => value,
             _ => &argument,
         };
-        let may_be_secret = value.contains(['@', ':']) || value.contains("password");
+        // Shorter ones stand in every message.
+        let may_be_secret =
+            value.len() > 3 && (value.contains(['@', ':']) || value.contains("password"));
         if may_be_secret && shown.contains(value) {
             shown = Cow::Owned(shown.replace(value, HIDDEN));
         }

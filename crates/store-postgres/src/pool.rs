@@ -77,7 +77,7 @@ impl Connections {
     ) -> Result<Vec<Row>, EngineError> {
         match self.lease().await?.query(sql, parameters).await {
             Err(EngineError::Lost(reason)) => {
-                tracing::warn!(reason, "a connection was lost, and another one is asked");
+                tracing::debug!(reason, "a connection was lost, and another one is asked");
                 self.lease().await?.query(sql, parameters).await
             }
             answered => answered,
