@@ -79,6 +79,11 @@ class OnPostgres(DataHubTable):
         self.bare_url = f"postgres://reader:{PASSWORD}@/datahub?host={host}"
         self.url = f"{self.bare_url}&search_path=gms"
         self.missing = f"postgres://reader:{PASSWORD}@/nowhere?host={host}"
+        # The same by another name.
+        self.elsewhere = f"{self.url}&port=5432&user=tests"
+
+    def without_time(self, urn: str) -> None:
+        self.sql(f"update metadata_aspect_v2 set createdon = 'infinity' where urn = '{urn}'")
 
     def sql(self, statements: str) -> None:
         self._server.sql(statements, "datahub")
@@ -111,6 +116,11 @@ class OnMariaDb(DataHubTable):
         self.url = self._url("reader", PASSWORD, "datahub")
         self.missing = self._url("reader", PASSWORD, "nowhere")
         self.wrong_password = self._url("reader", "hunter3", "datahub")
+        # The same by another name.
+        self.elsewhere = self.url.replace("127.0.0.1", "localhost")
+
+    def without_time(self, urn: str) -> None:
+        self.sql(f"set sql_mode = ''; update metadata_aspect_v2 set createdon = '0000-00-00' where urn = '{urn}'")
 
     def _url(self, user: str, password: str, database: str) -> str:
         return f"mysql://{user}:{password}@127.0.0.1:{self._server.port}/{database}"

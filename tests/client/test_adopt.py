@@ -3,11 +3,13 @@
 import json
 import os
 import signal
+import socket
 import sqlite3
 import subprocess
 import time
 from dataclasses import replace
 
+import psycopg2
 import pytest
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.ingestion.graph.client import DataHubGraph
@@ -16,6 +18,7 @@ from datahub.metadata.schema_classes import ASPECT_NAME_MAP, DatasetPropertiesCl
 
 from datahub_table import PASSWORD, OnMariaDb, OnPostgres, Row, rows_of
 from examples import schema
+from postgres import Postgres
 from running import Server, docent, empty_store
 from test_round_trip import NOWHERE, REFUSED, SECRET, made_up
 
@@ -258,6 +261,12 @@ def test_a_run_that_is_stopped_or_killed_is_gone_on_with(table, tmp_path):
             complaint = errors.read()
         if how == signal.SIGINT:
             assert "run the same command again" in complaint and "stopped" in complaint, complaint
+            assert running.returncode == 130
+        for command in (["check"], ["serve", "--listen", "127.0.0.1:0"]):
+            said = docent(tmp_path, *command, "--store", store, fails=True)
+            assert "'docent adopt' from " in said and "run it again to go on" in said, said
+        said = docent(tmp_path, "adopt", "--from", table.elsewhere, "--store", store, fails=True)
+        assert "not from" in said and "new store" in said, said
         held = aspects_in(tmp_path / "stopped.db")
         assert held < 2 * BULK, "it had done everything before it was stopped"
     said = adopt(tmp_path, table, store)
@@ -265,6 +274,101 @@ def test_a_run_that_is_stopped_or_killed_is_gone_on_with(table, tmp_path):
     assert "healthy" in docent(tmp_path, "check", "--store", store)
     tags = [row for row in dump(tmp_path, store) if row.urn != MARK]
     assert len(tags) == 2 * BULK
+
+
+def test_a_run_that_waits_for_a_database_is_ended_by_ctrl_c(table, tmp_path):
+    table.fill([Row("urn:li:tag:x", "tagProperties", 0, '{"name":"x"}')])
+    server = Postgres()
+    server.sql("create database docent")
+    store = server.store("docent")
+    adopt(tmp_path, table, store)
+    holding = psycopg2.connect(host=str(server.directory), user="tests", dbname="docent")
+    holding.cursor().execute("select 1 from metadata_aspect_v2 where urn = 'urn:li:tag:x' for update")
+    # It has nothing to copy, and waits for the row when it looks at what follows from it.
+    running = subprocess.Popen(
+        [os.environ["DOCENT_TEST_BINARY"], "adopt", "--from", table.url, "--store", store],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    watching = psycopg2.connect(host=str(server.directory), user="tests", dbname="postgres")
+    # What it sees stays as it is within a transaction.
+    watching.autocommit = True
+    looking = watching.cursor()
+    waits = "select count(*) from pg_stat_activity where datname = 'docent' and wait_event_type = 'Lock'"
+    deadline = time.monotonic() + 60
+    while looking.execute(waits) or looking.fetchone()[0] == 0:
+        assert running.poll() is None and time.monotonic() < deadline, "it does not wait"
+    running.send_signal(signal.SIGINT)
+    _, complaint = running.communicate(timeout=60)
+    assert running.returncode == 130 and "run the same command again" in complaint, complaint
+    watching.close()
+    holding.close()
+    assert "nothing was refused" in adopt(tmp_path, table, store)
+    server.stop()
+
+
+def test_rows_that_cannot_be_read_are_refused_and_the_others_taken(table, tmp_path):
+    rows = [Row(f"urn:li:tag:{name}", "tagProperties", 0, '{"name":"a"}') for name in "abc"]
+    table.fill(rows)
+    table.without_time("urn:li:tag:b")
+    store = empty_store()
+    said = adopt(tmp_path, table, store)
+    assert "2 entities, 2 aspects and 0 former versions" in said, said
+    assert "1 rows: the row holds what cannot be read" in said and "urn:li:tag:b: the time" in said, said
+    assert "healthy" in docent(tmp_path, "check", "--store", store)
+
+
+def test_rows_whose_names_differ_in_white_space_are_of_one_aspect(table, tmp_path):
+    def row(urn: str, version: int, name: str) -> Row:
+        return Row(urn, "tagProperties", version, json.dumps({"name": name}))
+
+    # As databases that pad have them: what was written with white space belongs to the same aspect.
+    rows = [row("urn:li:tag:x", 0, "latest"), row("urn:li:tag:x ", 1, "former")]
+    tells_apart = isinstance(table, OnPostgres)
+    if tells_apart:
+        rows += [row("urn:li:tag:y", 0, "first"), row("urn:li:tag:y  ", 0, "second"), row("urn:li:tag:y  ", 1, "third")]
+        rows += [Row(urn, "status", 0, '{"removed":false}') for urn in ("urn:li:tag:y", "urn:li:tag:y  ")]
+        rows += [row("  urn:li:tag:z", 0, "first"), row("urn:li:tag:z", 0, "second")]
+    table.fill(rows)
+    store = empty_store()
+    for _ in range(2):
+        said = adopt(tmp_path, table, store)
+        assert "no latest version" not in said and "another value" not in said, said
+        assert ("another row has this URN" in said) == tells_apart, said
+        if tells_apart:
+            assert "4 rows: another row" in said and "version 0 of tagProperties of urn:li:tag:y  : " in said, said
+    kept = {(row.urn, row.aspect, row.version): row.metadata for row in dump(tmp_path, store)}
+    assert json.loads(kept["urn:li:tag:x", "tagProperties", 0])["name"] == "latest"
+    assert json.loads(kept["urn:li:tag:x", "tagProperties", 1])["name"] == "former"
+    if tells_apart:
+        assert json.loads(kept["urn:li:tag:y", "tagProperties", 0])["name"] == "first"
+        assert ("urn:li:tag:y", "tagProperties", 1) not in kept
+    assert "healthy" in docent(tmp_path, "check", "--store", store)
+
+
+def test_domains_that_nobody_finds_in_the_tree_are_named(table, tmp_path):
+    def domain(name: str, parent: str | None) -> Row:
+        value = {"name": name} | ({"parentDomain": f"urn:li:domain:{parent}"} if parent else {})
+        return Row(f"urn:li:domain:{name}", "domainProperties", 0, json.dumps(value))
+
+    tree = {"root": None, "child": "root", "orphan": "gone", "below": "orphan", "one": "two", "two": "one", "under": "two"}
+    table.fill([domain(name, parent) for name, parent in tree.items()])
+    said = adopt(tmp_path, table, empty_store())
+    assert "3 domains are not found by going down the tree" in said, said
+    assert "urn:li:domain:orphan is below one that does not exist, urn:li:domain:gone" in said, said
+    for name in ("one", "two"):
+        assert f"urn:li:domain:{name} is its own ancestor" in said, said
+
+
+def test_a_database_that_does_not_answer_is_given_up(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        for scheme in ("mysql", "postgres"):
+            begun = time.monotonic()
+            url = f"{scheme}://ada:hunter2@127.0.0.1:{silent.getsockname()[1]}/datahub"
+            said = docent(tmp_path, "adopt", "--from", url, "--store", "sqlite:new.db", fails=True)
+            assert "does not answer" in said and "hunter2" not in said, said
+            assert time.monotonic() - begun < 30
 
 
 def test_mistakes_are_said_clearly_and_without_the_password(table, tmp_path):

@@ -1,4 +1,4 @@
-//! `docent backup`, `restore`, `check` and `rebuild` on stores that are in use, replaced or damaged.
+//! `docent backup`, `restore`, `move`, `check` and `rebuild` on stores that are in use, replaced, damaged or unfinished.
 
 use std::fs;
 use std::path::Path;
@@ -387,8 +387,109 @@ fn damage_that_no_rebuild_can_mend_is_reported_every_time() -> anyhow::Result<()
             "{checked:?}"
         );
         checked.refused()?;
-        docent(directory.path(), "docent.db", &["rebuild"])?.succeeded()?;
+        let refusal = docent(directory.path(), "docent.db", &["rebuild"])?.refused()?;
+        ensure!(
+            refusal.contains("1 aspects cannot be read") && refusal.contains("docent check"),
+            "{refusal}"
+        );
     }
+    Ok(())
+}
+
+#[test]
+fn a_move_that_did_not_come_to_its_end_is_used_by_nobody_and_is_gone_on_with() -> anyhow::Result<()>
+{
+    let directory = demo_store()?;
+    let directory = directory.path();
+    let shift = |from: &str| {
+        let mut command = docent_command(directory)?;
+        Finished::run(command.args(["move", "--from", from, "--to", "sqlite:new.db"]))
+    };
+    // More than a page, and one row of it cannot be read.
+    sql(
+        directory,
+        "docent.db",
+        "INSERT INTO metadata_aspect_v2 \
+         SELECT 'urn:li:tag:bulk' || value, 'tagKey', 0, '{\"name\":\"bulk' || value || '\"}', NULL, 1, 'urn:li:corpuser:x', NULL \
+         FROM (WITH RECURSIVE n(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < 2500) SELECT value FROM n);
+         UPDATE metadata_aspect_v2 SET metadata = x'ff' WHERE urn = 'urn:li:tag:bulk999'",
+    )?;
+    shift("sqlite:docent.db")?.refused()?;
+    for command in [
+        vec!["check"],
+        vec!["serve", "--listen", "127.0.0.1:0"],
+        vec!["token", "create", "--user", "datahub", "--name", "early"],
+    ] {
+        let refusal = docent(directory, "new.db", &command)?.refused()?;
+        ensure!(
+            refusal.contains("'docent move' from sqlite:") && refusal.contains("run it again"),
+            "{command:?}: {refusal}"
+        );
+    }
+    let mut onwards = docent_command(directory)?;
+    onwards.args(["move", "--from", "sqlite:new.db", "--to", "sqlite:third.db"]);
+    let refusal = Finished::run(&mut onwards)?.refused()?;
+    ensure!(refusal.contains("not complete"), "{refusal}");
+    fs::copy(directory.join("docent.db"), directory.join("other.db"))?;
+    let refusal = shift("sqlite:other.db")?.refused()?;
+    ensure!(refusal.contains("not from sqlite:"), "{refusal}");
+    sql(
+        directory,
+        "docent.db",
+        "UPDATE metadata_aspect_v2 SET metadata = '{\"name\":\"bulk999\"}' WHERE urn = 'urn:li:tag:bulk999'",
+    )?;
+    // The last one cannot be stored.
+    sql(
+        directory,
+        "new.db",
+        "CREATE TRIGGER stop BEFORE INSERT ON metadata_aspect_v2 WHEN NEW.urn = 'urn:li:tag:bulk999' \
+         BEGIN SELECT RAISE(ABORT, 'no'); END",
+    )?;
+    shift("sqlite:docent.db")?.refused()?;
+    sql(
+        directory,
+        "new.db",
+        "CREATE TEMP TABLE carried (rows CHECK (rows > 2000)); \
+         INSERT INTO carried SELECT count(*) FROM metadata_aspect_v2; DROP TRIGGER stop",
+    )?;
+    let said = shift("sqlite:docent.db")?.succeeded()?;
+    ensure!(said.contains("all of them are the same"), "{said}");
+    let checked = docent(directory, "new.db", &["check"])?.succeeded()?;
+    ensure!(checked.contains("healthy"), "{checked}");
+    let refusal = shift("sqlite:docent.db")?.refused()?;
+    ensure!(refusal.contains("move into a new store"), "{refusal}");
+    Ok(())
+}
+
+#[test]
+fn a_store_is_not_moved_into_itself_and_a_flag_that_move_does_not_use_is_refused()
+-> anyhow::Result<()> {
+    let directory = demo_store()?;
+    let directory = directory.path();
+    let store = directory.join("docent.db");
+    let to = format!("sqlite:{}", store.display());
+    let mut command = docent_command(directory)?;
+    command.args(["move", "--from", "sqlite:docent.db", "--to", &to]);
+    let refusal = Finished::run(&mut command)?.refused()?;
+    ensure!(refusal.contains("the same store"), "{refusal}");
+    let flags = [
+        "move",
+        "--from",
+        "sqlite:docent.db",
+        "--to",
+        "sqlite:new.db",
+    ];
+    let finished = docent(directory, "third.db", &flags)?;
+    ensure!(finished.code == Some(2), "{finished:?}");
+    ensure!(
+        finished.complaint.contains("--to, not from --store"),
+        "{finished:?}"
+    );
+    // The variable of all commands is nobody's mistake.
+    let mut command = docent_command(directory)?;
+    command.env("DOCENT_STORE", "sqlite:third.db");
+    command.env("DOCENT_MOVE_FROM", "sqlite:docent.db");
+    Finished::run(command.args(["move", "--to", "sqlite:new.db"]))?.succeeded()?;
     Ok(())
 }
 

@@ -35,6 +35,11 @@ impl Catalog {
         SECRET_ASPECTS.contains(&aspect.as_str())
     }
 
+    /// Whether anything can be changed now.
+    pub async fn is_writable(&self) -> Result<bool, Error> {
+        Ok(self.store().is_writable().await?)
+    }
+
     /// The latest version of each aspect, in the order of the keys, from one snapshot.
     pub async fn read(&self, _caller: &Caller, keys: &[AspectKey]) -> Result<Vec<Row>, Error> {
         Ok(self.store().aspects_read(keys).await?)

@@ -10,13 +10,16 @@ mod user;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use clap::{Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, CommandFactory as _, Parser, Subcommand};
 use docent_catalog::{Caller, Catalog, SYSTEM_ACTOR};
 use docent_model::{SystemClock, Urn};
 use std::sync::Arc;
 
 use crate::engine::{self, Use};
 use crate::settings::{ServeFlags, StoreFlags};
+use crate::unfinished;
 
 /// A catalog of datasets in one binary. It speaks DataHub's API.
 #[derive(Debug, Parser)]
@@ -61,6 +64,21 @@ enum Command {
     },
 }
 
+/// Refuses flags that a command takes because all of them do, and would ignore.
+pub(crate) fn refuse_unused(matches: &ArgMatches) -> Result<(), clap::Error> {
+    let Some(("move", flags)) = matches.subcommand() else {
+        return Ok(());
+    };
+    let is_given = |flag: &str| flags.value_source(flag) == Some(ValueSource::CommandLine);
+    match ["store", "config"].into_iter().find(|flag| is_given(flag)) {
+        Some(flag) => Err(Cli::command().error(
+            ErrorKind::ArgumentConflict,
+            format!("docent move takes its two stores from --from and --to, not from --{flag}"),
+        )),
+        None => Ok(()),
+    }
+}
+
 pub(crate) fn run(cli: Cli) -> Result<()> {
     match cli.command {
         Command::Serve(flags) => serve::serve(&cli.store, flags),
@@ -81,6 +99,7 @@ async fn catalog(flags: &StoreFlags, purpose: Use) -> Result<Catalog> {
     let url = flags.url()?;
     let is_new = !engine::exists(&url).await;
     let store = engine::open(&url, purpose).await?;
+    unfinished::expect_finished(&*store, &url).await?;
     if is_new {
         note(format!("made a new store at {url}"));
     }
@@ -88,7 +107,7 @@ async fn catalog(flags: &StoreFlags, purpose: Use) -> Result<Catalog> {
 }
 
 /// Whoever may run commands on the store is the system itself.
-fn operator() -> Result<Caller> {
+pub(crate) fn operator() -> Result<Caller> {
     Ok(Caller::new(Urn::parse(SYSTEM_ACTOR)?))
 }
 

@@ -5,9 +5,11 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
+
+use crate::secret;
 
 const DEFAULT_STORE: &str = "sqlite:docent.db";
 const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
@@ -142,9 +144,40 @@ impl File {
         };
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("the settings file {} cannot be read", path.display()))?;
-        toml::from_str(&text)
-            .with_context(|| format!("the settings file {} is not right", path.display()))
+        toml::from_str(&text).map_err(|error| {
+            let place = error.span().map(|span| place(&text, span.start));
+            anyhow!(
+                "the settings file {} is not right{}{}",
+                path.display(),
+                place.unwrap_or_default(),
+                harmless(error.message())
+            )
+        })
     }
+}
+
+/// Where in a text a byte is, for a person.
+fn place(text: &str, at: usize) -> String {
+    let before = text.get(..at).unwrap_or(text);
+    let (line, column) = match before.rsplit_once('\n') {
+        Some((lines, rest)) => (lines.matches('\n').count() + 2, rest),
+        None => (1, before),
+    };
+    format!(" at line {line}, column {}", column.chars().count() + 1)
+}
+
+/// What the parser says, without what it quotes from the file: that may be a password. Names of settings may stay.
+fn harmless(message: &str) -> String {
+    let is_harmless = |text: &str| !text.contains(['"', '@', '/', ':']);
+    let wished = message
+        .rsplit_once(", expected ")
+        .map(|(_, wished)| format!(": expected {wished}"));
+    if is_harmless(message) {
+        return format!(": {message}");
+    }
+    wished
+        .filter(|wished| is_harmless(&wished[1..]))
+        .unwrap_or_default()
 }
 
 /// `localhost:8080` and `[::1]:8080` are taken beside plain addresses.
@@ -184,13 +217,11 @@ impl StoreUrl {
             return Ok(Self::Sqlite(PathBuf::from(path)));
         }
         if docent_store_postgres::Settings::is_url(url) {
-            let settings = docent_store_postgres::Settings::parse(url)?;
-            return Ok(Self::Postgres(Box::new(settings)));
+            return Ok(Self::Postgres(Box::new(secret::postgres(url)?)));
         }
         // Whatever it is, it may have a password in it.
-        let shown = url.split_once('@').map_or(url, |(_, host)| host);
         bail!(
-            "the store URL '{shown}' is not understood: write it like sqlite:docent.db or \
+            "the store URL is not understood: write it like sqlite:docent.db or \
              postgres://USER:PASSWORD@HOST/DATABASE"
         );
     }

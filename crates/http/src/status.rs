@@ -12,7 +12,7 @@ use crate::AppState;
 /// The version of DataHub whose wire format is spoken; clients switch features on by it.
 const SPOKEN_VERSION: &str = "v1.7.0";
 
-/// 200 when requests can be answered: the store is open and gives an answer.
+/// 200 when requests can be answered: the store is open, gives an answer and can be written to.
 pub(crate) async fn health(State(state): State<AppState>) -> StatusCode {
     if is_ready(&state).await {
         StatusCode::OK
@@ -40,7 +40,9 @@ async fn is_ready(state: &AppState) -> bool {
         return false;
     };
     let caller = Caller::new(system.clone());
-    state.catalog().exists(&caller, &[system]).await.is_ok()
+    let catalog = state.catalog();
+    // Of two servers on a pair of databases the one that cannot write is not the one to send requests to.
+    catalog.exists(&caller, &[system]).await.is_ok() && catalog.is_writable().await.unwrap_or(false)
 }
 
 /// What clients ask before anything else. `noCode` must be the text "true", or they refuse to go on; the

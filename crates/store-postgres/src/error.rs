@@ -35,8 +35,12 @@ impl From<tokio_postgres::Error> for EngineError {
         if let Some(said) = error.as_db_error() {
             return of_server(said);
         }
+        let said = chain(&error);
+        if let Some(advice) = advice_for(&said) {
+            return Self::Store(unavailable(format!("{said}: {advice}")));
+        }
         if error.is_closed() || has_io_cause(&error) {
-            return Self::Lost(chain(&error));
+            return Self::Lost(said);
         }
         Self::Store(StoreError::other(error))
     }
@@ -62,7 +66,15 @@ impl From<PoolError> for EngineError {
 fn of_server(said: &DbError) -> EngineError {
     let code = said.code();
     // The detail may quote rows, which belong to nobody's log; the message does not.
-    let reason = || format!("{} ({})", said.message(), code.code());
+    let reason = || {
+        let advice = advice(code).map(|advice| format!(": {advice}"));
+        format!(
+            "{} ({}){}",
+            said.message(),
+            code.code(),
+            advice.unwrap_or_default()
+        )
+    };
     if [
         SqlState::T_R_SERIALIZATION_FAILURE,
         SqlState::T_R_DEADLOCK_DETECTED,
@@ -94,6 +106,7 @@ fn of_server(said: &DbError) -> EngineError {
         SqlState::CANNOT_CONNECT_NOW,
         SqlState::READ_ONLY_SQL_TRANSACTION,
         SqlState::INVALID_CATALOG_NAME,
+        SqlState::INVALID_SCHEMA_NAME,
         SqlState::INSUFFICIENT_PRIVILEGE,
     ]
     .contains(code)
@@ -119,6 +132,67 @@ fn of_server(said: &DbError) -> EngineError {
         });
     }
     EngineError::Store(StoreError::other(reason()))
+}
+
+/// What the operator can do about what does not pass by itself.
+fn advice(code: &SqlState) -> Option<&'static str> {
+    const ADVICE: [(SqlState, &str); 7] = [
+        (
+            SqlState::INVALID_PASSWORD,
+            "look at the user and the password in the store URL, or at PGPASSWORD",
+        ),
+        (
+            SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
+            "look at the user in the store URL, and at pg_hba.conf of the database",
+        ),
+        (
+            SqlState::INVALID_CATALOG_NAME,
+            "make it with CREATE DATABASE, or name another one in the store URL",
+        ),
+        (
+            SqlState::INVALID_SCHEMA_NAME,
+            "make the schema with CREATE SCHEMA, or name another one with search_path in the store URL",
+        ),
+        (
+            SqlState::INSUFFICIENT_PRIVILEGE,
+            "the user in the store URL needs GRANT USAGE, CREATE ON SCHEMA, and must own the tables if others made them",
+        ),
+        (
+            SqlState::TOO_MANY_CONNECTIONS,
+            "lower pool_size in the store URL of the servers, or raise max_connections of the database",
+        ),
+        (
+            SqlState::READ_ONLY_SQL_TRANSACTION,
+            "the database can only be read; with all its hosts and target_session_attrs=read-write in the store URL the one \
+             that can be written to is found",
+        ),
+    ];
+    let found = ADVICE.into_iter().find(|(of, _)| of == code);
+    found.map(|(_, advice)| advice)
+}
+
+/// The same for what the driver says itself: its errors have no codes.
+fn advice_for(said: &str) -> Option<&'static str> {
+    const ADVICE: [(&str, &str); 4] = [
+        (
+            "UnknownIssuer",
+            "sslrootcert in the store URL names a file with the certificate of the authority",
+        ),
+        (
+            "NotValidForName",
+            "the certificate is of another name: sslmode=verify-ca does not look at it",
+        ),
+        (
+            "server does not support TLS",
+            "switch it on in the database, or write sslmode=disable in the store URL",
+        ),
+        (
+            "password missing",
+            "write it into the store URL, or into PGPASSWORD",
+        ),
+    ];
+    let found = ADVICE.into_iter().find(|(words, _)| said.contains(words));
+    found.map(|(_, advice)| advice)
 }
 
 pub(crate) fn unavailable(reason: String) -> StoreError {

@@ -1,11 +1,13 @@
 //! The aspect table of a database that is somebody else's: read row by row, in one snapshot, and never written.
 
+use std::borrow::Cow;
+use std::error::Error;
 use std::fmt::{self, Debug};
 use std::pin::Pin;
 
 use docent_store::{RawAspect, StoreError, StoredAspect};
 use futures_util::StreamExt as _;
-use tokio_postgres::types::ToSql;
+use tokio_postgres::types::{FromSql, ToSql, Type};
 use tokio_postgres::{Row, RowStream};
 
 use crate::error::EngineError;
@@ -16,8 +18,42 @@ use crate::values::{ASPECTS, count_at};
 /// The order is that of the table's own key, whatever the database sorts by, so that nothing has to be sorted. A time
 /// without a zone is in UTC; one with a zone is converted.
 const ROWS: &str = "SELECT urn, aspect, version, metadata, systemmetadata, \
-     round(extract(epoch FROM date_trunc('milliseconds', createdon)) * 1000)::bigint, createdby, createdfor \
+     CASE WHEN isfinite(createdon) THEN round(extract(epoch FROM date_trunc('milliseconds', createdon)) * 1000)::bigint END, \
+     createdby, createdfor \
      FROM metadata_aspect_v2 ORDER BY urn, aspect, version";
+
+/// A row of such a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForeignAspect {
+    pub raw: RawAspect,
+    /// What of it cannot be read; something like it stands there.
+    pub fault: Option<&'static str>,
+}
+
+impl ForeignAspect {
+    pub const NO_TIME: &'static str = "the time at which it was written is none";
+    pub const NO_TEXT: &'static str = "there are bytes in it that are not UTF-8";
+}
+
+/// Any bytes where text should be: databases with the encoding `SQL_ASCII` have them.
+struct Text {
+    text: String,
+    is_whole: bool,
+}
+
+impl<'a> FromSql<'a> for Text {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn Error + Sync + Send>> {
+        let text = String::from_utf8_lossy(raw);
+        Ok(Self {
+            is_whole: matches!(text, Cow::Borrowed(_)),
+            text: text.into_owned(),
+        })
+    }
+
+    fn accepts(kind: &Type) -> bool {
+        <&str as FromSql>::accepts(kind)
+    }
+}
 
 /// A walk over all rows of the table, aspect by aspect, the latest version of each first.
 pub struct ForeignAspects {
@@ -39,7 +75,7 @@ impl ForeignAspects {
     }
 
     /// The next row; `None` behind the last.
-    pub async fn next(&mut self) -> Result<Option<RawAspect>, StoreError> {
+    pub async fn next(&mut self) -> Result<Option<ForeignAspect>, StoreError> {
         match self.rows.next().await {
             None => Ok(None),
             Some(row) => Ok(Some(read(&row.map_err(EngineError::from)?)?)),
@@ -78,18 +114,35 @@ impl ForeignAspects {
     }
 }
 
-fn read(row: &Row) -> Result<RawAspect, EngineError> {
-    Ok(RawAspect {
-        urn: row.try_get(0)?,
-        aspect: row.try_get(1)?,
-        row: StoredAspect {
-            version: row.try_get(2)?,
-            metadata: row.try_get(3)?,
-            system_metadata: row.try_get(4)?,
-            created_on_ms: row.try_get(5)?,
-            created_by: row.try_get(6)?,
-            created_for: row.try_get(7)?,
+fn read(row: &Row) -> Result<ForeignAspect, EngineError> {
+    let mut fault = None;
+    let mut text = |at: usize| -> Result<Option<String>, EngineError> {
+        let found: Option<Text> = row.try_get(at)?;
+        if found.as_ref().is_some_and(|found| !found.is_whole) {
+            fault = Some(ForeignAspect::NO_TEXT);
+        }
+        Ok(found.map(|found| found.text))
+    };
+    let (urn, aspect, metadata) = (text(0)?, text(1)?, text(3)?);
+    let (system_metadata, created_by, created_for) = (text(4)?, text(6)?, text(7)?);
+    let created_on_ms: Option<i64> = row.try_get(5)?;
+    if created_on_ms.is_none() {
+        fault = Some(ForeignAspect::NO_TIME);
+    }
+    Ok(ForeignAspect {
+        raw: RawAspect {
+            urn: urn.unwrap_or_default(),
+            aspect: aspect.unwrap_or_default(),
+            row: StoredAspect {
+                version: row.try_get(2)?,
+                metadata: metadata.unwrap_or_default(),
+                system_metadata,
+                created_on_ms: created_on_ms.unwrap_or_default(),
+                created_by: created_by.unwrap_or_default(),
+                created_for,
+            },
         },
+        fault,
     })
 }
 

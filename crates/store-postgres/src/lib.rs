@@ -20,6 +20,7 @@ mod error;
 mod foreign;
 mod log;
 mod migrations;
+mod outage;
 #[cfg(test)]
 mod plans;
 mod points;
@@ -59,7 +60,7 @@ use crate::short_reads::ShortReads;
 use crate::stamp::{Stamp, Watch};
 
 pub use backup::restore;
-pub use foreign::ForeignAspects;
+pub use foreign::{ForeignAspect, ForeignAspects};
 pub use settings::Settings;
 
 /// How to open a database.
@@ -317,6 +318,10 @@ impl Store for PostgresStore {
 
     async fn commit_stamp_exact(&self) -> Result<u64, StoreError> {
         Ok(log::bring_up(&self.connections).await? as u64)
+    }
+
+    async fn is_writable(&self) -> Result<bool, StoreError> {
+        Ok(!outage::is_read_only(&self.connections).await?)
     }
 
     async fn run(&self, work: Box<dyn Work>) -> Result<(), StoreError> {

@@ -123,7 +123,7 @@ impl Connections {
         match lease.query(sql, parameters).await {
             Err(EngineError::Lost(reason)) if asked.elapsed() < self.patience => {
                 drop(lease);
-                tracing::warn!(reason, "a connection was lost, and another one is asked");
+                tracing::debug!(reason, "a connection was lost, and another one is asked");
                 self.lease().await?.query(sql, parameters).await
             }
             answered => answered,

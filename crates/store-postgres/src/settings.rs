@@ -33,6 +33,28 @@ const OWN: [(&str, &str); 6] = [
     ("statement_timeout", "a number of seconds from 1 to 86400"),
 ];
 
+/// The parameters of PostgreSQL's own programs that the driver knows.
+const DRIVERS: [&str; 18] = [
+    "host",
+    "hostaddr",
+    "port",
+    "user",
+    "password",
+    "dbname",
+    "options",
+    "application_name",
+    "connect_timeout",
+    "target_session_attrs",
+    "load_balance_hosts",
+    "channel_binding",
+    "sslnegotiation",
+    "tcp_user_timeout",
+    "keepalives",
+    "keepalives_idle",
+    "keepalives_interval",
+    "keepalives_retries",
+];
+
 const DEFAULT_POOL_SIZE: usize = 16;
 const DEFAULT_POOL_TIMEOUT: Duration = Duration::from_secs(5);
 const DEFAULT_STATEMENT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -73,6 +95,15 @@ impl Settings {
         text.starts_with("postgres://") || text.starts_with("postgresql://")
     }
 
+    /// The same with this password, if the URL has none.
+    #[must_use]
+    pub fn with_password(mut self, password: &str) -> Self {
+        if self.driver.get_password().is_none() {
+            self.driver.password(password);
+        }
+        self
+    }
+
     /// Reads a URL; what is wrong with it is said without repeating it.
     pub fn parse(url: &str) -> Result<Self, StoreError> {
         let (base, query) = url.split_once('?').unwrap_or((url, ""));
@@ -85,7 +116,10 @@ impl Settings {
                     let value = percent_decode_str(value).decode_utf8();
                     own[at] = Some(value.map_err(|_| wrong(at))?.into_owned());
                 }
-                None => others.push(pair),
+                None if DRIVERS.contains(&name) => others.push(pair),
+                // An '@' that does not belong there is one of a password.
+                None if pair.contains('@') => return Err(not_right("")),
+                None => return Err(unknown(name)),
             }
         }
         let [
@@ -207,13 +241,28 @@ fn parse_driver(base: &str, others: &[&str]) -> Result<tokio_postgres::Config, S
     parsed.map_err(|error| {
         // The cause names a parameter, never a value.
         let cause = std::error::Error::source(&error).map(ToString::to_string);
-        StoreError::Refused {
-            reason: format!(
-                "the store URL is not right{}: write it like postgres://USER:PASSWORD@HOST/DATABASE",
-                cause.map(|cause| format!(" ({cause})")).unwrap_or_default()
-            ),
-        }
+        not_right(&cause.map(|cause| format!(" ({cause})")).unwrap_or_default())
     })
+}
+
+fn not_right(cause: &str) -> StoreError {
+    StoreError::Refused {
+        reason: format!(
+            "the store URL is not right{cause}: write it like postgres://USER:PASSWORD@HOST/DATABASE, and in a password @ as \
+             %40, : as %3A, / as %2F, ? as %3F, # as %23, & as %26 and % as %25"
+        ),
+    }
+}
+
+fn unknown(name: &str) -> StoreError {
+    let own = OWN.iter().map(|(name, _)| *name);
+    let known: Vec<&str> = own.chain(DRIVERS).collect();
+    StoreError::Refused {
+        reason: format!(
+            "the parameter '{name}' in the store URL is not right: there are {}",
+            known.join(", ")
+        ),
+    }
 }
 
 fn wrong(at: usize) -> StoreError {

@@ -25,6 +25,7 @@ use tokio_postgres::{AsyncMessage, Client};
 
 use crate::connect::Connector;
 use crate::error::EngineError;
+use crate::outage::Outage;
 use crate::pool::{Connections, lock};
 use crate::settings::Settings;
 use crate::transaction::Committed;
@@ -231,14 +232,15 @@ impl Watch {
 }
 
 async fn ask_again(stamp: Arc<Stamp>, watch: Arc<Connections>, mut newest: i64) {
+    let mut outage = Outage::default();
     let mut ticks = tokio::time::interval(ASK_EVERY);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        match stamp.ask(&watch, newest).await {
-            Ok(position) => newest = position,
-            Err(error) => tracing::debug!(%error, "the database was not asked what is new"),
-        }
+        let asked = stamp.ask(&watch, newest).await;
+        outage.asked(&asked);
+        outage.look(&watch).await;
+        newest = asked.unwrap_or(newest);
     }
 }
 

@@ -242,6 +242,11 @@ pub trait Store: Send + Sync + Debug {
         self.commit_stamp()
     }
 
+    /// Whether it can be written to. A database may be there only to be read, for a while or for good.
+    async fn is_writable(&self) -> Result<bool, StoreError> {
+        Ok(true)
+    }
+
     /// Runs the work in one transaction: all of it is committed durably, or nothing. Work that aborts by its
     /// own decision is rolled back and is no error of the store. Use [`transact`].
     async fn run(&self, work: Box<dyn Work>) -> Result<(), StoreError>;
@@ -306,4 +311,6 @@ pub struct RebuildReport {
     pub mended: u64,
     /// Derived rows without an aspect, now removed.
     pub orphans: u64,
+    /// Aspects that cannot be read: nothing is known of what follows from them, and they were passed over.
+    pub unreadable: u64,
 }

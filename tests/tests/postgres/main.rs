@@ -3,6 +3,7 @@
 mod caller;
 mod faults;
 mod load;
+mod operators;
 mod replay;
 mod round_trips;
 mod upgrade;

@@ -11,31 +11,28 @@ mod judge;
 mod mysql;
 mod report;
 mod source;
+mod trees;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use docent_catalog::{Catalog, Proposal};
-use docent_model::{Clock as _, Registry, SystemClock};
-use docent_store::{AspectKey, Store};
-use serde_json::json;
+use docent_catalog::Catalog;
+use docent_model::SystemClock;
+use docent_store::Store;
 
 use super::maintenance::progress;
-use super::{operator, runtime, say};
+use super::{runtime, say};
 use crate::engine::{self, Use};
+use crate::interrupt;
 use crate::settings::{StoreFlags, StoreUrl};
+use crate::unfinished::{self, Filling};
 use gather::Gathering;
 use report::Report;
 use source::{Source, SourceUrl};
 
-/// Says in the store itself that it is one into which a catalog is being adopted.
-const MARK: &str = "urn:li:dataHubUpgrade:docent-adopt";
-const MARK_ASPECT: &str = "dataHubUpgradeResult";
-
-/// The progress is told, and a wish to stop is heard, once per so many rows.
+/// The progress is told once per so many rows.
 const STEP: u64 = 1000;
 
 #[derive(Debug, Args)]
@@ -65,9 +62,13 @@ async fn adopt(from: &SourceUrl, to: &StoreUrl, report_file: Option<&Path>) -> R
         .await
         .with_context(|| format!("{from} cannot be read"))?;
     let mut report = Report::new(report_file)?;
-    let target = engine::open(to, Use::Server).await?;
+    let target = engine::open(to, Use::AloneAndNew).await?;
     let catalog = Catalog::new(Arc::clone(&target), Arc::new(SystemClock));
-    begin(&*target, &catalog, from, to).await?;
+    let origin = from.to_string();
+    unfinished::begin(&catalog, &*target, to, Filling::Adoption, &origin).await?;
+    interrupt::end_with(format!(
+        "stopped before {to} was complete: run the same command again to go on"
+    ))?;
     carry(&mut source, &*target, &mut report)
         .await
         .with_context(|| {
@@ -75,7 +76,8 @@ async fn adopt(from: &SourceUrl, to: &StoreUrl, report_file: Option<&Path>) -> R
         })?;
     drop(source);
     target.rebuild(progress("deriving")).await?;
-    mark(&catalog, from, "SUCCEEDED").await?;
+    report.lost_domains = trees::lost_domains(&*target).await?;
+    unfinished::finish(&catalog, Filling::Adoption, &origin).await?;
     report.finish()?;
     say(report.summary(from, to));
     let findings = target.check().await?;
@@ -85,50 +87,7 @@ async fn adopt(from: &SourceUrl, to: &StoreUrl, report_file: Option<&Path>) -> R
     Ok(())
 }
 
-/// Makes sure that the store is new, or one that an earlier run began to fill.
-async fn begin(
-    target: &dyn Store,
-    catalog: &Catalog,
-    from: &SourceUrl,
-    to: &StoreUrl,
-) -> Result<()> {
-    if !engine::is_empty(target).await? {
-        let began = target.aspects_read(&[mark_key()?]).await?;
-        if began.iter().all(Option::is_none) {
-            bail!("{to} is not empty: adopt into a new store");
-        }
-    }
-    mark(catalog, from, "IN_PROGRESS").await
-}
-
-fn mark_key() -> Result<AspectKey> {
-    let registry = Registry::get();
-    let aspect = registry
-        .aspect(MARK_ASPECT)
-        .with_context(|| format!("the registry has no aspect {MARK_ASPECT}"))?;
-    Ok(AspectKey::new(&registry.parse_urn(MARK)?, aspect))
-}
-
-async fn mark(catalog: &Catalog, from: &SourceUrl, state: &str) -> Result<()> {
-    let AspectKey { urn, aspect } = mark_key()?;
-    let value = json!({
-        "timestampMs": SystemClock.now_ms(),
-        "state": state,
-        "result": { "from": from.to_string() },
-    });
-    let proposal = Proposal::upsert(urn, aspect, value.to_string());
-    catalog.apply(&operator()?, vec![proposal]).await?;
-    Ok(())
-}
-
 async fn carry(source: &mut Source, target: &dyn Store, report: &mut Report) -> Result<()> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let heard = Arc::clone(&stop);
-    let listening = tokio::spawn(async move {
-        if tokio::signal::ctrl_c().await.is_ok() {
-            heard.store(true, Ordering::Relaxed);
-        }
-    });
     let mut progress = progress("copying");
     let (mut done, total) = (0, source.total());
     let mut gathering = Gathering::new(target, report);
@@ -137,15 +96,9 @@ async fn carry(source: &mut Source, target: &dyn Store, report: &mut Report) -> 
         done += 1;
         if done % STEP == 0 {
             progress(done, total.max(done));
-            // Rows that are there already are read without waiting for anything else.
-            tokio::task::yield_now().await;
-            if stop.load(Ordering::Relaxed) {
-                bail!("stopped");
-            }
         }
     }
     gathering.finish().await?;
     progress(total.max(done), total.max(done));
-    listening.abort();
     Ok(())
 }

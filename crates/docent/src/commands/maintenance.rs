@@ -8,6 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::{runtime, say};
 use crate::engine::{self, Use};
 use crate::settings::StoreFlags;
+use crate::unfinished;
 
 pub(super) fn rebuild(store: &StoreFlags) -> Result<()> {
     let runtime = runtime()?;
@@ -22,18 +23,37 @@ pub(super) fn rebuild(store: &StoreFlags) -> Result<()> {
             report.mended, report.orphans
         ));
     }
+    if report.unreadable > 0 {
+        bail!(
+            "{} aspects cannot be read, and what is derived from them was left as it is: 'docent check' names them",
+            report.unreadable
+        );
+    }
     Ok(())
 }
 
 pub(super) fn check(store: &StoreFlags) -> Result<()> {
-    let findings = runtime()?.block_on(engine::check(&store.url()?))?;
+    let url = store.url()?;
+    let runtime = runtime()?;
+    let findings = runtime.block_on(engine::check(&url))?;
+    let finished = runtime.block_on(async {
+        // What could be checked has the newest schema, so that opening it changes nothing; what is damaged, or may only be
+        // read by us, cannot be opened, and has been looked at.
+        match engine::open(&url, Use::Existing).await {
+            Ok(store) => unfinished::expect_finished(&*store, &url).await,
+            Err(_) => Ok(()),
+        }
+    });
     if findings.is_empty() {
+        finished?;
         say("the store is healthy");
         return Ok(());
     }
     for finding in &findings {
         say(finding);
     }
+    // Of a store that is being filled nothing else can be expected.
+    finished?;
     bail!("the store is damaged; at most 100 findings are shown");
 }
 

@@ -24,13 +24,16 @@ use super::user::password_from;
 use super::{operator, say};
 use crate::demo;
 use crate::engine::{self, Use};
+use crate::interrupt::EXIT_INTERRUPTED;
 use crate::settings::{LogFormat, ServeFlags, Settings, StoreFlags, StoreUrl, Switch};
+use crate::unfinished;
 
-/// What a shell reports for a program that Ctrl-C ended.
-const EXIT_INTERRUPTED: i32 = 130;
 /// How often it is stored when tokens were last used: each time is a commit, after which caches are filled anew.
 const STORING_USES: Duration = Duration::from_mins(1);
 const STORING_USES_AT_THE_END: Duration = Duration::from_secs(2);
+
+/// The pool of connections logs every one that it loses; that the database went away is said once (`store-postgres`).
+const POOL: &str = "deadpool";
 
 pub(super) fn serve(store: &StoreFlags, flags: ServeFlags) -> Result<()> {
     let settings = Settings::resolve(store, flags)?;
@@ -61,6 +64,7 @@ async fn run(settings: Settings) -> Result<()> {
     let given = settings.admin_password_file.as_deref();
     let given = given.map(password_from).transpose()?;
     let store = engine::open(&settings.store, Use::Server).await?;
+    unfinished::expect_finished(&*store, &settings.store).await?;
     let _index_lock = match &settings.store {
         // Whoever has the file has the index.
         StoreUrl::Sqlite(_) => None,
@@ -102,13 +106,13 @@ async fn run(settings: Settings) -> Result<()> {
         say(format!("user: {ADMINISTRATOR}"));
         say(format!("password: {}", password.as_str()));
         say(format!(
-            "The password is shown this once; 'docent user passwd {ADMINISTRATOR} --store {}' sets another.",
-            settings.store
+            "The password is shown this once; {} sets another.",
+            passwd(&settings.store)
         ));
     } else if settings.demo && auth == AuthMode::On {
         say(format!(
-            "Sign in as {ADMINISTRATOR}; 'docent user passwd {ADMINISTRATOR} --store {}' sets a new password.",
-            settings.store
+            "Sign in as {ADMINISTRATOR}; {} sets a new password.",
+            passwd(&settings.store)
         ));
     }
     if let Some(token) = token {
@@ -210,6 +214,17 @@ async fn first_password(catalog: &Catalog, given: Option<Password>) -> Result<Op
     }
 }
 
+/// The command that sets the administrator's password. The URL of a database is not repeated: without its password and its
+/// parameters it would not work.
+fn passwd(store: &StoreUrl) -> String {
+    match store {
+        StoreUrl::Sqlite(_) => format!("'docent user passwd {ADMINISTRATOR} --store {store}'"),
+        StoreUrl::Postgres(_) => format!(
+            "'docent user passwd {ADMINISTRATOR}', with the store as it is given here (DOCENT_STORE, --config or --store),"
+        ),
+    }
+}
+
 /// Resolves at Ctrl-C and at SIGTERM. The next Ctrl-C after that ends the process at once.
 fn stop_signal() -> Result<impl Future<Output = ()>> {
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot wait for Ctrl-C")?;
@@ -242,7 +257,12 @@ fn log_filter(text: &str) -> Result<EnvFilter> {
              target=level, or several with commas, like info,docent_http=debug"
         );
     }
-    EnvFilter::try_new(text).with_context(|| format!("'{text}' is not a log filter"))
+    let filter = if text.contains(POOL) {
+        text.to_owned()
+    } else {
+        format!("{text},{POOL}=off")
+    };
+    EnvFilter::try_new(filter).with_context(|| format!("'{text}' is not a log filter"))
 }
 
 fn start_log(settings: &Settings) -> Result<()> {

@@ -1,51 +1,88 @@
 //! `docent move`: everything from one store into another, with its history, and the proof that it arrived.
 
+use std::sync::Arc;
+
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use docent_catalog::Catalog;
+use docent_model::SystemClock;
 use docent_store::{RawAspect, RawPoint, RawRetired, Store};
 use sha2::{Digest as _, Sha256};
 
 use super::maintenance::progress;
 use super::{runtime, say};
 use crate::engine::{self, Use};
+use crate::interrupt;
 use crate::settings::StoreUrl;
+use crate::unfinished::{self, Filling};
 
 /// How many rows are carried at once.
 const PAGE: usize = 1000;
+const MEANWHILE: &str = "one of them was written to meanwhile; stop whatever uses them, remove the new store, and move again";
 
 #[derive(Debug, Args)]
 pub(crate) struct MoveFlags {
+    // The values may have passwords in them, which the help would show.
     /// The store to read; no server may use it
-    #[arg(long, value_name = "URL")]
+    #[arg(
+        long,
+        env = "DOCENT_MOVE_FROM",
+        value_name = "URL",
+        hide_env_values = true
+    )]
     from: String,
     /// The store to fill; it must be empty, and no server may use it
-    #[arg(long, value_name = "URL")]
+    #[arg(
+        long,
+        env = "DOCENT_MOVE_TO",
+        value_name = "URL",
+        hide_env_values = true
+    )]
     to: String,
 }
 
 pub(super) fn run(flags: &MoveFlags) -> Result<()> {
     let from = StoreUrl::parse(Some(&flags.from)).context("--from is not right")?;
     let to = StoreUrl::parse(Some(&flags.to)).context("--to is not right")?;
-    runtime()?.block_on(async {
-        let source = engine::open(&from, Use::Alone).await?;
-        let target = engine::open(&to, Use::AloneAndNew).await?;
-        if !engine::is_empty(&*target).await? {
-            bail!("{to} is not empty: move into a new store");
+    if origin(&from) == origin(&to) {
+        bail!("--from and --to name the same store, {to}: move into a new one");
+    }
+    runtime()?.block_on(carry_over(&from, &to))
+}
+
+async fn carry_over(from: &StoreUrl, to: &StoreUrl) -> Result<()> {
+    let source = engine::open(from, Use::Alone).await?;
+    unfinished::expect_finished(&*source, from).await?;
+    let target = engine::open(to, Use::AloneAndNew).await?;
+    let catalog = Catalog::new(Arc::clone(&target), Arc::new(SystemClock));
+    unfinished::begin(&catalog, &*target, to, Filling::Move, &origin(from)).await?;
+    interrupt::end_with(format!(
+        "stopped before {to} was complete: run the same command again to go on"
+    ))?;
+    let total = count(&*source).await?;
+    let (aspects, points) = carry(&*source, &*target, total).await?;
+    target.rebuild(progress("deriving")).await?;
+    compare(&*source, &*target, total).await?;
+    unfinished::remove(&catalog, Filling::Move).await?;
+    let findings = target.check().await?;
+    if let Some(finding) = findings.first() {
+        // What was wrong in the source is wrong in the copy; that is worth knowing, not worth stopping for.
+        say(format!("as in {from}: {finding}"));
+    }
+    say(format!(
+        "moved {aspects} aspects with their history and {points} points of time series from {from} to {to}; all of them are the same"
+    ));
+    Ok(())
+}
+
+/// What a store is called wherever the command is run.
+fn origin(url: &StoreUrl) -> String {
+    match url {
+        StoreUrl::Sqlite(path) => {
+            StoreUrl::Sqlite(docent_store_sqlite::real_path(path)).to_string()
         }
-        let total = count(&*source).await?;
-        let (aspects, points) = carry(&*source, &*target, total).await?;
-        target.rebuild(progress("deriving")).await?;
-        compare(&*source, &*target, total).await?;
-        let findings = target.check().await?;
-        if let Some(finding) = findings.first() {
-            // What was wrong in the source is wrong in the copy; that is worth knowing, not worth stopping for.
-            say(format!("as in {from}: {finding}"));
-        }
-        say(format!(
-            "moved {aspects} aspects with their history and {points} points of time series from {from} to {to}; all of them are the same"
-        ));
-        Ok(())
-    })
+        StoreUrl::Postgres(_) => url.to_string(),
+    }
 }
 
 /// What there is, for the progress.
@@ -73,6 +110,7 @@ async fn carry(source: &dyn Store, target: &dyn Store, total: u64) -> Result<(u6
     Ok((aspects, points))
 }
 
+/// Rows are carried in their order, so those that an earlier run has carried are the first ones; they are compared.
 async fn carry_rows<R: Carried>(
     source: &dyn Store,
     target: &dyn Store,
@@ -80,9 +118,19 @@ async fn carry_rows<R: Carried>(
 ) -> Result<u64> {
     let mut carried = 0;
     let mut pages = Pages::<R>::default();
+    let mut there = Rows::<R>::default();
     while let Some(page) = pages.next(source).await? {
         let rows = page.len() as u64;
-        R::import(target, page).await?;
+        let mut missing = Vec::with_capacity(page.len());
+        for row in page {
+            match there.next(target).await? {
+                Some(other) => same(&row, &other)?,
+                None => missing.push(row),
+            }
+        }
+        if !missing.is_empty() {
+            R::import(target, missing).await?;
+        }
         carried += rows;
         bar.advance(rows);
     }
@@ -102,25 +150,20 @@ async fn compare_rows<R: Carried>(
     target: &dyn Store,
     bar: &mut Bar,
 ) -> Result<()> {
-    let (mut ours, mut theirs) = (Pages::<R>::default(), Pages::<R>::default());
+    let (mut ours, mut theirs) = (Rows::<R>::default(), Rows::<R>::default());
     loop {
-        let (one, other) = (ours.next(source).await?, theirs.next(target).await?);
-        let (Some(one), Some(other)) = (&one, &other) else {
-            return same_length(one.is_none() && other.is_none());
-        };
-        same_length(one.len() == other.len())?;
-        for (one, other) in one.iter().zip(other) {
-            if one.digest() != other.digest() {
-                bail!("{} is not the same in both stores", one.name());
-            }
+        match (ours.next(source).await?, theirs.next(target).await?) {
+            (None, None) => return Ok(()),
+            (Some(one), Some(other)) => same(&one, &other)?,
+            _ => bail!("the stores do not have the same rows: {MEANWHILE}"),
         }
-        bar.advance(one.len() as u64);
+        bar.advance(1);
     }
 }
 
-fn same_length(same: bool) -> Result<()> {
-    if !same {
-        bail!("the stores do not have the same rows: was one of them written to meanwhile?");
+fn same<R: Carried>(one: &R, other: &R) -> Result<()> {
+    if one.digest() != other.digest() {
+        bail!("{} is not the same in both stores: {MEANWHILE}", one.name());
     }
     Ok(())
 }
@@ -153,6 +196,7 @@ trait Carried: Clone {
     /// The rows behind one.
     async fn page(store: &dyn Store, after: Option<&Self>) -> Result<Vec<Self>>;
     async fn import(target: &dyn Store, rows: Vec<Self>) -> Result<()>;
+    fn urn(&self) -> &str;
     fn digest(&self) -> [u8; 32];
     /// What it is called in an error.
     fn name(&self) -> String;
@@ -165,6 +209,10 @@ impl Carried for RawAspect {
 
     async fn import(target: &dyn Store, rows: Vec<Self>) -> Result<()> {
         Ok(target.import(rows, Vec::new()).await?)
+    }
+
+    fn urn(&self) -> &str {
+        &self.urn
     }
 
     fn digest(&self) -> [u8; 32] {
@@ -196,6 +244,10 @@ impl Carried for RawPoint {
         Ok(target.import(Vec::new(), rows).await?)
     }
 
+    fn urn(&self) -> &str {
+        &self.urn
+    }
+
     fn digest(&self) -> [u8; 32] {
         let Self { urn, aspect, point } = self;
         digest([
@@ -222,6 +274,10 @@ impl Carried for RawRetired {
 
     async fn import(target: &dyn Store, rows: Vec<Self>) -> Result<()> {
         Ok(target.retired_import(rows).await?)
+    }
+
+    fn urn(&self) -> &str {
+        &self.urn
     }
 
     fn digest(&self) -> [u8; 32] {
@@ -262,5 +318,38 @@ impl<R: Carried> Pages<R> {
         let page = R::page(store, self.0.as_ref()).await?;
         self.0 = page.last().cloned();
         Ok((!page.is_empty()).then_some(page))
+    }
+}
+
+/// The rows of a store one by one, without our own mark. Behind the last one there are none, whatever is added.
+struct Rows<R> {
+    pages: Pages<R>,
+    page: std::vec::IntoIter<R>,
+    is_over: bool,
+}
+
+impl<R> Default for Rows<R> {
+    fn default() -> Self {
+        Self {
+            pages: Pages::default(),
+            page: Vec::new().into_iter(),
+            is_over: false,
+        }
+    }
+}
+
+impl<R: Carried> Rows<R> {
+    async fn next(&mut self, store: &dyn Store) -> Result<Option<R>> {
+        while !self.is_over {
+            match self.page.next() {
+                Some(row) if row.urn() == Filling::Move.urn() => {}
+                Some(row) => return Ok(Some(row)),
+                None => match self.pages.next(store).await? {
+                    Some(page) => self.page = page.into_iter(),
+                    None => self.is_over = true,
+                },
+            }
+        }
+        Ok(None)
     }
 }

@@ -198,6 +198,7 @@ async fn a_rebuild_mends_wrong_rows_and_removes_orphans() {
         aspects: 4,
         mended: 2,
         orphans: 3,
+        unreadable: 0,
     };
     assert_eq!(report, expected);
     assert_eq!(store.check().await.unwrap(), Vec::<String>::new());

@@ -86,6 +86,7 @@ pub(super) async fn a_rebuild_finds_nothing_to_mend_after_proper_writes(harness:
         aspects: 11,
         mended: 0,
         orphans: 0,
+        unreadable: 0,
     };
     assert_eq!(report, expected);
     assert_eq!(told.lock().unwrap().last(), Some(&(11, 11)));

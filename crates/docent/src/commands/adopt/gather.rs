@@ -3,19 +3,28 @@
 //! An aspect is stored whole or not at all, so one that the store has is compared with what would be stored, and nothing
 //! has to be remembered between runs. What is held is bounded: of each aspect as many versions as a store keeps, and of a
 //! page so many rows and bytes.
+//!
+//! White space around names does not count, neither here nor for databases that pad: so rows whose names differ in nothing else
+//! are of one aspect, wherever the database puts them; of two rows with the same version the first is taken.
 
 use std::collections::{HashSet, VecDeque};
 
 use anyhow::Result;
+use docent_model::{AspectName, Urn};
 use docent_store::version::{RETAINED_VERSIONS, logical_version_of};
 use docent_store::{AspectKey, RawAspect, Store, StoredAspect};
 
 use super::judge::{self, Entity, Reason, Refusal};
 use super::report::{Report, RowName};
+use super::source::ForeignAspect;
 
 /// How much is stored in one transaction.
 const PAGE_ROWS: usize = 1000;
 const PAGE_BYTES: usize = 8 * 1024 * 1024;
+/// Of so many entities it is remembered that there was white space around their URN.
+const MAX_PADDED: usize = 100_000;
+
+const TWIN: &str = "the first of such rows is taken";
 
 /// The rows that are being put together.
 #[derive(Debug)]
@@ -25,14 +34,21 @@ pub(super) struct Gathering<'a> {
     entity: Option<EntityRows>,
     aspect: Option<AspectRows>,
     page: Page,
+    /// Entities whose URN had white space around it.
+    padded: HashSet<Urn>,
 }
 
 /// An entity whose rows are coming in.
 #[derive(Debug)]
 struct EntityRows {
-    /// As it stands in the table.
-    text: String,
+    /// Without white space around it.
+    name: String,
     entity: Result<Entity, Refusal>,
+    is_padded: bool,
+    /// With other white space, and not next to it.
+    came_before: bool,
+    /// The aspects that were gathered.
+    gathered: HashSet<AspectName>,
     has_key: bool,
     /// An aspect of it that is taken.
     witness: Option<StoredAspect>,
@@ -41,10 +57,16 @@ struct EntityRows {
 /// An aspect whose rows are coming in.
 #[derive(Debug)]
 struct AspectRows {
-    /// As it stands in the table.
-    text: String,
+    /// Without white space around it.
+    name: String,
     key: Result<AspectKey, Refusal>,
+    /// It was gathered already, from rows with other white space.
+    is_twin: bool,
+    /// The URN, as it stands in the table, of rows that came a second time.
+    twin: Option<String>,
     latest: Option<StoredAspect>,
+    /// As the latest version has it in the table.
+    text: Text,
     /// The latest version is there, and is refused.
     is_latest_refused: bool,
     /// The newest last, as many as are kept beside the latest.
@@ -53,14 +75,33 @@ struct AspectRows {
     newest: i64,
 }
 
+/// What a row is called, as it stands in the table.
+#[derive(Debug, Default, Clone)]
+struct Text {
+    urn: String,
+    aspect: String,
+}
+
+impl Text {
+    fn name(&self) -> RowName<'_> {
+        RowName {
+            urn: &self.urn,
+            aspect: &self.aspect,
+        }
+    }
+}
+
 /// An aspect as it is to be stored, the oldest version first and the latest last.
 #[derive(Debug)]
 struct Aspect {
     key: AspectKey,
+    text: Text,
     versions: Vec<StoredAspect>,
     /// Not in the table: it follows from the URN.
     is_made: bool,
     is_key: bool,
+    /// The entity came before, with other white space.
+    came_before: bool,
 }
 
 #[derive(Debug, Default)]
@@ -79,57 +120,79 @@ impl<'a> Gathering<'a> {
             entity: None,
             aspect: None,
             page: Page::default(),
+            padded: HashSet::new(),
         }
     }
 
     /// The next row of the table.
-    pub(super) async fn row(&mut self, raw: RawAspect) -> Result<()> {
+    pub(super) async fn row(&mut self, found: ForeignAspect) -> Result<()> {
         self.report.read += 1;
+        let ForeignAspect { raw, fault } = found;
         let RawAspect {
             urn,
             aspect,
             mut row,
         } = raw;
-        if self.entity.as_ref().is_none_or(|now| now.text != urn) {
-            self.leave_entity().await?;
-            let entity = Entity::of(&urn);
-            if entity.is_ok() && urn.trim() != urn {
-                self.report.padded += 1;
-            }
-            self.entity = Some(EntityRows {
-                text: urn,
-                entity,
-                has_key: false,
-                witness: None,
-            });
-        }
-        if self.aspect.as_ref().is_none_or(|now| now.text != aspect) {
-            self.leave_aspect().await?;
-            self.aspect = self.entity.as_ref().map(|now| AspectRows::new(aspect, now));
-        }
+        let text = Text { urn, aspect };
+        self.enter(&text).await?;
         let (Some(entity), Some(aspect)) = (&self.entity, &mut self.aspect) else {
             return Ok(());
         };
-        let judged = aspect.judge(entity, &row);
+        let judged = match fault {
+            Some(fault) => Err(Refusal::new(Reason::Unreadable, fault)),
+            None => aspect.judge(entity, &text, &row),
+        };
         if let Err(refusal) = judged {
-            aspect.is_latest_refused |= row.version == 0;
-            let name = RowName {
-                urn: &entity.text,
-                aspect: &aspect.text,
-            };
-            return self.report.refuse(&name, &row, &refusal);
+            if refusal.reason == Reason::Twin {
+                aspect.twin = Some(text.urn.clone());
+            } else {
+                aspect.is_latest_refused |= row.version == 0;
+            }
+            return self.report.refuse(&text.name(), &row, &refusal);
         }
         if judge::tidy(&mut row) {
             self.report.unreadable_notes += 1;
         }
-        if let Some(older) = aspect.keep(row) {
-            let name = RowName {
-                urn: &entity.text,
-                aspect: &aspect.text,
-            };
+        if let Some(older) = aspect.keep(&text, row) {
             let detail = format!("{RETAINED_VERSIONS} versions are kept");
             let refusal = Refusal::new(Reason::Older, detail);
-            self.report.refuse(&name, &older, &refusal)?;
+            self.report.refuse(&text.name(), &older, &refusal)?;
+        }
+        Ok(())
+    }
+
+    /// Goes on to the entity and the aspect that a row is of.
+    async fn enter(&mut self, text: &Text) -> Result<()> {
+        let (urn, aspect) = (text.urn.trim(), text.aspect.trim());
+        if self.entity.as_ref().is_none_or(|now| now.name != urn) {
+            self.leave_entity().await?;
+            let entity = Entity::of(urn);
+            self.entity = Some(EntityRows {
+                name: urn.to_owned(),
+                came_before: matches!(&entity, Ok(entity) if self.padded.contains(&entity.urn)),
+                entity,
+                is_padded: false,
+                gathered: HashSet::new(),
+                has_key: false,
+                witness: None,
+            });
+        }
+        if self.aspect.as_ref().is_none_or(|now| now.name != aspect) {
+            self.leave_aspect().await?;
+            self.aspect = self.entity.as_ref().map(|now| AspectRows::new(aspect, now));
+        }
+        if let Some(EntityRows {
+            entity: Ok(entity),
+            is_padded: is_padded @ false,
+            ..
+        }) = &mut self.entity
+            && urn != text.urn
+        {
+            *is_padded = true;
+            self.report.padded += 1;
+            if self.padded.len() < MAX_PADDED {
+                self.padded.insert(entity.urn.clone());
+            }
         }
         Ok(())
     }
@@ -153,14 +216,18 @@ impl<'a> Gathering<'a> {
         }
         let is_key = matches!(&entity.entity, Ok(known) if known.spec.key_aspect == key.aspect);
         entity.has_key |= is_key;
+        entity.gathered.insert(key.aspect);
         entity.witness.get_or_insert_with(|| latest.clone());
+        let came_before = entity.came_before;
         let mut versions = Vec::from(gathered.history);
         versions.push(latest);
         self.put(Aspect {
             key,
+            text: gathered.text,
             versions,
             is_made: false,
             is_key,
+            came_before,
         })
         .await
     }
@@ -181,9 +248,11 @@ impl<'a> Gathering<'a> {
         };
         self.put(Aspect {
             key: AspectKey::new(&entity.urn, entity.spec.key_aspect),
+            text: Text::default(),
             versions: vec![row],
             is_made: true,
             is_key: true,
+            came_before: false,
         })
         .await
     }
@@ -232,28 +301,31 @@ impl<'a> Gathering<'a> {
     }
 
     fn refuse_all(&mut self, aspect: &Aspect) -> Result<()> {
-        let name = RowName {
-            urn: aspect.key.urn.as_str(),
-            aspect: aspect.key.aspect.as_str(),
+        let refusal = if aspect.came_before {
+            Refusal::new(Reason::Twin, TWIN)
+        } else {
+            Refusal::new(Reason::Differs, "what the store has is left as it is")
         };
-        let refusal = Refusal::new(Reason::Differs, "what the store has is left as it is");
         for row in aspect.versions.iter().rev() {
-            self.report.refuse(&name, row, &refusal)?;
+            self.report.refuse(&aspect.text.name(), row, &refusal)?;
         }
         Ok(())
     }
 }
 
 impl AspectRows {
-    fn new(text: String, entity: &EntityRows) -> Self {
+    fn new(name: &str, entity: &EntityRows) -> Self {
         let key = match &entity.entity {
-            Ok(entity) => entity.aspect(&text),
+            Ok(entity) => entity.aspect(name),
             Err(refusal) => Err(refusal.clone()),
         };
         Self {
-            text,
+            is_twin: matches!(&key, Ok(key) if entity.gathered.contains(&key.aspect)),
+            twin: None,
+            name: name.to_owned(),
             key,
             latest: None,
+            text: Text::default(),
             is_latest_refused: false,
             history: VecDeque::new(),
             newest: 0,
@@ -261,7 +333,7 @@ impl AspectRows {
     }
 
     /// Whether the row can be kept, as far as it can be seen from it and from those before it.
-    fn judge(&self, entity: &EntityRows, row: &StoredAspect) -> Result<(), Refusal> {
+    fn judge(&self, entity: &EntityRows, text: &Text, row: &StoredAspect) -> Result<(), Refusal> {
         let key = self.key.as_ref().map_err(Clone::clone)?;
         let entity = entity.entity.as_ref().map_err(Clone::clone)?;
         if row.version < 0 {
@@ -269,6 +341,9 @@ impl AspectRows {
                 Reason::Version,
                 format!("the version is {}", row.version),
             ));
+        }
+        if self.is_a_second(text, row) {
+            return Err(Refusal::new(Reason::Twin, TWIN));
         }
         if row.version > 0 && self.is_latest_refused {
             return Err(Refusal::new(
@@ -282,10 +357,22 @@ impl AspectRows {
         judge::check_value(entity.spec, key.aspect, &row.metadata)
     }
 
+    /// Whether there was such a row already: the database tells apart what we do not.
+    fn is_a_second(&self, text: &Text, row: &StoredAspect) -> bool {
+        let is_there = if row.version == 0 {
+            self.latest.is_some()
+        } else {
+            row.version <= self.newest
+        };
+        self.is_twin || is_there || self.twin.as_ref() == Some(&text.urn)
+    }
+
     /// Keeps a row; returns one that is too old now.
-    fn keep(&mut self, row: StoredAspect) -> Option<StoredAspect> {
+    fn keep(&mut self, text: &Text, row: StoredAspect) -> Option<StoredAspect> {
         if row.version == 0 {
             self.latest = Some(row);
+            self.text = text.clone();
+            self.is_latest_refused = false;
             return None;
         }
         self.newest = self.newest.max(row.version);

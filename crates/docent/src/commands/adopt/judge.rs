@@ -14,12 +14,14 @@ pub(super) enum Reason {
     Aspect,
     TimeSeries,
     Reserved,
+    Unreadable,
     NotJson,
     Misfit,
     LatestRefused,
     NoLatest,
     Version,
     Older,
+    Twin,
     Differs,
 }
 
@@ -30,12 +32,16 @@ impl Reason {
             Self::Aspect => "the entity has no such aspect",
             Self::TimeSeries => "the aspect is a time series, which has no place in this table",
             Self::Reserved => "passwords and tokens of DataHub do not work here",
+            Self::Unreadable => "the row holds what cannot be read",
             Self::NotJson => "the value is not JSON",
             Self::Misfit => "the value does not fit the aspect",
             Self::LatestRefused => "a former version of an aspect whose latest version is refused",
             Self::NoLatest => "a former version of an aspect that has no latest version",
             Self::Version => "the number of the version is none",
             Self::Older => "older than the versions that a store keeps",
+            Self::Twin => {
+                "another row has this URN, or this aspect, without white space or with more of it"
+            }
             Self::Differs => {
                 "the store has another value: it was changed here or there since it was adopted"
             }

@@ -2,13 +2,17 @@
 
 use std::fmt::{self, Debug, Display};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Result, anyhow, bail};
 use docent_store::{RawAspect, StoredAspect};
 use mysql_async::prelude::Queryable as _;
-use mysql_async::{Conn, Opts, OptsBuilder, Row};
+use mysql_async::{Conn, Opts, OptsBuilder, Row, UrlError};
 use percent_encoding::percent_decode_str;
 use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use super::source::ForeignAspect;
 
 /// The scheme that the driver knows, and the one that people write.
 const SCHEMES: [&str; 2] = ["mysql://", "mariadb://"];
@@ -36,8 +40,19 @@ const ROWS: &str = "SELECT urn, aspect, version, metadata, systemmetadata, \
      TIMESTAMPDIFF(MICROSECOND, '1970-01-01', createdon) DIV 1000, createdby, createdfor \
      FROM metadata_aspect_v2 ORDER BY urn, aspect, version";
 
+/// What may follow behind a '?', each with true or false.
+const PARAMETERS: [&str; 4] = [
+    "require_ssl",
+    "verify_ca",
+    "verify_identity",
+    "built_in_roots",
+];
+
 /// The parameter that the driver does not know, called as for the other database.
 const ROOT_CERTIFICATES: &str = "sslrootcert=";
+
+/// How long the database may take to let us in.
+const CONNECTING: Duration = Duration::from_secs(10);
 
 /// Rows on their way to us.
 const AHEAD: usize = 256;
@@ -62,8 +77,24 @@ impl Settings {
             .split('&')
             .filter(|pair| !pair.is_empty())
             .partition(|pair| pair.starts_with(ROOT_CERTIFICATES));
-        let Ok(options) = Opts::from_url(&format!("mysql://{base}?{}", others.join("&"))) else {
-            bail!("the URL is not right: {HOW}; docs/ADOPT.md lists what may follow behind a '?'");
+        // The driver takes more, about pools and caches, none of which there is here.
+        let name = |pair: &&str| pair.split('=').next().unwrap_or_default().to_owned();
+        if let Some(unknown) = others
+            .iter()
+            .map(name)
+            .find(|it| !PARAMETERS.contains(&&**it))
+        {
+            bail!(
+                "the parameter '{unknown}' in the URL is not known: there are {}, sslrootcert; {HOW}",
+                PARAMETERS.join(", ")
+            );
+        }
+        let options = match Opts::from_url(&format!("mysql://{base}?{}", others.join("&"))) {
+            Ok(options) => options,
+            Err(UrlError::InvalidParamValue { param, .. }) => {
+                bail!("{param} in the URL is not right: it is true or false; {HOW}")
+            }
+            Err(_) => bail!("the URL is not right: {HOW}"),
         };
         if options.db_name().is_none_or(str::is_empty) {
             bail!("the URL names no database: {HOW}");
@@ -115,7 +146,7 @@ impl Debug for Settings {
 /// A walk over all rows of the table, aspect by aspect, the latest version of each first.
 #[derive(Debug)]
 pub(super) struct MySqlAspects {
-    rows: mpsc::Receiver<Result<RawAspect>>,
+    rows: mpsc::Receiver<Result<ForeignAspect>>,
     total: u64,
 }
 
@@ -128,14 +159,14 @@ impl MySqlAspects {
     }
 
     async fn begin(settings: &Settings) -> Result<Self> {
-        let mut connection = Conn::new(settings.0.clone()).await?;
-        for statement in NO_LIMITS {
-            // One of them is not known to this server.
-            let _ = connection.query_drop(statement).await;
-        }
-        for statement in SESSION {
-            connection.query_drop(statement).await?;
-        }
+        let connecting = timeout(CONNECTING, connect(settings)).await;
+        let Ok(connection) = connecting else {
+            bail!(
+                "it does not answer within {} seconds: is there a MySQL or MariaDB at this address?",
+                CONNECTING.as_secs()
+            );
+        };
+        let mut connection = connection?;
         if connection.query_first(THERE).await? != Some(1) {
             bail!(
                 "the database has no table metadata_aspect_v2: name the one that DataHub uses in the URL"
@@ -162,9 +193,21 @@ impl MySqlAspects {
     }
 
     /// The next row; `None` behind the last.
-    pub(super) async fn next(&mut self) -> Result<Option<RawAspect>> {
+    pub(super) async fn next(&mut self) -> Result<Option<ForeignAspect>> {
         self.rows.recv().await.transpose()
     }
+}
+
+async fn connect(settings: &Settings) -> Result<Conn> {
+    let mut connection = Conn::new(settings.0.clone()).await?;
+    for statement in NO_LIMITS {
+        // One of them is not known to this server.
+        let _ = connection.query_drop(statement).await;
+    }
+    for statement in SESSION {
+        connection.query_drop(statement).await?;
+    }
+    Ok(connection)
 }
 
 /// The driver's errors repeat their causes.
@@ -172,7 +215,7 @@ fn innermost(error: &anyhow::Error) -> anyhow::Error {
     anyhow!("{}", error.root_cause())
 }
 
-async fn send(connection: &mut Conn, rows: &mpsc::Sender<Result<RawAspect>>) -> Result<()> {
+async fn send(connection: &mut Conn, rows: &mpsc::Sender<Result<ForeignAspect>>) -> Result<()> {
     let mut found = connection.query_iter(ROWS).await?;
     while let Some(row) = found.next().await? {
         if rows.send(read(row)).await.is_err() {
@@ -189,27 +232,34 @@ type Columns = (
     i64,
     Vec<u8>,
     Option<Vec<u8>>,
-    i64,
+    Option<i64>,
     Vec<u8>,
     Option<Vec<u8>>,
 );
 
-fn read(row: Row) -> Result<RawAspect> {
+fn read(row: Row) -> Result<ForeignAspect> {
     let columns: Columns = mysql_async::from_row_opt(row)
         .map_err(|_| anyhow!("the columns of metadata_aspect_v2 are not DataHub's"))?;
     let (urn, aspect, version, metadata, noted, created_on_ms, created_by, created_for) = columns;
+    let mut fault = created_on_ms.is_none().then_some(ForeignAspect::NO_TIME);
     // The database converts to UTF-8, whatever it keeps; only a column of bytes could hold anything else.
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    Ok(RawAspect {
+    let mut text = |bytes: Vec<u8>| {
+        String::from_utf8(bytes).unwrap_or_else(|error| {
+            fault = Some(ForeignAspect::NO_TEXT);
+            String::from_utf8_lossy(error.as_bytes()).into_owned()
+        })
+    };
+    let raw = RawAspect {
         urn: text(urn),
         aspect: text(aspect),
         row: StoredAspect {
             version,
             metadata: text(metadata),
-            system_metadata: noted.map(text),
-            created_on_ms,
+            system_metadata: noted.map(&mut text),
+            created_on_ms: created_on_ms.unwrap_or_default(),
             created_by: text(created_by),
-            created_for: created_for.map(text),
+            created_for: created_for.map(&mut text),
         },
-    })
+    };
+    Ok(ForeignAspect { raw, fault })
 }

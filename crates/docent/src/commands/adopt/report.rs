@@ -13,6 +13,7 @@ use serde_json::json;
 
 use super::judge::{Reason, Refusal};
 use super::source::SourceUrl;
+use super::trees::LostDomain;
 use crate::settings::StoreUrl;
 
 /// More of a kind are only counted.
@@ -41,6 +42,8 @@ pub(super) struct Report {
     /// Aspects whose latest version did not say which it is.
     pub(super) numbered: u64,
     pub(super) unreadable_notes: u64,
+    /// Domains that are not found in their tree.
+    pub(super) lost_domains: Vec<LostDomain>,
     refused: BTreeMap<Reason, Refused>,
     file: Option<ReportFile>,
 }
@@ -171,6 +174,26 @@ impl Report {
             self.unreadable_notes,
             "rows had system metadata that cannot be read: it was left out",
         );
+        line(
+            self.lost_domains.len() as u64,
+            "domains are not found by going down the tree; give them another parent, or none (moveDomain):",
+        );
+        for LostDomain {
+            urn,
+            parent,
+            is_in_a_circle,
+        } in self.lost_domains.iter().take(EXAMPLES)
+        {
+            let why = if *is_in_a_circle {
+                "is its own ancestor by way of its parent"
+            } else {
+                "is below one that does not exist,"
+            };
+            let _ = write!(text, "\n    {urn} {why} {parent}");
+        }
+        if self.lost_domains.len() > EXAMPLES {
+            text.push_str("\n    …");
+        }
         let rows: u64 = self.refused.values().map(|refused| refused.rows).sum();
         if rows == 0 {
             text.push_str("\nnothing was refused");

@@ -6,10 +6,12 @@
 use std::fmt::{self, Display};
 
 use anyhow::{Result, bail};
-use docent_store::RawAspect;
 use docent_store_postgres::ForeignAspects;
 
 use super::mysql::{self, MySqlAspects};
+use crate::secret;
+
+pub(super) use docent_store_postgres::ForeignAspect;
 
 /// Where a DataHub database is. Its password is in neither its display nor its debug output.
 #[derive(Debug)]
@@ -21,10 +23,10 @@ pub(super) enum SourceUrl {
 impl SourceUrl {
     pub(super) fn parse(url: &str) -> Result<Self> {
         if docent_store_postgres::Settings::is_url(url) {
-            let settings = docent_store_postgres::Settings::parse(url)?;
-            return Ok(Self::Postgres(Box::new(settings)));
+            return Ok(Self::Postgres(Box::new(secret::postgres(url)?)));
         }
         if mysql::Settings::is_url(url) {
+            secret::check_encoding(url)?;
             return Ok(Self::MySql(mysql::Settings::parse(url)?));
         }
         // Whatever it is, it may have a password in it.
@@ -69,7 +71,7 @@ impl Source {
         }
     }
 
-    pub(super) async fn next(&mut self) -> Result<Option<RawAspect>> {
+    pub(super) async fn next(&mut self) -> Result<Option<ForeignAspect>> {
         Ok(match self {
             Self::Postgres(rows) => rows.next().await?,
             Self::MySql(rows) => rows.next().await?,

@@ -1,0 +1,176 @@
+//! What the operator is told: by the log, by the health of a server, and by commands that cannot do their work.
+
+use std::time::{Duration, Instant};
+
+use anyhow::ensure;
+use docent_e2e::{Finished, Options, Server, docent_command, temporary_directory};
+use docent_test_postgres::Database;
+use reqwest::Method;
+
+use crate::PATIENCE;
+
+/// Waits for a status of `/health/ready`.
+fn wait_until_ready(server: &Server, expected: u16) -> anyhow::Result<()> {
+    let begun = Instant::now();
+    loop {
+        let request = server.anonymous_request(Method::GET, "/health/ready");
+        let status = server.send(request)?.status;
+        if status == expected {
+            return Ok(());
+        }
+        ensure!(begun.elapsed() < PATIENCE, "it is {status}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Waits until the log has a line with these words.
+fn wait_for_line(server: &Server, words: &str) -> anyhow::Result<()> {
+    let begun = Instant::now();
+    while !server.printed().contains(words) {
+        ensure!(begun.elapsed() < PATIENCE, "{}", server.printed());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
+}
+
+#[test]
+fn crash_of_the_database_is_said_once_in_the_log_and_once_that_it_is_over() -> anyhow::Result<()> {
+    let database = docent_test_postgres::Server::start()?;
+    let server = Server::start(
+        Options::default()
+            .store(database.url())
+            .without_authentication(),
+    )?;
+    let count = |words: &str| server.printed().matches(words).count();
+    for round in 1..=2 {
+        wait_until_ready(&server, 200)?;
+        database.kill()?;
+        wait_until_ready(&server, 503)?;
+        wait_for_line(&server, "the database is unavailable: ")?;
+        database.start_again()?;
+        wait_until_ready(&server, 200)?;
+        let begun = Instant::now();
+        while count("the database is back after ") < round {
+            ensure!(begun.elapsed() < PATIENCE, "{}", server.printed());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        ensure!(
+            count("the database is unavailable: ") == round,
+            "{}",
+            server.printed()
+        );
+        ensure!(count("deadpool") == 0, "{}", server.printed());
+    }
+    Ok(())
+}
+
+#[test]
+fn a_server_on_a_database_that_can_only_be_read_is_not_ready_and_says_why() -> anyhow::Result<()> {
+    let database = Database::empty()?;
+    let server = Server::start(Options::default().store(database.url()))?;
+    wait_until_ready(&server, 200)?;
+    let set = |how: &str| {
+        database.sql(&format!(
+            "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = {how}', \
+             current_database()); END $$; \
+             SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+             WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        ))
+    };
+    set("on")?;
+    wait_until_ready(&server, 503)?;
+    wait_for_line(&server, "the database can only be read")?;
+    wait_for_line(&server, "target_session_attrs=read-write")?;
+    database.sql(
+        "BEGIN READ WRITE; \
+         DO $$ BEGIN EXECUTE format('ALTER DATABASE %I RESET default_transaction_read_only', current_database()); END $$; \
+         COMMIT; \
+         SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+         WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    )?;
+    wait_until_ready(&server, 200)?;
+    Ok(())
+}
+
+#[test]
+fn what_does_not_pass_by_itself_is_said_with_what_to_do_about_it() -> anyhow::Result<()> {
+    let database = Database::empty()?;
+    let directory = temporary_directory()?;
+    let url = database.url();
+    let and = if url.contains('?') { '&' } else { '?' };
+    let name = url
+        .rsplit_once('/')
+        .map_or(url, |(_, rest)| rest)
+        .split('?')
+        .next()
+        .unwrap_or_default();
+    for (url, says) in [
+        (url.replace(name, "no_such_database"), "CREATE DATABASE"),
+        (format!("{url}{and}search_path=nowhere"), "CREATE SCHEMA"),
+        (format!("{url}{and}poolsize=3"), "pool_size"),
+        (
+            format!("{url}{and}user=nobody_at_all"),
+            "look at the user in the store URL",
+        ),
+    ] {
+        let mut command = docent_command(directory.path())?;
+        command.args(["serve", "--listen", "127.0.0.1:0", "--store", &url]);
+        let refusal = Finished::run(&mut command)?.refused()?;
+        ensure!(refusal.contains(says), "{url}: {refusal}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_password_is_taken_from_the_variable_of_postgresql_and_shown_nowhere() -> anyhow::Result<()> {
+    const HINTS: [&str; 2] = [
+        "password authentication failed",
+        "look at the user and the password",
+    ];
+    let database = docent_test_postgres::Server::start()?;
+    let directory = temporary_directory()?;
+    database.sql(
+        "CREATE ROLE ada LOGIN PASSWORD 'hunter2'; \
+         DO $$ BEGIN EXECUTE format('COPY (VALUES (%L), (%L)) TO %L', 'local all ada scram-sha-256', 'local all all trust', \
+         current_setting('hba_file')); END $$; SELECT pg_reload_conf()",
+    )?;
+    let url = database.url();
+    let and = if url.contains('?') { '&' } else { '?' };
+    let url = format!("{url}{and}user=ada&pool_size=2");
+    let run = |url: &str, password: Option<&str>| {
+        let mut command = docent_command(directory.path())?;
+        command.env_remove("PGPASSWORD");
+        if let Some(password) = password {
+            command.env("PGPASSWORD", password);
+        }
+        let arguments = ["token", "create", "--user", "datahub", "--name", "first"];
+        let finished = Finished::run(command.args(arguments).args(["--store", url]))?;
+        let told = format!("{}{}", finished.output, finished.complaint);
+        ensure!(!told.contains("hunter"), "{told}");
+        Ok(finished)
+    };
+    let refusal = run(&url, None)?.refused()?;
+    ensure!(refusal.contains("PGPASSWORD"), "{refusal}");
+    for (url, password) in [
+        (url.clone(), Some("hunter3")),
+        (format!("{url}&password=hunter4"), Some("hunter2")),
+    ] {
+        let refusal = run(&url, password)?.refused()?;
+        ensure!(HINTS.iter().all(|hint| refusal.contains(hint)), "{refusal}");
+    }
+    let mut command = docent_command(directory.path())?;
+    command.env("PGPASSWORD", "hunter2");
+    command.args(["serve", "--listen", "127.0.0.1:0", "--store", &url]);
+    let refusal = Finished::run(&mut command)?.refused()?;
+    ensure!(
+        refusal.contains("GRANT USAGE, CREATE ON SCHEMA"),
+        "{refusal}"
+    );
+    database.sql("GRANT USAGE, CREATE ON SCHEMA public TO ada")?;
+    run(&format!("{url}&password=hunter2"), None)?.succeeded()?;
+    run(&url, Some("hunter2"))?.succeeded()?;
+    database.sql("ALTER ROLE ada CONNECTION LIMIT 0")?;
+    let refusal = run(&url, Some("hunter2"))?.refused()?;
+    ensure!(refusal.contains("lower pool_size"), "{refusal}");
+    Ok(())
+}
