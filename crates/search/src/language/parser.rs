@@ -101,17 +101,19 @@ fn choose(clauses: &mut Vec<Clause>, most: usize) {
     });
 }
 
-/// Keeps the last of equal clauses: it may be the word that is still being typed.
+/// Keeps the first of equal clauses, but the last of all stays where it is: it may be the word that is still being typed.
 fn drop_repeated(clauses: &mut Vec<Clause>) {
     for clause in &mut *clauses {
         if let Some(group) = group_of(&mut clause.term) {
             drop_repeated(&mut group.clauses);
         }
     }
-    let mut seen = HashSet::new();
-    clauses.reverse();
+    let Some(last) = clauses.pop() else {
+        return;
+    };
+    let mut seen = HashSet::from([last.clone()]);
     clauses.retain(|clause| seen.insert(clause.clone()));
-    clauses.reverse();
+    clauses.push(last);
 }
 
 fn group_of(term: &mut Term) -> Option<&mut Query> {
@@ -397,14 +399,21 @@ impl<'a> Parser<'a> {
 }
 
 fn shortened(mut term: Term) -> Term {
+    let is_of_whole_words = matches!(term, Term::Word(_) | Term::Phrase(_));
     if let Term::Word(text) | Term::Prefix(text) | Term::Wildcard(text) | Term::Phrase(text) =
         &mut term
         && !is_urn(text)
         && text.chars().nth(LONGEST_TERM).is_some()
     {
         // What is left must say something, too.
-        let letters = text.chars().skip_while(|it| !it.is_alphanumeric());
-        *text = letters.take(LONGEST_TERM).collect();
+        let mut letters = text.chars().skip_while(|it| !it.is_alphanumeric());
+        let mut kept: String = letters.by_ref().take(LONGEST_TERM).collect();
+        let divides_a_word = letters.next().is_some_and(char::is_alphanumeric);
+        let before = kept.trim_end_matches(char::is_alphanumeric);
+        if is_of_whole_words && divides_a_word && !before.is_empty() {
+            kept.truncate(before.len());
+        }
+        *text = kept;
     }
     term
 }

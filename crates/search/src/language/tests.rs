@@ -359,6 +359,10 @@ fn words_phrases_and_patterns_that_nobody_types_are_cut_and_urns_are_not() {
     check(&format!("{long}x*"), &format!("prefix({long})"));
     check(&format!("{long}*x"), &format!("wildcard({long})"));
     check(&format!("\"{long} x\""), &format!("phrase({long})"));
+    check(
+        &format!("\"{}\"", "ab ".repeat(LONGEST_TERM)),
+        &format!("phrase({})", "ab ".repeat(LONGEST_TERM / 3)),
+    );
     let urn = format!("urn:li:tag:{long}x");
     check(&urn, &format!("word({urn})"));
     check(&format!("{}ab", "_".repeat(LONGEST_TERM)), "word(ab)");

@@ -41,6 +41,11 @@ impl HinderedStore {
             put_back: AtomicBool::new(false),
         }
     }
+
+    fn as_it_is_now(&self, mut change: Change) -> Change {
+        change.time_ms += i64::from(self.put_back.load(Ordering::SeqCst));
+        change
+    }
 }
 
 type Rows = Vec<(AspectName, StoredAspect)>;
@@ -71,11 +76,11 @@ impl Store for HinderedStore {
     async fn changes_read(&self, after: i64, limit: usize) -> Result<Vec<Change>, StoreError> {
         let newest = self.inner.change_newest().await?;
         let Some(newest) = newest.filter(|_| self.endless.load(Ordering::SeqCst)) else {
-            let mut changes = self.inner.changes_read(after, limit).await?;
-            for change in &mut changes {
-                change.time_ms += i64::from(self.put_back.load(Ordering::SeqCst));
-            }
-            return Ok(changes);
+            let changes = self.inner.changes_read(after, limit).await?;
+            return Ok(changes
+                .into_iter()
+                .map(|it| self.as_it_is_now(it))
+                .collect());
         };
         if self.read.fetch_add(1, Ordering::SeqCst) == MOST_READS {
             return Err(StoreError::other("the log was read for ever"));
@@ -88,7 +93,8 @@ impl Store for HinderedStore {
     }
 
     async fn change_newest(&self) -> Result<Option<Change>, StoreError> {
-        self.inner.change_newest().await
+        let newest = self.inner.change_newest().await?;
+        Ok(newest.map(|it| self.as_it_is_now(it)))
     }
 
     fn commit_stamp(&self) -> Result<u64, StoreError> {
