@@ -5,7 +5,7 @@ test("home shows domains with counts, what changed, and how much is documented",
   await expect(page).toHaveTitle("Home · Docent");
   const domains = page.getByRole("region", { name: "Domains" });
   await expect(domains.getByRole("listitem").filter({ hasText: "Finance" })).toContainText(/\d+/);
-  await expect(page.getByText(/\d+ datasets in \d+ domains/)).toBeVisible();
+  await expect(page.getByText(/[\d,]+ datasets in [\d,]+ domains/)).toBeVisible();
   await expect(page.getByText(/\d+ of \d+ datasets .+ and \d+ of \d+ columns .+ are described/)).toBeVisible();
   await expect(page.getByRole("table", { name: "Columns with a description, by domain." })).toBeVisible();
   await expect(page.getByRole("img", { name: "Changes by week" })).toBeVisible();

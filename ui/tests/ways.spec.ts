@@ -86,7 +86,7 @@ test("filters that leave nothing over can be cleared at once", async ({ page }) 
 
 test("a server that does not answer can be tried again", async ({ page }) => {
   await page.goto("/");
-  await expect(page.getByText(/\d+ datasets in \d+ domains/)).toBeVisible();
+  await expect(page.getByText(/[\d,]+ datasets in [\d,]+ domains/)).toBeVisible();
   await page.route("**/api/graphql", (route) => route.abort());
   await page.keyboard.press("g");
   await page.keyboard.press("d");
@@ -177,6 +177,8 @@ test("back leads to the same page of the results and the same place on it, also 
   await page.goto("/search");
   await page.getByRole("link", { name: "Next" }).click();
   await expect(page.getByText(/21–40 of/)).toBeVisible();
+  // The page before stays until this one is there.
+  await expect(page.locator(".search-page")).toHaveAttribute("aria-busy", "false");
   const chosen = page.locator("a[data-result]").nth(12);
   await chosen.scrollIntoViewIfNeeded();
   const name = await chosen.innerText();
