@@ -117,9 +117,12 @@ async fn labelled() -> Fixture {
     let entity = |text: &str| Urn::parse(text).unwrap();
     let tag = entity("urn:li:tag:t1");
     let named = json!({"name": "Golden Source"});
+    fixture.put(&tag, "tagKey", &super::key_of(&tag)).await;
     fixture.put(&tag, "tagProperties", &named).await;
     let domain = entity("urn:li:domain:d1");
     let named = json!({"name": "Wholesale Partners", "customProperties": {}});
+    let key = super::key_of(&domain);
+    fixture.put(&domain, "domainKey", &key).await;
     fixture.put(&domain, "domainProperties", &named).await;
     let tagged = fixture.dataset("tagged", "").await;
     let tags = json!({"tags": [{"tag": "urn:li:tag:t1"}, {"tag": "urn:li:tag:verified"}]});

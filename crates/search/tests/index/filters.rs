@@ -315,6 +315,8 @@ async fn the_environment_is_one_whatever_it_is_called() {
     let fixture = catalog().await;
     let container = urn("urn:li:container:c");
     let properties = json!({"name": "c", "customProperties": {}, "env": "PROD"});
+    let key = super::key_of(&container);
+    fixture.put(&container, "containerKey", &key).await;
     fixture
         .put(&container, "containerProperties", &properties)
         .await;
