@@ -21,6 +21,8 @@ use crate::schema::Fields;
 
 pub use keeper::Keeper;
 
+/// When the files of a large index are compared with their checksums: whoever searches first should not wait for that.
+const CHECK_DELAY: Duration = Duration::from_secs(1);
 /// How long a search waits for an index that is being built; a small one is ready by then.
 const BUILD_PATIENCE: Duration = Duration::from_secs(2);
 /// How long a search waits for what was written to be taken in.
@@ -288,6 +290,7 @@ impl Live {
         // A check that takes long must not keep a store open that everybody else is done with.
         let (live, index, serial) = (Arc::downgrade(&self.0), open.index.clone(), open.serial);
         tokio::spawn(async move {
+            tokio::time::sleep(CHECK_DELAY).await;
             if let Err(error) = blocking(move || index::check(&index)).await
                 && let Some(inner) = live.upgrade()
             {
