@@ -389,10 +389,14 @@ proptest! {
         let text = words.join(" ");
         let query = parse(&text);
         let found: Vec<Term> = query.clauses.into_iter().map(|clause| clause.term).collect();
-        let last = |at: &usize| !words[at + 1..].contains(&words[*at]);
-        let expected: Vec<Term> = (0..words.len())
-            .filter(last)
-            .map(|at| Term::Word(words[at].clone()))
+        // The first of equal ones, and the last of all.
+        let (last, before) = words.split_last().unwrap();
+        let is_first = |at: &usize| !before[..*at].contains(&before[*at]) && before[*at] != *last;
+        let expected: Vec<Term> = (0..before.len())
+            .filter(is_first)
+            .map(|at| &before[at])
+            .chain([last])
+            .map(|word| Term::Word(word.clone()))
             .collect();
         prop_assert_eq!(found, expected);
         prop_assert_eq!(query.plain, Some(text));
