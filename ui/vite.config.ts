@@ -1,9 +1,17 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 
+import { texts } from "./src/texts.ts";
+
+/** What index.html says stands with all other texts. */
+const inDocument = {
+  name: "texts-in-document",
+  transformIndexHtml: (html: string) => html.replace("{locale}", texts.locale).replace("{noScript}", texts.noScript),
+};
+
 // The build lands in the crate that embeds it; see docs/ARCHITECTURE.md.
 export default defineConfig({
-  plugins: [react()],
+  plugins: [react(), inDocument],
   // Preact speaks React's interface and weighs a tenth of it.
   resolve: {
     alias: {

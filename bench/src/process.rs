@@ -18,6 +18,8 @@ pub(crate) const SERVER_CORE: usize = 0;
 pub(crate) const CLIENT_CORE: usize = 1;
 
 const STOP_TIMEOUT: Duration = Duration::from_secs(15);
+/// Taking a million datasets into the search index takes minutes.
+const REST_TIMEOUT: Duration = Duration::from_mins(15);
 
 /// Where a child runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,6 +97,19 @@ impl Server {
     /// The time that each thread of the process has spent on a core so far.
     pub(crate) fn cpu(&self) -> Result<CpuReading> {
         cpu([self.child.id()])
+    }
+
+    /// Waits until the server, which nobody asks anything, has done next to nothing for some time.
+    pub(crate) async fn come_to_rest(&self, time: Duration) -> Result<()> {
+        let started = Instant::now();
+        while started.elapsed() < REST_TIMEOUT {
+            let before = self.cpu()?;
+            tokio::time::sleep(time).await;
+            if self.cpu()?.since(&before) < time / 50 {
+                return Ok(());
+            }
+        }
+        bail!("a server that nobody asks anything does not come to rest")
     }
 
     pub(crate) fn id(&self) -> u32 {

@@ -88,10 +88,14 @@ class OnPostgres(DataHubTable):
     def sql(self, statements: str) -> None:
         self._server.sql(statements, "datahub")
 
-    def bulk(self, rows: int) -> None:
+    def cut(self) -> None:
+        self.sql("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'reader'")
+
+    def bulk(self, rows: int, letters: int = 0) -> None:
         self.sql(
             "insert into metadata_aspect_v2 select 'urn:li:tag:bulk' || number, 'tagProperties', 0,"
-            " '{\"name\":\"bulk\"}', null, '2024-01-02 03:04:05', 'urn:li:corpuser:ada', null"
+            f" '{{\"name\":\"bulk\",\"description\":\"' || repeat('x', {letters}) || '\"}}', null,"
+            " '2024-01-02 03:04:05', 'urn:li:corpuser:ada', null"
             f" from generate_series(1, {rows}) number"
         )
 
@@ -128,10 +132,14 @@ class OnMariaDb(DataHubTable):
     def sql(self, statements: str) -> None:
         self._server.sql(statements, "datahub")
 
-    def bulk(self, rows: int) -> None:
+    def cut(self) -> None:
+        self.sql("kill user reader")
+
+    def bulk(self, rows: int, letters: int = 0) -> None:
         self.sql(
             "insert into metadata_aspect_v2 select concat('urn:li:tag:bulk', seq), 'tagProperties', 0,"
-            " '{\"name\":\"bulk\"}', null, '2024-01-02 03:04:05', 'urn:li:corpuser:ada', null"
+            f" concat('{{\"name\":\"bulk\",\"description\":\"', repeat('x', {letters}), '\"}}'), null,"
+            " '2024-01-02 03:04:05', 'urn:li:corpuser:ada', null"
             f" from seq_1_to_{rows}"
         )
 

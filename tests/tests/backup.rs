@@ -417,10 +417,14 @@ fn a_move_that_did_not_come_to_its_end_is_used_by_nobody_and_is_gone_on_with() -
     shift("sqlite:docent.db")?.refused()?;
     for command in [
         vec!["check"],
+        vec!["rebuild"],
+        vec!["backup", "half.backup"],
         vec!["serve", "--listen", "127.0.0.1:0"],
         vec!["token", "create", "--user", "datahub", "--name", "early"],
     ] {
-        let refusal = docent(directory, "new.db", &command)?.refused()?;
+        let finished = docent(directory, "new.db", &command)?;
+        ensure!(finished.output.is_empty(), "{command:?}: {finished:?}");
+        let refusal = finished.refused()?;
         ensure!(
             refusal.contains("'docent move' from sqlite:") && refusal.contains("run it again"),
             "{command:?}: {refusal}"
@@ -446,6 +450,10 @@ fn a_move_that_did_not_come_to_its_end_is_used_by_nobody_and_is_gone_on_with() -
          BEGIN SELECT RAISE(ABORT, 'no'); END",
     )?;
     shift("sqlite:docent.db")?.refused()?;
+    // What follows from the rows that are there is missing, and that is no damage.
+    let checked = docent(directory, "new.db", &["check"])?;
+    ensure!(checked.output.is_empty(), "{checked:?}");
+    ensure!(checked.refused()?.contains("not complete"));
     sql(
         directory,
         "new.db",

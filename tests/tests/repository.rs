@@ -77,7 +77,7 @@ fn the_packages_of_the_page_are_locked_without_a_place_to_download_from() -> any
 }
 
 #[test]
-fn no_rust_file_is_too_long() -> anyhow::Result<()> {
+fn no_source_file_is_too_long() -> anyhow::Result<()> {
     let script = repository_root().join("scripts/file-sizes");
     let output = Command::new(script)
         .output()

@@ -11,7 +11,7 @@ const TEXTS = [
 
 /** Each page, and what must be there before its picture is taken. */
 const PAGES: ReadonlyArray<readonly [string, string, (page: Page) => Promise<void>]> = [
-  ["home", "/", (page) => expect(page.getByRole("img", { name: "Changes by week" })).toBeVisible()],
+  ["home", "/", (page) => expect(page.getByRole("table", { name: "Changes by week" })).toBeVisible()],
   ["search", "/search?query=customer+order", (page) => expect(page.getByRole("article").first()).toBeVisible()],
   [
     "dataset",

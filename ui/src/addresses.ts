@@ -32,6 +32,9 @@ export function domainDatasets(urn: string, isDeep: boolean, page = 1): string {
   return text === "" ? domain(urn) : `${domain(urn)}?${text}`;
 }
 
+/** A page of the list of one's tokens. */
+export const tokens = (page: number) => (page > 1 ? `${settings("tokens")}?page=${page}` : settings("tokens"));
+
 /** A page of the list of people, of those whom a text finds. */
 export function people(query: string, page = 1): string {
   const parameters = new URLSearchParams();

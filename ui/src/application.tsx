@@ -1,10 +1,11 @@
 import { lazy, type ComponentType } from "react";
-import { Route, Router, Switch, type AroundNavHandler } from "wouter";
+import { Redirect, Route, Router, Switch, type AroundNavHandler } from "wouter";
 
-import { STAYS } from "./addresses.ts";
+import * as addresses from "./addresses.ts";
 import { useMe } from "./api/cache.ts";
 import { useSessionLost } from "./api/session.ts";
 import { Boundary, Parts } from "./components/boundary.tsx";
+import { focusNextPage } from "./components/focus.ts";
 import { loaded } from "./components/loading.ts";
 import { Problem, Skeleton } from "./components/states.tsx";
 import { goTo, shownPath, useAddress } from "./location.ts";
@@ -31,15 +32,16 @@ export function Application() {
   );
 }
 
-/** Another address is another page, which is read from its top. Going back is left to the browser, which knows where one was. */
+/** Another address is another page, which is read from its top, by the keyboard too. Going back is left to the browser, which knows where one was. */
 const go: AroundNavHandler = (navigate, to, options) => {
-  if (options?.state === STAYS) {
+  if (options?.state === addresses.STAYS) {
     navigate(to, options);
     return;
   }
   goTo(to, () => {
     navigate(to, options);
     window.scrollTo(0, 0);
+    focusNextPage();
   });
 };
 
@@ -63,7 +65,9 @@ function WithPerson() {
       <Parts>
         <Switch>
           <Route path="/" component={Home} />
-          <Route path="/login" component={Home} />
+          <Route path="/login">
+            <Redirect to={addresses.home} replace />
+          </Route>
           <Route path="/search" component={SearchPage} />
           <Route path="/dataset/*">{() => <WithUrn page={DatasetPage} />}</Route>
           <Route path="/domains" component={DomainsPage} />

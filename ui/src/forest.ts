@@ -6,8 +6,10 @@ import { useMemo } from "react";
 
 import { useRead } from "./api/cache.ts";
 import { run } from "./api/client.ts";
+import { together } from "./components/states.tsx";
 import { DomainCountsDocument, DomainForestDocument } from "./generated/operations.ts";
 import { nameOf } from "./names.ts";
+import { texts } from "./texts.ts";
 
 export interface Tree {
   readonly urn: string;
@@ -40,6 +42,9 @@ interface Planted {
   readonly canManageChildren: boolean;
 }
 
+/** As people count: 2 stands before 10. */
+const names = new Intl.Collator(texts.locale, { numeric: true });
+
 const PAGE = 1000;
 /** What a search can page through. */
 const MOST = 10_000;
@@ -64,6 +69,7 @@ async function readDomains(signal: AbortSignal): Promise<Planted[]> {
   return planted;
 }
 
+/** The trees as soon as they are there, and how reading them goes. */
 export function useForest() {
   const domains = useQuery({
     queryKey: [DomainForestDocument.text],
@@ -72,13 +78,12 @@ export function useForest() {
   });
   const counts = useRead(DomainCountsDocument, {});
   const forest = useMemo(() => {
-    // Both at once: numbers that come late would make lines jump.
-    if (domains.data === undefined || counts.isPending) return undefined;
-    const facet = counts.data?.aggregateAcrossEntities?.facets?.find((found) => found.field === "domains");
+    // Both at once: numbers that come late would make lines jump, and none are not zero.
+    if (domains.data === undefined || counts.data === undefined) return undefined;
+    const facet = counts.data.aggregateAcrossEntities?.facets?.find((found) => found.field === "domains");
     return grow(domains.data, new Map(facet?.aggregations.map((value) => [value.value, value.count])));
-  }, [domains.data, counts.data, counts.isPending]);
-  const retry = () => void Promise.all([domains.refetch(), counts.refetch()]);
-  return { forest, error: domains.error ?? counts.error, retry };
+  }, [domains.data, counts.data]);
+  return { forest, ...together(domains, counts) };
 }
 
 /** Trees from a list in which each names its parent. */
@@ -95,7 +100,7 @@ export function grow(planted: readonly Planted[], counts: ReadonlyMap<string, nu
   const byUrn = new Map<string, Tree>();
   const plant = (parent: Tree | null, depth: number): Tree[] =>
     (children.get(parent?.urn ?? null) ?? [])
-      .toSorted((one, other) => one.name.localeCompare(other.name))
+      .toSorted((one, other) => names.compare(one.name, other.name))
       .map((domain) => {
         const own = counts.get(domain.urn) ?? 0;
         const tree = {
@@ -126,14 +131,15 @@ export function pathTo(tree: Tree): Tree[] {
   return tree.parent === null ? [] : [...pathTo(tree.parent), tree.parent];
 }
 
-/** Everything whose name has a text in it, with what stands above it. */
-export function matching(forest: Forest, text: string): ReadonlySet<string> {
+/** Everything whose name has a text in it, with what stands above it, but nothing of the tree `without`. */
+export function matching(forest: Forest, text: string, without?: string): ReadonlySet<string> {
   const wanted = text.trim().toLocaleLowerCase();
   const found = new Set<string>();
   for (const tree of forest.byUrn.values()) {
     if (!tree.name.toLocaleLowerCase().includes(wanted)) continue;
-    found.add(tree.urn);
-    for (const above of pathTo(tree)) found.add(above.urn);
+    const path = [...pathTo(tree), tree];
+    if (path.some((part) => part.urn === without)) continue;
+    for (const part of path) found.add(part.urn);
   }
   return found;
 }

@@ -6,6 +6,7 @@ import { useSyncExternalStore } from "react";
 import type { BaseLocationHook, NavigateOptions } from "wouter";
 
 import { STAYS } from "./addresses.ts";
+import { focusLinkTo } from "./components/focus.ts";
 import { leave } from "./components/unsaved.ts";
 
 /** What an entry of the window's history remembers: how many came before it, to find the way back by. */
@@ -43,6 +44,13 @@ function arrive(): void {
   for (const listener of listeners) listener();
 }
 
+/** Shows a page again that one has left for the one that is shown. */
+function comeBack(): void {
+  const left = `${shown.path}${shown.search}`;
+  arrive();
+  focusLinkTo(left);
+}
+
 /** Brings the window back to what is shown. */
 function stay(): void {
   const steps = shown.place.position - windowPlace(shown.place).position;
@@ -57,7 +65,7 @@ window.addEventListener("popstate", () => {
   const isSamePage =
     (place.position === position + 1 && place.stays) || (place.position === position - 1 && shown.place.stays);
   if (isSamePage) arrive();
-  else leave(arrive, stay);
+  else leave(place.position < position ? comeBack : arrive, stay);
 });
 
 function navigate(to: string, options: NavigateOptions = {}): void {

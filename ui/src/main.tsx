@@ -5,9 +5,11 @@ import { createRoot } from "react-dom/client";
 import { cache } from "./api/cache.ts";
 import { Application } from "./application.tsx";
 import { rememberScrolling } from "./components/scroll.ts";
+import { texts } from "./texts.ts";
 import { applyTheme } from "./theme.ts";
 import "./styles/index.css";
 
+document.documentElement.lang = texts.locale;
 applyTheme();
 rememberScrolling();
 const root = document.getElementById("root");

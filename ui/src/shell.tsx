@@ -6,7 +6,7 @@ import { forgetEverything, useMe } from "./api/cache.ts";
 import { signOut } from "./api/client.ts";
 import { Menu } from "./components/menu.tsx";
 import { SearchBox } from "./components/search_box.tsx";
-import { Problem } from "./components/states.tsx";
+import { Arrival, Problem } from "./components/states.tsx";
 import { leave } from "./components/unsaved.ts";
 import { useKeys } from "./components/keys.ts";
 import { KeysHelp } from "./components/keys_help.tsx";
@@ -50,6 +50,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
       <main id="content" className="page" tabIndex={-1}>
         {children}
       </main>
+      <Arrival />
       <KeysHelp isOpen={isHelpOpen} onClose={() => setHelpOpen(false)} />
     </>
   );

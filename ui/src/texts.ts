@@ -1,7 +1,8 @@
 // Every text that the page shows, in one place. To translate the page: make a second object of the same type, with its own
 // `LOCALE`, and choose between them at the end. Texts are whole sentences, because languages differ in how they build them:
 // one with a number or a name in it is a function, one with a link in it has `{names}` that `components/sentence.tsx` fills,
-// and one that changes with a number has its forms in `plural`.
+// and one that changes with a number has its forms in `plural`. What the server answers
+// is in its own words, and they are English.
 
 const LOCALE = "en";
 
@@ -31,6 +32,7 @@ const english = {
   number: count,
   product: "Docent",
   title: (page: string) => `${page} · Docent`,
+  noScript: "This page needs JavaScript. The catalog can also be read by its API: POST /api/graphql.",
 
   shell: {
     skip: "Skip to the content",
@@ -92,7 +94,8 @@ const english = {
     mostFrequent: (number: number) => `The ${count(number)} most frequent.`,
     beyond: "There are not so many pages.",
     toLast: "Go to the last one",
-    deep: "Only the first 10,000 results can be paged through. Narrow the search to see the rest.",
+    deep: (most: number) =>
+      `Only the first ${count(most)} results can be paged through. Narrow the search to see the rest.`,
     facets: {
       _entityType: "Kind",
       platform: "Platform",
@@ -141,6 +144,7 @@ const english = {
     coverageNone: "There are no datasets yet.",
     undocumented: "Datasets without a description",
     activity: "Changes by week",
+    week: (day: string) => `Week of ${day}`,
     activityOf: (week: string, changes: number) => `Week of ${week}: ${changesOf(changes)}`,
     activityTotal: (changes: number, weeks: number) =>
       `${changesOf(changes)} in ${plural(weeks, { one: "# week", other: "# weeks" })}`,
@@ -245,6 +249,7 @@ const english = {
     addressSpaces: "An address has no spaces. Write %20 in their place.",
     addressTaken: (label: string) => `This address is in the list already, as “${label}”.`,
     labelMissing: "Enter what the link leads to.",
+    gone: "Somebody else changed or removed this link meanwhile. Saving adds yours to the list.",
     changedMeanwhile: "Nothing was changed: somebody else changed the links meanwhile. Look at the list and try again.",
   },
 
@@ -256,6 +261,7 @@ const english = {
     filter: "Filter domains",
     remove: "Remove from the domain",
     none: (query: string) => `No domain is called “${query}”.`,
+    inside: (name: string) => `${name} cannot be moved into itself, nor into a domain inside it.`,
     empty: "There are no domains yet. Create the first one on the page Domains.",
     current: "current",
     top: "At the top",
@@ -285,9 +291,10 @@ const english = {
     historyShort: "History",
     conflict: "Somebody else changed this description meanwhile. It now says:",
     notSaved: (number: number) =>
-      number === 1
-        ? "The description of one column is not saved. It waits for you in its row."
-        : `The descriptions of ${count(number)} columns are not saved. They wait for you in their rows.`,
+      plural(number, {
+        one: "The description of # column is not saved. It waits for you in its row.",
+        other: "The descriptions of # columns are not saved. They wait for you in their rows.",
+      }),
     gone: (path: string) => `The column ${path} is no longer there. This is what you wrote about it:`,
     copy: "Copy the text",
     discard: "Throw it away",
@@ -331,10 +338,16 @@ const english = {
     renameDo: "Rename",
     moveDo: "Move",
     deleteDo: "Delete",
-    renamePreview: (datasets: number, children: number) =>
-      `The new name is shown on ${datasetsOf(datasets)} and above ${domainsOf(children)}. Addresses stay as they are.`,
+    renamePreview: (datasets: number, children: number) => {
+      const places = [
+        ...(datasets > 0 ? [`on ${datasetsOf(datasets)}`] : []),
+        ...(children > 0 ? [`above ${domainsOf(children)}`] : []),
+      ];
+      const stays = "Addresses stay as they are.";
+      return places.length === 0 ? stays : `The new name is shown ${list(places)}. ${stays}`;
+    },
     movePreview: (below: number, datasets: number) =>
-      `${domainsOf(below)} below it and ${datasetsOf(datasets)} move along. No dataset changes its domain.`,
+      `With it move: ${list([domainsOf(below), datasetsOf(datasets)])}. No dataset changes its domain.`,
     moveSame: "It is there already.",
     deletePreview: (datasets: number) =>
       datasets === 0
@@ -351,7 +364,8 @@ const english = {
       }),
     nameMissing: "Enter a name.",
     nameTaken: (name: string) => `There is a “${name}” in the same place already.`,
-    dropHere: "Drop to move it to the top",
+    nameAlike: (name: string) => `There is a “${name}” in the same place already. They differ by capital letters only.`,
+    dropHere: "Drop here to move it to the top",
   },
 
   domain: {
@@ -376,6 +390,7 @@ const english = {
     ingested: "Description, from ingestion",
     domain: "Domain",
     ofColumn: (path: string) => `Column ${path}`,
+    columnOf: (path: string, dataset: string) => `${path} in ${dataset}`,
     allOfDataset: "History of the dataset",
     none: "Nothing has happened yet.",
     incomplete: "Older versions are no longer kept.",
@@ -402,7 +417,7 @@ const english = {
   settings: {
     title: "Settings",
     titleOf: (section: string) => `${section}, settings`,
-    sections: { tokens: "Access tokens", users: "People", appearance: "Appearance" },
+    sections: { tokens: "Access tokens", users: "People", appearance: "Appearance and keys" },
     sectionsLabel: "Sections of the settings",
   },
 
@@ -433,9 +448,10 @@ const english = {
     never: "never",
     expired: "expired",
     revoke: "Revoke",
-    revokeLabel: (name: string) => `Revoke the token ${name}`,
+    revokeLabel: (name: string, created: string) => `Revoke the token ${name}, created ${created}`,
     revokeTitle: (name: string) => `Revoke ${name}?`,
     revokeBody: "Programs that use it are refused at once. This cannot be undone.",
+    nameUsed: (name: string) => `You have a token called “${name}” already. Another name tells them apart.`,
     notAllowed: "You may not create tokens. Ask an administrator.",
     nameMissing: "Enter a name.",
   },
@@ -456,6 +472,7 @@ const english = {
 
   explorer: {
     title: "GraphQL",
+    hint: "Ask the catalog. Ctrl+Enter runs, Ctrl+Space completes.",
   },
 
   keys: {
@@ -473,6 +490,8 @@ const english = {
       { keys: ["?"], does: "Show these keys" },
     ] as ReadonlyArray<{ keys: readonly string[]; also?: readonly string[]; does: string }>,
     or: "or",
+    single: "Keys of one letter or sign act: / ? e, and g before another",
+    off: "Keys of one letter or sign are turned off. The settings turn them on again.",
   },
 
   errors: {

@@ -119,6 +119,7 @@ test("links are added, edited, removed and brought back", WRITES, async ({ page,
   await links.getByLabel("Label").fill("The same again");
   await links.getByRole("button", { name: "Save" }).click();
   await expect(links.getByText("This address is in the list already, as “Runbook”.")).toBeVisible();
+  page.once("dialog", (dialog) => void dialog.accept());
   await links.getByRole("button", { name: "Cancel" }).click();
   await links.getByRole("button", { name: "Edit the link Runbook" }).click();
   await links.getByLabel("Label").fill("On call");

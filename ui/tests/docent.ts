@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { test as base, type Page } from "@playwright/test";
+import { test as base, type Page, type Request } from "@playwright/test";
 
 const PASSWORD = "a password for the stories";
 export const USER = "datahub";
@@ -23,6 +23,8 @@ export interface Docent {
 }
 
 interface Fixtures {
+  /** Errors in the console that a story provokes. */
+  readonly expectedErrors: RegExp | null;
   /** A page of somebody who is signed in. */
   readonly page: Page;
 }
@@ -65,12 +67,19 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
     { scope: "worker" },
   ],
   baseURL: async ({ docent }, use) => use(docent.address),
-  page: async ({ context, cookies }, use) => {
+  expectedErrors: [null, { option: true }],
+  page: async ({ context, cookies, expectedErrors }, use) => {
     await context.addCookies([...cookies]);
     const page = await context.newPage();
     // A page that has an error in its console is not right, whatever it shows.
     const errors: string[] = [];
     page.on("pageerror", (error) => errors.push(String(error)));
+    page.on("console", (message) => {
+      const text = message.text();
+      // What the server refuses, or does not answer, is part of the stories.
+      if (message.type() !== "error" || text.startsWith("Failed to load resource")) return;
+      if (expectedErrors?.test(text) !== true) errors.push(text);
+    });
     await use(page);
     if (errors.length > 0) throw new Error(`the page had errors: ${errors.join("\n")}`);
   },
@@ -182,3 +191,14 @@ function speaker(address: string, token: string): Docent {
 /** A dataset of the sample catalog, or one like them. */
 export const datasetUrn = (platform: string, name: string) =>
   `urn:li:dataset:(urn:li:dataPlatform:${platform},${name},PROD)`;
+
+/** Keeps requests to the API from the server until what is answered is called: all of them, or those that are meant. */
+export async function holdRequests(page: Page, isMeant: (request: Request) => boolean = () => true) {
+  let goOn = () => {};
+  const held = new Promise<void>((resolve) => (goOn = resolve));
+  await page.route("**/api/graphql", async (route) => {
+    if (isMeant(route.request())) await held;
+    await route.continue();
+  });
+  return () => goOn();
+}

@@ -25,7 +25,7 @@ test("domains are created, nested, described, renamed, moved and deleted", WRITE
   await page.getByRole("button", { name: "Actions for Loans" }).click();
   await page.getByRole("menuitem", { name: "Rename…" }).click();
   dialog = page.getByRole("dialog", { name: "Rename Loans" });
-  await expect(dialog).toContainText("The new name is shown on 0 datasets");
+  await expect(dialog).toContainText("Addresses stay as they are.");
   await dialog.getByLabel("Name").fill("Lending");
   await dialog.getByRole("button", { name: "Rename" }).click();
   await expect(page.getByRole("link", { name: "Lending" })).toBeVisible();
@@ -41,7 +41,7 @@ test("domains are created, nested, described, renamed, moved and deleted", WRITE
   await page.getByRole("menuitem", { name: "Move…" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "At the top" }).click();
   dialog = page.getByRole("dialog", { name: "Move Lending" });
-  await expect(dialog).toContainText("0 domains below it and 0 datasets move along");
+  await expect(dialog).toContainText("With it move: 0 domains and 0 datasets.");
   await dialog.getByRole("button", { name: "Move" }).click();
   await expect(dialog).toBeHidden();
 
@@ -93,6 +93,30 @@ test("a domain is moved by dragging it, after a look at what moves along", WRITE
   await expect(dialog).toBeHidden();
   await page.getByRole("link", { name: "Dragged" }).click();
   await expect(page.locator(".breadcrumb")).toContainText("Dropped on");
+});
+
+test("a domain is not moved into itself, and it is said why", async ({ page }) => {
+  await page.goto("/domains");
+  await page.getByRole("button", { name: "Actions for Finance", exact: true }).click();
+  await page.getByRole("menuitem", { name: "Move…" }).click();
+  await page.getByRole("dialog").getByRole("combobox").fill("payments");
+  await expect(page.getByText("Finance cannot be moved into itself, nor into a domain inside it.")).toBeVisible();
+});
+
+test("while a domain is dragged the places for it are marked", async ({ page, docent }) => {
+  await docent.ask(
+    `mutation { a: createDomain(input: { id: "mark-a", name: "Marked place" }) b: createDomain(input: { id: "mark-b", name: "Carried", parentDomain: "urn:li:domain:finance" }) }`,
+  );
+  await page.goto("/domains");
+  const line = (name: string) => page.getByRole("row").filter({ has: page.getByRole("link", { name, exact: true }) });
+  await line("Carried").hover();
+  await page.mouse.down();
+  await line("Marked place").hover();
+  await line("Marked place").hover();
+  await expect(line("Marked place")).toHaveClass(/drop-target/);
+  await expect(page.getByRole("columnheader", { name: "Drop here to move it to the top" })).toBeVisible();
+  await page.mouse.up();
+  await expect(page.getByRole("dialog", { name: "Move Carried" })).toContainText("Move to: Marked place");
 });
 
 test("the tree counts datasets directly and with all below, and can be filtered", async ({ page }) => {

@@ -1,7 +1,7 @@
 // The keyboard stays where the person is: what takes the focus gives it back, and keys of the page do not act elsewhere.
 
-import { address, made, saved } from "./datasets.ts";
-import { expect, test } from "./docent.ts";
+import { address, describe, made, saved } from "./datasets.ts";
+import { expect, holdRequests, test } from "./docent.ts";
 
 test("closing the editor of a description leads back to its button", async ({ page, docent }) => {
   const urn = await made(docent, "story_focus_description");
@@ -23,12 +23,7 @@ test("closing the editor of a description leads back to its button", async ({ pa
   await page.keyboard.press("Enter");
   await expect(editor).toBeFocused();
   await page.keyboard.type(" and more");
-  let goOn = () => {};
-  const held = new Promise<void>((resolve) => (goOn = resolve));
-  await page.route("**/api/graphql", async (route) => {
-    await held;
-    await route.continue();
-  });
+  const goOn = await holdRequests(page);
   await page.keyboard.press("Control+Enter");
   const search = page.getByRole("combobox", { name: "Search the catalog" });
   await search.click();
@@ -82,14 +77,65 @@ test("dialogs give the focus back to what opened them, also out of a menu", asyn
   await page.keyboard.type("sales");
   await page.keyboard.press("Enter");
   await expect(dialog).toContainText("Move to");
+  await expect(dialog.getByRole("button", { name: "Move", exact: true })).toBeFocused();
   await dialog.getByRole("button", { name: "Cancel" }).click();
   await expect(dialog).toBeHidden();
   await expect(actions).toBeFocused();
 
   await page.keyboard.press("?");
-  await expect(page.getByRole("dialog", { name: "Keys" })).toBeVisible();
+  // It hears keys once it has the focus.
+  await expect(page.getByRole("dialog", { name: "Keys" }).getByRole("button", { name: "Close" })).toBeFocused();
   await page.keyboard.press("Escape");
   await expect(actions).toBeFocused();
+});
+
+test("a domain that was made has the focus, wherever it is, and after one that is deleted the next has it", async ({
+  page,
+  docent,
+}) => {
+  const make = (id: string, name: string, parent: string) =>
+    docent.ask(
+      `mutation { createDomain(input: { id: "${id}", name: "${name}"${parent === "" ? "" : `, parentDomain: "urn:li:domain:${parent}"`} }) }`,
+    );
+  await make("focus-outer", "Focus outer", "");
+  await make("focus-first", "Focus first", "focus-outer");
+  await make("focus-second", "Focus second", "focus-outer");
+  await page.goto("/domains");
+  await page.getByRole("button", { name: "Hide what is inside Focus outer" }).click();
+  await page.getByRole("button", { name: "Actions for Focus outer" }).click();
+  await page.getByRole("menuitem", { name: "New domain inside" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name").fill("focus First");
+  await expect(dialog.getByRole("status")).toContainText("There is a “Focus first” in the same place already.");
+  await dialog.getByLabel("Name").fill("Focus made");
+  await expect(dialog.getByRole("status")).toBeEmpty();
+  await dialog.getByLabel("Description").fill("Made by keys");
+  await page.keyboard.press("Control+Enter");
+  await expect(dialog).toBeHidden();
+  const link = (name: string) => page.getByRole("link", { name, exact: true });
+  await expect(link("Focus made")).toBeFocused();
+  await expect(link("Focus made")).toBeInViewport();
+
+  await page.getByRole("button", { name: "Actions for Focus made" }).click();
+  await page.getByRole("menuitem", { name: "Delete…" }).click();
+  await dialog.getByRole("button", { name: "Delete" }).click();
+  await expect(link("Focus made")).toBeHidden();
+  await expect(link("Focus second")).toBeFocused();
+});
+
+test("the choice of a domain begins at the one that is chosen", async ({ page, docent }) => {
+  const urn = await made(docent, "story_picker_current");
+  await docent.ask(`mutation { setDomain(entityUrn: "${urn}", domainUrn: "urn:li:domain:sales") }`);
+  await page.goto(address(urn));
+  const edit = page.getByRole("button", { name: "Edit the domain" });
+  await edit.focus();
+  await page.keyboard.press("Enter");
+  const current = page.getByRole("option", { name: /Sales/ });
+  await expect(current).toHaveAttribute("aria-selected", "true");
+  await expect(current).toBeInViewport();
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("dialog")).toBeHidden();
+  await expect(page.getByRole("link", { name: "Sales", exact: true })).toBeVisible();
 });
 
 test("what opened a dialog and is gone leaves the focus in the content", async ({ page }) => {
@@ -190,4 +236,103 @@ test("on the home page the question mark shows the keys as long as nobody has us
   await page.keyboard.type("?");
   await expect(box).toHaveValue("?");
   await expect(keys).toBeHidden();
+});
+
+test("deciding about a conflict leads back to the text", async ({ page, docent }) => {
+  const urn = await made(docent, "story_focus_conflict");
+  await page.goto(address(urn));
+  await page.getByRole("button", { name: "Edit the description", exact: true }).click();
+  const editor = page.getByRole("textbox", { name: "Text of the description, in Markdown" });
+  await expect(editor).toBeFocused();
+  await page.keyboard.type("Mine.");
+  await describe(docent, urn, "Theirs.");
+  await page.keyboard.press("Control+Enter");
+  await page.getByRole("button", { name: "Go on editing mine" }).click();
+  await expect(editor).toBeFocused();
+  await page.keyboard.type(" And more.");
+  await describe(docent, urn, "Theirs again.");
+  await page.keyboard.press("Control+Enter");
+  await page.getByRole("button", { name: "Take theirs" }).click();
+  await expect(page.getByRole("button", { name: "Edit the description", exact: true })).toBeFocused();
+});
+
+test("deciding about a column's text leads back to its button", async ({ page, docent }) => {
+  const urn = await made(docent, "story_focus_decided");
+  await page.goto(address(urn));
+  const button = (name: string) => page.getByRole("button", { name: new RegExp(`description of the column ${name}$`) });
+  const begin = async (name: string) => {
+    await button(name).click();
+    await page.keyboard.type("Mine");
+  };
+  const row = (name: string) => page.getByRole("row", { name: new RegExp(`^${name}`) });
+  await expect(button("city")).toBeVisible();
+  await page.route("**/api/graphql", (route) => route.abort());
+  for (const name of ["id", "name"]) {
+    await begin(name);
+    await page.keyboard.press("Control+Enter");
+    await expect(row(name).getByRole("alert")).toBeVisible();
+  }
+  await page.unroute("**/api/graphql");
+  await row("id").getByRole("button", { name: "Try again" }).click();
+  await expect(button("id")).toBeFocused();
+  await row("name").getByRole("button", { name: "Throw it away" }).click();
+  await expect(button("name")).toBeFocused();
+  await begin("city");
+  await describe(docent, urn, "Theirs", "city");
+  await page.keyboard.press("Control+Enter");
+  await row("city").getByRole("button", { name: "Take theirs" }).click();
+  await expect(button("city")).toBeFocused();
+});
+
+test("taking filters back leads from one to the next", async ({ page }) => {
+  await page.goto("/search?filter__entityType=DATASET&filter_origin=PROD");
+  const chips = page.getByRole("button", { name: /^Remove the filter/ });
+  await expect(chips).toHaveCount(2);
+  await chips.first().focus();
+  await page.keyboard.press("Enter");
+  await expect(chips).toHaveCount(1);
+  await expect(chips).toBeFocused();
+  await page.keyboard.press("Enter");
+  await expect(chips).toHaveCount(0);
+  await expect(page.getByRole("main")).toBeFocused();
+});
+
+test("another page has the focus at its top and is announced, and going back leads to the link", async ({ page }) => {
+  await page.goto("/search?query=order");
+  const results = page.locator("a[data-result]");
+  await expect(results.nth(2)).toBeVisible();
+  await expect(page.locator("#arrival")).toBeEmpty();
+  const name = await results.nth(2).innerText();
+  await results.nth(2).focus();
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText(name);
+  await expect(page.getByRole("main")).toBeFocused();
+  await expect(page.locator("#arrival")).toHaveText(name);
+  await page.goBack();
+  await expect(results.nth(2)).toBeFocused();
+  await expect(page.locator("#arrival")).toHaveText("Search: order");
+  await page.goForward();
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText(name);
+  // Also when what is there has to be fetched again.
+  await page.reload();
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText(name);
+  await page.goBack();
+  await expect(results.nth(2)).toBeFocused();
+});
+
+test("whoever goes through results by the arrows comes back to the one they opened", async ({ page }) => {
+  await page.goto("/");
+  await expect(page.getByRole("combobox", { name: "Search the catalog" })).toBeFocused();
+  await page.keyboard.type("order");
+  await page.keyboard.press("Enter");
+  const results = page.locator("a[data-result]");
+  await expect(results.nth(2)).toBeVisible();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  await expect(results.nth(1)).toBeFocused();
+  const name = await results.nth(1).innerText();
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText(name);
+  await page.goBack();
+  await expect(results.nth(1)).toBeFocused();
 });

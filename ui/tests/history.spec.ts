@@ -1,3 +1,5 @@
+import { wordDiff, type Piece } from "../src/components/word_diff.ts";
+import { address, describe, made } from "./datasets.ts";
 import { WRITES, datasetUrn, expect, test } from "./docent.ts";
 
 test(
@@ -21,6 +23,10 @@ test(
     await expect(versions.first().locator("del")).toHaveText("click");
     await expect(versions.first().locator("ins")).toHaveText("tap");
     await expect(versions.nth(1).locator("ins")).toHaveText("visitor");
+    // Neither is told by its colour alone, nor to the eyes alone.
+    await expect(versions.first().locator("ins")).toHaveCSS("text-decoration-line", "underline");
+    await expect(versions.first().locator("ins")).toMatchAriaSnapshot("- insertion: added tap");
+    await expect(versions.first().locator("del")).toMatchAriaSnapshot("- deletion: removed click");
     await versions
       .nth(2)
       .getByRole("button", { name: /Restore/ })
@@ -98,10 +104,82 @@ test("a column has a history of its own", WRITES, async ({ page, docent }) => {
   await page.goto(`/dataset/${urn}`);
   await page.getByRole("row", { name: /^user_id/ }).hover();
   await page.getByRole("link", { name: "History of the column user_id" }).click();
-  await expect(page.getByRole("heading", { name: "Column user_id" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Column user_id", level: 2 })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Description, written by people", level: 3 })).toBeVisible();
+  await expect(page).toHaveTitle("History of user_id in fct_users_created · Docent");
   const written = page.getByRole("region", { name: "Description, written by people" });
   await written.getByRole("button", { name: /Restore/ }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Restore" }).click();
   await expect(written.getByRole("listitem").first()).toContainText("current");
   await expect(written.getByRole("listitem")).toHaveCount(3);
+  // The first one says what is so again: there is nothing to restore.
+  await expect(written.getByRole("button", { name: /Restore/ })).toHaveCount(1);
+});
+
+test("who wrote a text is said only as far back as versions are kept", WRITES, async ({ page, docent }) => {
+  const urn = await made(docent, "story_old_author");
+  await describe(docent, urn, "Written long ago.");
+  await page.goto(address(urn));
+  await expect(page.getByText(/Written by people · DataHub/)).toBeVisible();
+  // Changes of something else in the same aspect, until the version with the text is no longer kept.
+  for (let number = 0; number < 25; number += 1) {
+    await docent.ingest(urn, "editableDatasetProperties", { description: "Written long ago.", name: `Name ${number}` });
+    await docent.ingest(urn, "datasetProperties", {
+      description: "What ingestion said.",
+      customProperties: { number: String(number) },
+    });
+  }
+  const domain = "urn:li:domain:old-author";
+  await docent.ask(`mutation { createDomain(input: { id: "old-author", name: "0", description: "Said long ago." }) }`);
+  for (let number = 0; number < 25; number += 1) {
+    await docent.ask(`mutation ($urn: String!, $name: String!) { updateName(input: { urn: $urn, name: $name }) }`, {
+      urn: domain,
+      name: `Old author ${number}`,
+    });
+  }
+  await page.reload();
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Name 24");
+  await page.waitForLoadState("networkidle");
+  await expect(page.locator(".said .source")).toHaveText(["Written by people", "From ingestion"]);
+  await page.goto(`/domain/${domain}`);
+  await expect(page.getByText("Said long ago.")).toBeVisible();
+  await page.waitForLoadState("networkidle");
+  await expect(page.locator(".said .source")).toHaveText(["Last changed"]);
+});
+
+test("a word difference holds both texts, is the shortest there is, and is found at once however long they are", () => {
+  const textOf = (pieces: readonly Piece[], without: Piece["kind"]) =>
+    pieces
+      .filter((piece) => piece.kind !== without)
+      .map((piece) => piece.text)
+      .join("");
+  // Numbers that look random and are the same every time.
+  let seed = 7;
+  const below = (limit: number) => {
+    seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return seed % limit;
+  };
+  const words = (length: number, kinds: number) => Array.from({ length }, () => `w${below(kinds)}`).join(" ");
+  for (let round = 0; round < 300; round += 1) {
+    const before = words(below(12), 4);
+    const after = words(below(12), 4);
+    const pieces = wordDiff(before, after);
+    expect(textOf(pieces, "added"), `${before} | ${after}`).toBe(before);
+    expect(textOf(pieces, "removed"), `${before} | ${after}`).toBe(after);
+  }
+  expect(wordDiff("a b c d", "a c d e")).toEqual([
+    { kind: "same", text: "a " },
+    { kind: "removed", text: "b " },
+    { kind: "same", text: "c d" },
+    { kind: "added", text: " e" },
+  ]);
+  // Texts of which every other word differs, and texts that have nothing in common.
+  for (const after of [words(20_000, 5_000), "x".repeat(20_000).split("").join(" ")]) {
+    const before = words(20_000, 5_000);
+    const began = performance.now();
+    const pieces = wordDiff(before, after);
+    expect(performance.now() - began).toBeLessThan(500);
+    expect(textOf(pieces, "added")).toBe(before);
+    expect(textOf(pieces, "removed")).toBe(after);
+  }
 });

@@ -8,7 +8,9 @@ test("home shows domains with counts, what changed, and how much is documented",
   await expect(page.getByText(/[\d,]+ datasets in [\d,]+ domains/)).toBeVisible();
   await expect(page.getByText(/\d+ of \d+ datasets .+ and \d+ of \d+ columns .+ are described/)).toBeVisible();
   await expect(page.getByRole("table", { name: "Columns with a description, by domain." })).toBeVisible();
-  await expect(page.getByRole("img", { name: "Changes by week" })).toBeVisible();
+  const weeks = page.getByRole("table", { name: "Changes by week" }).getByRole("row");
+  await expect(weeks).toHaveCount(26);
+  await expect(weeks.last()).toHaveText(/^Week of .*\D[\d,]+$/);
   const recent = page.getByRole("region", { name: "Recently changed" });
   await expect(recent.getByRole("listitem").first()).toContainText(/ago|minute/);
 });

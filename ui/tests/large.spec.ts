@@ -44,6 +44,38 @@ test("5,000 columns are there within a second, scroll smoothly and are filtered 
   expect(Math.min(...filterings), "filtering").toBeLessThan(50);
 });
 
+test("of many columns with long texts one key leads to the last, and the filter stays in sight", async ({
+  page,
+  docent,
+}) => {
+  const urn = datasetUrn("hive", "story_large_texts");
+  await docent.ingest(urn, "schemaMetadata", {
+    schemaName: "long",
+    platform: "urn:li:dataPlatform:hive",
+    version: 0,
+    hash: "",
+    platformSchema: { "com.linkedin.schema.OtherSchema": { rawSchema: "" } },
+    fields: Array.from({ length: 1_000 }, (_, number) => ({
+      fieldPath: `measurement_${String(number).padStart(4, "0")}`,
+      description: `The value of sensor ${number} after calibration. `.repeat(1 + (number % 7)),
+      type: { type: { "com.linkedin.schema.NumberType": {} } },
+      nativeDataType: "double",
+    })),
+  });
+  await page.goto(`/dataset/${urn}`);
+  await expect(page.getByRole("rowheader", { name: "measurement_0000" })).toBeVisible();
+  await page.getByRole("main").focus();
+  await page.keyboard.press("End");
+  await expect(page.getByRole("rowheader", { name: "measurement_0999" })).toBeInViewport();
+  const left = () => page.evaluate(() => document.documentElement.scrollHeight - window.innerHeight - window.scrollY);
+  await expect.poll(left).toBeLessThan(3);
+  await expect(page.getByLabel("Filter columns")).toBeInViewport();
+  await expect(page.getByRole("columnheader", { name: "Type" })).toBeInViewport();
+  // Filtering from down there shows what is left, below the head.
+  await page.getByLabel("Filter columns").fill("sensor 12 after");
+  await expect(page.getByRole("rowheader", { name: "measurement_0012" })).toBeInViewport();
+});
+
 /** How long it takes from the click on a result to the first rows. */
 function opened(page: Page): Promise<number> {
   return page.evaluate(async () => {

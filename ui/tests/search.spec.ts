@@ -1,4 +1,4 @@
-import { expect, test } from "./docent.ts";
+import { expect, holdRequests, test } from "./docent.ts";
 
 test("results show platform, domain, description and the columns that matched", async ({ page }) => {
   await page.goto("/search?query=customer+order");
@@ -71,9 +71,13 @@ test("a search without results says what to do", async ({ page }) => {
 
 test("what is not documented can be found", async ({ page }) => {
   await page.goto("/");
+  const coverage = page.getByText(/of [\d,]+ datasets .+ are described/);
+  const [described = 0, all = 0] = (await coverage.innerText()).match(/\d+/g)?.map(Number) ?? [];
   await page.getByRole("link", { name: "Datasets without a description" }).click();
   await expect(page.getByRole("button", { name: /Not documented/ })).toBeVisible();
   await expect(page.getByRole("article").first()).toBeVisible();
+  const missing = all - described;
+  await expect(page.getByRole("status")).toHaveText(missing === 1 ? "1 result" : `${missing} results`);
 });
 
 test("another page is read from its top, and back leads to where one was", async ({ page }) => {
@@ -95,4 +99,62 @@ test("another page is read from its top, and back leads to where one was", async
   await page.getByRole("link", { name: "Go to the last one" }).click();
   await expect(page.locator("a[data-result]").first()).toBeVisible();
   await expect(page.getByRole("link", { name: "Next" })).toBeHidden();
+});
+
+test("the arrows stay in a menu that is open over the results", async ({ page }) => {
+  await page.goto("/search?query=order");
+  await expect(page.getByRole("article").first()).toBeVisible();
+  await page.getByRole("button", { name: /Account of/ }).click();
+  for (let step = 0; step < 2; step += 1) {
+    await page.keyboard.press("ArrowDown");
+    await expect(page.getByRole("menuitem").nth(step)).toBeFocused();
+  }
+  await page.keyboard.press("Escape");
+  await page.getByRole("main").focus();
+  await page.keyboard.press("ArrowDown");
+  await expect(page.locator("a[data-result]").first()).toBeFocused();
+});
+
+test("a suggestion is opened only while it is shown", async ({ page }) => {
+  await page.goto("/domains");
+  const box = page.getByRole("combobox", { name: "Search the catalog" });
+  const list = page.getByRole("listbox", { name: "Suggestions" });
+  for (const leave of [() => page.keyboard.press("Escape"), () => box.blur()]) {
+    await box.fill("fct_");
+    await expect(list.getByRole("option").nth(1)).toBeVisible();
+    await page.keyboard.press("ArrowDown");
+    await expect(list.getByRole("option").first()).toHaveAttribute("aria-selected", "true");
+    await leave();
+    await expect(list).toBeHidden();
+    await box.focus();
+    await page.keyboard.press("Enter");
+    await expect(page).toHaveURL(/\/search\?query=fct_$/);
+    await page.goto("/domains");
+  }
+
+  // A list that comes late does not put another choice under the key.
+  await box.fill("fct_");
+  await expect(list.getByRole("option").nth(1)).toBeVisible();
+  const goOn = await holdRequests(page);
+  await box.fill("fina");
+  await page.keyboard.press("ArrowDown");
+  await expect(list.getByRole("option").first()).toHaveAttribute("aria-selected", "true");
+  goOn();
+  await expect(list.getByRole("option", { name: /Finance/ }).first()).toBeVisible();
+  await expect(list.locator("[aria-selected=true]")).toHaveCount(0);
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/\/search\?query=fina$/);
+});
+
+test("the search box says what was searched for, and nothing else", async ({ page }) => {
+  const box = page.getByRole("combobox", { name: "Search the catalog" });
+  await page.goto("/search?query=order");
+  await expect(box).toHaveValue("order");
+  await page.goto("/settings/users?query=controller");
+  await expect(page.getByLabel("Find people")).toHaveValue("controller");
+  await expect(box).toHaveValue("");
+  await page.goto("/login");
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("What are you looking for?");
+  await expect(box).toHaveCount(1);
+  expect(new URL(page.url()).pathname).toBe("/");
 });

@@ -3,7 +3,7 @@
 import type { Dialog, Page, Request } from "@playwright/test";
 
 import { address, describe, described, describedColumn, made, saved } from "./datasets.ts";
-import { USER, WRITES, expect, test } from "./docent.ts";
+import { USER, WRITES, expect, holdRequests, test } from "./docent.ts";
 
 const QUESTION = "The text is not saved. Throw it away?";
 
@@ -89,6 +89,23 @@ test("going back and forward asks before text is lost, and staying leaves everyt
   await expect(page.locator("code.urn")).toHaveText(urn);
   await page.goForward();
   await expect(page).toHaveURL(/show=history/);
+});
+
+test("closing the window asks before text is lost, and only then", async ({ page, docent }) => {
+  await page.goto(address(await made(docent, "story_close")));
+  await beginDescription(page, "half a sentence");
+  const asked = page.waitForEvent("dialog");
+  await page.close({ runBeforeUnload: true });
+  const question = await asked;
+  expect(question.type()).toBe("beforeunload");
+  await question.dismiss();
+  await expect.poll(() => typedText(page)).toBe("half a sentence");
+  answering(page, "leave");
+  await page.keyboard.press("Escape");
+  await expect(editButton(page)).toBeVisible();
+  const closed = page.waitForEvent("close");
+  await page.close({ runBeforeUnload: true });
+  await closed;
 });
 
 test("signing out asks before text is lost", async ({ browser, docent }) => {
@@ -295,12 +312,7 @@ test("what is typed while a description is being saved is not dropped", WRITES, 
   const urn = await made(docent, "story_typing_on");
   await page.goto(address(urn));
   await beginDescription(page, "The first half");
-  let goOn = () => {};
-  const held = new Promise<void>((resolve) => (goOn = resolve));
-  await page.route("**/api/graphql", async (route) => {
-    if (isOperation(route.request(), "UpdateDescription")) await held;
-    await route.continue();
-  });
+  const goOn = await holdRequests(page, (request) => isOperation(request, "UpdateDescription"));
   await page.keyboard.press("Control+Enter");
   await expect(page.getByRole("button", { name: "Saving…" })).toBeVisible();
   await page.keyboard.type(" and the second");
@@ -311,6 +323,46 @@ test("what is typed while a description is being saved is not dropped", WRITES, 
   await page.keyboard.press("Control+Enter");
   await expect(editButton(page)).toBeVisible();
   expect(await described(docent, urn)).toBe("The first half and the second");
+});
+
+test("saving a text that one has closed does not close the next one", WRITES, async ({ page, docent }) => {
+  const urn = await made(docent, "story_closed_early");
+  await page.goto(address(urn));
+  await beginDescription(page, "The first text");
+  const goOn = await holdRequests(page, (request) => isOperation(request, "UpdateDescription"));
+  await page.keyboard.press("Control+Enter");
+  await expect(page.getByRole("button", { name: "Saving…" })).toBeVisible();
+  const asked = answering(page, "leave", "leave");
+  await page.keyboard.press("Escape");
+  await expect.poll(() => asked).toEqual([QUESTION]);
+  await beginDescription(page, "The second text");
+  const readAgain = page.waitForResponse((response) => isOperation(response.request(), "Dataset"));
+  goOn();
+  await readAgain;
+  await page.waitForLoadState("networkidle");
+  await expect.poll(() => typedText(page)).toBe("The second text");
+  // It is still kept in the tab, too.
+  await page.reload();
+  await expect.poll(() => typedText(page)).toBe("The second text");
+});
+
+test("a text that turns out to be saved does not come back after the next change", async ({ page, docent }) => {
+  const urn = await made(docent, "story_stored_draft");
+  await page.goto(address(urn));
+  await beginDescription(page, "Arrived");
+  await page.route("**/api/graphql", async (route) => {
+    if (!isOperation(route.request(), "UpdateDescription")) return route.continue();
+    await route.fetch();
+    return route.abort();
+  });
+  await page.keyboard.press("Control+Enter");
+  await expect(page.locator(".writing").getByRole("alert")).toContainText("The server does not answer");
+  await page.reload();
+  await expect(editButton(page)).toBeVisible();
+  await describe(docent, urn, "Their text.");
+  await page.reload();
+  await expect(page.getByText("Their text.")).toBeVisible();
+  await expect(editButton(page)).toBeVisible();
 });
 
 const MANY = Array.from({ length: 300 }, (_, number) => `column_${String(number).padStart(3, "0")}`);
@@ -329,7 +381,7 @@ test("a column that could not be saved stays in sight whatever is filtered", WRI
   await page.getByLabel("Filter columns").fill("nothing like that");
   await expect(failed).toContainText("Typed in vain");
   await page.getByLabel("Filter columns").fill("");
-  await expect(page.getByText("The description of one column is not saved.")).toBeVisible();
+  await expect(page.getByText("The description of 1 column is not saved.")).toBeVisible();
   const asked = answering(page, "stay");
   await page.getByRole("link", { name: "Domains" }).click();
   await expect.poll(() => asked).toEqual([QUESTION]);

@@ -30,7 +30,7 @@ test("several values of one facet can be chosen, and its others stay in the list
 });
 
 test("a mistyped address says so and shows the way home", async ({ page }) => {
-  for (const path of ["/datasett/x", "/settings/nothing", "/dataset", "/search/order"]) {
+  for (const path of ["/datasett/x", "/settings/nothing", "/settings/toString", "/dataset", "/search/order"]) {
     await page.goto(path);
     await expect(page.getByRole("heading", { level: 1 }), path).toHaveText("There is no such page.");
     await expect(page).toHaveTitle("Not found · Docent");
@@ -146,6 +146,34 @@ test("the list of people has pages, and what is searched for stays in the addres
   await expect(page.getByText(/1–100 of/)).toBeVisible();
 });
 
+test("filters that are none are told apart from what every object has", async ({ page }) => {
+  await page.goto("/search?filter_constructor=x&filter___proto__=y");
+  await expect(page.getByRole("main")).not.toBeEmpty();
+  await expect(page.getByRole("heading", { name: "Something went wrong" })).toHaveCount(0);
+  await expect(page.getByRole("main")).toContainText(/constructor|filters/);
+});
+
+test("a page behind the first is not said to be missing while it is awaited", async ({ page, docent }) => {
+  await docent.ask(`mutation { createDomain(input: { id: "two-pages", name: "Two pages" }) }`);
+  for (let number = 0; number < 51; number += 1) {
+    const urn = datasetUrn("hive", `two_pages_${String(number).padStart(2, "0")}`);
+    await docent.ingest(urn, "domains", { domains: ["urn:li:domain:two-pages"] });
+  }
+  const said: string[] = [];
+  await page.exposeFunction("said", (text: string) => said.push(text));
+  await page.addInitScript(() => {
+    const watch = (globalThis as unknown as { said: (text: string) => void }).said;
+    new MutationObserver(() => {
+      if (document.body?.textContent?.includes("not so many pages") === true) watch(document.location.pathname);
+    }).observe(document, { childList: true, subtree: true });
+  });
+  await page.goto("/domain/urn:li:domain:two-pages?page=2");
+  await expect(page.getByText("51–51 of 51")).toBeVisible();
+  await page.goto("/settings/users?page=2");
+  await expect(page.getByText(/not so many pages|101–/)).toBeVisible();
+  expect(said.filter((path) => path.startsWith("/domain/"))).toEqual([]);
+});
+
 test("every page has a title of its own", async ({ page }) => {
   const orders = datasetUrn("postgres", "shop.public.orders");
   for (const [path, title] of [
@@ -155,13 +183,13 @@ test("every page has a title of its own", async ({ page }) => {
     ["/search?query=order&page=2", "Search: order, page 2"],
     [`/dataset/${orders}`, "orders"],
     [`/dataset/${orders}?show=history`, "History of orders"],
-    [`/dataset/${orders}?show=history&column=status`, "History of status"],
+    [`/dataset/${orders}?show=history&column=status`, "History of status in orders"],
     ["/domains", "Domains"],
     ["/domain/urn:li:domain:finance", "Finance"],
     ["/domain/urn:li:domain:finance?show=history", "History of Finance"],
     ["/settings/tokens", "Access tokens, settings"],
     ["/settings/users", "People, settings"],
-    ["/settings/appearance", "Appearance, settings"],
+    ["/settings/appearance", "Appearance and keys, settings"],
     ["/graphiql", "GraphQL"],
     [`/dataset/${datasetUrn("hive", "no_such_table")}`, "Not found"],
     ["/domain/urn:li:domain:no-such-domain", "Not found"],

@@ -4,6 +4,8 @@
 //! written again for every other block, with the digits of the block in all their texts. The server then
 //! answers a sample of them, and every reply is compared.
 
+use std::time::Duration;
+
 use anyhow::{Result, ensure};
 
 use crate::bench::{Bench, Store, median};
@@ -14,10 +16,17 @@ use crate::store;
 
 const DATASETS: usize = 1_000_000;
 
+/// The server feeds its search index with pauses between; none is as long as this.
+const REST_TIME: Duration = Duration::from_secs(4);
+
 pub(crate) async fn measure(bench: &Bench, small: &Store, report: &mut Report) -> Result<()> {
     let large = small.copy(bench.path("large.db"))?;
     grow(&large, report)?;
     let servers = [bench.serve(&large, None)?, bench.serve(small, None)?];
+    report.progress("a million datasets are taken into the search index");
+    for docent in &servers {
+        docent.server.come_to_rest(REST_TIME).await?;
+    }
     for read in Read::ALL {
         report.progress(&format!("{} among a million datasets", read.name()));
         let sources = [

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use ask::{Asker, Times};
 
 use crate::bench::{Bench, Store, median};
@@ -30,9 +30,8 @@ const WRITERS: usize = 64;
 /// Writes of each writer per slice.
 const TURNS: u64 = 64;
 
-/// A server is at rest when it has spent next to nothing in this time; it is looked at so often at most.
-const SETTLE_TIME: Duration = Duration::from_millis(300);
-const SETTLE_LOOKS: usize = 200;
+/// The index of a server that has done nothing for so long has no merges left to do.
+const REST_TIME: Duration = Duration::from_millis(300);
 
 /// How much is asked.
 #[derive(Debug, Clone, Copy)]
@@ -375,27 +374,14 @@ async fn write_slice(
     if index.is_some() {
         Asker::open(&server).await?.ask(&ask::prepare()).await?;
     }
-    settle(&server).await?;
+    // Taking in the writes of the slice before ends with merges.
+    server.come_to_rest(REST_TIME).await?;
     let mut client = Client::open(server.address(), WRITERS).await?;
     client.drive(writes, Until::Turns(8)).await?;
     let done = client.drive(writes, Until::Turns(TURNS)).await?;
     drop(client);
     server.stop()?;
     Ok(done.per_second())
-}
-
-/// Waits until the server has nothing left to do: taking in the writes of the slice before ends with merges.
-async fn settle(server: &Server) -> Result<()> {
-    let mut before = server.cpu()?;
-    for _ in 0..SETTLE_LOOKS {
-        tokio::time::sleep(SETTLE_TIME).await;
-        let now = server.cpu()?;
-        if now.since(&before) < SETTLE_TIME / 50 {
-            return Ok(());
-        }
-        before = now;
-    }
-    bail!("a server that nobody asks anything does not come to rest")
 }
 
 fn size_of_directory(directory: &Path) -> Result<u64> {

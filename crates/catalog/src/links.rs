@@ -167,27 +167,45 @@ impl Catalog {
     }
 }
 
-/// Links must lead somewhere that a browser may go: nothing that runs.
+/// Links must lead somewhere, and only where a browser may go: nothing that runs.
 pub(crate) fn check_url(urn: &Urn, url: &str) -> Result<(), Error> {
     const ALLOWED: [&str; 4] = ["http", "https", "ftp", "mailto"];
-    let scheme = url.split_once(':').map(|(scheme, _)| scheme);
-    let allowed = |scheme: &str| {
+    let (scheme, rest) = url
+        .split_once(':')
+        .map_or((None, ""), |(scheme, rest)| (Some(scheme), rest));
+    let is_allowed = scheme.is_some_and(|scheme| {
         ALLOWED
             .iter()
             .any(|known| known.eq_ignore_ascii_case(scheme))
-    };
-    if scheme.is_some_and(allowed) && !url.chars().any(|c| c.is_whitespace() || c.is_control()) {
+    });
+    let wrong = if !is_allowed {
+        format!(
+            "URL scheme '{}' is not allowed. Use one of {}.",
+            scheme.unwrap_or("null"),
+            ALLOWED.join(", ")
+        )
+    } else if url.chars().any(|c| c.is_whitespace() || c.is_control()) {
+        format!("'{url}' is not a URL: white space must be written as %20.")
+    } else if !leads_somewhere(rest) {
+        format!("'{url}' is not a whole URL: write where it leads behind the scheme.")
+    } else {
         return Ok(());
-    }
-    let failed = format!("Failed to change institutional memory for resource {urn}.");
-    if scheme.is_some_and(allowed) {
-        return Err(Error::Invalid(format!(
-            "{failed} '{url}' is not a URL: white space must be written as %20."
-        )));
-    }
+    };
     Err(Error::Invalid(format!(
-        "{failed} URL scheme '{}' is not allowed. Use one of {}.",
-        scheme.unwrap_or("null"),
-        ALLOWED.join(", ")
+        "Failed to change institutional memory for resource {urn}. {wrong}"
     )))
+}
+
+/// Whether what stands behind the scheme begins with a host, or with an address of mail. As lenient as browsers are, who
+/// do not count the slashes.
+fn leads_somewhere(rest: &str) -> bool {
+    let authority = rest
+        .trim_start_matches('/')
+        .split(['/', '?', '#'])
+        .next()
+        .unwrap_or_default();
+    let host = authority
+        .rsplit_once('@')
+        .map_or(authority, |(_, host)| host);
+    !host.is_empty() && !host.starts_with(':')
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use docent_store::Store;
 use docent_store_postgres::PostgresStore;
 use docent_store_sqlite::SqliteStore;
@@ -32,6 +32,19 @@ pub(crate) async fn exists(url: &StoreUrl) -> bool {
         StoreUrl::Postgres(settings) => docent_store_postgres::exists(settings)
             .await
             .unwrap_or(true),
+    }
+}
+
+/// Whether two addresses, spelled differently, lead to the same store. One that cannot be looked at is said to be another:
+/// opening it tells why.
+pub(crate) async fn is_same(one: &StoreUrl, other: &StoreUrl) -> bool {
+    match (one, other) {
+        (StoreUrl::Postgres(one), StoreUrl::Postgres(other)) => {
+            docent_store_postgres::is_same(one, other)
+                .await
+                .unwrap_or(false)
+        }
+        _ => false,
     }
 }
 
@@ -87,6 +100,16 @@ pub(crate) async fn restore(
     replace: bool,
     progress: &mut (dyn FnMut(u64, u64) + Send),
 ) -> Result<Option<PathBuf>> {
+    let (is_of_other, other) = match url {
+        StoreUrl::Sqlite(_) => (docent_store_postgres::is_backup(backup), "PostgreSQL"),
+        StoreUrl::Postgres(_) => (docent_store_sqlite::is_backup(backup), "SQLite"),
+    };
+    if is_of_other {
+        bail!(
+            "{} is a backup of a store on {other}: restore it into such a store, and then copy that one here with 'docent move'",
+            backup.display()
+        );
+    }
     match url {
         StoreUrl::Sqlite(path) => Ok(docent_store_sqlite::restore(
             backup, path, replace, progress,

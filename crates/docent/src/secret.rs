@@ -37,8 +37,12 @@ pub(crate) fn check_encoding(url: &str) -> Result<()> {
         !name.is_empty() && name.chars().all(is_of_names)
     };
     let mut pairs = query.split('&').filter(|pair| !pair.is_empty());
-    let names_are_right = pairs.all(|pair| is_name(pair.split('=').next().unwrap_or_default()));
-    if base.matches('@').count() > 1 || !names_are_right {
+    // An '@' in a parameter is one behind a password in which a '?' stands; only names of users have one themselves.
+    let pairs_are_right = pairs.all(|pair| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        is_name(name) && (!value.contains('@') || name == "user" && !value.contains('/'))
+    });
+    if base.matches('@').count() > 1 || !pairs_are_right {
         bail!(
             "the URL cannot be taken apart: in a user name or a password write @ as %40, : as %3A, / as %2F, ? as %3F, \
              # as %23, & as %26 and % as %25"
@@ -78,6 +82,9 @@ mod tests {
             "postgres://ada:p@ss:w/ord#1%?&@db/catalog",
             "postgres://ada:1?2@db/catalog",
             "mysql://ada:rd@pass/SECRET@db/datahub",
+            "mysql://ada:abc?SECRET=@db/datahub",
+            "postgres://ada:abc?SECRET&x=1@db/catalog",
+            "postgres://ada:abc?SECRET=1&user=x@db/catalog",
         ] {
             let error = check_encoding(url).unwrap_err().to_string();
             assert!(error.contains("write @ as %40"), "{error}");

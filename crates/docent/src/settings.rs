@@ -208,6 +208,13 @@ impl StoreUrl {
             if path.is_empty() {
                 bail!("the store URL '{url}' names no file: write it like sqlite:docent.db");
             }
+            if path.contains("://") {
+                // What follows is meant for another engine, and may have a password in it.
+                bail!(
+                    "the store URL has a URL behind 'sqlite:', where the path of a file belongs: write it like \
+                     sqlite:docent.db or, without 'sqlite:', postgres://USER:PASSWORD@HOST/DATABASE"
+                );
+            }
             if path == ":memory:" {
                 bail!(
                     "the store URL '{url}' means a store in memory, which would be lost with every command: \
@@ -345,6 +352,8 @@ mod tests {
         }
         for url in [
             "mysql://ada:hunter2@db/catalog",
+            "sqlite:postgres://ada:hunter2@db/catalog",
+            "sqlite://postgres://ada:hunter2@db/catalog",
             "postgres://ada:hunter2@db/catalog?pool_size=x",
         ] {
             let error = format!("{:#}", StoreUrl::parse(Some(url)).unwrap_err());

@@ -106,11 +106,17 @@ async fn marks(store: &dyn Store) -> Result<Vec<Mark>> {
     Ok(marks)
 }
 
+/// The mark of a store that is being filled; it says what is left to do.
+pub(crate) async fn find(store: &dyn Store) -> Result<Option<Mark>> {
+    let mut marks = marks(store).await?.into_iter();
+    Ok(marks.find(|mark| !mark.is_done))
+}
+
 /// Refuses a store that is being filled.
 pub(crate) async fn expect_finished(store: &dyn Store, name: impl Display) -> Result<()> {
-    match marks(store).await?.first() {
-        Some(mark) if !mark.is_done => bail!("{name} cannot be used: {mark}"),
-        _ => Ok(()),
+    match find(store).await? {
+        Some(mark) => bail!("{name} cannot be used: {mark}"),
+        None => Ok(()),
     }
 }
 

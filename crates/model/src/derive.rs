@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 use crate::registry::Shape;
-use crate::{AspectName, EpochMillis, Registry, Urn};
+use crate::{AspectName, EntitySpec, EpochMillis, Registry, Urn};
 
 /// A relationship from the entity that an aspect belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -55,6 +55,11 @@ pub fn derive(urn: &Urn, aspect: AspectName, value: &Value) -> Derived {
 /// Whether an aspect says where its entity stands in the tree of its kind.
 pub fn places(aspect: AspectName) -> bool {
     aspect == AspectName::DOMAIN_PROPERTIES
+}
+
+/// Whether entities of a kind stand in a tree.
+pub fn has_tree(entity: &EntitySpec) -> bool {
+    entity.aspects.iter().copied().any(places)
 }
 
 fn collect(registry: &Registry, shape: &Shape, value: &Value, edges: &mut Vec<Edge>) {

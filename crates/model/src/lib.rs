@@ -29,7 +29,7 @@ mod urn;
 mod validate;
 
 pub use clock::{Clock, EpochMillis, FixedClock, SystemClock, span_ms};
-pub use derive::{Derived, Edge, Placement, derive, places};
+pub use derive::{Derived, Edge, Placement, derive, has_tree, places};
 pub use hex::hex;
 pub use names::AspectName;
 pub use points::point_id;

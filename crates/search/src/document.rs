@@ -16,7 +16,7 @@ use tantivy::schema::document::{ReferenceValue, ReferenceValueLeaf};
 
 use crate::analysis::fold;
 use crate::label;
-use crate::schema::{Fields, LAST_PART_MARK, URN, cut, key, write_exists, write_term};
+use crate::schema::{Fields, LAST_PART_MARK, URN, cut, number_of, write_exists, write_term};
 use columns::ColumnCounts;
 pub(crate) use columns::{COLUMNS, DESCRIBED_COLUMNS};
 
@@ -83,6 +83,8 @@ pub(crate) struct Entity<'r> {
     keywords: Vec<Keyword<'r>>,
     /// Names of fields that have a value and no column to see it by.
     present: Vec<&'static str>,
+    /// The numbers of its names.
+    names: Vec<u64>,
     removed: bool,
     documented: bool,
     uses: i64,
@@ -97,7 +99,7 @@ struct Keyword<'r> {
     field: &'static str,
     value: KeywordValue<'r>,
     /// Tells it from all others.
-    key: u64,
+    number: u64,
     /// If the field is searched by its words.
     class: Option<Class>,
 }
@@ -111,11 +113,11 @@ enum KeywordValue<'r> {
 
 impl<'r> Keyword<'r> {
     fn new(field: &'static str, class: Option<Class>, value: KeywordValue<'r>) -> Self {
-        let key = key(field, &value.text());
+        let number = number_of(field, &value.text());
         Self {
             field,
             value,
-            key,
+            number,
             class,
         }
     }
@@ -123,12 +125,6 @@ impl<'r> Keyword<'r> {
     /// Of a field that is not searched by its words.
     fn text(field: &'static str, text: impl Into<Cow<'r, str>>) -> Self {
         Self::new(field, None, KeywordValue::Text(text.into()))
-    }
-
-    /// Whether it can be counted and sorted by. Names are nearly all different: nobody counts them, and all are sorted by
-    /// the one column [`ENTITY_NAME`].
-    fn has_column(&self) -> bool {
-        self.class != Some(Class::Name)
     }
 }
 
@@ -157,7 +153,7 @@ impl<'a> Iterator for Members<'a> {
     type Item = (&'a str, Columns<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let keyword = self.0.find(|keyword| keyword.has_column())?;
+        let keyword = self.0.next()?;
         Some((keyword.field, Columns::One(&keyword.value)))
     }
 }
@@ -206,10 +202,14 @@ impl<'r> Entity<'r> {
             entity.keywords.push(Keyword::new(BROWSE_PATH, class, path));
         }
         // What was said twice is counted once.
-        entity.keywords.sort_unstable_by_key(|keyword| keyword.key);
-        entity.keywords.dedup_by_key(|keyword| keyword.key);
+        entity
+            .keywords
+            .sort_unstable_by_key(|keyword| keyword.number);
+        entity.keywords.dedup_by_key(|keyword| keyword.number);
         entity.present.sort_unstable();
         entity.present.dedup();
+        entity.names.sort_unstable();
+        entity.names.dedup();
         entity
     }
 
@@ -253,13 +253,13 @@ impl<'r> Entity<'r> {
             SearchValue::Number(number) => KeywordValue::Number(number),
             SearchValue::Real(number) => KeywordValue::Real(number),
         };
-        // Whatever an entity's names are called, people filter by `name`.
+        // Nearly all names are different: nobody counts them, and all are sorted by the one column [`ENTITY_NAME`].
+        // Whatever they are called, people filter by `name`.
         if class == Some(Class::Name) {
-            self.present.push(field.name);
-            if field.name != NAME {
-                self.present.push(NAME);
-                self.keywords.push(Keyword::new(NAME, class, value.clone()));
-            }
+            let (fields, text) = ([field.name, NAME], value.text());
+            self.names.extend(fields.map(|it| number_of(it, &text)));
+            self.present.extend(fields);
+            return;
         }
         let (name, class) = match field.name {
             OTHER_ENVIRONMENT => (ENVIRONMENT, class_of_name(ENVIRONMENT)),
@@ -330,7 +330,7 @@ impl<'r> Entity<'r> {
     pub(crate) fn into_document(mut self, urn: &'r Urn, fields: &Fields) -> TantivyDocument {
         let mut document = TantivyDocument::new();
         document.add_text(fields.urn, urn.as_str());
-        document.add_u64(fields.keys, key(URN, urn.as_str()));
+        document.add_u64(fields.urn_number, number_of(URN, urn.as_str()));
         let is_label = !label::fields_of(urn.entity_type()).is_empty();
         let mut names = Vec::new();
         for (at, (_, class, text)) in self.texts.iter().enumerate() {
@@ -341,7 +341,7 @@ impl<'r> Entity<'r> {
                 Class::Other => fields.other,
             };
             if *class == Class::Name {
-                names.push(fold(cut(text).trim()));
+                names.push(whole_name(text));
                 if self.is_part_of_another_name(at) {
                     continue;
                 }
@@ -375,19 +375,18 @@ impl<'r> Entity<'r> {
             Keyword::text(REMOVED, text_of_flag(self.removed)),
             Keyword::text(HAS_DESCRIPTION, text_of_flag(self.documented)),
         ]);
+        for number in self.names {
+            document.add_u64(fields.name_numbers, number);
+        }
         let mut term = String::new();
         for field in &self.present {
             write_exists(&mut term, field);
             document.add_text(fields.terms, &term);
         }
         for keyword in &self.keywords {
-            match Form::of(keyword.class) {
-                Form::Column => {}
-                Form::Numbers => document.add_u64(fields.keys, keyword.key),
-                Form::Terms => {
-                    write_term(&mut term, keyword.field, &keyword.value.text());
-                    document.add_text(fields.terms, &term);
-                }
+            if Form::of(keyword.class) == Form::Terms {
+                write_term(&mut term, keyword.field, &keyword.value.text());
+                document.add_text(fields.terms, &term);
             }
         }
         self.keywords.push(Keyword::text(ENTITY_NAME, sorted_by));
@@ -407,17 +406,19 @@ fn text_of_flag(flag: bool) -> &'static str {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     Terms,
-    /// What is found by its words is nearly always different.
-    Numbers,
-    /// There are many of them; see [`crate::column`].
+    /// As numbers, and as whole names without regard to their case and field.
+    Names,
+    /// As they are in their column: there are many of them, nearly all different; see [`crate::column`].
     Column,
+    /// As a number.
+    Urn,
 }
 
 impl Form {
     fn of(class: Option<Class>) -> Self {
         match class {
-            Some(Class::Column) => Self::Column,
-            Some(_) => Self::Numbers,
+            Some(Class::Name) => Self::Names,
+            Some(_) => Self::Column,
             None => Self::Terms,
         }
     }
@@ -425,14 +426,9 @@ impl Form {
 
 pub(crate) fn form_of(field: &str) -> Form {
     if field == URN {
-        return Form::Numbers;
+        return Form::Urn;
     }
     Form::of(class_of_name(field))
-}
-
-/// Whether a field holds names.
-pub(crate) fn is_name(field: &str) -> bool {
-    class_of_name(field) == Some(Class::Name)
 }
 
 /// Whether a field holds prose, which is searched and not compared.
@@ -470,6 +466,11 @@ fn simple_path(path: &str) -> Cow<'_, str> {
     let names: String = path.chars().filter(is_name).collect();
     let steps: Vec<&str> = names.split('.').filter(|step| !step.is_empty()).collect();
     Cow::Owned(steps.join("."))
+}
+
+/// How a name is compared.
+pub(crate) fn whole_name(name: &str) -> String {
+    fold(cut(name).trim())
 }
 
 /// What is left of a name without what it is qualified by.

@@ -6,7 +6,7 @@
 
 use std::cmp::Ordering;
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use docent_model::searchable::{SearchKind, bare_name};
 use docent_model::{Registry, Urn};
@@ -18,10 +18,9 @@ use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocAddress, Searcher, SegmentReader, Term};
 
 use crate::analysis::{fold, text_words};
-use crate::column::ColumnQuery;
+use crate::column::{ColumnQuery, NumberQuery};
 use crate::document::{
-    ENTITY_TYPE, ENVIRONMENT, Form, HAS_DESCRIPTION, OTHER_ENVIRONMENT, REMOVED, form_of, is_name,
-    is_prose,
+    ENTITY_TYPE, ENVIRONMENT, Form, HAS_DESCRIPTION, OTHER_ENVIRONMENT, REMOVED, form_of, is_prose,
 };
 use crate::error::SearchError;
 use crate::kept::text_of;
@@ -192,14 +191,15 @@ impl<'s> Filters<'s> {
         if is_flag(field) {
             return self.flag(field, values);
         }
-        match values {
-            [] => Box::new(EmptyQuery),
-            values if form_of(field) == Form::Column => Box::new(ColumnQuery {
+        match (form_of(field), values) {
+            (_, []) => Box::new(EmptyQuery),
+            (Form::Urn | Form::Names, values) => Box::new(NumberQuery::any(field, values)),
+            (Form::Column, values) => Box::new(ColumnQuery {
                 path: column_path(field),
                 texts: values.iter().map(|value| cut(value).to_owned()).collect(),
             }),
-            [value] => term_query(self.fields.term(field, value)),
-            values => Box::new(TermSetQuery::new(
+            (Form::Terms, [value]) => term_query(self.fields.term(field, value)),
+            (Form::Terms, values) => Box::new(TermSetQuery::new(
                 values.iter().map(|value| self.fields.term(field, value)),
             )),
         }
@@ -244,9 +244,9 @@ impl<'s> Filters<'s> {
         field: &str,
         test: impl Fn(&str) -> bool,
     ) -> Result<Box<dyn Query>, SearchError> {
-        let mut terms = HashSet::new();
-        if is_name(field) {
+        if form_of(field) == Form::Names {
             let names = self.fields.whole_name;
+            let mut terms = HashSet::new();
             self.walk().each_term(names, "", |name| {
                 if !name.starts_with(LAST_PART_MARK) && test(name) {
                     self.work.took();
@@ -255,33 +255,23 @@ impl<'s> Filters<'s> {
             })?;
             return Ok(Box::new(TermSetQuery::new(terms)));
         }
-        if form_of(field) == Form::Column {
-            let mut texts = Vec::new();
-            self.walk().each_column_text(field, |text| {
-                if test(text) {
-                    self.work.took();
-                    texts.push(text.to_owned());
-                }
-            })?;
-            return Ok(self.equal(field, &texts));
-        }
+        let mut values = Vec::new();
         let mut found = |value: &str| {
             if test(value) {
                 self.work.took();
-                terms.insert(self.fields.term(field, value));
+                values.push(value.to_owned());
             }
         };
-        if form_of(field) == Form::Numbers {
-            self.walk().each_column_text(field, found)?;
-        } else {
+        if form_of(field) == Form::Terms {
             let mut start = String::new();
             write_term(&mut start, field, "");
-            let place = self.fields.terms;
-            self.walk().each_term(place, &start, |text| {
+            self.walk().each_term(self.fields.terms, &start, |text| {
                 found(&text[start.len()..]);
             })?;
+        } else {
+            self.walk().each_column_text(field, found)?;
         }
-        Ok(Box::new(TermSetQuery::new(terms)))
+        Ok(self.equal(field, &values))
     }
 
     /// Prose is kept by its words: a condition on it asks for these, one behind the other, wherever they stand.
@@ -328,20 +318,9 @@ impl<'s> Filters<'s> {
         let mut level: Vec<String> = values.to_vec();
         for _ in 0..MAX_LEVELS {
             let mut next = Vec::new();
-            for field in ["parentDomain", "container", "parentNode"] {
-                let of_kind: Vec<String> = level
-                    .iter()
-                    .filter(|value| parent_field(value) == Some(field))
-                    .cloned()
-                    .collect();
-                if !of_kind.is_empty() {
-                    let kind = if field == "container" {
-                        Some("container")
-                    } else {
-                        None
-                    };
-                    next.extend(self.urns(&*self.equal(field, &of_kind), kind)?);
-                }
+            for (field, of_field) in by_parent_field(&level) {
+                let kind = (field == "container").then_some("container");
+                next.extend(self.urns(&*self.equal(field, &of_field), kind)?);
             }
             next.retain(|urn| all.insert(urn.clone()));
             if next.is_empty() {
@@ -358,10 +337,8 @@ impl<'s> Filters<'s> {
         let mut level: Vec<String> = values.to_vec();
         for _ in 0..MAX_LEVELS {
             let mut next = Vec::new();
-            for value in &level {
-                if let Some(field) = parent_field(value) {
-                    next.extend(self.values_of_document(value, field)?);
-                }
+            for (field, of_field) in by_parent_field(&level) {
+                next.extend(self.values_of_documents(&of_field, field)?);
             }
             next.retain(|urn| all.insert(urn.clone()));
             if next.is_empty() {
@@ -402,15 +379,20 @@ impl<'s> Filters<'s> {
         Ok(urns)
     }
 
-    fn values_of_document(&self, urn: &str, field: &str) -> Result<Vec<String>, SearchError> {
-        self.work.looked()?;
-        let query = TermQuery::new(self.fields.urn_term(urn), IndexRecordOption::Basic);
+    fn values_of_documents(
+        &self,
+        urns: &[String],
+        field: &str,
+    ) -> Result<Vec<String>, SearchError> {
+        self.work.check()?;
+        let query = NumberQuery::any(URN, urns);
         let documents = self
             .searcher
             .search(&query, &tantivy::collector::DocSetCollector)?;
         let path = column_path(field);
         let mut values = Vec::new();
         for address in documents {
+            self.work.looked()?;
             values.extend(column_values(self.searcher, address, &path)?);
         }
         Ok(values)
@@ -552,6 +534,17 @@ fn is_flag(field: &str) -> bool {
 }
 
 /// The field that names the parent of such an entity.
+/// The values by the field that says what stands above them, since each look goes through all documents.
+fn by_parent_field(values: &[String]) -> BTreeMap<&'static str, Vec<String>> {
+    let mut fields: BTreeMap<_, Vec<String>> = BTreeMap::new();
+    for value in values {
+        if let Some(field) = parent_field(value) {
+            fields.entry(field).or_default().push(value.clone());
+        }
+    }
+    fields
+}
+
 fn parent_field(urn: &str) -> Option<&'static str> {
     let kind = Urn::parse(urn).ok()?;
     match kind.entity_type() {
@@ -587,7 +580,7 @@ fn values_of(field: &str, criterion: &Criterion) -> Vec<String> {
             .map(|value| with_prefix("urn:li:dataPlatform:", value))
             .collect(),
         // Whole names stand in the index without accents and in lower case.
-        (name, operator) if operator != Operator::Equal && is_name(name) => {
+        (name, operator) if operator != Operator::Equal && form_of(name) == Form::Names => {
             criterion.values.iter().map(|value| fold(value)).collect()
         }
         _ => criterion.values.clone(),

@@ -18,12 +18,13 @@ use tantivy::schema::Field;
 use tantivy::{Searcher, Term};
 
 use crate::analysis::{Token, fold, name_words, pair, text_words};
+use crate::column::NumberQuery;
 use crate::error::SearchError;
 use crate::filter::{Walk, term_query};
 use crate::kept::Kept;
 use crate::language::{self, Clause};
 use crate::matching::{Node, Set};
-use crate::schema::{Fields, LAST_PART_MARK};
+use crate::schema::{Fields, LAST_PART_MARK, URN};
 use crate::work::Work;
 
 /// What a word is worth that matches at all, and what is added for where it matches.
@@ -207,7 +208,7 @@ impl<'s> Translator<'s> {
 
     fn word(&self, word: &str, reading: Reading) -> Result<Node, SearchError> {
         if language::is_urn(word) {
-            let urn = Set::Terms(vec![self.fields.urn_term(word)]);
+            let urn = Set::Query(Box::new(NumberQuery::any(URN, [word])));
             return Ok(Node::one(urn, EXACT_URN));
         }
         let tokens = name_words(word);

@@ -2,29 +2,26 @@
 //!
 //! A document is an entity. What people search for goes into four text fields by how much a match there says (the
 //! entity's name, its columns, what is said about it, everything else); what is compared, counted or sorted by goes
-//! into three fields whatever it is called: `terms` holds `field␀value` for filters, `keys` a number for each of those values
-//! that are nearly all different, `values` one column for each field. So a new searchable field in the registry needs
-//! nothing here. The names of columns have neither a term nor a number; see [`crate::column`].
+//! into two fields whatever it is called: `terms` holds `field␀value` for filters, `values` one column for each field. So a
+//! new searchable field in the registry needs nothing here.
 //!
-//! Why numbers: half of the time that indexing took went into a dictionary of URNs, names and columns, each of
-//! them there once and some fifty letters long. A number is a keyed hash of 64 bits. Two of a million URNs have the
-//! same with a chance of 1 in 37 million; one of the two would not be found until it changes.
+//! A term that only one document has costs more than ten words that many have: dictionaries of URNs, of names by their
+//! field and of columns made more than half of the work of indexing. So these have no terms, but numbers in
+//! a column (`urn_number`, `name_numbers`), or only their column; see [`crate::column`].
 
 use std::hash::Hasher as _;
 
 use siphasher::sip::SipHasher13;
 use tantivy::Term;
 use tantivy::schema::{
-    FAST, Field, IndexRecordOption, JsonObjectOptions, NumericOptions, Schema, TextFieldIndexing,
-    TextOptions,
+    FAST, Field, IndexRecordOption, JsonObjectOptions, Schema, TextFieldIndexing, TextOptions,
 };
 use tantivy::tokenizer::TokenizerManager;
 
 use crate::analysis::{NameTokenizer, TextTokenizer};
-use crate::document::{Form, form_of};
 
 /// Changes whenever an index written by an older version cannot be used any more.
-pub(crate) const FORMAT: u32 = 5;
+pub(crate) const FORMAT: u32 = 6;
 
 /// Stands between a field and its value in `terms`.
 const SEPARATOR: char = '\0';
@@ -36,8 +33,11 @@ const MAX_VALUE_BYTES: usize = 1024;
 #[derive(Debug, Clone)]
 pub(crate) struct Fields {
     pub(crate) schema: Schema,
-    /// Names what is found; a document is looked up by its key.
+    /// Names what is found; a document is looked up by its number.
     pub(crate) urn: Field,
+    pub(crate) urn_number: Field,
+    /// The names in their fields, as they were written.
+    pub(crate) name_numbers: Field,
     /// Whole names in lower case, and, marked, what is left of them without what they are qualified by.
     pub(crate) whole_name: Field,
     pub(crate) name: Field,
@@ -47,7 +47,6 @@ pub(crate) struct Fields {
     pub(crate) description: Field,
     pub(crate) other: Field,
     pub(crate) terms: Field,
-    pub(crate) keys: Field,
     pub(crate) values: Field,
     /// How good an entity is, whatever is searched for; see [`crate::document`].
     pub(crate) rank: Field,
@@ -57,6 +56,8 @@ pub(crate) struct Fields {
 
 /// The name of the field of that name, for columns.
 pub(crate) const URN: &str = "urn";
+pub(crate) const URN_NUMBER: &str = "urn_number";
+pub(crate) const NAME_NUMBERS: &str = "name_numbers";
 pub(crate) const RANK: &str = "rank";
 pub(crate) const ORDER: &str = "order";
 
@@ -80,6 +81,8 @@ impl Fields {
             )
         };
         let urn = builder.add_text_field(URN, FAST);
+        let urn_number = builder.add_u64_field(URN_NUMBER, FAST);
+        let name_numbers = builder.add_u64_field(NAME_NUMBERS, FAST);
         let whole_name = builder.add_text_field("whole_name", keyword());
         let name = builder.add_text_field("name", words("name"));
         let label = builder.add_text_field("label", words("name"));
@@ -87,13 +90,14 @@ impl Fields {
         let description = builder.add_text_field("description", words("text"));
         let other = builder.add_text_field("other", words("text"));
         let terms = builder.add_text_field("terms", keyword());
-        let keys = builder.add_u64_field("keys", NumericOptions::default().set_indexed());
         let values = builder.add_json_field("values", JsonObjectOptions::default().set_fast("raw"));
         let rank = builder.add_u64_field(RANK, FAST);
         let order = builder.add_u64_field(ORDER, FAST);
         Self {
             schema: builder.build(),
             urn,
+            urn_number,
+            name_numbers,
             whole_name,
             name,
             label,
@@ -101,7 +105,6 @@ impl Fields {
             description,
             other,
             terms,
-            keys,
             values,
             rank,
             order,
@@ -115,28 +118,17 @@ impl Fields {
         manager
     }
 
-    /// The term that stands for a value of a field that is not kept in its column alone.
+    /// The term that stands for a value of a field that has terms.
     pub(crate) fn term(&self, field: &str, value: &str) -> Term {
-        if form_of(field) == Form::Numbers {
-            return self.key_term(field, value);
-        }
         let mut text = String::new();
         write_term(&mut text, field, value);
         Term::from_field_text(self.terms, &text)
     }
-
-    fn key_term(&self, field: &str, value: &str) -> Term {
-        Term::from_field_u64(self.keys, key(field, value))
-    }
-
-    /// The term by which the document of an entity is replaced.
-    pub(crate) fn urn_term(&self, urn: &str) -> Term {
-        self.key_term(URN, urn)
-    }
 }
 
-/// A value of a field as a number.
-pub(crate) fn key(field: &str, value: &str) -> u64 {
+/// A value of a field as a number, a keyed hash of 64 bits. Two of a million URNs have the same with a chance of 1 in 37
+/// million; one of the two would not be found until it changes.
+pub(crate) fn number_of(field: &str, value: &str) -> u64 {
     // Any two numbers would do; changing them changes the format.
     let mut hasher = SipHasher13::new_with_keys(0x646f_6365_6e74, 0x7365_6172_6368);
     hasher.write(field.as_bytes());

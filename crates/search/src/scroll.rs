@@ -8,16 +8,16 @@ use std::cmp::Ordering;
 
 use serde::{Deserialize, Serialize};
 use tantivy::query::{
-    BitSetDocSet, ConstScorer, EnableScoring, Explanation, Query, Scorer, TermQuery, Weight,
+    BitSetDocSet, ConstScorer, EnableScoring, Explanation, Query, Scorer, Weight,
 };
-use tantivy::schema::IndexRecordOption;
 use tantivy::{BitSet, DocId, Score, Searcher, SegmentReader, TantivyError};
 
 use crate::collect::{Gather, Gathered, Question, SortColumn, first_ordinal_behind};
+use crate::column::NumberQuery;
 use crate::error::SearchError;
 use crate::kept::Kept;
 use crate::matching::Set;
-use crate::schema::{Fields, URN};
+use crate::schema::URN;
 
 /// Where a page ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -61,7 +61,6 @@ impl Scroll {
     pub(crate) fn results(
         &self,
         searcher: &Searcher,
-        fields: &Fields,
         kept: &Kept,
         gather: &Gather,
         mut question: Question,
@@ -96,20 +95,15 @@ impl Scroll {
         gathered.hits.truncate(self.count);
         let last = gathered.hits.last().map(|last| last.urn.clone());
         let mark = match last {
-            Some(urn) => self.mark(searcher, fields, urn)?,
+            Some(urn) => self.mark(searcher, urn)?,
             None => None,
         };
         Ok((gathered, mark.and_then(|mark| mark.written())))
     }
 
     /// The mark behind an entity.
-    fn mark(
-        &self,
-        searcher: &Searcher,
-        fields: &Fields,
-        urn: String,
-    ) -> Result<Option<Mark>, SearchError> {
-        let query = TermQuery::new(fields.urn_term(&urn), IndexRecordOption::Basic);
+    fn mark(&self, searcher: &Searcher, urn: String) -> Result<Option<Mark>, SearchError> {
+        let query = NumberQuery::any(URN, [&urn]);
         let found = searcher.search(&query, &tantivy::collector::DocSetCollector)?;
         let Some(address) = found.into_iter().next() else {
             return Ok(None);

@@ -3,7 +3,9 @@
 use docent_model::Registry;
 use docent_model::searchable::SearchKind;
 
-use crate::document::{ENTITY_NAME, ENTITY_TYPE, HAS_DESCRIPTION, REMOVED, is_name, is_prose};
+use crate::document::{
+    ENTITY_NAME, ENTITY_TYPE, Form, HAS_DESCRIPTION, REMOVED, form_of, is_prose,
+};
 use crate::error::SearchError;
 use crate::filter::canonical;
 use crate::request::Sort;
@@ -22,7 +24,7 @@ pub(crate) fn fields(sort: &[Sort]) -> Result<Vec<(String, bool)>, SearchError> 
 
 fn field(asked: &str) -> Result<String, SearchError> {
     let field = canonical(asked);
-    if is_name(&field) || field == ENTITY_NAME {
+    if form_of(&field) == Form::Names || field == ENTITY_NAME {
         return Ok(ENTITY_NAME.to_owned());
     }
     let mut known = Registry::get().search_fields().iter();

@@ -6,7 +6,7 @@
 //! Backups of the server's own kind (`pg_dump`, a copy of its files and its log) work as well.
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::io::{BufRead, BufReader, BufWriter, Read as _, Write};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
@@ -26,6 +26,8 @@ use crate::settings::Settings;
 use crate::values::count_at;
 
 const HEADER: &str = "docent backup of a PostgreSQL store, format 1";
+/// What the headers of all formats begin with.
+const KIND: &[u8] = b"docent backup of a PostgreSQL store,";
 
 /// Tables with their columns, in the order in which they are written.
 const TABLES: [(&str, &str); 8] = [
@@ -178,6 +180,13 @@ impl Drop for Unfinished {
     }
 }
 
+/// Whether a file says that it is a backup of such a store, whole or not.
+pub fn is_backup(path: &Path) -> bool {
+    let mut first = [0; KIND.len()];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut first));
+    read.is_ok() && first == KIND
+}
+
 /// Fills a database from a backup.
 ///
 /// The backup is read whole first; a damaged one is refused. So is a database that others use, and one that has
@@ -193,8 +202,31 @@ pub async fn restore(
     let total = whole.await.map_err(StoreError::other)??;
     let connections = Connections::new(settings)?;
     let mut lease = connections.lease().await?;
+    // What is refused is left as it is, its schema included.
+    lease.begin_long("").await?;
+    expect_free(&lease, replace).await?;
+    lease.commit().await?;
     migrations::migrate(&mut lease, true).await?;
     Ok(fill(&mut lease, from, total, replace, progress).await?)
+}
+
+/// Refuses a database that others use, and one that has something in it unless that may be lost. Says whether it has.
+async fn expect_free(lease: &Lease, replace: bool) -> Result<bool, EngineError> {
+    serving::expect_nobody(lease, "a server uses the database; stop it first").await?;
+    if !migrations::is_there(lease).await? {
+        return Ok(false);
+    }
+    let there =
+        "SELECT EXISTS (SELECT 1 FROM metadata_aspect_v2) OR EXISTS (SELECT 1 FROM change_log)";
+    let full = lease.query(there, &[]).await?;
+    let is_full = full.first().is_some_and(|row| row.get(0));
+    if is_full && !replace {
+        return Err(refused(
+            "the database has a catalog already: with --replace the backup takes its place"
+                .to_owned(),
+        ));
+    }
+    Ok(is_full)
 }
 
 async fn fill(
@@ -205,17 +237,7 @@ async fn fill(
     progress: Progress<'_>,
 ) -> Result<(), EngineError> {
     lease.begin_long("").await?;
-    serving::expect_nobody(lease, "a server uses the database; stop it first").await?;
-    let there =
-        "SELECT EXISTS (SELECT 1 FROM metadata_aspect_v2) OR EXISTS (SELECT 1 FROM change_log)";
-    let full = lease.query(there, &[]).await?;
-    if full.first().is_some_and(|row| row.get(0)) {
-        if !replace {
-            return Err(refused(
-                "the database has a catalog already: with --replace the backup takes its place"
-                    .to_owned(),
-            ));
-        }
+    if expect_free(lease, replace).await? {
         let names: Vec<&str> = TABLES.iter().map(|(table, _)| *table).collect();
         lease
             .execute(&format!("TRUNCATE {}", names.join(", ")))

@@ -73,7 +73,8 @@ impl Connector {
     async fn connect(&self) -> Result<Connected, Error> {
         let names = self.driver.get_hosts().len();
         let hosts = names.max(self.driver.get_hostaddrs().len());
-        let hosts = self.in_order((0..hosts).collect());
+        // Where there is none the driver is asked nevertheless, and says so.
+        let hosts = self.in_order((0..hosts.max(1)).collect());
         let attempts = hosts.into_iter().map(|at| -> Connecting<'_> {
             Box::pin(async move {
                 let addresses = self.in_order(self.addresses(at).await);
@@ -156,7 +157,7 @@ impl Debug for Connector {
     }
 }
 
-/// The first attempt that succeeds, or the error of the last one that fails.
+/// The first attempt that succeeds, or the error of the last one that fails. There must be one.
 async fn first_of<'a>(attempts: impl Iterator<Item = Connecting<'a>>) -> Result<Connected, Error> {
     let mut waiting = attempts.peekable();
     let mut trying: FuturesUnordered<_> = waiting.next().into_iter().collect();
@@ -216,6 +217,15 @@ fn without_hosts(driver: &Config) -> Config {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_database_without_a_host_is_refused_and_not_looked_for() {
+        let mut settings = Settings::parse("postgres://ada@db.example/x").unwrap();
+        settings.driver = without_hosts(&settings.driver);
+        let connector = Connector::new(&settings).unwrap();
+        let error = connector.connect_soon().await.map(drop).unwrap_err();
+        assert!(format!("{error:?}").contains("host"), "{error:?}");
+    }
 
     /// Should the driver learn something new, its place in the copy is missed here once a URL says it.
     #[test]

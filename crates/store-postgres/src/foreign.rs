@@ -15,6 +15,9 @@ use crate::pool::{Connections, Lease};
 use crate::settings::Settings;
 use crate::values::{ASPECTS, count_at};
 
+/// Whether it may be read; nothing if there is none.
+const READABLE: &str = "SELECT has_any_column_privilege(to_regclass($1), 'SELECT')";
+
 /// The order is that of the table's own key, whatever the database sorts by, so that nothing has to be sorted. A time
 /// without a zone is in UTC; one with a zone is converted.
 const ROWS: &str = "SELECT urn, aspect, version, metadata, systemmetadata, \
@@ -88,10 +91,16 @@ impl ForeignAspects {
         lease
             .begin_long("ISOLATION LEVEL REPEATABLE READ READ ONLY")
             .await?;
-        let there = lease
-            .query("SELECT to_regclass($1) IS NOT NULL", &[&ASPECTS])
-            .await?;
-        if !there.first().is_some_and(|row| row.get(0)) {
+        let found = lease.query(READABLE, &[&ASPECTS]).await?;
+        let readable: Option<bool> = found.first().map_or(Ok(None), |row| row.try_get(0))?;
+        if readable == Some(false) {
+            return Err(EngineError::Store(StoreError::Refused {
+                reason: format!(
+                    "the user in the URL may not read the table {ASPECTS}: GRANT SELECT ON {ASPECTS} to that user, or name another one"
+                ),
+            }));
+        }
+        if readable.is_none() {
             return Err(EngineError::Store(StoreError::Refused {
                 reason: format!(
                     "the database has no table {ASPECTS}: name its schema with search_path in the URL if it is in another"

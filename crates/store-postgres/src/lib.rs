@@ -53,13 +53,14 @@ use docent_store::{
 
 use crate::connect::Connector;
 use crate::contended::Contended;
+use crate::error::EngineError;
 use crate::pool::Connections;
 use crate::read::Question;
 use crate::serving::Alone;
 use crate::short_reads::ShortReads;
 use crate::stamp::{Stamp, Watch};
 
-pub use backup::restore;
+pub use backup::{is_backup, restore};
 pub use foreign::{ForeignAspect, ForeignAspects};
 pub use settings::Settings;
 
@@ -124,6 +125,24 @@ pub async fn exists(settings: &Settings) -> Result<bool, StoreError> {
     let connections = Connections::new(settings)?;
     let lease = connections.lease().await?;
     Ok(migrations::is_there(&lease).await?)
+}
+
+/// Whether two addresses lead to the same schema of the same database of the same server, however they are spelled.
+pub async fn is_same(one: &Settings, other: &Settings) -> Result<bool, StoreError> {
+    // A server that was started at the same microsecond is the same.
+    const WHICH: &str = "SELECT extract(epoch FROM pg_postmaster_start_time())::text, current_schema()::text, \
+         (SELECT oid::bigint FROM pg_database WHERE datname = current_database())";
+    let which = async |settings: &Settings| {
+        let rows = Connections::new(settings)?.query(WHICH, &[]).await?;
+        let read = |row: &tokio_postgres::Row| -> Result<_, EngineError> {
+            let (started, schema): (String, Option<String>) = (row.try_get(0)?, row.try_get(1)?);
+            let database: i64 = row.try_get(2)?;
+            Ok((started, schema, database))
+        };
+        rows.first().map(read).transpose()
+    };
+    let (one, other) = (which(one).await?, which(other).await?);
+    Ok(one.is_some() && one == other)
 }
 
 /// Looks for damage in a database without opening a store on it, which would bring its schema up to date first.
@@ -336,6 +355,10 @@ impl Store for PostgresStore {
             Ok(())
         });
         running.await.map_err(StoreError::other)?
+    }
+
+    async fn export_count(&self) -> Result<u64, StoreError> {
+        Ok(transfer::count(&self.connections).await?)
     }
 
     async fn aspects_export(

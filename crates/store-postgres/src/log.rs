@@ -21,6 +21,7 @@ use tokio_postgres::Row;
 
 use crate::error::EngineError;
 use crate::pool::{Connections, Lease, Step};
+use crate::serving::of_schema;
 use crate::values::{as_limit, aspect_name, urn_at};
 
 const TABLE: &str = "change_log";
@@ -44,7 +45,11 @@ pub(crate) const STATE: &str = concat!(
 );
 
 /// Who holds this lock gives positions.
-const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtext('docent_change_log'), 0)";
+const LOCK: &str = concat!(
+    "SELECT pg_advisory_xact_lock(hashtext('docent_change_log'), ",
+    of_schema!(),
+    ")"
+);
 
 /// In the order of the numbers: a transaction that builds on another takes its number after the other's commit.
 pub(crate) const GIVE_POSITIONS: &str = concat!(

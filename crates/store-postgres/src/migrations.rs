@@ -24,7 +24,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::EngineError;
 use crate::pool::Lease;
-use crate::serving;
+use crate::serving::{self, of_schema};
 
 pub(crate) struct Migration {
     number: i32,
@@ -57,7 +57,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
 ];
 
 /// Any number that nobody else uses: whoever holds this lock migrates.
-const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtext('docent_migration'), 0)";
+const LOCK: &str = concat!(
+    "SELECT pg_advisory_xact_lock(hashtext('docent_migration'), ",
+    of_schema!(),
+    ")"
+);
 
 /// How long a step waits for the lock of a table, and how long it lets others go first.
 const LOCK_WAIT: &str = "SET LOCAL lock_timeout = '300ms'";
@@ -486,6 +490,32 @@ pub(crate) mod tests {
         migrated.unwrap();
         assert!(slowest < Duration::from_secs(2), "{slowest:?}");
         assert_eq!(applied(&migrating, &steps).await.unwrap(), steps.len());
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_restore_that_is_refused_leaves_the_schema_as_it_is() {
+        let full = postgres_database().unwrap();
+        let store = serve(&full).await.unwrap();
+        put(&store, 1).await;
+        let directory = tempfile::tempdir().unwrap();
+        let backup = directory.path().join("backup");
+        store.backup(&backup, Box::new(|_, _| {})).await.unwrap();
+        let database = Database::empty().unwrap();
+        let before = MIGRATIONS.len() - 1;
+        migrate_with(&mut lease(&database).await, &MIGRATIONS[..before], true)
+            .await
+            .unwrap();
+        database
+            .sql("INSERT INTO metadata_aspect_v2 VALUES ('urn:li:domain:d', 'status', 0, '{}', NULL, now(), 'x', NULL)")
+            .unwrap();
+        let settings = Settings::parse(database.url()).unwrap();
+        let refused = crate::restore(&backup, &settings, false, &mut |_, _| {}).await;
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains("--replace"), "{refused}");
+        assert_eq!(
+            applied(&lease(&database).await, MIGRATIONS).await.unwrap(),
+            before
+        );
     }
 
     /// The last step, beside the statements that the version before it sends.

@@ -10,7 +10,9 @@ use crate::pool::Connections;
 /// How often it is looked at whether the database can be written to.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 
-pub(crate) const READ_ONLY: &str = "SELECT current_setting('transaction_read_only') = 'on'";
+/// Whether it can only be read, and whether that is so because it follows another.
+const READ_ONLY: &str =
+    "SELECT current_setting('transaction_read_only') = 'on', pg_is_in_recovery()";
 
 #[derive(Debug, Default)]
 pub(crate) struct Outage {
@@ -63,5 +65,13 @@ impl Outage {
 
 pub(crate) async fn is_read_only(connections: &Connections) -> Result<bool, EngineError> {
     let rows = connections.query(READ_ONLY, &[]).await?;
-    Ok(rows.first().is_some_and(|row| row.get(0)))
+    let Some(row) = rows.first() else {
+        return Ok(false);
+    };
+    let (read_only, follows): (bool, bool) = (row.try_get(0)?, row.try_get(1)?);
+    if read_only && !follows {
+        // It may be the default of a session, which outlives that of the database.
+        connections.renew();
+    }
+    Ok(read_only)
 }

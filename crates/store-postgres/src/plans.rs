@@ -38,7 +38,7 @@ const HOT: [(&str, &str); 60] = [
     ("edges into an entity", trees::EDGES_INTO),
     ("a parent", trees::PARENT),
     ("siblings of a name", trees::NAMED),
-    ("any child", trees::ANY_CHILD),
+    ("children", trees::CHILDREN),
     ("points, the newest first", points::NEWEST_FIRST),
     ("points, the oldest first", points::OLDEST_FIRST),
     ("the newest points", points::LATEST),
@@ -82,10 +82,10 @@ const HOT: [(&str, &str); 60] = [
     ("logging", segment::LOG),
 ];
 
-/// These count what is there, and read an index from end to end to do so, each for as long as a statement may take: how
-/// many entities have an aspect, if no URN is asked for. [`read::COUNT_LIKE`] above is one of them if its pattern begins
-/// with a wildcard.
-const COUNTED: [&str; 1] = [read::COUNT];
+/// These are not looked at. They count what is there, and read an index from end to end to do so, each for as long as a
+/// statement may take: how many entities have an aspect, if no URN is asked for. [`read::COUNT_LIKE`] above is one of
+/// them if its pattern begins with a wildcard.
+const COUNTED: [&str; 1] = ["read::COUNT"];
 
 /// Modules of what only commands do, and of what servers do when they start.
 const COMMANDS: [&str; 9] = [
@@ -240,7 +240,9 @@ async fn plans_that_were_made_of_empty_tables_still_use_indexes_alone() {
 #[test]
 fn every_statement_of_a_request_is_among_those_that_are_looked_at() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let named: Vec<&str> = include_str!("plans.rs")
+    let (_, list) = include_str!("plans.rs").split_once("const HOT:").unwrap();
+    let (list, _) = list.split_once("];\n").unwrap();
+    let named: Vec<&str> = list
         .split(|letter: char| !letter.is_alphanumeric() && !"_:".contains(letter))
         .collect();
     let mut unseen = Vec::new();
@@ -266,7 +268,12 @@ fn every_statement_of_a_request_is_among_those_that_are_looked_at() {
                 || ["delete!", "insert_rows!"]
                     .iter()
                     .any(|it| value.starts_with(it));
-            let reads_nothing = ["pg_advisory_xact_lock(", "current_setting("]
+            let calls = [
+                "pg_advisory_xact_lock(",
+                "docent_expect(pg_try_advisory_xact_lock(",
+                "current_setting(",
+            ];
+            let reads_nothing = calls
                 .iter()
                 .any(|call| value.starts_with(&format!("\"SELECT {call}")));
             let module = path.file_stem().unwrap().to_string_lossy();
@@ -277,7 +284,5 @@ fn every_statement_of_a_request_is_among_those_that_are_looked_at() {
             }
         }
     }
-    assert!(unseen.is_empty(), "{unseen:?}");
-    let counted = COUNTED.iter().all(|sql| sql.contains("count(*)"));
-    assert!(counted);
+    assert_eq!(unseen, COUNTED);
 }

@@ -15,6 +15,7 @@ use docent_store::StoreError;
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 use tokio_postgres::Row;
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 
 use crate::connect::{Connector, Tls};
@@ -30,6 +31,9 @@ const GRACE: Duration = Duration::from_secs(2);
 const SOON: Duration = Duration::from_millis(100);
 /// How long a place in the pool is kept for a statement that does not stop.
 const MAX_SETTLING: Duration = Duration::from_mins(1);
+
+/// What a younger connection was told when it began is taken to hold.
+const NEW: Duration = Duration::from_secs(1);
 
 /// More steps than this are not sent at once.
 const MAX_STEPS: usize = 256;
@@ -93,6 +97,7 @@ impl Connections {
             spoilt: AtomicBool::new(false),
             busy: AtomicBool::new(false),
             lost: AtomicBool::new(false),
+            outdated: AtomicBool::new(false),
         })
     }
 
@@ -138,9 +143,19 @@ impl Connections {
         is_new
     }
 
+    /// What a session may do by default is what held when it began. Once something was refused, those that nobody uses now
+    /// are given up, but for the youngest: where every write is refused, they are worth keeping.
+    pub(crate) fn renew(&self) {
+        drop_old(&self.pool);
+    }
+
     pub(crate) fn close(&self) {
         self.pool.close();
     }
+}
+
+fn drop_old(pool: &Pool) {
+    pool.retain(|_, connection| connection.age() < NEW);
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -181,6 +196,8 @@ pub(crate) struct Lease {
     busy: AtomicBool,
     /// Nothing comes back any more.
     lost: AtomicBool,
+    /// Another connection may be told something else when it begins.
+    outdated: AtomicBool,
 }
 
 impl Lease {
@@ -266,7 +283,12 @@ impl Lease {
         self.busy.store(false, Ordering::Relaxed);
         let error = match answer {
             Ok(Ok(answer)) => return Ok(answer),
-            Ok(Err(error)) => EngineError::from(error),
+            Ok(Err(error)) => {
+                if error.code() == Some(&SqlState::READ_ONLY_SQL_TRANSACTION) {
+                    self.outdate();
+                }
+                EngineError::from(error)
+            }
             Err(_) => EngineError::Lost("the database does not answer".to_owned()),
         };
         if matches!(error, EngineError::Lost(_)) {
@@ -282,6 +304,14 @@ impl Lease {
         self.lost.store(true, Ordering::Relaxed);
         if let Some(pool) = self.client.as_ref().and_then(Object::pool) {
             pool.retain(|_, _| false);
+        }
+    }
+
+    /// This connection is not given back, and those that nobody uses now may be as it is ([`Connections::renew`]).
+    fn outdate(&self) {
+        self.outdated.store(true, Ordering::Relaxed);
+        if let Some(pool) = self.client.as_ref().and_then(Object::pool) {
+            drop_old(&pool);
         }
     }
 
@@ -302,7 +332,7 @@ impl Drop for Lease {
         let Some(client) = self.client.take() else {
             return;
         };
-        let spoilt = self.spoilt.load(Ordering::Relaxed);
+        let spoilt = self.spoilt.load(Ordering::Relaxed) || self.outdated.load(Ordering::Relaxed);
         if self.busy.load(Ordering::Relaxed)
             && let Ok(runtime) = Handle::try_current()
         {

@@ -15,9 +15,25 @@ use crate::connect::Connector;
 use crate::error::EngineError;
 use crate::pool::Lease;
 
+/// The second half of the keys of advisory locks, which are of a database: a database may have a catalog in each of its
+/// schemas. The usual one has the key that it always had. In any other, servers from before the schema was part of the
+/// key do not see the locks of those that came after, and must be stopped before an upgrade.
+macro_rules! of_schema {
+    () => {
+        "coalesce(hashtext(nullif(current_schema(), 'public')), 0)"
+    };
+}
+pub(crate) use of_schema;
+
 macro_rules! lock {
     ($function:literal) => {
-        concat!("SELECT ", $function, "(hashtext('docent_serving'), 0)")
+        concat!(
+            "SELECT ",
+            $function,
+            "(hashtext('docent_serving'), ",
+            of_schema!(),
+            ")"
+        )
     };
 }
 

@@ -6,6 +6,7 @@
 //!
 //! The password stays in here: neither the debug output nor any message has it.
 
+use std::collections::HashSet;
 use std::fmt::{self, Debug, Display, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -55,6 +56,9 @@ const DRIVERS: [&str; 18] = [
     "keepalives_retries",
 ];
 
+/// Those of which there may be several.
+const LISTS: [&str; 3] = ["host", "hostaddr", "port"];
+
 const DEFAULT_POOL_SIZE: usize = 16;
 const DEFAULT_POOL_TIMEOUT: Duration = Duration::from_secs(5);
 const DEFAULT_STATEMENT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -87,6 +91,7 @@ pub struct Settings {
     pub(crate) pool_size: usize,
     pub(crate) pool_timeout: Duration,
     pub(crate) statement_timeout: Duration,
+    search_path: Option<String>,
 }
 
 impl Settings {
@@ -109,8 +114,10 @@ impl Settings {
         let (base, query) = url.split_once('?').unwrap_or((url, ""));
         let mut own: [Option<String>; OWN.len()] = Default::default();
         let mut others = Vec::new();
+        let mut seen = HashSet::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            expect_clear(name, value, seen.insert(name))?;
             match OWN.iter().position(|(own, _)| *own == name) {
                 Some(at) => {
                     let value = percent_decode_str(value).decode_utf8();
@@ -188,15 +195,21 @@ impl Settings {
             pool_timeout: pool_timeout.map_or(DEFAULT_POOL_TIMEOUT, Duration::from_secs),
             statement_timeout: statement_timeout
                 .map_or(DEFAULT_STATEMENT_TIMEOUT, Duration::from_secs),
+            search_path: search_path.clone(),
             driver,
         };
         Ok(settings.with_session(search_path.as_deref()))
     }
 
     /// The same for somebody who needs one connection alone.
-    pub(crate) fn for_one(&self) -> Self {
+    pub(crate) fn for_watch(&self) -> Self {
+        let mut driver = self.driver.clone();
+        if let Some(name) = self.driver.get_application_name() {
+            driver.application_name(format!("{name} watch"));
+        }
         Self {
             pool_size: 1,
+            driver,
             ..self.clone()
         }
     }
@@ -238,11 +251,35 @@ impl Settings {
 fn parse_driver(base: &str, others: &[&str]) -> Result<tokio_postgres::Config, StoreError> {
     let url = format!("{base}?{}", others.join("&"));
     let parsed: Result<tokio_postgres::Config, _> = url.trim_end_matches('?').parse();
-    parsed.map_err(|error| {
+    let parsed = parsed.map_err(|error| {
         // The cause names a parameter, never a value.
         let cause = std::error::Error::source(&error).map(ToString::to_string);
         not_right(&cause.map(|cause| format!(" ({cause})")).unwrap_or_default())
-    })
+    })?;
+    if parsed.get_hosts().is_empty() && parsed.get_hostaddrs().is_empty() {
+        return Err(StoreError::Refused {
+            reason: "the store URL names no host: write it like postgres://USER:PASSWORD@HOST/DATABASE, or with the directory \
+                     of a socket like postgres://USER@/DATABASE?host=/var/run/postgresql"
+                .to_owned(),
+        });
+    }
+    Ok(parsed)
+}
+
+/// Refuses a parameter of which nobody knows what is meant.
+fn expect_clear(name: &str, value: &str, is_first: bool) -> Result<(), StoreError> {
+    let is_known = OWN.iter().any(|(own, _)| *own == name) || DRIVERS.contains(&name);
+    let reason = if !is_known {
+        // Whoever takes the parameters apart says what there is.
+        return Ok(());
+    } else if !is_first && !LISTS.contains(&name) {
+        format!("{name} stands more than once in the store URL: leave one")
+    } else if value.is_empty() && name != "password" {
+        format!("{name} in the store URL has no value: write one, or leave it out")
+    } else {
+        return Ok(());
+    };
+    Err(StoreError::Refused { reason })
 }
 
 fn not_right(cause: &str) -> StoreError {
@@ -296,7 +333,12 @@ impl Display for Settings {
             formatter,
             "/{}",
             self.driver.get_dbname().unwrap_or_default()
-        )
+        )?;
+        // There may be a catalog in each schema of a database.
+        match &self.search_path {
+            Some(search_path) => write!(formatter, "?search_path={search_path}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -337,7 +379,7 @@ mod tests {
         );
         assert_eq!(
             settings.to_string(),
-            "postgres://ada@db.example:5433/catalog"
+            "postgres://ada@db.example:5433/catalog?search_path=a,b c"
         );
     }
 
@@ -380,6 +422,46 @@ mod tests {
         let url =
             "postgres://db.example/x?tcp_user_timeout=9&keepalives_idle=8&keepalives_interval=7";
         assert_eq!(times(url), [9, 8, 7]);
+    }
+
+    #[test]
+    fn a_url_without_a_host_is_refused_and_one_with_a_socket_is_not() {
+        for url in [
+            "postgres://",
+            "postgres:///catalog",
+            "postgres://ada:hunter2@/catalog",
+            "postgresql://ada@/catalog?port=5433",
+        ] {
+            let refused = Settings::parse(url).unwrap_err().to_string();
+            assert!(refused.contains("names no host"), "{refused}");
+            assert!(!refused.contains("hunter2"), "{refused}");
+        }
+        for url in [
+            "postgres:///catalog?host=/run/postgresql",
+            "postgres://ada@/catalog?hostaddr=127.0.0.1",
+            "postgres://%2Frun%2Fpostgresql/catalog",
+        ] {
+            Settings::parse(url).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_setting_stands_once_and_has_a_value() {
+        let parse = |query: &str| Settings::parse(&format!("postgres://db.example/x?{query}"));
+        for (query, says) in [
+            ("pool_size=4&pool_size=5", "pool_size stands more than once"),
+            (
+                "user=a&sslmode=require&user=b",
+                "user stands more than once",
+            ),
+            ("search_path=", "search_path in the store URL has no value"),
+            ("sslrootcert", "sslrootcert in the store URL has no value"),
+            ("host=", "host in the store URL has no value"),
+        ] {
+            let refused = parse(query).unwrap_err().to_string();
+            assert!(refused.contains(says), "{refused}");
+        }
+        parse("host=other.example&host=/run/postgresql&port=1,2&password=").unwrap();
     }
 
     #[test]

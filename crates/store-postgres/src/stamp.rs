@@ -21,6 +21,7 @@ use docent_model::Registry;
 use docent_store::StoreError;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
+use tokio_postgres::error::SqlState;
 use tokio_postgres::{AsyncMessage, Client};
 
 use crate::connect::Connector;
@@ -34,6 +35,8 @@ use crate::{log, migrations, serving};
 /// How old an answer of the database may be.
 const TRUST: Duration = Duration::from_millis(900);
 const ASK_EVERY: Duration = Duration::from_millis(250);
+/// A server that has been without its place for so long serves nothing until it has it again.
+const MAX_ABSENCE: Duration = Duration::from_secs(2);
 /// Messages are not sent more often than this.
 const BELL_PAUSE: Duration = Duration::from_millis(20);
 const CHANNEL: &str = "docent_change";
@@ -204,10 +207,11 @@ impl Watch {
         served: &Arc<Connections>,
         settings: &Settings,
     ) -> Result<Self, EngineError> {
-        let watch = Arc::new(Connections::new(&settings.for_one())?);
+        let settings = settings.for_watch();
+        let watch = Arc::new(Connections::new(&settings)?);
         let listener = Listener {
             stamp: Arc::clone(stamp),
-            connector: Connector::new(settings)?,
+            connector: Connector::new(&settings)?,
             watch: Arc::clone(&watch),
             us: format!("{:08x}", getrandom::u32().unwrap_or_default()),
         };
@@ -250,23 +254,55 @@ async fn listen_again(listener: Listener, mut line: Line, served: Arc<Connection
         if let Err(error) = listener.listen(line).await {
             tracing::debug!(%error, "messages of other servers are missed; the database is asked instead");
         }
+        let broken = Instant::now();
         line = loop {
             // Whatever was said meanwhile was missed.
             listener.stamp.shift();
-            match listener.begin().await {
+            let begun = begin_in_time(&listener, broken, &served).await;
+            let reason = match begun {
                 Ok(line) => break line,
-                Err(EngineError::Store(StoreError::Refused { reason })) => {
-                    if served.refuse(Some(reason.clone())) {
-                        tracing::error!(reason, "this server does not serve any more");
-                    }
+                Err(EngineError::Store(StoreError::Refused { reason })) => Some(reason),
+                Err(error) => {
+                    tracing::debug!(%error, "nothing is heard of other servers");
+                    (broken.elapsed() >= MAX_ABSENCE).then(|| without_place(&error.to_string()))
                 }
-                Err(error) => tracing::debug!(%error, "nothing is heard of other servers"),
+            };
+            if let Some(reason) = reason {
+                refuse(&served, &reason);
             }
             tokio::time::sleep(ASK_EVERY).await;
         };
         if served.refuse(None) {
             tracing::info!("this server serves again");
         }
+    }
+}
+
+/// Lays a line; if that takes too long, nothing is served from then on.
+async fn begin_in_time(
+    listener: &Listener,
+    broken: Instant,
+    served: &Connections,
+) -> Result<Line, EngineError> {
+    let mut beginning = std::pin::pin!(listener.begin());
+    let left = MAX_ABSENCE.saturating_sub(broken.elapsed());
+    if let Ok(begun) = tokio::time::timeout(left, &mut beginning).await {
+        return begun;
+    }
+    refuse(served, &without_place("the database does not answer"));
+    beginning.await
+}
+
+/// Why a server does not serve that cannot hold its lock.
+fn without_place(reason: &str) -> String {
+    format!(
+        "the connection by which this server has its place at the database is broken, and another one cannot be had: {reason}"
+    )
+}
+
+fn refuse(served: &Connections, reason: &str) {
+    if served.refuse(Some(reason.to_owned())) {
+        tracing::error!(reason, "this server does not serve any more");
     }
 }
 
@@ -282,6 +318,8 @@ struct Listener {
 struct Line {
     client: Client,
     pump: JoinSet<()>,
+    /// Not as long as the database can only be read: then others are asked for what they did.
+    listens: bool,
 }
 
 impl Listener {
@@ -310,14 +348,23 @@ impl Listener {
             return Err(StoreError::Refused { reason }.into());
         }
         migrations::expect_served(&self.watch.lease().await?).await?;
-        // A message need not be durable.
-        let begin = format!("SET synchronous_commit = off; LISTEN {CHANNEL}");
-        client.batch_execute(&begin).await?;
-        Ok(Line { client, pump })
+        let mut line = Line {
+            client,
+            pump,
+            listens: false,
+        };
+        line.listen_up().await?;
+        Ok(line)
     }
 
     /// Hears and tells until the line breaks.
     async fn listen(&self, mut line: Line) -> Result<(), EngineError> {
+        while !line.listens {
+            tokio::time::sleep(ASK_EVERY).await;
+            line.listen_up().await?;
+            // Whatever was said before was missed.
+            self.stamp.shift();
+        }
         loop {
             tokio::select! {
                 _ = line.pump.join_next() => return Ok(()),
@@ -332,8 +379,23 @@ impl Listener {
     }
 }
 
+impl Line {
+    /// Messages come from now on, if the database sends any.
+    async fn listen_up(&mut self) -> Result<(), EngineError> {
+        // A message need not be durable.
+        let begin = format!("SET synchronous_commit = off; LISTEN {CHANNEL}");
+        self.listens = match self.client.batch_execute(&begin).await {
+            Ok(()) => true,
+            Err(error) if error.code() == Some(&SqlState::READ_ONLY_SQL_TRANSACTION) => false,
+            Err(error) => return Err(error.into()),
+        };
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use docent_store::Store as _;
     use docent_test_postgres::Database;
     use docent_test_store::postgres_database;
 
@@ -355,6 +417,44 @@ mod tests {
         let mut tasks = JoinSet::new();
         tasks.spawn(listen_again(listener, line, Arc::new(served)));
         (stamp, tasks)
+    }
+
+    /// A server that has lost its connection, and gets no other, must not go on with those that it has for requests.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_server_that_cannot_have_its_place_again_serves_nothing_until_it_has() {
+        let database = postgres_database().unwrap();
+        let store = serve(&database).await.unwrap();
+        put(&store, 1).await;
+        let (stranger, connection) = tokio_postgres::connect(database.url(), tokio_postgres::NoTls)
+            .await
+            .unwrap();
+        tokio::spawn(connection);
+        let allow = async |is_allowed: bool| {
+            let update = format!(
+                "UPDATE pg_database SET datallowconn = {is_allowed} WHERE datname = current_database()"
+            );
+            stranger.batch_execute(&update).await.unwrap();
+        };
+        allow(false).await;
+        stranger.batch_execute(CUT_LINES).await.unwrap();
+        let started = Instant::now();
+        let refused = loop {
+            if let Err(error) = store.aspects_export(None, 1).await {
+                break error.to_string();
+            }
+            assert!(
+                started.elapsed() < Duration::from_secs(20),
+                "it goes on serving"
+            );
+            tokio::time::sleep(ASK_EVERY).await;
+        };
+        assert!(refused.contains("its place"), "{refused}");
+        allow(true).await;
+        let allowed = Instant::now();
+        while let Err(error) = store.aspects_export(None, 1).await {
+            assert!(allowed.elapsed() < Duration::from_secs(2), "{error}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
     }
 
     fn domains(stamp: &Stamp) -> Option<u64> {

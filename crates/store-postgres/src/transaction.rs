@@ -8,23 +8,26 @@
 //!
 //! What is locked:
 //! - the row of the key aspect of each entity that is written, in URN order: writers of an entity come one after the
-//!   other; and the latest rows that are written, for entities without a key aspect;
+//!   other; and behind it the latest rows that are written, for entities without a key aspect;
 //! - that row of each entity that was only found to exist, in a way that keeps it from being deleted and nothing else, as
 //!   foreign keys do it;
 //! - the tree of a kind as a whole, for work that asks about placements or changes one: who stands where is a question
-//!   about many entities.
+//!   about many entities. Trees come before rows: who holds a row does not wait for a tree, but runs again and asks for
+//!   it first.
 //!
 //! Locks of rows live in the rows: there may be any number of them, where advisory locks share a small table. Isolation
 //! is "read committed", where each statement sees what was committed before it; "serializable" was the losing option,
 //! because its conflicts are those of pages of an index: in a small catalog, and wherever an ingestion writes neighbours,
 //! everybody would conflict with everybody.
 
+mod locks;
 mod statements;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use async_trait::async_trait;
-use docent_model::{AspectName, Registry, Urn, places};
+use docent_model::{AspectName, Registry, Urn, has_tree, places};
+use docent_store::audit::expected;
 use docent_store::{
     AspectKey, AspectWrite, Effect, PointRange, Related, StoreError, StoredAspect, Transaction,
 };
@@ -39,19 +42,12 @@ use crate::segment::{Logged, Segment};
 use crate::values::{aspect_name, count_at, stored_aspect};
 use crate::{points, trees};
 
+use locks::Locking;
+pub(crate) use locks::Locks;
 pub(crate) use statements::{
-    EXPECT, GET, LOCK, LOCK_AT_ONCE, LOCK_EXISTENCE, LOCK_FOR_DELETION, LOCK_TREE, NAMES, RETIRED,
-    ROWS_COUNT,
+    EXPECT, GET, LOCK, LOCK_AT_ONCE, LOCK_EXISTENCE, LOCK_FOR_DELETION, LOCK_TREE,
+    LOCK_TREE_AT_ONCE, NAMES, RETIRED, ROWS_COUNT,
 };
-
-/// What a piece of work will need: known when it is run again.
-#[derive(Debug, Default, Clone)]
-pub(crate) struct Locks {
-    rows: BTreeSet<AspectKey>,
-    trees: BTreeSet<String>,
-    /// What it reads first.
-    read: Vec<AspectKey>,
-}
 
 /// What a transaction came to.
 #[derive(Debug)]
@@ -93,8 +89,12 @@ pub(crate) struct PostgresTransaction<'l> {
     /// What this transaction has written itself, and what of it has not been sent yet.
     own: HashSet<AspectKey>,
     writing: HashSet<AspectKey>,
+    /// Those of them that are inserted: should they be there by then, that fails by itself.
+    inserting: HashSet<AspectKey>,
     held: Locks,
-    /// Those of them to which nothing can be attached any more.
+    /// What would be locked if it were there: it may be when the work runs again.
+    wanted: BTreeSet<AspectKey>,
+    /// Those of `held` to which nothing can be attached any more.
     held_for_deletion: HashSet<AspectKey>,
     /// The rows of entities that only have to stay, as far as they are locked.
     held_in_place: HashSet<AspectKey>,
@@ -105,13 +105,6 @@ pub(crate) struct PostgresTransaction<'l> {
     wrote: bool,
     /// A statement failed. Such a transaction is never kept, whatever the work makes of the error.
     pub(crate) failure: Option<Failure>,
-}
-
-impl Locks {
-    /// The entities that are written, each as often as it has rows.
-    pub(crate) fn urns(&self) -> impl Iterator<Item = &Urn> {
-        self.rows.iter().map(|key| &key.urn)
-    }
 }
 
 impl<'l> PostgresTransaction<'l> {
@@ -131,7 +124,9 @@ impl<'l> PostgresTransaction<'l> {
             retired: HashMap::new(),
             own: HashSet::new(),
             writing: HashSet::new(),
+            inserting: HashSet::new(),
             held: Locks::default(),
+            wanted: BTreeSet::new(),
             held_for_deletion: HashSet::new(),
             held_in_place: HashSet::new(),
             pending: Vec::new(),
@@ -142,20 +137,32 @@ impl<'l> PostgresTransaction<'l> {
         };
         if !locks.rows.is_empty() || !locks.trees.is_empty() {
             transaction.is_patient = true;
-            let read = locks.read.clone();
-            let mut steps = transaction.opening();
-            transaction.lock_steps(locks, &mut steps);
-            steps.push(on_keys(GET, &read));
-            let answers = lease.pipeline(&steps).await?;
-            transaction.ahead = answers.into_iter().last().map(|rows| (read, rows));
+            if let Err(error) = transaction.wait_for(locks).await {
+                // Whoever had to give way keeps the connection.
+                transaction.roll_back().await;
+                return Err(error);
+            }
         }
         Ok(transaction)
+    }
+
+    /// Begins with all locks that are known to be needed, and reads in the same round trip.
+    async fn wait_for(&mut self, locks: Locks) -> Result<(), EngineError> {
+        let read = locks.read.clone();
+        self.wanted.clone_from(&locks.rows);
+        let mut steps = self.opening();
+        let locking = self.lock_steps(locks, &mut steps);
+        steps.push(on_keys(GET, &read));
+        let mut answers = self.lease.pipeline(&steps).await?;
+        self.hold_what_is_there(&locking, &answers)?;
+        self.ahead = answers.pop().map(|rows| (read, rows));
+        Ok(())
     }
 
     /// What this attempt locked or would have locked.
     pub(crate) fn locks(&self) -> Locks {
         let mut locks = self.held.clone();
-        locks.rows.extend(self.to_lock.rows.iter().cloned());
+        locks.rows.extend(self.wanted.iter().cloned());
         locks.trees.extend(self.to_lock.trees.iter().cloned());
         locks
     }
@@ -169,7 +176,7 @@ impl<'l> PostgresTransaction<'l> {
             // Nothing came of what was read.
             self.seen.clear();
         }
-        let mut steps = self.flush_steps(Expected::Everything);
+        let (mut steps, _) = self.flush_steps(Expected::Everything);
         let logged = std::mem::take(&mut self.logged);
         let types = logged.types();
         let numbered = (!logged.is_empty()).then_some(steps.len());
@@ -208,26 +215,8 @@ impl<'l> PostgresTransaction<'l> {
         vec![Step::plain("BEGIN")]
     }
 
-    /// Locks what is not held yet: trees first, then rows, each in their order.
-    fn lock_steps(&mut self, locks: Locks, steps: &mut Vec<Step>) {
-        for tree in locks.trees {
-            if self.held.trees.insert(tree.clone()) {
-                steps.push(Step::new(LOCK_TREE, vec![Box::new(tree)]));
-            }
-        }
-        let rows: Vec<AspectKey> = locks
-            .rows
-            .into_iter()
-            .filter(|row| self.held.rows.insert(row.clone()))
-            .collect();
-        if !rows.is_empty() {
-            let sql = if self.is_patient { LOCK } else { LOCK_AT_ONCE };
-            steps.push(on_keys(sql, &rows));
-        }
-    }
-
-    /// The statements that carry out what is pending.
-    fn flush_steps(&mut self, expected: Expected) -> Vec<Step> {
+    /// The statements that carry out what is pending, and what of them locks rows.
+    fn flush_steps(&mut self, expected: Expected) -> (Vec<Step>, Locking) {
         let mut steps = self.opening();
         let locks = std::mem::take(&mut self.to_lock);
         let existing: Vec<AspectKey> = self
@@ -242,16 +231,14 @@ impl<'l> PostgresTransaction<'l> {
             })
             .map(|(key, _)| key.clone())
             .collect();
-        self.lock_steps(locks, &mut steps);
-        if !existing.is_empty() {
-            steps.push(on_keys(LOCK_EXISTENCE, &existing));
-            self.held_in_place.extend(existing);
-        }
+        let locking = self.lock_steps(locks, &mut steps);
+        Locking::push(LOCK_EXISTENCE, existing.clone(), &mut steps);
+        self.held_in_place.extend(existing);
         steps.extend(self.expectation(expected));
         for segment in std::mem::take(&mut self.pending) {
             segment.steps(&mut steps);
         }
-        steps
+        (steps, locking)
     }
 
     /// Looks whether what was read is still the same. What this transaction wrote since is its own business; rows that
@@ -259,17 +246,14 @@ impl<'l> PostgresTransaction<'l> {
     fn expectation(&mut self, expected: Expected) -> Option<Step> {
         let (mut urns, mut aspects, mut marks) = (Vec::new(), Vec::new(), Vec::new());
         for (key, mark) in &self.seen {
-            let asked = if self.writing.contains(key) {
-                mark.is_some()
-            } else {
-                expected == Expected::Everything
-            };
-            if asked {
+            let asked = expected == Expected::Everything || self.writing.contains(key);
+            if asked && !self.inserting.contains(key) {
                 urns.push(key.urn.to_string());
                 aspects.push(key.aspect.as_str());
                 marks.push(mark.clone());
             }
         }
+        self.inserting.clear();
         for key in self.writing.drain() {
             self.seen.remove(&key);
             self.own.insert(key);
@@ -286,40 +270,9 @@ impl<'l> PostgresTransaction<'l> {
         if self.pending.is_empty() {
             return Ok(());
         }
-        let steps = self.flush_steps(Expected::WhatIsWritten);
-        self.lease.pipeline(&steps).await.map(drop)
-    }
-
-    /// Holds an entity for the rest of the transaction, so that questions about all of it stay answered.
-    async fn hold(&mut self, urn: &Urn, sql: &'static str) -> Result<(), EngineError> {
-        self.flush().await?;
-        let mut steps = self.opening();
-        if let Some(aspect) = key_aspect(urn) {
-            let key = AspectKey::new(urn, aspect);
-            // Who deletes an entity asks about it once for every aspect that may refer to it.
-            let is_new = self.held.rows.insert(key.clone());
-            if sql == LOCK_FOR_DELETION && self.held_for_deletion.insert(key.clone())
-                || sql == LOCK && is_new
-            {
-                steps.push(on_keys(sql, std::slice::from_ref(&key)));
-            }
-        }
-        if steps.is_empty() {
-            return Ok(());
-        }
-        self.lease.pipeline(&steps).await.map(drop)
-    }
-
-    async fn hold_tree(&mut self, kind: &str) -> Result<(), EngineError> {
-        self.flush().await?;
-        let mut steps = self.opening();
-        let trees = BTreeSet::from([kind.to_owned()]);
-        let locks = Locks {
-            trees,
-            ..Locks::default()
-        };
-        self.lock_steps(locks, &mut steps);
-        self.lease.pipeline(&steps).await.map(drop)
+        let (steps, locking) = self.flush_steps(Expected::WhatIsWritten);
+        let answers = self.lease.pipeline(&steps).await?;
+        self.hold_what_is_there(&locking, &answers)
     }
 
     async fn get(&mut self, keys: &[AspectKey]) -> Result<Vec<Option<StoredAspect>>, EngineError> {
@@ -358,13 +311,15 @@ impl<'l> PostgresTransaction<'l> {
     }
 
     /// Reads; of entities for which writers meet, together with the locks that a write will need. Later locks
-    /// are not waited for, so nobody waits for each other because of these.
+    /// are not waited for, so nobody waits for each other because of these. Those that stand in a tree are left out:
+    /// its lock would come too late.
     async fn fetch(&mut self, keys: &[AspectKey]) -> Result<Vec<Row>, EngineError> {
         let locks: BTreeSet<AspectKey> = if self.begun {
             BTreeSet::new()
         } else {
             let urns = self.contended.among(keys.iter().map(|key| &key.urn));
             urns.into_iter()
+                .filter(|urn| !is_in_tree(urn))
                 .filter_map(|urn| Some(AspectKey::new(urn, key_aspect(urn)?)))
                 .collect()
         };
@@ -373,11 +328,10 @@ impl<'l> PostgresTransaction<'l> {
             return self.lease.query(GET, &[&urns, &aspects]).await;
         }
         let mut steps = self.opening();
-        let rows: Vec<AspectKey> = locks.into_iter().collect();
-        steps.push(on_keys(LOCK, &rows));
-        self.held.rows.extend(rows);
+        let locking = Locking::push(LOCK, locks.into_iter().collect(), &mut steps);
         steps.push(on_keys(GET, keys));
         let mut answers = self.lease.pipeline(&steps).await?;
+        self.hold_what_is_there(&locking, &answers)?;
         Ok(answers.pop().unwrap_or_default())
     }
 
@@ -405,6 +359,9 @@ impl<'l> PostgresTransaction<'l> {
         let first = self.writing.insert(key.clone());
         let retired = self.retired.remove(key);
         let fresh = (first && absent).then(|| retired.unwrap_or(0));
+        if fresh.is_some() && matches!(write.effect, Effect::Put { .. }) {
+            self.inserting.insert(key.clone());
+        }
         if self
             .pending
             .last()
@@ -417,19 +374,19 @@ impl<'l> PostgresTransaction<'l> {
         }
         self.logged.push(write);
         self.wrote = true;
+        self.wanted.insert(key.clone());
         // A row that is not there cannot be locked; inserting it is the lock.
         if !absent {
             self.to_lock.rows.insert(key.clone());
         }
         if let Some(aspect) = key_aspect(&key.urn) {
             let own = AspectKey::new(&key.urn, aspect);
+            self.wanted.insert(own.clone());
             if !matches!(self.seen.get(&own), Some(None)) {
                 self.to_lock.rows.insert(own);
             }
         }
-        let placed =
-            matches!(&write.effect, Effect::Put { derived, .. } if derived.placement.is_some());
-        if placed || places(key.aspect) {
+        if changes_tree(write) {
             self.to_lock.trees.insert(key.urn.entity_type().to_owned());
         }
     }
@@ -457,16 +414,15 @@ impl Transaction for PostgresTransaction<'_> {
     }
 
     async fn aspect_names(&mut self, urn: &Urn) -> Result<Vec<AspectName>, StoreError> {
-        let names = async {
-            self.hold(urn, LOCK).await?;
-            let rows = self.lease.query(NAMES, &[&urn.as_str()]).await?;
+        let ask = async |lease: &Lease| {
+            let rows = lease.query(NAMES, &[&urn.as_str()]).await?;
             let mut names = Vec::with_capacity(rows.len());
             for row in &rows {
                 names.extend(aspect_name(row, 0)?);
             }
             Ok(names)
-        }
-        .await;
+        };
+        let names = self.ask_about(urn, LOCK, Vec::is_empty, ask).await;
         self.note(names)
     }
 
@@ -475,32 +431,26 @@ impl Transaction for PostgresTransaction<'_> {
         urn: &Urn,
         aspect: Option<AspectName>,
     ) -> Result<(u64, u64), StoreError> {
-        let counts = async {
-            self.hold(urn, LOCK).await?;
-            let aspect = aspect.map(AspectName::as_str);
-            let rows = self
-                .lease
-                .query(ROWS_COUNT, &[&urn.as_str(), &aspect])
-                .await?;
+        let aspect = aspect.map(AspectName::as_str);
+        let ask = async |lease: &Lease| {
+            let rows = lease.query(ROWS_COUNT, &[&urn.as_str(), &aspect]).await?;
             match rows.first() {
                 Some(row) => Ok((count_at(row, 0)?, count_at(row, 1)?)),
                 None => Ok((0, 0)),
             }
-        }
-        .await;
+        };
+        let is_none = |counts: &(u64, u64)| *counts == (0, 0);
+        let counts = self.ask_about(urn, LOCK, is_none, ask).await;
         self.note(counts)
     }
 
     async fn aspect_history(&mut self, key: &AspectKey) -> Result<Vec<StoredAspect>, StoreError> {
-        let history = async {
-            self.hold(&key.urn, LOCK).await?;
-            let rows = self
-                .lease
-                .query(read::HISTORY, &[&key.urn.as_str(), &key.aspect.as_str()])
-                .await?;
+        let ask = async |lease: &Lease| {
+            let (urn, aspect) = (key.urn.as_str(), key.aspect.as_str());
+            let rows = lease.query(read::HISTORY, &[&urn, &aspect]).await?;
             rows.iter().map(|row| stored_aspect(row, 0)).collect()
-        }
-        .await;
+        };
+        let history = self.ask_about(&key.urn, LOCK, Vec::is_empty, ask).await;
         self.note(history)
     }
 
@@ -514,11 +464,9 @@ impl Transaction for PostgresTransaction<'_> {
         key: &AspectKey,
         range: &PointRange,
     ) -> Result<u64, StoreError> {
-        let count = async {
-            self.hold(&key.urn, LOCK).await?;
-            points::count(self.lease, key, range).await
-        }
-        .await;
+        let ask = async |lease: &Lease| points::count(lease, key, range).await;
+        let is_none = |count: &u64| *count == 0;
+        let count = self.ask_about(&key.urn, LOCK, is_none, ask).await;
         self.note(count)
     }
 
@@ -545,17 +493,18 @@ impl Transaction for PostgresTransaction<'_> {
         self.note(named)
     }
 
-    async fn placement_any_child(
+    async fn placement_children(
         &mut self,
         kind: &str,
-        parent: &Urn,
-    ) -> Result<Option<Urn>, StoreError> {
-        let child = async {
+        parents: &[Urn],
+        limit: usize,
+    ) -> Result<Vec<Urn>, StoreError> {
+        let children = async {
             self.hold_tree(kind).await?;
-            trees::any_child(self.lease, kind, parent).await
+            trees::children(self.lease, kind, parents, limit).await
         }
         .await;
-        self.note(child)
+        self.note(children)
     }
 
     async fn edges_into(
@@ -564,11 +513,10 @@ impl Transaction for PostgresTransaction<'_> {
         aspect: AspectName,
         limit: usize,
     ) -> Result<Vec<Related>, StoreError> {
-        let related = async {
-            self.hold(destination, LOCK_FOR_DELETION).await?;
-            trees::edges_into(self.lease, destination, aspect, limit).await
-        }
-        .await;
+        let ask = async |lease: &Lease| trees::edges_into(lease, destination, aspect, limit).await;
+        let related = self
+            .ask_about(destination, LOCK_FOR_DELETION, Vec::is_empty, ask)
+            .await;
         self.note(related)
     }
 
@@ -584,6 +532,34 @@ fn on_keys(sql: &'static str, keys: &[AspectKey]) -> Step {
     let urns: Vec<String> = keys.iter().map(|key| key.urn.to_string()).collect();
     let aspects: Vec<&'static str> = keys.iter().map(|key| key.aspect.as_str()).collect();
     Step::new(sql, vec![Box::new(urns), Box::new(aspects)])
+}
+
+/// Whether entities of the type stand in a tree.
+fn is_in_tree(urn: &Urn) -> bool {
+    let entity = Registry::get().entity(urn.entity_type());
+    entity.is_some_and(has_tree)
+}
+
+/// Whether a write may change where its entity stands in a tree, or what it is called there.
+fn changes_tree(write: &AspectWrite) -> bool {
+    let AspectKey { urn, aspect } = &write.key;
+    if !places(*aspect) || matches!(write.effect, Effect::Touch { .. }) {
+        return false;
+    }
+    let Effect::Put {
+        derived,
+        history: Some(former),
+        ..
+    } = &write.effect
+    else {
+        return true;
+    };
+    let before = expected(urn.as_str(), aspect.as_str(), &former.metadata);
+    let before = before.and_then(|before| before.placement);
+    match (&before, &derived.placement) {
+        (Some(before), Some(after)) => before.parent != after.parent || before.name != after.name,
+        (before, after) => before.is_some() || after.is_some(),
+    }
 }
 
 /// The aspect that every entity of the type has.

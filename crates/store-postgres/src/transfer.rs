@@ -1,22 +1,40 @@
 //! Everything as it is, out of one store and into another.
 
 use docent_store::version::logical_version_of;
-use docent_store::{RawAspect, RawPoint, RawRetired, TimeseriesRow};
+use docent_store::{EXPORTED_BYTES, RawAspect, RawPoint, RawRetired, TimeseriesRow};
 
 use crate::arrays::{Entries, Points, Retired, Rows};
 use crate::error::EngineError;
 use crate::pool::{Connections, Step};
 use crate::segment::{INSERT_ROWS, LOG, NUMBER, PUT_POINTS, RETIRE};
-use crate::values::{as_limit, stored_aspect};
+use crate::values::{as_limit, count_at, stored_aspect};
 
-const ASPECTS: &str = "SELECT urn, aspect, version, metadata, systemmetadata, createdon, createdby, createdfor \
-     FROM metadata_aspect_v2 WHERE (urn, aspect, version) > ($1, $2, $3) ORDER BY urn, aspect, version LIMIT $4";
+/// The last parameter is how long the values may be before a row, so there is always one.
+const ASPECTS: &str = "SELECT urn, aspect, version, metadata, systemmetadata, createdon, createdby, createdfor FROM ( \
+         SELECT a.*, sum(octet_length(metadata)) OVER (ORDER BY urn, aspect, version) - octet_length(metadata) AS before \
+         FROM (SELECT * FROM metadata_aspect_v2 WHERE (urn, aspect, version) > ($1, $2, $3) \
+             ORDER BY urn, aspect, version LIMIT $4) AS a \
+     ) AS a WHERE before < $5 ORDER BY urn, aspect, version";
 
-const POINTS: &str = "SELECT urn, aspect, time_ms, id, metadata, systemmetadata FROM timeseries \
-     WHERE (urn, aspect, time_ms, id) > ($1, $2, $3, $4) ORDER BY urn, aspect, time_ms, id LIMIT $5";
+const POINTS: &str = "SELECT urn, aspect, time_ms, id, metadata, systemmetadata FROM ( \
+         SELECT t.*, sum(octet_length(metadata)) OVER (ORDER BY urn, aspect, time_ms, id) - octet_length(metadata) AS before \
+         FROM (SELECT * FROM timeseries WHERE (urn, aspect, time_ms, id) > ($1, $2, $3, $4) \
+             ORDER BY urn, aspect, time_ms, id LIMIT $5) AS t \
+     ) AS t WHERE before < $6 ORDER BY urn, aspect, time_ms, id";
+
+const COUNT: &str = "SELECT (SELECT count(*) FROM metadata_aspect_v2) + (SELECT count(*) FROM timeseries) \
+     + (SELECT count(*) FROM retired_version)";
 
 const RETIRED: &str = "SELECT urn, aspect, version FROM retired_version \
      WHERE (urn, aspect) > ($1, $2) ORDER BY urn, aspect LIMIT $3";
+
+pub(crate) async fn count(connections: &Connections) -> Result<u64, EngineError> {
+    let mut lease = connections.lease().await?;
+    lease.begin_long("READ ONLY").await?;
+    let rows = lease.query(COUNT, &[]).await?;
+    lease.commit().await?;
+    rows.first().map_or(Ok(0), |row| count_at(row, 0))
+}
 
 pub(crate) async fn aspects(
     connections: &Connections,
@@ -27,7 +45,16 @@ pub(crate) async fn aspects(
         (raw.urn.as_str(), raw.aspect.as_str(), raw.row.version)
     });
     let rows = connections
-        .query(ASPECTS, &[&urn, &aspect, &version, &as_limit(limit)])
+        .query(
+            ASPECTS,
+            &[
+                &urn,
+                &aspect,
+                &version,
+                &as_limit(limit),
+                &as_limit(EXPORTED_BYTES),
+            ],
+        )
         .await?;
     rows.iter()
         .map(|row| {
@@ -55,7 +82,17 @@ pub(crate) async fn points(
         )
     });
     let rows = connections
-        .query(POINTS, &[&urn, &aspect, &time_ms, &id, &as_limit(limit)])
+        .query(
+            POINTS,
+            &[
+                &urn,
+                &aspect,
+                &time_ms,
+                &id,
+                &as_limit(limit),
+                &as_limit(EXPORTED_BYTES),
+            ],
+        )
         .await?;
     rows.iter()
         .map(|row| {

@@ -64,8 +64,8 @@ pub(crate) const PARENT: &str = "SELECT parent FROM placement WHERE urn = $1 LIM
 pub(crate) const NAMED: &str = "SELECT urn FROM (SELECT urn FROM placement \
      WHERE kind = $1 AND parent = $2 AND md5(name) = md5($3) AND name = $3 OFFSET 0) AS named ORDER BY urn";
 
-pub(crate) const ANY_CHILD: &str =
-    "SELECT urn FROM placement WHERE kind = $1 AND parent = $2 LIMIT 1";
+pub(crate) const CHILDREN: &str = "SELECT p.urn FROM unnest($2::text[]) AS k (parent) \
+     CROSS JOIN LATERAL (SELECT urn FROM placement WHERE kind = $1 AND parent = k.parent OFFSET 0) AS p LIMIT $3";
 
 pub(crate) async fn placements(
     connections: &Connections,
@@ -189,15 +189,17 @@ pub(crate) async fn named(
     rows.iter().map(|row| urn_at(row, 0, PLACEMENT)).collect()
 }
 
-pub(crate) async fn any_child(
+pub(crate) async fn children(
     lease: &Lease,
     kind: &str,
-    parent: &Urn,
-) -> Result<Option<Urn>, EngineError> {
-    let rows = lease.query(ANY_CHILD, &[&kind, &parent.as_str()]).await?;
-    rows.first()
-        .map(|row| urn_at(row, 0, PLACEMENT))
-        .transpose()
+    parents: &[Urn],
+    limit: usize,
+) -> Result<Vec<Urn>, EngineError> {
+    let parents: Vec<&str> = parents.iter().map(Urn::as_str).collect();
+    let rows = lease
+        .query(CHILDREN, &[&kind, &parents, &as_limit(limit)])
+        .await?;
+    rows.iter().map(|row| urn_at(row, 0, PLACEMENT)).collect()
 }
 
 /// Three columns from `first` on; `None` if the registry does not know the aspect.

@@ -50,7 +50,7 @@ use crate::recent::RecentRows;
 use crate::stamp::{CommitStamp, LogIndex};
 use crate::writer::{Log, Writer};
 
-pub use backup::restore;
+pub use backup::{is_backup, restore};
 pub use check::check_file;
 pub use path::real_path;
 pub use writer::WriterStatistics;
@@ -447,6 +447,10 @@ impl Store for SqliteStore {
 
     async fn run(&self, work: Box<dyn Work>) -> Result<(), StoreError> {
         self.writer.run(work).await
+    }
+
+    async fn export_count(&self) -> Result<u64, StoreError> {
+        self.read(true, transfer::count).await
     }
 
     async fn aspects_export(

@@ -85,17 +85,25 @@ pub(crate) fn named(
     Ok(urns)
 }
 
-pub(crate) fn any_child(
+/// At most `limit` of those below any of the parents.
+pub(crate) fn children(
     connection: &Connection,
     kind: &str,
-    parent: &Urn,
-) -> Result<Option<Urn>, EngineError> {
-    let mut statement = connection
-        .prepare_cached("SELECT urn FROM placement WHERE kind=?1 AND parent=?2 LIMIT 1")?;
-    let mut rows = statement.query((kind, parent.as_str()))?;
-    let row = rows.next()?;
-    row.map(|row| urn_at(row, 0, "placement", "urn"))
-        .transpose()
+    parents: &[Urn],
+    limit: usize,
+) -> Result<Vec<Urn>, EngineError> {
+    let mut statement =
+        connection.prepare_cached("SELECT urn FROM placement WHERE kind=?1 AND parent=?2")?;
+    let mut children = Vec::new();
+    for parent in parents {
+        let mut rows = statement.query((kind, parent.as_str()))?;
+        while children.len() < limit
+            && let Some(row) = rows.next()?
+        {
+            children.push(urn_at(row, 0, "placement", "urn")?);
+        }
+    }
+    Ok(children)
 }
 
 /// How the parent of a root stands in the table.

@@ -87,12 +87,13 @@ impl Transaction for SqliteTransaction<'_> {
         Ok(placements::named(self.connection, kind, parent, name)?)
     }
 
-    async fn placement_any_child(
+    async fn placement_children(
         &mut self,
         kind: &str,
-        parent: &Urn,
-    ) -> Result<Option<Urn>, StoreError> {
-        Ok(placements::any_child(self.connection, kind, parent)?)
+        parents: &[Urn],
+        limit: usize,
+    ) -> Result<Vec<Urn>, StoreError> {
+        Ok(placements::children(self.connection, kind, parents, limit)?)
     }
 
     async fn edges_into(

@@ -1,6 +1,6 @@
 //! Everything as it is, out of one store and into another.
 
-use docent_store::{RawAspect, RawPoint, RawRetired, StoredAspect, TimeseriesRow};
+use docent_store::{EXPORTED_BYTES, RawAspect, RawPoint, RawRetired, StoredAspect, TimeseriesRow};
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use crate::error::EngineError;
@@ -32,7 +32,7 @@ pub(crate) fn aspects(
             },
         })
     })?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    bounded(rows, |raw| raw.row.metadata.len())
 }
 
 pub(crate) fn points(
@@ -65,7 +65,31 @@ pub(crate) fn points(
             },
         })
     })?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    bounded(rows, |raw| raw.point.metadata.len())
+}
+
+/// The first of the rows, up to the one that makes them as large as a page may be.
+fn bounded<T>(
+    rows: impl Iterator<Item = rusqlite::Result<T>>,
+    bytes_of: impl Fn(&T) -> usize,
+) -> Result<Vec<T>, EngineError> {
+    let (mut page, mut bytes) = (Vec::new(), 0);
+    for row in rows {
+        let row = row?;
+        bytes += bytes_of(&row);
+        page.push(row);
+        if bytes >= EXPORTED_BYTES {
+            break;
+        }
+    }
+    Ok(page)
+}
+
+pub(crate) fn count(connection: &Connection) -> Result<u64, EngineError> {
+    let count = "SELECT (SELECT count(*) FROM metadata_aspect_v2)+(SELECT count(*) FROM timeseries)\
+                 +(SELECT count(*) FROM retired_version)";
+    let count: i64 = connection.query_row(count, [], |row| row.get(0))?;
+    Ok(count.unsigned_abs())
 }
 
 pub(crate) fn retired(

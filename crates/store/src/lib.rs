@@ -34,6 +34,9 @@ pub use rows::{
 };
 pub use transaction::{Aborted, Transaction, Work, transact};
 
+/// A page of an export ends with the row that makes its values this long together; aspects may have megabytes.
+pub const EXPORTED_BYTES: usize = 32 * 1024 * 1024;
+
 /// An engine. All reads see the last committed write.
 #[async_trait]
 pub trait Store: Send + Sync + Debug {
@@ -251,15 +254,18 @@ pub trait Store: Send + Sync + Debug {
     /// own decision is rolled back and is no error of the store. Use [`transact`].
     async fn run(&self, work: Box<dyn Work>) -> Result<(), StoreError>;
 
+    /// How many rows the three exports have together. Counting takes as long as there are rows.
+    async fn export_count(&self) -> Result<u64, StoreError>;
+
     /// All rows of the aspect table behind one, in the order of URN, aspect and version; those that the registry does not
-    /// know are among them.
+    /// know are among them. Large ones are fewer than `limit` ([`EXPORTED_BYTES`]), and there are none only at the end.
     async fn aspects_export(
         &self,
         after: Option<&RawAspect>,
         limit: usize,
     ) -> Result<Vec<RawAspect>, StoreError>;
 
-    /// All points of time series behind one, in the order of URN, aspect, time and id.
+    /// All points of time series behind one, in the order of URN, aspect, time and id; as many as of aspects.
     async fn points_export(
         &self,
         after: Option<&RawPoint>,

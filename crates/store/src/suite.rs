@@ -163,6 +163,7 @@ cases! { $
         a_check_finds_an_entity_without_its_key_aspect,
         a_backup_restores_to_the_same_contents,
         a_backup_does_not_overwrite_a_file,
+        a_page_of_large_rows_has_fewer_of_them,
         everything_can_be_carried_into_another_store,
     }
 }

@@ -58,12 +58,13 @@ pub trait Transaction: Send {
         name: &str,
     ) -> Result<Vec<Urn>, StoreError>;
 
-    /// One entity below `parent`, if there is any.
-    async fn placement_any_child(
+    /// The entities directly below any of `parents` in the tree of their kind, at most so many, in no order.
+    async fn placement_children(
         &mut self,
         kind: &str,
-        parent: &Urn,
-    ) -> Result<Option<Urn>, StoreError>;
+        parents: &[Urn],
+        limit: usize,
+    ) -> Result<Vec<Urn>, StoreError>;
 
     /// Who points at `destination` from the given aspect, at most so many.
     async fn edges_into(

@@ -166,6 +166,38 @@ fn two_servers_do_not_share_a_search_index() -> anyhow::Result<()> {
 }
 
 #[test]
+fn a_backup_of_the_other_engine_is_refused_with_the_way_to_go() -> anyhow::Result<()> {
+    let database = Database::empty()?;
+    let directory = temporary_directory()?;
+    let run = |arguments: &[&str], store: &str| {
+        let mut command = docent_command(directory.path())?;
+        Finished::run(command.args(arguments).args(["--store", store]))
+    };
+    let first = ["token", "create", "--user", "datahub", "--name", "first"];
+    let stores = [database.url(), "sqlite:docent.db"];
+    for (store, file) in stores.into_iter().zip(["postgres.backup", "sqlite.backup"]) {
+        run(&first, store)?.succeeded()?;
+        run(&["backup", file], store)?.succeeded()?;
+    }
+    let restore = |file: &str, store: &str| run(&["restore", file, "--replace"], store)?.refused();
+    let refusal = restore("postgres.backup", "sqlite:new.db")?;
+    ensure!(
+        refusal.contains("a store on PostgreSQL") && refusal.contains("docent move"),
+        "{refusal}"
+    );
+    ensure!(
+        !directory.path().join("new.db").exists(),
+        "a store was made"
+    );
+    let refusal = restore("sqlite.backup", database.url())?;
+    ensure!(
+        refusal.contains("a store on SQLite") && refusal.contains("docent move"),
+        "{refusal}"
+    );
+    Ok(())
+}
+
+#[test]
 fn everything_moves_to_postgresql_and_back() -> anyhow::Result<()> {
     let database = Database::empty()?;
     let mut server = Server::start(Options::default().store("sqlite:docent.db").demo())?;
@@ -185,6 +217,9 @@ fn everything_moves_to_postgresql_and_back() -> anyhow::Result<()> {
     let refusal = shift("sqlite:docent.db", database.url())?.refused()?;
     ensure!(refusal.contains("not empty"), "{refusal}");
     is_sound(database.url())?;
+    let again = format!("{}&host=/nowhere", database.url());
+    let refusal = shift(database.url(), &again)?.refused()?;
+    ensure!(refusal.contains("name the same store"), "{refusal}");
     {
         let moved = Server::start(
             Options::default()

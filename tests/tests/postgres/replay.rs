@@ -60,8 +60,7 @@ const VERSIONS_THAT_DO_NOT_FOLLOW: &str = "SELECT urn, aspect, kind, logical_ver
          l.logical_version, lag(l.logical_version) OVER w AS former, lag(l.kind) OVER w AS did \
          FROM change_log l JOIN change_commit c USING (transaction) \
          WINDOW w AS (PARTITION BY l.urn, l.aspect ORDER BY c.first_position, l.item)) AS log \
-     WHERE urn NOT LIKE '%,fleeting-%' \
-     AND kind = 'put' AND CASE WHEN did = 'put' THEN logical_version <> former + 1 ELSE logical_version <> 1 END";
+     WHERE kind = 'put' AND CASE WHEN did = 'put' THEN logical_version <> former + 1 ELSE logical_version <> 1 END";
 
 /// What the writes come to.
 #[derive(Default)]
@@ -214,10 +213,8 @@ impl Replay {
             let [done, acknowledged] =
                 [&self.deeds, told].map(|counts| counts.get(deed).copied().unwrap_or(0));
             let agrees = match deed {
-                Deed::SetDomain(..) | Deed::Moved(..) => done <= acknowledged,
-                // Domains that are gone are deleted with success. How many rows of a dataset were deleted is only known as
-                // long as nobody else makes or deletes it in the same moment.
-                Deed::Deleted(urn) => done <= acknowledged || urn.starts_with("urn:li:dataset:"),
+                // Domains that are gone are deleted with success.
+                Deed::SetDomain(..) | Deed::Moved(..) | Deed::Deleted(_) => done <= acknowledged,
                 // Datasets are made by whoever writes to them first.
                 Deed::Created(urn) if urn.starts_with("urn:li:dataset:") => true,
                 _ => done == acknowledged,

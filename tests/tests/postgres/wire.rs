@@ -1,7 +1,8 @@
 //! A wire between a server and its database that is as long as one between two towns, and counts how often it is used.
 //!
-//! What is sent at once arrives at once. So whatever the server sends while it waits for an answer belongs to the same
-//! round trip, and the first thing that it sends after the answer begins the next.
+//! What is sent at once arrives at once. So whatever the server sends on a connection while it waits for an answer belongs
+//! to the same round trip, and the first thing that it sends after the answer begins the next. What the server asks by
+//! itself goes over connections of its own, which tell by their name, and is not counted.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -16,12 +17,18 @@ use anyhow::Context as _;
 /// How long everything is on its way to the database; far longer than a server takes to send what belongs together.
 const LENGTH: Duration = Duration::from_millis(25);
 
+/// How the connections are called that have nothing to do with requests.
+const WATCH: &[u8] = b"application_name\0docent watch\0";
+
 /// The statements of one round trip.
 pub(crate) type Trip = Vec<String>;
 
+/// Round trips, each with the number of its connection.
+type Trips = Mutex<Vec<(usize, Trip)>>;
+
 pub(crate) struct Wire {
     port: u16,
-    trips: Arc<Mutex<Vec<Trip>>>,
+    trips: Arc<Trips>,
 }
 
 impl Wire {
@@ -35,13 +42,13 @@ impl Wire {
         let trips = Arc::new(Mutex::new(Vec::new()));
         let counted = Arc::clone(&trips);
         thread::spawn(move || {
-            for client in listener.incoming().flatten() {
+            for (number, client) in listener.incoming().flatten().enumerate() {
                 let socket = format!("{directory}/.s.PGSQL.5432");
                 let Ok(database) = UnixStream::connect(socket) else {
                     break;
                 };
                 let trips = Arc::clone(&counted);
-                thread::spawn(move || connect(&client, &database, &trips));
+                thread::spawn(move || connect(number, &client, &database, &trips));
             }
         });
         Ok(Self { port, trips })
@@ -59,11 +66,12 @@ impl Wire {
 
     /// The round trips since this was asked last.
     pub(crate) fn trips(&self) -> Vec<Trip> {
-        std::mem::take(&mut *self.trips.lock().unwrap_or_else(PoisonError::into_inner))
+        let mut trips = self.trips.lock().unwrap_or_else(PoisonError::into_inner);
+        trips.drain(..).map(|(_, trip)| trip).collect()
     }
 }
 
-fn connect(client: &TcpStream, database: &UnixStream, trips: &Mutex<Vec<Trip>>) {
+fn connect(number: usize, client: &TcpStream, database: &UnixStream, trips: &Trips) {
     // Either end may go at any time, and the other one with it.
     let answered = Arc::new(Mutex::new(0_u64));
     let (Ok(from_database), Ok(to_client)) = (database.try_clone(), client.try_clone()) else {
@@ -71,16 +79,17 @@ fn connect(client: &TcpStream, database: &UnixStream, trips: &Mutex<Vec<Trip>>) 
     };
     let counted = Arc::clone(&answered);
     thread::spawn(move || answer(from_database, &to_client, &counted));
-    let _ = ask(client, database, &answered, trips);
+    let _ = ask(number, client, database, &answered, trips);
     let _ = database.shutdown(Shutdown::Both);
 }
 
 /// What the server sends, message by message.
 fn ask(
+    number: usize,
     mut client: &TcpStream,
     mut database: &UnixStream,
     answered: &Mutex<u64>,
-    trips: &Mutex<Vec<Trip>>,
+    trips: &Trips,
 ) -> anyhow::Result<()> {
     client.set_nodelay(true)?;
     let mut first = [0; 4];
@@ -88,6 +97,7 @@ fn ask(
     let mut rest = vec![0; (u32::from_be_bytes(first) as usize).saturating_sub(4)];
     client.read_exact(&mut rest)?;
     database.write_all(&[&first[..], &rest].concat())?;
+    let is_counted = !rest.windows(WATCH.len()).any(|part| part == WATCH);
     let mut names: HashMap<Vec<u8>, String> = HashMap::new();
     // The database says that it is ready once more than it is asked: at the beginning.
     let mut asked = 1;
@@ -149,11 +159,12 @@ fn ask(
             }
             message = next;
         }
-        {
+        if is_counted {
             let mut trips = trips.lock().unwrap_or_else(PoisonError::into_inner);
-            match trips.last_mut() {
-                Some(last) if !is_new => last.extend(trip),
-                _ => trips.push(trip),
+            let mut own = trips.iter_mut().filter(|(of, _)| *of == number);
+            match own.next_back() {
+                Some((_, last)) if !is_new => last.extend(trip),
+                _ => trips.push((number, trip)),
             }
         }
         database.write_all(&bytes)?;

@@ -378,7 +378,9 @@ fn the_help_lists_every_command_and_every_flag_with_its_variable() -> anyhow::Re
     expect(&help(&["user", "suspend"])?, &[])?;
     expect(&help(&["user", "resume"])?, &[])?;
     expect(&help(&["restore"])?, &["--replace"])?;
-    expect(&help(&["move"])?, &["--from", "--to"])?;
+    let moving = help(&["move"])?;
+    let own = ["--from", "--to", "--help", "--version"];
+    ensure!(flags(&moving) == own.map(str::to_owned).into(), "{moving}");
     expect(&help(&["check"])?, &[])
 }
 

@@ -127,6 +127,7 @@ fn a_password_on_the_command_line_or_in_a_file_is_in_no_message() -> anyhow::Res
         "host=127.0.0.1 password=SECRET",
         "postgres:docent:SECRET",
         "mysql://docent:SECRET@127.0.0.1/docent",
+        "sqlite:postgres://docent:SECRET@127.0.0.1/docent",
     ] {
         for flags in [
             vec!["check", "--store"],

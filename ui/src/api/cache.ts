@@ -9,7 +9,11 @@ const ME = [MeDocument.text, {}] as const;
 
 export const cache = new QueryClient({
   defaultOptions: {
+    // A browser that says it is offline may well reach a server on the same machine or in the house.
+    mutations: { networkMode: "always" },
     queries: {
+      networkMode: "always",
+      refetchOnReconnect: true,
       staleTime: 10_000,
       // What cannot succeed is not tried again; a server that restarts is.
       retry: (attempts, error) => error instanceof Failure && (error.code === 0 || error.code === 503) && attempts < 2,

@@ -1,8 +1,8 @@
 import * as Primitive from "@radix-ui/react-dialog";
-import { useRef, type ReactNode } from "react";
+import { useRef, type KeyboardEvent, type ReactNode } from "react";
 
 import { texts } from "../texts.ts";
-import { focusAgain, useFocusBefore } from "./focus.ts";
+import { focusBack, useFocusBefore } from "./focus.ts";
 import { hasTyped, mayDiscard } from "./unsaved.ts";
 
 interface DialogProperties {
@@ -11,6 +11,15 @@ interface DialogProperties {
   readonly onClose: () => void;
   readonly children: ReactNode;
   readonly isWide?: boolean;
+}
+
+/** Ctrl+Enter does what the form is for, as it saves everywhere else. */
+function submitByKeys(event: KeyboardEvent): void {
+  if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || !(event.target instanceof Element)) return;
+  const submit = event.target.closest("form")?.querySelector<HTMLButtonElement>("[type=submit]");
+  if (submit === undefined || submit === null) return;
+  event.preventDefault();
+  submit.click();
 }
 
 /** A window in the window. It takes the focus, gives it back, and closes with Esc; what was typed into it is not thrown away
@@ -29,9 +38,10 @@ export function Dialog({ title, isOpen, onClose, children, isWide }: DialogPrope
           ref={content}
           className={isWide === true ? "dialog dialog-wide" : "dialog"}
           aria-describedby={undefined}
+          onKeyDown={submitByKeys}
           onCloseAutoFocus={(event) => {
             event.preventDefault();
-            focusAgain(before());
+            focusBack(before());
           }}
         >
           <header className="dialog-head">

@@ -3,7 +3,8 @@ import { useMemo } from "react";
 import { texts } from "../texts.ts";
 import { wordDiff } from "./word_diff.ts";
 
-/** Two texts as one, with what was taken away and what was added. */
+/** Two texts as one, with what was taken away and what was added. Readers of screens hear which is which from the style sheet:
+ *  words that nobody sees would be copied along. */
 export function Difference({ before, after }: { readonly before: string; readonly after: string }) {
   const pieces = useMemo(() => wordDiff(before, after), [before, after]);
   return (
@@ -11,14 +12,14 @@ export function Difference({ before, after }: { readonly before: string; readonl
       {pieces.map((piece, index) => {
         if (piece.kind === "added") {
           return (
-            <ins key={index} aria-label={`${texts.history.added}: ${piece.text}`}>
+            <ins key={index} data-said={texts.history.added}>
               {piece.text}
             </ins>
           );
         }
         if (piece.kind === "removed") {
           return (
-            <del key={index} aria-label={`${texts.history.removedWords}: ${piece.text}`}>
+            <del key={index} data-said={texts.history.removedWords}>
               {piece.text}
             </del>
           );

@@ -31,6 +31,37 @@ export function isForSomethingElse(event: KeyboardEvent): boolean {
   return isTyping(event.target) && !isUnused(event);
 }
 
+const CHOICE = "docent.single-keys";
+
+function isKeptOff(): boolean {
+  try {
+    return localStorage.getItem(CHOICE) === "off";
+  } catch {
+    return false;
+  }
+}
+
+let areOn = !isKeptOff();
+
+/** Whether keys of one letter act: whoever speaks to their computer, or hits keys by accident, can turn them off. The choice is
+ *  kept in this browser. */
+export const areSingleKeysOn = () => areOn;
+
+export function chooseSingleKeys(chosen: boolean): void {
+  areOn = chosen;
+  try {
+    if (chosen) localStorage.removeItem(CHOICE);
+    else localStorage.setItem(CHOICE, "off");
+  } catch {
+    // A browser that keeps nothing still knows it until the page is left.
+  }
+}
+
+/** Whether a key is one that acts by itself and is meant for the page. */
+export function isSingleKey(event: KeyboardEvent): boolean {
+  return !event.ctrlKey && !event.metaKey && !event.altKey && !isForSomethingElse(event) && areSingleKeysOn();
+}
+
 export function useKeys(actions: Readonly<Record<string, () => void>>): void {
   const current = useRef(actions);
   current.current = actions;
@@ -38,7 +69,7 @@ export function useKeys(actions: Readonly<Record<string, () => void>>): void {
     let first = "";
     let timer: ReturnType<typeof setTimeout> | undefined;
     const press = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || isForSomethingElse(event)) return;
+      if (!isSingleKey(event)) return;
       const action = current.current[`${first} ${event.key}`] ?? current.current[event.key];
       clearTimeout(timer);
       first = event.key;

@@ -56,7 +56,7 @@ export function Pages({
       ) : (
         <span key="last" />
       )}
-      {!isLast && isDeepest && <p className="hint">{texts.search.deep}</p>}
+      {!isLast && isDeepest && <p className="hint">{texts.search.deep(MOST_RESULTS)}</p>}
     </nav>
   );
 }

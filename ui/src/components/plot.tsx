@@ -1,6 +1,8 @@
 // Small plots, for what people would rather look at than read. Each is a table for whoever cannot see it.
 
-import { useId, type ReactNode } from "react";
+import type { ReactNode } from "react";
+
+import { texts } from "../texts.ts";
 
 export interface Share {
   readonly key: string;
@@ -35,6 +37,7 @@ export function Shares({ shares, caption }: { readonly shares: readonly Share[];
 
 export interface Bar {
   readonly key: number;
+  readonly label: string;
   readonly value: number;
   readonly title: string;
 }
@@ -43,28 +46,41 @@ const HEIGHT = 48;
 
 /** A row of columns, one for each stretch of time. Their heights grow with the square root, so that one large import does
  *  not flatten every other week to nothing. */
-export function Bars({ bars, title }: { readonly bars: readonly Bar[]; readonly title: string }) {
-  const id = useId();
+export function Bars({ bars, caption }: { readonly bars: readonly Bar[]; readonly caption: string }) {
   const most = Math.max(1, ...bars.map((bar) => bar.value));
   const width = 100 / Math.max(1, bars.length);
   return (
-    <svg className="bars" viewBox={`0 0 100 ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-labelledby={id}>
-      <title id={id}>{title}</title>
-      {bars.map((bar, index) => {
-        const height = bar.value === 0 ? 1 : Math.max(2, HEIGHT * Math.sqrt(bar.value / most));
-        return (
-          <rect
-            key={bar.key}
-            className={bar.value === 0 ? "bar bar-none" : "bar"}
-            x={index * width + width * 0.12}
-            width={width * 0.76}
-            y={HEIGHT - height}
-            height={height}
-          >
-            <title>{bar.title}</title>
-          </rect>
-        );
-      })}
-    </svg>
+    <>
+      <svg className="bars" viewBox={`0 0 100 ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+        {bars.map((bar, index) => {
+          const height = bar.value === 0 ? 1 : Math.max(2, HEIGHT * Math.sqrt(bar.value / most));
+          return (
+            <rect
+              key={bar.key}
+              className={bar.value === 0 ? "bar bar-none" : "bar"}
+              x={index * width + width * 0.12}
+              width={width * 0.76}
+              y={HEIGHT - height}
+              height={height}
+            >
+              <title>{bar.title}</title>
+            </rect>
+          );
+        })}
+      </svg>
+      <div className="hidden">
+        <table>
+          <caption>{caption}</caption>
+          <tbody>
+            {bars.map((bar) => (
+              <tr key={bar.key}>
+                <th scope="row">{bar.label}</th>
+                <td>{texts.number(bar.value)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
   );
 }

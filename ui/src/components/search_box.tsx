@@ -6,7 +6,7 @@ import { useRead } from "../api/cache.ts";
 import { SuggestDocument, type SuggestQuery } from "../generated/operations.ts";
 import { chainOf, nameOf, type Nameable } from "../names.ts";
 import { texts } from "../texts.ts";
-import { isForSomethingElse } from "./keys.ts";
+import { isForSomethingElse, isSingleKey } from "./keys.ts";
 
 const PAUSE_MS = 80;
 
@@ -23,11 +23,14 @@ interface Group {
 
 /** The one search box: completes names by kind, and searches for whatever was typed. */
 export function SearchBox({ isLarge = false }: { readonly isLarge?: boolean }) {
-  const [, navigate] = useLocation();
-  const searched = new URLSearchParams(useSearch()).get("query") ?? "";
+  const [location, navigate] = useLocation();
+  const query = new URLSearchParams(useSearch()).get("query") ?? "";
+  // Other pages have addresses with a query of their own.
+  const searched = location === addresses.search("") ? query : "";
   const [text, setText] = useState(searched);
   const [isOpen, setOpen] = useState(false);
-  const [active, setActive] = useState(-1);
+  // By its address: a list that comes late may have it elsewhere, or no longer.
+  const [chosen, setChosen] = useState<string | null>(null);
   const input = useRef<HTMLInputElement>(null);
   // The page itself gave it the focus, and nobody has done anything with it yet.
   const [isUnused, setUnused] = useState(isLarge);
@@ -42,17 +45,22 @@ export function SearchBox({ isLarge = false }: { readonly isLarge?: boolean }) {
   const groups = useSuggestions(text, isOpen);
   const choices = groups.flatMap((group) => group.choices);
   const isShown = isOpen && choices.length > 0;
+  const active = isShown ? choices.findIndex((choice) => choice.address === chosen) : -1;
 
-  const go = (address: string) => {
+  const close = () => {
     setOpen(false);
-    setActive(-1);
+    setChosen(null);
+  };
+  const go = (address: string) => {
+    close();
     input.current?.blur();
     navigate(address);
   };
   const move = (step: number) => {
     setOpen(true);
     // One place more than there are choices: the field itself, which is -1.
-    setActive((place) => ((place + 1 + step + choices.length + 1) % (choices.length + 1)) - 1);
+    const next = ((active + 1 + step + choices.length + 1) % (choices.length + 1)) - 1;
+    setChosen(choices[next]?.address ?? null);
   };
 
   return (
@@ -72,7 +80,7 @@ export function SearchBox({ isLarge = false }: { readonly isLarge?: boolean }) {
         aria-expanded={isShown}
         aria-controls={`${id}-list`}
         aria-autocomplete="list"
-        aria-activedescendant={active >= 0 && isShown ? `${id}-${active}` : undefined}
+        aria-activedescendant={active >= 0 ? `${id}-${active}` : undefined}
         placeholder={texts.search.placeholder}
         autoComplete="off"
         spellCheck={false}
@@ -82,12 +90,12 @@ export function SearchBox({ isLarge = false }: { readonly isLarge?: boolean }) {
         onChange={(event) => {
           setText(event.target.value);
           setOpen(true);
-          setActive(-1);
+          setChosen(null);
           setUnused(false);
         }}
         onFocus={(event) => event.target.select()}
         onBlur={(event) => {
-          setOpen(false);
+          close();
           // A dialog gives the focus back; whoever comes back otherwise wants to type.
           if (event.relatedTarget?.closest("[role=dialog]") === null) setUnused(false);
         }}
@@ -100,7 +108,7 @@ export function SearchBox({ isLarge = false }: { readonly isLarge?: boolean }) {
             move(-1);
           } else if (event.key === "Escape" && isShown) {
             event.preventDefault();
-            setOpen(false);
+            close();
           } else if (event.key === "Escape") {
             input.current?.blur();
           }
@@ -194,11 +202,11 @@ function useFocusKey(input: React.RefObject<HTMLInputElement | null>, onFocus: (
   focused.current = onFocus;
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      const isSlash = event.key === "/" && !event.ctrlKey && !event.metaKey;
+      const isSlash = event.key === "/" && isSingleKey(event);
       const isK = event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey);
       // Whoever is here already must not be led to the browser's own search.
-      const isHereAlready = isK && event.target === input.current;
-      if ((isSlash || isK) && (isHereAlready || !isForSomethingElse(event))) {
+      const isHereAlready = event.target === input.current;
+      if (isSlash || (isK && (isHereAlready || !isForSomethingElse(event)))) {
         event.preventDefault();
         input.current?.focus();
         focused.current();

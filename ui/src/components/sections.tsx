@@ -1,7 +1,26 @@
+import type { ReactNode } from "react";
 import { Link } from "wouter";
 
 import * as addresses from "../addresses.ts";
 import { texts } from "../texts.ts";
+
+/** The heading of a section, with what belongs beside it. */
+export function SectionHead({
+  title,
+  id,
+  children,
+}: {
+  readonly title: string;
+  readonly id: string;
+  readonly children?: ReactNode;
+}) {
+  return (
+    <div className="section-head">
+      <h2 id={id}>{title}</h2>
+      {children}
+    </div>
+  );
+}
 
 /** The two ways to look at an entity: as it is, and as it became so. */
 export function Sections({

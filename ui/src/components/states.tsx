@@ -71,10 +71,28 @@ export function Problem({ error, retry }: { readonly error: Error; readonly retr
   );
 }
 
-interface Reading {
+/** How the reading of something goes, as the cache says it. */
+export interface Reading {
+  readonly isLoadingError: boolean;
   readonly isRefetchError: boolean;
   readonly error: Error | null;
   readonly refetch: () => unknown;
+}
+
+/** Several readings as one: what is wrong with any of them is said once, and all are tried again. */
+export function together(...readings: readonly Reading[]): Reading {
+  return {
+    isLoadingError: readings.some((read) => read.isLoadingError),
+    isRefetchError: readings.some((read) => read.isRefetchError),
+    error: readings.find((read) => read.error !== null)?.error ?? null,
+    refetch: () => Promise.all(readings.map((read) => read.refetch())),
+  };
+}
+
+/** Stands in the place of what is not there yet: grey lines, or why it will not come. */
+export function Awaited({ read, lines }: { readonly read: Reading; readonly lines?: number }) {
+  if (read.error !== null) return <Problem error={read.error} retry={() => void read.refetch()} />;
+  return <Skeleton {...(lines === undefined ? {} : { lines })} />;
 }
 
 /** Says that what is shown could not be read again, and leaves it there. */
@@ -109,6 +127,23 @@ export function useLastSeen<Thing>(thing: Thing | null | undefined): Thing | und
 /** Sets the title of the window as long as the page is shown. */
 export function useTitle(title: string | undefined): void {
   useEffect(() => {
-    if (title !== undefined) document.title = texts.title(title);
+    if (title === undefined) return;
+    document.title = texts.title(title);
+    announce(title);
   }, [title]);
+}
+
+const ARRIVAL = "arrival";
+let isFirstPage = true;
+
+/** Says to whoever does not see it that another page is there. Of the first one the browser tells. */
+function announce(title: string): void {
+  const place = document.getElementById(ARRIVAL);
+  if (place !== null && !isFirstPage) place.textContent = title;
+  isFirstPage = false;
+}
+
+/** Where arriving on a page is said. */
+export function Arrival() {
+  return <div id={ARRIVAL} className="hidden" aria-live="polite" />;
 }

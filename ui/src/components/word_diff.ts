@@ -6,7 +6,7 @@ export interface Piece {
 }
 
 /** Beyond this many differing words a diff says nothing any more: all of the old goes, all of the new comes. */
-const MOST_DIFFERENCES = 2_000;
+const MOST_DIFFERENCES = 1_000;
 
 const wordsOf = (text: string) => text.match(/\s+|[\p{L}\p{N}_]+|[^\s\p{L}\p{N}_]/gu) ?? [];
 
@@ -40,11 +40,11 @@ function differences(old: readonly string[], fresh: readonly string[]): Piece[] 
   let x = old.length;
   let y = fresh.length;
   for (let depth = trace.length - 1; depth >= 0; depth -= 1) {
-    const reach = trace[depth] ?? new Map<number, number>();
+    const reach = trace[depth] ?? new Int32Array();
     const diagonal = x - y;
     const down = goesDown(reach, diagonal, depth);
     const before = down ? diagonal + 1 : diagonal - 1;
-    const beforeX = depth === 0 ? 0 : (reach.get(before) ?? 0);
+    const beforeX = depth === 0 ? 0 : (reach[depth + before] ?? 0);
     const beforeY = depth === 0 ? 0 : beforeX - before;
     while (x > beforeX && y > beforeY) {
       x -= 1;
@@ -61,22 +61,27 @@ function differences(old: readonly string[], fresh: readonly string[]): Piece[] 
   return pieces.reverse();
 }
 
-const goesDown = (reach: ReadonlyMap<number, number>, diagonal: number, depth: number) =>
-  diagonal === -depth || (diagonal !== depth && (reach.get(diagonal - 1) ?? -1) < (reach.get(diagonal + 1) ?? -1));
+/** Whether the way to a diagonal comes from the one above it, by an addition. `reach` has the diagonals of the depth before, from
+ *  `-depth` on. */
+const goesDown = (reach: Int32Array, diagonal: number, depth: number) =>
+  diagonal === -depth ||
+  (diagonal !== depth && (reach[depth + diagonal - 1] ?? -1) < (reach[depth + diagonal + 1] ?? -1));
 
-/** How far each diagonal reaches after each number of differences; `null` when there are too many. */
-function search(old: readonly string[], fresh: readonly string[]): Array<Map<number, number>> | null {
+/** How far each diagonal reached before each number of differences; `null` when there are too many. */
+function search(old: readonly string[], fresh: readonly string[]): readonly Int32Array[] | null {
   const most = Math.min(old.length + fresh.length, MOST_DIFFERENCES);
-  const trace: Array<Map<number, number>> = [];
-  let reach = new Map<number, number>([[1, 0]]);
+  const trace: Int32Array[] = [];
+  // The way begins on the diagonal 0, as if it had come down from 1.
+  let reach = new Int32Array([0, 0]);
   for (let depth = 0; depth <= most; depth += 1) {
-    trace.push(new Map(reach));
-    const next = new Map(reach);
+    trace.push(reach);
+    // With room for the diagonals beside the outermost, which the next depth looks at.
+    const next = new Int32Array(2 * depth + 3).fill(-1);
     for (let diagonal = -depth; diagonal <= depth; diagonal += 2) {
       const down = goesDown(reach, diagonal, depth);
-      let x = down ? (reach.get(diagonal + 1) ?? 0) : (reach.get(diagonal - 1) ?? 0) + 1;
+      let x = down ? (reach[depth + diagonal + 1] ?? 0) : (reach[depth + diagonal - 1] ?? 0) + 1;
       while (x < old.length && x - diagonal < fresh.length && old[x] === fresh[x - diagonal]) x += 1;
-      next.set(diagonal, x);
+      next[depth + 1 + diagonal] = x;
       if (x >= old.length && x - diagonal >= fresh.length) return trace;
     }
     reach = next;
@@ -105,7 +110,9 @@ function joined(pieces: readonly Piece[]): Piece[] {
       added += piece.text;
     } else {
       flush();
-      result.push(piece);
+      const last = result.at(-1);
+      if (last?.kind === "same") result[result.length - 1] = { kind: "same", text: last.text + piece.text };
+      else result.push(piece);
     }
   }
   flush();

@@ -71,11 +71,13 @@ export const ColumnLine = memo(function ColumnLine(properties: LineProperties) {
 function Text({ urn, row, isEditing, canEdit, saving, actions }: LineProperties) {
   if (isEditing) return <LineEditor row={row} saving={saving} actions={actions} />;
   const isUndescribed = row.written === "" && row.ingested === "";
+  // What somebody else wrote is shown with who it was, and need not stand there twice.
+  const isShownBelow = saving?.state === "conflict" && saving.theirs.text === row.written;
   return (
     <>
       <div className="column-said">
         <div>
-          {row.written !== "" && <Markdown text={row.written} />}
+          {row.written !== "" && !isShownBelow && <Markdown text={row.written} />}
           {row.ingested !== "" && row.ingested !== row.written && (
             <div className={row.written === "" ? "" : "column-ingested"}>
               <Markdown text={row.ingested} />
@@ -96,7 +98,7 @@ function Text({ urn, row, isEditing, canEdit, saving, actions }: LineProperties)
             <button
               type="button"
               className="quiet"
-              data-edits={row.path}
+              data-edits
               aria-label={isUndescribed ? texts.columns.describe(row.readable) : texts.columns.edit(row.readable)}
               onClick={() => actions.onEdit(row.path)}
             >

@@ -1,12 +1,14 @@
 import { defaultRangeExtractor, useWindowVirtualizer } from "@tanstack/react-virtual";
-import { useDeferredValue, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 
 import { useRead } from "../api/cache.ts";
 import type { Typed } from "../components/drafts.ts";
+import { useFocusKept } from "../components/focus.ts";
+import { isForSomethingElse } from "../components/keys.ts";
 import { Markdown } from "../components/markdown.tsx";
+import { SectionHead } from "../components/sections.tsx";
 import { CopyButton } from "../components/small.tsx";
 import { Outdated, Problem, Skeleton } from "../components/states.tsx";
-import { SectionHead } from "../description/description.tsx";
 import { ColumnsDocument } from "../generated/operations.ts";
 import { texts } from "../texts.ts";
 import { ColumnLine, type LineActions } from "./column_line.tsx";
@@ -15,6 +17,10 @@ import { useColumnSaving, type Saving } from "./column_saving.ts";
 import { readablePath } from "./field_path.ts";
 
 const ROW_HEIGHT = 35;
+/** What stays above the rows while one scrolls: the bar of the page, the filter and the head of the table. */
+const STICKY_HEIGHT = 120;
+/** So close to the end of the page one has reached it. */
+const END_WIDTH = 2;
 /** Rows above and below the window that are there before one scrolls to them. */
 const SPARE_ROWS = 6;
 /** A handful of columns is read faster than a filter is typed. */
@@ -24,14 +30,16 @@ export function Columns({ urn, canEdit }: { readonly urn: string; readonly canEd
   const read = useRead(ColumnsDocument, { urn });
   const rows = useMemo(() => rowsOf(read.data), [read.data]);
   const paths = useMemo(() => new Set(rows.map((row) => row.path)), [rows]);
-  const [text, setText] = useState("");
-  const filter = useDeferredValue(text);
+  const [filter, setFilter] = useState("");
   const [folded, setFolded] = useState<ReadonlySet<string>>(new Set());
   const saving = useColumnSaving(urn, canEdit);
   const [edited, setEdited] = useState<string | null>(null);
   const typed = useRef<readonly [string, Typed] | null>(null);
   const held = useMemo(() => heldRows(saving.states, edited), [saving.states, edited]);
   const shown = useMemo(() => visibleRows(rows, filter, folded, held), [rows, filter, folded, held]);
+  const section = useRef<HTMLElement>(null);
+  // Whoever has finished with a column, or decided about its text, goes on at its button.
+  useFocusKept(section, (place) => place.closest("[role=row]")?.querySelector<HTMLElement>("[data-edits]"));
   const described = useMemo(() => rows.filter((row) => row.written !== "" || row.ingested !== "").length, [rows]);
   const problems = [...saving.states].filter(([, state]) => state.state !== "saving");
   // What is there after all needs no decision: only the answer was lost.
@@ -49,7 +57,7 @@ export function Columns({ urn, canEdit }: { readonly urn: string; readonly canEd
   }, [isGone]);
 
   return (
-    <section className="section" aria-labelledby="columns">
+    <section className="section columns-section" aria-labelledby="columns" ref={section}>
       <SectionHead title={texts.columns.heading} id="columns">
         {rows.length > 0 && (
           <span className="hint" role="status">
@@ -64,8 +72,8 @@ export function Columns({ urn, canEdit }: { readonly urn: string; readonly canEd
             className="column-filter"
             aria-label={texts.columns.filter}
             placeholder={texts.columns.filter}
-            value={text}
-            onChange={(event) => setText(event.target.value)}
+            value={filter}
+            onChange={(event) => setFilter(event.target.value)}
           />
         )}
       </SectionHead>
@@ -83,7 +91,7 @@ export function Columns({ urn, canEdit }: { readonly urn: string; readonly canEd
           <LeftBehind key={path} path={path} text={state.mine} onForget={saving.forget} />
         ))}
       {read.isSuccess && rows.length === 0 && <p className="hint">{texts.columns.noSchema}</p>}
-      {rows.length > 0 && shown.length === 0 && <p className="hint">{texts.columns.none(text)}</p>}
+      {rows.length > 0 && shown.length === 0 && <p className="hint">{texts.columns.none(filter)}</p>}
       {shown.length > 0 && (
         <ColumnTable
           urn={urn}
@@ -174,6 +182,7 @@ function ColumnTable({ urn, rows, canEdit, folded, edited, states, actions }: Ta
     estimateSize: () => ROW_HEIGHT,
     overscan: SPARE_ROWS,
     scrollMargin: offset,
+    scrollPaddingStart: STICKY_HEIGHT,
     getItemKey: (index) => rows[index]?.path ?? index,
     // A row that is being edited stays, however far one scrolls.
     rangeExtractor: (range) => {
@@ -182,14 +191,7 @@ function ColumnTable({ urn, rows, canEdit, folded, edited, states, actions }: Ta
       return [...near, editedPlace].sort((one, other) => one - other);
     },
   });
-  const returnTo = useRef<string | null>(null);
-  useEffect(() => {
-    const path = returnTo.current;
-    returnTo.current = null;
-    if (edited !== null || path === null) return;
-    const buttons = body.current?.querySelectorAll<HTMLElement>("[data-edits]") ?? [];
-    [...buttons].find((button) => button.dataset["edits"] === path)?.focus({ preventScroll: true });
-  }, [edited]);
+  useEndKept(rows, virtual.getTotalSize());
   const current = useRef({ rows, edited, virtual, actions });
   current.current = { rows, edited, virtual, actions };
   const lineActions = useMemo<LineActions>(
@@ -205,7 +207,6 @@ function ColumnTable({ urn, rows, canEdit, folded, edited, states, actions }: Ta
         const place = current.current.rows.findIndex((row) => row.path === path);
         const to = step === "next" ? place + 1 : step === "previous" ? place - 1 : -1;
         const next = current.current.rows[to];
-        if (step !== "elsewhere" && next === undefined) returnTo.current = path;
         current.current.actions.onEdit(next?.path ?? null);
         if (next !== undefined) current.current.virtual.scrollToIndex(to, { align: "auto" });
       },
@@ -215,7 +216,7 @@ function ColumnTable({ urn, rows, canEdit, folded, edited, states, actions }: Ta
 
   return (
     <div role="table" className="columns" aria-labelledby="columns" aria-rowcount={rows.length + 1}>
-      <div role="rowgroup">
+      <div role="rowgroup" className="columns-top">
         <div role="row" className="column columns-head" aria-rowindex={1}>
           <div role="columnheader">{texts.columns.name}</div>
           <div role="columnheader">{texts.columns.type}</div>
@@ -252,4 +253,36 @@ function ColumnTable({ urn, rows, canEdit, folded, edited, states, actions }: Ta
       </div>
     </div>
   );
+}
+
+const toEnd = () => window.scrollTo(0, document.documentElement.scrollHeight);
+
+/** Whoever went to the end of the page stays there when the rows turn out to be higher than they were taken for. */
+function useEndKept(rows: readonly ColumnRow[], size: number): void {
+  const isAtEnd = useRef(false);
+  useEffect(() => {
+    const look = () => {
+      const { scrollHeight } = document.documentElement;
+      isAtEnd.current = window.scrollY + window.innerHeight >= scrollHeight - END_WIDTH;
+    };
+    // A browser that glides there aims at where the end was when the key was pressed.
+    const press = (event: KeyboardEvent) => {
+      if (event.key !== "End" || event.shiftKey || event.altKey || isForSomethingElse(event)) return;
+      event.preventDefault();
+      isAtEnd.current = true;
+      toEnd();
+    };
+    // First of all: rows that come with the scrolling have moved the end when others hear of it.
+    window.addEventListener("scroll", look, { passive: true, capture: true });
+    window.addEventListener("keydown", press);
+    return () => {
+      window.removeEventListener("scroll", look, { capture: true });
+      window.removeEventListener("keydown", press);
+    };
+  }, []);
+  // Other rows are another page: its end is not where one was.
+  useLayoutEffect(() => void (isAtEnd.current = false), [rows]);
+  useLayoutEffect(() => {
+    if (isAtEnd.current) toEnd();
+  }, [size]);
 }

@@ -84,12 +84,18 @@ function DomainFact({ dataset }: { readonly dataset: Dataset }) {
   const error = set.error ?? unset.error;
   const domain = dataset.domain?.domain;
   const above = chainOf(domain?.parentDomains?.domains);
-  const pick = (urn: string) => {
+  const begin = () => {
     setPicking(false);
+    // What went wrong before is over when something else is tried.
+    set.reset();
+    unset.reset();
+  };
+  const pick = (urn: string) => {
+    begin();
     if (urn !== domain?.urn) set.mutate({ urn: dataset.urn, domain: urn });
   };
   const remove = () => {
-    setPicking(false);
+    begin();
     unset.mutate({ urn: dataset.urn });
   };
   return (

@@ -14,6 +14,8 @@ interface LinkFormProperties {
   readonly link?: LinkText;
   /** The other links of the dataset: none may stand there twice. */
   readonly others: readonly LinkText[];
+  /** What the person is to know before they save. */
+  readonly notice: string | null;
   readonly error: Error | null;
   readonly isBusy: boolean;
   readonly onSave: (link: LinkText) => void;
@@ -26,7 +28,7 @@ interface Problems {
 }
 
 /** Asks for an address and its label, and says at the field what is wrong before anything is sent. */
-export function LinkForm({ link, others, error, isBusy, onSave, onLeave }: LinkFormProperties) {
+export function LinkForm({ link, others, notice, error, isBusy, onSave, onLeave }: LinkFormProperties) {
   const [problems, setProblems] = useState<Problems>({ url: null, label: null });
   const id = useId();
   const submit = (event: FormEvent<HTMLFormElement>) => {
@@ -75,6 +77,11 @@ export function LinkForm({ link, others, error, isBusy, onSave, onLeave }: LinkF
       <button type="button" onClick={onLeave}>
         {texts.links.cancel}
       </button>
+      {notice !== null && (
+        <p className="hint" role="status">
+          {notice}
+        </p>
+      )}
       {error !== null && <Problem error={error} />}
     </form>
   );

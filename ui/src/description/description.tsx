@@ -1,10 +1,11 @@
-import { useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 
 import { useMe } from "../api/cache.ts";
-import { draftName, readDraft } from "../components/drafts.ts";
+import { draftName, dropDraft, readDraft } from "../components/drafts.ts";
 import { loadEditor } from "../components/editor.tsx";
 import { useKeys } from "../components/keys.ts";
 import { Markdown } from "../components/markdown.tsx";
+import { SectionHead } from "../components/sections.tsx";
 import { Stamp } from "../components/small.tsx";
 import { Empty } from "../components/states.tsx";
 import { texts } from "../texts.ts";
@@ -28,6 +29,10 @@ export function Description({ urn, written, writtenBy, ingested, ingestedBy, can
   const draft = draftName(me.data?.me?.corpUser.urn ?? "", urn);
   // Whoever wrote something that was not saved goes on with it.
   const [isEditing, setEditing] = useState(() => canEdit && (readDraft(draft)?.mine ?? written) !== written);
+  // What is stored after all is no draft: only the answer was lost, or another window saved it.
+  useEffect(() => {
+    if (readDraft(draft)?.mine === written) dropDraft(draft);
+  }, []);
   const section = useRef<HTMLElement>(null);
   // Whoever closes the editor finds the focus on the button that opened it, unless they have gone elsewhere.
   const isReturning = useRef(false);
@@ -99,23 +104,6 @@ export function Description({ urn, written, writtenBy, ingested, ingestedBy, can
         </div>
       )}
     </section>
-  );
-}
-
-export function SectionHead({
-  title,
-  id,
-  children,
-}: {
-  readonly title: string;
-  readonly id: string;
-  readonly children?: React.ReactNode;
-}) {
-  return (
-    <div className="section-head">
-      <h2 id={id}>{title}</h2>
-      {children}
-    </div>
   );
 }
 

@@ -1,10 +1,11 @@
-import { useRef, useState } from "react";
+import { useEffect, useLayoutEffect, useRef, useState } from "react";
 
 import { cache } from "../api/cache.ts";
 import { Failure, run } from "../api/client.ts";
 import { Difference } from "../components/difference.tsx";
 import { dropDraft, keepDraft, readDraft } from "../components/drafts.ts";
 import { Editor } from "../components/editor.tsx";
+import { useFocusKept } from "../components/focus.ts";
 import { Markdown } from "../components/markdown.tsx";
 import { Problem } from "../components/states.tsx";
 import { mayDiscard, useUnsaved } from "../components/unsaved.ts";
@@ -40,10 +41,18 @@ export function DescriptionEditor({ urn, saved, suggested, draft, onDone }: Edit
   const [error, setError] = useState<Error | null>(null);
   const hasChanged = () => newest.current !== beginning.current;
   useUnsaved(hasChanged, { saving: () => saving.current ?? undefined, onDiscard: () => dropDraft(draft) });
+  // Whoever has closed it may have opened another one since, which is none of its business.
+  const isClosed = useRef(false);
+  useLayoutEffect(() => () => void (isClosed.current = true), []);
   const finish = () => {
+    if (isClosed.current) return;
+    isClosed.current = true;
     dropDraft(draft);
     onDone();
   };
+  const root = useRef<HTMLDivElement>(null);
+  // Whoever has decided about a conflict goes on in the editor.
+  useFocusKept(root, () => root.current?.querySelector<HTMLElement>(".editor [contenteditable], textarea.editor"));
 
   const write = async (sent: string, previous: string) => {
     try {
@@ -62,10 +71,8 @@ export function DescriptionEditor({ urn, saved, suggested, draft, onDone }: Edit
     setReplaced(sent);
     beginning.current = sent;
     await cache.invalidateQueries();
-    if (newest.current === sent) {
-      finish();
-      return;
-    }
+    if (newest.current === sent) finish();
+    if (isClosed.current) return;
     // Whoever went on typing meanwhile is not finished.
     keepDraft(draft, { mine: newest.current, replaced: sent });
     setBehind(true);
@@ -91,7 +98,7 @@ export function DescriptionEditor({ urn, saved, suggested, draft, onDone }: Edit
   };
 
   return (
-    <div className="writing">
+    <div className="writing" ref={root}>
       {theirs !== null && (
         <Conflict
           mine={text}
@@ -141,6 +148,8 @@ export function DescriptionEditor({ urn, saved, suggested, draft, onDone }: Edit
   );
 }
 
+const SETTLING_MS = 400;
+
 interface ConflictProperties {
   readonly mine: string;
   readonly theirs: Stored;
@@ -149,8 +158,19 @@ interface ConflictProperties {
   readonly onGoOn: () => void;
 }
 
+/** What is typed, once the typing pauses: both texts beside each other are too much work for every key. */
+function useSettled(text: string): string {
+  const [settled, setSettled] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), SETTLING_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return settled;
+}
+
 function Conflict({ mine, theirs, onMine, onTheirs, onGoOn }: ConflictProperties) {
   const words = texts.description.conflict;
+  const settled = useSettled(mine);
   return (
     <div className="conflict" role="alert">
       <h3>{words.title}</h3>
@@ -162,11 +182,11 @@ function Conflict({ mine, theirs, onMine, onTheirs, onGoOn }: ConflictProperties
         </section>
         <section>
           <h4>{words.mine}</h4>
-          <Markdown text={mine} />
+          <Markdown text={settled} />
         </section>
       </div>
       <h4>{words.difference}</h4>
-      <Difference before={theirs.text} after={mine} />
+      <Difference before={theirs.text} after={settled} />
       <div className="writing-feet">
         <button type="button" onClick={onGoOn}>
           {words.goOn}

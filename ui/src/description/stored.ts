@@ -14,13 +14,21 @@ export interface Stored {
   readonly by: Said | undefined;
 }
 
+interface History {
+  readonly isComplete: boolean;
+  readonly changes: readonly Said[];
+}
+
+/** Who wrote the newest version of a text, where that is known. The oldest version that is kept may have changed something
+ *  else: who wrote the text before it is no longer known. */
+export function authorOf(history: History | undefined): Said | undefined {
+  if (history === undefined) return undefined;
+  return history.changes.length > 1 || history.isComplete ? history.changes[0] : undefined;
+}
+
 /** What is stored now about an entity or one of its columns. */
 export async function storedNow(urn: string, column?: string): Promise<Stored> {
   const found =
     column === undefined ? await run(HistoryTextDocument, { urn }) : await run(ColumnTextDocument, { urn, column });
-  const { changes, isComplete } = found.history;
-  const newest = changes[0];
-  // The oldest version that is kept may have changed something else: who wrote the text before it is no longer known.
-  const isAuthorKnown = changes.length > 1 || isComplete;
-  return { text: newest?.text ?? "", by: isAuthorKnown ? newest : undefined };
+  return { text: found.history.changes[0]?.text ?? "", by: authorOf(found.history) };
 }

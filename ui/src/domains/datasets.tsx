@@ -4,8 +4,8 @@ import * as addresses from "../addresses.ts";
 import { useRead } from "../api/cache.ts";
 import { Pages, pageOf } from "../components/pages.tsx";
 import { plainText } from "../components/plain_text.ts";
-import { Problem, Skeleton } from "../components/states.tsx";
-import { SectionHead } from "../description/description.tsx";
+import { SectionHead } from "../components/sections.tsx";
+import { Awaited, Outdated } from "../components/states.tsx";
 import { DomainDatasetsDocument } from "../generated/operations.ts";
 import { descriptionOf, nameOf } from "../names.ts";
 import { BELOW_DOMAIN } from "../search/state.ts";
@@ -28,6 +28,7 @@ export function DomainDatasets({ urn, hasChildren }: { readonly urn: string; rea
   );
   const found = read.data?.searchAcrossEntities;
   const total = found?.total ?? 0;
+  const isThere = found !== undefined && found !== null;
   return (
     <section className="section" aria-labelledby="datasets">
       <SectionHead title={texts.domain.datasets} id="datasets">
@@ -45,9 +46,9 @@ export function DomainDatasets({ urn, hasChildren }: { readonly urn: string; rea
         )}
         {total > 0 && <Link href={addresses.search("", { [BELOW_DOMAIN]: [urn] })}>{texts.domain.all}</Link>}
       </SectionHead>
-      {read.isPending && <Skeleton />}
-      {read.isError && <Problem error={read.error} retry={() => void read.refetch()} />}
-      {read.isSuccess && total === 0 && (
+      {read.data === undefined && <Awaited read={read} />}
+      <Outdated read={read} />
+      {isThere && total === 0 && (
         <p className="hint">{hasChildren && !isDeep ? texts.domain.noDirectDatasets : texts.domain.noDatasets}</p>
       )}
       {total > 0 && (
@@ -76,12 +77,14 @@ export function DomainDatasets({ urn, hasChildren }: { readonly urn: string; rea
           </table>
         </div>
       )}
-      <Pages
-        page={page}
-        size={PAGE_SIZE}
-        total={total}
-        addressOf={(number) => addresses.domainDatasets(urn, isDeep, number)}
-      />
+      {isThere && (
+        <Pages
+          page={page}
+          size={PAGE_SIZE}
+          total={total}
+          addressOf={(number) => addresses.domainDatasets(urn, isDeep, number)}
+        />
+      )}
     </section>
   );
 }

@@ -9,7 +9,7 @@ import { run } from "../api/client.ts";
 import { Dialog } from "../components/dialog.tsx";
 import { focusAtFirst } from "../components/focus.ts";
 import { Sentence } from "../components/sentence.tsx";
-import { Problem, Skeleton } from "../components/states.tsx";
+import { Awaited, Outdated, Problem } from "../components/states.tsx";
 import type { Forest, Tree } from "../forest.ts";
 import {
   CreateDomainDocument,
@@ -32,14 +32,15 @@ interface DialogsProperties {
   readonly action: DomainAction | null;
   readonly forest: Forest;
   readonly onClose: () => void;
+  readonly onCreated?: (urn: string) => void;
   readonly onDeleted?: () => void;
 }
 
-export function DomainDialogs({ action, forest, onClose, onDeleted }: DialogsProperties) {
+export function DomainDialogs({ action, forest, onClose, onCreated, onDeleted }: DialogsProperties) {
   if (action === null) return null;
   switch (action.kind) {
     case "create":
-      return <CreateDialog parent={action.parent} forest={forest} onClose={onClose} />;
+      return <CreateDialog parent={action.parent} forest={forest} onClose={onClose} onCreated={onCreated} />;
     case "rename":
       return <RenameDialog tree={action.tree} forest={forest} onClose={onClose} />;
     case "move":
@@ -61,10 +62,12 @@ function CreateDialog({
   parent,
   forest,
   onClose,
+  onCreated,
 }: {
   readonly parent: Tree | null;
   readonly forest: Forest;
   readonly onClose: () => void;
+  readonly onCreated: ((urn: string) => void) | undefined;
 }) {
   const create = useChange(CreateDomainDocument);
   const [problem, setProblem] = useState<string | null>(null);
@@ -78,13 +81,18 @@ function CreateDialog({
     if (wrong !== null) return;
     create.mutate(
       { name, description: description === "" ? null : description, parent: parent?.urn ?? null },
-      { onSuccess: onClose },
+      {
+        onSuccess: ({ createDomain: urn }) => {
+          onClose();
+          if (typeof urn === "string") onCreated?.(urn);
+        },
+      },
     );
   };
   return (
     <Dialog title={texts.domains.createTitle(parent?.name ?? null)} isOpen onClose={onClose}>
       <form className="form" onSubmit={submit}>
-        <NameField problem={problem} />
+        <NameField problem={problem} others={siblings(forest, parent)} />
         <label>
           <span>
             {texts.domains.description} <span className="hint">{texts.domains.optional}</span>
@@ -108,11 +116,11 @@ function RenameDialog({
   readonly onClose: () => void;
 }) {
   const rename = useChange(RenameDomainDocument);
+  const others = siblings(forest, tree.parent).filter((other) => other.urn !== tree.urn);
   const [problem, setProblem] = useState<string | null>(null);
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const name = String(new FormData(event.currentTarget).get("name")).trim();
-    const others = siblings(forest, tree.parent).filter((other) => other.urn !== tree.urn);
     const wrong = nameProblem(name, others);
     setProblem(wrong);
     if (wrong === null) rename.mutate({ urn: tree.urn, name }, { onSuccess: onClose });
@@ -120,7 +128,7 @@ function RenameDialog({
   return (
     <Dialog title={texts.domains.renameTitle(tree.name)} isOpen onClose={onClose}>
       <form className="form" onSubmit={submit}>
-        <NameField problem={problem} value={tree.name} />
+        <NameField problem={problem} others={others} value={tree.name} />
         <p className="hint">{texts.domains.renamePreview(tree.direct, tree.children.length)}</p>
         {rename.error !== null && <Problem error={rename.error} />}
         <Feet onClose={onClose} label={texts.domains.renameDo} isBusy={rename.isPending} />
@@ -166,12 +174,13 @@ function MoveDialog({ tree, target, forest, onClose }: MoveProperties) {
       <p className="hint">{isSame ? texts.domains.moveSame : texts.domains.movePreview(tree.below, tree.recursive)}</p>
       {move.error !== null && <Problem error={move.error} />}
       <div className="dialog-feet">
-        <button type="button" onClick={onClose}>
+        <button type="button" ref={isSame ? focusAtFirst : undefined} onClick={onClose}>
           {texts.domains.cancel}
         </button>
         <button
           type="button"
           className="primary"
+          ref={isSame ? undefined : focusAtFirst}
           disabled={isSame || move.isPending}
           onClick={() => move.mutate({ urn: tree.urn, parent: chosen?.urn ?? null }, { onSuccess: onClose })}
         >
@@ -217,13 +226,14 @@ function DeleteDialog({
   return (
     <Dialog title={texts.domains.deleteTitle(tree.name)} isOpen onClose={onClose}>
       {isBlocked && <p>{texts.domains.deleteBlocked(tree.children.length)}</p>}
-      {!isBlocked && members.isPending && <Skeleton lines={2} />}
+      {!isBlocked && members.data === undefined && <Awaited read={members} lines={2} />}
+      {!isBlocked && <Outdated read={members} />}
       {!isBlocked && found !== undefined && found !== null && (
         <>
           <p>{texts.domains.deletePreview(found.total)}</p>
           {found.total > 0 && (
             <>
-              <p className="hint">{texts.domains.deleteSome}</p>
+              {found.total > found.searchResults.length && <p className="hint">{texts.domains.deleteSome}</p>}
               <ul>
                 {found.searchResults.map(({ entity }) =>
                   "urn" in entity ? (
@@ -245,7 +255,7 @@ function DeleteDialog({
         <button
           type="button"
           className="dangerous"
-          disabled={isBlocked || members.isPending || isBusy}
+          disabled={isBlocked || !members.isSuccess || isBusy}
           onClick={() => void submit()}
         >
           {texts.domains.deleteDo}
@@ -255,19 +265,33 @@ function DeleteDialog({
   );
 }
 
-function NameField({ problem, value }: { readonly problem: string | null; readonly value?: string }) {
+interface NameProperties {
+  readonly problem: string | null;
+  /** What stands in the same place. */
+  readonly others: readonly Tree[];
+  readonly value?: string;
+}
+
+function NameField({ problem, others, value }: NameProperties) {
+  const [typed, setTyped] = useState("");
+  const wanted = typed.trim().toLocaleLowerCase();
+  const alike = others.find((other) => other.name.toLocaleLowerCase() === wanted && other.name !== typed.trim());
   return (
     <label>
       {texts.domains.name}
       <input
         name="name"
         defaultValue={value}
+        onChange={(event) => setTyped(event.target.value)}
         ref={focusAtFirst}
         aria-invalid={problem !== null}
         aria-describedby="name-problem"
       />
       <span id="name-problem" className="field-problem" role="alert">
         {problem}
+      </span>
+      <span className="hint warning" role="status">
+        {alike !== undefined && texts.domains.nameAlike(alike.name)}
       </span>
     </label>
   );

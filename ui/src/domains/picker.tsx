@@ -2,7 +2,7 @@ import { useState } from "react";
 
 import { Dialog } from "../components/dialog.tsx";
 import { focusAtFirst } from "../components/focus.ts";
-import { Problem, Skeleton } from "../components/states.tsx";
+import { Awaited, Outdated } from "../components/states.tsx";
 import { matching, useForest, type Forest, type Tree } from "../forest.ts";
 import { texts } from "../texts.ts";
 
@@ -30,20 +30,28 @@ export function DomainPicker(properties: PickerProperties) {
 }
 
 function PickerBody({ current, onPick, none, mayPick, without }: PickerProperties) {
-  const { forest, error, retry } = useForest();
+  const domains = useForest();
+  const { forest } = domains;
   const [text, setText] = useState("");
-  const [active, setActive] = useState(0);
-  if (error !== null) return <Problem error={error} retry={retry} />;
-  if (forest === undefined) return <Skeleton />;
+  // Nobody has chosen anything yet: then it is what is so already.
+  const [active, setActive] = useState<number | null>(null);
+  if (forest === undefined) return <Awaited read={domains} />;
   const shown = linesOf(forest, text, without);
   const wanted = text.trim().toLocaleLowerCase();
   const choosable = shown.filter(
     (tree) => (wanted === "" || tree.name.toLocaleLowerCase().includes(wanted)) && (mayPick?.(tree) ?? true),
   );
-  const chosen = choosable[Math.min(active, choosable.length - 1)];
+  const place =
+    active ??
+    Math.max(
+      0,
+      choosable.findIndex((tree) => tree.urn === current),
+    );
+  const chosen = choosable[Math.min(place, choosable.length - 1)];
   const isChoosable = new Set(choosable);
   return (
     <div className="picker">
+      <Outdated read={domains} />
       <input
         type="search"
         role="combobox"
@@ -56,15 +64,13 @@ function PickerBody({ current, onPick, none, mayPick, without }: PickerPropertie
         ref={focusAtFirst}
         onChange={(event) => {
           setText(event.target.value);
-          setActive(0);
+          setActive(event.target.value.trim() === "" ? null : 0);
         }}
         onKeyDown={(event) => {
           if (event.key === "ArrowDown" || event.key === "ArrowUp") {
             event.preventDefault();
             const step = event.key === "ArrowDown" ? 1 : -1;
-            const next = Math.max(0, Math.min(choosable.length - 1, active + step));
-            setActive(next);
-            document.getElementById(`pick-${choosable[next]?.urn}`)?.scrollIntoView({ block: "nearest" });
+            setActive(Math.max(0, Math.min(choosable.length - 1, place + step)));
           } else if (event.key === "Enter" && chosen !== undefined) {
             event.preventDefault();
             onPick(chosen.urn);
@@ -76,6 +82,7 @@ function PickerBody({ current, onPick, none, mayPick, without }: PickerPropertie
           <li
             key={tree.urn}
             id={`pick-${tree.urn}`}
+            ref={tree === chosen ? bringIntoView : undefined}
             role="option"
             aria-selected={tree === chosen}
             aria-disabled={mayPick?.(tree) === false ? true : undefined}
@@ -88,9 +95,7 @@ function PickerBody({ current, onPick, none, mayPick, without }: PickerPropertie
           </li>
         ))}
       </ul>
-      {shown.length === 0 && (
-        <p className="hint">{text === "" ? texts.domainPicker.empty : texts.domainPicker.none(text)}</p>
-      )}
+      {shown.length === 0 && <p className="hint">{noneOf(forest, text, without)}</p>}
       {none !== undefined && (
         <div className="dialog-feet">
           <button type="button" onClick={none.onPick}>
@@ -102,9 +107,21 @@ function PickerBody({ current, onPick, none, mayPick, without }: PickerPropertie
   );
 }
 
+function bringIntoView(line: HTMLElement | null): void {
+  line?.scrollIntoView({ block: "nearest" });
+}
+
+/** Why there is nothing to choose. */
+function noneOf(forest: Forest, text: string, without: string | undefined): string {
+  if (text.trim() === "") return texts.domainPicker.empty;
+  const moved = forest.byUrn.get(without ?? "");
+  const isInside = moved !== undefined && matching(forest, text).size > 0;
+  return isInside ? texts.domainPicker.inside(moved.name) : texts.domainPicker.none(text);
+}
+
 /** The trees as lines, from the top down, narrowed to what matches and what stands above it. */
 function linesOf(forest: Forest, text: string, without: string | undefined): Tree[] {
-  const wanted = text.trim() === "" ? null : matching(forest, text);
+  const wanted = text.trim() === "" ? null : matching(forest, text, without);
   const lines: Tree[] = [];
   const visit = (trees: readonly Tree[]) => {
     for (const tree of trees) {

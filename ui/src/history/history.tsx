@@ -69,9 +69,16 @@ export function ColumnHistory({ dataset, column }: { readonly dataset: Dataset; 
         history={read.data.description}
         urn={dataset.urn}
         column={column}
+        isPart
         canRestore={canEdit}
       />
-      <TextHistory title={texts.history.ingested} history={read.data.ingested} urn={dataset.urn} canRestore={false} />
+      <TextHistory
+        title={texts.history.ingested}
+        history={read.data.ingested}
+        urn={dataset.urn}
+        isPart
+        canRestore={false}
+      />
     </>
   );
 }
@@ -96,11 +103,12 @@ interface TextHistoryProperties {
   readonly history: ChangesFragment;
   readonly urn: string;
   readonly column?: string;
+  readonly isPart?: boolean;
   readonly canRestore: boolean;
 }
 
 /** The versions of a text, each with what it changed. */
-function TextHistory({ title, history, urn, column, canRestore }: TextHistoryProperties) {
+function TextHistory({ title, history, urn, column, isPart = false, canRestore }: TextHistoryProperties) {
   const [chosen, setChosen] = useState<Change | null>(null);
   const update = useChange(UpdateDescriptionDocument);
   const newest = history.changes[0];
@@ -119,7 +127,13 @@ function TextHistory({ title, history, urn, column, canRestore }: TextHistoryPro
     setChosen(change);
   };
   return (
-    <Versions title={title} history={history} canRestore={() => canRestore} onRestore={choose}>
+    <Versions
+      title={title}
+      isPart={isPart}
+      history={history}
+      canRestore={(change) => canRestore && (change.text ?? "") !== (newest?.text ?? "")}
+      onRestore={choose}
+    >
       {(change, before) =>
         change.text === null || change.text === undefined ? (
           <p className="hint">{texts.history.emptied}</p>
@@ -171,7 +185,9 @@ function DomainAssignments({ history, urn, canRestore }: AssignmentsProperties) 
     <Versions
       title={texts.history.domain}
       history={history}
-      canRestore={(change) => canRestore && change.domain?.exists !== false}
+      canRestore={(change) =>
+        canRestore && change.domain?.exists !== false && change.domain?.urn !== history.changes[0]?.domain?.urn
+      }
       onRestore={choose}
     >
       {(change) => <Assignment change={change} />}
@@ -213,6 +229,8 @@ function Assignment({ change }: { readonly change: Change }) {
 
 interface VersionsProperties {
   readonly title: string;
+  /** Whether it stands below a heading of its own page. */
+  readonly isPart?: boolean;
   readonly history: ChangesFragment;
   readonly canRestore: (change: Change) => boolean;
   readonly onRestore: (change: Change) => void;
@@ -220,11 +238,11 @@ interface VersionsProperties {
   readonly children: [(change: Change, before: Change | undefined) => ReactNode, ReactNode];
 }
 
-function Versions({ title, history, canRestore, onRestore, children }: VersionsProperties) {
+function Versions({ title, isPart = false, history, canRestore, onRestore, children }: VersionsProperties) {
   const [show, more] = children;
   return (
     <section className="section" aria-label={title}>
-      <h2>{title}</h2>
+      {isPart ? <h3>{title}</h3> : <h2>{title}</h2>}
       {history.changes.length === 0 && <p className="hint">{texts.history.none}</p>}
       <ol className="versions">
         {history.changes.map((change, place) => (

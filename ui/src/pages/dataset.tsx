@@ -11,6 +11,7 @@ import { Columns } from "../dataset/columns.tsx";
 import { Facts } from "../dataset/facts.tsx";
 import { Links } from "../dataset/links.tsx";
 import { Description } from "../description/description.tsx";
+import { authorOf } from "../description/stored.ts";
 import { DatasetDocument, DatasetHistoryDocument, type DatasetQuery } from "../generated/operations.ts";
 import { ColumnHistory, DatasetHistory } from "../history/history.tsx";
 import { nameOf } from "../names.ts";
@@ -27,7 +28,8 @@ export default function DatasetPage({ urn }: { readonly urn: string }) {
   const column = parameters.get("column");
   const isHistory = parameters.get("show") === "history";
   const name = nameOf(dataset ?? { urn });
-  const title = isHistory ? texts.history.title(column === null ? name : readablePath(column)) : name;
+  const subject = column === null ? name : texts.history.columnOf(readablePath(column), name);
+  const title = isHistory ? texts.history.title(subject) : name;
   useTitle(read.isLoadingError || dataset === undefined ? undefined : title);
 
   if (read.isPending) return <Skeleton lines={10} />;
@@ -55,9 +57,9 @@ function Overview({ dataset }: { readonly dataset: Dataset }) {
       <Description
         urn={dataset.urn}
         written={dataset.editableProperties?.description ?? ""}
-        writtenBy={history.data?.description.changes[0]}
+        writtenBy={authorOf(history.data?.description)}
         ingested={dataset.properties?.description ?? ""}
-        ingestedBy={history.data?.ingested.changes[0]}
+        ingestedBy={authorOf(history.data?.ingested)}
         canEdit={dataset.privileges?.canEditDescription === true}
       />
       <Links

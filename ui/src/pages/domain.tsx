@@ -9,6 +9,7 @@ import { Sentence } from "../components/sentence.tsx";
 import { EntityLink, Stamp } from "../components/small.tsx";
 import { Empty, Gone, Outdated, Problem, Skeleton, useLastSeen, useTitle } from "../components/states.tsx";
 import { Description } from "../description/description.tsx";
+import { authorOf } from "../description/stored.ts";
 import { DomainDatasets } from "../domains/datasets.tsx";
 import { DomainDialogs, type DomainAction } from "../domains/dialogs.tsx";
 import { DomainMenu } from "../domains/tree.tsx";
@@ -103,7 +104,7 @@ function Overview({ domain }: { readonly domain: Domain }) {
       <Description
         urn={domain.urn}
         written={domain.properties?.description ?? ""}
-        writtenBy={history.data?.description.changes[0]}
+        writtenBy={authorOf(history.data?.description)}
         canEdit={domain.privileges?.canEditDescription === true}
       />
       {tree !== undefined && tree.children.length > 0 && <Children tree={tree} />}

@@ -1,7 +1,7 @@
 import { useState } from "react";
 
 import { useMe } from "../api/cache.ts";
-import { Empty, Problem, Skeleton, useTitle } from "../components/states.tsx";
+import { Awaited, Empty, Outdated, useTitle } from "../components/states.tsx";
 import { DomainDialogs, type DomainAction } from "../domains/dialogs.tsx";
 import { DomainTree } from "../domains/tree.tsx";
 import { matching, useForest } from "../forest.ts";
@@ -12,17 +12,19 @@ const WORTH_A_FILTER = 10;
 
 export default function DomainsPage() {
   useTitle(texts.domains.title);
-  const { forest, error, retry } = useForest();
+  const domains = useForest();
+  const { forest } = domains;
   const me = useMe();
   const [action, setAction] = useState<DomainAction | null>(null);
+  const [created, setCreated] = useState<string | null>(null);
   const [text, setText] = useState("");
   const privileges = me.data?.me?.platformPrivileges;
-  if (error !== null) return <Problem error={error} retry={retry} />;
-  if (forest === undefined) return <Skeleton lines={12} />;
+  if (forest === undefined) return <Awaited read={domains} lines={12} />;
   const wanted = text.trim() === "" ? null : matching(forest, text);
   const canCreate = privileges?.createDomains === true || privileges?.manageDomains === true;
   return (
     <div className="tree-page">
+      <Outdated read={domains} />
       <div className="section-head">
         <h1>{texts.domains.title}</h1>
         {canCreate && (
@@ -57,9 +59,20 @@ export default function DomainsPage() {
           wanted={wanted}
           canMoveToTop={privileges?.manageDomains === true}
           onAction={setAction}
+          created={created}
+          onShown={() => setCreated(null)}
         />
       )}
-      <DomainDialogs action={action} forest={forest} onClose={() => setAction(null)} />
+      <DomainDialogs
+        action={action}
+        forest={forest}
+        onClose={() => setAction(null)}
+        onCreated={(urn) => {
+          // Whatever was filtered for, this is what one wants to see now.
+          setText("");
+          setCreated(urn);
+        }}
+      />
     </div>
   );
 }

@@ -15,7 +15,7 @@ async function fetcher(parameters: { readonly query: string }): Promise<unknown>
   return response.json() as Promise<unknown>;
 }
 
-const QUESTION = `# Ask the catalog. Ctrl+Enter runs, Ctrl+Space completes.
+const QUESTION = `# ${texts.explorer.hint}
 {
   searchAcrossEntities(input: { query: "*", types: [DATASET], count: 3 }) {
     total

@@ -5,9 +5,15 @@ import { useMe, useRead } from "../api/cache.ts";
 import { Bars, Shares } from "../components/plot.tsx";
 import { SearchBox } from "../components/search_box.tsx";
 import { EntityLink, Stamp } from "../components/small.tsx";
-import { Empty, FirstSteps, Problem, Skeleton, useTitle } from "../components/states.tsx";
+import { Empty, FirstSteps, Outdated, Problem, Skeleton, together, useTitle } from "../components/states.tsx";
 import { useForest, type Forest, type Tree } from "../forest.ts";
-import { OverviewDocument, RecentChangesDocument, type OverviewQuery } from "../generated/operations.ts";
+import {
+  OverviewDocument,
+  RecentChangesDocument,
+  type OverviewQuery,
+  type RecentChangesQuery,
+} from "../generated/operations.ts";
+import { KIND } from "../search/state.ts";
 import { texts } from "../texts.ts";
 import { dayOf } from "../time.ts";
 
@@ -19,8 +25,13 @@ const MOST_SHARES = 10;
 
 export function Home() {
   useTitle(texts.home.title);
-  const { forest, error, retry } = useForest();
+  const domains = useForest();
+  const { forest } = domains;
   const overview = useRead(OverviewDocument, {});
+  const recent = useRead(RecentChangesDocument, { count: RECENT });
+  const all = together(domains, overview, recent);
+  // A part that cannot be read is not there: why, and what to do, is said once for all of them.
+  const isFailed = all.isLoadingError && all.error !== null;
   return (
     <div className="home">
       <section className="home-search">
@@ -32,27 +43,31 @@ export function Home() {
             : " "}
         </p>
       </section>
-      {error !== null && <Problem error={error} retry={retry} />}
-      {overview.isError && <Problem error={overview.error} retry={() => void overview.refetch()} />}
+      {isFailed ? <Problem error={all.error} retry={() => void all.refetch()} /> : <Outdated read={all} />}
       <div className="home-columns">
-        <section aria-labelledby="home-domains">
-          <h2 id="home-domains">{texts.home.domains}</h2>
-          {forest === undefined ? <Skeleton lines={8} /> : <TopDomains forest={forest} />}
-        </section>
-        <section aria-labelledby="home-recent">
-          <h2 id="home-recent">{texts.home.recent}</h2>
-          <Recent />
-        </section>
-        <section aria-labelledby="home-coverage">
-          <h2 id="home-coverage">{texts.home.coverage}</h2>
-          {overview.data === undefined || forest === undefined ? (
-            <Skeleton lines={8} />
-          ) : (
-            <Coverage coverage={overview.data.documentationCoverage} forest={forest} />
-          )}
-          <h2>{texts.home.activity}</h2>
-          {overview.data !== undefined && <Activity weeks={overview.data.changesByWeek} />}
-        </section>
+        {(forest !== undefined || !isFailed) && (
+          <section aria-labelledby="home-domains">
+            <h2 id="home-domains">{texts.home.domains}</h2>
+            {forest === undefined ? <Skeleton lines={8} /> : <TopDomains forest={forest} />}
+          </section>
+        )}
+        {(recent.data !== undefined || !isFailed) && (
+          <section aria-labelledby="home-recent">
+            <h2 id="home-recent">{texts.home.recent}</h2>
+            {recent.data === undefined ? <Skeleton lines={8} /> : <Recent changes={recent.data.recentChanges} />}
+          </section>
+        )}
+        {(overview.data !== undefined || !isFailed) && (
+          <section aria-labelledby="home-coverage">
+            <h2 id="home-coverage">{texts.home.coverage}</h2>
+            {overview.data !== undefined && forest !== undefined && (
+              <Coverage coverage={overview.data.documentationCoverage} forest={forest} />
+            )}
+            {(overview.data === undefined || forest === undefined) && !isFailed && <Skeleton lines={8} />}
+            <h2>{texts.home.activity}</h2>
+            {overview.data !== undefined && <Activity weeks={overview.data.changesByWeek} />}
+          </section>
+        )}
       </div>
     </div>
   );
@@ -90,11 +105,7 @@ function TopDomains({ forest }: { readonly forest: Forest }) {
   );
 }
 
-function Recent() {
-  const recent = useRead(RecentChangesDocument, { count: RECENT });
-  if (recent.isPending) return <Skeleton lines={8} />;
-  if (recent.isError) return <Problem error={recent.error} retry={() => void recent.refetch()} />;
-  const changes = recent.data.recentChanges;
+function Recent({ changes }: { readonly changes: RecentChangesQuery["recentChanges"] }) {
   if (changes.length === 0) return <Empty title={texts.home.noRecent} hint={<FirstSteps />} />;
   return (
     <ul className="lines lines-two">
@@ -151,7 +162,9 @@ function Coverage({
       <p className="hint">
         {shares.length > 0 && `${texts.home.coverageHint} `}
         {all.describedDatasets < all.datasets && (
-          <Link href={addresses.search("", { hasDescription: ["false"] })}>{texts.home.undocumented}</Link>
+          <Link href={addresses.search("", { [KIND]: ["DATASET"], hasDescription: ["false"] })}>
+            {texts.home.undocumented}
+          </Link>
         )}
       </p>
     </>
@@ -161,13 +174,14 @@ function Coverage({
 function Activity({ weeks }: { readonly weeks: OverviewQuery["changesByWeek"] }) {
   const bars = weeks.map((week) => ({
     key: week.time,
+    label: texts.home.week(dayOf(week.time)),
     value: week.changes,
     title: texts.home.activityOf(dayOf(week.time), week.changes),
   }));
   const total = weeks.reduce((sum, week) => sum + week.changes, 0);
   return (
     <figure className="activity">
-      <Bars bars={bars} title={texts.home.activity} />
+      <Bars bars={bars} caption={texts.home.activity} />
       <figcaption className="hint">{texts.home.activityTotal(total, weeks.length)}</figcaption>
     </figure>
   );

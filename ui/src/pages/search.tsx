@@ -1,10 +1,11 @@
-import { useEffect, useId, useState, type ReactNode } from "react";
+import { useEffect, useId, useRef, useState, type ReactNode } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 
 import * as addresses from "../addresses.ts";
-import { isTyping } from "../components/keys.ts";
+import { useFocusKept } from "../components/focus.ts";
+import { isForSomethingElse } from "../components/keys.ts";
 import { Pages } from "../components/pages.tsx";
-import { Empty, FirstSteps, Problem, Skeleton, useTitle } from "../components/states.tsx";
+import { Awaited, Empty, FirstSteps, Outdated, useTitle } from "../components/states.tsx";
 import { Chosen, Facets } from "../search/facets.tsx";
 import { ResultItem } from "../search/result.tsx";
 import { useResults } from "../search/results.ts";
@@ -16,15 +17,18 @@ export function SearchPage() {
   useTitle(texts.search.title(state.query, state.page));
   useResultKeys();
   const found = useResults(state);
-  if (found.isError) return <Problem error={found.error} retry={() => void found.refetch()} />;
-  if (found.data === undefined) return <Skeleton lines={12} />;
+  const page = useRef<HTMLDivElement>(null);
+  // Whoever has taken one filter back may want to take back the next.
+  useFocusKept(page, () => page.current?.querySelector<HTMLElement>(".search-head button"));
+  if (found.data === undefined) return <Awaited read={found} lines={12} />;
   const { results, facets, total } = found.data;
   return (
-    <div className="search-page" aria-busy={found.isPlaceholderData}>
+    <div className="search-page" aria-busy={found.isPlaceholderData} ref={page}>
       <Filters chosen={chosenCount(state)} total={total}>
         <Facets facets={facets} state={state} />
       </Filters>
       <div>
+        <Outdated read={found} />
         <div className="search-head">
           <h1>
             <span role="status">{texts.search.results(total)}</span>
@@ -103,7 +107,7 @@ function useResultKeys(): void {
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
       const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
-      if (step === 0 || isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (step === 0 || event.ctrlKey || event.metaKey || event.altKey || isForSomethingElse(event)) return;
       const links = [...document.querySelectorAll<HTMLAnchorElement>("a[data-result]")];
       const place = links.findIndex((link) => link === document.activeElement);
       const next = links[place === -1 && step === -1 ? links.length - 1 : place + step];

@@ -16,7 +16,7 @@ const SECTIONS: Readonly<Record<keyof typeof texts.settings.sections, () => Reac
 };
 
 function isSection(name: string): name is keyof typeof SECTIONS {
-  return name in SECTIONS;
+  return Object.hasOwn(SECTIONS, name);
 }
 
 export default function SettingsPage({ section }: { readonly section: string }) {

@@ -15,7 +15,7 @@ export const PAGE_SIZE = 20;
 const PREFIX = "filter_";
 /** The kinds that have a page here. */
 const TYPES: readonly EntityType[] = ["DATASET", "DOMAIN"];
-const KIND = "_entityType";
+export const KIND = "_entityType";
 /** A domain with everything below it; not a field of the index. */
 export const BELOW_DOMAIN = "belowDomain";
 
@@ -27,7 +27,8 @@ export interface SearchState {
 
 export function stateOf(search: string): SearchState {
   const parameters = new URLSearchParams(search);
-  const filters: Record<string, string[]> = {};
+  // Without the names that every object has: what stands in the address is not ours.
+  const filters: Record<string, string[]> = Object.create(null);
   for (const [name, value] of parameters) {
     if (name.startsWith(PREFIX)) (filters[name.slice(PREFIX.length)] ??= []).push(value);
   }
@@ -75,7 +76,5 @@ function conditionsOf(state: SearchState): Pick<SearchQueryVariables, "query" | 
 function conditionOf(field: string, values: readonly string[]): FacetFilterInput[] {
   if (values.length === 0 || field === KIND) return [];
   if (field === BELOW_DOMAIN) return [{ field: "domains", values, condition: "DESCENDANTS_INCL" }];
-  // What is not documented has no such value at all.
-  if (field === "hasDescription" && values[0] === "false") return [{ field, values: ["true"], negated: true }];
   return [{ field, values }];
 }

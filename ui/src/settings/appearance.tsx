@@ -1,11 +1,21 @@
 import { useState } from "react";
 
+import { areSingleKeysOn, chooseSingleKeys } from "../components/keys.ts";
 import { texts } from "../texts.ts";
 import { chooseTheme, theme, type Theme } from "../theme.ts";
 
 const THEMES: readonly Theme[] = ["system", "light", "dark"];
 
 export function Appearance() {
+  return (
+    <>
+      <ThemeChoice />
+      <KeysChoice />
+    </>
+  );
+}
+
+function ThemeChoice() {
   const [chosen, setChosen] = useState(theme());
   return (
     <fieldset className="choices">
@@ -24,6 +34,26 @@ export function Appearance() {
           {texts.shell.theme[name]}
         </label>
       ))}
+    </fieldset>
+  );
+}
+
+function KeysChoice() {
+  const [areOn, setOn] = useState(areSingleKeysOn());
+  return (
+    <fieldset className="choices">
+      <legend>{texts.keys.title}</legend>
+      <label className="check">
+        <input
+          type="checkbox"
+          checked={areOn}
+          onChange={(event) => {
+            setOn(event.target.checked);
+            chooseSingleKeys(event.target.checked);
+          }}
+        />
+        {texts.keys.single}
+      </label>
     </fieldset>
   );
 }

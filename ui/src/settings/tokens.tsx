@@ -1,10 +1,13 @@
 import { useState, type FormEvent } from "react";
+import { useSearch } from "wouter";
 
+import * as addresses from "../addresses.ts";
 import { useChange, useMe, useRead } from "../api/cache.ts";
 import { Dialog } from "../components/dialog.tsx";
 import { focusAtFirst } from "../components/focus.ts";
+import { Pages, pageOf } from "../components/pages.tsx";
 import { CopyButton, Moment } from "../components/small.tsx";
-import { Empty, Problem, Skeleton } from "../components/states.tsx";
+import { Awaited, Empty, Outdated, Problem } from "../components/states.tsx";
 import {
   CreateTokenDocument,
   RevokeTokenDocument,
@@ -13,22 +16,27 @@ import {
   type TokensQuery,
 } from "../generated/operations.ts";
 import { texts } from "../texts.ts";
-import { dayOf } from "../time.ts";
+import { dayOf, momentOf } from "../time.ts";
 
 type Token = TokensQuery["listAccessTokens"]["tokens"][number];
 
-const MOST_TOKENS = 200;
+const PAGE_SIZE = 100;
 const USUAL_DURATION: keyof typeof texts.tokens.durations = "THREE_MONTHS";
 
-/** The tokens of the person who is signed in. */
+/** The tokens that act as the person who is signed in, whoever made them. */
 export function Tokens() {
   const me = useMe();
   const urn = me.data?.me?.corpUser.urn ?? "";
-  const read = useRead(TokensDocument, { owner: urn, start: 0, count: MOST_TOKENS }, { enabled: urn !== "" });
+  const page = pageOf(new URLSearchParams(useSearch()), PAGE_SIZE);
+  const read = useRead(
+    TokensDocument,
+    { actor: urn, start: (page - 1) * PAGE_SIZE, count: PAGE_SIZE },
+    { enabled: urn !== "", keep: true },
+  );
   const [isCreating, setCreating] = useState(false);
   const [revoked, setRevoked] = useState<Token | null>(null);
   const mayCreate = me.data?.me?.platformPrivileges.generatePersonalAccessTokens === true;
-  const tokens = read.data?.listAccessTokens.tokens ?? [];
+  const found = read.data?.listAccessTokens;
   return (
     <>
       <div className="section-head">
@@ -40,11 +48,12 @@ export function Tokens() {
         )}
       </div>
       {!mayCreate && me.isSuccess && <p className="notice">{texts.tokens.notAllowed}</p>}
-      {read.isPending && <Skeleton />}
-      {read.isError && <Problem error={read.error} retry={() => void read.refetch()} />}
-      {read.isSuccess && tokens.length === 0 && <Empty title={texts.tokens.none} hint={texts.tokens.noneHint} />}
-      {tokens.length > 0 && <TokenTable tokens={tokens} onRevoke={setRevoked} />}
-      {isCreating && <NewToken actor={urn} onClose={() => setCreating(false)} />}
+      {found === undefined && <Awaited read={read} />}
+      <Outdated read={read} />
+      {found?.total === 0 && <Empty title={texts.tokens.none} hint={texts.tokens.noneHint} />}
+      {found !== undefined && found.tokens.length > 0 && <TokenTable tokens={found.tokens} onRevoke={setRevoked} />}
+      {found !== undefined && <Pages page={page} size={PAGE_SIZE} total={found.total} addressOf={addresses.tokens} />}
+      {isCreating && <NewToken actor={urn} others={found?.tokens ?? []} onClose={() => setCreating(false)} />}
       {revoked !== null && <Revoke token={revoked} onClose={() => setRevoked(null)} />}
     </>
   );
@@ -84,7 +93,7 @@ function TokenTable({
                 <button
                   type="button"
                   className="quiet"
-                  aria-label={texts.tokens.revokeLabel(token.name)}
+                  aria-label={texts.tokens.revokeLabel(token.name, momentOf(token.createdAt))}
                   onClick={() => onRevoke(token)}
                 >
                   {texts.tokens.revoke}
@@ -103,7 +112,15 @@ function expiryOf(token: Token): string {
   return token.expiresAt < Date.now() ? texts.tokens.expired : dayOf(token.expiresAt);
 }
 
-function NewToken({ actor, onClose }: { readonly actor: string; readonly onClose: () => void }) {
+interface NewTokenProperties {
+  readonly actor: string;
+  readonly others: readonly Token[];
+  readonly onClose: () => void;
+}
+
+function NewToken({ actor, others, onClose }: NewTokenProperties) {
+  const [typed, setTyped] = useState("");
+  const isUsed = others.some((other) => other.name === typed.trim());
   const create = useChange(CreateTokenDocument);
   const [problem, setProblem] = useState<string | null>(null);
   const secret = create.data?.createAccessToken?.accessToken;
@@ -120,12 +137,21 @@ function NewToken({ actor, onClose }: { readonly actor: string; readonly onClose
         <form className="form" onSubmit={submit}>
           <label>
             {texts.tokens.name}
-            <input name="name" ref={focusAtFirst} aria-invalid={problem !== null} aria-describedby="token-hint" />
+            <input
+              name="name"
+              ref={focusAtFirst}
+              onChange={(event) => setTyped(event.target.value)}
+              aria-invalid={problem !== null}
+              aria-describedby="token-hint"
+            />
             <span className="hint" id="token-hint">
               {texts.tokens.nameHint}
             </span>
             <span className="field-problem" role="alert">
               {problem}
+            </span>
+            <span className="hint warning" role="status">
+              {isUsed && texts.tokens.nameUsed(typed.trim())}
             </span>
           </label>
           <label>

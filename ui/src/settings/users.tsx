@@ -3,7 +3,7 @@ import { Link, useLocation, useSearch } from "wouter";
 import * as addresses from "../addresses.ts";
 import { useMe, useRead } from "../api/cache.ts";
 import { Pages, pageOf } from "../components/pages.tsx";
-import { Empty, Problem, Skeleton } from "../components/states.tsx";
+import { Awaited, Empty, Outdated } from "../components/states.tsx";
 import { UsersDocument } from "../generated/operations.ts";
 import { nameOf } from "../names.ts";
 import { texts } from "../texts.ts";
@@ -41,8 +41,8 @@ export function Users() {
           }
         />
       </div>
-      {read.isPending && <Skeleton />}
-      {read.isError && <Problem error={read.error} retry={() => void read.refetch()} />}
+      {read.data === undefined && <Awaited read={read} />}
+      <Outdated read={read} />
       {found?.total === 0 && (
         <Empty title={texts.users.none(query)} hint={texts.users.noneHint}>
           {query !== "" && <Link href={addresses.people("")}>{texts.users.showAll}</Link>}
@@ -78,12 +78,14 @@ export function Users() {
           </table>
         </div>
       )}
-      <Pages
-        page={page}
-        size={PAGE_SIZE}
-        total={found?.total ?? 0}
-        addressOf={(number) => addresses.people(text, number)}
-      />
+      {found !== undefined && found !== null && (
+        <Pages
+          page={page}
+          size={PAGE_SIZE}
+          total={found.total}
+          addressOf={(number) => addresses.people(text, number)}
+        />
+      )}
     </>
   );
 }

@@ -99,6 +99,27 @@ async fn carry(source: &mut Source, target: &dyn Store, report: &mut Report) -> 
         }
     }
     gathering.finish().await?;
-    progress(total.max(done), total.max(done));
+    expect_all(done, total)?;
+    progress(total, total);
     Ok(())
+}
+
+/// Rows are counted and read from one snapshot: an end that comes early or late is a fault of the reading.
+fn expect_all(done: u64, total: u64) -> Result<()> {
+    if done != total {
+        bail!("the database has {total} rows, and {done} of them were read");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_adoption_whose_source_ends_early_is_not_complete() {
+        expect_all(3, 3).unwrap();
+        let error = expect_all(2, 3).unwrap_err().to_string();
+        assert_eq!(error, "the database has 3 rows, and 2 of them were read");
+    }
 }

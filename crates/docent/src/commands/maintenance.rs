@@ -1,8 +1,10 @@
 //! `docent rebuild`, `check`, `backup` and `restore`.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Result, bail};
+use docent_store::Store;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{runtime, say};
@@ -10,9 +12,17 @@ use crate::engine::{self, Use};
 use crate::settings::StoreFlags;
 use crate::unfinished;
 
+/// A store that is there and complete; a server may be running beside.
+async fn open_finished(flags: &StoreFlags) -> Result<Arc<dyn Store>> {
+    let url = flags.url()?;
+    let store = engine::open(&url, Use::Existing).await?;
+    unfinished::expect_finished(&*store, &url).await?;
+    Ok(store)
+}
+
 pub(super) fn rebuild(store: &StoreFlags) -> Result<()> {
     let runtime = runtime()?;
-    let store = runtime.block_on(engine::open(&store.url()?, Use::Existing))?;
+    let store = runtime.block_on(open_finished(store))?;
     let report = runtime.block_on(store.rebuild(progress("rebuilding")))?;
     say(format!("{} aspects read", report.aspects));
     if report.mended == 0 && report.orphans == 0 {
@@ -36,30 +46,32 @@ pub(super) fn check(store: &StoreFlags) -> Result<()> {
     let url = store.url()?;
     let runtime = runtime()?;
     let findings = runtime.block_on(engine::check(&url))?;
-    let finished = runtime.block_on(async {
+    let unfinished = runtime.block_on(async {
         // What could be checked has the newest schema, so that opening it changes nothing; what is damaged, or may only be
         // read by us, cannot be opened, and has been looked at.
         match engine::open(&url, Use::Existing).await {
-            Ok(store) => unfinished::expect_finished(&*store, &url).await,
-            Err(_) => Ok(()),
+            Ok(store) => unfinished::find(&*store).await,
+            Err(_) => Ok(None),
         }
     });
+    if let Ok(Some(mark)) = &unfinished {
+        // Much does not fit together yet, which is no damage.
+        bail!("{url} cannot be used: {mark}");
+    }
     if findings.is_empty() {
-        finished?;
+        unfinished?;
         say("the store is healthy");
         return Ok(());
     }
     for finding in &findings {
         say(finding);
     }
-    // Of a store that is being filled nothing else can be expected.
-    finished?;
     bail!("the store is damaged; at most 100 findings are shown");
 }
 
 pub(super) fn backup(store: &StoreFlags, file: &Path) -> Result<()> {
     let runtime = runtime()?;
-    let store = runtime.block_on(engine::open(&store.url()?, Use::Existing))?;
+    let store = runtime.block_on(open_finished(store))?;
     runtime.block_on(store.backup(file, progress("copying")))?;
     say(format!("backed up to {}", file.display()));
     Ok(())

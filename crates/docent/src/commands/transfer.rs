@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use clap::Args;
+use clap::{Arg, Args};
 use docent_catalog::Catalog;
 use docent_model::SystemClock;
 use docent_store::{RawAspect, RawPoint, RawRetired, Store};
@@ -16,11 +16,17 @@ use crate::interrupt;
 use crate::settings::StoreUrl;
 use crate::unfinished::{self, Filling};
 
-/// How many rows are carried at once.
+/// How many rows are carried at once; fewer if they are large.
 const PAGE: usize = 1000;
 const MEANWHILE: &str = "one of them was written to meanwhile; stop whatever uses them, remove the new store, and move again";
 
+/// Flags that all commands have. This one refuses them, so its help does not show them.
+fn unused() -> [Arg; 2] {
+    ["store", "config"].map(|name| Arg::new(name).long(name).hide(true))
+}
+
 #[derive(Debug, Args)]
+#[command(args = unused())]
 pub(crate) struct MoveFlags {
     // The values may have passwords in them, which the help would show.
     /// The store to read; no server may use it
@@ -44,10 +50,11 @@ pub(crate) struct MoveFlags {
 pub(super) fn run(flags: &MoveFlags) -> Result<()> {
     let from = StoreUrl::parse(Some(&flags.from)).context("--from is not right")?;
     let to = StoreUrl::parse(Some(&flags.to)).context("--to is not right")?;
-    if origin(&from) == origin(&to) {
+    let runtime = runtime()?;
+    if origin(&from) == origin(&to) || runtime.block_on(engine::is_same(&from, &to)) {
         bail!("--from and --to name the same store, {to}: move into a new one");
     }
-    runtime()?.block_on(carry_over(&from, &to))
+    runtime.block_on(carry_over(&from, &to))
 }
 
 async fn carry_over(from: &StoreUrl, to: &StoreUrl) -> Result<()> {
@@ -59,7 +66,7 @@ async fn carry_over(from: &StoreUrl, to: &StoreUrl) -> Result<()> {
     interrupt::end_with(format!(
         "stopped before {to} was complete: run the same command again to go on"
     ))?;
-    let total = count(&*source).await?;
+    let total = source.export_count().await?;
     let (aspects, points) = carry(&*source, &*target, total).await?;
     target.rebuild(progress("deriving")).await?;
     compare(&*source, &*target, total).await?;
@@ -83,22 +90,6 @@ fn origin(url: &StoreUrl) -> String {
         }
         StoreUrl::Postgres(_) => url.to_string(),
     }
-}
-
-/// What there is, for the progress.
-async fn count(store: &dyn Store) -> Result<u64> {
-    Ok(count_of::<RawAspect>(store).await?
-        + count_of::<RawPoint>(store).await?
-        + count_of::<RawRetired>(store).await?)
-}
-
-async fn count_of<R: Carried>(store: &dyn Store) -> Result<u64> {
-    let mut total = 0;
-    let mut pages = Pages::<R>::default();
-    while let Some(page) = pages.next(store).await? {
-        total += page.len() as u64;
-    }
-    Ok(total)
 }
 
 /// Carries everything over; how many aspects and how many points that was.

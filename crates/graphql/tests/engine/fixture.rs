@@ -1,6 +1,5 @@
 //! An engine over a real store, with a small schema of its own and a count of the calls of the store.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -10,11 +9,8 @@ use docent_graphql::{
     Args, BatchResult, Context, Engine, EntityView, Limits, Request, Resolvers, Schema,
 };
 use docent_model::{AspectName, FixedClock, Registry, Urn};
-use docent_store::{
-    AspectKey, Change, Page, PointRange, RawAspect, RawPoint, RawRetired, RebuildReport, Related,
-    Row, Run, RunAspect, Store, StoreError, StoredAspect, TimeseriesRow, Work,
-};
-use docent_test_store::TestStore;
+use docent_store::{AspectKey, Page, Related, Row, Store, StoreError, StoredAspect};
+use docent_test_store::{Front, InFront, TestStore};
 use serde_json::{Map, Value, json};
 
 /// The schema of the tests with the directives of the real one.
@@ -34,19 +30,19 @@ fn schema() -> Schema {
 pub(crate) struct Fixture {
     pub(crate) engine: Engine,
     pub(crate) context: Context,
-    pub(crate) store: Arc<CountingStore>,
+    pub(crate) store: Arc<InFront<CountingStore>>,
     _place: TestStore,
 }
 
 impl Fixture {
     pub(crate) async fn new(aspects: &[(&str, &str, Value)]) -> Self {
         let place = TestStore::open().await.unwrap();
-        let store = Arc::new(CountingStore {
+        let store = Arc::new(InFront(CountingStore {
             inner: place.store(),
             reads: AtomicUsize::new(0),
             fails: AtomicUsize::new(0),
             replaced: Mutex::default(),
-        });
+        }));
         let clock = Arc::new(FixedClock::at(1_700_000_000_000));
         let catalog = Catalog::new(Arc::clone(&store) as Arc<dyn Store>, clock);
         let caller = Caller::new(urn("urn:li:corpuser:tester"));
@@ -304,7 +300,11 @@ impl CountingStore {
 }
 
 #[async_trait]
-impl Store for CountingStore {
+impl Front for CountingStore {
+    fn behind(&self) -> &dyn Store {
+        &*self.inner
+    }
+
     async fn aspects_read(&self, keys: &[AspectKey]) -> Result<Vec<Row>, StoreError> {
         self.count()?;
         let mut distinct = keys.to_vec();
@@ -325,57 +325,12 @@ impl Store for CountingStore {
         Ok(rows)
     }
 
-    async fn aspect_read_version(
-        &self,
-        key: &AspectKey,
-        version: i64,
-    ) -> Result<Option<StoredAspect>, StoreError> {
-        self.inner.aspect_read_version(key, version).await
-    }
-
-    async fn histories_read(
-        &self,
-        keys: &[AspectKey],
-    ) -> Result<Vec<Vec<StoredAspect>>, StoreError> {
-        self.inner.histories_read(keys).await
-    }
-
     async fn entities_read(
         &self,
         urns: &[Urn],
     ) -> Result<Vec<Vec<(AspectName, StoredAspect)>>, StoreError> {
         self.count()?;
         self.inner.entities_read(urns).await
-    }
-
-    async fn urns_list(
-        &self,
-        entity_type: &str,
-        aspect: AspectName,
-        after: Option<&Urn>,
-        limit: usize,
-    ) -> Result<Vec<Urn>, StoreError> {
-        self.inner
-            .urns_list(entity_type, aspect, after, limit)
-            .await
-    }
-
-    async fn placements_list(
-        &self,
-        kind: &str,
-        parent: Option<&Urn>,
-        start: usize,
-        limit: usize,
-    ) -> Result<Page<Urn>, StoreError> {
-        self.inner.placements_list(kind, parent, start, limit).await
-    }
-
-    async fn placement_ancestors(
-        &self,
-        urns: &[Urn],
-        max: usize,
-    ) -> Result<Vec<Vec<Urn>>, StoreError> {
-        self.inner.placement_ancestors(urns, max).await
     }
 
     async fn edges_list(
@@ -387,144 +342,8 @@ impl Store for CountingStore {
         limit: usize,
     ) -> Result<Vec<Page<Related>>, StoreError> {
         self.count()?;
-        self.inner
-            .edges_list(urns, outgoing, relationships, start, limit)
-            .await
-    }
-
-    async fn timeseries_list(
-        &self,
-        key: &AspectKey,
-        range: &PointRange,
-        newest_first: bool,
-        start: usize,
-        limit: usize,
-    ) -> Result<Vec<TimeseriesRow>, StoreError> {
-        self.inner
-            .timeseries_list(key, range, newest_first, start, limit)
-            .await
-    }
-
-    async fn timeseries_latest(
-        &self,
-        keys: &[AspectKey],
-    ) -> Result<Vec<Option<TimeseriesRow>>, StoreError> {
-        self.inner.timeseries_latest(keys).await
-    }
-
-    async fn runs_list(
-        &self,
-        include_removed: bool,
-        start: usize,
-        limit: usize,
-    ) -> Result<Vec<Run>, StoreError> {
-        self.inner.runs_list(include_removed, start, limit).await
-    }
-
-    async fn run_aspects(
-        &self,
-        run: &str,
-        include_removed: bool,
-        start: usize,
-        limit: usize,
-    ) -> Result<Vec<RunAspect>, StoreError> {
-        self.inner
-            .run_aspects(run, include_removed, start, limit)
-            .await
-    }
-
-    async fn run_timeseries(
-        &self,
-        run: &str,
-        limit: usize,
-    ) -> Result<Vec<(AspectKey, u64)>, StoreError> {
-        self.inner.run_timeseries(run, limit).await
-    }
-
-    async fn run_points_count(&self, run: &str) -> Result<u64, StoreError> {
-        self.inner.run_points_count(run).await
-    }
-
-    async fn aspects_count(
-        &self,
-        aspect: AspectName,
-        urn_like: Option<&str>,
-    ) -> Result<u64, StoreError> {
-        self.inner.aspects_count(aspect, urn_like).await
-    }
-
-    async fn changes_read(&self, after: i64, limit: usize) -> Result<Vec<Change>, StoreError> {
-        self.inner.changes_read(after, limit).await
-    }
-
-    async fn change_newest(&self) -> Result<Option<Change>, StoreError> {
-        self.inner.change_newest().await
-    }
-
-    fn commit_stamp(&self) -> Result<u64, StoreError> {
-        self.inner.commit_stamp()
-    }
-
-    async fn commit_stamp_exact(&self) -> Result<u64, StoreError> {
-        self.inner.commit_stamp_exact().await
-    }
-
-    async fn run(&self, work: Box<dyn Work>) -> Result<(), StoreError> {
-        self.inner.run(work).await
-    }
-
-    async fn aspects_export(
-        &self,
-        after: Option<&RawAspect>,
-        limit: usize,
-    ) -> Result<Vec<RawAspect>, StoreError> {
-        self.inner.aspects_export(after, limit).await
-    }
-
-    async fn points_export(
-        &self,
-        after: Option<&RawPoint>,
-        limit: usize,
-    ) -> Result<Vec<RawPoint>, StoreError> {
-        self.inner.points_export(after, limit).await
-    }
-
-    async fn retired_export(
-        &self,
-        after: Option<&RawRetired>,
-        limit: usize,
-    ) -> Result<Vec<RawRetired>, StoreError> {
-        self.inner.retired_export(after, limit).await
-    }
-
-    async fn retired_import(&self, retired: Vec<RawRetired>) -> Result<(), StoreError> {
-        self.inner.retired_import(retired).await
-    }
-
-    async fn import(
-        &self,
-        aspects: Vec<RawAspect>,
-        points: Vec<RawPoint>,
-    ) -> Result<(), StoreError> {
-        self.inner.import(aspects, points).await
-    }
-
-    async fn rebuild(
-        &self,
-        progress: Box<dyn FnMut(u64, u64) + Send>,
-    ) -> Result<RebuildReport, StoreError> {
-        self.inner.rebuild(progress).await
-    }
-
-    async fn backup(
-        &self,
-        target: &Path,
-        progress: Box<dyn FnMut(u64, u64) + Send>,
-    ) -> Result<(), StoreError> {
-        self.inner.backup(target, progress).await
-    }
-
-    async fn check(&self) -> Result<Vec<String>, StoreError> {
-        self.inner.check().await
+        let behind = self.behind();
+        let list = behind.edges_list(urns, outgoing, relationships, start, limit);
+        list.await
     }
 }

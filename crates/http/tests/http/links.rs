@@ -160,7 +160,23 @@ async fn links_lead_only_where_a_browser_may_go() {
         assert_eq!(message(&reply).0, 400);
         assert!(message(&reply).1.starts_with(&expected), "{reply}");
     }
-    for url in ["HTTPS://a.example", "mailto:a@a.example", "ftp://a.example"] {
+    for url in [
+        "https://",
+        "http:",
+        "https:///?a",
+        "https://:80/a",
+        "mailto:",
+    ] {
+        let reply = add(&app, url, "x").await;
+        let expected = format!("'{url}' is not a whole URL");
+        assert_eq!(message(&reply).0, 400, "{reply}");
+        assert!(message(&reply).1.contains(&expected), "{reply}");
+    }
+    for url in [
+        "HTTPS://a.example",
+        "mailto:a@a.example",
+        "ftp://me@a.example:21/b",
+    ] {
         assert_eq!(add(&app, url, "x").await["data"]["addLink"], true, "{url}");
     }
     let update = format!(

@@ -2,12 +2,15 @@
 //!
 //! A search takes in what it finds, so writes cost nothing until somebody searches; after a bulk load that would be all of
 //! it. The keeper looks now and then how much there is: a little is left to the next search, more is taken in when writes
-//! pause, and a lot while they go on, but with no more than a tenth of the machine, so that writes hardly notice.
+//! pause, with half of the machine at most, since others read; and a lot while they go on, but with no more than a tenth
+//! of it, so that writes hardly notice.
 //!
 //! What it reads and writes runs on threads that may block. It must not know what searches see: whether an
 //! index is up to date is only ever said by the store's stamp, for each search anew.
 
 use std::time::{Duration, Instant};
+
+use docent_store::StoreError;
 
 use super::Live;
 use crate::error::SearchError;
@@ -20,8 +23,12 @@ const FEW: u64 = 200;
 const MANY: u64 = 5000;
 /// How many entities are taken in at once: a search that comes meanwhile has to wait for them, some tenths of a second.
 const ENTITIES: usize = 2500;
-/// Of all cores, what is left to others while writes go on.
-const SHARE: u32 = 10;
+/// One part in so many of all cores is used when writes pause.
+const SHARE_WHEN_QUIET: u32 = 2;
+/// One part in so many while they go on.
+const SHARE_BESIDE_WRITES: u32 = 10;
+/// Beside writes it rests at least so long: the next look should find others at work, if there are any.
+const REST_BESIDE_WRITES: Duration = Duration::from_millis(100);
 
 /// Keeps an index from falling behind.
 #[derive(Debug)]
@@ -50,13 +57,17 @@ impl Keeper {
         let mut failed = false;
         loop {
             let looked = self.look().await;
-            if let Err(error) = &looked
-                && !failed
-            {
-                // Once; whoever searches hears of it, too.
-                tracing::warn!(%error, "the search index could not be brought up to date");
+            match &looked {
+                Ok(_) => failed = false,
+                // The engine says itself when the database goes away and when it is back.
+                Err(SearchError::Store(StoreError::Unavailable { .. })) => {}
+                Err(error) if !failed => {
+                    // Once; whoever searches hears of it, too.
+                    tracing::warn!(%error, "the search index could not be brought up to date");
+                    failed = true;
+                }
+                Err(_) => {}
             }
-            failed = looked.is_err();
             tokio::time::sleep(looked.unwrap_or(LOOK)).await;
         }
     }
@@ -77,19 +88,18 @@ impl Keeper {
         }
         let began = Instant::now();
         self.live.take_some(ENTITIES).await?;
+        let worked = began.elapsed();
         Ok(if quiet {
-            Duration::ZERO
+            rest_after(worked, SHARE_WHEN_QUIET, self.cores)
         } else {
-            rest_after(began.elapsed(), self.cores)
+            rest_after(worked, SHARE_BESIDE_WRITES, self.cores).max(REST_BESIDE_WRITES)
         })
     }
 }
 
-/// How long to rest after some work of one thread, for it to have been a small part of what the machine could do.
-fn rest_after(worked: Duration, cores: u32) -> Duration {
-    let for_others = SHARE.saturating_sub(cores);
-    // The next look should find others at work, if there are any.
-    (worked * for_others / cores.max(1)).max(LOOK / 10)
+/// How long to rest after some work of one thread, for it to have been one part in so many of what the machine could do.
+fn rest_after(worked: Duration, share: u32, cores: u32) -> Duration {
+    worked * share.saturating_sub(cores) / cores.max(1)
 }
 
 #[cfg(test)]
@@ -97,11 +107,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tenth_of_the_machine_is_used_while_others_write() {
+    fn work_and_rest_make_the_share_of_the_machine_that_was_meant() {
         let worked = Duration::from_secs(1);
-        assert_eq!(rest_after(worked, 1), Duration::from_secs(9));
-        assert_eq!(rest_after(worked, 2), Duration::from_secs(4));
-        assert_eq!(rest_after(worked, 5), Duration::from_secs(1));
-        assert_eq!(rest_after(worked, 64), LOOK / 10);
+        assert_eq!(rest_after(worked, 10, 1), Duration::from_secs(9));
+        assert_eq!(rest_after(worked, 10, 2), Duration::from_secs(4));
+        assert_eq!(rest_after(worked, 10, 5), Duration::from_secs(1));
+        assert_eq!(rest_after(worked, 10, 64), Duration::ZERO);
+        assert_eq!(rest_after(worked, 2, 1), worked);
+        assert_eq!(rest_after(worked, 2, 2), Duration::ZERO);
     }
 }

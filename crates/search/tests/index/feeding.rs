@@ -73,7 +73,7 @@ async fn an_index_that_nobody_has_opened_is_opened_only_when_it_has_fallen_behin
 #[tokio::test]
 async fn what_was_half_taken_in_when_the_store_failed_is_taken_in_once() {
     let fixture = Fixture::new().await;
-    let store = Arc::new(HinderedStore::new(Arc::clone(&fixture.store)));
+    let store = Arc::new(HinderedStore::before(Arc::clone(&fixture.store)));
     let search = Search::in_memory(Arc::clone(&store) as _);
     let everything = Request::default();
     assert_eq!(search.search(&everything).await.unwrap().total, 0);
@@ -94,7 +94,7 @@ async fn what_was_half_taken_in_when_the_store_failed_is_taken_in_once() {
 #[tokio::test]
 async fn whoever_writes_faster_than_the_index_is_fed_does_not_keep_searches_waiting() {
     let fixture = Fixture::new().await;
-    let store = Arc::new(HinderedStore::new(Arc::clone(&fixture.store)));
+    let store = Arc::new(HinderedStore::before(Arc::clone(&fixture.store)));
     let search = Search::in_memory(Arc::clone(&store) as _);
     assert_eq!(search.search(&Request::default()).await.unwrap().total, 0);
     fixture.datasets(names("table", 3000)).await;
@@ -107,7 +107,7 @@ async fn whoever_writes_faster_than_the_index_is_fed_does_not_keep_searches_wait
 #[tokio::test]
 async fn a_log_that_was_put_back_while_the_server_runs_is_noticed() {
     let fixture = Fixture::new().await;
-    let store = Arc::new(HinderedStore::new(Arc::clone(&fixture.store)));
+    let store = Arc::new(HinderedStore::before(Arc::clone(&fixture.store)));
     let search = Search::in_memory(Arc::clone(&store) as _);
     fixture.datasets(names("table", 3)).await;
     assert_eq!(search.search(&Request::default()).await.unwrap().total, 3);

@@ -1,17 +1,13 @@
 //! A store that fails when it is told to, or whose log never ends.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use docent_model::{AspectName, Urn};
-use docent_store::{
-    AspectKey, Change, Page, PointRange, RawAspect, RawPoint, RawRetired, RebuildReport, Related,
-    Row, Run, RunAspect, Store, StoreError, StoredAspect, TimeseriesRow, Work,
-};
+use docent_store::{Change, Store, StoreError, StoredAspect};
+use docent_test_store::{Front, InFront};
 
-/// What search does not ask for is not there.
 #[derive(Debug)]
 pub(crate) struct HinderedStore {
     inner: Arc<dyn Store>,
@@ -31,15 +27,15 @@ pub(crate) struct HinderedStore {
 const MOST_READS: u64 = 100;
 
 impl HinderedStore {
-    pub(crate) fn new(inner: Arc<dyn Store>) -> Self {
-        Self {
+    pub(crate) fn before(inner: Arc<dyn Store>) -> InFront<Self> {
+        InFront(Self {
             inner,
             reads_left: AtomicU64::new(u64::MAX),
             listed: AtomicU64::new(0),
             endless: AtomicBool::new(false),
             read: AtomicU64::new(0),
             put_back: AtomicBool::new(false),
-        }
+        })
     }
 
     fn as_it_is_now(&self, mut change: Change) -> Change {
@@ -51,7 +47,11 @@ impl HinderedStore {
 type Rows = Vec<(AspectName, StoredAspect)>;
 
 #[async_trait]
-impl Store for HinderedStore {
+impl Front for HinderedStore {
+    fn behind(&self) -> &dyn Store {
+        &*self.inner
+    }
+
     async fn entities_read(&self, urns: &[Urn]) -> Result<Vec<Rows>, StoreError> {
         let left = |left: u64| left.checked_sub(1);
         let (set, get) = (Ordering::SeqCst, Ordering::SeqCst);
@@ -95,149 +95,5 @@ impl Store for HinderedStore {
     async fn change_newest(&self) -> Result<Option<Change>, StoreError> {
         let newest = self.inner.change_newest().await?;
         Ok(newest.map(|it| self.as_it_is_now(it)))
-    }
-
-    fn commit_stamp(&self) -> Result<u64, StoreError> {
-        self.inner.commit_stamp()
-    }
-
-    async fn commit_stamp_exact(&self) -> Result<u64, StoreError> {
-        self.inner.commit_stamp_exact().await
-    }
-
-    async fn aspects_read(&self, _: &[AspectKey]) -> Result<Vec<Row>, StoreError> {
-        unimplemented!()
-    }
-
-    async fn aspect_read_version(
-        &self,
-        _: &AspectKey,
-        _: i64,
-    ) -> Result<Option<StoredAspect>, StoreError> {
-        unimplemented!()
-    }
-
-    async fn histories_read(&self, _: &[AspectKey]) -> Result<Vec<Vec<StoredAspect>>, StoreError> {
-        unimplemented!()
-    }
-
-    async fn placements_list(
-        &self,
-        _: &str,
-        _: Option<&Urn>,
-        _: usize,
-        _: usize,
-    ) -> Result<Page<Urn>, StoreError> {
-        unimplemented!()
-    }
-
-    async fn placement_ancestors(&self, _: &[Urn], _: usize) -> Result<Vec<Vec<Urn>>, StoreError> {
-        unimplemented!()
-    }
-
-    async fn edges_list(
-        &self,
-        _: &[Urn],
-        _: bool,
-        _: &[&str],
-        _: usize,
-        _: usize,
-    ) -> Result<Vec<Page<Related>>, StoreError> {
-        unimplemented!()
-    }
-
-    async fn timeseries_list(
-        &self,
-        _: &AspectKey,
-        _: &PointRange,
-        _: bool,
-        _: usize,
-        _: usize,
-    ) -> Result<Vec<TimeseriesRow>, StoreError> {
-        unimplemented!()
-    }
-
-    async fn timeseries_latest(
-        &self,
-        _: &[AspectKey],
-    ) -> Result<Vec<Option<TimeseriesRow>>, StoreError> {
-        unimplemented!()
-    }
-
-    async fn runs_list(&self, _: bool, _: usize, _: usize) -> Result<Vec<Run>, StoreError> {
-        unimplemented!()
-    }
-
-    async fn run_aspects(
-        &self,
-        _: &str,
-        _: bool,
-        _: usize,
-        _: usize,
-    ) -> Result<Vec<RunAspect>, StoreError> {
-        unimplemented!()
-    }
-
-    async fn run_timeseries(&self, _: &str, _: usize) -> Result<Vec<(AspectKey, u64)>, StoreError> {
-        unimplemented!()
-    }
-
-    async fn run_points_count(&self, _: &str) -> Result<u64, StoreError> {
-        unimplemented!()
-    }
-
-    async fn aspects_count(&self, _: AspectName, _: Option<&str>) -> Result<u64, StoreError> {
-        unimplemented!()
-    }
-
-    async fn run(&self, _: Box<dyn Work>) -> Result<(), StoreError> {
-        unimplemented!()
-    }
-
-    async fn aspects_export(
-        &self,
-        _: Option<&RawAspect>,
-        _: usize,
-    ) -> Result<Vec<RawAspect>, StoreError> {
-        unimplemented!()
-    }
-
-    async fn points_export(
-        &self,
-        _: Option<&RawPoint>,
-        _: usize,
-    ) -> Result<Vec<RawPoint>, StoreError> {
-        unimplemented!()
-    }
-
-    async fn retired_export(
-        &self,
-        _: Option<&RawRetired>,
-        _: usize,
-    ) -> Result<Vec<RawRetired>, StoreError> {
-        unimplemented!()
-    }
-
-    async fn retired_import(&self, _: Vec<RawRetired>) -> Result<(), StoreError> {
-        unimplemented!()
-    }
-
-    async fn import(&self, _: Vec<RawAspect>, _: Vec<RawPoint>) -> Result<(), StoreError> {
-        unimplemented!()
-    }
-
-    async fn rebuild(
-        &self,
-        _: Box<dyn FnMut(u64, u64) + Send>,
-    ) -> Result<RebuildReport, StoreError> {
-        unimplemented!()
-    }
-
-    async fn backup(&self, _: &Path, _: Box<dyn FnMut(u64, u64) + Send>) -> Result<(), StoreError> {
-        unimplemented!()
-    }
-
-    async fn check(&self) -> Result<Vec<String>, StoreError> {
-        unimplemented!()
     }
 }

@@ -18,12 +18,13 @@ pub(crate) const RETIRED: &str = "SELECT k.place, r.version \
      CROSS JOIN LATERAL (SELECT r.version FROM retired_version r \
          WHERE r.urn = k.urn AND r.aspect = k.aspect OFFSET 0) AS r";
 
-/// One row after the other, in the order of their keys.
+/// One row after the other, in the order in which they are given; answers which were there. A row that is not there
+/// cannot be locked.
 macro_rules! lock {
     ($strength:literal) => {
         concat!(
-            "SELECT 1 FROM (SELECT * FROM unnest($1::text[], $2::text[]) AS k (urn, aspect) \
-                 ORDER BY k.urn COLLATE \"C\", k.aspect COLLATE \"C\") AS k \
+            "SELECT k.place FROM (SELECT * FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, place) \
+                 ORDER BY k.place) AS k \
              CROSS JOIN LATERAL (SELECT 1 FROM metadata_aspect_v2 a \
                  WHERE a.urn = k.urn AND a.aspect = k.aspect AND a.version = 0 FOR ",
             $strength,
@@ -41,8 +42,20 @@ pub(crate) const LOCK_EXISTENCE: &str = lock!("KEY SHARE");
 /// For entities to which nothing may be attached any more.
 pub(crate) const LOCK_FOR_DELETION: &str = lock!("UPDATE");
 
-pub(crate) const LOCK_TREE: &str =
-    "SELECT pg_advisory_xact_lock(hashtext('docent_tree'), hashtext($1))";
+/// The key of a tree; `serving` says why the schema is in it.
+macro_rules! tree {
+    () => {
+        "hashtext('docent_tree'), hashtext(concat_ws(' ', nullif(current_schema(), 'public'), $1::text))"
+    };
+}
+
+pub(crate) const LOCK_TREE: &str = concat!("SELECT pg_advisory_xact_lock(", tree!(), ")");
+/// The same for who must not wait, because whoever has it may wait for one of our rows.
+pub(crate) const LOCK_TREE_AT_ONCE: &str = concat!(
+    "SELECT docent_expect(pg_try_advisory_xact_lock(",
+    tree!(),
+    "))"
+);
 
 pub(crate) const EXPECT: &str = concat!(
     "SELECT docent_expect(NOT EXISTS (SELECT 1 \

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may stop as tests do")]
 
 mod connections;
+mod locks;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -469,6 +470,27 @@ async fn a_database_with_somebody_elses_tables_is_refused() {
     database.sql("CREATE SCHEMA docent").unwrap();
     let store = open_postgres(&beside).await.unwrap();
     put(&store, &status("a"), "1").await;
+}
+
+/// What one needs for itself is not taken from the other.
+#[tokio::test(flavor = "multi_thread")]
+async fn catalogs_in_two_schemas_of_a_database_know_nothing_of_each_other() {
+    let database = Database::empty().unwrap();
+    database.sql("CREATE SCHEMA a; CREATE SCHEMA b").unwrap();
+    let [one, other] = ["a", "b"].map(|schema| format!("{}&search_path={schema}", database.url()));
+    let store = open_postgres(&one).await.unwrap();
+    put(&store, &status("a"), "1").await;
+    let directory = tempfile::tempdir().unwrap();
+    let backup = directory.path().join("backup");
+    store.backup(&backup, Box::new(|_, _| {})).await.unwrap();
+    let settings = Settings::parse(&other).unwrap();
+    assert!(settings.to_string().ends_with("?search_path=b"));
+    docent_store_postgres::restore(&backup, &settings, false, &mut |_, _| {})
+        .await
+        .unwrap();
+    put(&store, &status("b"), "1").await;
+    let restored = open_postgres(&other).await.unwrap();
+    assert_eq!(logged(&restored, 0).await.len(), 1);
 }
 
 #[tokio::test]

@@ -127,6 +127,7 @@ pub(super) async fn work_finds_siblings_of_a_name_children_and_parents(harness: 
     place(store, "root", None, 1).await;
     place(store, "a", Some(&domain("root")), 1).await;
     place(store, "b", Some(&domain("root")), 1).await;
+    place(store, "c", Some(&domain("a")), 1).await;
     transact::<(), StoreError, _>(store, |tx| {
         Box::pin(async move {
             let root = domain("root");
@@ -136,12 +137,23 @@ pub(super) async fn work_finds_siblings_of_a_name_children_and_parents(harness: 
             assert_eq!(tx.placements_named("domain", Some(&root), "a").await?, []);
             let roots = tx.placements_named("domain", None, "ROOT").await?;
             assert_eq!(roots, [domain("root")]);
-            let child = tx.placement_any_child("domain", &root).await?;
+            let child = tx
+                .placement_children("domain", std::slice::from_ref(&root), 1)
+                .await?;
             assert!(
-                child == Some(domain("a")) || child == Some(domain("b")),
+                child == [domain("a")] || child == [domain("b")],
                 "{child:?}"
             );
-            assert_eq!(tx.placement_any_child("domain", &domain("a")).await?, None);
+            let parents = [domain("a"), root.clone(), domain("missing"), domain("b")];
+            let mut children = tx
+                .placement_children("domain", &parents, usize::MAX)
+                .await?;
+            children.sort_unstable();
+            assert_eq!(children, [domain("a"), domain("b"), domain("c")]);
+            assert_eq!(tx.placement_children("domain", &parents, 2).await?.len(), 2);
+            let leaves = [domain("b"), domain("c")];
+            assert_eq!(tx.placement_children("domain", &leaves, 9).await?, []);
+            assert_eq!(tx.placement_children("glossary", &parents, 9).await?, []);
             assert_eq!(
                 tx.placement_parent(&domain("a")).await?,
                 Some(Some(root.clone()))

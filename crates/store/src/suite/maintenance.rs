@@ -219,6 +219,8 @@ pub(super) async fn everything_can_be_carried_into_another_store<H: Harness>(har
         super::write(store, vec![write]).await;
     }
     let (aspects, points) = exported(store).await;
+    let total = (aspects.len() + points.len()) as u64;
+    assert_eq!(store.export_count().await.unwrap(), total);
     let order: Vec<_> = aspects
         .iter()
         .map(|raw| (&raw.urn, &raw.aspect, raw.row.version))
@@ -254,6 +256,7 @@ pub(super) async fn everything_can_be_carried_into_another_store<H: Harness>(har
     assert_eq!(first, retired[..2]);
     let rest = copy.retired_export(first.last(), 2).await.unwrap();
     assert_eq!(rest, retired[2..]);
+    assert_eq!(copy.export_count().await.unwrap(), total + 1 + 3);
     rebuild(copy).await;
     assert_eq!(exported(copy).await, (all, points));
     assert_eq!(copy.check().await.unwrap(), Vec::<String>::new());
@@ -263,4 +266,29 @@ pub(super) async fn everything_can_be_carried_into_another_store<H: Harness>(har
     let sales = domain("sales");
     let below = copy.placements_list("domain", Some(&sales), 0, 9);
     assert_eq!(below.await.unwrap().total, 2);
+}
+
+pub(super) async fn a_page_of_large_rows_has_fewer_of_them(harness: &impl Harness) {
+    const LARGE: usize = crate::EXPORTED_BYTES / 2;
+    let store = harness.store();
+    let row = |version| RawAspect {
+        urn: dataset("large").to_string(),
+        aspect: "zzzUnknown".to_owned(),
+        row: crate::StoredAspect {
+            version,
+            metadata: "x".repeat(LARGE),
+            system_metadata: None,
+            created_on_ms: 1,
+            created_by: "urn:li:corpuser:tester".to_owned(),
+            created_for: None,
+        },
+    };
+    for version in 1..4 {
+        store.import(vec![row(version)], Vec::new()).await.unwrap();
+    }
+    let first = store.aspects_export(None, 9).await.unwrap();
+    assert_eq!(first.len(), 2);
+    let rest = store.aspects_export(first.last(), 9).await.unwrap();
+    assert_eq!(rest.len(), 1);
+    assert_eq!(rest[0].row.version, 3);
 }

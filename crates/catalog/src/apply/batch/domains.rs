@@ -79,23 +79,21 @@ impl Batch<'_> {
         self.flush().await?;
         let mut level = vec![urn.clone()];
         for _ in above..MAX_DEPTH {
-            let mut below = Vec::new();
-            for domain in &level {
-                let children =
-                    self.tx
-                        .edges_into(domain, AspectName::DOMAIN_PROPERTIES, usize::MAX);
-                below.extend(children.await?.into_iter().map(|child| child.urn));
-            }
-            if below.is_empty() {
+            level = self
+                .tx
+                .placement_children("domain", &level, usize::MAX)
+                .await?;
+            if level.is_empty() {
                 return Ok(());
             }
-            level = below;
         }
         Err(too_deep())
     }
 
     pub(super) async fn check_childless(&mut self, domain: &Urn) -> Result<(), Error> {
-        match self.tx.placement_any_child("domain", domain).await? {
+        let domains = std::slice::from_ref(domain);
+        let children = self.tx.placement_children("domain", domains, 1).await?;
+        match children.first() {
             None => Ok(()),
             Some(child) => Err(Error::Conflict(format!(
                 "Cannot delete domain {domain} which has child domains, {child} for one: \

@@ -31,9 +31,15 @@ impl Batch<'_> {
                 is_done = false;
                 break;
             }
+            // Whoever writes an aspect looks whether the entity is there.
+            let own = some.iter().filter_map(|holder| {
+                let entity = Registry::get().entity(holder.urn.entity_type())?;
+                Some(AspectKey::new(&holder.urn, entity.key_aspect))
+            });
             let keys = some
                 .iter()
-                .map(|holder| AspectKey::new(&holder.urn, aspect));
+                .map(|holder| AspectKey::new(&holder.urn, aspect))
+                .chain(own);
             self.load(keys).await?;
             for holder in some {
                 let proposal = edit(&holder.urn);

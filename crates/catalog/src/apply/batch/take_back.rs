@@ -139,13 +139,14 @@ impl Batch<'_> {
         if urn.entity_type() != "domain" {
             return Ok(0);
         }
+        let parents = std::slice::from_ref(urn);
         let children = self
             .tx
-            .edges_into(urn, AspectName::DOMAIN_PROPERTIES, MAX_CHILDREN)
+            .placement_children("domain", parents, MAX_CHILDREN)
             .await?;
         let stay = children
             .iter()
-            .filter(|child| !self.would_go.contains(&child.urn));
+            .filter(|child| !self.would_go.contains(child));
         Ok(stay.count() as u64)
     }
 }

@@ -283,7 +283,11 @@ impl<'a> Gathering<'a> {
                 taken.push((aspect.is_key, aspect.is_made, aspect.versions.len() as u64));
                 missing.extend(aspect.into_rows());
             } else if aspect.is_made || is_same(&aspect.versions, &stored) {
-                self.report.already += 1;
+                // What was made is no row of the table.
+                if !aspect.is_made {
+                    self.report.already += 1;
+                    self.report.already_history += aspect.versions.len() as u64 - 1;
+                }
             } else {
                 self.refuse_all(&aspect)?;
             }

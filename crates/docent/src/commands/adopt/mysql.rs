@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Result, anyhow, bail};
 use docent_store::{RawAspect, StoredAspect};
 use mysql_async::prelude::Queryable as _;
-use mysql_async::{Conn, Opts, OptsBuilder, Row, UrlError};
+use mysql_async::{Conn, DriverError, Error, Opts, OptsBuilder, Row, UrlError};
 use percent_encoding::percent_decode_str;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -178,7 +178,7 @@ impl MySqlAspects {
         let (sender, rows) = mpsc::channel(AHEAD);
         tokio::spawn(async move {
             if let Err(error) = send(&mut connection, &sender).await {
-                let _ = sender.send(Err(innermost(&error))).await;
+                let _ = sender.send(Err(while_reading(&error))).await;
             }
         });
         Ok(Self {
@@ -213,6 +213,16 @@ async fn connect(settings: &Settings) -> Result<Conn> {
 /// The driver's errors repeat their causes.
 fn innermost(error: &anyhow::Error) -> anyhow::Error {
     anyhow!("{}", error.root_cause())
+}
+
+/// Of a connection that breaks the driver says what it was about to read.
+fn while_reading(error: &anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref() {
+        Some(Error::Io(_) | Error::Driver(DriverError::ConnectionClosed)) => {
+            anyhow!("the connection to the database that is read was lost")
+        }
+        _ => innermost(error),
+    }
 }
 
 async fn send(connection: &mut Conn, rows: &mpsc::Sender<Result<ForeignAspect>>) -> Result<()> {

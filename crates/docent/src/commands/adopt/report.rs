@@ -34,8 +34,9 @@ pub(super) struct Report {
     pub(super) aspects: u64,
     /// Former versions.
     pub(super) history: u64,
-    /// Aspects that the store had already.
+    /// Aspects that the store had already, and their former versions.
     pub(super) already: u64,
+    pub(super) already_history: u64,
     pub(super) made_keys: u64,
     /// Entities whose URN had white space around it.
     pub(super) padded: u64,
@@ -151,13 +152,19 @@ impl Report {
              taken into {to}: {} entities, {} aspects and {} former versions",
             self.read, self.entities, self.aspects, self.history
         );
+        if self.already > 0 {
+            // Writing to a string cannot fail.
+            let _ = write!(
+                text,
+                "\n{} aspects and {} former versions were there already",
+                self.already, self.already_history
+            );
+        }
         let mut line = |count: u64, what: &str| {
             if count > 0 {
-                // Writing to a string cannot fail.
                 let _ = write!(text, "\n{count} {what}");
             }
         };
-        line(self.already, "aspects were there already");
         line(
             self.made_keys,
             "entities had no key aspect: it was made from the URN",
