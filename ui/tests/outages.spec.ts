@@ -126,10 +126,16 @@ test("a browser that says it is offline asks the server all the same", async ({ 
   await expect(page.getByRole("link", { name: "Made without a network" })).toBeVisible();
 });
 
-test("waiting is shown only when it lasts", async ({ page }) => {
+test("waiting is shown only when it lasts, and stays until it is over", async ({ page }) => {
   await page.clock.install();
   await page.goto("/search?query=order");
   await expect(page.getByRole("article").first()).toBeVisible();
+  let sendPart = () => {};
+  const partIsSent = new Promise<void>((resolve) => (sendPart = resolve));
+  await page.route(/\/dataset-[^/]*\.js$/, async (route) => {
+    await partIsSent;
+    await route.continue();
+  });
   const goOn = await holdRequests(page);
   await page.clock.pauseAt(new Date(Date.now() + 600_000));
   await page.locator("a[data-result]").first().click();
@@ -138,9 +144,12 @@ test("waiting is shown only when it lasts", async ({ page }) => {
   await expect(waiting).toHaveCount(1);
   await page.clock.runFor(149);
   await expect(lines).toHaveCount(0);
-  // The frame in which the waiting began, and the time after which it is shown.
-  await page.clock.runFor(100);
-  await expect(lines.first()).toBeVisible();
+  await page.clock.runFor(1);
+  await expect(lines).toHaveCount(4);
+
+  // The part of the page is there and waits for its dataset: more lines at once, without a moment of none.
+  sendPart();
+  await expect(lines).toHaveCount(10);
   await page.clock.resume();
   goOn();
   await expect(page.locator("code.urn")).toBeVisible();

@@ -6,24 +6,32 @@ import { Sentence } from "./sentence.tsx";
 /** Waiting that is over within this time is not shown at all. */
 const QUIET_MS = 150;
 
-/** Whether something has been going on for longer than people notice. */
-export function useSlow(isGoingOn: boolean): boolean {
-  const [isSlow, setSlow] = useState(false);
+/** Since when the reader has been waiting, as long as anything is waited for. */
+let waitingSince: number | null = null;
+
+/** Whether the reader has been waiting for longer than people notice. */
+function useLongWait(): boolean {
+  // A part of the page that had to be fetched waits for what it shows: that is one wait for whoever looks at it, so
+  // the second neither begins in silence again nor takes lines away that were there.
+  const [since] = useState(() => waitingSince ?? performance.now());
+  const [isLong, setLong] = useState(() => performance.now() - since >= QUIET_MS);
   useEffect(() => {
-    if (!isGoingOn) {
-      setSlow(false);
-      return;
-    }
-    const timer = setTimeout(() => setSlow(true), QUIET_MS);
-    return () => clearTimeout(timer);
-  }, [isGoingOn]);
-  return isSlow;
+    waitingSince = since;
+    const left = since + QUIET_MS - performance.now();
+    if (left <= 0) setLong(true);
+    const timer = setTimeout(() => setLong(true), left);
+    return () => {
+      waitingSince = null;
+      clearTimeout(timer);
+    };
+  }, [since]);
+  return isLong;
 }
 
 /** Grey lines in place of text that is not there yet; nothing at all at first. */
 export function Skeleton({ lines = 4 }: { readonly lines?: number }) {
-  const isSlow = useSlow(true);
-  if (!isSlow) return <div className="skeleton" aria-busy="true" />;
+  const isLong = useLongWait();
+  if (!isLong) return <div className="skeleton" aria-busy="true" />;
   return (
     <div className="skeleton" aria-busy="true" aria-live="polite">
       {Array.from({ length: lines }, (_, line) => (
