@@ -231,9 +231,8 @@ impl Words {
         self.found.clear();
         self.position = 0;
         let mut at = 0;
-        while let Some(character) = text[at..].chars().next() {
-            let end = at + character.len_utf8();
-            at = match class(character) {
+        while let Some((class, end)) = class_at(text, at) {
+            at = match class {
                 Class::Upper | Class::Lower | Class::Digit => self.segment(text, at, style),
                 Class::Ideograph => {
                     self.push(text, at..end, 1);
@@ -249,10 +248,9 @@ impl Words {
     fn segment(&mut self, text: &str, start: usize, style: Style) -> usize {
         let mut seen = 0;
         let mut end = start;
-        let mut end_with_links = text.len();
-        for (offset, character) in text[start..].char_indices() {
-            let at = start + offset;
-            match class(character) {
+        let mut at = start;
+        while let Some((class, next)) = class_at(text, at) {
+            match class {
                 Class::Upper => {
                     seen |= seen::LETTER;
                     if at > start {
@@ -264,14 +262,13 @@ impl Words {
                 Class::Mark => {}
                 Class::Link => {
                     seen |= seen::LINK;
+                    at = next;
                     continue;
                 }
-                Class::Ideograph | Class::Other => {
-                    end_with_links = at;
-                    break;
-                }
+                Class::Ideograph | Class::Other => break,
             }
-            end = at + character.len_utf8();
+            at = next;
+            end = next;
         }
         let mixed = seen & seen::LETTER != 0 && seen & seen::DIGIT != 0;
         if mixed || seen & (seen::LINK | seen::LATER_UPPER) != 0 {
@@ -281,7 +278,7 @@ impl Words {
             self.push(text, start..end, 1);
             self.position += 1;
         }
-        end_with_links
+        at
     }
 
     fn divide(&mut self, text: &str, segment: Range<usize>, style: Style) {
@@ -323,22 +320,7 @@ impl Words {
     fn push(&mut self, text: &str, range: Range<usize>, parts: usize) {
         let from = self.letters.len();
         let letters = &mut self.letters;
-        for character in text[range.clone()].chars() {
-            if character.is_ascii() {
-                if letters.len() - from == LONGEST_WORD_BYTES {
-                    break;
-                }
-                if character.is_ascii_alphanumeric() {
-                    letters.push(character.to_ascii_lowercase());
-                }
-                continue;
-            }
-            fold_character(character, &mut |letter| {
-                if letters.len() - from + letter.len_utf8() <= LONGEST_WORD_BYTES {
-                    letters.push(letter);
-                }
-            });
-        }
+        write_word(letters, &text[range.clone()]);
         let length = without_plural(&letters[from..]).len();
         letters.truncate(from + length);
         let repeats_word_before = self.found.last().is_some_and(|word| {
@@ -358,6 +340,33 @@ impl Words {
     }
 }
 
+/// Writes the letters and digits of a text behind the others, as many as a word may have.
+fn write_word(letters: &mut String, text: &str) {
+    let from = letters.len();
+    // Most words.
+    if text.len() <= LONGEST_WORD_BYTES && text.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        letters.push_str(text);
+        letters[from..].make_ascii_lowercase();
+        return;
+    }
+    for character in text.chars() {
+        if character.is_ascii() {
+            if letters.len() - from == LONGEST_WORD_BYTES {
+                break;
+            }
+            if character.is_ascii_alphanumeric() {
+                letters.push(character.to_ascii_lowercase());
+            }
+            continue;
+        }
+        fold_character(character, &mut |letter| {
+            if letters.len() - from + letter.len_utf8() <= LONGEST_WORD_BYTES {
+                letters.push(letter);
+            }
+        });
+    }
+}
+
 /// Divides a segment at links, changes of case, and between letters and digits. Answers whether it looks like an identifier.
 fn find_parts(text: &str, segment: Range<usize>, parts: &mut Vec<Part>) -> bool {
     let mut looks_like_identifier = false;
@@ -366,14 +375,15 @@ fn find_parts(text: &str, segment: Range<usize>, parts: &mut Vec<Part>) -> bool 
     let mut open: Option<usize> = None;
     let mut before = (Class::Link, segment.start);
     let mut uppers = 0;
-    let mut characters = text[segment.clone()].char_indices().peekable();
-    while let Some((offset, character)) = characters.next() {
-        let at = segment.start + offset;
-        let class = class(character);
+    let text = &text[..segment.end];
+    let mut next = segment.start;
+    while let Some((class, end)) = class_at(text, next) {
+        let at = next;
+        next = end;
         match class {
             Class::Mark => continue,
             Class::Link => {
-                looks_like_identifier |= character == '_';
+                looks_like_identifier |= &text[at..end] == "_";
                 if let Some(start) = open.take() {
                     let range = start..at;
                     parts.push(Part { range, run });
@@ -386,8 +396,8 @@ fn find_parts(text: &str, segment: Range<usize>, parts: &mut Vec<Part>) -> bool 
                     (Class::Lower, Class::Upper) => Some((at, true)),
                     (Class::Upper, Class::Lower) if uppers > 1 => {
                         // `HTTPServer` is two words, the plural `URLs` is one.
-                        let next = characters.peek().map(|(_, next)| self::class(*next));
-                        let plural = character == 's' && next != Some(Class::Lower);
+                        let is_last = class_at(text, end).is_none_or(|(it, _)| it != Class::Lower);
+                        let plural = &text[at..end] == "s" && is_last;
                         (!plural).then_some((before.1, true))
                     }
                     (Class::Digit, Class::Upper | Class::Lower)
@@ -422,13 +432,36 @@ pub(crate) fn without_plural(word: &str) -> &str {
     }
 }
 
-fn class(character: char) -> Class {
+/// The class of the character that begins at a place, and where it ends; `None` at the end of the text.
+#[inline]
+fn class_at(text: &str, at: usize) -> Option<(Class, usize)> {
+    let byte = *text.as_bytes().get(at)?;
+    if let Some(class) = ASCII_CLASSES.get(usize::from(byte)) {
+        return Some((*class, at + 1));
+    }
+    let character = text[at..].chars().next()?;
+    Some((class_beyond_ascii(character), at + character.len_utf8()))
+}
+
+/// Looked up, since every character of every text is asked for its class.
+static ASCII_CLASSES: [Class; 128] = {
+    let mut classes = [Class::Other; 128];
+    let mut byte = 0;
+    while byte < 128 {
+        classes[byte as usize] = match byte {
+            b'a'..=b'z' => Class::Lower,
+            b'A'..=b'Z' => Class::Upper,
+            b'0'..=b'9' => Class::Digit,
+            b'_' | b'-' => Class::Link,
+            _ => Class::Other,
+        };
+        byte += 1_u8;
+    }
+    classes
+};
+
+fn class_beyond_ascii(character: char) -> Class {
     match character {
-        'a'..='z' => Class::Lower,
-        'A'..='Z' => Class::Upper,
-        '0'..='9' => Class::Digit,
-        '_' | '-' => Class::Link,
-        '\0'..='\u{7f}' => Class::Other,
         _ if is_ideograph(character) => Class::Ideograph,
         _ if is_mark(character) => Class::Mark,
         _ if character.is_uppercase() => Class::Upper,

@@ -12,7 +12,7 @@ use crate::document::MAX_RANK;
 use crate::kept::{Columns, Counts, Kept, each_value_of, text_of};
 use crate::matching::{Matches, Node, Segment, Set};
 use crate::request::PAIR;
-use crate::schema::{URN, column_path};
+use crate::schema::{URN, WHOLE_NAMES, column_path};
 use crate::work::Work;
 
 /// How much of a score the rank may be: less than any difference between two ways to match.
@@ -150,6 +150,7 @@ impl Gather {
         let segment = Segment {
             searcher,
             reader,
+            kept,
             work: &question.work,
             scored: matches!(self.order, Order::Score) && self.keep > 0,
         };
@@ -317,6 +318,7 @@ impl SegmentGather<'_> {
             urns,
             ranks,
             orders,
+            ..
         } = &*self.columns;
         let keep = self.gather.keep;
         let mut heap: BinaryHeap<Ranked> = BinaryHeap::with_capacity(keep + 1);
@@ -521,10 +523,9 @@ pub(crate) enum SortColumn {
 
 impl SortColumn {
     pub(crate) fn open(reader: &SegmentReader, field: &str) -> tantivy::Result<Self> {
-        let path = if field == URN {
-            URN.to_owned()
-        } else {
-            column_path(field)
+        let path = match field {
+            URN | WHOLE_NAMES => field.to_owned(),
+            _ => column_path(field),
         };
         let fast = reader.fast_fields();
         if let Some(column) = fast.str(&path)? {

@@ -7,22 +7,32 @@
 //! URNs and names are nearly all different, too. Their texts may be in a column as well, but looking many of them up there
 //! takes longer than going through a column of numbers once.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use tantivy::columnar::StrColumn;
+use tantivy::index::SegmentId;
 use tantivy::query::{
     BitSetDocSet, ConstScorer, EmptyScorer, EnableScoring, Explanation, Query, Scorer, Weight,
 };
 use tantivy::{BitSet, DocId, Score, SegmentReader, TantivyError};
 
+use crate::bits::Bits;
+use crate::kept::each_value;
 use crate::schema::{NAME_NUMBERS, URN, URN_NUMBER, number_of};
 
-/// Documents that have any of the texts in a column.
+/// Documents that have any of some texts in a column.
 #[derive(Debug, Clone)]
 pub(crate) struct ColumnQuery {
     pub(crate) path: String,
-    pub(crate) texts: BTreeSet<String>,
+    pub(crate) wanted: Wanted,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Wanted {
+    Texts(BTreeSet<String>),
+    /// For each segment the places of the texts in the order of its column.
+    Ordinals(Arc<HashMap<SegmentId, BTreeSet<u64>>>),
 }
 
 impl Query for ColumnQuery {
@@ -36,7 +46,20 @@ impl Weight for ColumnQuery {
         let Some(column) = reader.fast_fields().str(&self.path)? else {
             return Ok(Box::new(EmptyScorer));
         };
-        let Some(found) = self.documents(&column, reader.max_doc())? else {
+        let found = match &self.wanted {
+            Wanted::Texts(texts) => {
+                let mut ordinals = BTreeSet::new();
+                for text in texts {
+                    ordinals.extend(column.dictionary().term_ord(text)?);
+                }
+                documents(&column, &ordinals, reader.max_doc())
+            }
+            Wanted::Ordinals(of_segments) => {
+                let ordinals = of_segments.get(&reader.segment_id());
+                ordinals.and_then(|it| documents(&column, it, reader.max_doc()))
+            }
+        };
+        let Some(found) = found else {
             return Ok(Box::new(EmptyScorer));
         };
         let found = BitSetDocSet::from(found);
@@ -50,35 +73,30 @@ impl Weight for ColumnQuery {
     }
 }
 
-impl ColumnQuery {
-    /// `None` if the column has none of the texts.
-    fn documents(&self, column: &StrColumn, len: DocId) -> tantivy::Result<Option<BitSet>> {
-        let mut wanted = BTreeSet::new();
-        for text in &self.texts {
-            wanted.extend(column.dictionary().term_ord(text)?);
-        }
-        let (Some(first), Some(last)) = (wanted.first(), wanted.last()) else {
-            return Ok(None);
-        };
+/// The documents that have any of these values; `None` if there are no values.
+fn documents(column: &StrColumn, wanted: &BTreeSet<u64>, len: DocId) -> Option<BitSet> {
+    let (first, last) = (*wanted.first()?, *wanted.last()?);
+    let mut found = BitSet::with_max_value(len);
+    // One value, and all that begin so, stand side by side, which is looked for many at a time.
+    if last - first + 1 == wanted.len() as u64 {
+        let mut documents = Vec::new();
         let ordinals = column.ords();
-        let mut found = BitSet::with_max_value(len);
-        // One value, and all that begin so, stand side by side, which is looked for many at a time.
-        if last - first + 1 == wanted.len() as u64 {
-            let mut documents = Vec::new();
-            ordinals.get_docids_for_value_range(*first..=*last, 0..len, &mut documents);
-            for document in documents {
-                found.insert(document);
-            }
-            return Ok(Some(found));
+        ordinals.get_docids_for_value_range(first..=last, 0..len, &mut documents);
+        for document in documents {
+            found.insert(document);
         }
-        for document in 0..len {
-            let mut values = ordinals.values_for_doc(document);
-            if values.any(|ordinal| wanted.contains(&ordinal)) {
-                found.insert(document);
-            }
-        }
-        Ok(Some(found))
+        return Some(found);
     }
+    let mut is_wanted = Bits::none(column.num_terms());
+    for ordinal in wanted {
+        is_wanted.insert(*ordinal as DocId);
+    }
+    each_value(column, len, |document, value| {
+        if is_wanted.contains(value as DocId) {
+            found.insert(document);
+        }
+    });
+    Some(found)
 }
 
 /// How many of the last bits of a number are looked at first.

@@ -75,6 +75,7 @@ pub(crate) fn coverage(
         let segment = Segment {
             searcher,
             reader,
+            kept,
             work,
             scored: false,
         };

@@ -16,6 +16,7 @@ use tantivy::schema::document::{ReferenceValue, ReferenceValueLeaf};
 
 use crate::analysis::fold;
 use crate::label;
+use crate::named::start_of;
 use crate::schema::{Fields, LAST_PART_MARK, URN, cut, number_of, write_exists, write_term};
 use columns::ColumnCounts;
 pub(crate) use columns::{COLUMNS, DESCRIBED_COLUMNS};
@@ -27,7 +28,6 @@ const LINKS: &str = "institutionalMemory";
 pub const ENTITY_TYPE: &str = "_entityType";
 pub const REMOVED: &str = "removed";
 pub(crate) const HAS_DESCRIPTION: &str = "hasDescription";
-pub(crate) const ENTITY_NAME: &str = "_entityName";
 const NAME: &str = "name";
 /// Some kinds of entity have their environment in the one field, some in the other; here all have it in the first.
 pub(crate) const ENVIRONMENT: &str = "origin";
@@ -253,7 +253,7 @@ impl<'r> Entity<'r> {
             SearchValue::Number(number) => KeywordValue::Number(number),
             SearchValue::Real(number) => KeywordValue::Real(number),
         };
-        // Nearly all names are different: nobody counts them, and all are sorted by the one column [`ENTITY_NAME`].
+        // Nearly all names are different: nobody counts them, and all are sorted by the first of `whole_names`.
         // Whatever they are called, people filter by `name`.
         if class == Some(Class::Name) {
             let (fields, text) = ([field.name, NAME], value.text());
@@ -360,16 +360,25 @@ impl<'r> Entity<'r> {
             .filter(|last| !names.iter().any(|name| name == last))
             .map(|last| format!("{LAST_PART_MARK}{last}"))
             .collect();
-        names.extend(last_parts);
-        names.sort_unstable();
-        names.dedup();
-        for name in &names {
-            document.add_text(fields.whole_name, name);
-        }
         let name = self.display_name(urn);
-        let sorted_by = cut(name).to_lowercase();
+        let sorted_by = whole_name(name);
         document.add_u64(fields.rank, self.rank(name).min(MAX_RANK));
         document.add_u64(fields.order, order_of(&sorted_by));
+        names.extend(last_parts);
+        names.retain(|name| *name != sorted_by);
+        names.sort_unstable();
+        names.dedup();
+        names.insert(0, sorted_by);
+        let mut starts: Vec<&str> = Vec::new();
+        for name in &names {
+            document.add_text(fields.whole_names, name);
+            starts.push(start_of(name.trim_start_matches(LAST_PART_MARK)));
+        }
+        starts.sort_unstable();
+        starts.dedup();
+        for start in starts {
+            document.add_text(fields.name_start, start);
+        }
         self.keywords.extend([
             Keyword::text(ENTITY_TYPE, urn.entity_type()),
             Keyword::text(REMOVED, text_of_flag(self.removed)),
@@ -389,7 +398,6 @@ impl<'r> Entity<'r> {
                 document.add_text(fields.terms, &term);
             }
         }
-        self.keywords.push(Keyword::text(ENTITY_NAME, sorted_by));
         self.keywords.extend(self.columns.keywords());
         document.add_field_value(fields.values, Columns::All(&self.keywords));
         document

@@ -14,11 +14,11 @@ use tantivy::columnar::StrColumn;
 use tantivy::query::{
     AllQuery, BooleanQuery, EmptyQuery, ExistsQuery, Occur, Query, TermQuery, TermSetQuery,
 };
-use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{DocAddress, Searcher, SegmentReader, Term};
+use tantivy::schema::IndexRecordOption;
+use tantivy::{DocAddress, Searcher, Term};
 
 use crate::analysis::{fold, text_words};
-use crate::column::{ColumnQuery, NumberQuery};
+use crate::column::{ColumnQuery, NumberQuery, Wanted};
 use crate::document::{
     ENTITY_TYPE, ENVIRONMENT, Form, HAS_DESCRIPTION, OTHER_ENVIRONMENT, REMOVED, form_of, is_prose,
 };
@@ -26,7 +26,10 @@ use crate::error::SearchError;
 use crate::kept::text_of;
 use crate::query::phrase_query;
 use crate::request::{Criterion, Filter, Operator};
-use crate::schema::{Fields, LAST_PART_MARK, URN, column_path, cut, write_exists, write_term};
+use crate::schema::{
+    Fields, LAST_PART_MARK, URN, WHOLE_NAMES, column_path, cut, write_exists, write_term,
+};
+use crate::walk::Walk;
 use crate::work::Work;
 
 /// More alternatives in one condition are refused.
@@ -196,7 +199,7 @@ impl<'s> Filters<'s> {
             (Form::Urn | Form::Names, values) => Box::new(NumberQuery::any(field, values)),
             (Form::Column, values) => Box::new(ColumnQuery {
                 path: column_path(field),
-                texts: values.iter().map(|value| cut(value).to_owned()).collect(),
+                wanted: Wanted::Texts(values.iter().map(|value| cut(value).to_owned()).collect()),
             }),
             (Form::Terms, [value]) => term_query(self.fields.term(field, value)),
             (Form::Terms, values) => Box::new(TermSetQuery::new(
@@ -244,34 +247,30 @@ impl<'s> Filters<'s> {
         field: &str,
         test: impl Fn(&str) -> bool,
     ) -> Result<Box<dyn Query>, SearchError> {
-        if form_of(field) == Form::Names {
-            let names = self.fields.whole_name;
-            let mut terms = HashSet::new();
-            self.walk().each_term(names, "", |name| {
-                if !name.starts_with(LAST_PART_MARK) && test(name) {
-                    self.work.took();
-                    terms.insert(Term::from_field_text(names, name));
-                }
-            })?;
-            return Ok(Box::new(TermSetQuery::new(terms)));
-        }
-        let mut values = Vec::new();
-        let mut found = |value: &str| {
-            if test(value) {
-                self.work.took();
-                values.push(value.to_owned());
+        let path = match form_of(field) {
+            Form::Terms => {
+                let mut start = String::new();
+                write_term(&mut start, field, "");
+                let mut values = Vec::new();
+                self.walk().each_term(self.fields.terms, &start, |text| {
+                    let value = &text[start.len()..];
+                    if test(value) {
+                        self.work.took();
+                        values.push(value.to_owned());
+                    }
+                })?;
+                return Ok(self.equal(field, &values));
             }
+            Form::Names => {
+                let is_name = |text: &str| !text.starts_with(LAST_PART_MARK);
+                let test = |text: &str| is_name(text) && test(text);
+                let names = self.walk().column_texts(WHOLE_NAMES, &[""], test)?;
+                return Ok(Box::new(names));
+            }
+            Form::Column => column_path(field),
+            Form::Urn => URN.to_owned(),
         };
-        if form_of(field) == Form::Terms {
-            let mut start = String::new();
-            write_term(&mut start, field, "");
-            self.walk().each_term(self.fields.terms, &start, |text| {
-                found(&text[start.len()..]);
-            })?;
-        } else {
-            self.walk().each_column_text(field, found)?;
-        }
-        Ok(self.equal(field, &values))
+        Ok(Box::new(self.walk().column_texts(&path, &[""], test)?))
     }
 
     /// Prose is kept by its words: a condition on it asks for these, one behind the other, wherever they stand.
@@ -399,110 +398,6 @@ impl<'s> Filters<'s> {
     }
 }
 
-/// Walks over what the segments of an index have, as long as the search may.
-pub(crate) struct Walk<'s> {
-    pub(crate) searcher: &'s Searcher,
-    pub(crate) work: &'s Work,
-    /// How many terms of each segment are looked at.
-    pub(crate) most: usize,
-}
-
-impl<'s> Walk<'s> {
-    pub(crate) fn over_all(searcher: &'s Searcher, work: &'s Work) -> Self {
-        Self {
-            searcher,
-            work,
-            most: usize::MAX,
-        }
-    }
-
-    /// The terms of a field that begin so.
-    pub(crate) fn each_term(
-        &self,
-        field: Field,
-        start: &str,
-        mut found: impl FnMut(&str),
-    ) -> tantivy::Result<()> {
-        for segment in self.searcher.segment_readers() {
-            self.each_term_of(segment, field, start, &mut found)?;
-        }
-        Ok(())
-    }
-
-    /// The term up to which all segments were looked at; `None` if there are no more that begin so.
-    pub(crate) fn last_of_first_terms(
-        &self,
-        field: Field,
-        start: &str,
-    ) -> tantivy::Result<Option<String>> {
-        let one_more = Walk {
-            most: self.most.saturating_add(1),
-            ..*self
-        };
-        let mut seen: Option<String> = None;
-        for segment in self.searcher.segment_readers() {
-            let (mut count, mut last) = (0, String::new());
-            one_more.each_term_of(segment, field, start, &mut |text| {
-                count += 1;
-                if count == self.most {
-                    last.push_str(text);
-                }
-            })?;
-            if count > self.most && seen.as_ref().is_none_or(|seen| last < *seen) {
-                seen = Some(last);
-            }
-        }
-        Ok(seen)
-    }
-
-    fn each_term_of(
-        &self,
-        segment: &SegmentReader,
-        field: Field,
-        start: &str,
-        found: &mut impl FnMut(&str),
-    ) -> tantivy::Result<()> {
-        let inverted = segment.inverted_index(field)?;
-        let range = inverted.terms().range().ge(start.as_bytes());
-        let mut stream = range.into_stream()?;
-        let mut count = 0;
-        while count < self.most && stream.advance() {
-            self.work.looked()?;
-            let Ok(text) = std::str::from_utf8(stream.key()) else {
-                continue;
-            };
-            if !text.starts_with(start) {
-                break;
-            }
-            found(text);
-            count += 1;
-        }
-        Ok(())
-    }
-
-    /// The texts that a field's column has.
-    fn each_column_text(&self, field: &str, mut found: impl FnMut(&str)) -> tantivy::Result<()> {
-        let path = if field == URN {
-            URN.to_owned()
-        } else {
-            column_path(field)
-        };
-        for segment in self.searcher.segment_readers() {
-            let Some(column) = segment.fast_fields().str(&path)? else {
-                continue;
-            };
-            let mut texts = column.dictionary().stream()?;
-            while texts.advance() {
-                self.work.looked()?;
-                if let Ok(text) = std::str::from_utf8(texts.key()) {
-                    found(text);
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
 /// The texts that a document has in a column.
 fn column_values(
     searcher: &Searcher,
@@ -533,7 +428,6 @@ fn is_flag(field: &str) -> bool {
     fields.any(|known| known.name != field || known.kind == SearchKind::Boolean)
 }
 
-/// The field that names the parent of such an entity.
 /// The values by the field that says what stands above them, since each look goes through all documents.
 fn by_parent_field(values: &[String]) -> BTreeMap<&'static str, Vec<String>> {
     let mut fields: BTreeMap<_, Vec<String>> = BTreeMap::new();
@@ -545,6 +439,7 @@ fn by_parent_field(values: &[String]) -> BTreeMap<&'static str, Vec<String>> {
     fields
 }
 
+/// The field that names the parent of such an entity.
 fn parent_field(urn: &str) -> Option<&'static str> {
     let kind = Urn::parse(urn).ok()?;
     match kind.entity_type() {

@@ -16,7 +16,7 @@ use tantivy::index::SegmentId;
 use tantivy::{DocId, Searcher, SegmentReader};
 
 use crate::bits::Bits;
-use crate::schema::{ORDER, RANK, URN, column_path};
+use crate::schema::{ORDER, RANK, URN, WHOLE_NAMES, column_path};
 
 /// A facet with so few values has a set of documents for each of them.
 const FEW: usize = 16;
@@ -83,6 +83,8 @@ impl std::fmt::Debug for OfSegment {
 /// The columns that every page needs. Opening one reads something for every few hundred documents.
 pub(crate) struct Columns {
     pub(crate) urns: StrColumn,
+    /// The whole names, if anything has one.
+    pub(crate) names: Option<StrColumn>,
     pub(crate) ranks: Column<u64>,
     pub(crate) orders: Column<u64>,
 }
@@ -164,6 +166,7 @@ impl Kept {
         })?;
         let columns = Arc::new(Columns {
             urns,
+            names: fast.str(WHOLE_NAMES)?,
             ranks: fast.u64(RANK)?,
             orders: fast.u64(ORDER)?,
         });
@@ -402,7 +405,7 @@ fn read_column(column: &StrColumn, len: DocId) -> Option<(Documents, Vec<u32>)> 
 }
 
 /// Calls `found` with each document and each of its values, in the order of documents.
-fn each_value(column: &StrColumn, len: DocId, mut found: impl FnMut(DocId, usize)) {
+pub(crate) fn each_value(column: &StrColumn, len: DocId, mut found: impl FnMut(DocId, usize)) {
     let all: Vec<DocId> = (0..len).collect();
     for block in all.chunks(BLOCK) {
         each_value_of_block(column, block, &mut found);

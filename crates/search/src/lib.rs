@@ -31,12 +31,14 @@ mod label;
 pub mod language;
 mod live;
 mod matching;
+mod named;
 mod query;
 mod request;
 mod schema;
 mod scroll;
 mod search;
 mod sort;
+mod walk;
 mod work;
 
 pub use coverage::{Coverage, Described};

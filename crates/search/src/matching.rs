@@ -13,6 +13,8 @@ use tantivy::{DocId, Searcher, SegmentReader, Term};
 
 use crate::bits::Bits;
 use crate::explain::pattern;
+use crate::kept::Kept;
+use crate::named::{RangeTest, TextRange};
 use crate::work::Work;
 
 /// So many ways to be found in have a byte's worth of numbers.
@@ -34,6 +36,8 @@ pub(crate) enum Set {
     },
     /// In all of these sets.
     Every(Vec<Set>),
+    /// Those of the set that have a name in one of the ranges.
+    Among(Box<Set>, Vec<TextRange>),
     Query(Box<dyn Query>),
 }
 
@@ -162,6 +166,7 @@ impl Matches {
 pub(crate) struct Segment<'s> {
     pub(crate) searcher: &'s Searcher,
     pub(crate) reader: &'s SegmentReader,
+    pub(crate) kept: &'s Kept,
     /// What the search may use.
     pub(crate) work: &'s Work,
     /// Whether anybody wants to know what the documents are worth.
@@ -329,6 +334,19 @@ impl Segment<'_> {
                     common.keep(&self.set(set)?);
                 }
                 common.each(|document| found(&[document]));
+                Ok(())
+            }
+            Set::Among(set, ranges) => {
+                let columns = self.kept.columns(self.reader)?;
+                let Some(names) = &columns.names else {
+                    return Ok(());
+                };
+                let test = RangeTest::new(names, ranges)?;
+                self.set(set)?.each(|document| {
+                    if test.passes(document) {
+                        found(&[document]);
+                    }
+                });
                 Ok(())
             }
             Set::Query(query) => {

@@ -20,11 +20,14 @@ use tantivy::{Searcher, Term};
 use crate::analysis::{Token, fold, name_words, pair, text_words};
 use crate::column::NumberQuery;
 use crate::error::SearchError;
-use crate::filter::{Walk, term_query};
+use crate::explain::pattern;
+use crate::filter::term_query;
 use crate::kept::Kept;
 use crate::language::{self, Clause};
 use crate::matching::{Node, Set};
-use crate::schema::{Fields, LAST_PART_MARK, URN};
+use crate::named::{begins_name, is_in_terms, named, written};
+use crate::schema::{Fields, LAST_PART_MARK, URN, WHOLE_NAMES};
+use crate::walk::Walk;
 use crate::work::Work;
 
 /// What a word is worth that matches at all, and what is added for where it matches.
@@ -141,28 +144,16 @@ impl<'s> Translator<'s> {
         };
         let typed = fold(plain.trim());
         let most = words.most();
-        let exact = Set::Terms(self.whole_name(&typed));
+        let exact = named(self.fields, &typed);
         let mut parts = vec![
             (Occur::Must, words),
             (Occur::Should, Node::one(exact, most + EXACT_NAME)),
         ];
         if typed.chars().count() >= MIN_NAME_PREFIX {
-            let begins = self.begins_name(&typed);
-            let begins = begins.map(|set| (set, most + BEGINS_NAME));
-            parts.push((Occur::Should, Node::Best(begins.into())));
+            let begins = begins_name(self.fields, &typed);
+            parts.push((Occur::Should, Node::one(begins, most + BEGINS_NAME)));
         }
         Ok(Some(Node::Group(parts)))
-    }
-
-    /// Names and last parts of names that are so.
-    fn whole_name(&self, name: &str) -> Vec<Term> {
-        let term = |text: &str| Term::from_field_text(self.fields.whole_name, text);
-        written_names(name).map(|text| term(&text)).into()
-    }
-
-    /// Names and last parts of names that begin so.
-    fn begins_name(&self, start: &str) -> [Set; 2] {
-        written_names(start).map(|text| Set::Prefix(self.fields.whole_name, text))
     }
 
     fn group(&self, query: &language::Query, outermost: bool) -> Result<Node, SearchError> {
@@ -199,7 +190,7 @@ impl<'s> Translator<'s> {
         match term {
             language::Term::Word(word) => self.word(word, reading),
             language::Term::Prefix(prefix) => self.prefix(prefix),
-            language::Term::Wildcard(pattern) => Ok(self.wildcard(pattern)),
+            language::Term::Wildcard(pattern) => self.wildcard(pattern),
             language::Term::Phrase(phrase) => self.phrase(phrase),
             language::Term::Field { field, term } => self.field(field, term),
             language::Term::Group(query) => self.group(query, false),
@@ -214,8 +205,7 @@ impl<'s> Translator<'s> {
         let tokens = name_words(word);
         if tokens.is_empty() {
             // There are things whose name is a sign.
-            let named = Set::Terms(self.whole_name(&fold(word)));
-            return Ok(Node::one(named, WORD));
+            return Ok(Node::one(named(self.fields, &fold(word)), WORD));
         }
         let places = [
             (self.fields.name, IN_NAME),
@@ -384,15 +374,16 @@ impl<'s> Translator<'s> {
             .map(|token| term_set(name, &token.text))
             .collect();
         words.push(self.first_terms(name, &last.text, most)?);
-        let mut ways = vec![
-            (Set::Terms(self.whole_name(&whole)), EXACT_NAME),
+        let begins = if is_in_terms(&whole) {
+            self.first_terms(self.fields.name_start, &whole, most)?
+        } else {
+            begins_name(self.fields, &whole)
+        };
+        Ok(Node::Best(vec![
+            (named(self.fields, &whole), EXACT_NAME),
             (Set::Every(words), WORD),
-        ];
-        for start in written_names(&whole) {
-            let begins = self.first_terms(self.fields.whole_name, &start, most)?;
-            ways.push((begins, BEGINS_NAME));
-        }
-        Ok(Node::Best(ways))
+            (begins, BEGINS_NAME),
+        ]))
     }
 
     fn walk(&self) -> Walk<'s> {
@@ -422,8 +413,8 @@ impl<'s> Translator<'s> {
         if tokens.is_empty() {
             return Ok(Node::All);
         }
-        let whole = self.begins_name(&fold(prefix));
-        let mut ways = Vec::from(whole.map(|set| (set, WORD + IN_NAME)));
+        let whole = begins_name(self.fields, &fold(prefix));
+        let mut ways = vec![(whole, WORD + IN_NAME)];
         for (field, step) in [
             (self.fields.name, BEGINS_NAME_WORD),
             (self.fields.column, BEGINS_COLUMN_WORD),
@@ -436,37 +427,28 @@ impl<'s> Translator<'s> {
         Ok(Node::Best(ways))
     }
 
-    fn wildcard(&self, pattern: &str) -> Node {
+    fn wildcard(&self, pattern: &str) -> Result<Node, SearchError> {
         let places = [
-            (self.fields.whole_name, IN_NAME),
             (self.fields.name, BEGINS_NAME_WORD),
             (self.fields.column, IN_COLUMN),
             (self.fields.description, IN_DESCRIPTION),
         ];
-        let ways = places.iter().flat_map(|(field, step)| {
-            let sets = self.like(*field, pattern).into_iter();
-            sets.map(|set| (set, WORD + *step))
-        });
-        Node::Best(ways.collect())
+        let ways = places.map(|(field, step)| (like(field, pattern), WORD + step));
+        let mut ways = Vec::from(ways);
+        ways.push((self.names_like(pattern)?, WORD + IN_NAME));
+        Ok(Node::Best(ways))
     }
 
-    /// Documents with a term like the pattern.
-    fn like(&self, field: Field, pattern: &str) -> Vec<Set> {
+    /// Documents with a name, or a last part of one, like the pattern.
+    fn names_like(&self, pattern: &str) -> Result<Set, SearchError> {
         let pattern = fold(pattern);
-        let like = |patterns: Vec<String>| {
-            let literal = patterns.first().map_or("", |it| before_wildcard(it));
-            Set::Like {
-                field,
-                start: literal.to_owned(),
-                patterns,
-            }
+        let is_like = |name: &str| {
+            let name = name.trim_start_matches(LAST_PART_MARK);
+            pattern::matches(&pattern, name)
         };
-        if field == self.fields.whole_name {
-            return written_names(&pattern).map(|it| like(vec![it])).into();
-        }
-        // Words stand without the `s` of their plural, so `o*s` finds more than it says.
-        let singular = pattern.strip_suffix('s').map(ToOwned::to_owned);
-        vec![like(singular.into_iter().chain([pattern]).collect())]
+        let starts = written(before_wildcard(&pattern));
+        let like = self.walk().column_texts(WHOLE_NAMES, &starts, is_like)?;
+        Ok(Set::Query(Box::new(like)))
     }
 
     fn phrase(&self, phrase: &str) -> Result<Node, SearchError> {
@@ -493,14 +475,21 @@ fn with_all_but(mut parts: Vec<(Occur, Node)>) -> Vec<(Occur, Node)> {
     parts
 }
 
+/// Documents with a word like the pattern.
+fn like(field: Field, pattern: &str) -> Set {
+    let pattern = fold(pattern);
+    // Words stand without the `s` of their plural, so `o*s` finds more than it says.
+    let singular = pattern.strip_suffix('s').map(ToOwned::to_owned);
+    Set::Like {
+        field,
+        start: before_wildcard(&pattern).to_owned(),
+        patterns: singular.into_iter().chain([pattern]).collect(),
+    }
+}
+
 /// The letters that whatever is like the pattern begins with.
 fn before_wildcard(pattern: &str) -> &str {
     pattern.split(['*', '?']).next().unwrap_or_default()
-}
-
-/// How a name, or the beginning of one, stands in the index as a name and as a last part of one.
-fn written_names(name: &str) -> [String; 2] {
-    [name.to_owned(), format!("{LAST_PART_MARK}{name}")]
 }
 
 fn occur_of(occur: language::Occur) -> Occur {

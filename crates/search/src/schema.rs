@@ -21,7 +21,7 @@ use tantivy::tokenizer::TokenizerManager;
 use crate::analysis::{NameTokenizer, TextTokenizer};
 
 /// Changes whenever an index written by an older version cannot be used any more.
-pub(crate) const FORMAT: u32 = 6;
+pub(crate) const FORMAT: u32 = 7;
 
 /// Stands between a field and its value in `terms`.
 const SEPARATOR: char = '\0';
@@ -38,8 +38,11 @@ pub(crate) struct Fields {
     pub(crate) urn_number: Field,
     /// The names in their fields, as they were written.
     pub(crate) name_numbers: Field,
-    /// Whole names in lower case, and, marked, what is left of them without what they are qualified by.
-    pub(crate) whole_name: Field,
+    /// Whole names in lower case, first the one that is shown, and, marked, what is left of them without what they are
+    /// qualified by.
+    pub(crate) whole_names: Field,
+    /// How these begin, without the mark; see [`crate::named`].
+    pub(crate) name_start: Field,
     pub(crate) name: Field,
     /// The names of labels once more; see [`crate::label`].
     pub(crate) label: Field,
@@ -58,6 +61,7 @@ pub(crate) struct Fields {
 pub(crate) const URN: &str = "urn";
 pub(crate) const URN_NUMBER: &str = "urn_number";
 pub(crate) const NAME_NUMBERS: &str = "name_numbers";
+pub(crate) const WHOLE_NAMES: &str = "whole_names";
 pub(crate) const RANK: &str = "rank";
 pub(crate) const ORDER: &str = "order";
 
@@ -83,7 +87,8 @@ impl Fields {
         let urn = builder.add_text_field(URN, FAST);
         let urn_number = builder.add_u64_field(URN_NUMBER, FAST);
         let name_numbers = builder.add_u64_field(NAME_NUMBERS, FAST);
-        let whole_name = builder.add_text_field("whole_name", keyword());
+        let whole_names = builder.add_text_field(WHOLE_NAMES, FAST);
+        let name_start = builder.add_text_field("name_start", keyword());
         let name = builder.add_text_field("name", words("name"));
         let label = builder.add_text_field("label", words("name"));
         let column = builder.add_text_field("column", words("name"));
@@ -98,7 +103,8 @@ impl Fields {
             urn,
             urn_number,
             name_numbers,
-            whole_name,
+            whole_names,
+            name_start,
             name,
             label,
             column,

@@ -3,13 +3,11 @@
 use docent_model::Registry;
 use docent_model::searchable::SearchKind;
 
-use crate::document::{
-    ENTITY_NAME, ENTITY_TYPE, Form, HAS_DESCRIPTION, REMOVED, form_of, is_prose,
-};
+use crate::document::{ENTITY_TYPE, Form, HAS_DESCRIPTION, REMOVED, form_of, is_prose};
 use crate::error::SearchError;
 use crate::filter::canonical;
 use crate::request::Sort;
-use crate::schema::URN;
+use crate::schema::{URN, WHOLE_NAMES};
 
 /// The best match first, which is the order without a field.
 const SCORE: &str = "_score";
@@ -24,8 +22,8 @@ pub(crate) fn fields(sort: &[Sort]) -> Result<Vec<(String, bool)>, SearchError> 
 
 fn field(asked: &str) -> Result<String, SearchError> {
     let field = canonical(asked);
-    if form_of(&field) == Form::Names || field == ENTITY_NAME {
-        return Ok(ENTITY_NAME.to_owned());
+    if form_of(&field) == Form::Names {
+        return Ok(WHOLE_NAMES.to_owned());
     }
     let mut known = Registry::get().search_fields().iter();
     let is_own = [URN, ENTITY_TYPE, HAS_DESCRIPTION, REMOVED].contains(&field.as_str());

@@ -4,7 +4,7 @@ use docent_model::Registry;
 use docent_model::searchable::SearchKind;
 use tantivy::query::{BooleanQuery, Query, TermSetQuery};
 
-use super::{Translator, WORD, all_parts, in_order, occur_of, with_all_but};
+use super::{Translator, WORD, all_parts, in_order, like, occur_of, with_all_but};
 use crate::analysis::{name_words, text_words};
 use crate::document::{Class, class_of_name};
 use crate::error::SearchError;
@@ -70,13 +70,11 @@ impl Translator<'_> {
                 })?)
             }
             (Some(text), language::Term::Wildcard(pattern)) => {
-                let place = if text == self.fields.name {
-                    self.fields.whole_name
+                if text == self.fields.name {
+                    self.names_like(pattern)?
                 } else {
-                    text
-                };
-                let sets = self.like(place, pattern).into_iter();
-                return Ok(Node::Best(sets.map(|set| (set, WORD)).collect()));
+                    like(text, pattern)
+                }
             }
             (None, language::Term::Wildcard(pattern)) => {
                 let pattern = pattern.to_lowercase();

@@ -9,11 +9,11 @@ use tantivy::Term;
 use super::{Translator, all_parts, in_order, nearly, parts};
 use crate::analysis::{Token, name_words};
 use crate::error::SearchError;
-use crate::filter::Walk;
 use crate::kept::text_of;
 use crate::label::{LABELS, PLATFORM, fields_of};
 use crate::matching::{Segment, Set};
 use crate::schema::write_term;
+use crate::walk::Walk;
 
 /// How many labels a word may stand for.
 const MOST_LABELS: usize = 50;
@@ -136,6 +136,7 @@ impl Translator<'_> {
             let segment = Segment {
                 searcher: self.searcher,
                 reader,
+                kept: self.kept,
                 work: self.work,
                 scored: false,
             };

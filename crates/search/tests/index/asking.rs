@@ -59,6 +59,58 @@ async fn fields_are_asked_as_people_say_their_values() {
     }
 }
 
+/// Only the first letters of names are in the dictionary.
+#[tokio::test]
+async fn names_that_begin_alike_are_told_apart() {
+    let fixture = Fixture::new().await;
+    for name in [
+        "warehous",
+        "warehouse",
+        "warehouse_orders",
+        "warehouse_orders_old",
+        "prod.warehouse_orders",
+        "складской_учёт",
+        "складской_учёт_архив",
+    ] {
+        // Each of them has all words of the longest.
+        fixture.dataset(name, "warehouse orders old").await;
+    }
+    for (typed, first) in [
+        ("warehous", &["warehous"][..]),
+        ("warehouse", &["warehouse"]),
+        (
+            "warehouse_orders",
+            &["warehouse_orders", "prod.warehouse_orders"],
+        ),
+        ("prod.warehouse_orders", &["prod.warehouse_orders"]),
+        ("warehouse_orders_o", &["warehouse_orders_old"]),
+        ("Складской_Учёт", &["складской_учёт"]),
+        ("складской_учёт_а", &["складской_учёт_архив"]),
+    ] {
+        let mut found = fixture.names(typed).await;
+        found.truncate(first.len());
+        found.sort_by_key(|name| first.iter().position(|it| it == name));
+        assert_eq!(found, first, "{typed}");
+    }
+    for (pattern, expected) in [
+        (
+            "name:warehouse_o*s",
+            &["warehouse_orders", "prod.warehouse_orders"][..],
+        ),
+        (
+            "name:*_orders",
+            &["warehouse_orders", "prod.warehouse_orders"],
+        ),
+        ("name:prod.*", &["prod.warehouse_orders"]),
+        ("name:складской*архив", &["складской_учёт_архив"]),
+        ("name:zebra*", &[]),
+    ] {
+        let mut found = fixture.names(pattern).await;
+        found.sort_by_key(|name| expected.iter().position(|it| it == name));
+        assert_eq!(found, expected, "{pattern}");
+    }
+}
+
 #[tokio::test]
 async fn what_is_not_wanted_is_meant_as_it_was_typed() {
     let fixture = catalog().await;

@@ -1,0 +1,124 @@
+//! Going through the texts that an index has, in the order of its dictionaries.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use tantivy::schema::Field;
+use tantivy::{Searcher, SegmentReader};
+
+use crate::column::{ColumnQuery, Wanted};
+use crate::work::Work;
+
+/// Walks over what the segments of an index have, as long as the search may.
+pub(crate) struct Walk<'s> {
+    pub(crate) searcher: &'s Searcher,
+    pub(crate) work: &'s Work,
+    /// How many terms of each segment are looked at.
+    pub(crate) most: usize,
+}
+
+impl<'s> Walk<'s> {
+    pub(crate) fn over_all(searcher: &'s Searcher, work: &'s Work) -> Self {
+        Self {
+            searcher,
+            work,
+            most: usize::MAX,
+        }
+    }
+
+    /// The terms of a field that begin so.
+    pub(crate) fn each_term(
+        &self,
+        field: Field,
+        start: &str,
+        mut found: impl FnMut(&str),
+    ) -> tantivy::Result<()> {
+        for segment in self.searcher.segment_readers() {
+            self.each_term_of(segment, field, start, &mut found)?;
+        }
+        Ok(())
+    }
+
+    /// The term up to which all segments were looked at; `None` if there are no more that begin so.
+    pub(crate) fn last_of_first_terms(
+        &self,
+        field: Field,
+        start: &str,
+    ) -> tantivy::Result<Option<String>> {
+        let one_more = Walk {
+            most: self.most.saturating_add(1),
+            ..*self
+        };
+        let mut seen: Option<String> = None;
+        for segment in self.searcher.segment_readers() {
+            let (mut count, mut last) = (0, String::new());
+            one_more.each_term_of(segment, field, start, &mut |text| {
+                count += 1;
+                if count == self.most {
+                    last.push_str(text);
+                }
+            })?;
+            if count > self.most && seen.as_ref().is_none_or(|seen| last < *seen) {
+                seen = Some(last);
+            }
+        }
+        Ok(seen)
+    }
+
+    fn each_term_of(
+        &self,
+        segment: &SegmentReader,
+        field: Field,
+        start: &str,
+        found: &mut impl FnMut(&str),
+    ) -> tantivy::Result<()> {
+        let inverted = segment.inverted_index(field)?;
+        let range = inverted.terms().range().ge(start.as_bytes());
+        let mut stream = range.into_stream()?;
+        let mut count = 0;
+        while count < self.most && stream.advance() {
+            self.work.looked()?;
+            let Ok(text) = std::str::from_utf8(stream.key()) else {
+                continue;
+            };
+            if !text.starts_with(start) {
+                break;
+            }
+            found(text);
+            count += 1;
+        }
+        Ok(())
+    }
+
+    /// Documents with a text in a column that begins in one of these ways and passes the test.
+    pub(crate) fn column_texts<S: AsRef<str>>(
+        &self,
+        path: &str,
+        starts: &[S],
+        test: impl Fn(&str) -> bool,
+    ) -> tantivy::Result<ColumnQuery> {
+        let mut of_segments = HashMap::new();
+        for segment in self.searcher.segment_readers() {
+            let Some(column) = segment.fast_fields().str(path)? else {
+                continue;
+            };
+            let mut ordinals = BTreeSet::new();
+            for start in starts {
+                let start = start.as_ref().as_bytes();
+                let mut texts = column.dictionary().prefix_range(start).into_stream()?;
+                while texts.advance() {
+                    self.work.looked()?;
+                    if std::str::from_utf8(texts.key()).is_ok_and(&test) {
+                        self.work.took();
+                        ordinals.insert(texts.term_ord());
+                    }
+                }
+            }
+            of_segments.insert(segment.segment_id(), ordinals);
+        }
+        Ok(ColumnQuery {
+            path: path.to_owned(),
+            wanted: Wanted::Ordinals(Arc::new(of_segments)),
+        })
+    }
+}
