@@ -48,7 +48,7 @@ fix: ## Format the code and apply what clippy can repair by itself
 
 .PHONY: bench
 bench: ## Measure speed (see docs/PERFORMANCE.md)
-	@scripts/set-up-system compiler
+	@scripts/set-up-system compiler postgresql
 	@bench/run
 
 .PHONY: clean

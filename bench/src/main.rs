@@ -117,6 +117,11 @@ fn all(options: &Options) -> Result<bool> {
     }
     std::fs::create_dir_all(&work)?;
     process::check_cores()?;
+    // A page without the rows of an engine would look as if it had none.
+    ensure!(
+        options.page.is_none() || postgres_server::is_installed(),
+        "PostgreSQL is not installed: install Debian's package postgresql, or measure without --page"
+    );
     let bench = Bench {
         docent: docent.canonicalize()?,
         work: work.canonicalize()?,

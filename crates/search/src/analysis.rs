@@ -52,6 +52,9 @@ pub(crate) fn text_words(text: &str) -> Vec<Token> {
 
 /// The text in lower case and without accents; everything else, plurals too, stays. For patterns and whole values.
 pub(crate) fn fold(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
     let mut folded = String::with_capacity(text.len());
     for character in text.chars() {
         if character.is_alphanumeric() || is_mark(character) {
@@ -233,15 +236,22 @@ impl Words {
         let mut at = 0;
         while let Some((class, end)) = class_at(text, at) {
             at = match class {
-                Class::Upper | Class::Lower | Class::Digit => self.segment(text, at, style),
-                Class::Ideograph => {
-                    self.push(text, at..end, 1);
-                    self.position += 1;
-                    end
-                }
+                Class::Upper | Class::Lower | Class::Digit => match end_of_plain_word(text, at) {
+                    Some(end) => self.whole(text, at..end),
+                    None => self.segment(text, at, style),
+                },
+                Class::Ideograph => self.whole(text, at..end),
                 Class::Mark | Class::Link | Class::Other => end,
             };
         }
+    }
+
+    /// Adds what is one word for itself; answers where it ends.
+    fn whole(&mut self, text: &str, range: Range<usize>) -> usize {
+        let end = range.end;
+        self.push(text, range, 1);
+        self.position += 1;
+        end
     }
 
     /// Reads the run of letters, digits and links that begins at `start`; answers where it ends.
@@ -274,9 +284,7 @@ impl Words {
         if mixed || seen & (seen::LINK | seen::LATER_UPPER) != 0 {
             self.divide(text, start..end, style);
         } else {
-            // Most words.
-            self.push(text, start..end, 1);
-            self.position += 1;
+            self.whole(text, start..end);
         }
         at
     }
@@ -338,6 +346,17 @@ impl Words {
             parts,
         });
     }
+}
+
+/// Where the word ends that begins at `start`, if it is one as most are: Latin letters, none but the first a capital, and
+/// nothing behind them that could belong to it.
+fn end_of_plain_word(text: &str, start: usize) -> Option<usize> {
+    let (first, others) = text.as_bytes()[start..].split_first()?;
+    let lower = others.iter().take_while(|byte| byte.is_ascii_lowercase());
+    let count = lower.count();
+    let behind = others.get(count).map_or(b' ', |byte| *byte);
+    let ends = ASCII_CLASSES.get(usize::from(behind)) == Some(&Class::Other);
+    (first.is_ascii_alphabetic() && ends).then_some(start + 1 + count)
 }
 
 /// Writes the letters and digits of a text behind the others, as many as a word may have.

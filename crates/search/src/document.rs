@@ -3,6 +3,7 @@
 mod columns;
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -36,6 +37,10 @@ pub(crate) const OTHER_ENVIRONMENT: &str = "env";
 pub const BROWSE_PATH: &str = "browsePathV2";
 /// Before each step of the whole.
 pub const BROWSE_STEP: char = '␟';
+
+/// What a table has of texts and of values, and the size of its document, so that these do not grow step by step.
+const USUAL_VALUES: usize = 64;
+const USUAL_BYTES: usize = 4096;
 
 /// A rank is at most this.
 pub(crate) const MAX_RANK: u64 = 1000;
@@ -98,8 +103,6 @@ pub(crate) struct Entity<'r> {
 struct Keyword<'r> {
     field: &'static str,
     value: KeywordValue<'r>,
-    /// Tells it from all others.
-    number: u64,
     /// If the field is searched by its words.
     class: Option<Class>,
 }
@@ -113,11 +116,9 @@ enum KeywordValue<'r> {
 
 impl<'r> Keyword<'r> {
     fn new(field: &'static str, class: Option<Class>, value: KeywordValue<'r>) -> Self {
-        let number = number_of(field, &value.text());
         Self {
             field,
             value,
-            number,
             class,
         }
     }
@@ -126,9 +127,25 @@ impl<'r> Keyword<'r> {
     fn text(field: &'static str, text: impl Into<Cow<'r, str>>) -> Self {
         Self::new(field, None, KeywordValue::Text(text.into()))
     }
+
+    /// By field and value.
+    fn compare(&self, other: &Self) -> Ordering {
+        let by_field = self.field.cmp(other.field);
+        by_field.then_with(|| self.value.compare(&other.value))
+    }
 }
 
 impl KeywordValue<'_> {
+    fn compare(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Text(one), Self::Text(other)) => one.cmp(other),
+            (Self::Number(one), Self::Number(other)) => one.cmp(other),
+            (Self::Real(one), Self::Real(other)) => one.total_cmp(other),
+            (Self::Text(_), _) | (Self::Number(_), Self::Real(_)) => Ordering::Less,
+            (Self::Real(_), _) | (Self::Number(_), Self::Text(_)) => Ordering::Greater,
+        }
+    }
+
     fn text(&self) -> Cow<'_, str> {
         match self {
             Self::Text(text) => Cow::Borrowed(cut(text)),
@@ -179,7 +196,11 @@ impl<'r> Entity<'r> {
     }
 
     pub(crate) fn read(aspects: impl Iterator<Item = (AspectName, &'r str)>) -> Self {
-        let mut entity = Self::default();
+        let mut entity = Self {
+            texts: Vec::with_capacity(USUAL_VALUES),
+            keywords: Vec::with_capacity(USUAL_VALUES),
+            ..Self::default()
+        };
         for (aspect, text) in aspects {
             entity.columns.see_aspect(aspect, text);
             // `docent check` tells about rows that are not JSON; the rest of the entity is found all the same.
@@ -202,10 +223,9 @@ impl<'r> Entity<'r> {
             entity.keywords.push(Keyword::new(BROWSE_PATH, class, path));
         }
         // What was said twice is counted once.
-        entity
-            .keywords
-            .sort_unstable_by_key(|keyword| keyword.number);
-        entity.keywords.dedup_by_key(|keyword| keyword.number);
+        entity.keywords.sort_unstable_by(Keyword::compare);
+        let keywords = &mut entity.keywords;
+        keywords.dedup_by(|later, earlier| later.compare(earlier).is_eq());
         entity.present.sort_unstable();
         entity.present.dedup();
         entity.names.sort_unstable();
@@ -328,7 +348,7 @@ impl<'r> Entity<'r> {
     }
 
     pub(crate) fn into_document(mut self, urn: &'r Urn, fields: &Fields) -> TantivyDocument {
-        let mut document = TantivyDocument::new();
+        let mut document = TantivyDocument::with_capacity(USUAL_BYTES);
         document.add_text(fields.urn, urn.as_str());
         document.add_u64(fields.urn_number, number_of(URN, urn.as_str()));
         let is_label = !label::fields_of(urn.entity_type()).is_empty();
