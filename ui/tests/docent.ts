@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { test as base, type Page, type Request } from "@playwright/test";
+import { test as base, expect, type Locator, type Page, type Request } from "@playwright/test";
 
 const PASSWORD = "a password for the stories";
 export const USER = "datahub";
@@ -85,7 +85,7 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
   },
 });
 
-export { expect } from "@playwright/test";
+export { expect };
 
 interface Started {
   readonly docent: Docent;
@@ -191,6 +191,11 @@ function speaker(address: string, token: string): Docent {
 /** A dataset of the sample catalog, or one like them. */
 export const datasetUrn = (platform: string, name: string) =>
   `urn:li:dataset:(urn:li:dataPlatform:${platform},${name},PROD)`;
+
+/** A dialog or a form hears keys once one of its fields or buttons has the focus. */
+export async function hearsKeys(place: Locator, part = "") {
+  await expect(place.locator(`${part}:focus`)).toHaveCount(1);
+}
 
 /** Keeps requests to the API from the server until what is answered is called: all of them, or those that are meant. */
 export async function holdRequests(page: Page, isMeant: (request: Request) => boolean = () => true) {

@@ -1,7 +1,7 @@
 // The keyboard stays where the person is: what takes the focus gives it back, and keys of the page do not act elsewhere.
 
 import { address, describe, made, saved } from "./datasets.ts";
-import { expect, holdRequests, test } from "./docent.ts";
+import { expect, hearsKeys, holdRequests, test } from "./docent.ts";
 
 test("closing the editor of a description leads back to its button", async ({ page, docent }) => {
   const urn = await made(docent, "story_focus_description");
@@ -83,8 +83,7 @@ test("dialogs give the focus back to what opened them, also out of a menu", asyn
   await expect(actions).toBeFocused();
 
   await page.keyboard.press("?");
-  // It hears keys once it has the focus.
-  await expect(page.getByRole("dialog", { name: "Keys" }).getByRole("button", { name: "Close" })).toBeFocused();
+  await hearsKeys(page.getByRole("dialog", { name: "Keys" }));
   await page.keyboard.press("Escape");
   await expect(actions).toBeFocused();
 });
@@ -214,7 +213,7 @@ test("on the home page the question mark shows the keys as long as nobody has us
   await expect(box).toBeFocused();
   for (let time = 0; time < 2; time += 1) {
     await page.keyboard.press("?");
-    await expect(keys).toBeVisible();
+    await hearsKeys(keys);
     await page.keyboard.press("Escape");
     await expect(keys).toBeHidden();
     await expect(box).toBeFocused();

@@ -1,4 +1,4 @@
-import { WRITES, expect, test } from "./docent.ts";
+import { WRITES, expect, hearsKeys, test } from "./docent.ts";
 
 test("home shows domains with counts, what changed, and how much is documented", async ({ page }) => {
   await page.goto("/");
@@ -99,6 +99,7 @@ test("the question mark shows the keys", async ({ page }) => {
   await page.keyboard.press("?");
   const dialog = page.getByRole("dialog", { name: "Keys" });
   await expect(dialog).toContainText("Search");
+  await hearsKeys(dialog);
   await page.keyboard.press("Escape");
   await expect(dialog).toBeHidden();
   await page.keyboard.press("g");

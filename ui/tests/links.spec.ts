@@ -3,7 +3,7 @@
 import type { Page } from "@playwright/test";
 
 import { address, made } from "./datasets.ts";
-import { WRITES, expect, test } from "./docent.ts";
+import { WRITES, expect, hearsKeys, test } from "./docent.ts";
 import type { Docent } from "./docent.ts";
 
 const QUESTION = "The text is not saved. Throw it away?";
@@ -99,6 +99,7 @@ test("what was typed about a link is not thrown away without a question", async 
   expect(asked).toHaveLength(5);
   // Nothing typed, nothing asked.
   await links.getByRole("button", { name: "Edit the link First" }).click();
+  await hearsKeys(links, "input");
   await page.keyboard.press("Escape");
   await expect(links.getByRole("link")).toHaveText(["First", "Second"]);
   expect(asked).toHaveLength(5);
@@ -110,9 +111,11 @@ test("the keyboard stays with the links when a form or a button of theirs disapp
   const add = links.getByRole("button", { name: "Add a link" });
   const edit = (label: string) => links.getByRole("button", { name: `Edit the link ${label}` });
   await add.click();
+  await hearsKeys(links, "input");
   await page.keyboard.press("Escape");
   await expect(add).toBeFocused();
   await edit("First").click();
+  await hearsKeys(links, "input");
   await page.keyboard.press("Escape");
   await expect(edit("First")).toBeFocused();
   await page.keyboard.press("Enter");

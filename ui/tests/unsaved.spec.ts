@@ -3,7 +3,7 @@
 import type { Dialog, Page, Request } from "@playwright/test";
 
 import { address, describe, described, describedColumn, made, saved } from "./datasets.ts";
-import { USER, WRITES, expect, holdRequests, test } from "./docent.ts";
+import { USER, WRITES, expect, hearsKeys, holdRequests, test } from "./docent.ts";
 
 const QUESTION = "The text is not saved. Throw it away?";
 
@@ -500,6 +500,7 @@ test("what was typed into a dialog is not thrown away by a key or a click beside
   await expect(dialog).toBeHidden();
   // Nothing typed, nothing asked.
   await page.getByRole("button", { name: "New domain" }).click();
+  await hearsKeys(dialog);
   await page.keyboard.press("Escape");
   await expect(dialog).toBeHidden();
   expect(asked).toHaveLength(4);

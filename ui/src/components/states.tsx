@@ -17,7 +17,8 @@ function useLongWait(): boolean {
   const [isLong, setLong] = useState(() => performance.now() - since >= QUIET_MS);
   useEffect(() => {
     waitingSince = since;
-    const left = since + QUIET_MS - performance.now();
+    // Whole milliseconds, since a timer drops what a sum of fractions is short of.
+    const left = Math.round(since + QUIET_MS - performance.now());
     if (left <= 0) setLong(true);
     const timer = setTimeout(() => setLong(true), left);
     return () => {
