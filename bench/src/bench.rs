@@ -11,6 +11,9 @@ use crate::client;
 use crate::load::{Client, Source};
 use crate::process::{Cores, CpuReading, Server};
 
+/// What the names of catalogs begin with that are kept for the next run.
+pub(crate) const KEPT: &str = "kept-";
+
 /// Of reads.
 pub(crate) const CONNECTIONS: usize = 16;
 

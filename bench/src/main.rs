@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, ensure};
-use bench::Bench;
+use bench::{Bench, KEPT};
 use clap::{Args, Parser, Subcommand};
 use machine::Machine;
 use report::Report;
@@ -111,11 +111,8 @@ fn all(options: &Options) -> Result<bool> {
         Some(work) => work.clone(),
         None => directory.with_file_name("bench-work"),
     };
-    // What a run that was killed has left behind.
-    if work.exists() && !options.search.keep {
-        std::fs::remove_dir_all(&work)?;
-    }
     std::fs::create_dir_all(&work)?;
+    remove_leftovers(&work, options.search.keep)?;
     process::check_cores()?;
     // A page without the rows of an engine would look as if it had none.
     ensure!(
@@ -136,6 +133,22 @@ fn all(options: &Options) -> Result<bool> {
         std::fs::remove_dir_all(&work)?;
     }
     Ok(report.is_good())
+}
+
+/// Removes what a run that was killed has left behind, but for catalogs that are to be kept.
+fn remove_leftovers(work: &Path, keep: bool) -> Result<()> {
+    for entry in std::fs::read_dir(work)? {
+        let entry = entry?;
+        if keep && entry.file_name().to_string_lossy().starts_with(KEPT) {
+            continue;
+        }
+        if entry.file_type()?.is_dir() {
+            std::fs::remove_dir_all(entry.path())?;
+        } else {
+            std::fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 fn measure_all(bench: &Bench, options: &Options, report: &mut Report) -> Result<()> {

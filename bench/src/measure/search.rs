@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 use ask::{Asker, Times};
 
-use crate::bench::{Bench, Store, median};
+use crate::bench::{Bench, KEPT, Store, median};
 use crate::load::{Client, Source, Until};
 use crate::process::{Cores, Server};
 use crate::report::{Report, Target};
@@ -117,7 +117,7 @@ pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> Result<()> {
 
 /// A copy of the store that an earlier run has left, which is made if there is none, and no index.
 async fn kept(bench: &Bench, catalog: &Catalog, report: &mut Report) -> Result<(Store, PathBuf)> {
-    let path = bench.path(&format!("kept-{}.db", catalog.len()));
+    let path = bench.path(&format!("{KEPT}{}.db", catalog.len()));
     if !path.exists() {
         let store = bench.create_store("unfinished.db")?;
         load::write(&store, catalog, report).await?;
