@@ -65,7 +65,7 @@ struct Options {
     /// The binary to measure [default: docent beside this one]
     #[arg(long, value_name = "FILE")]
     docent: Option<PathBuf>,
-    /// Where the stores are made; it should be on a real disk [default: the directory bench-work beside this one's]
+    /// Where the stores are made; what else is in it is removed; it should be on a real disk [default: the directory bench-work beside this one's]
     #[arg(long, value_name = "DIRECTORY")]
     work: Option<PathBuf>,
     /// Write the page with the results to this file
@@ -111,14 +111,14 @@ fn all(options: &Options) -> Result<bool> {
         Some(work) => work.clone(),
         None => directory.with_file_name("bench-work"),
     };
-    std::fs::create_dir_all(&work)?;
-    remove_leftovers(&work, options.search.keep)?;
     process::check_cores()?;
     // A page without the rows of an engine would look as if it had none.
     ensure!(
         options.page.is_none() || postgres_server::is_installed(),
         "PostgreSQL is not installed: install Debian's package postgresql, or measure without --page"
     );
+    std::fs::create_dir_all(&work)?;
+    remove_leftovers(&work, options.search.keep)?;
     let bench = Bench {
         docent: docent.canonicalize()?,
         work: work.canonicalize()?,

@@ -1,5 +1,7 @@
 //! From a store URL to an open store: the only place that names engines.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -92,6 +94,13 @@ pub(crate) async fn check(url: &StoreUrl) -> Result<Vec<String>> {
     }
 }
 
+/// Whether a file begins so; one that cannot be read does not, and restoring it says why.
+fn begins_with(path: &Path, start: &[u8]) -> bool {
+    let mut first = vec![0; start.len()];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut first));
+    read.is_ok() && first == start
+}
+
 /// Puts a backup in the place of a store that nobody uses; one that is there goes only if `replace` says so. Where it is
 /// now if it could not be closed.
 pub(crate) async fn restore(
@@ -100,11 +109,11 @@ pub(crate) async fn restore(
     replace: bool,
     progress: &mut (dyn FnMut(u64, u64) + Send),
 ) -> Result<Option<PathBuf>> {
-    let (is_of_other, other) = match url {
-        StoreUrl::Sqlite(_) => (docent_store_postgres::is_backup(backup), "PostgreSQL"),
-        StoreUrl::Postgres(_) => (docent_store_sqlite::is_backup(backup), "SQLite"),
+    let (start, other) = match url {
+        StoreUrl::Sqlite(_) => (docent_store_postgres::BACKUP_START, "PostgreSQL"),
+        StoreUrl::Postgres(_) => (docent_store_sqlite::BACKUP_START, "SQLite"),
     };
-    if is_of_other {
+    if begins_with(backup, start) {
         bail!(
             "{} is a backup of a store on {other}: restore it into such a store, and then copy that one here with 'docent move'",
             backup.display()

@@ -6,7 +6,7 @@
 //! Backups of the server's own kind (`pg_dump`, a copy of its files and its log) work as well.
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, BufWriter, Read as _, Write};
+use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
@@ -27,7 +27,7 @@ use crate::values::count_at;
 
 const HEADER: &str = "docent backup of a PostgreSQL store, format 1";
 /// What the headers of all formats begin with.
-const KIND: &[u8] = b"docent backup of a PostgreSQL store,";
+pub const BACKUP_START: &[u8] = b"docent backup of a PostgreSQL store,";
 
 /// Tables with their columns, in the order in which they are written.
 const TABLES: [(&str, &str); 8] = [
@@ -178,13 +178,6 @@ impl Drop for Unfinished {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.0);
     }
-}
-
-/// Whether a file says that it is a backup of such a store, whole or not.
-pub fn is_backup(path: &Path) -> bool {
-    let mut first = [0; KIND.len()];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut first));
-    read.is_ok() && first == KIND
 }
 
 /// Fills a database from a backup.

@@ -60,7 +60,7 @@ use crate::serving::Alone;
 use crate::short_reads::ShortReads;
 use crate::stamp::{Stamp, Watch};
 
-pub use backup::{is_backup, restore};
+pub use backup::{BACKUP_START, restore};
 pub use foreign::{ForeignAspect, ForeignAspects};
 pub use settings::Settings;
 

@@ -224,7 +224,7 @@ impl<'l> PostgresTransaction<'l> {
             .iter()
             .filter(|(key, mark)| {
                 mark.is_some()
-                    && Some(key.aspect) == key_aspect(&key.urn)
+                    && Registry::get().is_key_aspect(&key.urn, key.aspect)
                     && !locks.rows.contains(key)
                     && !self.held.rows.contains(key)
                     && !self.held_in_place.contains(key)
@@ -320,7 +320,7 @@ impl<'l> PostgresTransaction<'l> {
             let urns = self.contended.among(keys.iter().map(|key| &key.urn));
             urns.into_iter()
                 .filter(|urn| !is_in_tree(urn))
-                .filter_map(|urn| Some(AspectKey::new(urn, key_aspect(urn)?)))
+                .filter_map(AspectKey::of_entity)
                 .collect()
         };
         if locks.is_empty() {
@@ -379,8 +379,7 @@ impl<'l> PostgresTransaction<'l> {
         if !absent {
             self.to_lock.rows.insert(key.clone());
         }
-        if let Some(aspect) = key_aspect(&key.urn) {
-            let own = AspectKey::new(&key.urn, aspect);
+        if let Some(own) = AspectKey::of_entity(&key.urn) {
             self.wanted.insert(own.clone());
             if !matches!(self.seen.get(&own), Some(None)) {
                 self.to_lock.rows.insert(own);
@@ -560,9 +559,4 @@ fn changes_tree(write: &AspectWrite) -> bool {
         (Some(before), Some(after)) => before.parent != after.parent || before.name != after.name,
         (before, after) => before.is_some() || after.is_some(),
     }
-}
-
-/// The aspect that every entity of the type has.
-fn key_aspect(urn: &Urn) -> Option<AspectName> {
-    Some(Registry::get().entity(urn.entity_type())?.key_aspect)
 }

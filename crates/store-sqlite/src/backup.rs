@@ -4,7 +4,6 @@
 //! is always whole.
 
 use std::fs::{self, File};
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use docent_store::StoreError;
@@ -18,8 +17,8 @@ use crate::path::{BESIDE, beside, create_private, expect_place, folder_of, real_
 use crate::readers::Snapshot;
 use crate::{check, migrations};
 
-/// What every file of SQLite begins with.
-const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+/// What every backup begins with, as every file of SQLite does.
+pub const BACKUP_START: &[u8] = b"SQLite format 3\0";
 
 /// Pages per step: the progress is told in between.
 const STEP_PAGES: i32 = 256;
@@ -39,13 +38,6 @@ pub(crate) fn backup(
     }
     let source = open_reader(source, SMALL_CACHE_KIB)?;
     Unfinished::copy_of(&source, target, progress)?.finish(target)
-}
-
-/// Whether a file says that it is a database of this engine, whole or not.
-pub fn is_backup(path: &Path) -> bool {
-    let mut first = [0; MAGIC.len()];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut first));
-    read.is_ok() && first == *MAGIC
 }
 
 /// Puts a backup in the place of the database at `to`.

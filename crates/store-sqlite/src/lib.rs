@@ -50,7 +50,7 @@ use crate::recent::RecentRows;
 use crate::stamp::{CommitStamp, LogIndex};
 use crate::writer::{Log, Writer};
 
-pub use backup::{is_backup, restore};
+pub use backup::{BACKUP_START, restore};
 pub use check::check_file;
 pub use path::real_path;
 pub use writer::WriterStatistics;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use docent_model::{AspectName, Derived, EpochMillis, Urn};
+use docent_model::{AspectName, Derived, EpochMillis, Registry, Urn};
 
 /// Which aspect of which entity.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -17,6 +17,12 @@ impl AspectKey {
             urn: urn.clone(),
             aspect,
         }
+    }
+
+    /// The key aspect, which every entity has that exists; `None` of a kind that the registry does not know.
+    pub fn of_entity(urn: &Urn) -> Option<Self> {
+        let entity = Registry::get().entity(urn.entity_type())?;
+        Some(Self::new(urn, entity.key_aspect))
     }
 }
 

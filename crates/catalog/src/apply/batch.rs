@@ -488,9 +488,7 @@ fn touched_keys(item: &Prepared) -> Vec<AspectKey> {
     for requirement in &item.proposal.requirements {
         match requirement {
             Requirement::Exists { urn, .. } => {
-                if let Some(entity) = Registry::get().entity(urn.entity_type()) {
-                    keys.push(AspectKey::new(urn, entity.key_aspect));
-                }
+                keys.extend(AspectKey::of_entity(urn));
             }
             Requirement::HasColumns { dataset, .. } => {
                 keys.push(AspectKey::new(dataset, AspectName::SCHEMA_METADATA));

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use docent_model::Urn;
+use docent_model::{Registry, Urn};
 use docent_store::AspectKey;
 use tokio_postgres::Row;
 
 use super::{
     LOCK, LOCK_AT_ONCE, LOCK_FOR_DELETION, LOCK_TREE, LOCK_TREE_AT_ONCE, PostgresTransaction,
-    is_in_tree, key_aspect, on_keys,
+    is_in_tree, on_keys,
 };
 use crate::error::EngineError;
 use crate::pool::{Lease, Step};
@@ -49,7 +49,7 @@ impl Locking {
     /// that one alone before they know what else they need.
     pub(super) fn push(sql: &'static str, mut rows: Vec<AspectKey>, steps: &mut Vec<Step>) -> Self {
         rows.sort_by_cached_key(|row| {
-            let is_other = Some(row.aspect) != key_aspect(&row.urn);
+            let is_other = !Registry::get().is_key_aspect(&row.urn, row.aspect);
             (row.urn.clone(), is_other, row.aspect)
         });
         let step = steps.len();
@@ -113,7 +113,7 @@ impl<'l> PostgresTransaction<'l> {
         self.flush().await?;
         let mut steps = self.opening();
         // Who deletes an entity asks about it once for every aspect that may refer to it.
-        let key = own_key(urn).filter(|key| !self.holds(key, sql));
+        let key = AspectKey::of_entity(urn).filter(|key| !self.holds(key, sql));
         if key.is_some() && is_in_tree(urn) {
             self.lock_steps(Locks::of_tree(urn.entity_type()), &mut steps);
         }
@@ -155,7 +155,7 @@ impl<'l> PostgresTransaction<'l> {
     {
         self.hold(urn, sql).await?;
         let answer = ask(self.lease).await?;
-        let is_held = own_key(urn).is_none_or(|key| self.holds(&key, sql));
+        let is_held = AspectKey::of_entity(urn).is_none_or(|key| self.holds(&key, sql));
         if is_held || is_none(&answer) {
             return Ok(answer);
         }
@@ -169,9 +169,4 @@ impl<'l> PostgresTransaction<'l> {
         self.lock_steps(Locks::of_tree(kind), &mut steps);
         self.lease.pipeline(&steps).await.map(drop)
     }
-}
-
-/// The row of an entity that is locked for all of it.
-fn own_key(urn: &Urn) -> Option<AspectKey> {
-    Some(AspectKey::new(urn, key_aspect(urn)?))
 }

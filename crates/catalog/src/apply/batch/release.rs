@@ -32,10 +32,9 @@ impl Batch<'_> {
                 break;
             }
             // Whoever writes an aspect looks whether the entity is there.
-            let own = some.iter().filter_map(|holder| {
-                let entity = Registry::get().entity(holder.urn.entity_type())?;
-                Some(AspectKey::new(&holder.urn, entity.key_aspect))
-            });
+            let own = some
+                .iter()
+                .filter_map(|holder| AspectKey::of_entity(&holder.urn));
             let keys = some
                 .iter()
                 .map(|holder| AspectKey::new(&holder.urn, aspect))
