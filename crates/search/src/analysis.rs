@@ -28,6 +28,8 @@ pub(crate) const LONGEST_WORD_BYTES: usize = 100;
 
 /// No word begins with it.
 const PAIR_MARK: char = '\u{1}';
+/// Of how many words a joined one is made that the index keeps.
+const PAIR: usize = 2;
 
 /// A word of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,7 +113,7 @@ impl<'a> WordStream<'a> {
         text: &str,
         style: Style,
     ) -> WordStream<'a> {
-        words.read(text, style);
+        words.read(text, style, PAIR);
         token.reset();
         WordStream {
             words,
@@ -123,14 +125,12 @@ impl<'a> WordStream<'a> {
 
 impl TokenStream for WordStream<'_> {
     fn advance(&mut self) -> bool {
-        let mut left = self.words.found[self.next..].iter();
-        let Some(skipped) = left.position(|word| word.parts <= 2) else {
+        let Some(word) = self.words.found.get(self.next) else {
             return false;
         };
-        let word = &self.words.found[self.next + skipped];
-        self.next += skipped + 1;
+        self.next += 1;
         self.token.text.clear();
-        if word.parts == 2 {
+        if word.parts == PAIR {
             self.token.text.push(PAIR_MARK);
         }
         self.token
@@ -153,7 +153,7 @@ impl TokenStream for WordStream<'_> {
 
 fn tokens(text: &str, style: Style) -> Vec<Token> {
     let mut words = Words::default();
-    words.read(text, style);
+    words.read(text, style, usize::MAX);
     let Words { letters, found, .. } = words;
     found
         .into_iter()
@@ -220,16 +220,9 @@ enum Class {
     Other,
 }
 
-/// The classes that a segment has seen, as bits.
-mod seen {
-    pub(super) const LETTER: u8 = 1;
-    pub(super) const DIGIT: u8 = 2;
-    pub(super) const LINK: u8 = 4;
-    pub(super) const LATER_UPPER: u8 = 8;
-}
-
 impl Words {
-    fn read(&mut self, text: &str, style: Style) {
+    /// Finds the words of a text, joined ones if they are made of at most so many.
+    fn read(&mut self, text: &str, style: Style, most_parts: usize) {
         self.letters.clear();
         self.found.clear();
         self.position = 0;
@@ -238,7 +231,7 @@ impl Words {
             at = match class {
                 Class::Upper | Class::Lower | Class::Digit => match end_of_plain_word(text, at) {
                     Some(end) => self.whole(text, at..end),
-                    None => self.segment(text, at, style),
+                    None => self.segment(text, at, style, most_parts),
                 },
                 Class::Ideograph => self.whole(text, at..end),
                 Class::Mark | Class::Link | Class::Other => end,
@@ -249,49 +242,16 @@ impl Words {
     /// Adds what is one word for itself; answers where it ends.
     fn whole(&mut self, text: &str, range: Range<usize>) -> usize {
         let end = range.end;
-        self.push(text, range, 1);
+        let run = 0;
+        self.push(text, &[Part { range, run }]);
         self.position += 1;
         end
     }
 
-    /// Reads the run of letters, digits and links that begins at `start`; answers where it ends.
-    fn segment(&mut self, text: &str, start: usize, style: Style) -> usize {
-        let mut seen = 0;
-        let mut end = start;
-        let mut at = start;
-        while let Some((class, next)) = class_at(text, at) {
-            match class {
-                Class::Upper => {
-                    seen |= seen::LETTER;
-                    if at > start {
-                        seen |= seen::LATER_UPPER;
-                    }
-                }
-                Class::Lower => seen |= seen::LETTER,
-                Class::Digit => seen |= seen::DIGIT,
-                Class::Mark => {}
-                Class::Link => {
-                    seen |= seen::LINK;
-                    at = next;
-                    continue;
-                }
-                Class::Ideograph | Class::Other => break,
-            }
-            at = next;
-            end = next;
-        }
-        let mixed = seen & seen::LETTER != 0 && seen & seen::DIGIT != 0;
-        if mixed || seen & (seen::LINK | seen::LATER_UPPER) != 0 {
-            self.divide(text, start..end, style);
-        } else {
-            self.whole(text, start..end);
-        }
-        at
-    }
-
-    fn divide(&mut self, text: &str, segment: Range<usize>, style: Style) {
+    /// Divides the run of letters, digits and links that begins at `start`; answers where it ends.
+    fn segment(&mut self, text: &str, start: usize, style: Style, most_parts: usize) -> usize {
         let mut parts = std::mem::take(&mut self.parts);
-        let looks_like_identifier = find_parts(text, segment.clone(), &mut parts);
+        let (end, looks_like_identifier) = find_parts(text, start, &mut parts);
         if style == Style::Prose && !looks_like_identifier {
             parts.dedup_by(|later, earlier| {
                 let same_run = later.run == earlier.run;
@@ -302,48 +262,53 @@ impl Words {
             });
         }
         let runs = parts.last().map_or(0, |part| part.run + 1);
+        let is_kept = |joined: &[Part]| (2..=most_parts).contains(&joined.len());
         for (index, part) in parts.iter().enumerate() {
-            self.push(text, part.range.clone(), 1);
+            self.push(text, &parts[index..=index]);
             let run_begins = index == 0 || parts[index - 1].run != part.run;
             if run_begins {
-                let of_run = parts[index..]
-                    .iter()
-                    .take_while(|other| other.run == part.run);
-                let count = of_run.count();
-                if count > 1 {
-                    let run_end = parts[index + count - 1].range.end;
-                    self.push(text, part.range.start..run_end, count);
+                let later = &parts[index..];
+                let count = later.iter().take_while(|it| it.run == part.run).count();
+                if is_kept(&later[..count]) {
+                    self.push(text, &later[..count]);
                 }
             }
-            if index == 0 && runs > 1 {
-                self.push(text, segment.clone(), parts.len());
+            if index == 0 && runs > 1 && is_kept(&parts) {
+                self.push(text, &parts);
             }
             self.position += 1;
         }
         parts.clear();
         self.parts = parts;
+        end
     }
 
-    /// Adds the letters and digits of `range`, so many parts, as one word at the current position.
-    fn push(&mut self, text: &str, range: Range<usize>, parts: usize) {
+    /// Adds the letters and digits of some parts, one behind the other, as one word at the current position.
+    fn push(&mut self, text: &str, parts: &[Part]) {
+        let (Some(first), Some(last)) = (parts.first(), parts.last()) else {
+            return;
+        };
         let from = self.letters.len();
         let letters = &mut self.letters;
-        write_word(letters, &text[range.clone()]);
+        for part in parts {
+            write_letters(letters, &text[part.range.clone()], LONGEST_WORD_BYTES + from);
+        }
         let length = without_plural(&letters[from..]).len();
         letters.truncate(from + length);
-        let repeats_word_before = self.found.last().is_some_and(|word| {
-            // Cutting may make a joined word equal to its first part.
-            word.position == self.position && letters[word.letters.clone()] == letters[from..]
-        });
+        let repeats_word_before = parts.len() > 1
+            && self.found.last().is_some_and(|word| {
+                // Cutting may make a joined word equal to its first part.
+                word.position == self.position && letters[word.letters.clone()] == letters[from..]
+            });
         if length == 0 || repeats_word_before {
             letters.truncate(from);
             return;
         }
         self.found.push(Word {
             letters: from..from + length,
-            range,
+            range: first.range.start..last.range.end,
             position: self.position,
-            parts,
+            parts: parts.len(),
         });
     }
 }
@@ -359,57 +324,59 @@ fn end_of_plain_word(text: &str, start: usize) -> Option<usize> {
     (first.is_ascii_alphabetic() && ends).then_some(start + 1 + count)
 }
 
-/// Writes the letters and digits of a text behind the others, as many as a word may have.
-fn write_word(letters: &mut String, text: &str) {
+/// Writes a text of letters, digits and marks behind the others, as they are compared; not beyond `most` bytes in all.
+fn write_letters(letters: &mut String, text: &str, most: usize) {
     let from = letters.len();
+    let is_small = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9');
     // Most words.
-    if text.len() <= LONGEST_WORD_BYTES && text.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+    if text.len() <= most - from && text.bytes().all(is_small) {
         letters.push_str(text);
+        return;
+    }
+    if text.is_ascii() {
+        letters.push_str(&text[..text.len().min(most - from)]);
         letters[from..].make_ascii_lowercase();
         return;
     }
     for character in text.chars() {
-        if character.is_ascii() {
-            if letters.len() - from == LONGEST_WORD_BYTES {
-                break;
-            }
-            if character.is_ascii_alphanumeric() {
-                letters.push(character.to_ascii_lowercase());
-            }
-            continue;
-        }
         fold_character(character, &mut |letter| {
-            if letters.len() - from + letter.len_utf8() <= LONGEST_WORD_BYTES {
+            if letters.len() + letter.len_utf8() <= most {
                 letters.push(letter);
             }
         });
     }
 }
 
-/// Divides a segment at links, changes of case, and between letters and digits. Answers whether it looks like an identifier.
-fn find_parts(text: &str, segment: Range<usize>, parts: &mut Vec<Part>) -> bool {
+/// Divides a segment at links, changes of case, and between letters and digits. Answers where it ends, and whether it looks
+/// like an identifier.
+fn find_parts(text: &str, start: usize, parts: &mut Vec<Part>) -> (usize, bool) {
     let mut looks_like_identifier = false;
+    // Not at the end: `_q3_` is a word with emphasis.
+    let mut underscore = false;
     let mut run = 0;
     // Where the open part begins, and its last character that is no mark, with its place.
     let mut open: Option<usize> = None;
-    let mut before = (Class::Link, segment.start);
+    let mut before = (Class::Link, start);
     let mut uppers = 0;
-    let text = &text[..segment.end];
-    let mut next = segment.start;
+    let mut next = start;
     while let Some((class, end)) = class_at(text, next) {
         let at = next;
-        next = end;
         match class {
-            Class::Mark => continue,
+            Class::Ideograph | Class::Other => break,
+            Class::Mark => {
+                next = end;
+                continue;
+            }
             Class::Link => {
-                looks_like_identifier |= &text[at..end] == "_";
+                underscore |= &text[at..end] == "_";
                 if let Some(start) = open.take() {
                     let range = start..at;
                     parts.push(Part { range, run });
                     run += 1;
                 }
             }
-            _ => {
+            Class::Upper | Class::Lower | Class::Digit => {
+                looks_like_identifier |= underscore;
                 let border = match (before.0, class) {
                     _ if open.is_none() => None,
                     (Class::Lower, Class::Upper) => Some((at, true)),
@@ -433,13 +400,19 @@ fn find_parts(text: &str, segment: Range<usize>, parts: &mut Vec<Part>) -> bool 
             }
         }
         uppers = if class == Class::Upper { uppers + 1 } else { 0 };
-        before = (class, at);
+        next = end;
+        if class == Class::Lower {
+            // Nothing changes between small letters.
+            let others = text.as_bytes()[end..].iter();
+            next += others.take_while(|byte| byte.is_ascii_lowercase()).count();
+        }
+        before = (class, if next > end { next - 1 } else { at });
     }
     if let Some(start) = open {
-        let range = start..segment.end;
+        let range = start..next;
         parts.push(Part { range, run });
     }
-    looks_like_identifier
+    (next, looks_like_identifier)
 }
 
 /// The word without the `s` of an English plural, so that `order` finds `orders`: words of five letters or more that do not
@@ -455,11 +428,10 @@ pub(crate) fn without_plural(word: &str) -> &str {
 #[inline]
 fn class_at(text: &str, at: usize) -> Option<(Class, usize)> {
     let byte = *text.as_bytes().get(at)?;
-    if let Some(class) = ASCII_CLASSES.get(usize::from(byte)) {
-        return Some((*class, at + 1));
+    match ASCII_CLASSES.get(usize::from(byte)) {
+        Some(class) => Some((*class, at + 1)),
+        None => class_beyond_ascii(text, at),
     }
-    let character = text[at..].chars().next()?;
-    Some((class_beyond_ascii(character), at + character.len_utf8()))
 }
 
 /// Looked up, since every character of every text is asked for its class.
@@ -479,15 +451,18 @@ static ASCII_CLASSES: [Class; 128] = {
     classes
 };
 
-fn class_beyond_ascii(character: char) -> Class {
-    match character {
+#[inline(never)]
+fn class_beyond_ascii(text: &str, at: usize) -> Option<(Class, usize)> {
+    let character = text[at..].chars().next()?;
+    let class = match character {
         _ if is_ideograph(character) => Class::Ideograph,
         _ if is_mark(character) => Class::Mark,
         _ if character.is_uppercase() => Class::Upper,
         _ if character.is_alphabetic() => Class::Lower,
         _ if character.is_numeric() => Class::Digit,
         _ => Class::Other,
-    }
+    };
+    Some((class, at + character.len_utf8()))
 }
 
 /// Chinese characters and the Japanese syllables, which are written without spaces between words.
