@@ -8,8 +8,9 @@ use tantivy::columnar::StrColumn;
 use tantivy::{DocId, Searcher, SegmentReader, Term};
 
 use crate::bits::Bits;
-use crate::document::MAX_RANK;
+use crate::document::{Form, MAX_RANK, form_of};
 use crate::kept::{Columns, Counts, Kept, each_value_of, text_of};
+use crate::list;
 use crate::matching::{Matches, Node, Segment, Set};
 use crate::request::PAIR;
 use crate::schema::{URN, WHOLE_NAMES, column_path};
@@ -474,9 +475,10 @@ impl SegmentGather<'_> {
         column
             .dictionary()
             .sorted_ords_to_term_cb(&present, |text| {
-                if let Some(ordinal) = ordinals.next() {
-                    let text = String::from_utf8_lossy(text).into_owned();
-                    *named.entry(text).or_default() += counts[*ordinal as usize];
+                let text = String::from_utf8_lossy(text);
+                let count = ordinals.next().map_or(0, |it| counts[*it as usize]);
+                for value in values_in(field, &text) {
+                    *named.entry(value.to_owned()).or_default() += count;
                 }
             })?;
         Ok(())
@@ -489,29 +491,41 @@ impl SegmentGather<'_> {
         named: &mut HashMap<String, u64>,
     ) -> tantivy::Result<()> {
         let fast = self.reader.fast_fields();
-        let (Some(one), Some(other)) =
+        let (Some(firsts), Some(seconds)) =
             (fast.str(&column_path(one))?, fast.str(&column_path(other))?)
         else {
             return Ok(());
         };
         let mut counts: HashMap<(u64, u64), u64> = HashMap::new();
         self.matches.documents.each(|document| {
-            for first in one.ords().values_for_doc(document) {
-                for second in other.ords().values_for_doc(document) {
+            for first in firsts.ords().values_for_doc(document) {
+                for second in seconds.ords().values_for_doc(document) {
                     *counts.entry((first, second)).or_default() += 1;
                 }
             }
         });
         for ((first, second), count) in counts {
-            let (mut value, mut rest) = (String::new(), String::new());
-            one.ord_to_str(first, &mut value)?;
-            other.ord_to_str(second, &mut rest)?;
-            value.push(PAIR);
-            value.push_str(&rest);
-            *named.entry(value).or_default() += count;
+            let (mut first_text, mut second_text) = (String::new(), String::new());
+            firsts.ord_to_str(first, &mut first_text)?;
+            seconds.ord_to_str(second, &mut second_text)?;
+            for first in values_in(one, &first_text) {
+                for second in values_in(other, &second_text) {
+                    let value = format!("{first}{PAIR}{second}");
+                    *named.entry(value).or_default() += count;
+                }
+            }
         }
         Ok(())
     }
+}
+
+/// The values of a text in the column of a field.
+fn values_in<'t>(field: &str, text: &'t str) -> impl Iterator<Item = &'t str> {
+    let (list, one) = match form_of(field) {
+        Form::Lists => (Some(list::values(text)), None),
+        Form::Terms | Form::Names | Form::Urn => (None, Some(text)),
+    };
+    list.into_iter().flatten().chain(one)
 }
 
 /// The values that results are sorted by.

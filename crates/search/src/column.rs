@@ -1,11 +1,7 @@
 //! Documents by what stands in a column.
 //!
-//! The names of columns are nearly all different, and every dataset has many: a term for each made a third of the work of
-//! indexing, for a condition that hardly anybody sets. They have a column already, for the operators that look into
-//! texts, so equality is read from there too: some milliseconds for each million of values.
-//!
-//! URNs and names are nearly all different, too. Their texts may be in a column as well, but looking many of them up there
-//! takes longer than going through a column of numbers once.
+//! URNs and names are nearly all different: a term for each would be much of the work of indexing. Their texts may be in a
+//! column as well, but looking many of them up there takes longer than going through a column of numbers once.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -24,15 +20,18 @@ use crate::schema::{NAME_NUMBERS, URN, URN_NUMBER, number_of};
 /// Documents that have any of some texts in a column.
 #[derive(Debug, Clone)]
 pub(crate) struct ColumnQuery {
-    pub(crate) path: String,
-    pub(crate) wanted: Wanted,
+    path: String,
+    /// For each segment the places of the texts in the order of its column.
+    wanted: Arc<HashMap<SegmentId, BTreeSet<u64>>>,
 }
 
-#[derive(Debug, Clone)]
-pub(crate) enum Wanted {
-    Texts(BTreeSet<String>),
-    /// For each segment the places of the texts in the order of its column.
-    Ordinals(Arc<HashMap<SegmentId, BTreeSet<u64>>>),
+impl ColumnQuery {
+    pub(crate) fn new(path: &str, wanted: HashMap<SegmentId, BTreeSet<u64>>) -> Self {
+        Self {
+            path: path.to_owned(),
+            wanted: Arc::new(wanted),
+        }
+    }
 }
 
 impl Query for ColumnQuery {
@@ -46,19 +45,8 @@ impl Weight for ColumnQuery {
         let Some(column) = reader.fast_fields().str(&self.path)? else {
             return Ok(Box::new(EmptyScorer));
         };
-        let found = match &self.wanted {
-            Wanted::Texts(texts) => {
-                let mut ordinals = BTreeSet::new();
-                for text in texts {
-                    ordinals.extend(column.dictionary().term_ord(text)?);
-                }
-                documents(&column, &ordinals, reader.max_doc())
-            }
-            Wanted::Ordinals(of_segments) => {
-                let ordinals = of_segments.get(&reader.segment_id());
-                ordinals.and_then(|it| documents(&column, it, reader.max_doc()))
-            }
-        };
+        let wanted = self.wanted.get(&reader.segment_id());
+        let found = wanted.and_then(|it| documents(&column, it, reader.max_doc()));
         let Some(found) = found else {
             return Ok(Box::new(EmptyScorer));
         };

@@ -1,6 +1,7 @@
 //! From an entity's aspects to its document.
 
 mod columns;
+mod written;
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -11,9 +12,6 @@ use docent_model::searchable::{SearchField, SearchKind, SearchValue, search_valu
 use docent_model::{AspectName, Registry, Urn};
 use docent_store::StoredAspect;
 use serde_json::Value;
-use tantivy::TantivyDocument;
-use tantivy::schema::Value as IndexedValue;
-use tantivy::schema::document::{ReferenceValue, ReferenceValueLeaf};
 
 use crate::analysis::fold;
 use crate::label;
@@ -21,6 +19,7 @@ use crate::named::start_of;
 use crate::schema::{Fields, LAST_PART_MARK, URN, cut, number_of, write_exists, write_term};
 use columns::ColumnCounts;
 pub(crate) use columns::{COLUMNS, DESCRIBED_COLUMNS};
+pub(crate) use written::EntityDocument;
 
 /// The aspect of links, which the registry does not annotate, and the field that they are found by.
 const LINKS: &str = "institutionalMemory";
@@ -38,9 +37,8 @@ pub const BROWSE_PATH: &str = "browsePathV2";
 /// Before each step of the whole.
 pub const BROWSE_STEP: char = '␟';
 
-/// What a table has of texts and of values, and the size of its document, so that these do not grow step by step.
+/// What a table has of texts and of values, so that these do not grow step by step.
 const USUAL_VALUES: usize = 64;
-const USUAL_BYTES: usize = 4096;
 
 /// A rank is at most this.
 pub(crate) const MAX_RANK: u64 = 1000;
@@ -152,41 +150,6 @@ impl KeywordValue<'_> {
             Self::Number(number) => Cow::Owned(number.to_string()),
             Self::Real(number) => Cow::Owned(number.to_string()),
         }
-    }
-}
-
-/// Keywords as the index takes them: an object, in which a field that has several values comes several times.
-#[derive(Debug, Clone, Copy)]
-enum Columns<'a> {
-    All(&'a [Keyword<'a>]),
-    One(&'a KeywordValue<'a>),
-}
-
-/// The members of such an object.
-#[derive(Debug)]
-struct Members<'a>(std::slice::Iter<'a, Keyword<'a>>);
-
-impl<'a> Iterator for Members<'a> {
-    type Item = (&'a str, Columns<'a>);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let keyword = self.0.next()?;
-        Some((keyword.field, Columns::One(&keyword.value)))
-    }
-}
-
-impl<'a> IndexedValue<'a> for Columns<'a> {
-    type ArrayIter = std::iter::Empty<Self>;
-    type ObjectIter = Members<'a>;
-
-    fn as_value(&self) -> ReferenceValue<'a, Self> {
-        let leaf = match *self {
-            Self::All(keywords) => return ReferenceValue::Object(Members(keywords.iter())),
-            Self::One(KeywordValue::Text(text)) => ReferenceValueLeaf::Str(cut(text)),
-            Self::One(KeywordValue::Number(number)) => ReferenceValueLeaf::I64(*number),
-            Self::One(KeywordValue::Real(number)) => ReferenceValueLeaf::F64(*number),
-        };
-        ReferenceValue::Leaf(leaf)
     }
 }
 
@@ -347,10 +310,10 @@ impl<'r> Entity<'r> {
         u64::from(self.documented) * DOCUMENTED_RANK + usage.min(MAX_USAGE_RANK) + shortness
     }
 
-    pub(crate) fn into_document(mut self, urn: &'r Urn, fields: &Fields) -> TantivyDocument {
-        let mut document = TantivyDocument::with_capacity(USUAL_BYTES);
+    pub(crate) fn into_document(mut self, urn: &'r Urn, fields: &Fields) -> EntityDocument {
+        let mut document = EntityDocument::new();
         document.add_text(fields.urn, urn.as_str());
-        document.add_u64(fields.urn_number, number_of(URN, urn.as_str()));
+        document.add_number(fields.urn_number, number_of(URN, urn.as_str()));
         let is_label = !label::fields_of(urn.entity_type()).is_empty();
         let mut names = Vec::new();
         for (at, (_, class, text)) in self.texts.iter().enumerate() {
@@ -367,7 +330,7 @@ impl<'r> Entity<'r> {
                 }
             }
             match class {
-                Class::Column => document.add_text(field, simple_path(text)),
+                Class::Column => document.add_text(field, &simple_path(text)),
                 _ => document.add_text(field, text),
             }
             if *class == Class::Name && is_label {
@@ -382,8 +345,8 @@ impl<'r> Entity<'r> {
             .collect();
         let name = self.display_name(urn);
         let sorted_by = whole_name(name);
-        document.add_u64(fields.rank, self.rank(name).min(MAX_RANK));
-        document.add_u64(fields.order, order_of(&sorted_by));
+        document.add_number(fields.rank, self.rank(name).min(MAX_RANK));
+        document.add_number(fields.order, order_of(&sorted_by));
         names.extend(last_parts);
         names.retain(|name| *name != sorted_by);
         names.sort_unstable();
@@ -405,21 +368,35 @@ impl<'r> Entity<'r> {
             Keyword::text(HAS_DESCRIPTION, text_of_flag(self.documented)),
         ]);
         for number in self.names {
-            document.add_u64(fields.name_numbers, number);
+            document.add_number(fields.name_numbers, number);
         }
-        let mut term = String::new();
         for field in &self.present {
-            write_exists(&mut term, field);
-            document.add_text(fields.terms, &term);
+            document.write_text(fields.terms, |text| write_exists(text, field));
         }
-        for keyword in &self.keywords {
-            if Form::of(keyword.class) == Form::Terms {
-                write_term(&mut term, keyword.field, &keyword.value.text());
-                document.add_text(fields.terms, &term);
+        let by_field = |one: &Keyword<'_>, other: &Keyword<'_>| one.field == other.field;
+        for keywords in self.keywords.chunk_by(by_field) {
+            let Some(Keyword { field, class, .. }) = keywords.first() else {
+                continue;
+            };
+            if Form::of(*class) == Form::Lists {
+                let values = keywords.iter().map(|it| it.value.text());
+                document.add_list_column(field, values);
+                continue;
+            }
+            for Keyword { value, .. } in keywords {
+                let text = value.text();
+                document.write_text(fields.terms, |term| write_term(term, field, &text));
+                match value {
+                    KeywordValue::Text(_) => document.add_text_column(field, &text),
+                    KeywordValue::Number(number) => document.add_number_column(field, *number),
+                    KeywordValue::Real(number) => document.add_real_column(field, *number),
+                }
             }
         }
-        self.keywords.extend(self.columns.keywords());
-        document.add_field_value(fields.values, Columns::All(&self.keywords));
+        for (column, count) in self.columns.counts() {
+            document.add_number_column(column, count);
+        }
+        document.set_columns(fields.values);
         document
     }
 }
@@ -436,8 +413,8 @@ pub(crate) enum Form {
     Terms,
     /// As numbers, and as whole names without regard to their case and field.
     Names,
-    /// As they are in their column: there are many of them, nearly all different; see [`crate::column`].
-    Column,
+    /// As lists: there are many of them, nearly all different; see [`crate::list`].
+    Lists,
     /// As a number.
     Urn,
 }
@@ -446,7 +423,7 @@ impl Form {
     fn of(class: Option<Class>) -> Self {
         match class {
             Some(Class::Name) => Self::Names,
-            Some(_) => Self::Column,
+            Some(_) => Self::Lists,
             None => Self::Terms,
         }
     }
@@ -478,7 +455,7 @@ pub(crate) fn class_of_name(field: &str) -> Option<Class> {
 
 /// The path of a field without what clients write about its types: `[version=2.0].[type=struct].address.[type=string].city`
 /// is `address.city`. Otherwise everything would be found by `string`.
-fn simple_path(path: &str) -> Cow<'_, str> {
+pub(crate) fn simple_path(path: &str) -> Cow<'_, str> {
     if !path.starts_with("[version=") {
         return Cow::Borrowed(path);
     }

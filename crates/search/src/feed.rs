@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use docent_model::{AspectName, Registry, Urn};
 use docent_store::{Change, EntityTexts, Store, StoredAspect};
-use tantivy::{IndexWriter, TantivyDocument};
+use tantivy::IndexWriter;
 
 use crate::column::NumberQuery;
-use crate::document::Entity;
+use crate::document::{Entity, EntityDocument};
 use crate::error::SearchError;
 use crate::index::{Location, OpenIndex, Position, commit};
 use crate::schema::{Fields, URN};
@@ -165,13 +165,13 @@ async fn take_in(
 }
 
 fn locked(
-    writer: &Mutex<IndexWriter<TantivyDocument>>,
-) -> MutexGuard<'_, IndexWriter<TantivyDocument>> {
+    writer: &Mutex<IndexWriter<EntityDocument>>,
+) -> MutexGuard<'_, IndexWriter<EntityDocument>> {
     writer.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn replace(
-    writer: &IndexWriter<TantivyDocument>,
+    writer: &IndexWriter<EntityDocument>,
     urns: &[Urn],
     entities: &[Vec<(AspectName, StoredAspect)>],
     fields: &Fields,

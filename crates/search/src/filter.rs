@@ -17,13 +17,15 @@ use tantivy::query::{
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocAddress, Searcher, Term};
 
-use crate::analysis::{fold, text_words};
-use crate::column::{ColumnQuery, NumberQuery, Wanted};
+use crate::analysis::{fold, name_words, text_words};
+use crate::column::NumberQuery;
 use crate::document::{
-    ENTITY_TYPE, ENVIRONMENT, Form, HAS_DESCRIPTION, OTHER_ENVIRONMENT, REMOVED, form_of, is_prose,
+    Class, ENTITY_TYPE, ENVIRONMENT, Form, HAS_DESCRIPTION, OTHER_ENVIRONMENT, REMOVED,
+    class_of_name, form_of, is_prose, simple_path,
 };
 use crate::error::SearchError;
 use crate::kept::text_of;
+use crate::list;
 use crate::query::phrase_query;
 use crate::request::{Criterion, Filter, Operator};
 use crate::schema::{
@@ -34,6 +36,8 @@ use crate::work::Work;
 
 /// More alternatives in one condition are refused.
 const MAX_VALUES: usize = 20_000;
+/// Documents that may have more values are not looked for by the words of these: going through all lists takes less time.
+const MOST_BY_WORDS: usize = 20;
 /// No tree is as deep.
 const MAX_LEVELS: usize = 50;
 
@@ -142,9 +146,9 @@ impl<'s> Filters<'s> {
             return self.in_prose(criterion, &values);
         }
         match criterion.operator {
-            Operator::Equal => Ok(self.equal(field, &values)),
+            Operator::Equal => self.equal(field, &values),
             Operator::Exists => Ok(self.exists(field)),
-            Operator::EqualIgnoringCase if is_flag(field) => Ok(self.equal(field, &values)),
+            Operator::EqualIgnoringCase if is_flag(field) => self.equal(field, &values),
             Operator::EqualIgnoringCase => {
                 let values = lower(&values);
                 self.matching(field, move |value| values.contains(&value.to_lowercase()))
@@ -176,36 +180,62 @@ impl<'s> Filters<'s> {
             Operator::LessOrEqual => self.compare(field, &values, Ordering::is_le),
             Operator::DescendantsIncluded => {
                 let below = self.below(&values)?;
-                Ok(self.equal(field, &below))
+                self.equal(field, &below)
             }
             Operator::AncestorsIncluded => {
                 let above = self.above(&values)?;
-                Ok(self.equal(field, &above))
+                self.equal(field, &above)
             }
             Operator::RelatedIncluded => {
                 let mut related = self.below(&values)?;
                 related.extend(self.above(&values)?);
-                Ok(self.equal(field, &related))
+                self.equal(field, &related)
             }
         }
     }
 
-    pub(crate) fn equal(&self, field: &str, values: &[String]) -> Box<dyn Query> {
+    fn equal(&self, field: &str, values: &[String]) -> Result<Box<dyn Query>, SearchError> {
         if is_flag(field) {
-            return self.flag(field, values);
+            return Ok(self.flag(field, values));
         }
-        match (form_of(field), values) {
+        Ok(match (form_of(field), values) {
             (_, []) => Box::new(EmptyQuery),
             (Form::Urn | Form::Names, values) => Box::new(NumberQuery::any(field, values)),
-            (Form::Column, values) => Box::new(ColumnQuery {
-                path: column_path(field),
-                wanted: Wanted::Texts(values.iter().map(|value| cut(value).to_owned()).collect()),
-            }),
+            (Form::Lists, values) => self.in_lists(field, values)?,
             (Form::Terms, [value]) => term_query(self.fields.term(field, value)),
             (Form::Terms, values) => Box::new(TermSetQuery::new(
                 values.iter().map(|value| self.fields.term(field, value)),
             )),
+        })
+    }
+
+    /// Documents that have any of the values in their lists.
+    fn in_lists(&self, field: &str, values: &[String]) -> Result<Box<dyn Query>, SearchError> {
+        let wanted: HashSet<&str> = values.iter().map(|value| cut(value)).collect();
+        let has_any = |text: &str| list::values(text).any(|value| wanted.contains(value));
+        let path = column_path(field);
+        let found = match self.with_words_of(field, values) {
+            Some(among) => self.walk().column_texts_of(&path, &*among, has_any)?,
+            None => self.walk().column_texts(&path, &[""], has_any)?,
+        };
+        Ok(Box::new(found))
+    }
+
+    /// Documents that have all words of any of the values; `None` if that does not tell which ones can have the value.
+    fn with_words_of(&self, field: &str, values: &[String]) -> Option<Box<dyn Query>> {
+        let is_short = |value: &String| cut(value).len() == value.len();
+        if values.len() > MOST_BY_WORDS || !values.iter().all(is_short) {
+            return None;
         }
+        let words_of = |value: &String| match class_of_name(field) {
+            Some(Class::Column) => {
+                phrase_query(self.fields.column, &name_words(&simple_path(value)))
+            }
+            Some(Class::Other) => phrase_query(self.fields.other, &text_words(value)),
+            Some(Class::Name | Class::Description) | None => None,
+        };
+        let phrases: Option<Vec<_>> = values.iter().map(words_of).collect();
+        Some(Box::new(BooleanQuery::union(phrases?)))
     }
 
     /// A flag that nobody set is false.
@@ -247,7 +277,7 @@ impl<'s> Filters<'s> {
         field: &str,
         test: impl Fn(&str) -> bool,
     ) -> Result<Box<dyn Query>, SearchError> {
-        let path = match form_of(field) {
+        let found = match form_of(field) {
             Form::Terms => {
                 let mut start = String::new();
                 write_term(&mut start, field, "");
@@ -259,18 +289,21 @@ impl<'s> Filters<'s> {
                         values.push(value.to_owned());
                     }
                 })?;
-                return Ok(self.equal(field, &values));
+                return self.equal(field, &values);
             }
             Form::Names => {
                 let is_name = |text: &str| !text.starts_with(LAST_PART_MARK);
                 let test = |text: &str| is_name(text) && test(text);
-                let names = self.walk().column_texts(WHOLE_NAMES, &[""], test)?;
-                return Ok(Box::new(names));
+                self.walk().column_texts(WHOLE_NAMES, &[""], test)?
             }
-            Form::Column => column_path(field),
-            Form::Urn => URN.to_owned(),
+            Form::Lists => {
+                let has_any = |text: &str| list::values(text).any(&test);
+                let path = column_path(field);
+                self.walk().column_texts(&path, &[""], has_any)?
+            }
+            Form::Urn => self.walk().column_texts(URN, &[""], test)?,
         };
-        Ok(Box::new(self.walk().column_texts(&path, &[""], test)?))
+        Ok(Box::new(found))
     }
 
     /// Prose is kept by its words: a condition on it asks for these, one behind the other, wherever they stand.
@@ -319,7 +352,7 @@ impl<'s> Filters<'s> {
             let mut next = Vec::new();
             for (field, of_field) in by_parent_field(&level) {
                 let kind = (field == "container").then_some("container");
-                next.extend(self.urns(&*self.equal(field, &of_field), kind)?);
+                next.extend(self.urns(&*self.equal(field, &of_field)?, kind)?);
             }
             next.retain(|urn| all.insert(urn.clone()));
             if next.is_empty() {

@@ -10,9 +10,10 @@ use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
 use tantivy::indexer::{LogMergePolicy, NoMergePolicy};
-use tantivy::{Directory as _, Index, IndexReader, IndexWriter, ReloadPolicy, TantivyDocument};
+use tantivy::{Directory as _, Index, IndexReader, IndexWriter, ReloadPolicy};
 
 use crate::directory::CacheDirectory;
+use crate::document::EntityDocument;
 use crate::error::SearchError;
 use crate::schema::{FORMAT, Fields};
 
@@ -50,7 +51,7 @@ pub(crate) struct Position {
 }
 
 /// Who feeds an index works on several threads, one after the other. What fails in between leaves the writer as it is.
-pub(crate) type SharedWriter = Arc<Mutex<IndexWriter<TantivyDocument>>>;
+pub(crate) type SharedWriter = Arc<Mutex<IndexWriter<EntityDocument>>>;
 
 /// An index that can be searched and fed.
 pub(crate) struct OpenIndex {
@@ -200,13 +201,13 @@ impl Location {
 /// An index that is being written.
 pub(crate) struct Draft {
     index: Index,
-    pub(crate) writer: IndexWriter<TantivyDocument>,
+    pub(crate) writer: IndexWriter<EntityDocument>,
     path: Option<PathBuf>,
 }
 
 /// Makes what was written findable, and notes what it is.
 pub(crate) fn commit(
-    writer: &mut IndexWriter<TantivyDocument>,
+    writer: &mut IndexWriter<EntityDocument>,
     holds: &Position,
 ) -> Result<(), SearchError> {
     let mut prepared = writer.prepare_commit()?;

@@ -16,6 +16,7 @@ use tantivy::index::SegmentId;
 use tantivy::{DocId, Searcher, SegmentReader};
 
 use crate::bits::Bits;
+use crate::document::{Form, form_of};
 use crate::schema::{ORDER, RANK, URN, WHOLE_NAMES, column_path};
 
 /// A facet with so few values has a set of documents for each of them.
@@ -197,12 +198,15 @@ impl Kept {
         Ok(bits)
     }
 
-    /// A facet as it is counted; `None` if it is not kept, or not yet.
+    /// A facet as it is counted; `None` if it is not kept, as lists are not, or not yet.
     pub(crate) fn facet(
         &self,
         reader: &SegmentReader,
         field: &str,
     ) -> tantivy::Result<Option<Arc<FacetColumn>>> {
+        if form_of(field) == Form::Lists {
+            return Ok(None);
+        }
         let id = reader.segment_id();
         let mut state = self.state();
         let known = |state: &State| state.segments.get(&id)?.facets.get(field).cloned();

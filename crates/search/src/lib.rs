@@ -29,6 +29,7 @@ mod index;
 mod kept;
 mod label;
 pub mod language;
+mod list;
 mod live;
 mod matching;
 mod named;

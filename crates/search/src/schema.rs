@@ -21,7 +21,7 @@ use tantivy::tokenizer::TokenizerManager;
 use crate::analysis::{NameTokenizer, TextTokenizer};
 
 /// Changes whenever an index written by an older version cannot be used any more.
-pub(crate) const FORMAT: u32 = 7;
+pub(crate) const FORMAT: u32 = 8;
 
 /// Stands between a field and its value in `terms`.
 const SEPARATOR: char = '\0';
@@ -143,17 +143,15 @@ pub(crate) fn number_of(field: &str, value: &str) -> u64 {
     hasher.finish()
 }
 
-/// The text in `terms` for a value of a field, written over what was in `text`.
+/// Writes the text in `terms` for a value of a field.
 pub(crate) fn write_term(text: &mut String, field: &str, value: &str) {
-    text.clear();
     text.push_str(field);
     text.push(SEPARATOR);
     text.push_str(cut(value));
 }
 
-/// The text in `terms` that says that a field has a value at all, written over what was in `text`.
+/// Writes the text in `terms` that says that a field has a value at all.
 pub(crate) fn write_exists(text: &mut String, field: &str) {
-    text.clear();
     text.push(SEPARATOR);
     text.push_str(field);
 }

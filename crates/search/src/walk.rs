@@ -1,12 +1,12 @@
 //! Going through the texts that an index has, in the order of its dictionaries.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
 
+use tantivy::query::{EnableScoring, Query};
 use tantivy::schema::Field;
-use tantivy::{Searcher, SegmentReader};
+use tantivy::{Searcher, SegmentReader, TERMINATED};
 
-use crate::column::{ColumnQuery, Wanted};
+use crate::column::ColumnQuery;
 use crate::work::Work;
 
 /// Walks over what the segments of an index have, as long as the search may.
@@ -116,9 +116,41 @@ impl<'s> Walk<'s> {
             }
             of_segments.insert(segment.segment_id(), ordinals);
         }
-        Ok(ColumnQuery {
-            path: path.to_owned(),
-            wanted: Wanted::Ordinals(Arc::new(of_segments)),
-        })
+        Ok(ColumnQuery::new(path, of_segments))
+    }
+
+    /// Documents with a text in a column that passes the test and that some documents have.
+    pub(crate) fn column_texts_of(
+        &self,
+        path: &str,
+        documents: &dyn Query,
+        test: impl Fn(&str) -> bool,
+    ) -> tantivy::Result<ColumnQuery> {
+        let weight = documents.weight(EnableScoring::disabled_from_searcher(self.searcher))?;
+        let mut of_segments = HashMap::new();
+        for segment in self.searcher.segment_readers() {
+            let Some(column) = segment.fast_fields().str(path)? else {
+                continue;
+            };
+            let mut seen = BTreeSet::new();
+            let mut found = weight.scorer(segment, 1.0)?;
+            while found.doc() != TERMINATED {
+                self.work.looked()?;
+                seen.extend(column.ords().values_for_doc(found.doc()));
+                found.advance();
+            }
+            let (mut ordinals, mut places) = (BTreeSet::new(), seen.iter());
+            let places_in_order: Vec<u64> = seen.iter().copied().collect();
+            column
+                .dictionary()
+                .sorted_ords_to_term_cb(&places_in_order, |text| {
+                    let place = places.next();
+                    if std::str::from_utf8(text).is_ok_and(&test) {
+                        ordinals.extend(place);
+                    }
+                })?;
+            of_segments.insert(segment.segment_id(), ordinals);
+        }
+        Ok(ColumnQuery::new(path, of_segments))
     }
 }

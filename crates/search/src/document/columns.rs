@@ -6,8 +6,6 @@ use std::collections::HashSet;
 use docent_model::AspectName;
 use serde::Deserialize;
 
-use super::{Keyword, KeywordValue};
-
 /// The columns of the index that hold the two numbers.
 pub(crate) const COLUMNS: &str = "_columns";
 pub(crate) const DESCRIBED_COLUMNS: &str = "_describedColumns";
@@ -68,10 +66,9 @@ impl<'r> ColumnCounts<'r> {
         }
     }
 
-    pub(super) fn keywords(&self) -> [Keyword<'static>; 2] {
+    pub(super) fn counts(&self) -> [(&'static str, i64); 2] {
         let described = self.described_by_anybody().unwrap_or(self.described);
         [(COLUMNS, self.all), (DESCRIBED_COLUMNS, described)]
-            .map(|(field, count)| Keyword::new(field, None, KeywordValue::Number(count)))
     }
 
     /// Columns may be described by ingestion, by people or by both; which ones is read only where people said something.

@@ -10,6 +10,7 @@ mod feeding;
 mod filters;
 mod hindered;
 mod keeping_up;
+mod lists;
 mod scrolling;
 
 use std::sync::Arc;

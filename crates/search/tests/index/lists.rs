@@ -1,0 +1,155 @@
+//! Values that are kept as lists: the names of columns, and properties.
+
+use docent_search::{Criterion, Facets, Filter, Operator, Page, Request, Sort};
+use serde_json::{Value, json};
+
+use super::{Fixture, name_of};
+
+fn schema(columns: &[String]) -> Value {
+    let fields = columns.iter().map(|path| json!({"fieldPath": path}));
+    json!({"schemaName": "s", "fields": fields.collect::<Vec<_>>()})
+}
+
+async fn catalog() -> Fixture {
+    let fixture = Fixture::new().await;
+    let wide: Vec<String> = (0..500).map(|at| format!("measured_value_{at}")).collect();
+    let long = vec!["x".repeat(3_000)];
+    for (name, columns) in [
+        ("a", vec!["__".to_owned(), "Order-Id".to_owned()]),
+        ("b", wide),
+        ("c", long),
+        ("d", vec![version_2_path(), "order id".to_owned()]),
+    ] {
+        let dataset = fixture.dataset(name, "").await;
+        fixture
+            .put(&dataset, "schemaMetadata", &schema(&columns))
+            .await;
+        let properties = json!({"description": "", "customProperties": {"team": name, "env": ""}});
+        fixture
+            .put(&dataset, "datasetProperties", &properties)
+            .await;
+    }
+    fixture
+}
+
+fn version_2_path() -> String {
+    "[version=2.0].[type=struct].address.[type=string].city".to_owned()
+}
+
+fn request() -> Request {
+    Request {
+        types: vec!["dataset".to_owned()],
+        page: Page::From {
+            start: 0,
+            count: 100,
+        },
+        ..Request::default()
+    }
+}
+
+async fn names(fixture: &Fixture, request: &Request) -> String {
+    let found = fixture.search.search(request).await.unwrap();
+    found.hits.iter().map(|hit| name_of(&hit.urn)).collect()
+}
+
+async fn equal(fixture: &Fixture, field: &str, values: &[String]) -> String {
+    let criterion = Criterion {
+        field: field.to_owned(),
+        values: values.to_vec(),
+        operator: Operator::Equal,
+        negated: false,
+    };
+    let request = Request {
+        filter: Filter::all(vec![criterion]),
+        ..request()
+    };
+    names(fixture, &request).await
+}
+
+#[tokio::test]
+async fn a_value_is_found_as_it_is_and_not_by_its_words() {
+    let fixture = catalog().await;
+    for (column, expected) in [
+        ("Order-Id", "a"),
+        ("order id", "d"),
+        ("order_id", ""),
+        ("__", "a"),
+        ("_", ""),
+        ("", ""),
+        ("measured_value_0", "b"),
+        ("measured_value_499", "b"),
+        ("measured_value_", ""),
+        ("measured_value_0\0measured_value_1", ""),
+        (&version_2_path(), "d"),
+        ("address.city", ""),
+        (&"x".repeat(3_000), "c"),
+        (&"x".repeat(100), ""),
+    ] {
+        let found = equal(&fixture, "fieldPaths", &[column.to_owned()]).await;
+        assert_eq!(found, expected, "{column}");
+    }
+    for (property, expected) in [("team=a", "a"), ("env=", "abcd"), ("team", "")] {
+        let found = equal(&fixture, "customProperties", &[property.to_owned()]).await;
+        assert_eq!(found, expected, "{property}");
+    }
+    let many: Vec<String> = (400..450)
+        .map(|at| format!("measured_value_{at}"))
+        .collect();
+    assert_eq!(equal(&fixture, "fieldPaths", &many).await, "b");
+    let mut several = many[..3].to_vec();
+    several.push("__".to_owned());
+    assert_eq!(equal(&fixture, "fieldPaths", &several).await, "ab");
+}
+
+#[tokio::test]
+async fn each_value_of_a_list_is_counted() {
+    let fixture = catalog().await;
+    let fields = [
+        "fieldPaths",
+        "customProperties",
+        "fieldPaths␞customProperties",
+    ];
+    let request = Request {
+        facets: Facets::Named {
+            fields: fields.map(str::to_owned).to_vec(),
+            values: 10_000,
+        },
+        ..request()
+    };
+    let found = fixture.search.search(&request).await.unwrap();
+    let [columns, properties, both] = found.facets.as_slice() else {
+        panic!("{:?}", found.facets);
+    };
+    assert_eq!(columns.values.len(), 505);
+    assert!(columns.values.iter().all(|it| it.count == 1));
+    let counts: Vec<(&str, u64)> = properties
+        .values
+        .iter()
+        .map(|it| (it.value.as_str(), it.count))
+        .collect();
+    assert_eq!(
+        counts,
+        [
+            ("env=", 4),
+            ("team=a", 1),
+            ("team=b", 1),
+            ("team=c", 1),
+            ("team=d", 1)
+        ]
+    );
+    assert_eq!(both.values.len(), 2 * 505);
+    assert!(both.values.iter().any(|it| it.value == "Order-Id␞team=a"));
+}
+
+#[tokio::test]
+async fn results_are_sorted_by_the_first_of_a_list() {
+    let fixture = catalog().await;
+    for (descending, expected) in [(false, "adbc"), (true, "cbda")] {
+        let sort = vec![Sort {
+            field: "fieldPaths".to_owned(),
+            descending,
+        }];
+        let request = Request { sort, ..request() };
+        assert_eq!(names(&fixture, &request).await, expected);
+    }
+}
