@@ -9,8 +9,8 @@
 //!
 //! What was divided is also told undivided, at the position of its first word ([`Token::joined`]): each run of letters and
 //! digits (`orders2024`) and each run of them joined by underscores and dashes (`customer_orders` as `customerorders`).
-//! The index keeps those of two parts ([`pair`]), so typing `customerorders` finds `customer_orders`, and `email` finds
-//! `e-mail`. Longer ones are hardly ever typed and nearly all different; a query divides them ([`crate::query`]).
+//! The index keeps short ones of two parts ([`pair`]), so typing `username` finds `user_name`, and `email` finds
+//! `e-mail`. Longer ones are seldom typed and nearly all different; a query divides them ([`crate::query`]).
 //!
 //! A word is written in lower case, without accents, at most [`LONGEST_WORD_BYTES`] long, and without the `s` of an English
 //! plural ([`without_plural`]). Ideographs and kana are words of their own, since nothing divides them.
@@ -28,8 +28,9 @@ pub(crate) const LONGEST_WORD_BYTES: usize = 100;
 
 /// No word begins with it.
 const PAIR_MARK: char = '\u{1}';
-/// Of how many words a joined one is made that the index keeps.
+/// Of how many words a joined one is made that the index keeps, and how many letters it has at most.
 const PAIR: usize = 2;
+const LONGEST_PAIR: usize = 12;
 
 /// A word of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,10 +70,30 @@ pub(crate) fn fold(text: &str) -> String {
 }
 
 /// Divides identifiers for the index.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct NameTokenizer {
     words: Words,
     token: IndexToken,
+    joined: Joined,
+}
+
+impl NameTokenizer {
+    pub(crate) fn of_many() -> Self {
+        Self::keeping(LONGEST_PAIR)
+    }
+
+    /// For names of which there are so few that long pairs cost nothing.
+    pub(crate) fn of_few() -> Self {
+        Self::keeping(usize::MAX)
+    }
+
+    fn keeping(longest: usize) -> Self {
+        Self {
+            words: Words::default(),
+            token: IndexToken::default(),
+            joined: Joined::Pairs { longest },
+        }
+    }
 }
 
 /// Divides prose for the index.
@@ -86,7 +107,8 @@ impl Tokenizer for NameTokenizer {
     type TokenStream<'a> = WordStream<'a>;
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> WordStream<'a> {
-        WordStream::start(&mut self.words, &mut self.token, text, Style::Name)
+        self.words.read(text, Style::Name, self.joined);
+        WordStream::start(&self.words, &mut self.token)
     }
 }
 
@@ -94,7 +116,10 @@ impl Tokenizer for TextTokenizer {
     type TokenStream<'a> = WordStream<'a>;
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> WordStream<'a> {
-        WordStream::start(&mut self.words, &mut self.token, text, Style::Prose)
+        let longest = LONGEST_PAIR;
+        self.words
+            .read(text, Style::Prose, Joined::Pairs { longest });
+        WordStream::start(&self.words, &mut self.token)
     }
 }
 
@@ -107,13 +132,7 @@ pub(crate) struct WordStream<'a> {
 }
 
 impl<'a> WordStream<'a> {
-    fn start(
-        words: &'a mut Words,
-        token: &'a mut IndexToken,
-        text: &str,
-        style: Style,
-    ) -> WordStream<'a> {
-        words.read(text, style, PAIR);
+    fn start(words: &'a Words, token: &'a mut IndexToken) -> WordStream<'a> {
         token.reset();
         WordStream {
             words,
@@ -153,7 +172,7 @@ impl TokenStream for WordStream<'_> {
 
 fn tokens(text: &str, style: Style) -> Vec<Token> {
     let mut words = Words::default();
-    words.read(text, style, usize::MAX);
+    words.read(text, style, Joined::All);
     let Words { letters, found, .. } = words;
     found
         .into_iter()
@@ -171,10 +190,41 @@ pub(crate) fn pair(text: &str) -> String {
     format!("{PAIR_MARK}{text}")
 }
 
+/// Whether the index has no pair that is written so, because it is too long.
+pub(crate) fn is_beyond_pairs(text: &str) -> bool {
+    text.chars().count() > LONGEST_PAIR
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Style {
     Name,
     Prose,
+}
+
+/// Which words are told that are made of several.
+#[derive(Debug, Clone, Copy)]
+enum Joined {
+    All,
+    /// Those that are made of two, with so many letters at most.
+    Pairs {
+        longest: usize,
+    },
+}
+
+impl Joined {
+    fn keeps_parts(self, count: usize) -> bool {
+        match self {
+            Self::All => count > 1,
+            Self::Pairs { .. } => count == PAIR,
+        }
+    }
+
+    fn keeps_letters(self, text: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Pairs { longest } => text.len() <= longest || text.chars().count() <= longest,
+        }
+    }
 }
 
 /// The words of one text. Used again for the next text, so that indexing does not allocate for each word.
@@ -221,8 +271,7 @@ enum Class {
 }
 
 impl Words {
-    /// Finds the words of a text, joined ones if they are made of at most so many.
-    fn read(&mut self, text: &str, style: Style, most_parts: usize) {
+    fn read(&mut self, text: &str, style: Style, joined: Joined) {
         self.letters.clear();
         self.found.clear();
         self.position = 0;
@@ -231,7 +280,7 @@ impl Words {
             at = match class {
                 Class::Upper | Class::Lower | Class::Digit => match end_of_plain_word(text, at) {
                     Some(end) => self.whole(text, at..end),
-                    None => self.segment(text, at, style, most_parts),
+                    None => self.segment(text, at, style, joined),
                 },
                 Class::Ideograph => self.whole(text, at..end),
                 Class::Mark | Class::Link | Class::Other => end,
@@ -243,13 +292,13 @@ impl Words {
     fn whole(&mut self, text: &str, range: Range<usize>) -> usize {
         let end = range.end;
         let run = 0;
-        self.push(text, &[Part { range, run }]);
+        self.push(text, &[Part { range, run }], Joined::All);
         self.position += 1;
         end
     }
 
     /// Divides the run of letters, digits and links that begins at `start`; answers where it ends.
-    fn segment(&mut self, text: &str, start: usize, style: Style, most_parts: usize) -> usize {
+    fn segment(&mut self, text: &str, start: usize, style: Style, joined: Joined) -> usize {
         let mut parts = std::mem::take(&mut self.parts);
         let (end, looks_like_identifier) = find_parts(text, start, &mut parts);
         if style == Style::Prose && !looks_like_identifier {
@@ -262,19 +311,18 @@ impl Words {
             });
         }
         let runs = parts.last().map_or(0, |part| part.run + 1);
-        let is_kept = |joined: &[Part]| (2..=most_parts).contains(&joined.len());
         for (index, part) in parts.iter().enumerate() {
-            self.push(text, &parts[index..=index]);
+            self.push(text, &parts[index..=index], Joined::All);
             let run_begins = index == 0 || parts[index - 1].run != part.run;
             if run_begins {
                 let later = &parts[index..];
                 let count = later.iter().take_while(|it| it.run == part.run).count();
-                if is_kept(&later[..count]) {
-                    self.push(text, &later[..count]);
+                if joined.keeps_parts(count) {
+                    self.push(text, &later[..count], joined);
                 }
             }
-            if index == 0 && runs > 1 && is_kept(&parts) {
-                self.push(text, &parts);
+            if index == 0 && runs > 1 && joined.keeps_parts(parts.len()) {
+                self.push(text, &parts, joined);
             }
             self.position += 1;
         }
@@ -284,14 +332,18 @@ impl Words {
     }
 
     /// Adds the letters and digits of some parts, one behind the other, as one word at the current position.
-    fn push(&mut self, text: &str, parts: &[Part]) {
+    fn push(&mut self, text: &str, parts: &[Part], joined: Joined) {
         let (Some(first), Some(last)) = (parts.first(), parts.last()) else {
             return;
         };
         let from = self.letters.len();
         let letters = &mut self.letters;
         for part in parts {
-            write_letters(letters, &text[part.range.clone()], LONGEST_WORD_BYTES + from);
+            write_letters(
+                letters,
+                &text[part.range.clone()],
+                LONGEST_WORD_BYTES + from,
+            );
         }
         let length = without_plural(&letters[from..]).len();
         letters.truncate(from + length);
@@ -300,7 +352,7 @@ impl Words {
                 // Cutting may make a joined word equal to its first part.
                 word.position == self.position && letters[word.letters.clone()] == letters[from..]
             });
-        if length == 0 || repeats_word_before {
+        if length == 0 || repeats_word_before || !joined.keeps_letters(&letters[from..]) {
             letters.truncate(from);
             return;
         }
@@ -327,7 +379,10 @@ fn end_of_plain_word(text: &str, start: usize) -> Option<usize> {
 /// Writes a text of letters, digits and marks behind the others, as they are compared; not beyond `most` bytes in all.
 fn write_letters(letters: &mut String, text: &str, most: usize) {
     let from = letters.len();
-    let is_small = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9');
+    let is_small = |byte| {
+        let class = ASCII_CLASSES.get(usize::from(byte));
+        matches!(class, Some(Class::Lower | Class::Digit))
+    };
     // Most words.
     if text.len() <= most - from && text.bytes().all(is_small) {
         letters.push_str(text);

@@ -90,7 +90,7 @@ impl Fields {
         let whole_names = builder.add_text_field(WHOLE_NAMES, FAST);
         let name_start = builder.add_text_field("name_start", keyword());
         let name = builder.add_text_field("name", words("name"));
-        let label = builder.add_text_field("label", words("name"));
+        let label = builder.add_text_field("label", words("label"));
         let column = builder.add_text_field("column", words("name"));
         let description = builder.add_text_field("description", words("text"));
         let other = builder.add_text_field("other", words("text"));
@@ -119,7 +119,8 @@ impl Fields {
 
     pub(crate) fn tokenizers() -> TokenizerManager {
         let manager = TokenizerManager::default();
-        manager.register("name", NameTokenizer::default());
+        manager.register("name", NameTokenizer::of_many());
+        manager.register("label", NameTokenizer::of_few());
         manager.register("text", TextTokenizer::default());
         manager
     }

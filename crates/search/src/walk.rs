@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use tantivy::query::{EnableScoring, Query};
 use tantivy::schema::Field;
-use tantivy::{Searcher, SegmentReader, TERMINATED};
+use tantivy::{Searcher, SegmentReader, TERMINATED, Term};
 
 use crate::column::ColumnQuery;
 use crate::work::Work;
@@ -24,6 +24,19 @@ impl<'s> Walk<'s> {
             work,
             most: usize::MAX,
         }
+    }
+
+    pub(crate) fn has_term(&self, term: &Term) -> tantivy::Result<bool> {
+        self.work.looked()?;
+        Ok(self.searcher.doc_freq(term)? > 0)
+    }
+
+    /// Whether any term of a field begins so.
+    pub(crate) fn has_beginning(&self, field: Field, start: &str) -> tantivy::Result<bool> {
+        let first = Walk { most: 1, ..*self };
+        let mut found = false;
+        first.each_term(field, start, |_| found = true)?;
+        Ok(found)
     }
 
     /// The terms of a field that begin so.

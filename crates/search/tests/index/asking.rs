@@ -285,6 +285,52 @@ async fn words_written_together_come_before_the_same_words_apart() {
     assert_eq!(found, ["inside", "joined", "noted", "order_by_id", "apart"]);
 }
 
+/// The index has short pairs of words undivided; longer ones are divided when they are asked for.
+#[tokio::test]
+async fn words_that_are_written_together_are_found_whatever_their_length() {
+    let fixture = Fixture::new().await;
+    let urn = fixture
+        .dataset("shop.user_name", "By payment_methods")
+        .await;
+    let fields = json!([{"fieldPath": "subscriptionStatus"}, {"fieldPath": "zip_code"}]);
+    let schema = json!({"schemaName": "s", "fields": fields});
+    fixture.put(&urn, "schemaMetadata", &schema).await;
+    // Somebody writes them so: they are known, and still found the other way.
+    for number in 0..10 {
+        let description = "username zipcode paymentmethods subscriptionstatus";
+        fixture
+            .dataset(&format!("other_{number}"), description)
+            .await;
+    }
+    for query in [
+        "username",
+        "zipcode",
+        "paymentmethod",
+        "paymentMethods",
+        "subscriptionstatus",
+        "SUBSCRIPTIONSTATUS",
+        "name:username",
+        "column:subscriptionstatus",
+        "description:paymentmethods",
+        "subscriptionstat",
+        "zipco",
+        "name:userna*",
+        "column:subscriptionst*",
+        "usernam*",
+    ] {
+        let found = fixture.names(query).await;
+        assert!(
+            found.contains(&"shop.user_name".to_owned()),
+            "{query}: {found:?}"
+        );
+    }
+    for query in ["* -username", "* -subscriptionstatus", "* -paymentmethods"] {
+        assert_eq!(fixture.names(query).await, [""; 0], "{query}");
+    }
+    assert_eq!(fixture.names("+shopuser").await, ["shop.user_name"]);
+    assert_eq!(fixture.names("column:statussubscription").await, [""; 0]);
+}
+
 #[tokio::test]
 async fn signs_alone_find_nothing_but_what_is_called_so() {
     let fixture = catalog().await;
