@@ -553,17 +553,20 @@ fn fold_character(character: char, give: &mut impl FnMut(char)) {
         give(character.to_ascii_lowercase());
         return;
     }
+    let mut give_folded = |lower: char| match fold_special(lower) {
+        Some(letters) => letters.chars().for_each(&mut *give),
+        None => give(lower),
+    };
     for lower in character.to_lowercase() {
-        if let Some(letters) = fold_special(lower) {
-            letters.chars().for_each(&mut *give);
-        } else if has_accents_to_drop(lower) {
+        if has_accents_to_drop(lower) {
+            // What is left without its accent may have a special form itself.
             decompose_compatible(lower, |part| {
                 if part.is_alphanumeric() {
-                    part.to_lowercase().for_each(&mut *give);
+                    part.to_lowercase().for_each(&mut give_folded);
                 }
             });
         } else {
-            give(lower);
+            give_folded(lower);
         }
     }
 }

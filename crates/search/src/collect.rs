@@ -478,7 +478,10 @@ impl SegmentGather<'_> {
                 let text = String::from_utf8_lossy(text);
                 let count = ordinals.next().map_or(0, |it| counts[*it as usize]);
                 for value in values_in(field, &text) {
-                    *named.entry(value.to_owned()).or_default() += count;
+                    match named.get_mut(value) {
+                        Some(counted) => *counted += count,
+                        None => drop(named.insert(value.to_owned(), count)),
+                    }
                 }
             })?;
         Ok(())

@@ -4,6 +4,7 @@
 //! most operators are a walk over the texts of one field. Domains and containers form trees; what is above or below a value
 //! is looked up in the index itself, so it is of the same moment as the results.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -151,28 +152,19 @@ impl<'s> Filters<'s> {
             Operator::EqualIgnoringCase if is_flag(field) => self.equal(field, &values),
             Operator::EqualIgnoringCase => {
                 let values = lower(&values);
-                self.matching(field, move |value| values.contains(&value.to_lowercase()))
+                self.matching(field, |value| values.iter().any(|wanted| value == wanted))
             }
             Operator::Contains => {
                 let values = lower(&values);
-                self.matching(field, move |value| {
-                    let value = value.to_lowercase();
-                    values.iter().any(|wanted| value.contains(wanted))
-                })
+                self.matching(field, |value| values.iter().any(|it| value.contains(it)))
             }
             Operator::StartsWith => {
                 let values = lower(&values);
-                self.matching(field, move |value| {
-                    let value = value.to_lowercase();
-                    values.iter().any(|wanted| value.starts_with(wanted))
-                })
+                self.matching(field, |value| values.iter().any(|it| value.starts_with(it)))
             }
             Operator::EndsWith => {
                 let values = lower(&values);
-                self.matching(field, move |value| {
-                    let value = value.to_lowercase();
-                    values.iter().any(|wanted| value.ends_with(wanted))
-                })
+                self.matching(field, |value| values.iter().any(|it| value.ends_with(it)))
             }
             Operator::Greater => self.compare(field, &values, Ordering::is_gt),
             Operator::GreaterOrEqual => self.compare(field, &values, Ordering::is_ge),
@@ -271,12 +263,24 @@ impl<'s> Filters<'s> {
         ]))
     }
 
-    /// Documents with a value that passes the test. Names are one field to it, whatever they are called.
+    /// Documents with a value that in lower case passes the test.
     pub(crate) fn matching(
         &self,
         field: &str,
         test: impl Fn(&str) -> bool,
     ) -> Result<Box<dyn Query>, SearchError> {
+        self.with_value(field, |text| Cow::Owned(text.to_lowercase()), test)
+    }
+
+    /// Documents with a value that passes the test, in which case it is written. Names are one field to it, whatever they are
+    /// called, and lists are written so as a whole: a value for itself would take longer.
+    fn with_value(
+        &self,
+        field: &str,
+        written: impl Fn(&str) -> Cow<'_, str>,
+        test: impl Fn(&str) -> bool,
+    ) -> Result<Box<dyn Query>, SearchError> {
+        let passes = |text: &str| test(&written(text));
         let found = match form_of(field) {
             Form::Terms => {
                 let mut start = String::new();
@@ -284,7 +288,7 @@ impl<'s> Filters<'s> {
                 let mut values = Vec::new();
                 self.walk().each_term(self.fields.terms, &start, |text| {
                     let value = &text[start.len()..];
-                    if test(value) {
+                    if passes(value) {
                         self.work.took();
                         values.push(value.to_owned());
                     }
@@ -293,15 +297,15 @@ impl<'s> Filters<'s> {
             }
             Form::Names => {
                 let is_name = |text: &str| !text.starts_with(LAST_PART_MARK);
-                let test = |text: &str| is_name(text) && test(text);
-                self.walk().column_texts(WHOLE_NAMES, &[""], test)?
+                let passes = |text: &str| is_name(text) && passes(text);
+                self.walk().column_texts(WHOLE_NAMES, &[""], passes)?
             }
             Form::Lists => {
-                let has_any = |text: &str| list::values(text).any(&test);
+                let has_any = |text: &str| list::values(&written(text)).any(&test);
                 let path = column_path(field);
                 self.walk().column_texts(&path, &[""], has_any)?
             }
-            Form::Urn => self.walk().column_texts(URN, &[""], test)?,
+            Form::Urn => self.walk().column_texts(URN, &[""], passes)?,
         };
         Ok(Box::new(found))
     }
@@ -337,11 +341,12 @@ impl<'s> Filters<'s> {
             return Ok(Box::new(EmptyQuery));
         };
         let number = bound.parse::<f64>().ok();
-        self.matching(field, |value| match (number, value.parse::<f64>()) {
+        let passes = |value: &str| match (number, value.parse::<f64>()) {
             (Some(bound), Ok(value)) => test(value.total_cmp(&bound)),
             (Some(_), Err(_)) => false,
             (None, _) => test(value.cmp(bound)),
-        })
+        };
+        self.with_value(field, |text| Cow::Borrowed(text), passes)
     }
 
     /// The values and everything below them in their trees.

@@ -145,23 +145,22 @@ impl<'s> Walk<'s> {
             let Some(column) = segment.fast_fields().str(path)? else {
                 continue;
             };
-            let mut seen = BTreeSet::new();
+            let mut seen = Vec::new();
             let mut found = weight.scorer(segment, 1.0)?;
             while found.doc() != TERMINATED {
                 self.work.looked()?;
                 seen.extend(column.ords().values_for_doc(found.doc()));
                 found.advance();
             }
+            seen.sort_unstable();
+            seen.dedup();
             let (mut ordinals, mut places) = (BTreeSet::new(), seen.iter());
-            let places_in_order: Vec<u64> = seen.iter().copied().collect();
-            column
-                .dictionary()
-                .sorted_ords_to_term_cb(&places_in_order, |text| {
-                    let place = places.next();
-                    if std::str::from_utf8(text).is_ok_and(&test) {
-                        ordinals.extend(place);
-                    }
-                })?;
+            column.dictionary().sorted_ords_to_term_cb(&seen, |text| {
+                let place = places.next();
+                if std::str::from_utf8(text).is_ok_and(&test) {
+                    ordinals.extend(place);
+                }
+            })?;
             of_segments.insert(segment.segment_id(), ordinals);
         }
         Ok(ColumnQuery::new(path, of_segments))

@@ -107,6 +107,7 @@ fn accents_and_case_are_folded() {
         "emile@0 strasse@1 strasse@2 aero@3 izmir@4 lodz@5"
     );
     assert_eq!(name("cafe\u{301}"), "cafe@0");
+    assert_eq!(name("Ǣ ǿre"), "ae@0 ore@1");
     assert_eq!(name("ΟΔΟΣ οδος"), "οδοσ@0 οδοσ@1");
     assert_eq!(name("ｆｕｌｌ ﬁne x²"), "full@0 fine@1 x@2 x2+@2 2@3");
 }

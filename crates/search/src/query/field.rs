@@ -116,11 +116,10 @@ impl Translator<'_> {
     }
 }
 
-/// Whether a value is one that people may mean: in lower case, a URN also by its last part, and an entry of a map, such as
+/// Whether a value in lower case is one that people may mean: a URN also by its last part, and an entry of a map, such as
 /// `team=sales`, also by its key or its value.
 fn said_as(field: &str, value: &str, is_meant: impl Fn(&str) -> bool) -> bool {
-    let value = value.to_lowercase();
-    if is_meant(&value) {
+    if is_meant(value) {
         return true;
     }
     if let Some((key, entry)) = value.split_once('=')
