@@ -9,8 +9,8 @@
 //!
 //! What was divided is also told undivided, at the position of its first word ([`Token::joined`]): each run of letters and
 //! digits (`orders2024`) and each run of them joined by underscores and dashes (`customer_orders` as `customerorders`).
-//! The index keeps short ones of two parts ([`pair`]), so typing `username` finds `user_name`, and `email` finds
-//! `e-mail`. Longer ones are seldom typed and nearly all different; a query divides them ([`crate::query`]).
+//! The index keeps those of two parts ([`pair`]), so typing `customerorders` finds `customer_orders`, and `email` finds
+//! `e-mail`. Longer ones are hardly ever typed and nearly all different; a query divides them ([`crate::query`]).
 //!
 //! A word is written in lower case, without accents, at most [`LONGEST_WORD_BYTES`] long, and without the `s` of an English
 //! plural ([`without_plural`]). Ideographs and kana are words of their own, since nothing divides them.
@@ -28,9 +28,8 @@ pub(crate) const LONGEST_WORD_BYTES: usize = 100;
 
 /// No word begins with it.
 const PAIR_MARK: char = '\u{1}';
-/// Of how many words a joined one is made that the index keeps, and how many letters it has at most.
-const PAIR: usize = 2;
-const LONGEST_PAIR: usize = 12;
+/// Of how many words a joined one is made that the index keeps.
+const PARTS_OF_PAIR: usize = 2;
 
 /// A word of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,30 +69,10 @@ pub(crate) fn fold(text: &str) -> String {
 }
 
 /// Divides identifiers for the index.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct NameTokenizer {
     words: Words,
     token: IndexToken,
-    joined: Joined,
-}
-
-impl NameTokenizer {
-    pub(crate) fn of_many() -> Self {
-        Self::keeping(LONGEST_PAIR)
-    }
-
-    /// For names of which there are so few that long pairs cost nothing.
-    pub(crate) fn of_few() -> Self {
-        Self::keeping(usize::MAX)
-    }
-
-    fn keeping(longest: usize) -> Self {
-        Self {
-            words: Words::default(),
-            token: IndexToken::default(),
-            joined: Joined::Pairs { longest },
-        }
-    }
 }
 
 /// Divides prose for the index.
@@ -107,8 +86,7 @@ impl Tokenizer for NameTokenizer {
     type TokenStream<'a> = WordStream<'a>;
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> WordStream<'a> {
-        self.words.read(text, Style::Name, self.joined);
-        WordStream::start(&self.words, &mut self.token)
+        WordStream::start(&mut self.words, &mut self.token, text, Style::Name)
     }
 }
 
@@ -116,10 +94,7 @@ impl Tokenizer for TextTokenizer {
     type TokenStream<'a> = WordStream<'a>;
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> WordStream<'a> {
-        let longest = LONGEST_PAIR;
-        self.words
-            .read(text, Style::Prose, Joined::Pairs { longest });
-        WordStream::start(&self.words, &mut self.token)
+        WordStream::start(&mut self.words, &mut self.token, text, Style::Prose)
     }
 }
 
@@ -132,7 +107,13 @@ pub(crate) struct WordStream<'a> {
 }
 
 impl<'a> WordStream<'a> {
-    fn start(words: &'a Words, token: &'a mut IndexToken) -> WordStream<'a> {
+    fn start(
+        words: &'a mut Words,
+        token: &'a mut IndexToken,
+        text: &str,
+        style: Style,
+    ) -> WordStream<'a> {
+        words.read(text, style, PARTS_OF_PAIR);
         token.reset();
         WordStream {
             words,
@@ -149,7 +130,7 @@ impl TokenStream for WordStream<'_> {
         };
         self.next += 1;
         self.token.text.clear();
-        if word.parts == PAIR {
+        if word.parts == PARTS_OF_PAIR {
             self.token.text.push(PAIR_MARK);
         }
         self.token
@@ -172,7 +153,7 @@ impl TokenStream for WordStream<'_> {
 
 fn tokens(text: &str, style: Style) -> Vec<Token> {
     let mut words = Words::default();
-    words.read(text, style, Joined::All);
+    words.read(text, style, usize::MAX);
     let Words { letters, found, .. } = words;
     found
         .into_iter()
@@ -190,41 +171,10 @@ pub(crate) fn pair(text: &str) -> String {
     format!("{PAIR_MARK}{text}")
 }
 
-/// Whether the index has no pair that is written so, because it is too long.
-pub(crate) fn is_beyond_pairs(text: &str) -> bool {
-    text.chars().count() > LONGEST_PAIR
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Style {
     Name,
     Prose,
-}
-
-/// Which words are told that are made of several.
-#[derive(Debug, Clone, Copy)]
-enum Joined {
-    All,
-    /// Those that are made of two, with so many letters at most.
-    Pairs {
-        longest: usize,
-    },
-}
-
-impl Joined {
-    fn keeps_parts(self, count: usize) -> bool {
-        match self {
-            Self::All => count > 1,
-            Self::Pairs { .. } => count == PAIR,
-        }
-    }
-
-    fn keeps_letters(self, text: &str) -> bool {
-        match self {
-            Self::All => true,
-            Self::Pairs { longest } => text.len() <= longest || text.chars().count() <= longest,
-        }
-    }
 }
 
 /// The words of one text. Used again for the next text, so that indexing does not allocate for each word.
@@ -271,7 +221,8 @@ enum Class {
 }
 
 impl Words {
-    fn read(&mut self, text: &str, style: Style, joined: Joined) {
+    /// Finds the words of a text, joined ones if they are made of at most so many.
+    fn read(&mut self, text: &str, style: Style, most_parts: usize) {
         self.letters.clear();
         self.found.clear();
         self.position = 0;
@@ -280,7 +231,7 @@ impl Words {
             at = match class {
                 Class::Upper | Class::Lower | Class::Digit => match end_of_plain_word(text, at) {
                     Some(end) => self.whole(text, at..end),
-                    None => self.segment(text, at, style, joined),
+                    None => self.segment(text, at, style, most_parts),
                 },
                 Class::Ideograph => self.whole(text, at..end),
                 Class::Mark | Class::Link | Class::Other => end,
@@ -292,13 +243,13 @@ impl Words {
     fn whole(&mut self, text: &str, range: Range<usize>) -> usize {
         let end = range.end;
         let run = 0;
-        self.push(text, &[Part { range, run }], Joined::All);
+        self.push(text, &[Part { range, run }]);
         self.position += 1;
         end
     }
 
     /// Divides the run of letters, digits and links that begins at `start`; answers where it ends.
-    fn segment(&mut self, text: &str, start: usize, style: Style, joined: Joined) -> usize {
+    fn segment(&mut self, text: &str, start: usize, style: Style, most_parts: usize) -> usize {
         let mut parts = std::mem::take(&mut self.parts);
         let (end, looks_like_identifier) = find_parts(text, start, &mut parts);
         if style == Style::Prose && !looks_like_identifier {
@@ -311,18 +262,19 @@ impl Words {
             });
         }
         let runs = parts.last().map_or(0, |part| part.run + 1);
+        let is_kept = |joined: &[Part]| (2..=most_parts).contains(&joined.len());
         for (index, part) in parts.iter().enumerate() {
-            self.push(text, &parts[index..=index], Joined::All);
+            self.push(text, &parts[index..=index]);
             let run_begins = index == 0 || parts[index - 1].run != part.run;
             if run_begins {
                 let later = &parts[index..];
                 let count = later.iter().take_while(|it| it.run == part.run).count();
-                if joined.keeps_parts(count) {
-                    self.push(text, &later[..count], joined);
+                if is_kept(&later[..count]) {
+                    self.push(text, &later[..count]);
                 }
             }
-            if index == 0 && runs > 1 && joined.keeps_parts(parts.len()) {
-                self.push(text, &parts, joined);
+            if index == 0 && runs > 1 && is_kept(&parts) {
+                self.push(text, &parts);
             }
             self.position += 1;
         }
@@ -332,7 +284,7 @@ impl Words {
     }
 
     /// Adds the letters and digits of some parts, one behind the other, as one word at the current position.
-    fn push(&mut self, text: &str, parts: &[Part], joined: Joined) {
+    fn push(&mut self, text: &str, parts: &[Part]) {
         let (Some(first), Some(last)) = (parts.first(), parts.last()) else {
             return;
         };
@@ -352,7 +304,7 @@ impl Words {
                 // Cutting may make a joined word equal to its first part.
                 word.position == self.position && letters[word.letters.clone()] == letters[from..]
             });
-        if length == 0 || repeats_word_before || !joined.keeps_letters(&letters[from..]) {
+        if length == 0 || repeats_word_before {
             letters.truncate(from);
             return;
         }

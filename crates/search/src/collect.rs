@@ -1,5 +1,7 @@
 //! Gathering results: the total, one page and the facets in one pass over the documents that match.
 
+mod facets;
+
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
@@ -8,11 +10,9 @@ use tantivy::columnar::StrColumn;
 use tantivy::{DocId, Searcher, SegmentReader, Term};
 
 use crate::bits::Bits;
-use crate::document::{Form, MAX_RANK, form_of};
-use crate::kept::{Columns, Counts, Kept, each_value_of, text_of};
-use crate::list;
+use crate::document::MAX_RANK;
+use crate::kept::{Columns, Counts, Kept, text_of};
 use crate::matching::{Matches, Node, Segment, Set};
-use crate::request::PAIR;
 use crate::schema::{URN, WHOLE_NAMES, column_path};
 use crate::work::Work;
 
@@ -114,6 +114,7 @@ impl Gather {
                 reader,
                 columns: kept.columns(reader)?,
                 matches: self.matches(searcher, reader, kept, question)?,
+                work: &question.work,
             };
             let found = segment.matches.documents.count();
             if found == 0 {
@@ -272,6 +273,7 @@ struct SegmentGather<'g> {
     reader: &'g SegmentReader,
     columns: Arc<Columns>,
     matches: Matches,
+    work: &'g Work,
 }
 
 /// A document in a heap whose top is the worst: it goes first.
@@ -435,100 +437,6 @@ impl SegmentGather<'_> {
             })
             .collect()
     }
-
-    /// Adds to the counts of each facet.
-    fn count_facets(
-        &self,
-        found: usize,
-        kept: &Kept,
-        counts: &mut [(Counts, HashMap<String, u64>)],
-    ) -> tantivy::Result<()> {
-        let documents = &self.matches.documents;
-        // What most documents have is counted by those that are left out.
-        let others = (found > self.reader.max_doc() as usize / 2).then(|| documents.others());
-        for (field, (counts, more)) in self.gather.facets.iter().zip(counts) {
-            if let Some((one, other)) = field.split_once(PAIR) {
-                self.count_pairs(one, other, more)?;
-            } else if let Some(column) = kept.facet(self.reader, field)? {
-                column.count(documents, others.as_ref(), counts);
-            } else {
-                self.count(field, more)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Counts a facet with very many values.
-    fn count(&self, field: &str, named: &mut HashMap<String, u64>) -> tantivy::Result<()> {
-        let fast = self.reader.fast_fields();
-        let Some(column) = fast.str(&column_path(field))? else {
-            return Ok(());
-        };
-        let mut counts = vec![0_u64; column.num_terms()];
-        each_value_of(&column, &self.matches.documents, |_, value| {
-            counts[value] += 1;
-        });
-        let present: Vec<u64> = (0..counts.len() as u64)
-            .filter(|ordinal| counts[*ordinal as usize] > 0)
-            .collect();
-        let mut ordinals = present.iter();
-        column
-            .dictionary()
-            .sorted_ords_to_term_cb(&present, |text| {
-                let text = String::from_utf8_lossy(text);
-                let count = ordinals.next().map_or(0, |it| counts[*it as usize]);
-                for value in values_in(field, &text) {
-                    match named.get_mut(value) {
-                        Some(counted) => *counted += count,
-                        None => drop(named.insert(value.to_owned(), count)),
-                    }
-                }
-            })?;
-        Ok(())
-    }
-
-    fn count_pairs(
-        &self,
-        one: &str,
-        other: &str,
-        named: &mut HashMap<String, u64>,
-    ) -> tantivy::Result<()> {
-        let fast = self.reader.fast_fields();
-        let (Some(firsts), Some(seconds)) =
-            (fast.str(&column_path(one))?, fast.str(&column_path(other))?)
-        else {
-            return Ok(());
-        };
-        let mut counts: HashMap<(u64, u64), u64> = HashMap::new();
-        self.matches.documents.each(|document| {
-            for first in firsts.ords().values_for_doc(document) {
-                for second in seconds.ords().values_for_doc(document) {
-                    *counts.entry((first, second)).or_default() += 1;
-                }
-            }
-        });
-        for ((first, second), count) in counts {
-            let (mut first_text, mut second_text) = (String::new(), String::new());
-            firsts.ord_to_str(first, &mut first_text)?;
-            seconds.ord_to_str(second, &mut second_text)?;
-            for first in values_in(one, &first_text) {
-                for second in values_in(other, &second_text) {
-                    let value = format!("{first}{PAIR}{second}");
-                    *named.entry(value).or_default() += count;
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The values of a text in the column of a field.
-fn values_in<'t>(field: &str, text: &'t str) -> impl Iterator<Item = &'t str> {
-    let (list, one) = match form_of(field) {
-        Form::Lists => (Some(list::values(text)), None),
-        Form::Terms | Form::Names | Form::Urn => (None, Some(text)),
-    };
-    list.into_iter().flatten().chain(one)
 }
 
 /// The values that results are sorted by.

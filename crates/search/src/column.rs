@@ -22,11 +22,11 @@ use crate::schema::{NAME_NUMBERS, URN, URN_NUMBER, number_of};
 pub(crate) struct ColumnQuery {
     path: String,
     /// For each segment the places of the texts in the order of its column.
-    wanted: Arc<HashMap<SegmentId, BTreeSet<u64>>>,
+    wanted: Arc<HashMap<SegmentId, Bits>>,
 }
 
 impl ColumnQuery {
-    pub(crate) fn new(path: &str, wanted: HashMap<SegmentId, BTreeSet<u64>>) -> Self {
+    pub(crate) fn new(path: &str, wanted: HashMap<SegmentId, Bits>) -> Self {
         Self {
             path: path.to_owned(),
             wanted: Arc::new(wanted),
@@ -62,25 +62,27 @@ impl Weight for ColumnQuery {
 }
 
 /// The documents that have any of these values; `None` if there are no values.
-fn documents(column: &StrColumn, wanted: &BTreeSet<u64>, len: DocId) -> Option<BitSet> {
-    let (first, last) = (*wanted.first()?, *wanted.last()?);
+fn documents(column: &StrColumn, wanted: &Bits, len: DocId) -> Option<BitSet> {
+    let mut bounds = None;
+    wanted.each(|ordinal| {
+        let (first, _) = bounds.unwrap_or((ordinal, ordinal));
+        bounds = Some((first, ordinal));
+    });
+    let (first, last) = bounds?;
     let mut found = BitSet::with_max_value(len);
     // One value, and all that begin so, stand side by side, which is looked for many at a time.
-    if last - first + 1 == wanted.len() as u64 {
+    if (last - first) as usize + 1 == wanted.count() {
         let mut documents = Vec::new();
-        let ordinals = column.ords();
-        ordinals.get_docids_for_value_range(first..=last, 0..len, &mut documents);
+        let ordinals = u64::from(first)..=u64::from(last);
+        let column = column.ords();
+        column.get_docids_for_value_range(ordinals, 0..len, &mut documents);
         for document in documents {
             found.insert(document);
         }
         return Some(found);
     }
-    let mut is_wanted = Bits::none(column.num_terms());
-    for ordinal in wanted {
-        is_wanted.insert(*ordinal as DocId);
-    }
     each_value(column, len, |document, value| {
-        if is_wanted.contains(value as DocId) {
+        if wanted.contains(value as DocId) {
             found.insert(document);
         }
     });

@@ -37,7 +37,7 @@ pub const BROWSE_PATH: &str = "browsePathV2";
 /// Before each step of the whole.
 pub const BROWSE_STEP: char = '␟';
 
-/// What a table has of texts and of values, so that these do not grow step by step.
+/// What a table has of texts, and of values, so that these do not grow step by step.
 const USUAL_VALUES: usize = 64;
 
 /// A rank is at most this.
@@ -413,7 +413,7 @@ pub(crate) enum Form {
     Terms,
     /// As numbers, and as whole names without regard to their case and field.
     Names,
-    /// As lists: there are many of them, nearly all different; see [`crate::list`].
+    /// As lists: an entity may have many of them, nearly all different; see [`crate::list`].
     Lists,
     /// As a number.
     Urn,

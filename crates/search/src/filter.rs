@@ -30,14 +30,15 @@ use crate::list;
 use crate::query::phrase_query;
 use crate::request::{Criterion, Filter, Operator};
 use crate::schema::{
-    Fields, LAST_PART_MARK, URN, WHOLE_NAMES, column_path, cut, write_exists, write_term,
+    Fields, LAST_PART_MARK, URN, WHOLE_NAMES, column_path, cut, may_be_cut, write_exists,
+    write_term,
 };
 use crate::walk::Walk;
 use crate::work::Work;
 
 /// More alternatives in one condition are refused.
 const MAX_VALUES: usize = 20_000;
-/// Documents that may have more values are not looked for by the words of these: going through all lists takes less time.
+/// More values are looked for in all lists, and not by their words first: a phrase for each takes longer than that.
 const MOST_BY_WORDS: usize = 20;
 /// No tree is as deep.
 const MAX_LEVELS: usize = 50;
@@ -151,8 +152,8 @@ impl<'s> Filters<'s> {
             Operator::Exists => Ok(self.exists(field)),
             Operator::EqualIgnoringCase if is_flag(field) => self.equal(field, &values),
             Operator::EqualIgnoringCase => {
-                let values = lower(&values);
-                self.matching(field, |value| values.iter().any(|wanted| value == wanted))
+                let values: HashSet<String> = lower(&values).into_iter().collect();
+                self.matching(field, |value| values.contains(value))
             }
             Operator::Contains => {
                 let values = lower(&values);
@@ -203,20 +204,30 @@ impl<'s> Filters<'s> {
 
     /// Documents that have any of the values in their lists.
     fn in_lists(&self, field: &str, values: &[String]) -> Result<Box<dyn Query>, SearchError> {
-        let wanted: HashSet<&str> = values.iter().map(|value| cut(value)).collect();
-        let has_any = |text: &str| list::values(text).any(|value| wanted.contains(value));
+        let wanted: HashSet<Cow<'_, str>> = values.iter().map(|it| list::item(cut(it))).collect();
+        let is_wanted = |value: &str| wanted.contains(value);
+        let has_any = |text: &str| self.any_in_list(text, is_wanted);
         let path = column_path(field);
         let found = match self.with_words_of(field, values) {
-            Some(among) => self.walk().column_texts_of(&path, &*among, has_any)?,
+            Some(among) => self.walk().column_texts_of(&*among, &path, has_any)?,
             None => self.walk().column_texts(&path, &[""], has_any)?,
         };
         Ok(Box::new(found))
     }
 
+    fn any_in_list(&self, list: &str, test: impl Fn(&str) -> bool) -> tantivy::Result<bool> {
+        for value in list::values(list) {
+            self.work.looked()?;
+            if test(value) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Documents that have all words of any of the values; `None` if that does not tell which ones can have the value.
     fn with_words_of(&self, field: &str, values: &[String]) -> Option<Box<dyn Query>> {
-        let is_short = |value: &String| cut(value).len() == value.len();
-        if values.len() > MOST_BY_WORDS || !values.iter().all(is_short) {
+        if values.len() > MOST_BY_WORDS || values.iter().any(|it| may_be_cut(it)) {
             return None;
         }
         let words_of = |value: &String| match class_of_name(field) {
@@ -272,15 +283,21 @@ impl<'s> Filters<'s> {
         self.with_value(field, |text| Cow::Owned(text.to_lowercase()), test)
     }
 
-    /// Documents with a value that passes the test, in which case it is written. Names are one field to it, whatever they are
-    /// called, and lists are written so as a whole: a value for itself would take longer.
+    /// Documents with a value that passes the test after it was changed by `change`, which may be given many values at once.
+    /// Names are one field to it, whatever they are called.
     fn with_value(
         &self,
         field: &str,
-        written: impl Fn(&str) -> Cow<'_, str>,
+        change: impl Fn(&str) -> Cow<'_, str>,
         test: impl Fn(&str) -> bool,
     ) -> Result<Box<dyn Query>, SearchError> {
-        let passes = |text: &str| test(&written(text));
+        let passes = |text: &str| {
+            let passes = test(&change(text));
+            if passes {
+                self.work.took();
+            }
+            passes
+        };
         let found = match form_of(field) {
             Form::Terms => {
                 let mut start = String::new();
@@ -289,7 +306,6 @@ impl<'s> Filters<'s> {
                 self.walk().each_term(self.fields.terms, &start, |text| {
                     let value = &text[start.len()..];
                     if passes(value) {
-                        self.work.took();
                         values.push(value.to_owned());
                     }
                 })?;
@@ -297,15 +313,18 @@ impl<'s> Filters<'s> {
             }
             Form::Names => {
                 let is_name = |text: &str| !text.starts_with(LAST_PART_MARK);
-                let passes = |text: &str| is_name(text) && passes(text);
+                let passes = |text: &str| Ok(is_name(text) && passes(text));
                 self.walk().column_texts(WHOLE_NAMES, &[""], passes)?
             }
             Form::Lists => {
-                let has_any = |text: &str| list::values(&written(text)).any(&test);
+                let has_any = |text: &str| self.any_in_list(&change(text), &test);
                 let path = column_path(field);
                 self.walk().column_texts(&path, &[""], has_any)?
             }
-            Form::Urn => self.walk().column_texts(URN, &[""], passes)?,
+            Form::Urn => {
+                let passes = |text: &str| Ok(passes(text));
+                self.walk().column_texts(URN, &[""], passes)?
+            }
         };
         Ok(Box::new(found))
     }

@@ -1,14 +1,16 @@
-//! Values of which an entity has many and nearly all are different, as one text for each entity.
+//! Values of which an entity may have many, nearly all different, as lists.
 //!
 //! The names of the columns of tables are such. A term for each made a third of the work of indexing, a place of its own in
-//! a dictionary for each still made a sixth, for conditions that are seldom set. So all values that an entity has in such a field
-//! stand in the index as one text, a list. Who asks for a value finds the few lists it can be in by its words
-//! ([`crate::filter`]); who asks for a pattern goes through all of them.
+//! a dictionary for each still made a sixth, for conditions that are seldom set. So the values that an entity has in such a field
+//! stand in the column of the field as one text, or as several if they are long. Who asks for a value finds the few lists
+//! that it can be in by its words ([`crate::filter`]); who asks for a pattern goes through all of them.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
-/// Behind each value of a list. A value that has it is taken for two.
+/// Behind each value of a list, and what a value has in its place.
 const END: char = '\0';
+const INSTEAD: &str = "\u{fffd}";
 
 /// A list that is as long is followed by another one: what the library takes as one text is limited, and so is what results are
 /// sorted by.
@@ -26,11 +28,20 @@ pub(crate) fn write<V: AsRef<str>>(
             written(start..text.len());
             start = text.len();
         }
-        text.push_str(value.as_ref());
+        text.push_str(&item(value.as_ref()));
         text.push(END);
     }
     if text.len() > start {
         written(start..text.len());
+    }
+}
+
+/// A value as it stands in a list.
+pub(crate) fn item(value: &str) -> Cow<'_, str> {
+    if value.contains(END) {
+        Cow::Owned(value.replace(END, INSTEAD))
+    } else {
+        Cow::Borrowed(value)
     }
 }
 
@@ -59,6 +70,12 @@ mod tests {
             let read: Vec<&str> = lists.iter().flat_map(|list| values(list)).collect();
             assert_eq!(read, written);
         }
+    }
+
+    #[test]
+    fn no_value_is_taken_for_two() {
+        let lists = lists_of(&["a\0b"]);
+        assert_eq!(values(&lists[0]).collect::<Vec<_>>(), [item("a\0b")]);
     }
 
     #[test]

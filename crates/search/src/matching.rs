@@ -53,6 +53,11 @@ pub(crate) enum Node {
 }
 
 impl Node {
+    /// Finds nothing.
+    pub(crate) fn nothing() -> Self {
+        Self::Best(Vec::new())
+    }
+
     pub(crate) fn one(set: Set, worth: f32) -> Self {
         Self::Best(vec![(set, worth)])
     }

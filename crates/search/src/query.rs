@@ -17,7 +17,7 @@ use tantivy::query::{BooleanQuery, FuzzyTermQuery, Occur, PhraseQuery, Query};
 use tantivy::schema::Field;
 use tantivy::{Searcher, Term};
 
-use crate::analysis::{Token, fold, is_beyond_pairs, name_words, pair, text_words};
+use crate::analysis::{Token, fold, name_words, pair, text_words};
 use crate::column::NumberQuery;
 use crate::error::SearchError;
 use crate::explain::pattern;
@@ -237,7 +237,6 @@ impl<'s> Translator<'s> {
                 let is_one = parts(&tokens).nth(1).is_none();
                 let begins = self.begins(field, &tokens)?;
                 let apart = if is_one { 0.0 } else { APART };
-                let begins = begins.into_iter();
                 ways.extend(begins.map(|set| (set, worth_of(step - apart))));
                 for term in in_one_piece(field, &tokens).into_iter().filter(|_| !is_one) {
                     let start = term.value().as_str().unwrap_or_default().to_owned();
@@ -253,16 +252,10 @@ impl<'s> Translator<'s> {
             }
             let labels = self.labels_nearly_named(&tokens, &doubtful)?;
             ways.push((Set::Terms(labels), worth_of(IN_LABEL - TYPO)));
-        }
-        let divided_in = match tokens.as_slice() {
-            // The index does not have it undivided.
-            [token] if is_beyond_pairs(&token.text) => &places[..],
-            _ if reading != Reading::Exact && !doubtful.is_empty() => &places[..2],
-            _ => &[],
-        };
-        for (field, step) in divided_in {
-            let divided = self.divided(*field, word, &tokens)?.into_iter();
-            ways.extend(divided.map(|set| (set, worth_of(*step))));
+            for (field, step) in &places[..2] {
+                let divided = self.divided(*field, word, &tokens)?.into_iter();
+                ways.extend(divided.map(|set| (set, worth_of(*step))));
+            }
         }
         Ok(Node::Best(ways))
     }
@@ -327,46 +320,42 @@ impl<'s> Translator<'s> {
     }
 
     /// All parts, the last of which may go on.
-    fn begins(&self, field: Field, tokens: &[Token]) -> Result<Vec<Set>, SearchError> {
+    fn begins(&self, field: Field, tokens: &[Token]) -> Result<Option<Set>, SearchError> {
         let parts: Vec<&Token> = parts(tokens).collect();
         let Some((last, complete)) = parts.split_last() else {
-            return Ok(Vec::new());
+            return Ok(None);
         };
         if complete.is_empty() {
-            return self.word_begins(field, &last.text);
+            let mut found = false;
+            let walk = Walk {
+                most: 1,
+                ..self.walk()
+            };
+            walk.each_term(field, &last.text, |_| found = true)?;
+            // A pair of words whose first one begins so is found by that one.
+            let start = if found {
+                last.text.clone()
+            } else {
+                pair(&last.text)
+            };
+            return Ok(Some(Set::Prefix(field, start)));
         }
         let mut sets: Vec<Set> = complete
             .iter()
             .map(|token| term_set(field, &token.text))
             .collect();
         sets.push(Set::Prefix(field, last.text.clone()));
-        Ok(vec![Set::Every(sets)])
+        Ok(Some(Set::Every(sets)))
     }
 
-    /// A pair of words whose first one begins so is found by that one.
-    fn word_begins(&self, field: Field, start: &str) -> Result<Vec<Set>, SearchError> {
-        let walk = self.walk();
-        for start in [start.to_owned(), pair(start)] {
-            if walk.has_beginning(field, &start)? {
-                return Ok(vec![Set::Prefix(field, start)]);
-            }
-        }
-        let divided = divided::unfinished(&walk, field, start)?;
-        let set = |(first, second): (Term, &str)| {
-            let second = Set::Prefix(field, second.to_owned());
-            Set::Every(vec![Set::Terms(vec![first]), second])
-        };
-        Ok(divided.into_iter().map(set).collect())
-    }
-
-    /// A word as several that stand one behind the other: `stgcustomerorders`.
+    /// A word that nothing has, as words that stand one behind the other: `stgcustomerorders`.
     fn divided(&self, field: Field, word: &str, tokens: &[Token]) -> Result<Vec<Set>, SearchError> {
         let [token] = tokens else {
             return Ok(Vec::new());
         };
         // The plural of the last part is the part's own business.
         let written = fold(&word[token.range.clone()]);
-        let divisions = divided::divisions(self.walk(), field, &written)?;
+        let divisions = divided::divisions(self.searcher, field, &written)?;
         let phrase = |terms| Set::Query(Box::new(PhraseQuery::new(terms)));
         Ok(divisions.into_iter().map(phrase).collect())
     }
@@ -433,7 +422,7 @@ impl<'s> Translator<'s> {
             (self.fields.other, IN_OTHER),
         ] {
             let begins = self.begins(field, &tokens)?;
-            ways.extend(begins.into_iter().map(|set| (set, WORD + step)));
+            ways.extend(begins.map(|set| (set, WORD + step)));
         }
         Ok(Node::Best(ways))
     }
@@ -454,8 +443,11 @@ impl<'s> Translator<'s> {
     fn names_like(&self, pattern: &str) -> Result<Set, SearchError> {
         let pattern = fold(pattern);
         let is_like = |name: &str| {
-            let name = name.trim_start_matches(LAST_PART_MARK);
-            pattern::matches(&pattern, name)
+            let is_like = pattern::matches(&pattern, name.trim_start_matches(LAST_PART_MARK));
+            if is_like {
+                self.work.took();
+            }
+            Ok(is_like)
         };
         let starts = written(before_wildcard(&pattern));
         let like = self.walk().column_texts(WHOLE_NAMES, &starts, is_like)?;

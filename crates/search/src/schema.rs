@@ -6,8 +6,8 @@
 //! new searchable field in the registry needs nothing here.
 //!
 //! A term that only one document has costs more than ten words that many have: dictionaries of URNs, of names by their
-//! field and of columns made more than half of the work of indexing. So these have no terms, but numbers in
-//! a column (`urn_number`, `name_numbers`), or only their column; see [`crate::column`].
+//! field and of columns made more than half of the work of indexing. So URNs and names are numbers in a column
+//! (`urn_number`, `name_numbers`; see [`crate::column`]), and what an entity has many of is a list ([`crate::list`]).
 
 use std::hash::Hasher as _;
 
@@ -90,7 +90,7 @@ impl Fields {
         let whole_names = builder.add_text_field(WHOLE_NAMES, FAST);
         let name_start = builder.add_text_field("name_start", keyword());
         let name = builder.add_text_field("name", words("name"));
-        let label = builder.add_text_field("label", words("label"));
+        let label = builder.add_text_field("label", words("name"));
         let column = builder.add_text_field("column", words("name"));
         let description = builder.add_text_field("description", words("text"));
         let other = builder.add_text_field("other", words("text"));
@@ -119,8 +119,7 @@ impl Fields {
 
     pub(crate) fn tokenizers() -> TokenizerManager {
         let manager = TokenizerManager::default();
-        manager.register("name", NameTokenizer::of_many());
-        manager.register("label", NameTokenizer::of_few());
+        manager.register("name", NameTokenizer::default());
         manager.register("text", TextTokenizer::default());
         manager
     }
@@ -167,6 +166,11 @@ pub(crate) fn cut(value: &str) -> &str {
         end -= 1;
     }
     &value[..end]
+}
+
+/// Whether a value may be the beginning of one that is too long.
+pub(crate) fn may_be_cut(value: &str) -> bool {
+    value.len() + char::MAX.len_utf8() > MAX_VALUE_BYTES
 }
 
 /// The path of a field's column. Dots and backslashes in a name are no steps of a path.

@@ -1,13 +1,17 @@
 //! Going through the texts that an index has, in the order of its dictionaries.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use tantivy::query::{EnableScoring, Query};
 use tantivy::schema::Field;
-use tantivy::{Searcher, SegmentReader, TERMINATED, Term};
+use tantivy::{DocId, Searcher, SegmentReader, TERMINATED};
 
+use crate::bits::Bits;
 use crate::column::ColumnQuery;
 use crate::work::Work;
+
+/// How many texts are read at once.
+const TEXTS: usize = 1000;
 
 /// Walks over what the segments of an index have, as long as the search may.
 pub(crate) struct Walk<'s> {
@@ -24,19 +28,6 @@ impl<'s> Walk<'s> {
             work,
             most: usize::MAX,
         }
-    }
-
-    pub(crate) fn has_term(&self, term: &Term) -> tantivy::Result<bool> {
-        self.work.looked()?;
-        Ok(self.searcher.doc_freq(term)? > 0)
-    }
-
-    /// Whether any term of a field begins so.
-    pub(crate) fn has_beginning(&self, field: Field, start: &str) -> tantivy::Result<bool> {
-        let first = Walk { most: 1, ..*self };
-        let mut found = false;
-        first.each_term(field, start, |_| found = true)?;
-        Ok(found)
     }
 
     /// The terms of a field that begin so.
@@ -108,36 +99,37 @@ impl<'s> Walk<'s> {
         &self,
         path: &str,
         starts: &[S],
-        test: impl Fn(&str) -> bool,
+        test: impl Fn(&str) -> tantivy::Result<bool>,
     ) -> tantivy::Result<ColumnQuery> {
         let mut of_segments = HashMap::new();
         for segment in self.searcher.segment_readers() {
             let Some(column) = segment.fast_fields().str(path)? else {
                 continue;
             };
-            let mut ordinals = BTreeSet::new();
+            let mut wanted = Bits::none(column.num_terms());
             for start in starts {
                 let start = start.as_ref().as_bytes();
                 let mut texts = column.dictionary().prefix_range(start).into_stream()?;
                 while texts.advance() {
                     self.work.looked()?;
-                    if std::str::from_utf8(texts.key()).is_ok_and(&test) {
-                        self.work.took();
-                        ordinals.insert(texts.term_ord());
+                    if let Ok(text) = std::str::from_utf8(texts.key())
+                        && test(text)?
+                    {
+                        wanted.insert(texts.term_ord() as DocId);
                     }
                 }
             }
-            of_segments.insert(segment.segment_id(), ordinals);
+            of_segments.insert(segment.segment_id(), wanted);
         }
         Ok(ColumnQuery::new(path, of_segments))
     }
 
-    /// Documents with a text in a column that passes the test and that some documents have.
+    /// Documents with a text in a column that passes the test and that one of some documents has.
     pub(crate) fn column_texts_of(
         &self,
-        path: &str,
         documents: &dyn Query,
-        test: impl Fn(&str) -> bool,
+        path: &str,
+        test: impl Fn(&str) -> tantivy::Result<bool>,
     ) -> tantivy::Result<ColumnQuery> {
         let weight = documents.weight(EnableScoring::disabled_from_searcher(self.searcher))?;
         let mut of_segments = HashMap::new();
@@ -154,14 +146,24 @@ impl<'s> Walk<'s> {
             }
             seen.sort_unstable();
             seen.dedup();
-            let (mut ordinals, mut places) = (BTreeSet::new(), seen.iter());
-            column.dictionary().sorted_ords_to_term_cb(&seen, |text| {
-                let place = places.next();
-                if std::str::from_utf8(text).is_ok_and(&test) {
-                    ordinals.extend(place);
-                }
-            })?;
-            of_segments.insert(segment.segment_id(), ordinals);
+            let mut wanted = Bits::none(column.num_terms());
+            for some in seen.chunks(TEXTS) {
+                let mut places = some.iter();
+                let mut tested = Ok(());
+                column.dictionary().sorted_ords_to_term_cb(some, |text| {
+                    let (place, text) = (places.next(), std::str::from_utf8(text));
+                    match text.map_or(Ok(false), &test) {
+                        Ok(passes) => {
+                            if let Some(place) = place.filter(|_| passes) {
+                                wanted.insert(*place as DocId);
+                            }
+                        }
+                        Err(error) => tested = Err(error),
+                    }
+                })?;
+                tested?;
+            }
+            of_segments.insert(segment.segment_id(), wanted);
         }
         Ok(ColumnQuery::new(path, of_segments))
     }

@@ -9,10 +9,10 @@ use std::ops::Range;
 use tantivy::schema::Field;
 use tantivy::schema::document::{Document, ReferenceValue, ReferenceValueLeaf, Value};
 
+use super::USUAL_VALUES;
 use crate::list;
 
-/// What a table has of values, and the size of its texts, so that these do not grow step by step.
-const USUAL_VALUES: usize = 64;
+/// The size that the texts of a table have.
 const USUAL_BYTES: usize = 4096;
 
 /// The values of an entity for the fields of the index.

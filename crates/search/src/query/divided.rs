@@ -1,10 +1,9 @@
-//! How a word can be written as several that are known: `stgcustomerorders` is `stg customer orders`.
+//! How a word that nothing has can be written as several that are known: `stgcustomerorders` is `stg customer orders`.
 
-use tantivy::Term;
 use tantivy::schema::Field;
+use tantivy::{Searcher, Term};
 
 use crate::analysis::without_plural;
-use crate::walk::Walk;
 
 /// In how many ways a word is divided, and how many words are looked up for that.
 const MAX_DIVISIONS: usize = 4;
@@ -15,12 +14,12 @@ const SHORTEST_PART: usize = 2;
 
 /// The words of a field, one behind the other, that make up the text.
 pub(super) fn divisions(
-    walk: Walk<'_>,
+    searcher: &Searcher,
     field: Field,
     text: &str,
 ) -> tantivy::Result<Vec<Vec<Term>>> {
     let mut divisions = Divisions {
-        walk,
+        searcher,
         field,
         looked_up: 0,
         found: Vec::new(),
@@ -29,28 +28,8 @@ pub(super) fn divisions(
     Ok(divisions.found)
 }
 
-/// Two words of a field that make up the text, the second of which goes on: that one as far as it is there.
-pub(super) fn unfinished<'t>(
-    walk: &Walk<'_>,
-    field: Field,
-    text: &'t str,
-) -> tantivy::Result<Vec<(Term, &'t str)>> {
-    let mut found = Vec::new();
-    for (first, second) in text.char_indices().map(|(at, _)| text.split_at(at)) {
-        let is_short = |part: &str| part.chars().count() < SHORTEST_PART;
-        if is_short(first) || is_short(second) || found.len() == MAX_DIVISIONS {
-            continue;
-        }
-        let first = Term::from_field_text(field, without_plural(first));
-        if walk.has_term(&first)? && walk.has_beginning(field, second)? {
-            found.push((first, second));
-        }
-    }
-    Ok(found)
-}
-
 struct Divisions<'s> {
-    walk: Walk<'s>,
+    searcher: &'s Searcher,
     field: Field,
     looked_up: usize,
     found: Vec<Vec<Term>>,
@@ -71,7 +50,7 @@ impl Divisions<'_> {
             }
             self.looked_up += 1;
             let part = Term::from_field_text(self.field, without_plural(&text[..end]));
-            if self.walk.has_term(&part)? {
+            if self.searcher.doc_freq(&part)? > 0 {
                 before.push(part);
                 self.find(&text[end..], before)?;
                 before.pop();

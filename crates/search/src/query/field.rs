@@ -5,7 +5,7 @@ use docent_model::searchable::SearchKind;
 use tantivy::query::{BooleanQuery, Query, TermSetQuery};
 
 use super::{Translator, WORD, all_parts, in_order, like, occur_of, with_all_but};
-use crate::analysis::{is_beyond_pairs, name_words, text_words};
+use crate::analysis::{name_words, text_words};
 use crate::document::{Class, class_of_name};
 use crate::error::SearchError;
 use crate::explain::pattern;
@@ -49,21 +49,16 @@ impl Translator<'_> {
                 Set::Query(filters.criterion(&criterion(Operator::Exists, Vec::new()))?)
             }
             (Some(text), language::Term::Word(word)) => {
-                let tokens = name_words(word);
-                let mut sets = all_parts(text, &tokens);
-                if tokens.iter().any(|token| is_beyond_pairs(&token.text)) {
-                    sets.extend(self.divided(text, word, &tokens)?);
-                }
-                let sets = sets.into_iter().map(|set| (set, WORD));
-                return Ok(Node::Best(sets.collect()));
+                let sets = all_parts(text, &name_words(word)).into_iter();
+                return Ok(Node::Best(sets.map(|set| (set, WORD)).collect()));
             }
             (Some(text), language::Term::Phrase(phrase)) if text == self.fields.description => {
                 in_order(text, &text_words(phrase))
             }
             (Some(text), language::Term::Phrase(phrase)) => in_order(text, &name_words(phrase)),
             (Some(text), language::Term::Prefix(prefix)) => {
-                let begins = self.begins(text, &name_words(prefix))?.into_iter();
-                return Ok(Node::Best(begins.map(|set| (set, WORD)).collect()));
+                let begins = self.begins(text, &name_words(prefix))?;
+                return Ok(begins.map_or_else(Node::nothing, |set| Node::one(set, WORD)));
             }
             (None, language::Term::Word(value) | language::Term::Phrase(value)) => {
                 Set::Query(self.keyword(&filters, &name, value)?)

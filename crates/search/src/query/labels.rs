@@ -63,7 +63,7 @@ impl Translator<'_> {
         tokens: &[Token],
     ) -> Result<Vec<Term>, SearchError> {
         let begins = self.begins(self.fields.label, tokens)?;
-        let mut urns = self.labels_in(&begins)?;
+        let mut urns = self.labels_in(begins.as_slice())?;
         for (kind, fields) in LABELS {
             for field in fields {
                 let mut start = String::new();

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use docent_search::{Criterion, Filter, Limits, Operator, Request, SearchError};
+use serde_json::json;
 
-use super::Fixture;
 use super::keeping_up::made_at;
+use super::{Fixture, dataset};
 
 /// Forty datasets of which every pattern of `o` and digits finds some.
 async fn filled(limits: Limits) -> Fixture {
@@ -49,6 +50,38 @@ async fn patterns_and_conditions_that_stand_for_too_many_words_are_refused_with_
         let refused = fixture.search.search(&request).await.unwrap_err();
         assert!(matches!(refused, SearchError::TooBroad { .. }), "{refused}");
         assert!(refused.to_string().contains("more letters"), "{refused}");
+    }
+}
+
+/// Each dataset has a list of its own: what they have in common is one column.
+#[tokio::test]
+async fn lists_are_no_words() {
+    let fixture = filled(Limits {
+        terms: 30,
+        ..Limits::default()
+    })
+    .await;
+    for number in 0..40 {
+        let fields = json!([{"fieldPath": "id"}, {"fieldPath": format!("value_{number}")}]);
+        let schema = json!({"schemaName": "s", "fields": fields});
+        let urn = dataset(&format!("orders_{number}"));
+        fixture.put(&urn, "schemaMetadata", &schema).await;
+    }
+    for operator in [
+        Operator::Equal,
+        Operator::EqualIgnoringCase,
+        Operator::StartsWith,
+    ] {
+        let criterion = Criterion {
+            operator,
+            ..Criterion::equal("fieldPaths", "id")
+        };
+        let request = Request {
+            filter: Filter::all(vec![criterion]),
+            ..Request::default()
+        };
+        let found = fixture.search.search(&request).await.unwrap();
+        assert_eq!(found.total, 40, "{operator:?}");
     }
 }
 

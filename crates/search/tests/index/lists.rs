@@ -3,7 +3,7 @@
 use docent_search::{Criterion, Facets, Filter, Operator, Page, Request, Sort};
 use serde_json::{Value, json};
 
-use super::{Fixture, name_of};
+use super::{Fixture, dataset, name_of};
 
 fn schema(columns: &[String]) -> Value {
     let fields = columns.iter().map(|path| json!({"fieldPath": path}));
@@ -88,6 +88,8 @@ async fn a_value_is_found_as_it_is_and_not_by_its_words() {
         let found = equal(&fixture, "fieldPaths", &[column.to_owned()]).await;
         assert_eq!(found, expected, "{column}");
     }
+    let found = equal(&fixture, "fieldPaths", &["x".repeat(1_024)]).await;
+    assert_eq!(found, "c", "as a facet names it");
     for (property, expected) in [("team=a", "a"), ("env=", "abcd"), ("team", "")] {
         let found = equal(&fixture, "customProperties", &[property.to_owned()]).await;
         assert_eq!(found, expected, "{property}");
@@ -142,14 +144,56 @@ async fn each_value_of_a_list_is_counted() {
 }
 
 #[tokio::test]
-async fn results_are_sorted_by_the_first_of_a_list() {
+async fn results_are_sorted_by_lists_and_then_by_other_fields() {
     let fixture = catalog().await;
-    for (descending, expected) in [(false, "adbc"), (true, "cbda")] {
-        let sort = vec![Sort {
-            field: "fieldPaths".to_owned(),
-            descending,
-        }];
+    for name in ["f", "e"] {
+        let dataset = fixture.dataset(name, "").await;
+        let columns = schema(&["Order-Id".to_owned(), "__".to_owned()]);
+        fixture.put(&dataset, "schemaMetadata", &columns).await;
+    }
+    let by = |field: &str, descending| Sort {
+        field: field.to_owned(),
+        descending,
+    };
+    for (sort, expected) in [
+        (vec![by("fieldPaths", false), by("name", false)], "aefdbc"),
+        (vec![by("fieldPaths", false), by("name", true)], "feadbc"),
+        (vec![by("fieldPaths", true), by("name", false)], "cbdaef"),
+    ] {
         let request = Request { sort, ..request() };
         assert_eq!(names(&fixture, &request).await, expected);
     }
+}
+
+/// Segments of their own, some without the field, and documents that were replaced and removed.
+#[tokio::test]
+async fn lists_are_those_of_the_last_write() {
+    let fixture = catalog().await;
+    let order_id = ["Order-Id".to_owned()];
+    assert_eq!(equal(&fixture, "fieldPaths", &order_id).await, "a");
+    let without = fixture.dataset("e", "").await;
+    assert_eq!(equal(&fixture, "fieldPaths", &order_id).await, "a");
+    fixture
+        .put(&without, "schemaMetadata", &schema(&order_id))
+        .await;
+    assert_eq!(equal(&fixture, "fieldPaths", &order_id).await, "ae");
+    fixture
+        .put(&dataset("a"), "schemaMetadata", &schema(&[]))
+        .await;
+    assert_eq!(equal(&fixture, "fieldPaths", &order_id).await, "e");
+    let negated = Criterion {
+        field: "fieldPaths".to_owned(),
+        values: order_id.to_vec(),
+        operator: Operator::EqualIgnoringCase,
+        negated: true,
+    };
+    let others = Request {
+        filter: Filter::all(vec![negated]),
+        ..request()
+    };
+    let mut found: Vec<char> = names(&fixture, &others).await.chars().collect();
+    found.sort_unstable();
+    assert_eq!(found, ['a', 'b', 'c', 'd']);
+    fixture.delete(&without).await;
+    assert_eq!(equal(&fixture, "fieldPaths", &order_id).await, "");
 }
