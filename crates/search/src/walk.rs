@@ -150,9 +150,9 @@ impl<'s> Walk<'s> {
             for some in seen.chunks(TEXTS) {
                 let mut places = some.iter();
                 let mut tested = Ok(());
-                column.dictionary().sorted_ords_to_term_cb(some, |text| {
-                    let (place, text) = (places.next(), std::str::from_utf8(text));
-                    match text.map_or(Ok(false), &test) {
+                column.dictionary().sorted_ords_to_term_cb(some, |bytes| {
+                    let place = places.next();
+                    match std::str::from_utf8(bytes).map_or(Ok(false), &test) {
                         Ok(passes) => {
                             if let Some(place) = place.filter(|_| passes) {
                                 wanted.insert(*place as DocId);
