@@ -39,6 +39,7 @@ pub const BROWSE_STEP: char = '␟';
 
 /// What a table has of texts, and of values, so that these do not grow step by step.
 const USUAL_VALUES: usize = 64;
+const USUAL_NAMES: usize = 8;
 
 /// A rank is at most this.
 pub(crate) const MAX_RANK: u64 = 1000;
@@ -126,9 +127,10 @@ impl<'r> Keyword<'r> {
         Self::new(field, None, KeywordValue::Text(text.into()))
     }
 
-    /// By field and value.
+    /// By field and value. Any order of the fields would do; that of their lengths is found without looking at them.
     fn compare(&self, other: &Self) -> Ordering {
-        let by_field = self.field.cmp(other.field);
+        let by_length = self.field.len().cmp(&other.field.len());
+        let by_field = by_length.then_with(|| self.field.cmp(other.field));
         by_field.then_with(|| self.value.compare(&other.value))
     }
 }
@@ -162,6 +164,8 @@ impl<'r> Entity<'r> {
         let mut entity = Self {
             texts: Vec::with_capacity(USUAL_VALUES),
             keywords: Vec::with_capacity(USUAL_VALUES),
+            present: Vec::with_capacity(USUAL_VALUES),
+            names: Vec::with_capacity(USUAL_NAMES),
             ..Self::default()
         };
         for (aspect, text) in aspects {
@@ -315,7 +319,7 @@ impl<'r> Entity<'r> {
         document.add_text(fields.urn, urn.as_str());
         document.add_number(fields.urn_number, number_of(URN, urn.as_str()));
         let is_label = !label::fields_of(urn.entity_type()).is_empty();
-        let mut names = Vec::new();
+        let mut names = Vec::with_capacity(USUAL_NAMES);
         for (at, (_, class, text)) in self.texts.iter().enumerate() {
             let field = match class {
                 Class::Name => fields.name,
@@ -352,7 +356,7 @@ impl<'r> Entity<'r> {
         names.sort_unstable();
         names.dedup();
         names.insert(0, sorted_by);
-        let mut starts: Vec<&str> = Vec::new();
+        let mut starts: Vec<&str> = Vec::with_capacity(names.len());
         for name in &names {
             document.add_text(fields.whole_names, name);
             starts.push(start_of(name.trim_start_matches(LAST_PART_MARK)));
