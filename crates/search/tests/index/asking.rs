@@ -332,6 +332,33 @@ async fn words_that_are_written_together_are_found_whatever_their_length() {
     }
 }
 
+/// Short words make up nearly everything; what is meant is made of few.
+#[tokio::test]
+async fn a_word_is_divided_into_few_words_although_many_short_ones_are_known() {
+    let fixture = Fixture::new().await;
+    fixture.dataset("stg.customer.orders_archive", "").await;
+    let mut letters = (b'a'..=b'z').map(char::from).collect::<Vec<_>>();
+    letters.retain(|letter| "customerdahivg".contains(*letter));
+    for first in &letters {
+        let syllables = letters.iter().map(|second| format!("{first}{second}"));
+        let name = syllables.collect::<Vec<_>>().join(".");
+        fixture.dataset(&name, "").await;
+    }
+    for query in [
+        "customerorders",
+        "ordersarchive",
+        "customerordersarchive",
+        "stgcustomerorders",
+    ] {
+        let found = fixture.names(query).await;
+        assert_eq!(
+            found.first().map(String::as_str),
+            Some("stg.customer.orders_archive"),
+            "{query}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn signs_alone_find_nothing_but_what_is_called_so() {
     let fixture = catalog().await;
