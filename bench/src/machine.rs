@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use crate::bench::{median, micros};
 
@@ -24,7 +24,61 @@ pub(crate) struct Machine {
     sync_us: f64,
     load_before: String,
     load_after: String,
+    /// Processor time before the run, and in the run.
+    before: ProcessorTime,
+    in_run: ProcessorTime,
     docent: String,
+}
+
+/// Processor time of all cores, in ticks of the kernel.
+#[derive(Debug, Clone, Copy, Default)]
+struct ProcessorTime {
+    /// What somebody had.
+    used: u64,
+    /// What somebody wanted while the host gave it to other machines.
+    stolen: u64,
+}
+
+impl ProcessorTime {
+    fn now() -> Result<Self> {
+        let text = fs::read_to_string("/proc/stat")?;
+        let line = text.lines().next().unwrap_or_default();
+        let ticks: Vec<u64> = line
+            .split_ascii_whitespace()
+            .skip(1)
+            .map_while(|it| it.parse().ok())
+            .collect();
+        let [
+            user,
+            nice,
+            system,
+            _idle,
+            _waiting,
+            interrupts,
+            soft,
+            stolen,
+            ..,
+        ] = ticks[..]
+        else {
+            bail!("/proc/stat does not say how the processor was used");
+        };
+        Ok(Self {
+            used: user + nice + system + interrupts + soft,
+            stolen,
+        })
+    }
+
+    fn since(self, before: Self) -> Self {
+        Self {
+            used: self.used - before.used,
+            stolen: self.stolen - before.stolen,
+        }
+    }
+
+    fn stolen_percent(self) -> f64 {
+        let wanted = (self.used + self.stolen).max(1);
+        self.stolen as f64 * 100.0 / wanted as f64
+    }
 }
 
 impl Machine {
@@ -52,6 +106,8 @@ impl Machine {
             sync_us: sync_time(work)?,
             load_before: load()?,
             load_after: String::new(),
+            before: ProcessorTime::now()?,
+            in_run: ProcessorTime::default(),
             docent: String::from_utf8_lossy(&version.stdout).trim().to_owned(),
         })
     }
@@ -59,6 +115,7 @@ impl Machine {
     /// Looks again after the run.
     pub(crate) fn look_again(&mut self) -> Result<()> {
         self.load_after = load()?;
+        self.in_run = ProcessorTime::now()?.since(self.before);
         Ok(())
     }
 }
@@ -78,8 +135,10 @@ impl fmt::Display for Machine {
         )?;
         writeln!(
             formatter,
-            "- load average (1, 5, 15 minutes) before: {}; after: {}",
-            self.load_before, self.load_after
+            "- load average (1, 5, 15 minutes) before: {}; after: {}; other machines on the same host took {:.0} % of the processor time",
+            self.load_before,
+            self.load_after,
+            self.in_run.stolen_percent()
         )
     }
 }
