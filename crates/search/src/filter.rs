@@ -204,7 +204,7 @@ impl<'s> Filters<'s> {
 
     /// Documents that have any of the values in their lists.
     fn in_lists(&self, field: &str, values: &[String]) -> Result<Box<dyn Query>, SearchError> {
-        let wanted: HashSet<Cow<'_, str>> = values.iter().map(|it| list::item(cut(it))).collect();
+        let wanted: HashSet<&str> = values.iter().map(|value| cut(value)).collect();
         let is_wanted = |value: &str| wanted.contains(value);
         let has_any = |text: &str| self.any_in_list(text, is_wanted);
         let path = column_path(field);
@@ -534,6 +534,10 @@ fn values_of(field: &str, criterion: &Criterion) -> Vec<String> {
         // Whole names stand in the index without accents and in lower case.
         (name, operator) if operator != Operator::Equal && form_of(name) == Form::Names => {
             criterion.values.iter().map(|value| fold(value)).collect()
+        }
+        (name, _) if form_of(name) == Form::Lists => {
+            let values = criterion.values.iter();
+            values.map(|value| list::item(value).into_owned()).collect()
         }
         _ => criterion.values.clone(),
     }

@@ -15,7 +15,7 @@ use tantivy::{Directory as _, Index, IndexReader, IndexWriter, ReloadPolicy};
 use crate::directory::CacheDirectory;
 use crate::document::EntityDocument;
 use crate::error::SearchError;
-use crate::schema::{FORMAT, Fields};
+use crate::schema::{FORMAT, Fields, RANK};
 
 /// What the writer may gather before it writes a segment: much when everything is written, little when changes are.
 /// A million datasets make some ten segments.
@@ -237,7 +237,24 @@ fn open_existing(path: &Path, fields: &Fields) -> Result<OpenIndex, SearchError>
     let payload = index.load_metas()?.payload.unwrap_or_default();
     let holds = serde_json::from_str(&payload)
         .map_err(|_| damaged("it does not say which changes it holds"))?;
-    from_index(index, holds, small)
+    let open = from_index(index, holds, small)?;
+    check_counts(&open.reader)?;
+    Ok(open)
+}
+
+/// Compares how many documents the list of segments says there are with how many there are: the list has no checksum.
+fn check_counts(reader: &IndexReader) -> Result<(), SearchError> {
+    for segment in reader.searcher().segment_readers() {
+        // Every document has a rank.
+        let documents = segment.fast_fields().u64(RANK)?.values.num_vals();
+        let alive = segment
+            .alive_bitset()
+            .map_or(documents, |it| it.num_alive_docs() as u32);
+        if (segment.max_doc(), segment.num_docs()) != (documents, alive) {
+            return Err(damaged("its list of segments is damaged"));
+        }
+    }
+    Ok(())
 }
 
 /// Compares every file with its checksum.

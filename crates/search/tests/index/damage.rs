@@ -79,6 +79,33 @@ fn files(fixture: &Fixture) -> Vec<PathBuf> {
     files
 }
 
+/// The list of segments has no checksum: a digit of it that changed is told by what the segments have.
+#[tokio::test]
+async fn an_index_that_counts_its_documents_wrong_is_built_anew() {
+    for (member, wrong) in [("max_doc", -1), ("max_doc", 1), ("num_deleted_docs", 1)] {
+        let fixture = filled().await;
+        // One is replaced, so that a document is deleted.
+        fixture
+            .dataset("table_7", "A table like others, marked7, twice")
+            .await;
+        assert!(is_whole(&fixture).await);
+        let path = fixture.files_path().join("meta.json");
+        let text = fs::read_to_string(&path).unwrap();
+        let mut meta: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let mut segments = meta["segments"].as_array_mut().unwrap().iter_mut();
+        let segment = segments.find(|it| it["deletes"].is_object()).unwrap();
+        let count = match member {
+            "max_doc" => &mut segment["max_doc"],
+            _ => &mut segment["deletes"][member],
+        };
+        *count = (count.as_i64().unwrap() + wrong).into();
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, meta.to_string()).unwrap();
+        let fixture = fixture.restart().await;
+        assert!(is_whole(&fixture).await, "{member} {wrong}");
+    }
+}
+
 #[tokio::test]
 async fn a_place_where_no_index_can_be_kept_is_refused_at_once_and_named() {
     let fixture = filled().await;

@@ -18,7 +18,10 @@ async fn catalog() -> Fixture {
         ("a", vec!["__".to_owned(), "Order-Id".to_owned()]),
         ("b", wide),
         ("c", long),
-        ("d", vec![version_2_path(), "order id".to_owned()]),
+        (
+            "d",
+            vec![version_2_path(), "order id".to_owned(), "z\0b".to_owned()],
+        ),
     ] {
         let dataset = fixture.dataset(name, "").await;
         fixture
@@ -80,6 +83,8 @@ async fn a_value_is_found_as_it_is_and_not_by_its_words() {
         ("measured_value_499", "b"),
         ("measured_value_", ""),
         ("measured_value_0\0measured_value_1", ""),
+        ("z\0b", "d"),
+        ("z", ""),
         (&version_2_path(), "d"),
         ("address.city", ""),
         (&"x".repeat(3_000), "c"),
@@ -122,7 +127,7 @@ async fn each_value_of_a_list_is_counted() {
     let [columns, properties, both] = found.facets.as_slice() else {
         panic!("{:?}", found.facets);
     };
-    assert_eq!(columns.values.len(), 505);
+    assert_eq!(columns.values.len(), 506);
     assert!(columns.values.iter().all(|it| it.count == 1));
     let counts: Vec<(&str, u64)> = properties
         .values
@@ -139,7 +144,7 @@ async fn each_value_of_a_list_is_counted() {
             ("team=d", 1)
         ]
     );
-    assert_eq!(both.values.len(), 2 * 505);
+    assert_eq!(both.values.len(), 2 * 506);
     assert!(both.values.iter().any(|it| it.value == "Order-Id␞team=a"));
 }
 
