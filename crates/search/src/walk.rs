@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use tantivy::columnar::StrColumn;
 use tantivy::query::{EnableScoring, Query};
 use tantivy::schema::Field;
 use tantivy::{DocId, Searcher, SegmentReader, TERMINATED};
@@ -10,7 +11,7 @@ use crate::bits::Bits;
 use crate::column::ColumnQuery;
 use crate::work::Work;
 
-/// How many texts are read at once.
+/// How many texts are read between two looks at the clock.
 const TEXTS: usize = 1000;
 
 /// Walks over what the segments of an index have, as long as the search may.
@@ -147,24 +148,37 @@ impl<'s> Walk<'s> {
             seen.sort_unstable();
             seen.dedup();
             let mut wanted = Bits::none(column.num_terms());
-            for some in seen.chunks(TEXTS) {
-                let mut places = some.iter();
-                let mut tested = Ok(());
-                column.dictionary().sorted_ords_to_term_cb(some, |bytes| {
-                    let place = places.next();
-                    match std::str::from_utf8(bytes).map_or(Ok(false), &test) {
-                        Ok(passes) => {
-                            if let Some(place) = place.filter(|_| passes) {
-                                wanted.insert(*place as DocId);
-                            }
-                        }
-                        Err(error) => tested = Err(error),
-                    }
-                })?;
-                tested?;
-            }
+            texts_at(&column, &seen, self.work, |place, text| {
+                if test(text)? {
+                    wanted.insert(place as DocId);
+                }
+                Ok(())
+            })?;
             of_segments.insert(segment.segment_id(), wanted);
         }
         Ok(ColumnQuery::new(path, of_segments))
     }
+}
+
+/// Calls `found` with the text at each of some places in the order of a column, which are in order themselves.
+pub(crate) fn texts_at(
+    column: &StrColumn,
+    places: &[u64],
+    work: &Work,
+    mut found: impl FnMut(u64, &str) -> tantivy::Result<()>,
+) -> tantivy::Result<()> {
+    for some in places.chunks(TEXTS) {
+        work.check()?;
+        let mut left = some.iter();
+        let mut ended = Ok(());
+        column.dictionary().sorted_ords_to_term_cb(some, |text| {
+            if let Some(place) = left.next()
+                && ended.is_ok()
+            {
+                ended = found(*place, &String::from_utf8_lossy(text));
+            }
+        })?;
+        ended?;
+    }
+    Ok(())
 }

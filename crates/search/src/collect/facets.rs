@@ -8,9 +8,7 @@ use crate::kept::{Counts, Kept, each_value_of};
 use crate::list;
 use crate::request::PAIR;
 use crate::schema::column_path;
-
-/// How many texts are read between two looks at the clock.
-const TEXTS: usize = 1000;
+use crate::walk::texts_at;
 
 impl SegmentGather<'_> {
     /// Adds to the counts of each facet.
@@ -48,21 +46,16 @@ impl SegmentGather<'_> {
         let present: Vec<u64> = (0..counts.len() as u64)
             .filter(|ordinal| counts[*ordinal as usize] > 0)
             .collect();
-        let mut ordinals = present.iter();
-        for some in present.chunks(TEXTS) {
-            self.work.check()?;
-            column.dictionary().sorted_ords_to_term_cb(some, |text| {
-                let text = String::from_utf8_lossy(text);
-                let count = ordinals.next().map_or(0, |it| counts[*it as usize]);
-                for value in values_in(field, &text) {
-                    match named.get_mut(value) {
-                        Some(counted) => *counted += count,
-                        None => drop(named.insert(value.to_owned(), count)),
-                    }
+        texts_at(&column, &present, self.work, |ordinal, text| {
+            let count = counts[ordinal as usize];
+            for value in values_in(field, text) {
+                match named.get_mut(value) {
+                    Some(counted) => *counted += count,
+                    None => drop(named.insert(value.to_owned(), count)),
                 }
-            })?;
-        }
-        Ok(())
+            }
+            Ok(())
+        })
     }
 
     fn count_pairs(

@@ -46,7 +46,7 @@ async fn catalog() -> Fixture {
     fixture
 }
 
-async fn matching(fixture: &Fixture, criterion: Criterion) -> String {
+pub(crate) async fn matching(fixture: &Fixture, criterion: Criterion) -> String {
     let request = Request {
         types: vec!["dataset".to_owned()],
         query: "*".to_owned(),
@@ -62,7 +62,7 @@ async fn matching(fixture: &Fixture, criterion: Criterion) -> String {
     found.hits.iter().map(|hit| name_of(&hit.urn)).collect()
 }
 
-fn criterion(field: &str, operator: Operator, values: &[&str]) -> Criterion {
+pub(crate) fn criterion(field: &str, operator: Operator, values: &[&str]) -> Criterion {
     Criterion {
         field: field.to_owned(),
         values: values.iter().map(ToString::to_string).collect(),

@@ -1,8 +1,9 @@
 //! Values that are kept as lists: the names of columns, and properties.
 
-use docent_search::{Criterion, Facets, Filter, Operator, Page, Request, Sort};
+use docent_search::{Criterion, Facets, Operator, Page, Request, Sort};
 use serde_json::{Value, json};
 
+use super::filters::{criterion, matching};
 use super::{Fixture, dataset, name_of};
 
 fn schema(columns: &[String]) -> Value {
@@ -56,17 +57,8 @@ async fn names(fixture: &Fixture, request: &Request) -> String {
 }
 
 async fn equal(fixture: &Fixture, field: &str, values: &[String]) -> String {
-    let criterion = Criterion {
-        field: field.to_owned(),
-        values: values.to_vec(),
-        operator: Operator::Equal,
-        negated: false,
-    };
-    let request = Request {
-        filter: Filter::all(vec![criterion]),
-        ..request()
-    };
-    names(fixture, &request).await
+    let values: Vec<&str> = values.iter().map(String::as_str).collect();
+    matching(fixture, criterion(field, Operator::Equal, &values)).await
 }
 
 #[tokio::test]
@@ -186,19 +178,11 @@ async fn lists_are_those_of_the_last_write() {
         .put(&dataset("a"), "schemaMetadata", &schema(&[]))
         .await;
     assert_eq!(equal(&fixture, "fieldPaths", &order_id).await, "e");
-    let negated = Criterion {
-        field: "fieldPaths".to_owned(),
-        values: order_id.to_vec(),
-        operator: Operator::EqualIgnoringCase,
+    let others = Criterion {
         negated: true,
+        ..criterion("fieldPaths", Operator::EqualIgnoringCase, &["Order-Id"])
     };
-    let others = Request {
-        filter: Filter::all(vec![negated]),
-        ..request()
-    };
-    let mut found: Vec<char> = names(&fixture, &others).await.chars().collect();
-    found.sort_unstable();
-    assert_eq!(found, ['a', 'b', 'c', 'd']);
+    assert_eq!(matching(&fixture, others).await, "abcd");
     fixture.delete(&without).await;
     assert_eq!(equal(&fixture, "fieldPaths", &order_id).await, "");
 }
