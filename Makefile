@@ -1,5 +1,5 @@
-# The commands of the project; `make` alone lists them. Set-up and checks are scripts in scripts/, so that a recipe
-# stays one line. Everything built or installed lands in the target directory.
+# The commands of the project; `make` alone lists them. Set-up and checks are scripts in scripts/, so that a
+# recipe stays one line. Everything built or installed goes into the target directory.
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
@@ -11,47 +11,51 @@ LOCKED := $(if $(filter true,$(CI)),--locked)
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# Where the demo listens; the second address is the one at which DataHub's clients sign in.
+# The demo's addresses. DataHub's clients sign in at the second one.
 LISTEN ?= 127.0.0.1:8080
 UI_LISTEN ?= 127.0.0.1:9002
 
 .PHONY: run
-run: ## Build and start the demo on http://localhost:8080 (LISTEN=127.0.0.1:8081 chooses another port)
+run: ## Build and start the demo on http://localhost:8080 (LISTEN=127.0.0.1:8081 for another port)
 	@scripts/set-up-system compiler
 	@scripts/build-page
-	cargo build $(LOCKED) --release --package docent
+	cargo build $(LOCKED) --profile quick --package docent
 	@mkdir -p target/demo
-	$(TARGET)/release/docent serve --demo --listen $(LISTEN) --ui-listen $(UI_LISTEN) --store sqlite:target/demo/docent.db
+	$(TARGET)/quick/docent serve --demo --listen $(LISTEN) --ui-listen $(UI_LISTEN) --store sqlite:target/demo/docent.db
 
 .PHONY: page
-page: ## Serve the web page while it is being changed, beside `make run`
+page: ## Serve the web page with live reload, next to a running `make run`
 	@scripts/dev-page
 
 .PHONY: build
-build: ## Build the release binary
+build: ## Build the release binary, target/release/docent
 	@scripts/set-up-system compiler
 	@scripts/build-page
 	cargo build $(LOCKED) --release --package docent
 
 .PHONY: test
-test: ## Run every test
+test: ## Run all tests
 	@scripts/test
 
 .PHONY: check
-check: ## Format, lints, documentation, unused dependencies, licenses
+check: ## Check format, lints, documentation, unused dependencies and licenses
 	@scripts/check
 
+.PHONY: audit
+audit: ## Check the dependencies for known vulnerabilities (needs the network)
+	@scripts/audit
+
 .PHONY: fix
-fix: ## Format the code and apply what clippy can repair by itself
+fix: ## Format the code and apply clippy's automatic fixes
 	cargo fmt --all
 	cargo clippy --fix --allow-dirty --allow-staged --workspace --all-targets --all-features
 
 .PHONY: bench
-bench: ## Measure speed (see docs/PERFORMANCE.md)
+bench: ## Run the benchmarks (see docs/PERFORMANCE.md)
 	@scripts/set-up-system compiler postgresql
 	@bench/run
 
 .PHONY: clean
-clean: ## Remove everything that was built or installed here
+clean: ## Remove everything built or installed here
 	cargo clean
 	rm -rf ui/node_modules ui/src/generated ui/test-results crates/page/files/built
