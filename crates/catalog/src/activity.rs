@@ -119,7 +119,7 @@ fn bounded(name: &str, value: i64, most: i64) -> Result<usize, Error> {
     if (1..=most).contains(&value) {
         return Ok(value as usize);
     }
-    Err(Error::Invalid(format!(
+    Err(Error::invalid(format!(
         "{name} is {value}: it must be from 1 to {most}"
     )))
 }

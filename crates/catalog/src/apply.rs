@@ -19,7 +19,7 @@ use crate::runs::TakenBack;
 use crate::{Caller, Catalog, Error};
 use batch::Batch;
 use prepare::Prepared;
-pub(crate) use prepare::name_item;
+pub(crate) use prepare::about_proposal;
 
 /// How many changes one list may hold: a list is one transaction, and others wait for it.
 pub(crate) const MAX_PROPOSALS: usize = 10_000;
@@ -59,7 +59,7 @@ impl Catalog {
             return Ok(Applied::default());
         }
         if proposals.len() > MAX_PROPOSALS {
-            return Err(Error::Invalid(format!(
+            return Err(Error::invalid(format!(
                 "a list can hold {MAX_PROPOSALS} changes at most, and this one has {}: send it in parts",
                 proposals.len()
             )));
@@ -84,7 +84,7 @@ impl Catalog {
                 return Ok(applied);
             }
         }
-        Err(Error::Unavailable(format!(
+        Err(Error::unavailable(format!(
             "it is not finished after {MAX_PIECES} transactions; what is done stays done, and trying again goes on"
         )))
     }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::proposal::Proposal;
 use crate::target::column_urn;
-use crate::{Caller, Catalog, Error};
+use crate::{Caller, Catalog, ConflictReason, Error};
 
 /// Where the aspect says what its kind of assertion is about.
 const ABOUT: [&str; 8] = [
@@ -59,9 +59,12 @@ impl Catalog {
                     || json!({"type": "CUSTOM", "source": {"type": "EXTERNAL", "created": stamp}}),
                 );
                 if info["type"] != "CUSTOM" {
-                    return Err(Error::Conflict(format!(
-                        "{urn} is an assertion of another kind: leave the urn out to make a new one"
-                    )));
+                    return Err(Error::conflict(
+                        ConflictReason::UnexpectedValue,
+                        format!(
+                            "{urn} is an assertion of another kind: leave the urn out to make a new one"
+                        ),
+                    ));
                 }
                 info["entityUrn"] = json!(assertion.entity);
                 info["customAssertion"] = custom.clone();
@@ -99,14 +102,20 @@ impl Catalog {
         let row = self.store().aspects_read(&[key]).await?.pop().flatten();
         let missing = format!("Failed to report a result of {assertion}. It does not exist.");
         let Some(row) = row else {
-            return Err(Error::Invalid(missing));
+            return Err(Error::no_entity(missing));
         };
         let info: Value = serde_json::from_str(&row.metadata).unwrap_or_default();
         let about = ABOUT.iter().find_map(|path| info.pointer(path)?.as_str());
+        let about = about.ok_or_else(|| {
+            Error::conflict(
+                ConflictReason::UnexpectedValue,
+                format!("{assertion} does not say what it is about"),
+            )
+        })?;
         let event = json!({
             "timestampMillis": time_ms,
             "assertionUrn": assertion,
-            "asserteeUrn": about.ok_or_else(|| Error::Conflict(format!("{assertion} does not say what it is about")))?,
+            "asserteeUrn": about,
             "runId": self.ids.next_id(),
             "status": "COMPLETE",
             "result": result,

@@ -59,7 +59,7 @@ impl Conditions {
         match name {
             VERSION_MATCH => {
                 let version = text.trim().parse().map_err(|_| {
-                    Error::Invalid(format!(
+                    Error::invalid(format!(
                         "{name} is '{text}': give the number of a version, or {NOT_THERE} for an aspect that must not be there"
                     ))
                 })?;
@@ -68,13 +68,13 @@ impl Conditions {
             MODIFIED_SINCE => self.modified_since = Some(time(name, text)?),
             UNMODIFIED_SINCE => self.unmodified_since = Some(time(name, text)?),
             MATCH => {
-                return Err(Error::Invalid(format!(
+                return Err(Error::invalid(format!(
                     "{name} is '{text}', and aspects have versions, no entity tags: give the version in {VERSION_MATCH}"
                 )));
             }
             _ if text.trim() == "*" => self.none_match = true,
             _ => {
-                return Err(Error::Invalid(format!(
+                return Err(Error::invalid(format!(
                     "{name} is '{text}': only '*' is supported, for what must not be there; {VERSION_MATCH} takes versions"
                 )));
             }
@@ -152,7 +152,7 @@ fn time(name: &str, text: &str) -> Result<EpochMillis, Error> {
         http.map(|zoned| zoned.timestamp())
     });
     parsed.map(Timestamp::as_millisecond).ok_or_else(|| {
-        Error::Invalid(format!(
+        Error::invalid(format!(
             "{name} is '{text}', which is no time: write it like 2026-01-31T12:00:00Z"
         ))
     })

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::domains::edit_properties;
 use crate::proposal::{Proposal, missing_target};
 use crate::target::{Target, edit_column};
-use crate::{AspectKey, Caller, Catalog, Error};
+use crate::{AspectKey, Caller, Catalog, ConflictReason, Error, ErrorKind};
 
 /// A text to write, and the one that its author saw.
 #[derive(Debug, Clone)]
@@ -31,10 +31,10 @@ impl NewDescription {
     /// Fails if another text is stored than the author saw.
     fn check(&self, stored: Option<&str>) -> Result<(), Error> {
         match &self.replaces {
-            Some(seen) if seen != stored.unwrap_or_default() => Err(Error::Conflict(
+            Some(seen) if seen != stored.unwrap_or_default() => Err(Error::conflict(
+                ConflictReason::ChangedMeanwhile,
                 "The description was changed meanwhile, so nothing was written. Read it again, and send the text that \
-                 you mean to replace."
-                    .to_owned(),
+                 you mean to replace.",
             )),
             _ => Ok(()),
         }
@@ -59,7 +59,7 @@ impl Catalog {
         let proposal = column_description(target, column, description)?;
         let no_column = match self.apply(caller, vec![proposal]).await {
             Ok(_) => return Ok(()),
-            Err(error @ Error::NoColumn(_)) => error,
+            Err(error) if error.kind() == ErrorKind::NoColumn => error,
             Err(error) => return Err(error),
         };
         // A column may be known under a sibling only, such as the model that builds the table.
@@ -67,8 +67,8 @@ impl Catalog {
             let proposal = column_description(&sibling, column, description)?;
             match self.apply(caller, vec![proposal]).await {
                 Ok(_) => return Ok(()),
-                // This sibling does not exist, or has no such column either.
-                Err(Error::Invalid(_) | Error::NoColumn(_)) => {}
+                Err(error) if matches!(error.kind(), ErrorKind::NoEntity | ErrorKind::NoColumn) => {
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -88,7 +88,11 @@ impl Catalog {
             .map(|found| found.siblings)
             .unwrap_or_default()
             .into_iter()
-            .filter(|sibling| sibling.entity_type() == "dataset" && sibling != dataset)
+            .filter(|sibling| {
+                sibling.entity_type() == "dataset"
+                    && sibling != dataset
+                    && Registry::get().check_urn(sibling).is_ok()
+            })
             .collect())
     }
 }
@@ -133,7 +137,7 @@ fn entity_description(target: &Urn, description: &NewDescription) -> Result<Prop
         )),
         entity_type => match described_in(entity_type) {
             Some(place) => place.proposal(target, new),
-            None => Err(Error::Invalid(format!(
+            None => Err(Error::invalid(format!(
                 "Failed to update description. Unsupported resource type {target} provided."
             ))),
         },
@@ -189,7 +193,7 @@ fn described_in(entity_type: &str) -> Option<DescribedIn> {
 impl DescribedIn {
     fn proposal(self, target: &Urn, new: NewDescription) -> Result<Proposal, Error> {
         let aspect = Registry::get().aspect(self.aspect).ok_or_else(|| {
-            Error::Invalid(format!("{target} has no description that can be edited"))
+            Error::invalid(format!("{target} has no description that can be edited"))
         })?;
         let missing =
             format!("Failed to update {target}. It has no {aspect} aspect yet: ingest that first.");
@@ -200,7 +204,7 @@ impl DescribedIn {
                 let mut aspect = match current {
                     Some(aspect) => aspect,
                     None if self.may_be_new => Map::new(),
-                    None => return Err(Error::Invalid(missing.clone())),
+                    None => return Err(Error::invalid(missing.clone())),
                 };
                 new.check(member(&aspect, self.member))?;
                 set_member(&mut aspect, self.member, &new.text);

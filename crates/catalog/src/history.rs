@@ -99,7 +99,7 @@ impl Subject {
         name.and_then(|name| Registry::get().aspect(name))
             .filter(|aspect| entity.has_aspect(*aspect))
             .ok_or_else(|| {
-                Error::Invalid(format!(
+                Error::invalid(format!(
                     "{urn} has no such thing to look back on: its kind has no aspect for it"
                 ))
             })

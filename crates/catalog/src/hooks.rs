@@ -37,10 +37,11 @@ pub(crate) fn normalise(
             let stored = stored.and_then(|text| serde_json::from_str(text).ok());
             let in_step = keep_domains_in_step(domains.clone(), stored.unwrap_or_default())?;
             if urn.entity_type() == "dataset" && in_step.domains.len() > 1 {
-                return Err(Error::InvalidAspect(format!(
+                let message = format!(
                     "{urn} can be in one domain at most, but {} are given: send only one",
                     in_step.domains.len()
-                )));
+                );
+                return Err(Error::invalid_aspect(message).naming(urn));
             }
             changed(&domains, &in_step)
         }
@@ -49,7 +50,7 @@ pub(crate) fn normalise(
 }
 
 fn parse<T: DeserializeOwned>(proposed: &Value) -> Result<T, Error> {
-    T::deserialize(proposed).map_err(|error| Error::InvalidAspect(error.to_string()))
+    T::deserialize(proposed).map_err(|error| Error::invalid_aspect(error.to_string()))
 }
 
 fn changed<T: PartialEq + serde::Serialize>(before: &T, after: &T) -> Result<Option<Value>, Error> {
@@ -58,7 +59,7 @@ fn changed<T: PartialEq + serde::Serialize>(before: &T, after: &T) -> Result<Opt
     }
     serde_json::to_value(after)
         .map(Some)
-        .map_err(|error| Error::InvalidAspect(error.to_string()))
+        .map_err(|error| Error::invalid_aspect(error.to_string()))
 }
 
 /// A link whose url is there already is not added a second time: the first is kept. People may have stored one url
@@ -117,7 +118,7 @@ fn keep_domains_in_step(proposed: Domains, stored: Domains) -> Result<Domains, E
             if domains_differ && !associations_differ {
                 associations_for(&domains, &associations)
             } else if domains_differ && !domains.is_empty() && !same_set(&domains, &associations) {
-                return Err(Error::InvalidAspect(
+                return Err(Error::invalid_aspect(
                     "Cannot update both 'domains' and 'domainAssociations' in the same write. \
                      Send one of them, or the same domains in both."
                         .to_owned(),

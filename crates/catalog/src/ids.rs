@@ -34,7 +34,7 @@ impl Catalog {
     /// The URN of a new entity: with the id that its maker chose, or one of our own.
     pub fn new_urn(&self, entity_type: &str, id: Option<&str>) -> Result<Urn, Error> {
         if let Some(id) = id.filter(|id| id.starts_with("urn:")) {
-            return Err(Error::Invalid(format!(
+            return Err(Error::invalid(format!(
                 "input.id is '{id}': give the id alone, the URN is made of it"
             )));
         }

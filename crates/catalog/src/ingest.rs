@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use docent_model::{AspectName, Registry, Urn};
 
-use crate::apply::{MAX_PROPOSALS, name_item};
+use crate::apply::{MAX_PROPOSALS, about_proposal};
 use crate::conditions::free_keys;
 use crate::proposal::{Change, Requirement};
 use crate::{Applied, Caller, Catalog, Error, Proposal, tokens};
@@ -23,7 +23,7 @@ impl Catalog {
         let many = proposals.len() > 1;
         for (at, proposal) in proposals.iter_mut().enumerate() {
             proposal.position = proposal.position.or(many.then_some(at));
-            check_ours(proposal).map_err(|error| name_item(error, proposal))?;
+            check_ours(proposal).map_err(|error| about_proposal(error, proposal))?;
         }
         if !Self::is_administrator(caller) {
             self.guard_standing(&mut proposals).await?;
@@ -88,7 +88,7 @@ impl Catalog {
 
 fn check_ours(proposal: &Proposal) -> Result<(), Error> {
     match Catalog::reserved(&proposal.urn, proposal.change.aspect()) {
-        Some(reason) => Err(Error::Forbidden(reason)),
+        Some(reason) => Err(Error::forbidden(reason).naming(&proposal.urn)),
         None => Ok(()),
     }
 }

@@ -65,7 +65,7 @@ impl LabelKind {
         if label.entity_type() == self.entity_type() {
             return Ok(());
         }
-        Err(Error::Invalid(format!(
+        Err(Error::invalid(format!(
             "Failed to validate label with urn {label}. Urn type does not match entity type {}.",
             self.entity_type()
         )))
@@ -125,9 +125,9 @@ impl Catalog {
                 Ok(target.required_by(proposal, missing))
             })
             .collect::<Result<Vec<_>, Error>>()?;
-        let existing = |label: &Urn| Requirement::Exists {
-            urn: label.clone(),
-            otherwise: format!("Failed to validate label with urn {label}. Urn does not exist."),
+        let existing = |label: &Urn| {
+            let message = format!("Failed to validate label with urn {label}. Urn does not exist.");
+            Requirement::exists(label, message)
         };
         if add {
             require_all(&mut proposals, labels.iter().map(existing));

@@ -58,7 +58,7 @@ pub use caller::Caller;
 pub use conditions::Conditions;
 pub use docent_model::aspects::SYSTEM_ACTOR;
 pub use docent_store::{AspectKey, MixedRows, Page, PointRange, Related, Row, StoredAspect};
-pub use error::{Code, Error};
+pub use error::{ConflictReason, Error, ErrorKind, ErrorSubject};
 pub use ids::{Ids, RandomIds};
 pub use proposal::{Change, NOT_THERE, Proposal, Requirement};
 pub use target::Target;

@@ -48,7 +48,7 @@ impl LinkText {
 
     fn taken(&self) -> Error {
         let Self { url, label, .. } = self;
-        Error::Invalid(format!(
+        Error::invalid(format!(
             "The link '{url}' with label '{label}' already exists"
         ))
     }
@@ -86,7 +86,7 @@ impl Catalog {
         self.edit_links(caller, urn, move |links, stamp| {
             let Some(at) = links.elements.iter().position(|link| current.is(link)) else {
                 let LinkText { url, label, .. } = &current;
-                return Err(Error::Invalid(format!(
+                return Err(Error::invalid(format!(
                     "Failed to update the link '{url}' with label '{label}'. The link does not exist"
                 )));
             };
@@ -191,7 +191,7 @@ pub(crate) fn check_url(urn: &Urn, url: &str) -> Result<(), Error> {
     } else {
         return Ok(());
     };
-    Err(Error::Invalid(format!(
+    Err(Error::invalid(format!(
         "Failed to change institutional memory for resource {urn}. {wrong}"
     )))
 }

@@ -45,7 +45,7 @@ fn rename(urn: &Urn, name: String) -> Result<Proposal, Error> {
             .and_then(|(aspect, member)| Some((Registry::get().aspect(aspect)?, member)))
             .map(|(aspect, member)| rename_member(urn, aspect, member, name))
             .ok_or_else(|| {
-                Error::Invalid(format!(
+                Error::invalid(format!(
                     "Failed to update name. Unsupported resource type {urn} provided."
                 ))
             }),
@@ -68,7 +68,7 @@ fn rename_member(urn: &Urn, aspect: AspectName, member: &'static str, name: Stri
     let missing =
         format!("Failed to update {urn}. It has no {aspect} aspect yet: ingest that first.");
     Proposal::edit::<Map<String, Value>, _>(urn.clone(), aspect, move |current, _| {
-        let mut value = current.ok_or_else(|| Error::Invalid(missing.clone()))?;
+        let mut value = current.ok_or_else(|| Error::invalid(missing.clone()))?;
         value.insert(member.to_owned(), Value::from(name.as_str()));
         Ok(value)
     })

@@ -55,7 +55,7 @@ impl NewOwner {
             }
             (None, Some(kind)) => kind.as_str(),
             (None, None) => {
-                return Err(Error::Invalid(format!(
+                return Err(Error::invalid(format!(
                     "the owner {} needs a type or an ownershipTypeUrn",
                     self.owner
                 )));
@@ -266,11 +266,11 @@ fn required(owners: &[NewOwner]) -> impl Iterator<Item = Requirement> {
         let kind = owner.kind_urn.iter().map(|kind| (kind, "Ownership type"));
         kind.chain([(&owner.owner, "Owner")])
     });
-    named.map(|(urn, what)| Requirement::Exists {
-        urn: urn.clone(),
-        otherwise: format!(
+    named.map(|(urn, what)| {
+        let message = format!(
             "Failed to change ownership for resource(s). {what} with urn {urn} does not exist."
-        ),
+        );
+        Requirement::exists(urn, message)
     })
 }
 
@@ -280,7 +280,7 @@ pub(crate) fn check_owner(owner: &Urn) -> Result<&'static EntitySpec, Error> {
     if matches!(spec.name, "corpuser" | "corpGroup") {
         return Ok(spec);
     }
-    Err(Error::Invalid(format!(
+    Err(Error::invalid(format!(
         "{owner} cannot be an owner: owners are users (urn:li:corpuser:…) or groups (urn:li:corpGroup:…)"
     )))
 }

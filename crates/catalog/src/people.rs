@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 use crate::lifecycle::is_removed;
 use crate::proposal::{Change, Proposal};
 use crate::target::Target;
-use crate::{Caller, Catalog, Error, SYSTEM_ACTOR};
+use crate::{Caller, Catalog, ConflictReason, Error, ErrorKind, SYSTEM_ACTOR};
 use password::is_ours;
 
 pub use password::Password;
@@ -136,8 +136,10 @@ impl Catalog {
         };
         match self.store_user(caller, &user, &password, info).await {
             Ok(()) => Ok(Administrator::Created(password)),
-            // Another server on the same store was faster; or the conflict is another one, and there is no password.
-            Err(Error::Conflict(_)) if self.has_password(&user).await? => Ok(Administrator::Exists),
+            // Another server on the same store was faster.
+            Err(error) if error.kind() == ErrorKind::Conflict(ConflictReason::PasswordExists) => {
+                Ok(Administrator::Exists)
+            }
             Err(error) => Err(error),
         }
     }
@@ -153,9 +155,12 @@ impl Catalog {
         let name = user.key().to_owned();
         let credentials = move |current: Option<CorpUserCredentials>, _: &AuditStamp| {
             if current.as_ref().is_some_and(is_ours) {
-                return Err(Error::Conflict(format!(
-                    "the user {name} has a password already: 'docent user passwd {name}' sets another"
-                )));
+                return Err(Error::conflict(
+                    ConflictReason::PasswordExists,
+                    format!(
+                        "the user {name} has a password already: 'docent user passwd {name}' sets another"
+                    ),
+                ));
             }
             Ok(credentials.clone())
         };
@@ -241,7 +246,7 @@ impl Catalog {
         role: Option<&Urn>,
     ) -> Result<(), Error> {
         if !Self::is_administrator(caller) {
-            return Err(Error::Forbidden(format!(
+            return Err(Error::forbidden(format!(
                 "only {ADMINISTRATOR} gives people roles"
             )));
         }
@@ -362,10 +367,14 @@ impl Catalog {
         let spec = Registry::get().check_urn(user)?;
         let key = AspectKey::new(user, spec.key_aspect);
         if self.store().aspects_read(&[key]).await? == [None] {
-            return Err(Error::NotFound(unknown(user)));
+            return Err(Error::not_found(unknown(user)));
         }
         Ok(())
     }
+}
+
+pub(crate) fn account_inactive(message: String) -> Error {
+    Error::conflict(ConflictReason::AccountInactive, message)
 }
 
 fn unknown(user: &Urn) -> String {
@@ -408,7 +417,7 @@ pub(crate) fn must_be_active(user: &Urn) -> [Proposal; 2] {
         let name = user.key().to_owned();
         Proposal::edit_present(user.clone(), aspect, move |current: Value, _| {
             if current[member] == keeps_out {
-                return Err(Error::Conflict(format!("{name} may not act any more")));
+                return Err(account_inactive(format!("{name} may not act any more")));
             }
             Ok(current)
         })

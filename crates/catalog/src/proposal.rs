@@ -10,7 +10,7 @@ use docent_store::PointRange;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::Error;
+use crate::{ConflictReason, Error};
 
 /// One wanted change to one entity. A list of them is carried out whole or not at all.
 #[derive(Debug, Clone)]
@@ -118,8 +118,13 @@ pub const NOT_THERE: i64 = -1;
 /// A condition on the stored state. All but the last two are looked at before the change, in order.
 #[derive(Debug, Clone)]
 pub enum Requirement {
-    /// The entity exists; `otherwise` is said if not.
-    Exists { urn: Urn, otherwise: String },
+    /// The entity exists; `otherwise` is the error message if not.
+    Exists {
+        urn: Urn,
+        otherwise: String,
+        /// The index of the item in the client's list that refers to the entity.
+        position: Option<usize>,
+    },
     /// The entity does not exist yet; `otherwise` is said if it does.
     IsNew { otherwise: String },
     /// The aspect that the change is about has this logical version; `None` if it must not be there. Like the next two,
@@ -143,6 +148,14 @@ pub enum Requirement {
 }
 
 impl Requirement {
+    pub fn exists(urn: &Urn, otherwise: impl Into<String>) -> Self {
+        Self::Exists {
+            urn: urn.clone(),
+            otherwise: otherwise.into(),
+            position: None,
+        }
+    }
+
     /// Whether it is a condition that a client sets.
     pub(crate) fn is_condition(&self) -> bool {
         matches!(
@@ -245,20 +258,15 @@ impl Proposal {
     /// Requires before everything else that the entity to change is there.
     #[must_use]
     pub fn requires_target(mut self) -> Self {
-        let urn = self.urn.clone();
-        let otherwise = missing_target(&urn);
-        self.requirements
-            .insert(0, Requirement::Exists { urn, otherwise });
+        let exists = Requirement::exists(&self.urn, missing_target(&self.urn));
+        self.requirements.insert(0, exists);
         self
     }
 
     /// Requires that `urn` exists, and says `otherwise` if it does not.
     #[must_use]
     pub fn requires_existing(self, urn: &Urn, otherwise: impl Into<String>) -> Self {
-        self.requires(Requirement::Exists {
-            urn: urn.clone(),
-            otherwise: otherwise.into(),
-        })
+        self.requires(Requirement::exists(urn, otherwise))
     }
 
     #[must_use]
@@ -285,10 +293,13 @@ pub(crate) fn missing_target(urn: &Urn) -> String {
 
 /// The stored aspect is not of the shape that the registry promises: written by another program, or damaged.
 pub(crate) fn unreadable(aspect: AspectName, error: &serde_json::Error) -> Error {
-    Error::Conflict(format!(
-        "the stored {aspect} aspect cannot be edited, because it is not of the expected shape ({error}); \
-         write the whole aspect to replace it"
-    ))
+    Error::conflict(
+        ConflictReason::UnexpectedValue,
+        format!(
+            "the stored {aspect} aspect cannot be edited, because it is not of the expected shape ({error}); \
+             write the whole aspect to replace it"
+        ),
+    )
 }
 
 #[cfg(test)]
@@ -298,10 +309,7 @@ mod tests {
     #[test]
     fn what_a_list_requires_is_asked_for_once_and_first() {
         let urn = |name: &str| Urn::new("tag", name).unwrap();
-        let exists = |name: &str| Requirement::Exists {
-            urn: urn(name),
-            otherwise: String::new(),
-        };
+        let exists = |name: &str| Requirement::exists(&urn(name), "");
         let proposal = Proposal::new(urn("t"), Change::DeleteEntity).requires_target();
         let mut list = vec![proposal; 3];
         require_all(&mut list, [exists("a"), exists("b")]);

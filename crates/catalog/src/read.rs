@@ -130,7 +130,7 @@ impl Catalog {
             && (pattern.len() > MAX_ENCODED_BYTES
                 || pattern.matches('%').count() > MAX_PATTERN_WILDCARDS)
         {
-            return Err(Error::Invalid(format!(
+            return Err(Error::invalid(format!(
                 "the pattern for URNs is too long: at most {MAX_ENCODED_BYTES} bytes with {MAX_PATTERN_WILDCARDS} times % can be looked for"
             )));
         }
@@ -159,7 +159,7 @@ impl Catalog {
     ) -> Result<(), Error> {
         match self.exists(caller, std::slice::from_ref(urn)).await?[..] {
             [true] => Ok(()),
-            _ => Err(Error::Invalid(otherwise)),
+            _ => Err(Error::no_entity(otherwise)),
         }
     }
 
@@ -175,7 +175,7 @@ impl Catalog {
         count: usize,
     ) -> Result<Vec<Page<Related>>, Error> {
         if names.len() > MAX_RELATIONSHIP_NAMES {
-            return Err(Error::Invalid(format!(
+            return Err(Error::invalid(format!(
                 "{} relationships are named: at most {MAX_RELATIONSHIP_NAMES} can be, and none means all",
                 names.len()
             )));
@@ -207,12 +207,12 @@ impl Catalog {
         count: usize,
     ) -> Result<Page<Urn>, Error> {
         let entity = Registry::get().entity(entity_type).ok_or_else(|| {
-            Error::Invalid(format!(
+            Error::invalid(format!(
                 "there is no entity type called '{entity_type}' in the registry"
             ))
         })?;
         if count > MAX_URNS {
-            return Err(Error::Invalid(format!(
+            return Err(Error::invalid(format!(
                 "count is {count}: at most {MAX_URNS} URNs are given at once"
             )));
         }

@@ -198,7 +198,7 @@ impl Catalog {
             done |= left < rows.len();
             start += left;
         }
-        Err(Error::Unavailable(format!(
+        Err(Error::unavailable(format!(
             "the run {} has more than {} aspects; what is done stays done, and rolling it back again goes on",
             wanted.run,
             PIECE * MAX_PIECES
@@ -270,7 +270,7 @@ impl Catalog {
             });
             self.ingest(caller, proposals.collect()).await?;
         }
-        Err(Error::Unavailable(format!(
+        Err(Error::unavailable(format!(
             "points are written under the name of the run {run} as fast as they are deleted: stop the run, and roll it \
              back again"
         )))

@@ -30,7 +30,7 @@ pub const MAX_COMPLETIONS: usize = 100;
 
 impl Catalog {
     /// The same catalog with something to search in. Without one, every search is answered with
-    /// [`Error::Unavailable`].
+    /// [`crate::ErrorKind::Unavailable`].
     #[must_use]
     pub fn with_search(mut self, search: Arc<Search>) -> Self {
         self.search = Some(search);
@@ -62,7 +62,7 @@ impl Catalog {
             ));
         }
         if limit > MAX_COMPLETIONS {
-            return Err(Error::Invalid(format!(
+            return Err(Error::invalid(format!(
                 "limit is {limit}: at most {MAX_COMPLETIONS} names are given at once"
             )));
         }
@@ -82,7 +82,7 @@ impl Catalog {
 
     fn index(&self) -> Result<&Search, Error> {
         self.search.as_deref().ok_or_else(|| {
-            Error::Unavailable("search is off: this server was started without an index".to_owned())
+            Error::unavailable("search is off: this server was started without an index".to_owned())
         })
     }
 }
@@ -111,7 +111,7 @@ pub fn scroll_page(
 pub fn whole(name: &str, value: Option<i64>, default: usize) -> Result<usize, Error> {
     value.map_or(Ok(default), |value| {
         usize::try_from(value)
-            .map_err(|_| Error::Invalid(format!("{name} must not be negative: {value}")))
+            .map_err(|_| Error::invalid(format!("{name} must not be negative: {value}")))
     })
 }
 
@@ -120,7 +120,7 @@ fn check_types(types: &[String]) -> Result<(), Error> {
         .iter()
         .find(|name| Registry::get().entity(name).is_none());
     match unknown {
-        Some(name) => Err(Error::Invalid(format!(
+        Some(name) => Err(Error::invalid(format!(
             "there is no entity type called '{name}' in the registry"
         ))),
         None => Ok(()),
@@ -130,19 +130,18 @@ fn check_types(types: &[String]) -> Result<(), Error> {
 impl From<SearchError> for Error {
     fn from(error: SearchError) -> Self {
         match error {
-            SearchError::Invalid(message) => Self::Invalid(message),
-            SearchError::TooBroad { .. } => Self::Invalid(error.to_string()),
+            SearchError::Invalid(message) => Self::invalid(message),
+            SearchError::TooBroad { .. } => Self::invalid(error.to_string()),
             SearchError::TooLong { .. }
             | SearchError::Busy
             | SearchError::Building { .. }
             | SearchError::Behind { .. }
-            | SearchError::Directory { .. } => Self::Unavailable(error.to_string()),
+            | SearchError::Directory { .. } => Self::unavailable(error.to_string()),
             SearchError::Store(error) => error.into(),
             SearchError::Index(ref source) => {
                 tracing::error!(error = ?source, "a search failed: {source}");
-                Self::Unavailable(
-                    "the search index could not be read; the server's log has the details, try again in a moment"
-                        .to_owned(),
+                Self::unavailable(
+                    "the search index could not be read; the server's log has the details, try again in a moment",
                 )
             }
         }
@@ -152,12 +151,13 @@ impl From<SearchError> for Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
 
     #[test]
     fn pages_that_begin_or_end_before_the_first_result_are_refused() {
         let refused = |page: Result<Page, Error>| {
             let error = page.unwrap_err();
-            assert_eq!(error.code().number, 400);
+            assert_eq!(error.kind(), ErrorKind::Invalid);
             error.to_string()
         };
         assert!(refused(page(Some(-1), None, 10)).contains("start must not be negative: -1"));
@@ -168,10 +168,14 @@ mod tests {
 
     #[test]
     fn a_search_that_asks_for_too_much_is_the_senders_and_one_that_must_wait_is_not() {
-        let code = |error: SearchError| Error::from(error).code().number;
-        assert_eq!(code(SearchError::TooBroad { terms: 1 }), 400);
-        assert_eq!(code(SearchError::TooLong { seconds: 10 }), 503);
-        assert_eq!(code(SearchError::Busy), 503);
-        assert_eq!(code(SearchError::Behind { done: 1, of: 2 }), 503);
+        let kind = |error: SearchError| Error::from(error).kind();
+        assert_eq!(kind(SearchError::TooBroad { terms: 1 }), ErrorKind::Invalid);
+        for error in [
+            SearchError::TooLong { seconds: 10 },
+            SearchError::Busy,
+            SearchError::Behind { done: 1, of: 2 },
+        ] {
+            assert_eq!(kind(error), ErrorKind::Unavailable);
+        }
     }
 }

@@ -11,11 +11,11 @@ use docent_model::aspects::{AccessTokenInfo, AuditStamp, CorpUserCredentials, Ot
 use docent_model::{AspectName, EpochMillis, Registry, Urn, hex};
 use sha2::{Digest, Sha256};
 
-use crate::people::must_be_active;
 use crate::people::password::{self, MAX_BYTES};
+use crate::people::{account_inactive, must_be_active};
 use crate::proposal::{Change, Proposal};
 use crate::tokens::{hash_of, random, token_urn};
-use crate::{Caller, Catalog, Error};
+use crate::{Caller, Catalog, ConflictReason, Error, ErrorKind};
 
 /// No token has an id like this: those are hexadecimal.
 pub(crate) const PREFIX: &str = "session-";
@@ -94,7 +94,7 @@ impl Catalog {
         };
         let secret = match self.begin_session(&user, credentials).await {
             // Suspended or removed while the password was being checked.
-            Err(Error::Conflict(_)) if !self.is_active(&user).await? => {
+            Err(error) if error.kind() == ErrorKind::Conflict(ConflictReason::AccountInactive) => {
                 return refused(Some(&user));
             }
             begun => begun?,
@@ -156,11 +156,17 @@ impl Catalog {
         });
         let begin = begin.requires_existing(user, format!("the user {user} does not exist"));
         // The password may have been changed since.
+        let name = user.key().to_owned();
         let unchanged = move |current: Option<CorpUserCredentials>, _: &AuditStamp| {
-            let current = current.filter(|current| checked.as_ref() == Some(current));
-            current.ok_or_else(|| {
-                Error::Conflict("the password was changed just now: sign in again".to_owned())
-            })
+            let current =
+                current.ok_or_else(|| account_inactive(format!("{name} has no password")))?;
+            if checked.as_ref() != Some(&current) {
+                return Err(Error::conflict(
+                    ConflictReason::PasswordChanged,
+                    "the password was changed just now: sign in again",
+                ));
+            }
+            Ok(current)
         };
         let check = Proposal::edit(user.clone(), AspectName::CORP_USER_CREDENTIALS, unchanged);
         let mut ended = self.surplus_sessions(user).await?;

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::proposal::Proposal;
 use crate::target::Target;
-use crate::{AspectKey, Caller, Catalog, Error};
+use crate::{AspectKey, Caller, Catalog, ConflictReason, Error};
 
 /// All values that an entity is to have of one property.
 #[derive(Debug, Clone)]
@@ -56,7 +56,7 @@ impl Definition {
     fn check(&self, entity: &Urn, given: &PropertyValues) -> Result<(), Error> {
         let property = &given.property;
         let failed = |why: String| {
-            Err(Error::Invalid(format!(
+            Err(Error::invalid(format!(
                 "Failed to update {entity}. The structured property {property} {why}"
             )))
         };
@@ -130,17 +130,20 @@ impl Catalog {
         let definitions = self.read(caller, &keys).await?;
         for (one, row) in given.iter().zip(definitions) {
             let missing = || {
-                Error::Invalid(format!(
+                Error::no_entity(format!(
                     "Failed to update {entity}. The structured property {} does not exist.",
                     one.property
                 ))
             };
             let row = row.ok_or_else(missing)?;
             let definition: Definition = serde_json::from_str(&row.metadata).map_err(|error| {
-                Error::Conflict(format!(
-                    "the definition of {} cannot be read ({error}): write it again",
-                    one.property
-                ))
+                Error::conflict(
+                    ConflictReason::UnexpectedValue,
+                    format!(
+                        "the definition of {} cannot be read ({error}): write it again",
+                        one.property
+                    ),
+                )
             })?;
             definition.check(entity, one)?;
         }

@@ -3,7 +3,7 @@
 use docent_model::aspects::{AuditStamp, EditableSchemaFieldInfo, EditableSchemaMetadata, Stamped};
 use docent_model::{AspectName, Registry, Urn, UrnError};
 
-use crate::Error;
+use crate::error::{Error, ErrorSubject};
 use crate::proposal::{Proposal, Requirement};
 
 /// How many labels or owners one call puts on its targets or takes off them.
@@ -14,7 +14,7 @@ pub(crate) fn expect_few(what: &str, count: usize) -> Result<(), Error> {
     if count <= MAX_PUT_ON {
         return Ok(());
     }
-    Err(Error::Invalid(format!(
+    Err(Error::invalid(format!(
         "{count} {what} are given: at most {MAX_PUT_ON} can be at once, send them in parts"
     )))
 }
@@ -48,20 +48,13 @@ impl Target {
         self
     }
 
-    /// What is wrong with the target, with its position.
-    fn named(&self, message: String) -> String {
-        match self.position {
-            Some(position) => format!("item {position} ({}): {message}", self.urn),
-            None => message,
-        }
+    fn subject(&self) -> ErrorSubject {
+        ErrorSubject::entity(&self.urn).at(self.position)
     }
 
     /// Fails unless the target's entity can have the aspect, as [`expect_aspect`].
     pub(crate) fn expect_aspect(&self, aspect: AspectName, what: &str) -> Result<(), Error> {
-        expect_aspect(&self.urn, aspect, what).map_err(|error| match error {
-            Error::Invalid(message) => Error::Invalid(self.named(message)),
-            other => other,
-        })
+        expect_aspect(&self.urn, aspect, what).map_err(|error| error.about(self.subject()))
     }
 
     /// Fails unless the target is a dataset, the one thing that has columns.
@@ -69,15 +62,20 @@ impl Target {
         if self.urn.entity_type() == "dataset" {
             return Ok(());
         }
-        Err(Error::Invalid(self.named(format!(
+        let message = format!(
             "{} has no columns: subResourceType DATASET_FIELD needs the URN of a dataset",
             self.urn
-        ))))
+        );
+        Err(Error::invalid(message).about(self.subject()))
     }
 
     /// Requires that the target is there: its entity, and the column if one is named.
     pub(crate) fn required_by(&self, proposal: Proposal, missing: String) -> Proposal {
-        let proposal = proposal.requires_existing(&self.urn, self.named(missing));
+        let proposal = proposal.requires(Requirement::Exists {
+            urn: self.urn.clone(),
+            otherwise: missing,
+            position: self.position,
+        });
         match &self.column {
             None => proposal,
             Some(column) => proposal.requires(Requirement::HasColumns {
@@ -94,7 +92,7 @@ pub(crate) fn expect_aspect(urn: &Urn, aspect: AspectName, what: &str) -> Result
     if entity.has_aspect(aspect) {
         return Ok(());
     }
-    Err(Error::Invalid(format!(
+    Err(Error::invalid(format!(
         "{urn} cannot have {what}: entities of type {} have none",
         entity.name
     )))

@@ -52,7 +52,7 @@ impl Category {
         let found = Self::ALL.iter().find(|(_, known)| *known == name);
         found.map(|(category, _)| *category).ok_or_else(|| {
             let known: Vec<&str> = Self::ALL.iter().map(|(_, known)| *known).collect();
-            Error::Invalid(format!(
+            Error::invalid(format!(
                 "there is no category '{name}': use {}",
                 known.join(", ")
             ))

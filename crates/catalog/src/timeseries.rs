@@ -44,13 +44,13 @@ impl Catalog {
     ) -> Result<Vec<TimeseriesRow>, Error> {
         let Wanted { key, sort, .. } = wanted;
         if !Registry::get().is_timeseries(key.aspect) {
-            return Err(Error::Invalid(format!(
+            return Err(Error::invalid(format!(
                 "{} is no time series: read it with GET /aspects/{{urn}}?aspect={}&version=0",
                 key.aspect, key.aspect
             )));
         }
         if wanted.limit > MAX_POINTS {
-            return Err(Error::Invalid(format!(
+            return Err(Error::invalid(format!(
                 "limit is {}: at most {MAX_POINTS} points are given at once, use startTimeMillis and endTimeMillis for \
                  more",
                 wanted.limit
@@ -98,7 +98,7 @@ fn check(filter: &Filter) -> Result<(), Error> {
     };
     match filter.any.iter().flatten().find(hierarchy) {
         None => Ok(()),
-        Some(criterion) => Err(Error::Invalid(format!(
+        Some(criterion) => Err(Error::invalid(format!(
             "points of a time series cannot be filtered along a hierarchy: use another condition on {}",
             criterion.field
         ))),

@@ -18,7 +18,7 @@ use jiff::Timestamp;
 use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
 
-use crate::people::{ADMINISTRATOR, Standing};
+use crate::people::{ADMINISTRATOR, Standing, account_inactive};
 use crate::proposal::{Change, Proposal};
 use crate::sessions::is_session;
 use crate::{Caller, Catalog, Error};
@@ -190,14 +190,14 @@ impl Catalog {
         let outlives = |until_ms| new.ttl_ms.is_some_and(|ttl_ms| ends_at(ttl_ms) > until_ms);
         if let Some(until_ms) = caller.until_ms().filter(|until_ms| outlives(*until_ms)) {
             let until = Timestamp::from_millisecond(until_ms).unwrap_or(Timestamp::MAX);
-            return Err(Error::Forbidden(format!(
+            return Err(Error::forbidden(format!(
                 "a token does not outlive the one it is made with, which ends at {until:.0}: choose a shorter time, sign in \
                  with a password, or use 'docent token create' on the server"
             )));
         }
         let must_exist = new.actor != *caller.actor();
         if must_exist && !Self::is_administrator(caller) {
-            return Err(Error::Forbidden(format!(
+            return Err(Error::forbidden(format!(
                 "only {ADMINISTRATOR} makes tokens for other users over the network: make one for {}, or use 'docent \
                  token create' on the server",
                 caller.actor()
@@ -228,12 +228,12 @@ impl Catalog {
         let name = new.actor.key();
         match standing {
             Standing::Suspended => {
-                return Err(Error::Conflict(format!(
+                return Err(account_inactive(format!(
                     "{name} is suspended, so a token would not work: 'docent user resume {name}' comes first"
                 )));
             }
             Standing::Removed => {
-                return Err(Error::Conflict(format!(
+                return Err(account_inactive(format!(
                     "{name} was removed, so a token would not work: 'docent user add {name}' lets the user in again"
                 )));
             }
@@ -345,7 +345,7 @@ impl Catalog {
             let matching = |urn: &&Urn| urn.key().starts_with(prefix) && !is_session(urn.key());
             for urn in urns.iter().filter(matching) {
                 if found.replace(urn.clone()).is_some() {
-                    return Err(Error::Invalid(format!(
+                    return Err(Error::invalid(format!(
                         "several tokens have ids that begin with {prefix}: give more of it"
                     )));
                 }
@@ -457,7 +457,7 @@ impl Catalog {
 }
 
 fn unknown(id: &str) -> Error {
-    Error::NotFound(format!("there is no token with the id {id}"))
+    Error::not_found(format!("there is no token with the id {id}"))
 }
 
 pub(crate) fn token_urn(id: &str) -> Result<Urn, Error> {
@@ -478,7 +478,7 @@ pub(crate) fn hash_of(secret: &str) -> [u8; 32] {
 pub(crate) fn random<const BYTES: usize>() -> Result<[u8; BYTES], Error> {
     let mut random = [0; BYTES];
     getrandom::fill(&mut random).map_err(|error| {
-        Error::Unavailable(format!("the system gives no random numbers: {error}"))
+        Error::unavailable(format!("the system gives no random numbers: {error}"))
     })?;
     Ok(random)
 }

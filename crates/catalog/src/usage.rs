@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::search::Filter;
 use crate::timeseries::Wanted;
-use crate::{Caller, Catalog, Error, Proposal};
+use crate::{Caller, Catalog, Error, ErrorSubject, Proposal};
 
 const ASPECT: &str = "datasetUsageStatistics";
 const MAX_BUCKETS: usize = 10_000;
@@ -86,8 +86,8 @@ impl Catalog {
             .into_iter()
             .enumerate()
             .map(|(position, bucket)| {
-                let item = format!("item {position} ({})", bucket.resource);
-                let proposal = proposal(bucket, aspect).map_err(|error| error.about(&item))?;
+                let item = ErrorSubject::item(position).with_urn(bucket.resource.as_str());
+                let proposal = proposal(bucket, aspect).map_err(|error| error.about(item))?;
                 Ok(Proposal {
                     position: Some(position),
                     ..proposal
@@ -146,7 +146,7 @@ impl Catalog {
             "YEAR" => Some(366),
             "ALL" => None,
             other => {
-                return Err(Error::Invalid(format!(
+                return Err(Error::invalid(format!(
                     "range is '{other}': use DAY, WEEK, MONTH, QUARTER, YEAR or ALL"
                 )));
             }
@@ -162,12 +162,12 @@ impl Catalog {
 
 fn aspect() -> Result<AspectName, Error> {
     let aspect = Registry::get().aspect(ASPECT);
-    aspect.ok_or_else(|| Error::Invalid(format!("the registry has no {ASPECT}")))
+    aspect.ok_or_else(|| Error::invalid(format!("the registry has no {ASPECT}")))
 }
 
 fn proposal(bucket: Bucket, aspect: AspectName) -> Result<Proposal, Error> {
     let resource = Registry::get().parse_urn(&bucket.resource);
-    let resource = resource.map_err(|error| Error::from(error).about("resource"))?;
+    let resource = resource.map_err(|error| Error::invalid(format!("resource: {error}")))?;
     let text = point(bucket)?.to_string();
     Ok(Proposal::upsert(resource, aspect, text))
 }

@@ -168,7 +168,7 @@ impl Catalog {
 
 fn check_name(label: &str, name: &str) -> Result<(), Error> {
     if name.trim().is_empty() {
-        return Err(Error::Invalid(format!(
+        return Err(Error::invalid(format!(
             "a {} needs a name: input.name is empty",
             label.to_lowercase()
         )));

@@ -1,6 +1,6 @@
 //! The errors of a reply, in the form that clients of DataHub's API know.
 
-use docent_catalog::{Code, Error};
+use docent_catalog::{Error, ErrorKind};
 use serde::Serialize;
 
 use crate::document::Document;
@@ -61,13 +61,13 @@ pub(crate) struct Failure {
 impl Failure {
     /// An error of the catalog. What is our own fault goes to the log, because its reason is not shown.
     pub(crate) fn of(error: &Error) -> Self {
-        if let Error::Internal(source) = error {
-            tracing::error!(error = %chain(source), "a field could not be resolved");
+        if error.kind() == ErrorKind::Internal {
+            tracing::error!(error = %chain(error), "a field could not be resolved");
         }
         Self {
             message: error.to_string(),
             classification: Classification::DataFetchingException,
-            code: Some(error.code()),
+            code: Some(Code::of(error.kind())),
         }
     }
 
@@ -75,11 +75,34 @@ impl Failure {
         Self {
             message,
             classification: Classification::DataFetchingException,
-            code: Some(Code {
-                number: 500,
-                name: "SERVER_ERROR",
-            }),
+            code: Some(Code::of(ErrorKind::Internal)),
         }
+    }
+}
+
+/// `extensions.code` and `extensions.type` of an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Code {
+    number: u16,
+    name: &'static str,
+}
+
+impl Code {
+    fn of(kind: ErrorKind) -> Self {
+        let (number, name) = match kind {
+            ErrorKind::Invalid
+            | ErrorKind::InvalidAspect
+            | ErrorKind::NoEntity
+            | ErrorKind::NoColumn => (400, "BAD_REQUEST"),
+            ErrorKind::Forbidden => (403, "UNAUTHORIZED"),
+            ErrorKind::NotFound => (404, "NOT_FOUND"),
+            ErrorKind::Conflict(_) => (409, "CONFLICT"),
+            ErrorKind::Precondition => (412, "PRECONDITION_FAILED"),
+            ErrorKind::TooLarge => (413, "PAYLOAD_TOO_LARGE"),
+            ErrorKind::Internal => (500, "SERVER_ERROR"),
+            ErrorKind::Unavailable => (503, "SERVICE_UNAVAILABLE"),
+        };
+        Self { number, name }
     }
 }
 

@@ -149,7 +149,7 @@ async fn resolve(scope: Scope<'_>, field: &FieldPlan) -> RootValue {
     };
     let arguments = match scope.compiler.evaluate(plan, scope.values) {
         Ok(arguments) => arguments,
-        Err(message) => return RootValue::Failed(Failure::of(&Error::Invalid(message))),
+        Err(message) => return RootValue::Failed(Failure::of(&Error::invalid(message))),
     };
     let value = match resolver {
         RootResolver::Function(function) => function

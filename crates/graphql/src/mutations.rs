@@ -17,7 +17,7 @@ mod tokens;
 mod vocabulary;
 
 use docent_catalog::descriptions::NewDescription;
-use docent_catalog::{Error, Target};
+use docent_catalog::{Error, ErrorSubject, Target};
 use docent_model::{Registry, Urn};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -115,10 +115,10 @@ impl SubResource {
         match (self.sub_resource_type, named) {
             (None, None) => Ok(None),
             (Some(_), Some(column)) => Ok(Some(column)),
-            (Some(kind), None) => Err(Error::Invalid(format!(
+            (Some(kind), None) => Err(Error::invalid(format!(
                 "subResourceType {kind} needs a subResource: the path of the column"
             ))),
-            (None, Some(column)) => Err(Error::Invalid(format!(
+            (None, Some(column)) => Err(Error::invalid(format!(
                 "subResource '{column}' needs subResourceType: DATASET_FIELD"
             ))),
         }
@@ -153,7 +153,7 @@ fn targets<T>(
     items
         .map(|(position, item)| {
             let position = many.then_some(position);
-            let target = named(position, read(item))?;
+            let target = at_item(position, read(item))?;
             Ok(match position {
                 Some(position) => target.at(position),
                 None => target,
@@ -162,11 +162,11 @@ fn targets<T>(
         .collect()
 }
 
-/// Says which item of a list could not be read.
-fn named<T>(position: Option<usize>, read: Result<T, Error>) -> Result<T, Error> {
-    match (position, read) {
-        (Some(position), Err(error)) => Err(Error::Invalid(format!("item {position}: {error}"))),
-        (_, read) => read,
+/// Makes the item of a list that could not be read the subject of the error.
+fn at_item<T>(position: Option<usize>, read: Result<T, Error>) -> Result<T, Error> {
+    match position {
+        Some(position) => read.map_err(|error| error.about(ErrorSubject::item(position))),
+        None => read,
     }
 }
 

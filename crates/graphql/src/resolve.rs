@@ -86,14 +86,14 @@ impl<'a> Args<'a> {
     pub fn text(&self, name: &str) -> Result<&str, Error> {
         self.get(name)
             .and_then(Value::as_str)
-            .ok_or_else(|| Error::Invalid(format!("the argument '{name}' must be a text")))
+            .ok_or_else(|| Error::invalid(format!("the argument '{name}' must be a text")))
     }
 
     /// A text argument that must be the URN of a known kind of entity.
     pub fn urn(&self, name: &str) -> Result<Urn, Error> {
         let text = self.text(name)?;
         let parsed = Registry::get().parse_urn(text);
-        parsed.map_err(|error| Error::Invalid(format!("{name}: {error}")))
+        parsed.map_err(|error| Error::invalid(format!("{name}: {error}")))
     }
 }
 
@@ -102,7 +102,7 @@ impl<'a> Args<'a> {
     reason = "it is the argument of map_err"
 )]
 fn unusable(error: serde_json::Error) -> Error {
-    Error::Invalid(format!("the arguments cannot be used: {error}"))
+    Error::invalid(format!("the arguments cannot be used: {error}"))
 }
 
 /// An object whose field a batch resolver is asked for.
@@ -395,7 +395,7 @@ mod tests {
     fn a_urn_argument_must_name_a_known_kind_of_entity() {
         let value = json!({"urn": "urn:li:nonsense:a"});
         let error = arguments(&value).urn("urn").unwrap_err();
-        assert_eq!(error.code().number, 400);
+        assert_eq!(error.kind(), docent_catalog::ErrorKind::Invalid);
         assert!(error.to_string().contains("nonsense"), "{error}");
     }
 

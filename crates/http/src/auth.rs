@@ -7,7 +7,7 @@ use docent_catalog::{Caller, SYSTEM_ACTOR};
 use docent_model::Urn;
 
 use crate::AppState;
-use crate::error::Refusal;
+use crate::error::ErrorResponse;
 use crate::origin;
 use crate::sign_in::session;
 
@@ -28,9 +28,12 @@ pub struct Authenticated(pub Caller);
 const ACTOR_HEADER: &str = "x-datahub-actor";
 
 impl FromRequestParts<AppState> for Authenticated {
-    type Rejection = Refusal;
+    type Rejection = ErrorResponse;
 
-    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Refusal> {
+    async fn from_request_parts(
+        parts: &mut Parts,
+        state: &AppState,
+    ) -> Result<Self, ErrorResponse> {
         match state.auth() {
             AuthMode::Off => {
                 origin::check(parts)?;
@@ -41,17 +44,18 @@ impl FromRequestParts<AppState> for Authenticated {
                 let catalog = state.catalog();
                 // Whoever shows a token means it: a cookie does not help a token that is wrong.
                 let caller = if parts.headers.contains_key(AUTHORIZATION) {
-                    let secret = bearer(parts).ok_or_else(Refusal::unauthenticated)?;
+                    let secret = bearer(parts).ok_or_else(ErrorResponse::unauthenticated)?;
                     catalog.authenticate(secret).await?
                 } else {
-                    let secret = session(&parts.headers).ok_or_else(Refusal::unauthenticated)?;
+                    let secret =
+                        session(&parts.headers).ok_or_else(ErrorResponse::unauthenticated)?;
                     let caller = catalog.authenticate_session(secret).await?;
                     if caller.is_some() {
                         origin::check(parts)?;
                     }
                     caller
                 };
-                caller.map(Self).ok_or_else(Refusal::unauthenticated)
+                caller.map(Self).ok_or_else(ErrorResponse::unauthenticated)
             }
         }
     }
@@ -64,7 +68,7 @@ fn bearer(parts: &Parts) -> Option<&str> {
     (scheme.eq_ignore_ascii_case("bearer") && !secret.is_empty()).then_some(secret)
 }
 
-fn named_caller(parts: &Parts) -> Result<Caller, Refusal> {
+fn named_caller(parts: &Parts) -> Result<Caller, ErrorResponse> {
     let named = parts
         .headers
         .get(ACTOR_HEADER)
@@ -72,7 +76,7 @@ fn named_caller(parts: &Parts) -> Result<Caller, Refusal> {
     let actor = Urn::parse(named.unwrap_or(SYSTEM_ACTOR))
         .and_then(|actor| actor.expect_type("corpuser").map(|()| actor))
         .map_err(|error| {
-            Refusal::bad_request(format!(
+            ErrorResponse::bad_request(format!(
                 "the header X-DataHub-Actor must name a user: {error}"
             ))
         })?;

@@ -11,6 +11,7 @@ use axum::extract::{FromRequest, Request};
 use axum::http::header::CONTENT_ENCODING;
 use axum::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
+use docent_catalog::ErrorSubject;
 use http_body_util::BodyExt as _;
 use serde::Deserialize;
 use serde_json::Value;
@@ -18,7 +19,7 @@ use serde_path_to_error::Segment;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::AppState;
-use crate::error::Refusal;
+use crate::error::ErrorResponse;
 
 const MIB: usize = 1024 * 1024;
 
@@ -37,9 +38,12 @@ const MAX_READ_TIME: Duration = Duration::from_secs(30);
 
 /// Reads JSON. A body that is none is told where it breaks, any other what is wrong with it and where; `taker` is what the
 /// route is called there.
-pub(crate) fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8], taker: &str) -> Result<T, Refusal> {
+pub(crate) fn parse<'a, T: Deserialize<'a>>(
+    bytes: &'a [u8],
+    taker: &str,
+) -> Result<T, ErrorResponse> {
     serde_json::from_slice(bytes).map_err(|error| {
-        Refusal::bad_request(match serde_json::from_slice::<Value>(bytes) {
+        ErrorResponse::bad_request(match serde_json::from_slice::<Value>(bytes) {
             Err(broken) => format!("The body is not JSON: {broken}."),
             Ok(body) => format!(
                 "The body is not what this {taker} takes: {}{error}.",
@@ -65,8 +69,11 @@ fn place<'a, T: Deserialize<'a>>(bytes: &'a [u8], body: &Value) -> String {
                 here = here.and_then(|list| list.get(index));
                 if place.is_empty() {
                     fields.clear();
-                    let urn = here.and_then(urn_of).map(|urn| format!(" ({urn})"));
-                    place = format!("item {index}{}: ", urn.unwrap_or_default());
+                    let item = ErrorSubject {
+                        urn: here.and_then(urn_of).map(str::to_owned),
+                        ..ErrorSubject::item(*index)
+                    };
+                    place = format!("{item}: ");
                 }
             }
             Segment::Map { key } => {
@@ -93,8 +100,8 @@ pub(crate) fn parse_like<'a, T: Deserialize<'a>>(
     bytes: &'a [u8],
     taker: &str,
     example: &str,
-) -> Result<T, Refusal> {
-    parse(bytes, taker).map_err(|refusal| refusal.followed_by(&format!("Send {example}.")))
+) -> Result<T, ErrorResponse> {
+    parse(bytes, taker).map_err(|error| error.followed_by(&format!("Send {example}.")))
 }
 
 /// The whole body of a request, of at most `MAX` bytes.
@@ -102,9 +109,9 @@ pub(crate) fn parse_like<'a, T: Deserialize<'a>>(
 pub(crate) struct WholeBody<const MAX: usize = MAX_BODY_BYTES>(pub(crate) Bytes);
 
 impl<const MAX: usize> FromRequest<AppState> for WholeBody<MAX> {
-    type Rejection = Refusal;
+    type Rejection = ErrorResponse;
 
-    async fn from_request(request: Request<Body>, state: &AppState) -> Result<Self, Refusal> {
+    async fn from_request(request: Request<Body>, state: &AppState) -> Result<Self, ErrorResponse> {
         expect_plain(request.headers())?;
         let mut read = pin!(state.room().read(request.into_body(), MAX));
         // Most bodies are there with their heads, and need no clock.
@@ -114,7 +121,7 @@ impl<const MAX: usize> FromRequest<AppState> for WholeBody<MAX> {
         }
         match tokio::time::timeout(MAX_READ_TIME, read).await {
             Ok(read) => read.map(Self),
-            Err(_) => Err(Refusal::new(
+            Err(_) => Err(ErrorResponse::new(
                 StatusCode::REQUEST_TIMEOUT,
                 format!(
                     "The body did not arrive within {} s.",
@@ -126,12 +133,12 @@ impl<const MAX: usize> FromRequest<AppState> for WholeBody<MAX> {
 }
 
 /// Refuses a compressed body: it would be read as broken JSON otherwise.
-fn expect_plain(headers: &HeaderMap) -> Result<(), Refusal> {
+fn expect_plain(headers: &HeaderMap) -> Result<(), ErrorResponse> {
     for value in headers.get_all(CONTENT_ENCODING) {
         let encodings = value.to_str().unwrap_or("?");
         let is_plain = |encoding: &str| encoding.trim().eq_ignore_ascii_case("identity");
         if !encodings.split(',').all(is_plain) {
-            return Err(Refusal::new(
+            return Err(ErrorResponse::new(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 format!(
                     "Bodies with Content-Encoding: {encodings} are not read. Send the body as it is, without compression."
@@ -176,13 +183,13 @@ impl Room {
     }
 
     /// Takes room for each piece as it arrives: who announces much and sends little keeps nobody out.
-    async fn read(&self, mut body: Body, max: usize) -> Result<Bytes, Refusal> {
+    async fn read(&self, mut body: Body, max: usize) -> Result<Bytes, ErrorResponse> {
         let mut pieces: Vec<Bytes> = Vec::new();
         let mut length = 0;
         let mut room: Option<OwnedSemaphorePermit> = None;
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|error| {
-                Refusal::bad_request(format!("The body could not be read: {error}"))
+                ErrorResponse::bad_request(format!("The body could not be read: {error}"))
             })?;
             // Trailers say nothing that we want to know.
             let Ok(piece) = frame.into_data() else {
@@ -210,7 +217,7 @@ impl Room {
         Ok(Bytes::from_owner(Held { bytes, _room: room }))
     }
 
-    async fn take(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Refusal> {
+    async fn take(&self, bytes: usize) -> Result<OwnedSemaphorePermit, ErrorResponse> {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         if let Ok(room) = Arc::clone(&self.free).try_acquire_many_owned(bytes) {
             return Ok(room);
@@ -218,7 +225,7 @@ impl Room {
         let taken = Arc::clone(&self.free).acquire_many_owned(bytes);
         match tokio::time::timeout(self.max_wait, taken).await {
             Ok(Ok(room)) => Ok(room),
-            _ => Err(Refusal::new(
+            _ => Err(ErrorResponse::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "Too many large requests are being carried out. Try again a little later.",
             )),
@@ -226,13 +233,13 @@ impl Room {
     }
 }
 
-fn too_large(max: usize) -> Refusal {
+fn too_large(max: usize) -> ErrorResponse {
     let (most, unit) = if max < MIB {
         (max / 1024, "KiB")
     } else {
         (max / MIB, "MiB")
     };
-    Refusal::new(
+    ErrorResponse::new(
         StatusCode::PAYLOAD_TOO_LARGE,
         format!("The body is larger than {most} {unit}. Send it in several requests."),
     )
@@ -254,7 +261,7 @@ mod tests {
         Body::from_stream(futures_util::stream::iter(pieces))
     }
 
-    fn status(result: Result<Bytes, Refusal>) -> StatusCode {
+    fn status(result: Result<Bytes, ErrorResponse>) -> StatusCode {
         result.unwrap_err().into_response().status()
     }
 
@@ -281,8 +288,8 @@ mod tests {
         let room = room(10);
         let first = room.read(Body::from("12345678"), 10).await.unwrap();
         let copy = first.slice(2..);
-        let refusal = room.read(in_pieces(&["12", "34"]), 10).await.unwrap_err();
-        let response = refusal.into_response();
+        let error = room.read(in_pieces(&["12", "34"]), 10).await.unwrap_err();
+        let response = error.into_response();
         assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
         assert!(response.headers().contains_key("retry-after"));
         // What the refused one had taken is free again; what somebody still reads is not.

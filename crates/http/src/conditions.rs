@@ -7,16 +7,16 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use docent_catalog::Conditions;
 
-use crate::error::Refusal;
+use crate::error::ErrorResponse;
 
 /// The conditions of a request, taken from it as an argument of its handler.
 #[derive(Debug)]
 pub(crate) struct Conditional(pub(crate) Conditions);
 
 impl<S: Sync> FromRequestParts<S> for Conditional {
-    type Rejection = Refusal;
+    type Rejection = ErrorResponse;
 
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Refusal> {
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ErrorResponse> {
         let mut conditions = Conditions::default();
         for name in Conditions::HEADERS {
             if let Some(value) = parts.headers.get(name) {
@@ -33,10 +33,10 @@ pub(crate) struct Named(Option<&'static str>);
 
 impl Named {
     /// Refuses it; `instead` is what to do, as a sentence.
-    pub(crate) fn refuse(&self, instead: &str) -> Result<(), Refusal> {
+    pub(crate) fn refuse(&self, instead: &str) -> Result<(), ErrorResponse> {
         match self.0 {
             None => Ok(()),
-            Some(name) => Err(Refusal::bad_request(format!(
+            Some(name) => Err(ErrorResponse::bad_request(format!(
                 "{name} is given, and this request has no one aspect that it could be about. {instead}"
             ))),
         }

@@ -1,24 +1,25 @@
-//! Replies that say no. Each is JSON with `message` for DataHub's clients and `error` for everybody else.
+//! Error responses: JSON with `message` for DataHub's clients and `error` for other readers.
 
 use axum::Json;
 use axum::http::{Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use docent_catalog::Error;
-use docent_model::{AspectName, Urn};
+use std::fmt;
+
+use docent_catalog::{Error, ErrorKind};
 use serde_json::json;
 
 use crate::auth::Authenticated;
 
-/// A request that was not carried out.
+/// A request that failed, with its status.
 #[derive(Debug)]
-pub struct Refusal {
+pub struct ErrorResponse {
     status: StatusCode,
-    /// What kind of problem it is; the status in words where nothing else is said.
+    /// The kind of problem; by default the reason phrase of the status.
     title: Option<String>,
     message: String,
 }
 
-impl Refusal {
+impl ErrorResponse {
     pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Self {
         Self {
             status,
@@ -37,26 +38,29 @@ impl Refusal {
         self
     }
 
-    /// Says which item of a list the problem is about.
+    /// Puts the part of the request that the message is about in front of it.
     #[must_use]
-    pub(crate) fn about(mut self, item: &str) -> Self {
-        self.message = format!("{item}: {}", self.message);
+    pub(crate) fn about(mut self, subject: impl fmt::Display) -> Self {
+        self.message = format!("{subject}: {}", self.message);
         self
     }
 
-    /// Says which aspect the problem is about, unless it says so itself or is our own.
-    #[must_use]
-    pub(crate) fn about_aspect(self, urn: &Urn, aspect: Option<AspectName>) -> Self {
-        if !self.status.is_client_error() || self.message.contains(urn.as_str()) {
-            return self;
+    /// Renders an error with its subject, also if that is not an item of a list. Messages that contain the URN
+    /// stay as they are.
+    pub(crate) fn with_subject(error: Error) -> Self {
+        let subject = error.subject();
+        if subject.position.is_some()
+            || subject.urn.is_none()
+            || error.names_urn()
+            || !error.is_correctable()
+        {
+            return Self::from(error);
         }
-        match aspect {
-            Some(aspect) => self.about(&format!("{urn} {aspect}")),
-            None => self.about(urn.as_str()),
-        }
+        let subject = subject.to_string();
+        Self::from(error).about(subject)
     }
 
-    /// Says more: what to do about it.
+    /// Appends a sentence, such as what to do.
     #[must_use]
     pub(crate) fn followed_by(mut self, sentence: &str) -> Self {
         self.message = format!("{} {sentence}", self.message);
@@ -76,22 +80,31 @@ impl Refusal {
     }
 }
 
-impl From<Error> for Refusal {
+impl From<Error> for ErrorResponse {
     fn from(error: Error) -> Self {
-        let status = match &error {
-            // The status that ingestion clients know for a payload that does not fit its aspect.
-            Error::InvalidAspect(_) => StatusCode::UNPROCESSABLE_ENTITY,
-            other => StatusCode::from_u16(other.code().number)
-                .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
-        };
-        if let Error::Internal(source) = &error {
-            tracing::error!(error = ?source, "a request failed: {source}");
+        if let Some(source) = std::error::Error::source(&error) {
+            tracing::error!(error = ?source, "request failed: {source}");
         }
-        Self::new(status, error.to_string())
+        Self::new(status(error.kind()), error.to_string())
     }
 }
 
-impl IntoResponse for Refusal {
+fn status(kind: ErrorKind) -> StatusCode {
+    match kind {
+        ErrorKind::Invalid | ErrorKind::NoEntity | ErrorKind::NoColumn => StatusCode::BAD_REQUEST,
+        ErrorKind::Forbidden => StatusCode::FORBIDDEN,
+        ErrorKind::NotFound => StatusCode::NOT_FOUND,
+        ErrorKind::Conflict(_) => StatusCode::CONFLICT,
+        ErrorKind::Precondition => StatusCode::PRECONDITION_FAILED,
+        ErrorKind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        // Ingestion clients expect this status for an invalid payload.
+        ErrorKind::InvalidAspect => StatusCode::UNPROCESSABLE_ENTITY,
+        ErrorKind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+        ErrorKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+    }
+}
+
+impl IntoResponse for ErrorResponse {
     fn into_response(self) -> Response {
         let body = Json(json!({
             "exceptionClass": "com.linkedin.restli.server.RestLiServiceException",
@@ -112,9 +125,9 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// Said only to those who are known: which routes there are is nobody else's business.
-pub(crate) fn no_such_route(_: &Authenticated, uri: &Uri) -> Refusal {
-    Refusal::new(
+/// Sent to authenticated callers only, so that others cannot enumerate the routes.
+pub(crate) fn no_such_route(_: &Authenticated, uri: &Uri) -> ErrorResponse {
+    ErrorResponse::new(
         StatusCode::NOT_FOUND,
         format!(
             "No endpoint {}. GraphQL is served at /api/graphql.",
@@ -123,9 +136,9 @@ pub(crate) fn no_such_route(_: &Authenticated, uri: &Uri) -> Refusal {
     )
 }
 
-/// Which methods there are is in the description of the API, which everybody may read: no token is asked for.
-pub(crate) async fn method_not_allowed(method: Method, uri: Uri) -> Refusal {
-    Refusal::new(
+/// Needs no token: the public OpenAPI document lists the methods.
+pub(crate) async fn method_not_allowed(method: Method, uri: Uri) -> ErrorResponse {
+    ErrorResponse::new(
         StatusCode::METHOD_NOT_ALLOWED,
         format!("{} does not take {method} requests.", uri.path()),
     )

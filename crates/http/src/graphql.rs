@@ -13,7 +13,7 @@ use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
 use crate::conditions;
-use crate::error::Refusal;
+use crate::error::ErrorResponse;
 
 const CONTENT_TYPE: &str = "application/json;charset=utf-8";
 
@@ -35,10 +35,10 @@ pub(crate) async fn execute(
     Authenticated(caller): Authenticated,
     condition: conditions::Named,
     WholeBody(bytes): WholeBody,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     let body = parse(&bytes)?;
     let query = body.query.ok_or_else(|| {
-        Refusal::bad_request(
+        ErrorResponse::bad_request(
             "The body has no 'query'. Send {\"query\": \"…\", \"variables\": {…}}.",
         )
     })?;
@@ -49,27 +49,27 @@ pub(crate) async fn execute(
     };
     let refused = condition
         .refuse("patchEntity takes conditions in its input's headers, and REST as headers.");
-    if let Err(refusal) = refused
+    if let Err(error) = refused
         && state.engine().is_mutation(&request)
     {
-        return Err(refusal);
+        return Err(error);
     }
     let context = Context::new(state.catalog().clone(), caller);
     let reply = state.engine().execute(&context, request).await;
     Ok(([(header::CONTENT_TYPE, CONTENT_TYPE)], reply).into_response())
 }
 
-fn parse(bytes: &[u8]) -> Result<Body<'_>, Refusal> {
+fn parse(bytes: &[u8]) -> Result<Body<'_>, ErrorResponse> {
     let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
     match first {
-        None => Err(Refusal::bad_request(
+        None => Err(ErrorResponse::bad_request(
             "The body is empty. Send {\"query\": \"…\", \"variables\": {…}}.",
         )),
-        Some(b'[') => Err(Refusal::bad_request(
+        Some(b'[') => Err(ErrorResponse::bad_request(
             "Several operations in one array are not supported. Send one JSON object per request.",
         )),
         Some(_) => serde_json::from_slice(bytes).map_err(|error| {
-            Refusal::bad_request(format!(
+            ErrorResponse::bad_request(format!(
                 "The body is not a GraphQL request in JSON: {error}. \
                  Send {{\"query\": \"…\", \"variables\": {{…}}}}."
             ))

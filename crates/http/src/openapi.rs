@@ -19,19 +19,18 @@ pub(crate) mod relationships;
 pub(crate) mod timeline;
 pub(crate) mod write;
 
-use axum::http::StatusCode;
-use docent_catalog::Error;
+use docent_catalog::{Error, ErrorKind};
 use serde::Deserialize;
 
 use crate::body;
-use crate::error::Refusal;
+use crate::error::ErrorResponse;
 use crate::query::Parameters;
 
 /// Reading in parallel slices is for indexes that are spread over machines. Each reader would be given everything, so
 /// it is refused.
-fn refuse_slices(parameters: &Parameters) -> Result<(), Refusal> {
+fn refuse_slices(parameters: &Parameters) -> Result<(), ErrorResponse> {
     if parameters.number("sliceMax")?.unwrap_or(0) > 1 {
-        return Err(Refusal::bad_request(
+        return Err(ErrorResponse::bad_request(
             "slices are not supported: leave sliceId and sliceMax out and read page after page",
         ));
     }
@@ -41,8 +40,8 @@ fn refuse_slices(parameters: &Parameters) -> Result<(), Refusal> {
 /// How many URNs a call may name.
 const MAX_URNS: usize = 1000;
 
-fn too_many(name: &str, count: usize) -> Refusal {
-    Refusal::bad_request(format!(
+fn too_many(name: &str, count: usize) -> ErrorResponse {
+    ErrorResponse::bad_request(format!(
         "{name} has {count} URNs: at most {MAX_URNS} can be asked for at once"
     ))
 }
@@ -51,25 +50,25 @@ fn too_many(name: &str, count: usize) -> Refusal {
 const CALL: &str = "call";
 
 /// A body like this example.
-fn parse_like<'a, T: Deserialize<'a>>(bytes: &'a [u8], example: &str) -> Result<T, Refusal> {
+fn parse_like<'a, T: Deserialize<'a>>(bytes: &'a [u8], example: &str) -> Result<T, ErrorResponse> {
     body::parse_like(bytes, CALL, example)
 }
 
 /// A body that may be left out.
-fn parse_body<'a, T: Deserialize<'a> + Default>(bytes: &'a [u8]) -> Result<T, Refusal> {
+fn parse_body<'a, T: Deserialize<'a> + Default>(bytes: &'a [u8]) -> Result<T, ErrorResponse> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Ok(T::default());
     }
     body::parse(bytes, CALL)
 }
 
-/// In this API a payload that does not fit its aspect is an ordinary bad request, and each kind of problem has a name.
-fn refuse(error: Error) -> Refusal {
-    match error {
-        Error::InvalidAspect(message) => Refusal::bad_request(message).titled("Validation Error"),
-        Error::Precondition(message) => {
-            Refusal::new(StatusCode::PRECONDITION_FAILED, message).titled("Precondition Error")
+/// In this API an invalid payload is an ordinary bad request, and each kind of problem has a title.
+fn error_response(error: Error) -> ErrorResponse {
+    match error.kind() {
+        ErrorKind::InvalidAspect => {
+            ErrorResponse::bad_request(error.to_string()).titled("Validation Error")
         }
-        other => Refusal::from(other),
+        ErrorKind::Precondition => ErrorResponse::from(error).titled("Precondition Error"),
+        _ => ErrorResponse::from(error),
     }
 }

@@ -17,7 +17,7 @@ use axum::http::header::{CONTENT_TYPE, HOST, ORIGIN};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode};
 
-use crate::error::Refusal;
+use crate::error::ErrorResponse;
 use crate::server::Peer;
 
 const SITE: &str = "sec-fetch-site";
@@ -31,7 +31,7 @@ const FORMS: [&str; 3] = [
 ];
 
 /// Refuses what may change something and was not asked for by a page of ours or by a program.
-pub(crate) fn check(parts: &Parts) -> Result<(), Refusal> {
+pub(crate) fn check(parts: &Parts) -> Result<(), ErrorResponse> {
     if [Method::GET, Method::HEAD, Method::OPTIONS].contains(&parts.method) {
         return Ok(());
     }
@@ -39,7 +39,7 @@ pub(crate) fn check(parts: &Parts) -> Result<(), Refusal> {
 }
 
 /// The same for requests that change something whatever their method is.
-pub(crate) fn check_headers(headers: &HeaderMap) -> Result<(), Refusal> {
+pub(crate) fn check_headers(headers: &HeaderMap) -> Result<(), ErrorResponse> {
     let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or(""));
     if let Some(site) = text(SITE) {
         // `none` is what a person asked for without any page: an address typed in, a bookmark.
@@ -51,7 +51,7 @@ pub(crate) fn check_headers(headers: &HeaderMap) -> Result<(), Refusal> {
         return allowed(host.is_some() && own.contains(&host));
     }
     if let Some(kind) = form(headers) {
-        return Err(Refusal::new(
+        return Err(ErrorResponse::new(
             StatusCode::FORBIDDEN,
             format!(
                 "A request without a token must not look like a form, and this one is {kind}. \
@@ -70,11 +70,11 @@ pub(crate) fn form(headers: &HeaderMap) -> Option<&str> {
     is_form.then_some(kind)
 }
 
-fn allowed(same: bool) -> Result<(), Refusal> {
+fn allowed(same: bool) -> Result<(), ErrorResponse> {
     if same {
         return Ok(());
     }
-    Err(Refusal::new(
+    Err(ErrorResponse::new(
         StatusCode::FORBIDDEN,
         "This request comes from a page of another site, and such pages may change nothing here. \
          Programs send a token in the header 'Authorization' instead.",
@@ -83,7 +83,7 @@ fn allowed(same: bool) -> Result<(), Refusal> {
 
 /// Refuses a request from this machine to a name that is not this machine's. Whoever comes from elsewhere may know the
 /// server by any name.
-pub(crate) fn check_host(parts: &Parts) -> Result<(), Refusal> {
+pub(crate) fn check_host(parts: &Parts) -> Result<(), ErrorResponse> {
     let peer = parts.extensions.get::<Peer>();
     let peer = peer.and_then(|peer| peer.address());
     let Some(host) = parts.headers.get(HOST) else {
@@ -93,7 +93,7 @@ pub(crate) fn check_host(parts: &Parts) -> Result<(), Refusal> {
     if !peer.is_some_and(|address| address.to_canonical().is_loopback()) || is_local(host) {
         return Ok(());
     }
-    Err(Refusal::new(
+    Err(ErrorResponse::new(
         StatusCode::FORBIDDEN,
         format!(
             "Authentication is off, so this machine is answered only if it asks by an address or a local name, and \

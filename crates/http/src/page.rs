@@ -17,7 +17,7 @@ use docent_page::File;
 
 use crate::AppState;
 use crate::auth::Authenticated;
-use crate::error::{self, Refusal};
+use crate::error::{self, ErrorResponse};
 
 /// Where a person can be.
 const ADDRESSES: [&str; 9] = [
@@ -79,8 +79,8 @@ pub(crate) async fn no_such_address(
     method: Method,
     uri: Uri,
     headers: HeaderMap,
-    caller: Result<Authenticated, Refusal>,
-) -> Result<Response, Refusal> {
+    caller: Result<Authenticated, ErrorResponse>,
+) -> Result<Response, ErrorResponse> {
     let is_read = method == Method::GET || method == Method::HEAD;
     if is_read && wants_a_page(&headers) && !is_of_the_api(uri.path()) {
         let page = sent(docent_page::index(), &headers);
@@ -106,18 +106,18 @@ fn wants_a_page(headers: &HeaderMap) -> bool {
     })
 }
 
-async fn asset(Path(path): Path<String>, headers: HeaderMap) -> Result<Response, Refusal> {
+async fn asset(Path(path): Path<String>, headers: HeaderMap) -> Result<Response, ErrorResponse> {
     file(&format!("assets/{path}"), &headers)
 }
 
-async fn icon(headers: HeaderMap) -> Result<Response, Refusal> {
+async fn icon(headers: HeaderMap) -> Result<Response, ErrorResponse> {
     file("favicon.svg", &headers)
 }
 
-fn file(path: &str, headers: &HeaderMap) -> Result<Response, Refusal> {
+fn file(path: &str, headers: &HeaderMap) -> Result<Response, ErrorResponse> {
     let found = docent_page::find(path).map(|file| sent(file, headers));
     found.ok_or_else(|| {
-        Refusal::new(
+        ErrorResponse::new(
             StatusCode::NOT_FOUND,
             format!("The web page has no file {path}. Load the page again: it may be of an older version."),
         )

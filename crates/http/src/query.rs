@@ -4,19 +4,19 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 
-use crate::error::Refusal;
+use crate::error::ErrorResponse;
 
 #[derive(Debug)]
 pub(crate) struct Query<T>(pub(crate) T);
 
 impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Query<T> {
-    type Rejection = Refusal;
+    type Rejection = ErrorResponse;
 
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Refusal> {
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ErrorResponse> {
         axum::extract::Query::try_from_uri(&parts.uri)
             .map(|axum::extract::Query(value)| Self(value))
             .map_err(|rejection| {
-                Refusal::bad_request(format!(
+                ErrorResponse::bad_request(format!(
                     "The query string '{}' is not understood: {}",
                     parts.uri.query().unwrap_or_default(),
                     rejection.body_text()
@@ -44,11 +44,11 @@ impl Parameters {
     }
 
     /// Refuses what is called otherwise: for calls that would do harm without what was meant to hold them back.
-    pub(crate) fn expect_only(&self, names: &[&str]) -> Result<(), Refusal> {
+    pub(crate) fn expect_only(&self, names: &[&str]) -> Result<(), ErrorResponse> {
         let unknown = |(name, _): &&(String, String)| !names.contains(&base(name));
         match self.0.iter().find(unknown) {
             None => Ok(()),
-            Some((name, _)) => Err(Refusal::bad_request(format!(
+            Some((name, _)) => Err(ErrorResponse::bad_request(format!(
                 "the query string has '{name}', which this request does not know: it takes {}",
                 names.join(", ")
             ))),
@@ -63,23 +63,23 @@ impl Parameters {
 
     /// Whether a flag is set; `None` if it is not there. Anything but `true` and `false` is a mistake: taken as either
     /// of them it might switch off what protects a value.
-    pub(crate) fn given_flag(&self, name: &str) -> Result<Option<bool>, Refusal> {
+    pub(crate) fn given_flag(&self, name: &str) -> Result<Option<bool>, ErrorResponse> {
         let parse = |text: &str| {
             text.to_ascii_lowercase().parse().map_err(|_| {
-                Refusal::bad_request(format!("{name} is '{text}': it must be true or false"))
+                ErrorResponse::bad_request(format!("{name} is '{text}': it must be true or false"))
             })
         };
         self.get(name).map(parse).transpose()
     }
 
-    pub(crate) fn flag(&self, name: &str) -> Result<bool, Refusal> {
+    pub(crate) fn flag(&self, name: &str) -> Result<bool, ErrorResponse> {
         Ok(self.given_flag(name)?.unwrap_or_default())
     }
 
-    pub(crate) fn number(&self, name: &str) -> Result<Option<i64>, Refusal> {
+    pub(crate) fn number(&self, name: &str) -> Result<Option<i64>, ErrorResponse> {
         let parse = |text: &str| {
             text.parse().map_err(|_| {
-                Refusal::bad_request(format!("{name} is '{text}', which is no number"))
+                ErrorResponse::bad_request(format!("{name} is '{text}', which is no number"))
             })
         };
         self.get(name).map(parse).transpose()
@@ -92,9 +92,9 @@ fn base(name: &str) -> &str {
 }
 
 impl<S: Sync> FromRequestParts<S> for Parameters {
-    type Rejection = Refusal;
+    type Rejection = ErrorResponse;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ErrorResponse> {
         let Query(pairs) = Query::from_request_parts(parts, state).await?;
         Ok(Self(pairs))
     }

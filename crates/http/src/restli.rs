@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::body;
-use crate::error::Refusal;
+use crate::error::ErrorResponse;
 
 /// What error messages call a route.
 const ACTION: &str = "action";
@@ -31,15 +31,15 @@ pub(crate) struct Action {
     pub(crate) action: Option<String>,
 }
 
-pub(crate) fn no_action(place: &str, action: Option<&str>, known: &str) -> Refusal {
-    Refusal::bad_request(match action {
+pub(crate) fn no_action(place: &str, action: Option<&str>, known: &str) -> ErrorResponse {
+    ErrorResponse::bad_request(match action {
         Some(action) => format!("{place} has no action '{action}'; it has {known}"),
         None => format!("say what to do at {place}: ?action= is one of {known}"),
     })
 }
 
 /// The body of an action.
-pub(crate) fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Refusal> {
+pub(crate) fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, ErrorResponse> {
     body::parse(bytes, ACTION)
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Refusa
 pub(crate) fn parse_like<'a, T: Deserialize<'a>>(
     bytes: &'a [u8],
     example: &str,
-) -> Result<T, Refusal> {
+) -> Result<T, ErrorResponse> {
     body::parse_like(bytes, ACTION, example)
 }
 
@@ -62,40 +62,40 @@ pub(crate) fn parse_list(text: &str) -> Vec<&str> {
 
 /// The URN behind a path prefix. Clients encode it completely or not at all, so the raw path is what counts:
 /// an encoded slash belongs to the URN.
-pub(crate) fn urn_in_path(uri: &Uri, prefix: &str) -> Result<Urn, Refusal> {
+pub(crate) fn urn_in_path(uri: &Uri, prefix: &str) -> Result<Urn, ErrorResponse> {
     let raw = uri.path().strip_prefix(prefix).unwrap_or_default();
     let text = percent_decode_str(raw)
         .decode_utf8()
-        .map_err(|_| Refusal::bad_request("the URN in the path is not UTF-8"))?;
+        .map_err(|_| ErrorResponse::bad_request("the URN in the path is not UTF-8"))?;
     parse_urn(&text)
 }
 
-pub(crate) fn parse_urn(text: &str) -> Result<Urn, Refusal> {
+pub(crate) fn parse_urn(text: &str) -> Result<Urn, ErrorResponse> {
     Registry::get()
         .parse_urn(text)
-        .map_err(|error| Refusal::bad_request(error.to_string()))
+        .map_err(|error| ErrorResponse::bad_request(error.to_string()))
 }
 
-pub(crate) fn parse_aspect(name: &str) -> Result<AspectName, Refusal> {
+pub(crate) fn parse_aspect(name: &str) -> Result<AspectName, ErrorResponse> {
     Registry::get().aspect(name).ok_or_else(|| {
-        Refusal::bad_request(format!(
+        ErrorResponse::bad_request(format!(
             "there is no aspect called '{name}' in the registry"
         ))
     })
 }
 
 /// Fails unless the entity may have the aspect.
-pub(crate) fn check_aspect(urn: &Urn, aspect: AspectName) -> Result<(), Refusal> {
+pub(crate) fn check_aspect(urn: &Urn, aspect: AspectName) -> Result<(), ErrorResponse> {
     let spec = Registry::get().check_urn(urn);
-    let spec = spec.map_err(|error| Refusal::bad_request(error.to_string()))?;
+    let spec = spec.map_err(|error| ErrorResponse::bad_request(error.to_string()))?;
     spec.check_aspect(aspect)
-        .map_err(|error| Refusal::bad_request(error.to_string()))
+        .map_err(|error| ErrorResponse::bad_request(error.to_string()))
 }
 
 /// Fails for an aspect that is shown to nobody.
-pub(crate) fn check_shown(aspect: AspectName) -> Result<(), Refusal> {
+pub(crate) fn check_shown(aspect: AspectName) -> Result<(), ErrorResponse> {
     if Catalog::is_secret(aspect) {
-        return Err(Refusal::new(
+        return Err(ErrorResponse::new(
             StatusCode::FORBIDDEN,
             format!("{aspect} holds what secrets are checked with; it is not shown"),
         ));
@@ -104,10 +104,10 @@ pub(crate) fn check_shown(aspect: AspectName) -> Result<(), Refusal> {
 }
 
 /// Stored JSON text, embedded as it is.
-pub(crate) fn raw(text: &str) -> Result<Box<RawValue>, Refusal> {
+pub(crate) fn raw(text: &str) -> Result<Box<RawValue>, ErrorResponse> {
     RawValue::from_string(text.to_owned()).map_err(|error| {
         tracing::error!(%error, "a stored aspect is not JSON: {error}");
-        Refusal::new(
+        ErrorResponse::new(
             axum::http::StatusCode::INTERNAL_SERVER_ERROR,
             "a stored aspect is damaged; 'docent check' says which",
         )

@@ -8,7 +8,7 @@ use docent_catalog::StoredAspect;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::error::Refusal;
+use crate::error::ErrorResponse;
 use crate::restli::raw;
 
 /// How many are read at once: no more than these are in memory beside what is shown.
@@ -26,10 +26,10 @@ pub(crate) struct Shown {
 
 impl Shown {
     /// A stored JSON text as it is, unless the reply gets too long with it.
-    pub(crate) fn raw(&mut self, text: &str) -> Result<Box<RawValue>, Refusal> {
+    pub(crate) fn raw(&mut self, text: &str) -> Result<Box<RawValue>, ErrorResponse> {
         self.bytes += text.len();
         if self.bytes > MAX_BYTES {
-            return Err(Refusal::new(
+            return Err(ErrorResponse::new(
                 StatusCode::PAYLOAD_TOO_LARGE,
                 format!(
                     "the reply would have more than {} MiB: ask for fewer entities or aspects at once",
@@ -45,7 +45,7 @@ impl Shown {
         &mut self,
         row: &StoredAspect,
         noted: bool,
-    ) -> Result<AspectReply, Refusal> {
+    ) -> Result<AspectReply, ErrorResponse> {
         let system_metadata = row.system_metadata.as_deref().filter(|_| noted);
         Ok(AspectReply {
             value: self.raw(&row.metadata)?,

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::AppState;
 use crate::body::WholeBody;
-use crate::error::Refusal;
+use crate::error::ErrorResponse;
 use crate::origin;
 use crate::server::Peer;
 
@@ -49,9 +49,9 @@ pub(crate) async fn log_in(
     peer: Peer,
     headers: HeaderMap,
     WholeBody(bytes): WholeBody<MAX_CREDENTIALS_BYTES>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     if let Some(kind) = origin::form(&headers) {
-        return Err(Refusal::new(
+        return Err(ErrorResponse::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             format!(
                 "The body is said to be {kind}, but {WANTED} Send it with 'Content-Type: application/json'."
@@ -62,7 +62,7 @@ pub(crate) async fn log_in(
     origin::check_headers(&headers)?;
     // What the parser has to say might repeat the password.
     let credentials: Credentials = serde_json::from_slice(&bytes)
-        .map_err(|_| Refusal::bad_request(format!("Here {WANTED}")))?;
+        .map_err(|_| ErrorResponse::bad_request(format!("Here {WANTED}")))?;
     let Credentials { username, password } = credentials;
     let outcome = state
         .catalog()
@@ -74,18 +74,18 @@ pub(crate) async fn log_in(
             let cookies = cookies(&headers, &secret, &actor, SESSION_TTL_MS / 1000);
             Ok((cookies, Json(json!({"actor": user}))).into_response())
         }
-        SignIn::Refused => Err(Refusal::new(
+        SignIn::Refused => Err(ErrorResponse::new(
             StatusCode::UNAUTHORIZED,
             "The user name or the password is wrong, or the user may not sign in. \
              'docent user list' shows who may, 'docent user passwd' sets a new password.",
         )),
         SignIn::Wait { milliseconds } => {
             let seconds = milliseconds.max(1).saturating_add(999) / 1000;
-            let refusal = Refusal::new(
+            let error = ErrorResponse::new(
                 StatusCode::TOO_MANY_REQUESTS,
                 format!("Too many attempts to sign in. Try again in {seconds} s."),
             );
-            Ok(([(RETRY_AFTER, seconds.to_string())], refusal).into_response())
+            Ok(([(RETRY_AFTER, seconds.to_string())], error).into_response())
         }
     }
 }
@@ -94,7 +94,7 @@ pub(crate) async fn log_in(
 pub(crate) async fn log_out(
     State(state): State<AppState>,
     headers: HeaderMap,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     origin::check_headers(&headers)?;
     if let Some(secret) = session(&headers) {
         state.catalog().sign_out(secret).await?;
@@ -106,7 +106,7 @@ pub(crate) async fn log_out(
 pub(crate) async fn log_out_by_link(
     state: State<AppState>,
     headers: HeaderMap,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     let ended = log_out(state, headers).await?;
     let mut response = Redirect::to("/").into_response();
     for cookie in ended.headers().get_all(SET_COOKIE) {

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
-use crate::error::Refusal;
+use crate::error::ErrorResponse;
 use crate::query::Parameters;
 use crate::restli::{json as reply, parse, parse_aspect, parse_urn};
 
@@ -69,15 +69,15 @@ pub(crate) async fn written(
     Path(trace): Path<String>,
     parameters: Parameters,
     WholeBody(bytes): WholeBody,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     let asked: BTreeMap<String, Vec<String>> = parse(&bytes)?;
     if !is_id(&trace) {
-        return Err(Refusal::bad_request(format!(
+        return Err(ErrorResponse::bad_request(format!(
             "'{trace}' is no trace id: send the 32 hexadecimal digits behind the first '-' of a reply's traceparent"
         )));
     }
     if asked.values().map(Vec::len).sum::<usize>() > MAX_ASPECTS {
-        return Err(Refusal::bad_request(format!(
+        return Err(ErrorResponse::bad_request(format!(
             "at most {MAX_ASPECTS} aspects can be asked for at once"
         )));
     }

@@ -27,9 +27,9 @@ use docent_store::{AspectKey, AspectWrite, Effect, StoredAspect, TimeseriesRow, 
 use serde_json::Value;
 
 use super::Applied;
-use super::prepare::{Payload, Prepared, name_item};
+use super::prepare::{Payload, Prepared, about_proposal};
 use crate::proposal::{Change, Edit, Proposal, Requirement, unreadable};
-use crate::{Error, hooks};
+use crate::{ConflictReason, Error, ErrorSubject, hooks};
 
 /// Patches add to what is there, so the bound on a request's body alone would not hold: this is the same.
 const MAX_PATCHED_BYTES: usize = 16 * 1024 * 1024;
@@ -91,7 +91,7 @@ impl<'t> Batch<'t> {
             batch
                 .item(item)
                 .await
-                .map_err(|error| name_item(error, &item.proposal))?;
+                .map_err(|error| about_proposal(error, &item.proposal))?;
         }
         batch.flush().await?;
         Ok(batch.applied)
@@ -142,9 +142,10 @@ impl<'t> Batch<'t> {
                     if item.proposal.skip_existing {
                         return Ok(());
                     }
-                    return Err(Error::Conflict(format!(
+                    let message = format!(
                         "Cannot perform CREATE since the aspect already exists. ({urn} {aspect})"
-                    )));
+                    );
+                    return Err(already_exists(message).naming(urn));
                 }
                 self.put(item, *aspect).await
             }
@@ -153,9 +154,10 @@ impl<'t> Batch<'t> {
                     if item.proposal.skip_existing {
                         return Ok(());
                     }
-                    return Err(Error::Conflict(format!(
+                    let message = format!(
                         "Cannot perform CREATE_ENTITY if not exists since the entity key already exists. ({urn})"
-                    )));
+                    );
+                    return Err(already_exists(message).naming(urn));
                 }
                 self.put(item, *aspect).await
             }
@@ -197,16 +199,21 @@ impl<'t> Batch<'t> {
                     conditions::check(requirement, subject, row.as_deref())?;
                 }
             }
-            Requirement::Exists { urn, otherwise } => {
+            Requirement::Exists {
+                urn,
+                otherwise,
+                position,
+            } => {
                 let entity = Registry::get().check_urn(urn)?;
                 if !self.exists(urn, entity).await? {
-                    return Err(Error::Invalid(otherwise.clone()));
+                    let subject = ErrorSubject::entity(urn).at(*position);
+                    return Err(Error::no_entity(otherwise.as_str()).about(subject));
                 }
             }
             Requirement::IsNew { otherwise } => {
                 let entity = Registry::get().check_urn(urn)?;
                 if self.exists(urn, entity).await? {
-                    return Err(Error::Conflict(otherwise.clone()));
+                    return Err(already_exists(otherwise.clone()));
                 }
             }
             Requirement::HasColumns {
@@ -285,7 +292,7 @@ impl<'t> Batch<'t> {
         let value = patch.apply(aspect, current, &self.stamp)?;
         let payload = Payload::check(proposal, entity, aspect, value, None)?;
         if payload.text.len() > MAX_PATCHED_BYTES {
-            return Err(Error::InvalidAspect(format!(
+            return Err(Error::invalid_aspect(format!(
                 "{aspect} would have {} bytes after the patch, and {MAX_PATCHED_BYTES} are the most",
                 payload.text.len()
             )));
@@ -537,4 +544,8 @@ fn timeseries_row(
         metadata: payload.text.clone(),
         system_metadata: noted.and_then(|noted| serde_json::to_string(&noted).ok()),
     }
+}
+
+fn already_exists(message: String) -> Error {
+    Error::conflict(ConflictReason::AlreadyExists, message)
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::json;
 use crate::proposal::{Change, Proposal, Requirement};
-use crate::{Catalog, Error};
+use crate::{Catalog, Error, ErrorSubject};
 
 /// A proposal whose URN, aspect and payload are right in themselves.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ impl Payload {
         text: &str,
     ) -> Result<Self, Error> {
         let (value, repeated) = json::parse(text).map_err(|error| {
-            Error::InvalidAspect(format!("the value of {aspect} is not JSON: {error}"))
+            Error::invalid_aspect(format!("the value of {aspect} is not JSON: {error}"))
         })?;
         let text = (!repeated).then_some(text);
         Self::check(proposal, entity, aspect, value, text)
@@ -73,8 +73,7 @@ impl Payload {
 impl Prepared {
     pub(super) fn check(proposal: Proposal) -> Result<Self, Error> {
         let checked = Self::parts(&proposal);
-        let named = |error| name_item(error, &proposal);
-        let (entity, payload) = checked.map_err(named)?;
+        let (entity, payload) = checked.map_err(|error| about_proposal(error, &proposal))?;
         Ok(Self {
             proposal,
             entity,
@@ -96,10 +95,11 @@ impl Prepared {
                 if *aspect == entity.key_aspect
                     && registry.key_aspect_value(&proposal.urn).as_ref() != Some(&payload.value)
                 {
-                    return Err(Error::InvalidAspect(format!(
+                    let message = format!(
                         "the {aspect} aspect does not say the same as the URN {}",
                         proposal.urn
-                    )));
+                    );
+                    return Err(Error::invalid_aspect(message).naming(&proposal.urn));
                 }
                 Some(payload)
             }
@@ -124,17 +124,17 @@ impl Prepared {
 fn check_patchable(aspect: AspectName, entity: &EntitySpec) -> Result<(), Error> {
     if Catalog::is_secret(aspect) {
         // A patch can test what is stored.
-        return Err(Error::InvalidAspect(format!(
+        return Err(Error::invalid_aspect(format!(
             "{aspect} holds secrets, so it can only be written whole"
         )));
     }
     if aspect == entity.key_aspect {
-        return Err(Error::InvalidAspect(format!(
+        return Err(Error::invalid_aspect(format!(
             "{aspect} follows from the URN, so it cannot be patched"
         )));
     }
     if Registry::get().is_timeseries(aspect) {
-        return Err(Error::InvalidAspect(format!(
+        return Err(Error::invalid_aspect(format!(
             "{aspect} is a time series: its points are added, and cannot be patched"
         )));
     }
@@ -146,7 +146,7 @@ fn check_versioned(proposal: &Proposal) -> Result<(), Error> {
     let aspect = proposal.change.aspect();
     match aspect.filter(|aspect| Registry::get().is_timeseries(*aspect)) {
         Some(aspect) if proposal.requirements.iter().any(Requirement::is_condition) => {
-            Err(Error::InvalidAspect(format!(
+            Err(Error::invalid_aspect(format!(
                 "{aspect} is a time series, which has no versions: write it without conditions"
             )))
         }
@@ -154,18 +154,15 @@ fn check_versioned(proposal: &Proposal) -> Result<(), Error> {
     }
 }
 
-/// Says which item of a client's list an error is about. Only direct writes are named: the texts of our own edits stand for
-/// themselves.
-pub(crate) fn name_item(error: Error, proposal: &Proposal) -> Error {
-    let Some(position) = proposal.position else {
-        return error;
-    };
-    if matches!(proposal.change, Change::Edit { .. }) {
+/// Makes the proposal the subject of an error, unless the error already has the position of an item. An edit
+/// has no position: the client did not send it as an item.
+pub(crate) fn about_proposal(error: Error, proposal: &Proposal) -> Error {
+    if error.subject().position.is_some() {
         return error;
     }
-    let urn = &proposal.urn;
-    error.about(&match proposal.change.aspect() {
-        Some(aspect) => format!("item {position} ({urn} {aspect})"),
-        None => format!("item {position} ({urn})"),
-    })
+    let is_edit = matches!(proposal.change, Change::Edit { .. });
+    let subject = ErrorSubject::entity(&proposal.urn)
+        .with_aspect(proposal.change.aspect())
+        .at(proposal.position.filter(|_| !is_edit));
+    error.about(subject)
 }

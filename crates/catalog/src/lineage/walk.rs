@@ -117,7 +117,7 @@ impl Catalog {
     ) -> Result<Walk, Error> {
         let standings = self.standings(std::iter::once(start)).await?;
         if !standings.of(start).exists {
-            return Err(Error::NotFound(format!("{start} does not exist")));
+            return Err(Error::not_found(format!("{start} does not exist")));
         }
         let mut walking = Walking::from(start, limits);
         let mut frontier = vec![0];

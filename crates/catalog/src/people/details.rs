@@ -23,7 +23,7 @@ fn check_name(what: &str, name: &str) -> Result<(), Error> {
     check_text(what, name)?;
     let count = name.chars().count();
     if count > MAX_NAME_CHARACTERS {
-        return Err(Error::Invalid(format!(
+        return Err(Error::invalid(format!(
             "{what} has {count} characters: {MAX_NAME_CHARACTERS} are the most"
         )));
     }
@@ -35,7 +35,7 @@ pub(super) fn check_email(address: &str) -> Result<(), Error> {
     let what = "the e-mail address";
     check_text(what, address)?;
     if address.len() > MAX_EMAIL_BYTES {
-        return Err(Error::Invalid(format!(
+        return Err(Error::invalid(format!(
             "{what} has {} bytes: {MAX_EMAIL_BYTES} are the most",
             address.len()
         )));
@@ -47,7 +47,7 @@ pub(super) fn check_email(address: &str) -> Result<(), Error> {
         {
             Ok(())
         }
-        _ => Err(Error::Invalid(format!(
+        _ => Err(Error::invalid(format!(
             "'{address}' is not an e-mail address: write it like ada@example.com"
         ))),
     }
@@ -55,18 +55,18 @@ pub(super) fn check_email(address: &str) -> Result<(), Error> {
 
 fn check_text(what: &str, text: &str) -> Result<(), Error> {
     if text.trim().is_empty() {
-        return Err(Error::Invalid(format!(
+        return Err(Error::invalid(format!(
             "{what} is empty: give one or leave it out"
         )));
     }
     if text.trim() != text {
-        return Err(Error::Invalid(format!(
+        return Err(Error::invalid(format!(
             "{what} '{}' must not begin or end with white space",
             text.escape_debug()
         )));
     }
     if text.contains(char::is_control) {
-        return Err(Error::Invalid(format!(
+        return Err(Error::invalid(format!(
             "{what} '{}' must not have line breaks or other control characters",
             text.escape_debug()
         )));

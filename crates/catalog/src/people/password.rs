@@ -49,7 +49,7 @@ impl Password {
             ));
         }
         if text.chars().count() < MIN_CHARACTERS {
-            return Err(Error::Invalid(format!(
+            return Err(Error::invalid(format!(
                 "the password is too short: it needs {MIN_CHARACTERS} characters at least"
             )));
         }
@@ -81,7 +81,7 @@ impl fmt::Debug for Password {
 }
 
 pub(crate) fn too_long() -> Error {
-    Error::Invalid(format!(
+    Error::invalid(format!(
         "the password is too long: it has {MAX_BYTES} bytes at most"
     ))
 }
@@ -158,7 +158,7 @@ impl Hashing {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Error> {
         let busy = || {
-            Error::Unavailable("too many people are signing in: try again in a moment".to_owned())
+            Error::unavailable("too many people are signing in: try again in a moment".to_owned())
         };
         let _place = self.waiting.try_acquire().map_err(|_| busy())?;
         let running = Arc::clone(&self.running);
@@ -179,7 +179,7 @@ fn argon2() -> Result<Argon2<'static>, Error> {
 }
 
 fn failed(error: &dyn fmt::Display) -> Error {
-    Error::Unavailable(format!("the password could not be checked: {error}"))
+    Error::unavailable(format!("the password could not be checked: {error}"))
 }
 
 #[cfg(test)]
@@ -230,7 +230,7 @@ mod tests {
             ..Hashing::default()
         };
         let refused = hashing.verify(None, "x").await.unwrap_err();
-        assert_eq!(refused.code().number, 503, "{refused}");
+        assert_eq!(refused.kind(), crate::ErrorKind::Unavailable, "{refused}");
     }
 
     #[test]

@@ -110,7 +110,7 @@ fn text(path: &[String]) -> Result<String, Error> {
         .iter()
         .find(|step| step.is_empty() || step.contains(STEP))
     {
-        return Err(Error::Invalid(format!(
+        return Err(Error::invalid(format!(
             "'{step}' is no step of a path: give the steps one by one, as the groups above are named"
         )));
     }

@@ -1,7 +1,7 @@
 //! Where data comes from and where it goes.
 
 use docent_catalog::lineage::{NeighbourQuery, WalkLimits};
-use docent_catalog::{Change, Proposal};
+use docent_catalog::{Change, ErrorKind, Proposal};
 use docent_model::LineageDirection::{self, Downstream, Upstream};
 use docent_model::{Registry, Urn};
 use serde_json::{Value, json};
@@ -455,7 +455,7 @@ async fn the_lineage_of_what_does_not_exist_is_an_error() {
             .lineage_walk(&house.caller, &urn, Upstream, WalkLimits::default())
             .await;
         let error = walk.unwrap_err();
-        assert_eq!(error.code().number, 404);
+        assert_eq!(error.kind(), ErrorKind::NotFound);
         assert_eq!(error.to_string(), format!("{urn} does not exist"));
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use docent_catalog::domains::NewDomain;
-use docent_catalog::{AspectKey, Change, Error, Ids, Proposal, Requirement};
+use docent_catalog::{AspectKey, Change, ConflictReason, ErrorKind, Ids, Proposal, Requirement};
 use docent_model::aspects::{AuditStamp, DomainProperties, Other};
 use docent_model::{AspectName, Derived};
 use docent_store::version::{self, NewAspect};
@@ -35,7 +35,11 @@ async fn a_name_that_an_earlier_item_took_or_gave_back_counts() {
     let house = House::new().await;
     let apply = |list| house.catalog.apply(&house.caller, list);
     let error = apply(vec![named(1, "A"), named(2, "A")]).await.unwrap_err();
-    assert!(matches!(&error, Error::Conflict(text) if text == "A is taken"));
+    assert_eq!(
+        error.kind(),
+        ErrorKind::Conflict(ConflictReason::AlreadyExists)
+    );
+    assert_eq!(error.message(), "A is taken");
     assert_eq!(
         house
             .catalog
@@ -147,7 +151,8 @@ async fn a_column_is_described_at_a_sibling_only_if_the_dataset_has_no_such_colu
         .catalog
         .update_description(&house.caller, &dataset("a"), Some("c"), "text")
         .await;
-    assert!(matches!(described, Err(Error::Conflict(_))));
+    let kind = described.unwrap_err().kind();
+    assert_eq!(kind, ErrorKind::Conflict(ConflictReason::UnexpectedValue));
     let read = house.catalog.read(&house.caller, &[columns("b")]).await;
     assert_eq!(read.unwrap(), [None]);
 }

@@ -334,7 +334,7 @@ impl<'p> Levels<'p> {
                     let context = self.scope.context;
                     resolver.0.resolve(context, &entities, arguments).await
                 }
-                Err(message) => Err(Error::Invalid(message)),
+                Err(message) => Err(Error::invalid(message)),
             },
             None => Ok(Vec::new()),
         };

@@ -293,7 +293,9 @@ impl<'w, 'p> Writer<'w, 'p> {
         }
         if current.plan.field.must_exist && !plan.asks_existence && !self.loaded.exists(slot) {
             let error = match Registry::get().check_urn(&loaded.urn) {
-                Ok(_) => Error::NotFound(format!("{} {} does not exist", plan.ty.name, loaded.urn)),
+                Ok(_) => {
+                    Error::not_found(format!("{} {} does not exist", plan.ty.name, loaded.urn))
+                }
                 Err(unfit) => unfit.into(),
             };
             self.record(current, Failure::of(&error));

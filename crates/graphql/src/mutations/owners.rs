@@ -27,7 +27,7 @@ impl OwnerInput {
             _ => ("corpuser", "corp user"),
         };
         if owner.entity_type() != declared {
-            return Err(Error::Invalid(format!(
+            return Err(Error::invalid(format!(
                 "Failed to change ownership for resource(s). Expected a {called} urn, found {owner}."
             )));
         }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use docent_catalog::{Catalog, Change, Conditions, Error, Proposal};
+use docent_catalog::{Catalog, Change, Conditions, Error, ErrorSubject, Proposal};
 use docent_model::patch::Patch;
 use docent_model::{EpochMillis, Registry, SystemMetadata, Urn};
 use serde::Deserialize;
@@ -73,12 +73,16 @@ async fn patch(context: &Context, inputs: Vec<Input>) -> Result<Vec<Value>, Erro
         .into_iter()
         .enumerate()
         .map(|(position, input)| {
-            let urn = input.urn.as_deref().unwrap_or_default();
-            let item = format!("item {position} ({urn} {})", input.aspect_name);
+            let position = many.then_some(position);
+            let subject = ErrorSubject {
+                position,
+                urn: input.urn.clone(),
+                aspect: Some(input.aspect_name.clone()),
+                column: None,
+            };
             let proposal = input.proposal(&context.catalog);
-            let mut proposal =
-                proposal.map_err(|error| if many { error.about(&item) } else { error })?;
-            proposal.position = many.then_some(position);
+            let mut proposal = proposal.map_err(|error| error.about(subject))?;
+            proposal.position = position;
             Ok(proposal)
         })
         .collect::<Result<Vec<_>, Error>>()?;
@@ -100,7 +104,7 @@ impl Input {
         }
         let entity = self.entity(catalog)?;
         let aspect = Registry::get().aspect(&self.aspect_name).ok_or_else(|| {
-            Error::Invalid(format!(
+            Error::invalid(format!(
                 "there is no aspect called '{}' in the registry",
                 self.aspect_name
             ))
@@ -118,7 +122,7 @@ impl Input {
             "forceGenericPatch": self.force_generic_patch.unwrap_or_default(),
         });
         let patch = Patch::from_value(wire)
-            .map_err(|error| Error::Invalid(format!("{error} ({entity} {aspect})")))?;
+            .map_err(|error| Error::invalid(format!("{error} ({entity} {aspect})")))?;
         let change = Change::Patch {
             aspect,
             patch: Arc::new(patch),
@@ -176,6 +180,6 @@ impl Noted {
             wire.insert("properties".to_owned(), Value::Object(properties));
         }
         serde_json::from_value(Value::Object(wire))
-            .map_err(|error| Error::Invalid(format!("input.systemMetadata: {error}")))
+            .map_err(|error| Error::invalid(format!("input.systemMetadata: {error}")))
     }
 }

@@ -68,7 +68,7 @@ fn named_duration_ms(name: &str) -> Result<i64, Error> {
         "THREE_MONTHS" => Ok(90 * DAY_MS),
         "SIX_MONTHS" => Ok(180 * DAY_MS),
         "ONE_YEAR" => Ok(365 * DAY_MS),
-        other => Err(Error::Invalid(format!(
+        other => Err(Error::invalid(format!(
             "tokens with the duration {other} are not made over the network: choose one that ends, or use \
              'docent token create --ttl never' on the server"
         ))),
@@ -78,7 +78,7 @@ fn named_duration_ms(name: &str) -> Result<i64, Error> {
 /// ISO 8601 with days of 24 hours.
 fn iso_duration_ms(text: &str) -> Result<i64, Error> {
     span_ms(text).ok_or_else(|| {
-        Error::Invalid(format!(
+        Error::invalid(format!(
             "durationIso '{text}' must be an ISO 8601 duration of a second or more, such as P30D"
         ))
     })

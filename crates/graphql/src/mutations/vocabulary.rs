@@ -63,7 +63,7 @@ pub(super) async fn update_tag(context: &Context, arguments: Args<'_>) -> Result
     let tag = arguments.urn("urn")?;
     let input: Input = arguments.input()?;
     if input.urn != tag.as_str() {
-        return Err(Error::Invalid(format!(
+        return Err(Error::invalid(format!(
             "input.urn is '{}' and urn is '{tag}': name the same tag in both",
             input.urn
         )));

@@ -58,7 +58,7 @@ pub(super) async fn neighbours(
         count: at_most(number("count", input.count, DEFAULT_NEIGHBOURS)?)?,
     };
     if entities.len().saturating_mul(query.count) > MAX_TOTAL {
-        return Err(Error::Invalid(format!(
+        return Err(Error::invalid(format!(
             "{} neighbours of each of {} entities are too many at once, at most {MAX_TOTAL} are given: \
              make count smaller or ask for fewer entities",
             query.count,
@@ -125,7 +125,7 @@ impl Input {
             .as_deref()
             .ok_or_else(|| Error::invalid("urn is required: say whose lineage to search"))?;
         let parsed = Registry::get().parse_urn(text);
-        parsed.map_err(|error| Error::Invalid(format!("urn: {error}")))
+        parsed.map_err(|error| Error::invalid(format!("urn: {error}")))
     }
 
     fn limits(&self, alternatives: &Alternatives) -> Result<WalkLimits, Error> {
@@ -337,12 +337,12 @@ fn direction(name: &str) -> LineageDirection {
 fn number(name: &str, value: Option<i64>, default: i64) -> Result<usize, Error> {
     let value = value.unwrap_or(default);
     usize::try_from(value)
-        .map_err(|_| Error::Invalid(format!("{name} must not be negative: {value}")))
+        .map_err(|_| Error::invalid(format!("{name} must not be negative: {value}")))
 }
 
 fn at_most(count: usize) -> Result<usize, Error> {
     if count > MAX_COUNT {
-        return Err(Error::Invalid(format!(
+        return Err(Error::invalid(format!(
             "count is {count}: at most {MAX_COUNT} are given at once, use start for the next page"
         )));
     }

@@ -25,13 +25,13 @@ impl Window {
         let number = |name: &str, value: Option<i64>, default: usize| {
             value.map_or(Ok(default), |value| {
                 usize::try_from(value)
-                    .map_err(|_| Error::Invalid(format!("{name} must not be negative: {value}")))
+                    .map_err(|_| Error::invalid(format!("{name} must not be negative: {value}")))
             })
         };
         let start = number("start", self.start, 0)?;
         let count = number("count", self.count, DEFAULT_COUNT)?;
         if count > MAX_COUNT {
-            return Err(Error::Invalid(format!(
+            return Err(Error::invalid(format!(
                 "count is {count}: at most {MAX_COUNT} are given at once, use start for the next page"
             )));
         }
@@ -182,13 +182,13 @@ pub(super) async fn list_access_tokens(
             "actorUrn" => &mut filter.actor,
             "ownerUrn" => &mut filter.owner,
             other => {
-                return Err(Error::Invalid(format!(
+                return Err(Error::invalid(format!(
                     "tokens cannot be filtered by '{other}': use actorUrn or ownerUrn"
                 )));
             }
         };
         let [value] = values.as_deref().unwrap_or_default() else {
-            return Err(Error::Invalid(format!(
+            return Err(Error::invalid(format!(
                 "the filter on {field} needs exactly one value"
             )));
         };
@@ -214,6 +214,6 @@ pub(super) async fn get_access_token_metadata(
         .catalog
         .find_token(&context.caller, arguments.text("token")?)
         .await?
-        .ok_or_else(|| Error::NotFound("there is no such token".to_owned()))?;
+        .ok_or_else(|| Error::not_found("there is no such token".to_owned()))?;
     Ok(json!(token.urn()?))
 }

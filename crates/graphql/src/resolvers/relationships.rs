@@ -95,7 +95,7 @@ async fn pages(
 ) -> Result<Vec<Page<Related>>, Error> {
     let (start, count) = input.window();
     if entities.len().saturating_mul(count) > MAX_TOTAL {
-        return Err(Error::Invalid(format!(
+        return Err(Error::invalid(format!(
             "{count} relationships of each of {} entities are too many at once, at most {MAX_TOTAL} are given: \
              make count smaller or ask for fewer entities",
             entities.len()

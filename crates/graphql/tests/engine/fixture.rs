@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use docent_catalog::{Caller, Catalog, Error, Proposal};
+use docent_catalog::{Caller, Catalog, ConflictReason, Error, Proposal};
 use docent_graphql::{
     Args, BatchResult, Context, Engine, EntityView, Limits, Request, Resolvers, Schema,
 };
@@ -183,12 +183,12 @@ async fn arguments(_: &Context, arguments: Args<'_>) -> Result<Value, Error> {
 async fn failing(_: &Context, arguments: Args<'_>) -> Result<Value, Error> {
     let message = "this failed".to_owned();
     Err(match arguments.member::<u16>("code")? {
-        403 => Error::Forbidden(message),
-        404 => Error::NotFound(message),
-        409 => Error::Conflict(message),
-        503 => Error::Unavailable(message),
-        500 => Error::Internal(StoreError::other("a secret of ours")),
-        _ => Error::Invalid(message),
+        403 => Error::forbidden(message),
+        404 => Error::not_found(message),
+        409 => Error::conflict(ConflictReason::AlreadyExists, message),
+        503 => Error::unavailable(message),
+        500 => Error::internal(StoreError::other("a secret of ours")),
+        _ => Error::invalid(message),
     })
 }
 
@@ -243,7 +243,7 @@ async fn shout(_: &Context, entities: &[EntityView<'_>], arguments: Args<'_>) ->
                 .unwrap_or_default();
             match value["description"].as_str() {
                 Some(text) => Ok(json!(format!("{}{mark}", text.to_uppercase()))),
-                None => Err(Error::NotFound(format!("{} is silent", entity.urn()))),
+                None => Err(Error::not_found(format!("{} is silent", entity.urn()))),
             }
         })
         .collect())

@@ -6,7 +6,7 @@ use docent_model::{AspectName, EntitySpec, Registry, Urn};
 use percent_encoding::percent_decode_str;
 
 use crate::AppState;
-use crate::error::Refusal;
+use crate::error::ErrorResponse;
 use crate::restli::check_aspect;
 
 pub(super) const PREFIX: &str = "/openapi/v3/entity/";
@@ -22,7 +22,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    pub(super) fn parse(name: &str) -> Result<Self, Refusal> {
+    pub(super) fn parse(name: &str) -> Result<Self, ErrorResponse> {
         if name == ANY {
             return Ok(Self::Any);
         }
@@ -30,28 +30,30 @@ impl Kind {
     }
 
     /// Where all types at once cannot be meant.
-    pub(super) fn one(name: &str) -> Result<Self, Refusal> {
+    pub(super) fn one(name: &str) -> Result<Self, ErrorResponse> {
         entity_type(name).map(Self::Of)
     }
 
     /// A URN of an entity of this kind.
-    pub(super) fn urn(self, text: &str) -> Result<Urn, Refusal> {
+    pub(super) fn urn(self, text: &str) -> Result<Urn, ErrorResponse> {
         let urn = Registry::get().parse_urn(text).map_err(|error| {
-            Refusal::bad_request(error.to_string()).titled(format!("Invalid urn!: {text}"))
+            ErrorResponse::bad_request(error.to_string()).titled(format!("Invalid urn!: {text}"))
         })?;
         match self {
-            Self::Of(spec) if spec.name != urn.entity_type() => Err(Refusal::bad_request(format!(
-                "{urn} is no {}: the path and the URN must name the same type",
-                spec.name
-            ))),
+            Self::Of(spec) if spec.name != urn.entity_type() => {
+                Err(ErrorResponse::bad_request(format!(
+                    "{urn} is no {}: the path and the URN must name the same type",
+                    spec.name
+                )))
+            }
             _ => Ok(urn),
         }
     }
 }
 
-pub(super) fn entity_type(name: &str) -> Result<&'static EntitySpec, Refusal> {
+pub(super) fn entity_type(name: &str) -> Result<&'static EntitySpec, ErrorResponse> {
     Registry::get().entity(name).ok_or_else(|| {
-        Refusal::bad_request(format!(
+        ErrorResponse::bad_request(format!(
             "there is no entity type called '{name}' in the registry"
         ))
     })
@@ -69,7 +71,7 @@ pub(super) struct Address {
 impl Address {
     /// Reads `{type}/{urn}` or `{type}/{urn}/{aspect}`. An encoded slash belongs to the URN. Clients do not encode all of
     /// them, so another one does, too, unless it stands before the name of an aspect.
-    pub(super) fn parse(uri: &Uri) -> Result<Self, Refusal> {
+    pub(super) fn parse(uri: &Uri) -> Result<Self, ErrorResponse> {
         let path = uri.path().strip_prefix(PREFIX).unwrap_or_default();
         let (kind, rest) = path.split_once('/').unwrap_or((path, ""));
         let kind = Kind::parse(&decode(kind)?)?;
@@ -83,7 +85,7 @@ impl Address {
                 return Ok(Self::entity(whole));
             }
             kind.urn(&before)?;
-            return Err(Refusal::new(
+            return Err(ErrorResponse::new(
                 StatusCode::NOT_FOUND,
                 format!("there is no aspect called '{last}' in the registry"),
             ));
@@ -107,14 +109,18 @@ impl Address {
 
     /// Refuses a path that may mean an aspect as well as an entity that is there. Whoever deletes the one must not lose
     /// the other.
-    pub(super) async fn certain(self, state: &AppState, caller: &Caller) -> Result<Self, Refusal> {
+    pub(super) async fn certain(
+        self,
+        state: &AppState,
+        caller: &Caller,
+    ) -> Result<Self, ErrorResponse> {
         if let (Some(longer), Some(aspect)) = (&self.longer, self.aspect) {
             let exists = state
                 .catalog()
                 .exists(caller, std::slice::from_ref(longer))
                 .await?;
             if exists.contains(&true) {
-                return Err(Refusal::bad_request(format!(
+                return Err(ErrorResponse::bad_request(format!(
                     "the path may mean the {aspect} of {} or the entity {longer}: write slashes of a URN as %2F, and the \
                      aspect as ?aspects={aspect}",
                     self.urn
@@ -125,9 +131,9 @@ impl Address {
     }
 }
 
-pub(super) fn decode(raw: &str) -> Result<String, Refusal> {
+pub(super) fn decode(raw: &str) -> Result<String, ErrorResponse> {
     let decoded = percent_decode_str(raw).decode_utf8();
-    let decoded = decoded.map_err(|_| Refusal::bad_request("the path is not UTF-8"))?;
+    let decoded = decoded.map_err(|_| ErrorResponse::bad_request("the path is not UTF-8"))?;
     Ok(decoded.into_owned())
 }
 
@@ -135,7 +141,7 @@ pub(super) fn decode(raw: &str) -> Result<String, Refusal> {
 mod tests {
     use super::*;
 
-    fn parse(path: &str) -> Result<(String, Option<&'static str>), Refusal> {
+    fn parse(path: &str) -> Result<(String, Option<&'static str>), ErrorResponse> {
         let uri = format!("{PREFIX}{path}").parse().unwrap();
         let address = Address::parse(&uri)?;
         let aspect = address.aspect.map(AspectName::as_str);

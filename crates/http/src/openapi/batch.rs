@@ -12,7 +12,7 @@ use super::address::Kind;
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
-use crate::error::Refusal;
+use crate::error::ErrorResponse;
 use crate::restli::{json as reply, parse, parse_aspect};
 use crate::shown::{AspectReply, PIECE, Shown};
 
@@ -44,11 +44,11 @@ pub(crate) async fn read(
     Authenticated(caller): Authenticated,
     Path(entity_type): Path<String>,
     WholeBody(bytes): WholeBody,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     let wanted: Wanted = parse(&bytes)?;
     let kind = Kind::one(&entity_type)?;
     if wanted.urns.len() > MAX_URNS {
-        return Err(Refusal::bad_request(format!(
+        return Err(ErrorResponse::bad_request(format!(
             "there are {} urns: at most {MAX_URNS} can be asked for at once",
             wanted.urns.len()
         )));
@@ -57,14 +57,14 @@ pub(crate) async fn read(
         .urns
         .iter()
         .map(|text| kind.urn(text))
-        .collect::<Result<Vec<Urn>, Refusal>>()?;
+        .collect::<Result<Vec<Urn>, ErrorResponse>>()?;
     let mut seen = HashSet::with_capacity(urns.len());
     urns.retain(|urn| seen.insert(urn.clone()));
     let names = wanted.aspect_names.unwrap_or_default();
     let names = names
         .iter()
         .map(|name| parse_aspect(name))
-        .collect::<Result<Vec<AspectName>, Refusal>>()?;
+        .collect::<Result<Vec<AspectName>, ErrorResponse>>()?;
     let noted = wanted.with_system_metadata.unwrap_or(false);
     let mut shown = Shown::default();
     let mut entities = Vec::with_capacity(urns.len());
@@ -81,7 +81,7 @@ pub(crate) async fn read(
                 .iter()
                 .filter(|(aspect, _)| is_shown(*aspect))
                 .map(|(aspect, row)| Ok((aspect.as_str(), shown.aspect(row, noted)?)))
-                .collect::<Result<_, Refusal>>()?;
+                .collect::<Result<_, ErrorResponse>>()?;
             entities.push(EntityReply { urn, aspects });
         }
     }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::refuse_slices;
 use crate::AppState;
-use crate::error::Refusal;
+use crate::error::ErrorResponse;
 use crate::query::Parameters;
 use crate::restli::json as reply;
 
@@ -63,7 +63,7 @@ struct Mark {
 }
 
 impl Mark {
-    fn read(parameters: &Parameters) -> Result<Self, Refusal> {
+    fn read(parameters: &Parameters) -> Result<Self, ErrorResponse> {
         match parameters.get("scrollId").filter(|mark| !mark.is_empty()) {
             None => Ok(Self {
                 at: 0,
@@ -71,7 +71,7 @@ impl Mark {
                 after: None,
             }),
             Some(text) => Self::parse(text).ok_or_else(|| {
-                Refusal::bad_request(format!(
+                ErrorResponse::bad_request(format!(
                     "scrollId '{text}' is none that this call gave: send the one of the page before"
                 ))
             }),
@@ -110,11 +110,11 @@ pub(super) struct Walk<'a> {
 
 impl Walk<'_> {
     /// Answers with the page that the parameters ask for.
-    pub(super) async fn reply(&self, parameters: &Parameters) -> Result<Response, Refusal> {
+    pub(super) async fn reply(&self, parameters: &Parameters) -> Result<Response, ErrorResponse> {
         refuse_slices(parameters)?;
         let count = whole("count", parameters.number("count")?, DEFAULT_COUNT)?;
         if count > MAX_COUNT {
-            return Err(Refusal::bad_request(format!(
+            return Err(ErrorResponse::bad_request(format!(
                 "count is {count}: at most {MAX_COUNT} are given at once, use scrollId for the next page"
             )));
         }
@@ -133,7 +133,7 @@ impl Walk<'_> {
         mut mark: Mark,
         count: usize,
         include_removed: bool,
-    ) -> Result<(Vec<Value>, Option<Mark>), Refusal> {
+    ) -> Result<(Vec<Value>, Option<Mark>), ErrorResponse> {
         let catalog = self.state.catalog();
         let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
         let mut edges = Vec::new();

@@ -14,7 +14,7 @@ use super::{address, parse_body, refuse_slices};
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
-use crate::error::Refusal;
+use crate::error::ErrorResponse;
 use crate::filter::WireFilter;
 use crate::query::Parameters;
 use crate::restli::{json as reply, parse_aspect};
@@ -42,12 +42,12 @@ struct Order {
 }
 
 impl Order {
-    fn read(self) -> Result<Sort, Refusal> {
+    fn read(self) -> Result<Sort, ErrorResponse> {
         let descending = match self.order.as_deref() {
             None | Some("ASCENDING") => false,
             Some("DESCENDING") => true,
             Some(order) => {
-                return Err(Refusal::bad_request(format!(
+                return Err(ErrorResponse::bad_request(format!(
                     "sortCriteria ask for {} {order}: use ASCENDING or DESCENDING",
                     self.field
                 )));
@@ -61,9 +61,9 @@ impl Order {
 }
 
 /// The order that was asked for. By URN is how a scroll goes anyway, and no two have the same.
-fn sort(order: Vec<Order>) -> Result<Vec<Sort>, Refusal> {
+fn sort(order: Vec<Order>) -> Result<Vec<Sort>, ErrorResponse> {
     let read = order.into_iter().map(Order::read);
-    let mut sort = read.collect::<Result<Vec<Sort>, Refusal>>()?;
+    let mut sort = read.collect::<Result<Vec<Sort>, ErrorResponse>>()?;
     let by_urn = sort
         .iter()
         .position(|it| it.field == "urn" && !it.descending);
@@ -100,7 +100,7 @@ pub(crate) async fn scroll(
     Authenticated(caller): Authenticated,
     parameters: Parameters,
     WholeBody(bytes): WholeBody,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     let wanted: Wanted = parse_body(&bytes)?;
     let types = wanted.entities.filter(|types| !types.is_empty());
     let aspects = match wanted.aspects {
@@ -127,7 +127,7 @@ pub(crate) async fn list(
     Authenticated(caller): Authenticated,
     Path(entity_type): Path<String>,
     parameters: Parameters,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     let spec = address::entity_type(&entity_type)?;
     let names = parameters.all("aspects");
     let aspects = if names.is_empty() {
@@ -142,7 +142,7 @@ pub(crate) async fn list(
     page(&state, &caller, &parameters, request, &aspects).await
 }
 
-pub(super) fn parse_aspects(names: &[String]) -> Result<Vec<AspectName>, Refusal> {
+pub(super) fn parse_aspects(names: &[String]) -> Result<Vec<AspectName>, ErrorResponse> {
     names.iter().map(|name| parse_aspect(name)).collect()
 }
 
@@ -152,7 +152,7 @@ async fn page(
     parameters: &Parameters,
     mut request: Request,
     aspects: &Aspects,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     refuse_slices(parameters)?;
     request.query = parameters.get("query").unwrap_or("*").to_owned();
     request.include_removed = parameters.flag("includeSoftDelete")?;
@@ -166,7 +166,7 @@ async fn page(
         && count > MAX_COUNT
         && !matches!(aspects, Aspects::None)
     {
-        return Err(Refusal::bad_request(format!(
+        return Err(ErrorResponse::bad_request(format!(
             "count is {count}: at most {MAX_COUNT} entities are given with their aspects at once"
         )));
     }
@@ -182,7 +182,7 @@ async fn page(
                 .iter()
                 .filter(|(aspect, _)| !Catalog::is_secret(*aspect))
                 .map(|(aspect, row)| Ok((aspect.as_str(), shown.aspect(row, noted)?)))
-                .collect::<Result<_, Refusal>>()?;
+                .collect::<Result<_, ErrorResponse>>()?;
             entities.push(EntityReply { urn, aspects });
         }
     }
@@ -198,7 +198,7 @@ async fn read(
     caller: &Caller,
     urns: &[Urn],
     aspects: &Aspects,
-) -> Result<Vec<Vec<(AspectName, StoredAspect)>>, Refusal> {
+) -> Result<Vec<Vec<(AspectName, StoredAspect)>>, ErrorResponse> {
     match aspects {
         Aspects::None => Ok(urns.iter().map(|_| Vec::new()).collect()),
         Aspects::All => Ok(state.catalog().read_entities(caller, urns).await?),

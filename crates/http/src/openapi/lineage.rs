@@ -13,7 +13,7 @@ use super::{MAX_URNS, parse_body, too_many};
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
-use crate::error::Refusal;
+use crate::error::ErrorResponse;
 use crate::query::Parameters;
 use crate::restli::parse_urn;
 
@@ -62,7 +62,7 @@ pub(crate) async fn scroll(
     Authenticated(caller): Authenticated,
     parameters: Parameters,
     WholeBody(bytes): WholeBody,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     let wanted: Wanted = parse_body(&bytes)?;
     let texts = wanted.urns.unwrap_or_default();
     if texts.len() > MAX_URNS {
@@ -79,7 +79,7 @@ pub(crate) async fn scroll(
         Some("UPSTREAM") => Some(LineageDirection::Upstream),
         Some("DOWNSTREAM") => Some(LineageDirection::Downstream),
         Some(other) => {
-            return Err(Refusal::bad_request(format!(
+            return Err(ErrorResponse::bad_request(format!(
                 "direction is '{other}': use UPSTREAM or DOWNSTREAM"
             )));
         }

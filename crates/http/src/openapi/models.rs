@@ -7,7 +7,7 @@ use docent_model::{AspectName, EntitySpec, Registry};
 use serde_json::{Value, json};
 
 use crate::auth::Authenticated;
-use crate::error::Refusal;
+use crate::error::ErrorResponse;
 use crate::query::Parameters;
 use crate::restli::json as reply;
 
@@ -16,7 +16,7 @@ const DEFAULT_COUNT: usize = 20;
 pub(crate) async fn entities(
     Authenticated(_): Authenticated,
     parameters: Parameters,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     let start = whole("start", parameters.number("start")?, 0)?;
     let count = whole("count", parameters.number("count")?, DEFAULT_COUNT)?;
     let all: Vec<&EntitySpec> = Registry::get().entities().collect();

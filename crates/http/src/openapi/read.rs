@@ -7,7 +7,7 @@ use axum::extract::{Path, State};
 use axum::http::{Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use docent_catalog::search::MAX_COUNT;
-use docent_catalog::{AspectKey, Caller, Catalog, Conditions, StoredAspect};
+use docent_catalog::{AspectKey, Caller, Catalog, Conditions, ErrorSubject, StoredAspect};
 use docent_model::{AspectName, Registry, Urn};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -18,7 +18,7 @@ use super::parse_like;
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
-use crate::error::Refusal;
+use crate::error::ErrorResponse;
 use crate::query::Parameters;
 use crate::restli::{check_aspect, check_shown, json as reply, parse_aspect};
 use crate::shown::{PIECE, Shown};
@@ -30,7 +30,7 @@ pub(crate) async fn one(
     parameters: Parameters,
     method: Method,
     uri: Uri,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     let address = Address::parse(&uri)?.certain(&state, &caller).await?;
     let Address { urn, aspect, .. } = address;
     let found = match aspect {
@@ -49,13 +49,13 @@ pub(crate) async fn one(
                      kept for ever"
                 ),
             };
-            Err(Refusal::new(StatusCode::NOT_FOUND, message))
+            Err(ErrorResponse::new(StatusCode::NOT_FOUND, message))
         }
     }
 }
 
 /// The version that is asked for; 0 is the latest.
-fn version(parameters: &Parameters) -> Result<i64, Refusal> {
+fn version(parameters: &Parameters) -> Result<i64, ErrorResponse> {
     Ok(parameters.number("version")?.unwrap_or(0))
 }
 
@@ -65,7 +65,7 @@ async fn aspect(
     parameters: &Parameters,
     urn: &Urn,
     aspect: AspectName,
-) -> Result<Option<Response>, Refusal> {
+) -> Result<Option<Response>, ErrorResponse> {
     check_shown(aspect)?;
     let key = AspectKey::new(urn, aspect);
     let version = version(parameters)?;
@@ -89,7 +89,7 @@ async fn entity(
     caller: &Caller,
     parameters: &Parameters,
     urn: &Urn,
-) -> Result<Option<Response>, Refusal> {
+) -> Result<Option<Response>, ErrorResponse> {
     let wanted = parse_aspects(&parameters.all("aspects"))?;
     let mut rows = state
         .catalog()
@@ -119,7 +119,7 @@ async fn entity(
         .iter()
         .filter(|(aspect, _)| is_shown(*aspect))
         .map(|(aspect, row)| Ok((aspect.as_str(), shown.aspect(row, noted)?)))
-        .collect::<Result<_, Refusal>>()?;
+        .collect::<Result<_, ErrorResponse>>()?;
     Ok(Some(reply(&EntityReply { urn, aspects })))
 }
 
@@ -148,22 +148,22 @@ pub(crate) async fn batch(
     Path(kind): Path<String>,
     parameters: Parameters,
     WholeBody(bytes): WholeBody,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     let kind = Kind::parse(&kind)?;
     let wanted: Vec<Wanted> = parse_like(&bytes, "[{\"urn\": \"urn:li:…\", \"status\": {}}]")?;
     if wanted.len() > MAX_COUNT {
-        return Err(Refusal::bad_request(format!(
+        return Err(ErrorResponse::bad_request(format!(
             "{} entities are asked for: at most {MAX_COUNT} are given at once",
             wanted.len()
         )));
     }
     let mut wishes: Vec<(Urn, Vec<Wish>)> = Vec::with_capacity(wanted.len());
     for (position, wanted) in wanted.into_iter().enumerate() {
-        let named = |refusal: Refusal| refusal.about(&format!("item {position}"));
+        let named = |error: ErrorResponse| error.about(ErrorSubject::item(position));
         let urn = kind.urn(&wanted.urn).map_err(named)?;
         let aspects = wanted.aspects.into_iter();
         let aspects = aspects.map(|(name, wanted)| wish(&urn, &name, wanted).map_err(named));
-        let aspects = aspects.collect::<Result<_, Refusal>>()?;
+        let aspects = aspects.collect::<Result<_, ErrorResponse>>()?;
         wishes.push((urn, aspects));
     }
     let mut seen = HashSet::with_capacity(wishes.len());
@@ -181,14 +181,14 @@ pub(crate) async fn batch(
             let aspects = rows.iter();
             let aspects =
                 aspects.map(|(aspect, row)| Ok((aspect.as_str(), shown.aspect(row, noted)?)));
-            let aspects = aspects.collect::<Result<BTreeMap<_, _>, Refusal>>()?;
+            let aspects = aspects.collect::<Result<BTreeMap<_, _>, ErrorResponse>>()?;
             found.push(EntityReply { urn, aspects });
         }
     }
     Ok(reply(&found))
 }
 
-fn wish(urn: &Urn, name: &str, wanted: Option<WantedAspect>) -> Result<Wish, Refusal> {
+fn wish(urn: &Urn, name: &str, wanted: Option<WantedAspect>) -> Result<Wish, ErrorResponse> {
     let aspect = parse_aspect(name)?;
     check_aspect(urn, aspect)?;
     let headers = wanted.and_then(|wanted| wanted.headers);
@@ -201,7 +201,7 @@ async fn read(
     state: &AppState,
     caller: &Caller,
     wishes: &[(Urn, Vec<Wish>)],
-) -> Result<Vec<Vec<(AspectName, Arc<StoredAspect>)>>, Refusal> {
+) -> Result<Vec<Vec<(AspectName, Arc<StoredAspect>)>>, ErrorResponse> {
     let catalog = state.catalog();
     let whole: Vec<Urn> = wishes
         .iter()

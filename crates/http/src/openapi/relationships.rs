@@ -11,7 +11,7 @@ use super::{MAX_URNS, parse_body, too_many};
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
-use crate::error::Refusal;
+use crate::error::ErrorResponse;
 use crate::filter::WireFilter;
 use crate::query::Parameters;
 use crate::restli::parse_urn;
@@ -50,10 +50,10 @@ pub(crate) async fn scroll(
     Authenticated(caller): Authenticated,
     parameters: Parameters,
     WholeBody(bytes): WholeBody,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     let wanted: Wanted = parse_body(&bytes)?;
     if wanted.edge_filter.is_some() {
-        return Err(Refusal::bad_request(
+        return Err(ErrorResponse::bad_request(
             "edges cannot be filtered by their own properties: leave edgeFilter out",
         ));
     }
@@ -70,7 +70,7 @@ pub(crate) async fn scroll(
         // Seen from the other end.
         "INCOMING" => std::mem::swap(&mut source, &mut destination),
         other => {
-            return Err(Refusal::bad_request(format!(
+            return Err(ErrorResponse::bad_request(format!(
                 "direction is '{other}': use OUTGOING or INCOMING"
             )));
         }
@@ -105,13 +105,13 @@ pub(crate) async fn scroll(
 }
 
 /// The URNs that a filter names. Edges are stored by their ends, so only those can be asked for.
-fn urns(filter: Option<WireFilter>, name: &str) -> Result<Option<Vec<Urn>>, Refusal> {
+fn urns(filter: Option<WireFilter>, name: &str) -> Result<Option<Vec<Urn>>, ErrorResponse> {
     let Some(filter) = filter else {
         return Ok(None);
     };
     let Filter { any } = filter.read()?;
     let refused = || {
-        Refusal::bad_request(format!(
+        ErrorResponse::bad_request(format!(
             "{name} can only name URNs: {{\"and\": [{{\"criteria\": [{{\"field\": \"urn\", \"values\": [\"urn:li:…\"]}}]}}]}}"
         ))
     };

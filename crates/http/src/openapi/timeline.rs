@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::AppState;
 use crate::auth::Authenticated;
-use crate::error::Refusal;
+use crate::error::ErrorResponse;
 use crate::query::Parameters;
 use crate::restli::{json as reply, urn_in_path};
 
@@ -18,7 +18,7 @@ pub(crate) async fn read(
     Authenticated(caller): Authenticated,
     parameters: Parameters,
     uri: Uri,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     let urn = urn_in_path(&uri, "/openapi/v2/timeline/v1/")?;
     let categories = parameters
         .all("categories")
@@ -26,7 +26,7 @@ pub(crate) async fn read(
         .map(|name| Category::parse(name))
         .collect::<Result<Vec<_>, _>>()?;
     if categories.is_empty() {
-        return Err(Refusal::bad_request(
+        return Err(ErrorResponse::bad_request(
             "say what you want to know about: ?categories=DOCUMENTATION,TAG",
         ));
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use docent_catalog::{AspectKey, Caller, Catalog, Change, Conditions, Proposal};
+use docent_catalog::{AspectKey, Caller, Catalog, Change, Conditions, ErrorSubject, Proposal};
 use docent_model::patch::Patch;
 use docent_model::{AspectName, SystemMetadata, Urn};
 use serde::{Deserialize, Serialize};
@@ -18,12 +18,12 @@ use serde_json::{Map, Value, json};
 
 use super::address::{Address, Kind};
 use super::entities::parse_aspects;
-use super::{parse_like, refuse};
+use super::{error_response, parse_like};
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
 use crate::conditions::Conditional;
-use crate::error::Refusal;
+use crate::error::ErrorResponse;
 use crate::query::Parameters;
 use crate::restli::check_aspect;
 use crate::restli::parse_aspect;
@@ -73,7 +73,7 @@ pub(crate) async fn post(
     parameters: Parameters,
     Conditional(conditions): Conditional,
     WholeBody(bytes): WholeBody,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     let verb = creation(&parameters, false)?;
     let call = Call {
         verb,
@@ -90,7 +90,7 @@ pub(crate) async fn patch(
     parameters: Parameters,
     Conditional(conditions): Conditional,
     WholeBody(bytes): WholeBody,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     let call = Call {
         verb: Verb::Patch,
         conditions: &conditions,
@@ -106,7 +106,7 @@ pub(crate) async fn post_one(
     Conditional(conditions): Conditional,
     uri: Uri,
     WholeBody(bytes): WholeBody,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     let (urn, aspect) = aspect_address(&uri)?;
     let wire: WireAspect = parse_like(&bytes, "{\"value\": {…}}")?;
     let call = Call {
@@ -125,7 +125,7 @@ pub(crate) async fn patch_one(
     Conditional(conditions): Conditional,
     uri: Uri,
     WholeBody(bytes): WholeBody,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     let (urn, aspect) = aspect_address(&uri)?;
     let example = "{\"patch\": [{\"op\": \"add\", \"path\": \"/…\", \"value\": …}]}";
     let wire = WireAspect {
@@ -148,7 +148,7 @@ pub(crate) async fn delete(
     parameters: Parameters,
     Conditional(conditions): Conditional,
     uri: Uri,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     let address = Address::parse(&uri)?.certain(&state, &caller).await?;
     let Address { urn, aspect, .. } = address;
     // A name that is spelled wrong must not make the whole entity of what was to be one aspect.
@@ -157,13 +157,13 @@ pub(crate) async fn delete(
     aspects.extend(aspect);
     if aspects.is_empty() && parameters.get("aspects").is_some() {
         // Taken as "all", a list that came out empty by mistake would delete the entity.
-        return Err(Refusal::bad_request(
+        return Err(ErrorResponse::bad_request(
             "aspects is empty: name the aspects to delete, or leave it out to delete the whole entity",
         ));
     }
     let clear = parameters.flag("clear")?;
     if clear && !aspects.is_empty() {
-        return Err(Refusal::bad_request(
+        return Err(ErrorResponse::bad_request(
             "clear=true deletes all aspects: leave it out to delete the one that is named",
         ));
     }
@@ -183,7 +183,7 @@ pub(crate) async fn delete(
     });
     let proposals = proposals.collect();
     let applied = state.catalog().ingest(&caller, proposals).await;
-    let applied = applied.map_err(refuse)?;
+    let applied = applied.map_err(error_response)?;
     Ok(crate::restli::json(&json!({
         "urn": urn,
         "rows": applied.deleted_rows,
@@ -192,7 +192,7 @@ pub(crate) async fn delete(
 }
 
 /// DataHub calls the second parameter by both names.
-fn creation(parameters: &Parameters, by_default: bool) -> Result<Verb, Refusal> {
+fn creation(parameters: &Parameters, by_default: bool) -> Result<Verb, ErrorResponse> {
     let entity = parameters.flag("createEntityIfNotExists")?
         || parameters.flag("createIfEntityNotExists")?;
     let aspect = parameters.given_flag("createIfNotExists")?;
@@ -205,10 +205,10 @@ fn creation(parameters: &Parameters, by_default: bool) -> Result<Verb, Refusal> 
     })
 }
 
-fn aspect_address(uri: &Uri) -> Result<(Urn, AspectName), Refusal> {
+fn aspect_address(uri: &Uri) -> Result<(Urn, AspectName), ErrorResponse> {
     let Address { urn, aspect, .. } = Address::parse(uri)?;
     let aspect = aspect.ok_or_else(|| {
-        Refusal::bad_request(format!(
+        ErrorResponse::bad_request(format!(
             "say which aspect of {urn} is meant: …/{{urn}}/{{aspect}}"
         ))
     })?;
@@ -216,7 +216,7 @@ fn aspect_address(uri: &Uri) -> Result<(Urn, AspectName), Refusal> {
 }
 
 /// The status that says how the write was asked for.
-fn status(parameters: &Parameters, async_by_default: bool) -> Result<StatusCode, Refusal> {
+fn status(parameters: &Parameters, async_by_default: bool) -> Result<StatusCode, ErrorResponse> {
     let is_async = parameters.given_flag("async")?.unwrap_or(async_by_default);
     Ok(if is_async {
         StatusCode::ACCEPTED
@@ -232,7 +232,7 @@ async fn many(
     parameters: &Parameters,
     call: &Call<'_>,
     bytes: &[u8],
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     let kind = Kind::parse(kind)?;
     let status = status(parameters, true)?;
     let noted = parameters.flag("systemMetadata")?;
@@ -251,7 +251,7 @@ async fn many(
     for (name, entities) in groups {
         let of_kind = Kind::parse(&name)
             .and_then(|kind| call.proposals(kind, entities))
-            .map_err(|refusal| refusal.about(&name))?;
+            .map_err(|error| error.about(&name))?;
         counts.push((name, of_kind.len()));
         proposals.extend(of_kind);
     }
@@ -272,7 +272,7 @@ async fn one(
     parameters: &Parameters,
     proposal: Proposal,
     aspect: AspectName,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     let status = status(parameters, false)?;
     let noted = parameters.flag("systemMetadata")?;
     let keys = write(state, caller, vec![(proposal, aspect)]).await?;
@@ -286,12 +286,12 @@ impl Call<'_> {
         &self,
         kind: Kind,
         entities: Vec<WireEntity>,
-    ) -> Result<Vec<(Proposal, AspectName)>, Refusal> {
+    ) -> Result<Vec<(Proposal, AspectName)>, ErrorResponse> {
         let mut proposals = Vec::with_capacity(entities.len());
         for (position, entity) in entities.into_iter().enumerate() {
             let from = proposals.len();
             self.entity(kind, entity, &mut proposals)
-                .map_err(|refusal| refusal.about(&format!("item {position}")))?;
+                .map_err(|error| error.about(ErrorSubject::item(position)))?;
             for (proposal, _) in &mut proposals[from..] {
                 proposal.position = Some(position);
             }
@@ -304,29 +304,29 @@ impl Call<'_> {
         kind: Kind,
         mut entity: WireEntity,
         proposals: &mut Vec<(Proposal, AspectName)>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), ErrorResponse> {
         let urn = entity.remove("urn");
-        let urn = urn.ok_or_else(|| Refusal::bad_request("it has no 'urn'"))?;
+        let urn = urn.ok_or_else(|| ErrorResponse::bad_request("it has no 'urn'"))?;
         let urn: String = serde_json::from_str(urn.get())
-            .map_err(|_| Refusal::bad_request("its 'urn' is no text"))?;
+            .map_err(|_| ErrorResponse::bad_request("its 'urn' is no text"))?;
         let urn = kind.urn(&urn)?;
         if entity.is_empty() {
-            return Err(Refusal::bad_request(format!(
+            return Err(ErrorResponse::bad_request(format!(
                 "{urn} comes without an aspect"
             )));
         }
         let mut spellings: HashMap<AspectName, String> = HashMap::new();
         for (name, aspect) in entity {
-            let about = |refusal: Refusal| refusal.about(&format!("{urn} {name}"));
+            let about = |error: ErrorResponse| error.about(format_args!("{urn} {name}"));
             let aspect_name = parse_aspect(&name).map_err(about)?;
             if let Some(other) = spellings.insert(aspect_name, name.clone()) {
-                return Err(about(Refusal::bad_request(format!(
+                return Err(about(ErrorResponse::bad_request(format!(
                     "the aspect is there twice, also as '{other}': send it once"
                 ))));
             }
             check_aspect(&urn, aspect_name).map_err(about)?;
             let wire: WireAspect = serde_json::from_str(aspect.get())
-                .map_err(|error| about(Refusal::bad_request(error.to_string())))?;
+                .map_err(|error| about(ErrorResponse::bad_request(error.to_string())))?;
             let proposal = self.proposal(&urn, aspect_name, wire).map_err(about)?;
             proposals.push((proposal, aspect_name));
         }
@@ -338,10 +338,10 @@ impl Call<'_> {
         urn: &Urn,
         aspect: AspectName,
         wire: WireAspect,
-    ) -> Result<Proposal, Refusal> {
-        let value = wire
-            .value
-            .ok_or_else(|| Refusal::bad_request("it has no 'value': send {\"value\": {…}}"))?;
+    ) -> Result<Proposal, ErrorResponse> {
+        let value = wire.value.ok_or_else(|| {
+            ErrorResponse::bad_request("it has no 'value': send {\"value\": {…}}")
+        })?;
         let text = || value.get().to_owned();
         let change = match self.verb {
             Verb::Upsert => Change::Upsert {
@@ -359,7 +359,7 @@ impl Call<'_> {
             Verb::Patch => Change::Patch {
                 aspect,
                 patch: Arc::new(Patch::parse(value.get()).map_err(|error| {
-                    Refusal::bad_request(error.to_string()).titled("Validation Error")
+                    ErrorResponse::bad_request(error.to_string()).titled("Validation Error")
                 })?),
             },
         };
@@ -375,7 +375,7 @@ async fn write(
     state: &AppState,
     caller: &Caller,
     proposals: Vec<(Proposal, AspectName)>,
-) -> Result<Vec<AspectKey>, Refusal> {
+) -> Result<Vec<AspectKey>, ErrorResponse> {
     let (proposals, keys): (Vec<Proposal>, Vec<AspectKey>) = proposals
         .into_iter()
         .map(|(proposal, aspect)| {
@@ -384,7 +384,7 @@ async fn write(
         })
         .unzip();
     let ingested = state.catalog().ingest(caller, proposals).await;
-    ingested.map_err(refuse)?;
+    ingested.map_err(error_response)?;
     Ok(keys)
 }
 
@@ -395,7 +395,7 @@ async fn written<'a>(
     caller: &Caller,
     keys: &'a [AspectKey],
     noted: bool,
-) -> Result<Vec<Written<'a>>, Refusal> {
+) -> Result<Vec<Written<'a>>, ErrorResponse> {
     let mut seen = HashSet::with_capacity(keys.len());
     let keys: Vec<&AspectKey> = keys.iter().filter(|key| seen.insert(*key)).collect();
     let mut shown = Shown::default();

@@ -18,7 +18,7 @@ use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
 use crate::conditions::Conditional;
-use crate::error::Refusal;
+use crate::error::ErrorResponse;
 use crate::query::Query;
 
 #[derive(Debug, Deserialize)]
@@ -39,9 +39,9 @@ pub(crate) async fn act(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Query(Action { action }): Query<Action>,
-    conditions: Result<Conditional, Refusal>,
+    conditions: Result<Conditional, ErrorResponse>,
     WholeBody(bytes): WholeBody,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     match action.as_deref() {
         Some("getTimeseriesAspectValues") => timeseries::values(&state, &caller, &bytes).await,
         Some("getCount") => count(&state, &caller, &bytes).await,
@@ -60,7 +60,7 @@ struct Counted {
 }
 
 /// How many entities have an aspect; in `urnLike` `%` stands for any text.
-async fn count(state: &AppState, caller: &Caller, bytes: &[u8]) -> Result<Response, Refusal> {
+async fn count(state: &AppState, caller: &Caller, bytes: &[u8]) -> Result<Response, ErrorResponse> {
     let counted: Counted = parse(bytes)?;
     let aspect = parse_aspect(&counted.aspect)?;
     let count = state
@@ -75,10 +75,10 @@ pub(crate) async fn read(
     Authenticated(caller): Authenticated,
     Query(wanted): Query<Wanted>,
     uri: Uri,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     let urn = urn_in_path(&uri, "/aspects/")?;
     let name = wanted.aspect.ok_or_else(|| {
-        Refusal::bad_request("say which aspect you want: ?aspect=datasetProperties&version=0")
+        ErrorResponse::bad_request("say which aspect you want: ?aspect=datasetProperties&version=0")
     })?;
     let aspect = parse_aspect(&name)?;
     check_shown(aspect)?;
@@ -88,7 +88,7 @@ pub(crate) async fn read(
         .read_version(&caller, &key, wanted.version)
         .await?;
     let Some(row) = row else {
-        return Err(Refusal::new(
+        return Err(ErrorResponse::new(
             StatusCode::NOT_FOUND,
             format!("{urn} has no {aspect} in version {}", wanted.version),
         ));

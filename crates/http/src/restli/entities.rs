@@ -20,7 +20,7 @@ use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
 use crate::conditions::{self, Conditional};
-use crate::error::Refusal;
+use crate::error::ErrorResponse;
 use crate::query::Query;
 
 /// How many URNs are listed if nothing is said.
@@ -64,11 +64,11 @@ pub(crate) async fn read(
     Authenticated(caller): Authenticated,
     Query(wanted): Query<Wanted>,
     uri: Uri,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     let urn = urn_in_path(&uri, "/entitiesV2/")?;
     let entity = Registry::get()
         .check_urn(&urn)
-        .map_err(|error| Refusal::bad_request(error.to_string()))?;
+        .map_err(|error| ErrorResponse::bad_request(error.to_string()))?;
     let wanted = wanted.aspects.as_deref().map(parse_aspects).transpose()?;
     let rows = state
         .catalog()
@@ -106,7 +106,7 @@ pub(crate) async fn read(
     }))
 }
 
-fn aspect_reply(aspect: AspectName, row: StoredAspect) -> Result<AspectReply, Refusal> {
+fn aspect_reply(aspect: AspectName, row: StoredAspect) -> Result<AspectReply, ErrorResponse> {
     Ok(AspectReply {
         name: aspect.as_str(),
         r#type: "VERSIONED",
@@ -120,7 +120,7 @@ fn aspect_reply(aspect: AspectName, row: StoredAspect) -> Result<AspectReply, Re
     })
 }
 
-fn parse_aspects(text: &str) -> Result<Vec<AspectName>, Refusal> {
+fn parse_aspects(text: &str) -> Result<Vec<AspectName>, ErrorResponse> {
     parse_list(text).into_iter().map(parse_aspect).collect()
 }
 
@@ -130,9 +130,9 @@ pub(crate) async fn act(
     Authenticated(caller): Authenticated,
     Query(Action { action }): Query<Action>,
     condition: conditions::Named,
-    conditions: Result<Conditional, Refusal>,
+    conditions: Result<Conditional, ErrorResponse>,
     WholeBody(bytes): WholeBody,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     // Looked at by those that write.
     let conditions = || conditions.map(|Conditional(conditions)| conditions);
     match action.as_deref() {
@@ -171,7 +171,7 @@ async fn delete(
     caller: &Caller,
     conditions: &Conditions,
     bytes: &[u8],
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     let deletion: Deletion = parse_like(bytes, "{\"urn\": \"urn:li:…\"}")?;
     let urn = parse_urn(&deletion.urn)?;
     let range = PointRange {
@@ -189,7 +189,7 @@ async fn delete(
             aspect: parse_aspect(name)?,
         },
         None if bounded => {
-            return Err(Refusal::bad_request(
+            return Err(ErrorResponse::bad_request(
                 "startTimeMillis and endTimeMillis bound the points of a time series: say of which, in aspectName",
             ));
         }
@@ -216,7 +216,7 @@ async fn delete_references(
     state: &AppState,
     caller: &Caller,
     bytes: &[u8],
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     let referred: Referred = parse(bytes)?;
     let urn = parse_urn(&referred.urn)?;
     let dry_run = referred.dry_run.unwrap_or(false);
@@ -249,7 +249,11 @@ struct Listed {
     count: Option<i64>,
 }
 
-async fn list_urns(state: &AppState, caller: &Caller, bytes: &[u8]) -> Result<Response, Refusal> {
+async fn list_urns(
+    state: &AppState,
+    caller: &Caller,
+    bytes: &[u8],
+) -> Result<Response, ErrorResponse> {
     let listed: Listed = parse(bytes)?;
     let start = whole("start", listed.start, 0)?;
     let count = whole("count", listed.count, DEFAULT_COUNT)?;

@@ -8,7 +8,7 @@ use super::{Action, json as reply, no_action};
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
-use crate::error::Refusal;
+use crate::error::ErrorResponse;
 use crate::query::Query;
 
 pub(crate) async fn act(
@@ -16,7 +16,7 @@ pub(crate) async fn act(
     _: Authenticated,
     Query(Action { action }): Query<Action>,
     WholeBody(_): WholeBody,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     match action.as_deref() {
         Some("restoreIndices") => Ok(reply(&json!({
             "value": "Nothing to restore: everything is written in one transaction, and the search index follows the \
@@ -30,7 +30,10 @@ pub(crate) async fn act(
 const QUEUES: [&str; 3] = ["mcp", "mcl", "mcl-timeseries"];
 
 /// Nobody consumes a queue, so nobody lags behind.
-pub(crate) async fn lag(_: Authenticated, Path(queue): Path<String>) -> Result<Response, Refusal> {
+pub(crate) async fn lag(
+    _: Authenticated,
+    Path(queue): Path<String>,
+) -> Result<Response, ErrorResponse> {
     check_queue(&queue)?;
     Ok(reply(&json!({"consumerGroups": {}})))
 }
@@ -39,16 +42,16 @@ pub(crate) async fn lag(_: Authenticated, Path(queue): Path<String>) -> Result<R
 pub(crate) async fn offsets(
     _: Authenticated,
     Path(queue): Path<String>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     check_queue(&queue)?;
     Ok(reply(&json!({})))
 }
 
-fn check_queue(queue: &str) -> Result<(), Refusal> {
+fn check_queue(queue: &str) -> Result<(), ErrorResponse> {
     if QUEUES.contains(&queue) {
         return Ok(());
     }
-    Err(Refusal::bad_request(format!(
+    Err(ErrorResponse::bad_request(format!(
         "there is no queue '{queue}'; there are {}",
         QUEUES.join(", ")
     )))

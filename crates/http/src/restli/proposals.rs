@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::response::Response;
-use docent_catalog::{Caller, Change, Conditions, Proposal};
+use docent_catalog::{Caller, Change, Conditions, ErrorSubject, Proposal};
 use docent_model::patch::Patch;
 use docent_model::{AspectName, SystemMetadata, Urn};
 use serde::{Deserialize, Deserializer};
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::{json as reply, parse, parse_aspect, parse_urn};
 use crate::AppState;
-use crate::error::Refusal;
+use crate::error::ErrorResponse;
 
 /// A change proposal as clients send it. Members that we do not know are ignored.
 #[derive(Debug, Deserialize)]
@@ -75,12 +75,12 @@ pub(crate) async fn ingest(
     action: Option<&str>,
     conditions: &Conditions,
     bytes: &[u8],
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     let (proposals, many) = match action {
         Some("ingestProposal") => (vec![parse::<One>(bytes)?.proposal], false),
         Some("ingestProposalBatch") => (parse::<Many>(bytes)?.proposals, true),
         other => {
-            return Err(Refusal::bad_request(format!(
+            return Err(ErrorResponse::bad_request(format!(
                 "/aspects has no action '{}'; it has 'ingestProposal', 'ingestProposalBatch', \
                  'getTimeseriesAspectValues' and 'getCount'",
                 other.unwrap_or_default()
@@ -93,21 +93,16 @@ pub(crate) async fn ingest(
         .map(|(position, proposal)| {
             let position = many.then_some(position);
             translate(proposal, conditions, position).map_err(|message| {
-                Refusal::bad_request(match position {
-                    Some(position) => format!("item {position}: {message}"),
-                    None => message,
-                })
+                let error = ErrorResponse::bad_request(message);
+                match position {
+                    Some(position) => error.about(ErrorSubject::item(position)),
+                    None => error,
+                }
             })
         })
         .collect::<Result<Vec<_>, _>>()?;
-    // The catalog names the items of a list itself.
-    let only = proposals.first().filter(|_| !many);
-    let only = only.map(|proposal| (proposal.urn.clone(), proposal.change.aspect()));
     let written = state.catalog().ingest(caller, proposals).await;
-    written.map_err(|error| match only {
-        Some((urn, aspect)) => Refusal::from(error).about_aspect(&urn, aspect),
-        None => Refusal::from(error),
-    })?;
+    written.map_err(ErrorResponse::with_subject)?;
     Ok(reply(&json!({"value": "success"})))
 }
 
@@ -117,7 +112,7 @@ fn translate(
     position: Option<usize>,
 ) -> Result<Proposal, String> {
     let urn = wire.entity_urn.ok_or("entityUrn is missing")?;
-    let urn = parse_urn(&unescape(&urn)).map_err(Refusal::into_message)?;
+    let urn = parse_urn(&unescape(&urn)).map_err(ErrorResponse::into_message)?;
     if let Some(entity_type) = &wire.entity_type
         && !entity_type.eq_ignore_ascii_case(urn.entity_type())
     {
@@ -128,7 +123,7 @@ fn translate(
     let name = wire.aspect_name;
     let name = name.ok_or_else(|| format!("aspectName is missing ({urn})"))?;
     let aspect =
-        parse_aspect(&name).map_err(|refusal| format!("{} ({urn})", refusal.into_message()))?;
+        parse_aspect(&name).map_err(|error| format!("{} ({urn})", error.into_message()))?;
     let change_type = wire.change_type.as_deref().unwrap_or("UPSERT");
     let change = change(&urn, change_type, aspect, wire.aspect)?;
     let deletes = matches!(change, Change::DeleteAspect { .. });

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{json as reply, parse_list, parse_urn};
 use crate::AppState;
 use crate::auth::Authenticated;
-use crate::error::Refusal;
+use crate::error::ErrorResponse;
 use crate::query::Parameters;
 
 const DEFAULT_COUNT: usize = 100;
@@ -26,7 +26,7 @@ pub(crate) async fn list(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     parameters: Parameters,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     let Found { start, page } = find(&state, &caller, &parameters, "types").await?;
     let relationships: Vec<Value> = page
         .items
@@ -46,7 +46,7 @@ pub(crate) async fn list_related(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     parameters: Parameters,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     let Found { start, page } = find(&state, &caller, &parameters, "relationshipTypes").await?;
     let entities: Vec<Value> = page
         .items
@@ -66,16 +66,16 @@ async fn find(
     caller: &Caller,
     parameters: &Parameters,
     types: &str,
-) -> Result<Found, Refusal> {
-    let urn = parameters
-        .get("urn")
-        .ok_or_else(|| Refusal::bad_request("say whose relationships you want: ?urn=urn:li:…"))?;
+) -> Result<Found, ErrorResponse> {
+    let urn = parameters.get("urn").ok_or_else(|| {
+        ErrorResponse::bad_request("say whose relationships you want: ?urn=urn:li:…")
+    })?;
     let urn = parse_urn(urn)?;
     let outgoing = match parameters.get("direction").unwrap_or("OUTGOING") {
         "OUTGOING" => true,
         "INCOMING" => false,
         other => {
-            return Err(Refusal::bad_request(format!(
+            return Err(ErrorResponse::bad_request(format!(
                 "direction is '{other}': use OUTGOING or INCOMING"
             )));
         }
@@ -83,7 +83,7 @@ async fn find(
     let start = whole("start", parameters.number("start")?, 0)?;
     let count = whole("count", parameters.number("count")?, DEFAULT_COUNT)?;
     if count > MAX_COUNT {
-        return Err(Refusal::bad_request(format!(
+        return Err(ErrorResponse::bad_request(format!(
             "count is {count}: at most {MAX_COUNT} are given at once, use start for the next page"
         )));
     }

@@ -17,7 +17,7 @@ use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
 use crate::conditions;
-use crate::error::Refusal;
+use crate::error::ErrorResponse;
 use crate::query::Query;
 use crate::shown::{PIECE, Shown};
 
@@ -30,7 +30,7 @@ pub(crate) async fn act(
     Query(Action { action }): Query<Action>,
     condition: conditions::Named,
     WholeBody(bytes): WholeBody,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     match action.as_deref() {
         Some("list") => list(&state, &caller, &bytes).await,
         Some("describe") => describe(&state, &caller, &bytes).await,
@@ -54,7 +54,7 @@ struct Page {
 }
 
 /// The offset counts runs, not pages: that is how clients go on.
-async fn list(state: &AppState, caller: &Caller, bytes: &[u8]) -> Result<Response, Refusal> {
+async fn list(state: &AppState, caller: &Caller, bytes: &[u8]) -> Result<Response, ErrorResponse> {
     let page: Page = parse(bytes)?;
     let start = whole("pageOffset", page.page_offset, 0)?;
     let count = whole("pageSize", page.page_size, DEFAULT_RUNS)?;
@@ -80,7 +80,11 @@ struct Described {
     include_aspect: Option<bool>,
 }
 
-async fn describe(state: &AppState, caller: &Caller, bytes: &[u8]) -> Result<Response, Refusal> {
+async fn describe(
+    state: &AppState,
+    caller: &Caller,
+    bytes: &[u8],
+) -> Result<Response, ErrorResponse> {
     let wanted: Described = parse(bytes)?;
     let rows = state
         .catalog()
@@ -140,7 +144,11 @@ struct Rollback {
     safe: Option<bool>,
 }
 
-async fn rollback(state: &AppState, caller: &Caller, bytes: &[u8]) -> Result<Response, Refusal> {
+async fn rollback(
+    state: &AppState,
+    caller: &Caller,
+    bytes: &[u8],
+) -> Result<Response, ErrorResponse> {
     let wanted: Rollback = parse(bytes)?;
     let all = match wanted.safe {
         Some(safe) => !safe,

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::{json as reply, parse_like};
 use crate::AppState;
-use crate::error::Refusal;
+use crate::error::ErrorResponse;
 use crate::filter::WireFilter;
 
 const DEFAULT_COUNT: usize = 10;
@@ -50,7 +50,7 @@ pub(super) async fn search(
     state: &AppState,
     caller: &Caller,
     bytes: &[u8],
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     let search: Search = parse_like(
         bytes,
         "{\"entity\": \"dataset\", \"input\": \"*\", \"start\": 0, \"count\": 10}",
@@ -139,7 +139,7 @@ pub(super) async fn autocomplete(
     state: &AppState,
     caller: &Caller,
     bytes: &[u8],
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     let completion: Completion = parse_like(
         bytes,
         "{\"entity\": \"dataset\", \"query\": \"fct\", \"limit\": 10}",
@@ -183,7 +183,7 @@ pub(super) async fn browse(
     state: &AppState,
     caller: &Caller,
     bytes: &[u8],
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     let browse: Browse = parse_like(
         bytes,
         "{\"entity\": \"dataset\", \"path\": \"/prod/hive\", \"start\": 0, \"limit\": 10}",

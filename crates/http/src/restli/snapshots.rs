@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
-use docent_catalog::{Caller, Catalog, Change, Conditions, Proposal};
+use docent_catalog::{Caller, Catalog, Change, Conditions, ErrorSubject, Proposal};
 use docent_model::{Registry, SystemMetadata};
 use serde::Deserialize;
 use serde_json::json;
@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use super::{json as reply, parse, parse_urn, raw, urn_in_path};
 use crate::AppState;
 use crate::auth::Authenticated;
-use crate::error::Refusal;
+use crate::error::ErrorResponse;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "an object with entity")]
@@ -50,10 +50,10 @@ pub(super) async fn ingest(
     caller: &Caller,
     conditions: &Conditions,
     bytes: &[u8],
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     let one: One = parse(bytes)?;
     let proposals = proposals(one.entity, &one.system_metadata.unwrap_or_default())
-        .map_err(Refusal::bad_request)?;
+        .map_err(ErrorResponse::bad_request)?;
     let proposals = conditional(proposals, conditions)?;
     state.catalog().ingest(caller, proposals).await?;
     Ok(reply(&json!({})))
@@ -64,11 +64,11 @@ pub(super) async fn ingest_all(
     caller: &Caller,
     conditions: &Conditions,
     bytes: &[u8],
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     let many: Many = parse(bytes)?;
     let noted = many.system_metadata.unwrap_or_default();
     if !noted.is_empty() && noted.len() != many.entities.len() {
-        return Err(Refusal::bad_request(format!(
+        return Err(ErrorResponse::bad_request(format!(
             "there are {} entities and {} systemMetadata: send one for each, or none",
             many.entities.len(),
             noted.len()
@@ -77,8 +77,10 @@ pub(super) async fn ingest_all(
     let mut noted = noted.into_iter();
     let mut all = Vec::new();
     for (position, entity) in many.entities.into_iter().enumerate() {
-        let named = |message| Refusal::bad_request(format!("item {position}: {message}"));
-        let of_entity = proposals(entity, &noted.next().unwrap_or_default()).map_err(named)?;
+        let at_item = |message: String| {
+            ErrorResponse::bad_request(message).about(ErrorSubject::item(position))
+        };
+        let of_entity = proposals(entity, &noted.next().unwrap_or_default()).map_err(at_item)?;
         all.extend(of_entity.into_iter().map(|proposal| Proposal {
             position: Some(position),
             ..proposal
@@ -93,14 +95,14 @@ pub(super) async fn ingest_all(
 fn conditional(
     proposals: Vec<Proposal>,
     conditions: &Conditions,
-) -> Result<Vec<Proposal>, Refusal> {
+) -> Result<Vec<Proposal>, ErrorResponse> {
     let is_key = |proposal: &&Proposal| match &proposal.change {
         Change::Upsert { aspect, .. } => Registry::get().is_key_aspect(&proposal.urn, *aspect),
         _ => false,
     };
     let count = proposals.iter().filter(|it| !is_key(it)).count();
     if conditions.version().is_some() && count > 1 {
-        return Err(Refusal::bad_request(format!(
+        return Err(ErrorResponse::bad_request(format!(
             "If-Version-Match is the version of one aspect, and {count} are sent: send them one by one, or as proposals \
              with headers of their own"
         )));
@@ -118,7 +120,7 @@ fn proposals(entity: Entity, noted: &SystemMetadata) -> Result<Vec<Proposal>, St
                 .to_owned(),
         );
     };
-    let urn = parse_urn(&snapshot.urn).map_err(Refusal::into_message)?;
+    let urn = parse_urn(&snapshot.urn).map_err(ErrorResponse::into_message)?;
     let registry = Registry::get();
     let kind = registry
         .check_urn(&urn)
@@ -153,7 +155,7 @@ pub(crate) async fn read(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     uri: Uri,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     let urn = urn_in_path(&uri, "/entities/")?;
     let rows = state
         .catalog()
@@ -162,7 +164,7 @@ pub(crate) async fn read(
         .pop()
         .unwrap_or_default();
     if rows.is_empty() {
-        return Err(Refusal::new(
+        return Err(ErrorResponse::new(
             StatusCode::NOT_FOUND,
             format!("there is no entity {urn}"),
         ));
@@ -174,7 +176,7 @@ pub(crate) async fn read(
             let record = Registry::get().record_name(*aspect).unwrap_or_default();
             Ok(json!({record: raw(&row.metadata)?}))
         })
-        .collect::<Result<Vec<_>, Refusal>>()?;
+        .collect::<Result<Vec<_>, ErrorResponse>>()?;
     let name = snapshot_name(urn.entity_type());
     Ok(reply(
         &json!({"value": {name: {"urn": urn, "aspects": aspects}}}),

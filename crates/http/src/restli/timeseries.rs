@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::search::WireSort;
 use super::{check_aspect, json as reply, parse, parse_aspect, parse_urn, raw};
 use crate::AppState;
-use crate::error::Refusal;
+use crate::error::ErrorResponse;
 use crate::filter::WireFilter;
 
 const DEFAULT_LIMIT: usize = 10_000;
@@ -34,14 +34,14 @@ pub(super) async fn values(
     state: &AppState,
     caller: &Caller,
     bytes: &[u8],
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     let asked: Asked = parse(bytes)?;
     let urn = parse_urn(&asked.urn)?;
     let aspect = parse_aspect(&asked.aspect)?;
     if let Some(entity) = &asked.entity
         && !entity.eq_ignore_ascii_case(urn.entity_type())
     {
-        return Err(Refusal::bad_request(format!(
+        return Err(ErrorResponse::bad_request(format!(
             "entity {entity} does not fit the URN {urn}"
         )));
     }
@@ -75,7 +75,7 @@ pub(super) async fn values(
 }
 
 /// The point travels as JSON in a string, exactly as it was written.
-fn value(point: &TimeseriesRow) -> Result<Value, Refusal> {
+fn value(point: &TimeseriesRow) -> Result<Value, ErrorResponse> {
     let mut value = json!({
         "aspect": {"contentType": "application/json", "value": point.metadata},
     });

@@ -13,7 +13,7 @@ use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
 use crate::conditions;
-use crate::error::Refusal;
+use crate::error::ErrorResponse;
 use crate::query::Query;
 
 pub(crate) async fn act(
@@ -22,7 +22,7 @@ pub(crate) async fn act(
     Query(Action { action }): Query<Action>,
     condition: conditions::Named,
     WholeBody(bytes): WholeBody,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     match action.as_deref() {
         Some("batchIngest") => {
             condition.refuse("Usage is a time series, which has no versions.")?;
@@ -43,7 +43,11 @@ struct Buckets {
     buckets: Vec<Bucket>,
 }
 
-async fn ingest(state: &AppState, caller: &Caller, bytes: &[u8]) -> Result<Response, Refusal> {
+async fn ingest(
+    state: &AppState,
+    caller: &Caller,
+    bytes: &[u8],
+) -> Result<Response, ErrorResponse> {
     let Buckets { buckets } = parse(bytes)?;
     state.catalog().ingest_usage(caller, buckets).await?;
     Ok(reply(&json!({})))
@@ -64,7 +68,7 @@ struct Asked {
 }
 
 /// Both forms: between two times, or from some time ago until now.
-async fn query(state: &AppState, caller: &Caller, bytes: &[u8]) -> Result<Response, Refusal> {
+async fn query(state: &AppState, caller: &Caller, bytes: &[u8]) -> Result<Response, ErrorResponse> {
     let asked: Asked = parse(bytes)?;
     let resource = parse_urn(&asked.resource)?;
     let period = match &asked.range {

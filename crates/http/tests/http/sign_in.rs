@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use crate::support::{App, USER, encoded};
 use axum::body::Body;
 use axum::http::{Method, Request, Response, StatusCode, header};
-use docent_catalog::Caller;
 use docent_catalog::people::{NewUser, Password};
+use docent_catalog::{Caller, ConflictReason, ErrorKind};
 use docent_http::server::Peer;
 use docent_model::{AspectName, Urn};
 use docent_store::AspectKey;
@@ -338,7 +338,8 @@ async fn a_user_is_added_once_and_an_ingested_one_keeps_what_is_known() {
     );
     assert!(whoami(&app, &session(&app, "grace").await).await.is_some());
     let again = app.catalog.add_user(&system(), new(ADA)).await.unwrap_err();
-    assert_eq!(again.code().number, 409);
+    let exists = ErrorKind::Conflict(ConflictReason::PasswordExists);
+    assert_eq!(again.kind(), exists);
     assert!(
         again.to_string().contains("docent user passwd ada"),
         "{again}"
@@ -347,7 +348,7 @@ async fn a_user_is_added_once_and_an_ingested_one_keeps_what_is_known() {
         .catalog
         .add_user(&system(), new("urn:li:domain:x"))
         .await;
-    assert_eq!(wrong.unwrap_err().code().number, 400);
+    assert_eq!(wrong.unwrap_err().kind(), ErrorKind::Invalid);
     let nobody = urn("urn:li:corpuser:nobody");
     let password = Password::new(PASSWORD).unwrap();
     for refused in [

@@ -85,7 +85,7 @@ impl Budget {
 }
 
 fn too_large(verb: &str, limit: usize) -> Error {
-    Error::TooLarge(format!(
+    Error::too_large(format!(
         "with this item the list {verb} more than {} MiB, which is too much for one transaction: send it in parts, and \
          what changes one aspect as one patch",
         limit / MIB

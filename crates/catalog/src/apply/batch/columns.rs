@@ -26,18 +26,19 @@ impl KnownColumns {
         };
         let failed = |field_path: &str| format!("Failed to update {dataset} & field {field_path}.");
         let Some(schema) = schema else {
-            return Err(Error::NoColumn(format!(
-                "{} {dataset} has no schema.",
-                failed(first)
-            )));
+            let message = format!("{} {dataset} has no schema.", failed(first));
+            return Err(Error::no_column(dataset, first, message));
         };
         let columns = self.of(dataset, schema);
         match field_paths.iter().find(|path| !columns.contains(*path)) {
             None => Ok(()),
-            Some(missing) => Err(Error::NoColumn(format!(
-                "{} Field {missing} does not exist in the datasets schema.",
-                failed(missing)
-            ))),
+            Some(missing) => {
+                let message = format!(
+                    "{} Field {missing} does not exist in the datasets schema.",
+                    failed(missing)
+                );
+                Err(Error::no_column(dataset, missing, message))
+            }
         }
     }
 

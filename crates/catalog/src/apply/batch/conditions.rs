@@ -39,7 +39,7 @@ pub(super) fn check(
         }
         _ => return Ok(()),
     };
-    Err(Error::Precondition(problem))
+    Err(Error::precondition(problem))
 }
 
 fn last_written(written_ms: Option<i64>) -> String {

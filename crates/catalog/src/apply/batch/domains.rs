@@ -7,9 +7,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::Batch;
-use crate::Error;
 use crate::domains::MAX_DEPTH;
 use crate::proposal::{Proposal, Requirement};
+use crate::{ConflictReason, Error};
 
 impl Batch<'_> {
     /// A domain must not end up below itself or too deep, and where its creator asked for it, its name must
@@ -21,7 +21,7 @@ impl Batch<'_> {
         value: &Value,
     ) -> Result<(), Error> {
         let new = DomainProperties::deserialize(value)
-            .map_err(|error| Error::InvalidAspect(error.to_string()))?;
+            .map_err(|error| Error::invalid_aspect(error.to_string()))?;
         let old = stored.and_then(|text| serde_json::from_str::<DomainProperties>(text).ok());
         let moved = old
             .as_ref()
@@ -42,7 +42,8 @@ impl Batch<'_> {
                     .placements_named("domain", parent, &new.name)
                     .await?;
                 if namesakes.iter().any(|other| *other != proposal.urn) {
-                    return Err(Error::Conflict(otherwise(&new.name)));
+                    let message = otherwise(&new.name);
+                    return Err(Error::conflict(ConflictReason::AlreadyExists, message));
                 }
             }
         }
@@ -57,7 +58,7 @@ impl Batch<'_> {
                 return Ok(above);
             };
             if current == *urn {
-                return Err(Error::Invalid(
+                return Err(Error::invalid(
                     "Cannot move a domain under one of its own descendants.".to_owned(),
                 ));
             }
@@ -95,10 +96,13 @@ impl Batch<'_> {
         let children = self.tx.placement_children("domain", domains, 1).await?;
         match children.first() {
             None => Ok(()),
-            Some(child) => Err(Error::Conflict(format!(
-                "Cannot delete domain {domain} which has child domains, {child} for one: \
-                 move or delete them first"
-            ))),
+            Some(child) => {
+                let message = format!(
+                    "Cannot delete domain {domain} which has child domains, {child} for one: \
+                     move or delete them first"
+                );
+                Err(Error::conflict(ConflictReason::InUse, message).naming(domain))
+            }
         }
     }
 
@@ -119,7 +123,7 @@ impl Batch<'_> {
 }
 
 fn too_deep() -> Error {
-    Error::Invalid(format!(
+    Error::invalid(format!(
         "domains can be nested {MAX_DEPTH} deep at most: choose a parent nearer to the root"
     ))
 }

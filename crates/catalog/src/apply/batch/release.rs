@@ -4,8 +4,8 @@ use docent_model::{AspectName, Registry, Urn};
 use docent_store::AspectKey;
 
 use super::Batch;
-use crate::Error;
 use crate::proposal::{Change, Proposal};
+use crate::{ConflictReason, Error};
 
 /// How many references one transaction takes out; others wait for it.
 const RELEASED_AT_ONCE: usize = 1000;
@@ -51,10 +51,11 @@ impl Batch<'_> {
             self.released += some.len();
         }
         if !is_done && room > 0 && self.budget.produced() == before {
-            return Err(Error::Conflict(format!(
+            let message = format!(
                 "{target} cannot be taken out of the {aspect} of some entities, so it stays: write those aspects anew \
                  without it"
-            )));
+            );
+            return Err(Error::conflict(ConflictReason::InUse, message).naming(target));
         }
         Ok(is_done)
     }
@@ -62,10 +63,11 @@ impl Batch<'_> {
     /// What to do with an entity that still has references when the transaction has done enough.
     pub(super) fn go_on_later(&mut self, urn: &Urn) -> Result<bool, Error> {
         if !self.is_resumable {
-            return Err(Error::TooLarge(format!(
+            let message = format!(
                 "more than {RELEASED_AT_ONCE} entities refer to {urn} and to what the list deletes before it, so that takes \
                  several transactions: delete it in a request of its own"
-            )));
+            );
+            return Err(Error::too_large(message).naming(urn));
         }
         self.applied.unfinished = true;
         Ok(false)

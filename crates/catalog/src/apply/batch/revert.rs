@@ -87,7 +87,7 @@ impl Batch<'_> {
         range: &PointRange,
     ) -> Result<(), Error> {
         if !Registry::get().is_timeseries(aspect) {
-            return Err(Error::Invalid(format!(
+            return Err(Error::invalid(format!(
                 "{aspect} is no time series, so it has no points to delete between two times: leave the times out to \
                  delete the aspect"
             )));

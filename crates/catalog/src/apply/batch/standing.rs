@@ -35,10 +35,11 @@ impl Batch<'_> {
         if is_kept {
             return Ok(());
         }
-        Err(Error::Forbidden(format!(
+        let message = format!(
             "only {ADMINISTRATOR} suspends, removes or brings back {urn}, or an operator with 'docent user suspend' and \
              'docent user resume'"
-        )))
+        );
+        Err(Error::forbidden(message).naming(urn))
     }
 
     async fn marks(&mut self, item: &Prepared) -> Result<Marks, Error> {

@@ -161,7 +161,7 @@ fn degrees(text: &str) -> Result<(usize, usize), Error> {
     match digits.parse() {
         Ok(from) if is_open => Ok((from, usize::MAX)),
         Ok(exactly) => Ok((exactly, exactly)),
-        Err(_) => Err(Error::Invalid(format!(
+        Err(_) => Err(Error::invalid(format!(
             "'{text}' is no degree: use a number of steps such as 1 or 2, or 3+ for three and more"
         ))),
     }
@@ -211,7 +211,8 @@ mod tests {
         }
         let above =
             json!([{"and": [{"field": "degree", "values": ["1"], "condition": "GREATER_THAN"}]}]);
-        assert_eq!(read(above).unwrap_err().code().number, 400);
+        let error = read(above).unwrap_err();
+        assert_eq!(error.kind(), docent_catalog::ErrorKind::Invalid);
     }
 
     #[test]

@@ -50,7 +50,7 @@ pub(in crate::resolvers) fn in_registry(names: &[String]) -> Result<Vec<String>,
     let known = |name: &String| {
         let kind = KINDS.in_registry.get(name).copied();
         kind.map(str::to_owned).ok_or_else(|| {
-            Error::Invalid(format!(
+            Error::invalid(format!(
                 "entities of type {name} cannot be searched for: name another type, or none for all"
             ))
         })
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(in_schema("nonsense"), "nonsense");
         assert_eq!(in_registry(&["MLMODEL".to_owned()]).unwrap(), ["mlModel"]);
         let error = in_registry(&["RESTRICTED".to_owned()]).unwrap_err();
-        assert_eq!(error.code().number, 400);
+        assert_eq!(error.kind(), docent_catalog::ErrorKind::Invalid);
     }
 
     #[test]
