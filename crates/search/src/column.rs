@@ -1,9 +1,6 @@
 //! Documents by what stands in a column.
-//!
-//! URNs and names are nearly all different: a term for each would be much of the work of indexing. Their texts may be in a
-//! column as well, but looking many of them up there takes longer than going through a column of numbers once.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use tantivy::columnar::StrColumn;
@@ -15,7 +12,6 @@ use tantivy::{BitSet, DocId, Score, SegmentReader, TantivyError};
 
 use crate::bits::Bits;
 use crate::kept::each_value;
-use crate::schema::{NAME_NUMBERS, URN, URN_NUMBER, number_of};
 
 /// Documents that have any of some texts in a column.
 #[derive(Debug, Clone)]
@@ -87,97 +83,4 @@ fn documents(column: &StrColumn, wanted: &Bits, len: DocId) -> Option<BitSet> {
         }
     });
     Some(found)
-}
-
-/// How many of the last bits of a number are looked at first.
-const LAST_BITS: u32 = 16;
-/// How many numbers are read together.
-const BLOCK: usize = 1024;
-
-/// Documents that have any of the numbers in a column.
-#[derive(Debug, Clone)]
-pub(crate) struct NumberQuery {
-    column: &'static str,
-    numbers: Arc<Numbers>,
-}
-
-impl NumberQuery {
-    /// Documents that have any of the values in a field of URNs or of names.
-    pub(crate) fn any<V: AsRef<str>>(field: &str, values: impl IntoIterator<Item = V>) -> Self {
-        let numbers = values.into_iter().map(|it| number_of(field, it.as_ref()));
-        Self {
-            column: if field == URN {
-                URN_NUMBER
-            } else {
-                NAME_NUMBERS
-            },
-            numbers: Arc::new(numbers.collect()),
-        }
-    }
-}
-
-impl Query for NumberQuery {
-    fn weight(&self, _: EnableScoring<'_>) -> tantivy::Result<Box<dyn Weight>> {
-        Ok(Box::new(self.clone()))
-    }
-}
-
-impl Weight for NumberQuery {
-    fn scorer(&self, reader: &SegmentReader, boost: Score) -> tantivy::Result<Box<dyn Scorer>> {
-        let Some(column) = reader.fast_fields().column_opt::<u64>(self.column)? else {
-            return Ok(Box::new(EmptyScorer));
-        };
-        let mut places = Vec::new();
-        let mut block = [0; BLOCK];
-        for start in (0..column.values.num_vals()).step_by(BLOCK) {
-            let len = BLOCK.min((column.values.num_vals() - start) as usize);
-            let numbers = &mut block[..len];
-            column.values.get_range(u64::from(start), numbers);
-            let found = (start..)
-                .zip(numbers)
-                .filter(|(_, it)| self.numbers.contains(**it));
-            places.extend(found.map(|(place, _)| place));
-        }
-        column.index.select_batch_in_place(0, &mut places);
-        let mut found = BitSet::with_max_value(reader.max_doc());
-        for document in places {
-            found.insert(document);
-        }
-        let found = BitSetDocSet::from(found);
-        Ok(Box::new(ConstScorer::new(found, boost)))
-    }
-
-    fn explain(&self, _: &SegmentReader, document: DocId) -> tantivy::Result<Explanation> {
-        Err(TantivyError::InvalidArgument(format!(
-            "nobody asks why document {document} was found by its number"
-        )))
-    }
-}
-
-/// A set of numbers that tells of most others at a glance that they are not in it.
-#[derive(Debug)]
-struct Numbers {
-    all: BTreeSet<u64>,
-    by_last_bits: Vec<bool>,
-}
-
-impl FromIterator<u64> for Numbers {
-    fn from_iter<I: IntoIterator<Item = u64>>(numbers: I) -> Self {
-        let all: BTreeSet<u64> = numbers.into_iter().collect();
-        let mut by_last_bits = vec![false; 1 << LAST_BITS];
-        for number in &all {
-            by_last_bits[last_bits(*number)] = true;
-        }
-        Self { all, by_last_bits }
-    }
-}
-
-impl Numbers {
-    fn contains(&self, number: u64) -> bool {
-        self.by_last_bits[last_bits(number)] && self.all.contains(&number)
-    }
-}
-
-fn last_bits(number: u64) -> usize {
-    (number & ((1 << LAST_BITS) - 1)) as usize
 }

@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::analysis::fold;
 use crate::label;
 use crate::named::start_of;
-use crate::schema::{Fields, LAST_PART_MARK, URN, cut, number_of, write_exists, write_term};
+use crate::schema::{Fields, LAST_PART_MARK, URN, cut, write_exists, write_term};
 use columns::ColumnCounts;
 pub(crate) use columns::{COLUMNS, DESCRIBED_COLUMNS};
 pub(crate) use written::EntityDocument;
@@ -87,8 +87,8 @@ pub(crate) struct Entity<'r> {
     keywords: Vec<Keyword<'r>>,
     /// Names of fields that have a value and no column to see it by.
     present: Vec<&'static str>,
-    /// The numbers of its names.
-    names: Vec<u64>,
+    /// Its names, each with its field, to filter by.
+    names: Vec<(&'static str, Cow<'r, str>)>,
     removed: bool,
     documented: bool,
     uses: i64,
@@ -243,8 +243,12 @@ impl<'r> Entity<'r> {
         // Nearly all names are different: nobody counts them, and all are sorted by the first of `whole_names`.
         // Whatever they are called, people filter by `name`.
         if class == Some(Class::Name) {
-            let (fields, text) = ([field.name, NAME], value.text());
-            self.names.extend(fields.map(|it| number_of(it, &text)));
+            let fields = [field.name, NAME];
+            let text = match value {
+                KeywordValue::Text(text) => text,
+                number => Cow::Owned(number.text().into_owned()),
+            };
+            self.names.extend(fields.map(|it| (it, text.clone())));
             self.present.extend(fields);
             return;
         }
@@ -317,7 +321,6 @@ impl<'r> Entity<'r> {
     pub(crate) fn into_document(mut self, urn: &'r Urn, fields: &Fields) -> EntityDocument {
         let mut document = EntityDocument::new();
         document.add_text(fields.urn, urn.as_str());
-        document.add_number(fields.urn_number, number_of(URN, urn.as_str()));
         let is_label = !label::fields_of(urn.entity_type()).is_empty();
         let mut names = Vec::with_capacity(USUAL_NAMES);
         for (at, (_, class, text)) in self.texts.iter().enumerate() {
@@ -371,8 +374,8 @@ impl<'r> Entity<'r> {
             Keyword::text(REMOVED, text_of_flag(self.removed)),
             Keyword::text(HAS_DESCRIPTION, text_of_flag(self.documented)),
         ]);
-        for number in self.names {
-            document.add_number(fields.name_numbers, number);
+        for (field, name) in &self.names {
+            document.write_text(fields.terms, |term| write_term(term, field, name));
         }
         for field in &self.present {
             document.write_text(fields.terms, |text| write_exists(text, field));
@@ -415,11 +418,11 @@ fn text_of_flag(flag: bool) -> &'static str {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     Terms,
-    /// As numbers, and as whole names without regard to their case and field.
+    /// As terms, and as whole names without regard to their case and field.
     Names,
     /// As lists: an entity may have many of them, nearly all different; see [`crate::list`].
     Lists,
-    /// As a number.
+    /// As the term that identifies the document.
     Urn,
 }
 

@@ -8,11 +8,10 @@ use docent_model::{AspectName, Registry, Urn};
 use docent_store::{Change, EntityTexts, Store, StoredAspect};
 use tantivy::IndexWriter;
 
-use crate::column::NumberQuery;
 use crate::document::{Entity, EntityDocument};
 use crate::error::SearchError;
 use crate::index::{Location, OpenIndex, Position, commit};
-use crate::schema::{Fields, URN};
+use crate::schema::Fields;
 
 /// How many entities are read and written at once.
 const CHUNK: usize = 500;
@@ -176,12 +175,8 @@ fn replace(
     entities: &[Vec<(AspectName, StoredAspect)>],
     fields: &Fields,
 ) -> Result<(), SearchError> {
-    // All at once: each deletion goes through a column of all documents.
-    writer.delete_query(Box::new(NumberQuery::any(
-        URN,
-        urns.iter().map(Urn::as_str),
-    )))?;
     for (urn, rows) in urns.iter().zip(entities) {
+        writer.delete_term(fields.urn_term(urn.as_str()));
         if !rows.is_empty() {
             writer.add_document(Entity::of_rows(rows).into_document(urn, fields))?;
         }

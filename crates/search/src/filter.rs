@@ -1,6 +1,6 @@
 //! Conditions on fields.
 //!
-//! Every value that can be compared stands in the index as a term, or in a column, perhaps with a number ([`Form`]), so
+//! Every value that can be compared stands in the index as a term or in a column ([`Form`]), so
 //! most operators are a walk over the texts of one field. Domains and containers form trees; what is above or below a value
 //! is looked up in the index itself, so it is of the same moment as the results.
 
@@ -19,7 +19,6 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocAddress, Searcher, Term};
 
 use crate::analysis::{fold, name_words, text_words};
-use crate::column::NumberQuery;
 use crate::document::{
     Class, ENTITY_TYPE, ENVIRONMENT, Form, HAS_DESCRIPTION, OTHER_ENVIRONMENT, REMOVED,
     class_of_name, form_of, is_prose, simple_path,
@@ -193,13 +192,19 @@ impl<'s> Filters<'s> {
         }
         Ok(match (form_of(field), values) {
             (_, []) => Box::new(EmptyQuery),
-            (Form::Urn | Form::Names, values) => Box::new(NumberQuery::any(field, values)),
             (Form::Lists, values) => self.in_lists(field, values)?,
-            (Form::Terms, [value]) => term_query(self.fields.term(field, value)),
-            (Form::Terms, values) => Box::new(TermSetQuery::new(
+            (Form::Urn, values) => self.with_urns(values),
+            (Form::Names | Form::Terms, [value]) => term_query(self.fields.term(field, value)),
+            (Form::Names | Form::Terms, values) => Box::new(TermSetQuery::new(
                 values.iter().map(|value| self.fields.term(field, value)),
             )),
         })
+    }
+
+    /// The documents of these entities.
+    fn with_urns(&self, urns: &[String]) -> Box<dyn Query> {
+        let terms = urns.iter().map(|urn| self.fields.urn_term(urn));
+        Box::new(TermSetQuery::new(terms))
     }
 
     /// Documents that have any of the values in their lists.
@@ -441,10 +446,10 @@ impl<'s> Filters<'s> {
         field: &str,
     ) -> Result<Vec<String>, SearchError> {
         self.work.check()?;
-        let query = NumberQuery::any(URN, urns);
+        let query = self.with_urns(urns);
         let documents = self
             .searcher
-            .search(&query, &tantivy::collector::DocSetCollector)?;
+            .search(&*query, &tantivy::collector::DocSetCollector)?;
         let path = column_path(field);
         let mut values = Vec::new();
         for address in documents {

@@ -18,7 +18,6 @@ use tantivy::schema::Field;
 use tantivy::{Searcher, Term};
 
 use crate::analysis::{Token, fold, name_words, pair, text_words};
-use crate::column::NumberQuery;
 use crate::error::SearchError;
 use crate::explain::pattern;
 use crate::filter::term_query;
@@ -26,7 +25,7 @@ use crate::kept::Kept;
 use crate::language::{self, Clause};
 use crate::matching::{Node, Set};
 use crate::named::{begins_name, is_in_terms, named, written};
-use crate::schema::{Fields, LAST_PART_MARK, URN, WHOLE_NAMES};
+use crate::schema::{Fields, LAST_PART_MARK, WHOLE_NAMES};
 use crate::walk::Walk;
 use crate::work::Work;
 
@@ -199,7 +198,7 @@ impl<'s> Translator<'s> {
 
     fn word(&self, word: &str, reading: Reading) -> Result<Node, SearchError> {
         if language::is_urn(word) {
-            let urn = Set::Query(Box::new(NumberQuery::any(URN, [word])));
+            let urn = Set::Terms(vec![self.fields.urn_term(word)]);
             return Ok(Node::one(urn, EXACT_URN));
         }
         let tokens = name_words(word);

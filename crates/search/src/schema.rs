@@ -5,13 +5,10 @@
 //! into two fields whatever it is called: `terms` holds `field␀value` for filters, `values` one column for each field. So a
 //! new searchable field in the registry needs nothing here.
 //!
-//! A term that only one document has costs more than ten words that many have: dictionaries of URNs, of names by their
-//! field and of columns made more than half of the work of indexing. So URNs and names are numbers in a column
-//! (`urn_number`, `name_numbers`; see [`crate::column`]), and what an entity has many of is a list ([`crate::list`]).
+//! URNs and names are terms of their whole text, never hashes of it: documents are replaced and filtered by them, and
+//! two of them must not be mistaken for one another. A term that only one document has costs more to index than ten
+//! words that many share, so values that an entity has many of are lists instead ([`crate::list`]).
 
-use std::hash::Hasher as _;
-
-use siphasher::sip::SipHasher13;
 use tantivy::Term;
 use tantivy::schema::{
     FAST, Field, IndexRecordOption, JsonObjectOptions, Schema, TextFieldIndexing, TextOptions,
@@ -21,7 +18,7 @@ use tantivy::tokenizer::TokenizerManager;
 use crate::analysis::{NameTokenizer, TextTokenizer};
 
 /// Changes whenever an index written by an older version cannot be used any more.
-pub(crate) const FORMAT: u32 = 8;
+pub(crate) const FORMAT: u32 = 9;
 
 /// Stands between a field and its value in `terms`.
 const SEPARATOR: char = '\0';
@@ -33,11 +30,8 @@ const MAX_VALUE_BYTES: usize = 1024;
 #[derive(Debug, Clone)]
 pub(crate) struct Fields {
     pub(crate) schema: Schema,
-    /// Names what is found; a document is looked up by its number.
+    /// Identifies the document: one term, and a column to read it from.
     pub(crate) urn: Field,
-    pub(crate) urn_number: Field,
-    /// The names in their fields, as they were written.
-    pub(crate) name_numbers: Field,
     /// Whole names in lower case, first the one that is shown, and, marked, what is left of them without what they are
     /// qualified by.
     pub(crate) whole_names: Field,
@@ -59,8 +53,6 @@ pub(crate) struct Fields {
 
 /// The name of the field of that name, for columns.
 pub(crate) const URN: &str = "urn";
-pub(crate) const URN_NUMBER: &str = "urn_number";
-pub(crate) const NAME_NUMBERS: &str = "name_numbers";
 pub(crate) const WHOLE_NAMES: &str = "whole_names";
 pub(crate) const RANK: &str = "rank";
 pub(crate) const ORDER: &str = "order";
@@ -84,9 +76,7 @@ impl Fields {
                     .set_index_option(IndexRecordOption::Basic),
             )
         };
-        let urn = builder.add_text_field(URN, FAST);
-        let urn_number = builder.add_u64_field(URN_NUMBER, FAST);
-        let name_numbers = builder.add_u64_field(NAME_NUMBERS, FAST);
+        let urn = builder.add_text_field(URN, keyword() | FAST);
         let whole_names = builder.add_text_field(WHOLE_NAMES, FAST);
         let name_start = builder.add_text_field("name_start", keyword());
         let name = builder.add_text_field("name", words("name"));
@@ -101,8 +91,6 @@ impl Fields {
         Self {
             schema: builder.build(),
             urn,
-            urn_number,
-            name_numbers,
             whole_names,
             name_start,
             name,
@@ -130,17 +118,11 @@ impl Fields {
         write_term(&mut text, field, value);
         Term::from_field_text(self.terms, &text)
     }
-}
 
-/// A value of a field as a number, a keyed hash of 64 bits. Two of a million URNs have the same with a chance of 1 in 37
-/// million; one of the two would not be found until it changes.
-pub(crate) fn number_of(field: &str, value: &str) -> u64 {
-    // Any two numbers would do; changing them changes the format.
-    let mut hasher = SipHasher13::new_with_keys(0x646f_6365_6e74, 0x7365_6172_6368);
-    hasher.write(field.as_bytes());
-    hasher.write_u8(0);
-    hasher.write(cut(value).as_bytes());
-    hasher.finish()
+    /// The term of the only document of an entity.
+    pub(crate) fn urn_term(&self, urn: &str) -> Term {
+        Term::from_field_text(self.urn, urn)
+    }
 }
 
 /// Writes the text in `terms` for a value of a field.

@@ -13,11 +13,11 @@ use tantivy::query::{
 use tantivy::{BitSet, DocId, Score, Searcher, SegmentReader, TantivyError};
 
 use crate::collect::{Gather, Gathered, Question, SortColumn, first_ordinal_behind};
-use crate::column::NumberQuery;
 use crate::error::SearchError;
+use crate::filter::term_query;
 use crate::kept::Kept;
 use crate::matching::Set;
-use crate::schema::URN;
+use crate::schema::{Fields, URN};
 
 /// Where a page ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -61,6 +61,7 @@ impl Scroll {
     pub(crate) fn results(
         &self,
         searcher: &Searcher,
+        fields: &Fields,
         kept: &Kept,
         gather: &Gather,
         mut question: Question,
@@ -95,16 +96,21 @@ impl Scroll {
         gathered.hits.truncate(self.count);
         let last = gathered.hits.last().map(|last| last.urn.clone());
         let mark = match last {
-            Some(urn) => self.mark(searcher, urn)?,
+            Some(urn) => self.mark(searcher, fields, urn)?,
             None => None,
         };
         Ok((gathered, mark.and_then(|mark| mark.written())))
     }
 
     /// The mark behind an entity.
-    fn mark(&self, searcher: &Searcher, urn: String) -> Result<Option<Mark>, SearchError> {
-        let query = NumberQuery::any(URN, [&urn]);
-        let found = searcher.search(&query, &tantivy::collector::DocSetCollector)?;
+    fn mark(
+        &self,
+        searcher: &Searcher,
+        fields: &Fields,
+        urn: String,
+    ) -> Result<Option<Mark>, SearchError> {
+        let query = term_query(fields.urn_term(&urn));
+        let found = searcher.search(&*query, &tantivy::collector::DocSetCollector)?;
         let Some(address) = found.into_iter().next() else {
             return Ok(None);
         };

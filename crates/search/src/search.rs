@@ -125,7 +125,7 @@ impl Search {
                 let text = translator.translate(&query)?;
                 let question = narrowed(searcher, fields, work, &wanted, text)?;
                 let (gathered, next) = match scroll {
-                    Some(scroll) => scroll.results(searcher, &kept, &gather, question)?,
+                    Some(scroll) => scroll.results(searcher, fields, &kept, &gather, question)?,
                     None => (gather.results(searcher, &kept, &question)?, None),
                 };
                 Ok((gathered, next, translator.into_labels()))

@@ -9,6 +9,7 @@ mod damage;
 mod feeding;
 mod filters;
 mod hindered;
+mod identity;
 mod keeping_up;
 mod lists;
 mod scrolling;
