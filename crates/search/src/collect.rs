@@ -11,7 +11,8 @@ use tantivy::{DocId, Searcher, SegmentReader, Term};
 
 use crate::bits::Bits;
 use crate::document::MAX_RANK;
-use crate::kept::{Columns, Counts, Kept, text_of};
+use crate::column::{first_ordinal_behind, text_of};
+use crate::kept::{Columns, Counts, Kept};
 use crate::matching::{Matches, Node, Segment, Set};
 use crate::schema::{URN, WHOLE_NAMES, column_path};
 use crate::work::Work;
@@ -482,21 +483,4 @@ impl SortColumn {
             Self::Text(_) | Self::Missing => Key::Missing,
         })
     }
-}
-
-/// The first ordinal whose text is greater.
-pub(crate) fn first_ordinal_behind(column: &StrColumn, text: &str) -> tantivy::Result<u64> {
-    let (mut low, mut high) = (0, column.num_terms() as u64);
-    let mut middle_text = String::new();
-    while low < high {
-        let middle = low + (high - low) / 2;
-        middle_text.clear();
-        column.ord_to_str(middle, &mut middle_text)?;
-        if middle_text.as_str() <= text {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    Ok(low)
 }

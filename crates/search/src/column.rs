@@ -11,7 +11,9 @@ use tantivy::query::{
 use tantivy::{BitSet, DocId, Score, SegmentReader, TantivyError};
 
 use crate::bits::Bits;
-use crate::kept::each_value;
+
+/// How many documents are read together.
+const BLOCK: usize = 1024;
 
 /// Documents that have any of some texts in a column.
 #[derive(Debug, Clone)]
@@ -83,4 +85,65 @@ fn documents(column: &StrColumn, wanted: &Bits, len: DocId) -> Option<BitSet> {
         }
     });
     Some(found)
+}
+
+/// Calls `found` with each document and each of its values, in the order of documents.
+pub(crate) fn each_value(column: &StrColumn, len: DocId, mut found: impl FnMut(DocId, usize)) {
+    let all: Vec<DocId> = (0..len).collect();
+    for block in all.chunks(BLOCK) {
+        each_value_of_block(column, block, &mut found);
+    }
+}
+
+/// The same for some documents.
+pub(crate) fn each_value_of(
+    column: &StrColumn,
+    documents: &Bits,
+    mut found: impl FnMut(DocId, usize),
+) {
+    let mut listed = Vec::new();
+    documents.each(|document| listed.push(document));
+    for block in listed.chunks(BLOCK) {
+        each_value_of_block(column, block, &mut found);
+    }
+}
+
+fn each_value_of_block(column: &StrColumn, block: &[DocId], found: &mut impl FnMut(DocId, usize)) {
+    let (mut documents, mut rows) = (Vec::new(), Vec::new());
+    let ordinals = column.ords();
+    ordinals.row_ids_for_docs(block, &mut documents, &mut rows);
+    let mut values = vec![0; rows.len()];
+    ordinals.values.get_vals(&rows, &mut values);
+    for (document, value) in documents.iter().zip(&values) {
+        if (*value as usize) < column.num_terms() {
+            found(*document, *value as usize);
+        }
+    }
+}
+
+/// The first text that a document has in a column.
+pub(crate) fn text_of(column: &StrColumn, document: DocId) -> tantivy::Result<Option<String>> {
+    let Some(ordinal) = column.ords().first(document) else {
+        return Ok(None);
+    };
+    let mut text = String::new();
+    column.ord_to_str(ordinal, &mut text)?;
+    Ok(Some(text))
+}
+
+/// The first ordinal whose text is greater.
+pub(crate) fn first_ordinal_behind(column: &StrColumn, text: &str) -> tantivy::Result<u64> {
+    let (mut low, mut high) = (0, column.num_terms() as u64);
+    let mut middle_text = String::new();
+    while low < high {
+        let middle = low + (high - low) / 2;
+        middle_text.clear();
+        column.ord_to_str(middle, &mut middle_text)?;
+        if middle_text.as_str() <= text {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    Ok(low)
 }

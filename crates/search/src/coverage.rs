@@ -11,9 +11,11 @@ use tantivy::{DocId, Searcher, SegmentReader, Term};
 
 use crate::bits::Bits;
 use crate::collect::{Gather, Order, Question};
-use crate::document::{COLUMNS, DESCRIBED_COLUMNS, ENTITY_TYPE, HAS_DESCRIPTION, REMOVED};
+use crate::column::each_value_of;
+use crate::document::{COLUMNS, DESCRIBED_COLUMNS};
 use crate::error::SearchError;
-use crate::kept::{Kept, each_value_of};
+use crate::field::{ENTITY_TYPE, HAS_DESCRIPTION, REMOVED};
+use crate::kept::Kept;
 use crate::matching::{Node, Segment, Set};
 use crate::schema::{Fields, column_path};
 use crate::work::Work;

@@ -5,37 +5,26 @@ mod written;
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::collections::HashMap;
-use std::sync::LazyLock;
 
-use docent_model::searchable::{SearchField, SearchKind, SearchValue, search_values_of_text};
-use docent_model::{AspectName, Registry, Urn};
+use docent_model::searchable::{SearchField, SearchValue, search_values_of_text};
+use docent_model::{AspectName, Urn};
 use docent_store::StoredAspect;
 use serde_json::Value;
 
 use crate::analysis::fold;
+use crate::field::{
+    BROWSE_PATH, BROWSE_STEP, Class, ENTITY_TYPE, ENVIRONMENT, Form, HAS_DESCRIPTION, NAME,
+    OTHER_ENVIRONMENT, REMOVED, class_of, class_of_name,
+};
 use crate::label;
 use crate::named::start_of;
-use crate::schema::{Fields, LAST_PART_MARK, URN, cut, write_exists, write_term};
+use crate::schema::{Fields, LAST_PART_MARK, cut, write_exists, write_term};
 use columns::ColumnCounts;
 pub(crate) use columns::{COLUMNS, DESCRIBED_COLUMNS};
 pub(crate) use written::EntityDocument;
 
 /// The aspect of links, which the registry does not annotate, and the field that they are found by.
 const LINKS: &str = "institutionalMemory";
-
-/// Our own fields.
-pub const ENTITY_TYPE: &str = "_entityType";
-pub const REMOVED: &str = "removed";
-pub(crate) const HAS_DESCRIPTION: &str = "hasDescription";
-const NAME: &str = "name";
-/// Some kinds of entity have their environment in the one field, some in the other; here all have it in the first.
-pub(crate) const ENVIRONMENT: &str = "origin";
-pub(crate) const OTHER_ENVIRONMENT: &str = "env";
-/// The registry gives the steps of a path one by one; people filter by the whole.
-pub const BROWSE_PATH: &str = "browsePathV2";
-/// Before each step of the whole.
-pub const BROWSE_STEP: char = '␟';
 
 /// What a table has of texts, and of values, so that these do not grow step by step.
 const USUAL_VALUES: usize = 64;
@@ -48,35 +37,6 @@ const MAX_USAGE_RANK: u64 = 300;
 const MAX_SHORTNESS_RANK: u64 = 100;
 /// How much an entity is used, which the registry does not annotate.
 const USAGE_FEATURES: &str = "usageFeatures";
-
-/// How much a match in a field says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Class {
-    Name,
-    Column,
-    Description,
-    Other,
-}
-
-/// Where the words of a field go; `None` if it is not searched unless asked for by its name.
-pub(crate) fn class_of(field: &SearchField) -> Option<Class> {
-    if field.kind == SearchKind::Map {
-        return Some(Class::Other);
-    }
-    if field.kind != SearchKind::Text {
-        return None;
-    }
-    if matches!(field.name, "fieldPaths" | "fieldLabels") {
-        return Some(Class::Column);
-    }
-    if field.autocomplete {
-        return Some(Class::Name);
-    }
-    if field.rich_text || field.name.contains("escription") {
-        return Some(Class::Description);
-    }
-    field.query_by_default.then_some(Class::Other)
-}
 
 /// What the index knows about an entity, as its aspects say it.
 #[derive(Debug, Default)]
@@ -412,52 +372,6 @@ const TRUE: &str = "true";
 
 fn text_of_flag(flag: bool) -> &'static str {
     if flag { TRUE } else { "false" }
-}
-
-/// How the values of a field stand in the index for filters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
-    Terms,
-    /// As terms, and as whole names without regard to their case and field.
-    Names,
-    /// As lists: an entity may have many of them, nearly all different; see [`crate::list`].
-    Lists,
-    /// As the term that identifies the document.
-    Urn,
-}
-
-impl Form {
-    fn of(class: Option<Class>) -> Self {
-        match class {
-            Some(Class::Name) => Self::Names,
-            Some(_) => Self::Lists,
-            None => Self::Terms,
-        }
-    }
-}
-
-pub(crate) fn form_of(field: &str) -> Form {
-    if field == URN {
-        return Form::Urn;
-    }
-    Form::of(class_of_name(field))
-}
-
-/// Whether a field holds prose, which is searched and not compared.
-pub(crate) fn is_prose(field: &str) -> bool {
-    class_of_name(field) == Some(Class::Description)
-}
-
-/// Where the words of the field of this name go.
-pub(crate) fn class_of_name(field: &str) -> Option<Class> {
-    static CLASSES: LazyLock<HashMap<&str, Class>> = LazyLock::new(|| {
-        let fields = Registry::get().search_fields().iter();
-        fields
-            .filter_map(|field| Some((field.name, class_of(field)?)))
-            .chain([(NAME, Class::Name)])
-            .collect()
-    });
-    CLASSES.get(field).copied()
 }
 
 /// The path of a field without what clients write about its types: `[version=2.0].[type=struct].address.[type=string].city`

@@ -6,16 +6,15 @@
 //! word, its caller tells. A new kind of query term is a case in [`collect`], and usually a variant of [`Needle`].
 
 mod fragment;
-pub(crate) mod pattern;
 
 use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::Match;
 use crate::analysis::{self, Token, name_words, without_plural};
-use crate::document::{Class, class_of_name};
-use crate::filter::canonical;
+use crate::field::{Class, canonical, class_of_name};
 use crate::language::{Occur, Query, Term, is_urn};
+use crate::pattern;
 
 /// Every column that matches is named, but for those of tables that nobody reads.
 const MOST_MATCHES: usize = 1000;

@@ -9,24 +9,22 @@ use std::cmp::Ordering;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use docent_model::searchable::{SearchKind, bare_name};
 use docent_model::{Registry, Urn};
 use tantivy::columnar::StrColumn;
 use tantivy::query::{
-    AllQuery, BooleanQuery, EmptyQuery, ExistsQuery, Occur, Query, TermQuery, TermSetQuery,
+    AllQuery, BooleanQuery, EmptyQuery, ExistsQuery, Occur, Query, TermSetQuery,
 };
-use tantivy::schema::IndexRecordOption;
 use tantivy::{DocAddress, Searcher, Term};
 
 use crate::analysis::{fold, name_words, text_words};
-use crate::document::{
-    Class, ENTITY_TYPE, ENVIRONMENT, Form, HAS_DESCRIPTION, OTHER_ENVIRONMENT, REMOVED,
-    class_of_name, form_of, is_prose, simple_path,
-};
+use crate::column::text_of;
+use crate::document::simple_path;
 use crate::error::SearchError;
-use crate::kept::text_of;
+use crate::field::{
+    Class, ENTITY_TYPE, Form, canonical, class_of_name, form_of, is_flag, is_prose,
+};
 use crate::list;
-use crate::query::phrase_query;
+use crate::phrase::{phrase_query, term_query};
 use crate::request::{Criterion, Filter, Operator};
 use crate::schema::{
     Fields, LAST_PART_MARK, URN, WHOLE_NAMES, column_path, cut, may_be_cut, write_exists,
@@ -41,57 +39,6 @@ const MAX_VALUES: usize = 20_000;
 const MOST_BY_WORDS: usize = 20;
 /// No tree is as deep.
 const MAX_LEVELS: usize = 50;
-
-/// Names that clients use for fields that have another name in the registry.
-const OTHER_NAMES: [(&str, &str); 7] = [
-    ("entityType", ENTITY_TYPE),
-    ("type", "typeNames"),
-    (OTHER_ENVIRONMENT, ENVIRONMENT),
-    ("_index", ENTITY_TYPE),
-    ("documented", HAS_DESCRIPTION),
-    ("column", FIELD_PATHS),
-    ("columns", FIELD_PATHS),
-];
-
-/// Fields that the registry does not have.
-const OWN_FIELDS: [&str; 4] = [URN, ENTITY_TYPE, REMOVED, HAS_DESCRIPTION];
-
-/// The names of columns.
-pub(crate) const FIELD_PATHS: &str = "fieldPaths";
-
-/// The name under which a field stands in the index, whatever the case of its letters. A field that there is none of keeps
-/// its name, and nothing has it.
-pub(crate) fn canonical(field: &str) -> String {
-    let field = bare_name(field);
-    if let Some((_, name)) = OTHER_NAMES.iter().find(|(other, _)| *other == field) {
-        return (*name).to_owned();
-    }
-    if OWN_FIELDS.contains(&field) {
-        return field.to_owned();
-    }
-    if let Some(known) = Registry::get().search_field(field) {
-        return known.name.to_owned();
-    }
-    let others = OTHER_NAMES.iter().copied();
-    let own = OWN_FIELDS.iter().map(|name| (*name, *name));
-    let known = Registry::get().search_fields().iter();
-    let known = known.map(|known| (known.name, known.name));
-    let mut names = others.chain(own).chain(known);
-    names
-        .find(|(other, _)| other.eq_ignore_ascii_case(field))
-        .map_or(field, |(_, name)| name)
-        .to_owned()
-}
-
-/// Whether there is a field of this name.
-pub(crate) fn is_field(field: &str) -> bool {
-    let name = canonical(field);
-    OWN_FIELDS.contains(&name.as_str())
-        || Registry::get()
-            .search_fields()
-            .iter()
-            .any(|known| known.name == name || known.has_values == Some(&name))
-}
 
 pub(crate) struct Filters<'s> {
     pub(crate) searcher: &'s Searcher,
@@ -480,16 +427,6 @@ fn column_values(
         .collect()
 }
 
-/// Whether a field says yes or no.
-fn is_flag(field: &str) -> bool {
-    if field == REMOVED || field == HAS_DESCRIPTION {
-        return true;
-    }
-    let fields = Registry::get().search_fields().iter();
-    let mut fields = fields.filter(|known| known.name == field || known.has_values == Some(field));
-    fields.any(|known| known.name != field || known.kind == SearchKind::Boolean)
-}
-
 /// The values by the field that says what stands above them, since each look goes through all documents.
 fn by_parent_field(values: &[String]) -> BTreeMap<&'static str, Vec<String>> {
     let mut fields: BTreeMap<_, Vec<String>> = BTreeMap::new();
@@ -510,10 +447,6 @@ fn parent_field(urn: &str) -> Option<&'static str> {
         "glossaryNode" => Some("parentNode"),
         _ => None,
     }
-}
-
-pub(crate) fn term_query(term: Term) -> Box<dyn Query> {
-    Box::new(TermQuery::new(term, IndexRecordOption::Basic))
 }
 
 fn lower(values: &[String]) -> Vec<String> {

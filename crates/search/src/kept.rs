@@ -16,7 +16,8 @@ use tantivy::index::SegmentId;
 use tantivy::{DocId, Searcher, SegmentReader};
 
 use crate::bits::Bits;
-use crate::document::{Form, form_of};
+use crate::column::each_value;
+use crate::field::{Form, form_of};
 use crate::schema::{ORDER, RANK, URN, WHOLE_NAMES, column_path};
 
 /// A facet with so few values has a set of documents for each of them.
@@ -30,9 +31,6 @@ const MOST_FACETS: usize = 32;
 const LARGE_SEGMENT: DocId = 20_000;
 /// When so many different values of facets were seen, most of them are not there any more.
 const MOST_TEXTS: usize = 1_000_000;
-
-/// How many documents are read together.
-const BLOCK: usize = 1024;
 
 /// Of all segments. Cloning it is cheap and gives the same.
 #[derive(Debug, Clone, Default)]
@@ -406,50 +404,6 @@ fn read_column(column: &StrColumn, len: DocId) -> Option<(Documents, Vec<u32>)> 
         first.copied().unwrap_or(distinct as u16)
     });
     Some((Documents::One(of_document.collect()), totals))
-}
-
-/// Calls `found` with each document and each of its values, in the order of documents.
-pub(crate) fn each_value(column: &StrColumn, len: DocId, mut found: impl FnMut(DocId, usize)) {
-    let all: Vec<DocId> = (0..len).collect();
-    for block in all.chunks(BLOCK) {
-        each_value_of_block(column, block, &mut found);
-    }
-}
-
-/// The same for some documents.
-pub(crate) fn each_value_of(
-    column: &StrColumn,
-    documents: &Bits,
-    mut found: impl FnMut(DocId, usize),
-) {
-    let mut listed = Vec::new();
-    documents.each(|document| listed.push(document));
-    for block in listed.chunks(BLOCK) {
-        each_value_of_block(column, block, &mut found);
-    }
-}
-
-fn each_value_of_block(column: &StrColumn, block: &[DocId], found: &mut impl FnMut(DocId, usize)) {
-    let (mut documents, mut rows) = (Vec::new(), Vec::new());
-    let ordinals = column.ords();
-    ordinals.row_ids_for_docs(block, &mut documents, &mut rows);
-    let mut values = vec![0; rows.len()];
-    ordinals.values.get_vals(&rows, &mut values);
-    for (document, value) in documents.iter().zip(&values) {
-        if (*value as usize) < column.num_terms() {
-            found(*document, *value as usize);
-        }
-    }
-}
-
-/// The first text that a document has in a column.
-pub(crate) fn text_of(column: &StrColumn, document: DocId) -> tantivy::Result<Option<String>> {
-    let Some(ordinal) = column.ords().first(document) else {
-        return Ok(None);
-    };
-    let mut text = String::new();
-    column.ord_to_str(ordinal, &mut text)?;
-    Ok(Some(text))
 }
 
 #[cfg(test)]

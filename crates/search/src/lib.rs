@@ -23,6 +23,7 @@ mod document;
 mod error;
 mod explain;
 mod feed;
+mod field;
 mod filter;
 mod found;
 mod index;
@@ -33,6 +34,8 @@ mod list;
 mod live;
 mod matching;
 mod named;
+mod pattern;
+mod phrase;
 mod query;
 mod request;
 mod schema;
@@ -43,8 +46,8 @@ mod walk;
 mod work;
 
 pub use coverage::{Coverage, Described};
-pub use document::{BROWSE_PATH, BROWSE_STEP, ENTITY_TYPE, REMOVED};
 pub use error::SearchError;
+pub use field::{BROWSE_PATH, BROWSE_STEP, ENTITY_TYPE, REMOVED};
 pub use found::{Completions, Facet, FacetValue, Found, Hit, Match};
 pub use live::Keeper;
 pub use request::{

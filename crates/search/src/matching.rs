@@ -12,9 +12,9 @@ use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, Searcher, SegmentReader, Term};
 
 use crate::bits::Bits;
-use crate::explain::pattern;
 use crate::kept::Kept;
 use crate::named::{RangeTest, TextRange};
+use crate::pattern;
 use crate::work::Work;
 
 /// So many ways to be found in have a byte's worth of numbers.

@@ -7,13 +7,12 @@
 use std::ops::{Bound, RangeBounds};
 
 use tantivy::columnar::StrColumn;
-use tantivy::{DocId, Term};
+use tantivy::DocId;
 
-use crate::matching::Set;
-use crate::schema::{Fields, LAST_PART_MARK};
+use crate::schema::LAST_PART_MARK;
 
 /// So many letters of a name have a term. Fewer leave more documents to look at; more are as different as the names.
-const START_LETTERS: usize = 8;
+pub(crate) const START_LETTERS: usize = 8;
 
 /// The beginning of a name that has a term.
 pub(crate) fn start_of(name: &str) -> &str {
@@ -28,35 +27,6 @@ pub(crate) fn written(name: &str) -> [String; 2] {
     [name.to_owned(), format!("{LAST_PART_MARK}{name}")]
 }
 
-/// Documents with a name, or a last part of one, that is so.
-pub(crate) fn named(fields: &Fields, name: &str) -> Set {
-    let among = start_terms(fields, name);
-    if name.chars().count() < START_LETTERS {
-        return among;
-    }
-    let texts = written(name).map(|name| TextRange::one(&name));
-    Set::Among(Box::new(among), texts.into())
-}
-
-/// Documents with a name, or a last part of one, that begins so.
-pub(crate) fn begins_name(fields: &Fields, start: &str) -> Set {
-    if is_in_terms(start) {
-        return Set::Prefix(fields.name_start, start.to_owned());
-    }
-    let texts = written(start).map(|start| TextRange::beginning_with(&start));
-    Set::Among(Box::new(start_terms(fields, start)), texts.into())
-}
-
-/// Whether the terms alone tell which names begin so.
-pub(crate) fn is_in_terms(start: &str) -> bool {
-    start.chars().count() <= START_LETTERS
-}
-
-fn start_terms(fields: &Fields, name: &str) -> Set {
-    let start = Term::from_field_text(fields.name_start, start_of(name));
-    Set::Terms(vec![start])
-}
-
 /// Texts that stand side by side in the order of a column.
 pub(crate) struct TextRange {
     first: Bound<Vec<u8>>,
@@ -64,7 +34,7 @@ pub(crate) struct TextRange {
 }
 
 impl TextRange {
-    fn one(text: &str) -> Self {
+    pub(crate) fn one(text: &str) -> Self {
         let bound = Bound::Included(text.as_bytes().to_vec());
         Self {
             first: bound.clone(),
@@ -72,7 +42,7 @@ impl TextRange {
         }
     }
 
-    fn beginning_with(start: &str) -> Self {
+    pub(crate) fn beginning_with(start: &str) -> Self {
         let mut behind = start.as_bytes().to_vec();
         // No character ends with the largest byte, so there is a next one.
         if let Some(last) = behind.last_mut() {

@@ -6,8 +6,9 @@
 //! ([`crate::collect`]).
 
 mod divided;
-mod field;
+mod field_term;
 mod labels;
+mod names;
 mod unknown;
 
 use std::cell::{Cell, RefCell};
@@ -19,12 +20,12 @@ use tantivy::{Searcher, Term};
 
 use crate::analysis::{Token, fold, name_words, pair, text_words};
 use crate::error::SearchError;
-use crate::explain::pattern;
-use crate::filter::term_query;
 use crate::kept::Kept;
 use crate::language::{self, Clause};
 use crate::matching::{Node, Set};
-use crate::named::{begins_name, is_in_terms, named, written};
+use crate::named::written;
+use crate::pattern;
+use crate::phrase::{parts, phrase_query, term_query};
 use crate::schema::{Fields, LAST_PART_MARK, WHOLE_NAMES};
 use crate::walk::Walk;
 use crate::work::Work;
@@ -58,14 +59,13 @@ const MIN_WORD_PREFIX: usize = 2;
 /// Typos are forgiven in so many words of a query. Who pastes a text does not expect more, and each takes a walk
 /// through the dictionaries.
 const FORGIVEN_WORDS: usize = 16;
-/// Of a longer word or phrase the beginning is looked for.
-const MOST_PARTS: usize = 64;
 /// A word that is in so few of all documents, or in so few at all, may be a typo that somebody else made, too.
 const RARE_SHARE: u64 = 100_000;
 const RARE: u64 = 3;
 /// Whether words stand together is looked up only where one of them has no more documents: it means reading the
 /// positions of all.
 const MOST_IN_ORDER: u64 = 10_000;
+
 /// How a word is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reading {
@@ -76,6 +76,7 @@ enum Reading {
     Unfinished,
 }
 
+use names::{begins_name, is_in_terms, named};
 pub(crate) use unknown::known_fields;
 
 pub(crate) struct Translator<'s> {
@@ -506,12 +507,6 @@ fn term_set(field: Field, text: &str) -> Set {
     Set::Terms(vec![Term::from_field_text(field, text)])
 }
 
-/// The smallest parts of a word, or the words of a phrase, as far as they are looked at.
-fn parts(tokens: &[Token]) -> impl Iterator<Item = &Token> {
-    let parts = tokens.iter().filter(|token| !token.joined);
-    parts.take(MOST_PARTS)
-}
-
 /// What was typed as one word, undivided.
 fn in_one_piece(field: Field, tokens: &[Token]) -> Vec<Term> {
     let start = tokens.iter().map(|token| token.range.start).min();
@@ -565,15 +560,4 @@ fn nearly(field: Field, tokens: &[Token], doubtful: &[(&str, u8)]) -> Set {
 
 fn in_order(field: Field, tokens: &[Token]) -> Set {
     phrase_query(field, tokens).map_or_else(|| Set::Terms(Vec::new()), Set::Query)
-}
-
-/// All parts, one behind the other; `None` if there is none.
-pub(crate) fn phrase_query(field: Field, tokens: &[Token]) -> Option<Box<dyn Query>> {
-    let mut terms: Vec<(usize, Term)> = parts(tokens)
-        .map(|token| (token.position, Term::from_field_text(field, &token.text)))
-        .collect();
-    Some(match terms.len() {
-        0 | 1 => term_query(terms.pop()?.1),
-        _ => Box::new(PhraseQuery::new_with_offset(terms)),
-    })
 }

@@ -12,11 +12,12 @@ use tantivy::query::{
 };
 use tantivy::{BitSet, DocId, Score, Searcher, SegmentReader, TantivyError};
 
-use crate::collect::{Gather, Gathered, Question, SortColumn, first_ordinal_behind};
+use crate::collect::{Gather, Gathered, Question, SortColumn};
+use crate::column::{first_ordinal_behind, text_of};
 use crate::error::SearchError;
-use crate::filter::term_query;
 use crate::kept::Kept;
 use crate::matching::Set;
+use crate::phrase::term_query;
 use crate::schema::{Fields, URN};
 
 /// Where a page ended.
@@ -119,7 +120,7 @@ impl Scroll {
         for (field, _) in &self.fields {
             values.push(match SortColumn::open(reader, field)? {
                 SortColumn::Text(column) => {
-                    crate::kept::text_of(&column, address.doc_id)?.map(MarkValue::Text)
+                    text_of(&column, address.doc_id)?.map(MarkValue::Text)
                 }
                 SortColumn::Number(column) => column.first(address.doc_id).map(MarkValue::Number),
                 SortColumn::Missing => None,

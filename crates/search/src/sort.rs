@@ -3,9 +3,10 @@
 use docent_model::Registry;
 use docent_model::searchable::SearchKind;
 
-use crate::document::{ENTITY_TYPE, Form, HAS_DESCRIPTION, REMOVED, form_of, is_prose};
 use crate::error::SearchError;
-use crate::filter::canonical;
+use crate::field::{
+    ENTITY_TYPE, Form, HAS_DESCRIPTION, REMOVED, canonical, form_of, is_prose,
+};
 use crate::request::Sort;
 use crate::schema::{URN, WHOLE_NAMES};
 

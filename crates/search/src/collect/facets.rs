@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use super::SegmentGather;
-use crate::document::{Form, form_of};
-use crate::kept::{Counts, Kept, each_value_of};
+use crate::column::each_value_of;
+use crate::field::{Form, form_of};
+use crate::kept::{Counts, Kept};
 use crate::list;
 use crate::request::PAIR;
 use crate::schema::column_path;

@@ -6,12 +6,13 @@ use std::collections::HashSet;
 
 use tantivy::Term;
 
-use super::{Translator, all_parts, in_order, nearly, parts};
+use super::{Translator, all_parts, in_order, nearly};
 use crate::analysis::{Token, name_words};
+use crate::column::text_of;
 use crate::error::SearchError;
-use crate::kept::text_of;
 use crate::label::{LABELS, PLATFORM, fields_of};
 use crate::matching::{Segment, Set};
+use crate::phrase::parts;
 use crate::schema::write_term;
 use crate::walk::Walk;
 

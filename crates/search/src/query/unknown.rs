@@ -1,6 +1,6 @@
 //! Fields that there are none of: `mailto:me` asks for two words.
 
-use crate::filter::is_field;
+use crate::field::is_field;
 use crate::language::{Clause, Occur, Query, Term, parse};
 
 /// What was typed, with every field that there is none of read as a word.

@@ -6,12 +6,12 @@ use tantivy::query::{BooleanQuery, Query, TermSetQuery};
 
 use super::{Translator, WORD, all_parts, in_order, like, occur_of, with_all_but};
 use crate::analysis::{name_words, text_words};
-use crate::document::{Class, class_of_name};
 use crate::error::SearchError;
-use crate::explain::pattern;
-use crate::filter::{Filters, canonical};
+use crate::field::{Class, canonical, class_of_name};
+use crate::filter::Filters;
 use crate::language;
 use crate::matching::{Node, Set};
+use crate::pattern;
 use crate::request::{Criterion, Operator};
 use crate::schema::write_term;
 
