@@ -10,8 +10,8 @@ use tantivy::columnar::StrColumn;
 use tantivy::{DocId, Searcher, SegmentReader, Term};
 
 use crate::bits::Bits;
-use crate::document::MAX_RANK;
 use crate::column::{first_ordinal_behind, text_of};
+use crate::document::MAX_RANK;
 use crate::kept::{Columns, Counts, Kept};
 use crate::matching::{Matches, Node, Segment, Set};
 use crate::schema::{URN, WHOLE_NAMES, column_path};

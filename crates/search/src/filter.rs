@@ -11,9 +11,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use docent_model::{Registry, Urn};
 use tantivy::columnar::StrColumn;
-use tantivy::query::{
-    AllQuery, BooleanQuery, EmptyQuery, ExistsQuery, Occur, Query, TermSetQuery,
-};
+use tantivy::query::{AllQuery, BooleanQuery, EmptyQuery, ExistsQuery, Occur, Query, TermSetQuery};
 use tantivy::{DocAddress, Searcher, Term};
 
 use crate::analysis::{fold, name_words, text_words};

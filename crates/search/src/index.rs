@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
+use tantivy::index::SegmentMeta;
 use tantivy::indexer::{LogMergePolicy, NoMergePolicy};
 use tantivy::{Directory as _, Index, IndexReader, IndexWriter, ReloadPolicy};
 
@@ -238,19 +239,24 @@ fn open_existing(path: &Path, fields: &Fields) -> Result<OpenIndex, SearchError>
     let holds = serde_json::from_str(&payload)
         .map_err(|_| damaged("it does not say which changes it holds"))?;
     let open = from_index(index, holds, small)?;
-    check_counts(&open.reader)?;
+    check_counts(&open)?;
     Ok(open)
 }
 
-/// Compares how many documents the list of segments says there are with how many there are: the list has no checksum.
-fn check_counts(reader: &IndexReader) -> Result<(), SearchError> {
-    for segment in reader.searcher().segment_readers() {
+/// Compares the document counts of the segment list, which has no checksum, with those of the segments.
+fn check_counts(open: &OpenIndex) -> Result<(), SearchError> {
+    let listed = open.index.load_metas()?.segments;
+    for segment in open.reader.searcher().segment_readers() {
         // Every document has a rank.
         let documents = segment.fast_fields().u64(RANK)?.values.num_vals();
-        let alive = segment
-            .alive_bitset()
-            .map_or(documents, |it| it.num_alive_docs() as u32);
-        if (segment.max_doc(), segment.num_docs()) != (documents, alive) {
+        let deleted = segment.alive_bitset().map_or(0, |alive| {
+            (documents as usize).saturating_sub(alive.num_alive_docs()) as u32
+        });
+        let is_right = |meta: &SegmentMeta| {
+            meta.id() == segment.segment_id()
+                && (meta.max_doc(), meta.num_deleted_docs()) == (documents, deleted)
+        };
+        if !listed.iter().any(is_right) {
             return Err(damaged("its list of segments is damaged"));
         }
     }

@@ -6,8 +6,8 @@
 
 use std::ops::{Bound, RangeBounds};
 
-use tantivy::columnar::StrColumn;
 use tantivy::DocId;
+use tantivy::columnar::StrColumn;
 
 use crate::schema::LAST_PART_MARK;
 

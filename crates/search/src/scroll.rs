@@ -119,9 +119,7 @@ impl Scroll {
         let mut values = Vec::with_capacity(self.fields.len());
         for (field, _) in &self.fields {
             values.push(match SortColumn::open(reader, field)? {
-                SortColumn::Text(column) => {
-                    text_of(&column, address.doc_id)?.map(MarkValue::Text)
-                }
+                SortColumn::Text(column) => text_of(&column, address.doc_id)?.map(MarkValue::Text),
                 SortColumn::Number(column) => column.first(address.doc_id).map(MarkValue::Number),
                 SortColumn::Missing => None,
             });

@@ -4,9 +4,7 @@ use docent_model::Registry;
 use docent_model::searchable::SearchKind;
 
 use crate::error::SearchError;
-use crate::field::{
-    ENTITY_TYPE, Form, HAS_DESCRIPTION, REMOVED, canonical, form_of, is_prose,
-};
+use crate::field::{ENTITY_TYPE, Form, HAS_DESCRIPTION, REMOVED, canonical, form_of, is_prose};
 use crate::request::Sort;
 use crate::schema::{URN, WHOLE_NAMES};
 

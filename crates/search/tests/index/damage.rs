@@ -15,7 +15,7 @@ const GARBAGE_LIST: &str = ".managed.json";
 /// Segments are named by a UUID without dashes.
 const SEGMENT_NAME_LENGTH: usize = 32;
 /// The kinds of file that an index with a replaced document consists of, by extension or whole name.
-const FILE_KINDS: [&str; 8] = [
+const FILE_KINDS: [&str; 9] = [
     GARBAGE_LIST,
     "del",
     "fast",
@@ -23,6 +23,7 @@ const FILE_KINDS: [&str; 8] = [
     "idx",
     "meta.json",
     "pos",
+    "store",
     "term",
 ];
 

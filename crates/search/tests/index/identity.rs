@@ -46,7 +46,10 @@ async fn updating_or_deleting_an_entity_leaves_one_with_a_colliding_urn_hash() {
     assert_eq!(found(&fixture, "colliding").await, sorted(&[one, other]));
     put_tag(&fixture, one, "changed").await;
     assert_eq!(found(&fixture, "colliding").await, sorted(&[one, other]));
-    assert_eq!(found(&fixture, "description:second").await, sorted(&[other]));
+    assert_eq!(
+        found(&fixture, "description:second").await,
+        sorted(&[other])
+    );
     fixture.delete(one).await;
     assert_eq!(found(&fixture, "colliding").await, sorted(&[other]));
 }
