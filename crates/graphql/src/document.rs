@@ -1,92 +1,63 @@
-//! Documents: parsed and validated once per text, and kept with their plans.
+//! Parsed and validated documents.
 //!
-//! A plan is made for one operation and one answer to its `@skip` and `@include` conditions, so it is a constant:
-//! executing a known text parses, validates and decides nothing.
-//!
-//! Plans are made as requests need them, so a document grows while it is kept; [`Document::bytes`] says what it takes now.
+//! A [`Document`] is immutable: it depends on the schema and the text alone. Plans compiled from it are
+//! in [`crate::plan_cache`].
 
 mod repair;
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
-
 use apollo_compiler::ast::OperationType;
-use apollo_compiler::executable::{self, DirectiveList, Selection, SelectionSet};
+use apollo_compiler::executable::{self, DirectiveList, FragmentMap, Selection, SelectionSet};
 use apollo_compiler::parser::Parser;
 use apollo_compiler::validation::Valid;
 use apollo_compiler::{ExecutableDocument, Name, Node};
 
 use crate::error::{Classification, Position, RequestError};
 use crate::input::{Variable, VariableValues};
-use crate::limits::Limits;
-use crate::plan::{Compiler, Plan};
 use crate::schema::Schema;
 use crate::validation_errors;
 
-/// Longer documents are refused unread. DataHub's largest own query has 28 KB; long texts belong into variables.
+/// Longer documents are rejected without parsing. DataHub's largest query has 28 KB; long texts belong
+/// in variables.
 const MAX_DOCUMENT_BYTES: usize = 2 * 1024 * 1024;
-/// More tokens are refused: 28 KB of query are about 5,000.
+/// A query of 28 KB has about 5,000 tokens.
 const MAX_TOKENS: usize = 100_000;
-/// Deeper nesting is refused before it can exhaust the stack; execution allows far less.
+/// Protects the parser's stack; execution allows far less depth.
 const MAX_NESTING: usize = 200;
-/// Plans kept per operation, when conditions make several of one text.
-const MAX_VARIANTS: usize = 32;
-/// How much memory those may take, unless the latest one alone takes more.
-const MAX_VARIANT_BYTES: usize = 4 * 1024 * 1024;
-/// A parsed and validated text takes some thirty times itself, measured with DataHub's own queries.
+/// A parsed and validated text takes about thirty times its length, measured with DataHub's queries.
 const PARSED_BYTES_PER_BYTE: usize = 30;
-/// What a document takes however short it is.
+/// Size of a document with an empty text.
 const DOCUMENT_BYTES: usize = 4096;
-/// One bit per variable in conditions.
+/// [`OperationVariant`] has one bit per variable in conditions.
 const MAX_CONDITION_VARIABLES: usize = 64;
 
 #[derive(Debug)]
 pub(crate) struct Document {
-    /// The text as it was sent.
+    /// The text as the client sent it.
     text: Box<str>,
-    /// Where bytes were added before parsing, in terms of the parsed text.
-    added: Vec<usize>,
+    /// Offsets in the parsed text of the bytes that [`repair`] inserted.
+    inserted: Vec<usize>,
     pub(crate) executable: Valid<ExecutableDocument>,
     operations: Vec<Operation>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Operation {
+    /// Index among the operations of the document.
+    pub(crate) index: usize,
     pub(crate) node: Node<executable::Operation>,
     pub(crate) variables: Vec<Variable>,
-    /// Variables that decide `@skip` and `@include`, by their number.
+    /// Indexes of the variables that `@skip` and `@include` use.
     conditions: Vec<usize>,
-    /// The plan of an operation without conditions.
-    fixed: OnceLock<Plan>,
-    /// Plans by the values of the conditions, the latest made last.
-    variants: RwLock<Vec<(u64, Arc<Plan>)>>,
-    /// Something was planned since the document was weighed.
-    has_grown: AtomicBool,
 }
 
-/// The values of an operation's conditions.
+/// An operation with its `@skip` and `@include` conditions decided.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Conditions<'d> {
-    operation: &'d Operation,
-    bits: u64,
-}
-
-/// A plan that is kept by its document, or was taken from its variants.
-#[derive(Debug)]
-pub(crate) enum PlanRef<'d> {
-    Fixed(&'d Plan),
-    Variant(Arc<Plan>),
-}
-
-impl std::ops::Deref for PlanRef<'_> {
-    type Target = Plan;
-
-    fn deref(&self) -> &Plan {
-        match self {
-            Self::Fixed(plan) => plan,
-            Self::Variant(plan) => plan,
-        }
-    }
+pub(crate) struct OperationVariant<'d> {
+    pub(crate) schema: &'d Schema,
+    pub(crate) document: &'d Document,
+    pub(crate) operation: &'d Operation,
+    /// The values of the condition variables, one bit each.
+    pub(crate) bits: u64,
 }
 
 impl Document {
@@ -100,23 +71,23 @@ impl Document {
                 ),
             )]);
         }
-        let mut added = Vec::new();
+        let mut inserted = Vec::new();
         let mut parsed = parser().parse_ast(text, "document");
-        // Published examples have raw line breaks in quoted strings, so what does not parse is tried again with
-        // those escaped. The errors of a second failure would be about a text that nobody wrote.
+        // Published examples contain raw line breaks in quoted strings, so a text that does not parse is
+        // retried with those escaped. If that fails too, the errors of the original text are reported.
         if parsed.is_err()
-            && let Some((repaired, escapes)) = repair::escape_line_breaks(text)
+            && let Some((repaired, offsets)) = repair::escape_line_breaks(text)
             && let Ok(ast) = parser().parse_ast(repaired, "document")
         {
             parsed = Ok(ast);
-            added = escapes;
+            inserted = offsets;
         }
         let ast = parsed.map_err(|error| validation_errors::syntax(text, &error.errors))?;
-        let position = |offset| position(text, &added, offset);
+        let position = |offset| position(text, &inserted, offset);
         let executable = ast
             .to_executable_validate(&schema.valid)
             .map_err(|error| validation_errors::validation(&ast, &error.errors, &position))?;
-        // The one rule of the specification that the validation leaves to us.
+        // apollo-compiler does not check this rule of the specification.
         if let Some(error) = validation_errors::repeated_input_field(&ast, &position) {
             return Err(vec![error]);
         }
@@ -124,12 +95,13 @@ impl Document {
         let operations = executable
             .operations
             .iter()
-            .map(|node| Operation::new(schema, node, &condition_names))
+            .enumerate()
+            .map(|(index, node)| Operation::new(schema, index, node, &condition_names))
             .collect::<Result<_, _>>()
             .map_err(|error| vec![error])?;
         Ok(Self {
             text: text.into(),
-            added,
+            inserted,
             executable,
             operations,
         })
@@ -137,7 +109,7 @@ impl Document {
 
     /// The operation to execute: the named one, or the only one.
     pub(crate) fn operation(&self, name: Option<&str>) -> Result<&Operation, RequestError> {
-        let refuse = |message: String| RequestError::new(Classification::ValidationError, message);
+        let reject = |message: String| RequestError::new(Classification::ValidationError, message);
         match name.filter(|name| !name.is_empty()) {
             Some(name) => self
                 .operations
@@ -149,13 +121,13 @@ impl Document {
                         .as_ref()
                         .is_some_and(|known| known == name)
                 })
-                .ok_or_else(|| refuse(format!("Unknown operation named '{name}'."))),
+                .ok_or_else(|| reject(format!("Unknown operation named '{name}'."))),
             None => match self.operations.as_slice() {
                 [only] => Ok(only),
-                [] => Err(refuse(
+                [] => Err(reject(
                     "The document has no operation to execute.".to_owned(),
                 )),
-                _ => Err(refuse(
+                _ => Err(reject(
                     "The document has several operations: say in operationName which to execute."
                         .to_owned(),
                 )),
@@ -163,36 +135,40 @@ impl Document {
         }
     }
 
-    /// How much memory it takes with its plans; the oldest variants of an operation that has too many go.
-    pub(crate) fn bytes(&self) -> usize {
-        let plans = self.operations.iter().map(Operation::plan_bytes);
-        DOCUMENT_BYTES + self.text.len() * PARSED_BYTES_PER_BYTE + plans.sum::<usize>()
+    pub(crate) fn operations(&self) -> &[Operation] {
+        &self.operations
     }
 
-    /// The text as it was sent.
+    /// Approximate size in memory.
+    pub(crate) fn bytes(&self) -> usize {
+        DOCUMENT_BYTES + self.text.len() * PARSED_BYTES_PER_BYTE
+    }
+
+    /// The text as the client sent it.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// Line and column of an offset in the parsed text, in terms of the text as it was sent.
+    /// Converts an offset in the parsed text to a position in the text as the client sent it.
     pub(crate) fn position(&self, offset: usize) -> Position {
-        position(&self.text, &self.added, offset)
+        position(&self.text, &self.inserted, offset)
     }
 }
 
 impl Operation {
     fn new(
         schema: &Schema,
+        index: usize,
         node: &Node<executable::Operation>,
         condition_names: &[&Name],
     ) -> Result<Self, RequestError> {
-        let abort = |message| RequestError::new(Classification::ValidationError, message);
+        let reject = |message| RequestError::new(Classification::ValidationError, message);
         let variables = node
             .variables
             .iter()
             .map(|definition| Variable::declare(&schema.valid, definition))
             .collect::<Result<Vec<_>, _>>()
-            .map_err(abort)?;
+            .map_err(reject)?;
         let conditions: Vec<_> = variables
             .iter()
             .enumerate()
@@ -200,18 +176,16 @@ impl Operation {
             .map(|(index, _)| index)
             .collect();
         if conditions.len() > MAX_CONDITION_VARIABLES {
-            return Err(abort(format!(
+            return Err(reject(format!(
                 "the operation has {} variables in @skip and @include, at most {MAX_CONDITION_VARIABLES} are allowed",
                 conditions.len()
             )));
         }
         Ok(Self {
+            index,
             node: node.clone(),
             variables,
             conditions,
-            fixed: OnceLock::new(),
-            variants: RwLock::default(),
-            has_grown: AtomicBool::new(false),
         })
     }
 
@@ -219,7 +193,12 @@ impl Operation {
         self.node.operation_type
     }
 
-    pub(crate) fn conditions(&self, values: &VariableValues) -> Conditions<'_> {
+    /// Whether variables decide which fields are selected.
+    pub(crate) fn has_conditions(&self) -> bool {
+        !self.conditions.is_empty()
+    }
+
+    fn condition_bits(&self, values: &VariableValues) -> u64 {
         let mut bits = 0;
         for (bit, variable) in self.conditions.iter().enumerate() {
             let value = values.get(*variable).and_then(Option::as_ref);
@@ -227,84 +206,46 @@ impl Operation {
                 bits |= 1 << bit;
             }
         }
-        Conditions {
-            operation: self,
-            bits,
-        }
-    }
-
-    /// The plan for these conditions, made if it is not there yet.
-    pub(crate) fn plan(&self, compiler: &Compiler<'_>, limits: Limits) -> PlanRef<'_> {
-        if self.conditions.is_empty() {
-            if let Some(plan) = self.fixed.get() {
-                return PlanRef::Fixed(plan);
-            }
-            let plan = self.fixed.get_or_init(|| compiler.plan(limits));
-            self.note_growth();
-            return PlanRef::Fixed(plan);
-        }
-        let bits = compiler.conditions.bits;
-        let known = self
-            .variants
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .iter()
-            .find(|(known, _)| *known == bits)
-            .map(|(_, plan)| Arc::clone(plan));
-        if let Some(plan) = known {
-            return PlanRef::Variant(plan);
-        }
-        let plan = Arc::new(compiler.plan(limits));
-        let mut variants = self
-            .variants
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        if variants.len() >= MAX_VARIANTS {
-            variants.remove(0);
-        }
-        variants.push((bits, Arc::clone(&plan)));
-        drop(variants);
-        self.note_growth();
-        PlanRef::Variant(plan)
-    }
-
-    /// To be called behind whatever makes a plan, so that whoever sees the note finds the plan, too.
-    pub(crate) fn note_growth(&self) {
-        self.has_grown.store(true, Ordering::Release);
-    }
-
-    /// Whether plans were made since this was asked before.
-    pub(crate) fn take_growth(&self) -> bool {
-        // Only reading costs nothing when many threads execute the same operation.
-        self.has_grown.load(Ordering::Relaxed) && self.has_grown.swap(false, Ordering::Acquire)
-    }
-
-    fn plan_bytes(&self) -> usize {
-        if self.conditions.is_empty() {
-            return self.fixed.get().map_or(0, Plan::bytes);
-        }
-        let mut variants = self
-            .variants
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        let (mut kept, mut kept_bytes) = (0, 0);
-        for (_, plan) in variants.iter().rev() {
-            let bytes = plan.bytes();
-            if kept > 0 && kept_bytes + bytes > MAX_VARIANT_BYTES {
-                break;
-            }
-            kept += 1;
-            kept_bytes += bytes;
-        }
-        let gone = variants.len() - kept;
-        variants.drain(..gone);
-        kept_bytes
+        bits
     }
 }
 
-impl Conditions<'_> {
+impl<'d> OperationVariant<'d> {
+    pub(crate) fn new(
+        schema: &'d Schema,
+        document: &'d Document,
+        operation: &'d Operation,
+        values: &VariableValues,
+    ) -> Self {
+        Self {
+            schema,
+            document,
+            operation,
+            bits: operation.condition_bits(values),
+        }
+    }
+
+    pub(crate) fn variables(&self) -> &'d [Variable] {
+        &self.operation.variables
+    }
+
+    /// The index of a variable of the operation.
+    pub(crate) fn variable(&self, name: &str) -> Option<usize> {
+        self.variables()
+            .iter()
+            .position(|variable| *variable.name == *name)
+    }
+
+    pub(crate) fn selection_set(&self) -> &'d SelectionSet {
+        &self.operation.node.selection_set
+    }
+
+    pub(crate) fn fragments(&self) -> &'d FragmentMap {
+        &self.document.executable.fragments
+    }
+
     /// Whether a selection with these directives is part of the query.
-    pub(crate) fn include(&self, directives: &DirectiveList) -> bool {
+    pub(crate) fn includes(&self, directives: &DirectiveList) -> bool {
         if directives.is_empty() {
             return true;
         }
@@ -333,8 +274,8 @@ fn parser() -> Parser {
         .token_limit(MAX_TOKENS)
 }
 
-fn position(text: &str, added: &[usize], offset: usize) -> Position {
-    let offset = offset - added.iter().take_while(|at| **at < offset).count();
+fn position(text: &str, inserted: &[usize], offset: usize) -> Position {
+    let offset = offset - inserted.iter().take_while(|at| **at < offset).count();
     let before = text.get(..offset).unwrap_or(text);
     let start = before.rfind(['\n', '\r']).map_or(0, |at| at + 1);
     let breaks = before
@@ -348,9 +289,9 @@ fn position(text: &str, added: &[usize], offset: usize) -> Position {
     }
 }
 
-/// The names of all variables that decide conditions anywhere in the document.
+/// The names of the variables in `@skip` and `@include` anywhere in the document.
 fn condition_names(document: &ExecutableDocument) -> Vec<&Name> {
-    fn note<'d>(directives: &'d DirectiveList, names: &mut Vec<&'d Name>) {
+    fn add<'d>(directives: &'d DirectiveList, names: &mut Vec<&'d Name>) {
         for directive in directives {
             if (directive.name == "skip" || directive.name == "include")
                 && let Some(value) = directive.specified_argument_by_name("if")
@@ -363,7 +304,7 @@ fn condition_names(document: &ExecutableDocument) -> Vec<&Name> {
     }
     fn walk<'d>(set: &'d SelectionSet, names: &mut Vec<&'d Name>) {
         for selection in &set.selections {
-            note(selection.directives(), names);
+            add(selection.directives(), names);
             match selection {
                 Selection::Field(field) => walk(&field.selection_set, names),
                 Selection::InlineFragment(fragment) => walk(&fragment.selection_set, names),
@@ -386,7 +327,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn positions_count_lines_of_every_kind_and_characters_not_bytes() {
+    fn positions_count_all_line_break_styles_and_characters_instead_of_bytes() {
         let text = "a\nb\r\nc\rd é x";
         for (needle, line, column) in [
             ("a", 1, 1),
@@ -405,12 +346,12 @@ mod tests {
     }
 
     #[test]
-    fn positions_behind_an_escaped_line_break_are_those_of_the_text_as_sent() {
+    fn positions_after_an_escaped_line_break_refer_to_the_original_text() {
         let text = "{ a(b: \"x\ny\") c }";
-        let (repaired, added) = repair::escape_line_breaks(text).unwrap();
+        let (repaired, inserted) = repair::escape_line_breaks(text).unwrap();
         let offset = repaired.find('c').unwrap();
         assert_eq!(
-            position(text, &added, offset),
+            position(text, &inserted, offset),
             Position { line: 2, column: 5 }
         );
     }

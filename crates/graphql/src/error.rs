@@ -3,8 +3,6 @@
 use docent_catalog::{Error, ErrorKind};
 use serde::Serialize;
 
-use crate::document::Document;
-
 /// What a client calls the kind of an error (`extensions.classification`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) enum Classification {
@@ -138,7 +136,7 @@ struct Body<'a> {
 }
 
 /// The whole reply to a request that is not executed.
-pub(crate) fn refuse(errors: &[RequestError]) -> Vec<u8> {
+pub(crate) fn reject(errors: &[RequestError]) -> Vec<u8> {
     let bodies = errors.iter().map(|error| Body {
         message: &error.message,
         locations: &error.positions,
@@ -152,13 +150,17 @@ pub(crate) fn refuse(errors: &[RequestError]) -> Vec<u8> {
     reply(b"null", bodies)
 }
 
-/// The reply of an execution in which fields failed. `data` is what could be read.
-pub(crate) fn reply_with(document: &Document, errors: &[FieldError], data: &[u8]) -> Vec<u8> {
+/// The reply of an execution in which fields failed. `position` locates offsets in the document.
+pub(crate) fn reply_with(
+    errors: &[FieldError],
+    data: &[u8],
+    position: impl Fn(usize) -> Position,
+) -> Vec<u8> {
     let parts: Vec<_> = errors
         .iter()
         .map(|error| {
             let path = serde_json::value::RawValue::from_string(error.path.clone()).ok();
-            ([document.position(error.offset)], path)
+            ([position(error.offset)], path)
         })
         .collect();
     let bodies = errors
@@ -203,7 +205,7 @@ mod tests {
         let mut error = RequestError::new(Classification::InvalidSyntax, "Invalid syntax \"x\"");
         error.positions.push(Position { line: 1, column: 2 });
         assert_eq!(
-            String::from_utf8(refuse(&[error])).unwrap(),
+            String::from_utf8(reject(&[error])).unwrap(),
             r#"{"errors":[{"message":"Invalid syntax \"x\"","locations":[{"line":1,"column":2}],"extensions":{"classification":"InvalidSyntax"}}],"data":null,"extensions":{}}"#
         );
     }

@@ -1,9 +1,9 @@
-//! Executing a plan.
+//! Executes plans.
 //!
-//! A query is executed level by level: the root resolvers say which entities come first; everything that those
-//! need is read in one call of the store; what is found in it says which entities come next. So the number of
-//! store calls is the number of levels, whatever the number of entities. When everything is there, the reply is
-//! written depth first, in the order of the selection.
+//! A query is executed level by level: the root resolvers return the first entities, one store call reads
+//! everything these need, and the rows refer to the entities of the next level. So the number of store calls is the
+//! number of levels, not of entities. When all levels are loaded, the reply is written depth first, in the order of
+//! the selection.
 
 mod budget;
 mod levels;
@@ -17,29 +17,27 @@ use docent_catalog::Error;
 use docent_model::{Registry, Urn};
 use serde_json::Value;
 
-use crate::document::Document;
 use crate::error::{self, Failure, FieldError};
 use crate::input::VariableValues;
-use crate::introspect::Answer;
+use crate::introspect::IntrospectionResult;
 use crate::plan::{Compiler, FieldKind, FieldPlan, ObjectPlan, Selection, ValuePlan};
 use crate::resolve::{Context, RootResolver};
 use crate::schema::source::Source;
 use levels::Levels;
-use write::{Unwritten, Writer};
+use write::{WriteError, Writer};
 
-pub(crate) use budget::{Budget, size_bytes};
+pub(crate) use budget::Budget;
 
-/// Everything that stays the same while a request is executed.
+/// The request being executed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scope<'r> {
     pub(crate) context: &'r Context,
-    pub(crate) document: &'r Document,
     pub(crate) compiler: &'r Compiler<'r>,
     pub(crate) values: &'r VariableValues,
-    pub(crate) answer: &'r Answer,
+    pub(crate) introspection: &'r IntrospectionResult,
 }
 
-/// What a root resolver gave.
+/// The result of a root resolver.
 #[derive(Debug)]
 enum RootValue {
     Json(Value),
@@ -49,7 +47,7 @@ enum RootValue {
     None,
 }
 
-/// Most replies are shorter, and need not grow.
+/// Initial capacity; most replies are shorter.
 const REPLY_BYTES: usize = 4096;
 
 /// Executes a plan and returns the whole reply.
@@ -58,40 +56,43 @@ pub(crate) async fn execute<'r>(
     root: &'r ObjectPlan,
     mut budget: Budget,
 ) -> Vec<u8> {
-    // The common reply has no errors, so it is written as one; only an error makes us put it together anew.
+    // Most replies have no errors, so `data` is written first. Errors, which precede it, are rare enough to copy.
     const HEAD: &[u8] = b"{\"data\":";
     let mut out = Vec::with_capacity(REPLY_BYTES);
     out.extend_from_slice(HEAD);
     let mut errors = Vec::new();
     let budget = &mut budget;
-    let written = if scope.compiler.operation.kind() == OperationType::Mutation {
+    let written = if scope.compiler.variant.operation.kind() == OperationType::Mutation {
         mutate(scope, root, &mut out, &mut errors, budget).await
     } else {
         query(scope, root, &mut out, &mut errors, budget).await
     };
     match written {
         Ok(()) => {}
-        Err(Unwritten::Nothing) => {
+        Err(WriteError::Null) => {
             out.truncate(HEAD.len());
             out.extend_from_slice(b"null");
         }
-        Err(Unwritten::Exceeded(exceeded)) => return error::refuse(&[exceeded.into()]),
+        Err(WriteError::Limit(exceeded)) => return error::reject(&[exceeded.into()]),
     }
     if errors.is_empty() {
         out.extend_from_slice(b",\"extensions\":{}}");
         return out;
     }
-    error::reply_with(scope.document, &errors, &out[HEAD.len()..])
+    let document = scope.compiler.variant.document;
+    error::reply_with(&errors, &out[HEAD.len()..], |offset| {
+        document.position(offset)
+    })
 }
 
-/// The fields of a query may be resolved in any order, so their levels are loaded together.
+/// The levels of all root fields are loaded together.
 async fn query<'r>(
     scope: Scope<'r>,
     root: &'r ObjectPlan,
     out: &mut Vec<u8>,
     errors: &mut Vec<FieldError>,
     budget: &mut Budget,
-) -> Result<(), Unwritten> {
+) -> Result<(), WriteError> {
     let mut values = Vec::with_capacity(root.fields.len());
     for field in &root.fields {
         values.push(resolve(scope, field).await);
@@ -111,18 +112,18 @@ async fn query<'r>(
         writer.root_field(&root.ty, field, value)?;
     }
     out.push(b'}');
-    Ok(budget.reply(out.len())?)
+    Ok(budget.check_reply(out.len())?)
 }
 
-/// The fields of a mutation are executed one after another, each with everything below it: what the second
-/// reads is what the first has written.
+/// The root fields are executed one after another with all their levels, so that each reads the writes of the
+/// previous ones.
 async fn mutate<'r>(
     scope: Scope<'r>,
     root: &'r ObjectPlan,
     out: &mut Vec<u8>,
     errors: &mut Vec<FieldError>,
     budget: &mut Budget,
-) -> Result<(), Unwritten> {
+) -> Result<(), WriteError> {
     out.push(b'{');
     for (index, field) in root.fields.iter().enumerate() {
         let value = resolve(scope, field).await;
@@ -137,7 +138,7 @@ async fn mutate<'r>(
         writer.root_field(&root.ty, field, &value)?;
     }
     out.push(b'}');
-    Ok(budget.reply(out.len())?)
+    Ok(budget.check_reply(out.len())?)
 }
 
 async fn resolve(scope: Scope<'_>, field: &FieldPlan) -> RootValue {
@@ -164,15 +165,15 @@ async fn resolve(scope: Scope<'_>, field: &FieldPlan) -> RootValue {
     value.unwrap_or_else(|error| RootValue::Failed(Failure::of(&error)))
 }
 
-/// The entity that a URN names, which must be of the type that the field has.
+/// Parses a URN and checks that it has the entity type of the field.
 ///
-/// Where an entity has to exist, only one that does not is held against the registry ([`Writer`]): what is stored
-/// was checked when it was written.
+/// If the entity must exist, [`Writer`] checks the URN against the registry only if it is missing: stored URNs were
+/// checked when they were written.
 fn named_entity(plan: &ValuePlan, text: &str) -> Result<Urn, Error> {
     let Selection::Object(object) = &plan.selection else {
         return Ok(Registry::get().parse_urn(text)?);
     };
-    let urn = if plan.field.must_exist && !object.asks_existence {
+    let urn = if plan.field.must_exist && !object.selects_exists {
         Urn::parse(text)?
     } else {
         Registry::get().parse_urn(text)?

@@ -1,23 +1,23 @@
-//! Input coercion: variables and literals become JSON values of the types that the schema asks for, by the
-//! rules of the GraphQL specification. `Long` also takes its number as a text, because clients write it so.
+//! Input coercion: converts variables and literals to JSON values of the types in the schema, by the rules of the
+//! GraphQL specification. `Long` also accepts strings, because clients send them.
 
 use apollo_compiler::Node;
 use apollo_compiler::ast::{Type, Value as Literal, VariableDefinition};
 use apollo_compiler::schema::ExtendedType;
 use serde_json::{Map, Number, Value};
 
-/// A variable of an operation, with its default already coerced.
+/// A variable of an operation, with its default coerced.
 #[derive(Debug)]
 pub(crate) struct Variable {
     pub(crate) name: Box<str>,
     pub(crate) ty: Type,
     pub(crate) default: Option<Value>,
-    /// Where it is declared in the document.
+    /// Offset of the declaration in the document.
     pub(crate) offset: Option<usize>,
 }
 
 impl Variable {
-    /// A default that does not fit has been refused by validation, except for custom scalars.
+    /// Fails only for invalid defaults of custom scalars; validation rejects all others.
     pub(crate) fn declare(
         schema: &apollo_compiler::Schema,
         definition: &Node<VariableDefinition>,
@@ -36,24 +36,24 @@ impl Variable {
     }
 }
 
-/// The values of an operation's variables in the order of their declaration; `None` if one was not given.
+/// The values of an operation's variables in declaration order; `None` if absent.
 pub(crate) type VariableValues = Vec<Option<Value>>;
 
 /// Finds the value of a variable by its name.
 pub(crate) type Lookup<'a> = &'a dyn Fn(&str) -> Option<Value>;
 
-/// What is wrong with a variable's value.
+/// An invalid value of a variable.
 #[derive(Debug)]
 pub(crate) struct VariableError {
     pub(crate) message: String,
     pub(crate) offset: Option<usize>,
 }
 
-/// Checks the values that came with a request. Values that the operation does not declare are ignored.
+/// Coerces the variables of a request. Undeclared variables are ignored.
 pub(crate) fn variables(
     schema: &apollo_compiler::Schema,
     declared: &[Variable],
-    mut given: Map<String, Value>,
+    mut provided: Map<String, Value>,
 ) -> Result<VariableValues, VariableError> {
     declared
         .iter()
@@ -65,7 +65,7 @@ pub(crate) fn variables(
                 ),
                 offset: variable.offset,
             };
-            match given.get_mut(&*variable.name) {
+            match provided.get_mut(&*variable.name) {
                 Some(value) => json(schema, &variable.ty, value.take())
                     .map(Some)
                     .map_err(failure),
@@ -89,7 +89,7 @@ fn json(schema: &apollo_compiler::Schema, ty: &Type, value: Value) -> Result<Val
     }
     let name = match ty {
         Type::List(inner) | Type::NonNullList(inner) => {
-            // A single value stands for a list of one.
+            // A single value is a list of one.
             let items = match value {
                 Value::Array(items) => items,
                 single => vec![single],
@@ -106,18 +106,18 @@ fn json(schema: &apollo_compiler::Schema, ty: &Type, value: Value) -> Result<Val
     }
     match schema.types.get(name) {
         Some(ExtendedType::InputObject(ty)) => {
-            let Value::Object(mut given) = value else {
+            let Value::Object(mut provided) = value else {
                 return Err(mismatch(&value, name));
             };
-            if let Some(unknown) = given
+            if let Some(unknown) = provided
                 .keys()
                 .find(|key| !ty.fields.contains_key(key.as_str()))
             {
                 return Err(format!("'{name}' has no field '{unknown}'"));
             }
-            let mut object = Map::with_capacity(given.len());
+            let mut object = Map::with_capacity(provided.len());
             for (field, definition) in &ty.fields {
-                match given.get_mut(field.as_str()) {
+                match provided.get_mut(field.as_str()) {
                     Some(value) => {
                         let value = json(schema, &definition.ty, value.take())
                             .map_err(|message| format!("field '{field}': {message}"))?;
@@ -136,8 +136,8 @@ fn json(schema: &apollo_compiler::Schema, ty: &Type, value: Value) -> Result<Val
     }
 }
 
-/// Coerces a literal of a document, or of a default in the schema. `values` are the variables by name, where
-/// there may be some.
+/// Coerces a literal of a document or of a default in the schema. `values` looks up variables, where they are
+/// allowed.
 pub(crate) fn literal(
     schema: &apollo_compiler::Schema,
     ty: &Type,
@@ -147,7 +147,7 @@ pub(crate) fn literal(
     match value {
         Literal::Null => return null(ty),
         Literal::Variable(name) => {
-            // Its value was coerced to the variable's own type, which validation has compared with this one.
+            // The value was coerced to the type of the variable, which validation found compatible.
             return match values.and_then(|values| values(name)) {
                 Some(Value::Null) | None => null(ty),
                 Some(value) => Ok(value),
@@ -169,14 +169,17 @@ pub(crate) fn literal(
         Type::Named(name) | Type::NonNullNamed(name) => name,
     };
     match (schema.types.get(name), value) {
-        (Some(ExtendedType::InputObject(ty)), Literal::Object(given)) => {
-            if let Some((unknown, _)) = given.iter().find(|(key, _)| !ty.fields.contains_key(key)) {
+        (Some(ExtendedType::InputObject(ty)), Literal::Object(provided)) => {
+            if let Some((unknown, _)) = provided
+                .iter()
+                .find(|(key, _)| !ty.fields.contains_key(key))
+            {
                 return Err(format!("'{name}' has no field '{unknown}'"));
             }
-            let mut object = Map::with_capacity(given.len());
+            let mut object = Map::with_capacity(provided.len());
             for (field, definition) in &ty.fields {
-                let value = given.iter().find(|(key, _)| key == field);
-                // A variable without a value is as if the field had not been written.
+                let value = provided.iter().find(|(key, _)| key == field);
+                // A field with an absent variable is absent.
                 let value = value.map(|(_, value)| value).filter(|value| {
                     value.as_variable().is_none_or(|variable| {
                         values.is_some_and(|values| values(variable).is_some())
@@ -221,7 +224,7 @@ fn input_default(
     Ok(())
 }
 
-/// A literal as JSON, for scalars.
+/// Converts a literal to JSON, for scalars.
 fn plain(value: &Literal, values: Option<Lookup<'_>>) -> Result<Value, String> {
     let number = |text: &str| {
         text.parse::<Number>()
@@ -270,7 +273,7 @@ fn scalar(name: &str, value: Value) -> Result<Value, String> {
             }
             value => value.is_string(),
         },
-        // Other scalars take any JSON.
+        // Other scalars accept any JSON.
         _ => true,
     };
     if fits {
@@ -280,9 +283,9 @@ fn scalar(name: &str, value: Value) -> Result<Value, String> {
     }
 }
 
-/// The whole number that a JSON number is, `5.0` included.
+/// The integer value of a JSON number, including `5.0`.
 fn integer(value: &Value) -> Option<i64> {
-    /// Beyond this a float does not tell neighbouring whole numbers apart.
+    /// Larger floats do not represent every integer.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     value.as_i64().or_else(|| {
         let number = value.as_f64()?;
@@ -327,7 +330,7 @@ mod tests {
         apollo_compiler::Schema::parse_and_validate(SDL, "test").unwrap()
     }
 
-    fn given(declaration: &str, argument: &str, value: &Value) -> Result<Value, String> {
+    fn coerce_variable(declaration: &str, argument: &str, value: &Value) -> Result<Value, String> {
         let schema = schema();
         let text = format!("query({declaration}) {{ f({argument}: $v) }}");
         let document = ExecutableDocument::parse_and_validate(&schema, text, "q").unwrap();
@@ -345,7 +348,7 @@ mod tests {
             .map_err(|error| error.message)
     }
 
-    fn written(argument: &str, text: &str) -> Result<Value, String> {
+    fn coerce_literal(argument: &str, text: &str) -> Result<Value, String> {
         let schema = schema();
         let ty = schema.get_object("Query").unwrap().fields["f"]
             .argument_by_name(argument)
@@ -361,19 +364,20 @@ mod tests {
     }
 
     #[test]
-    fn a_single_value_stands_for_a_list_of_one_at_every_depth() {
-        let value = given("$v: [Point!]", "points", &json!({"v": {"x": 1}})).unwrap();
+    fn a_single_value_becomes_a_list_of_one_at_every_depth() {
+        let value = coerce_variable("$v: [Point!]", "points", &json!({"v": {"x": 1}})).unwrap();
         assert_eq!(value, json!([{"x": 1, "y": 7, "color": "RED"}]));
-        assert_eq!(written("colors", "RED").unwrap(), json!([["RED"]]));
+        assert_eq!(coerce_literal("colors", "RED").unwrap(), json!([["RED"]]));
         assert_eq!(
-            written("point", "{x: 1, more: {x: 2}}").unwrap(),
+            coerce_literal("point", "{x: 1, more: {x: 2}}").unwrap(),
             json!({"x": 1, "y": 7, "color": "RED", "more": [{"x": 2, "y": 7, "color": "RED"}]})
         );
     }
 
     #[test]
-    fn members_come_in_the_order_of_the_schema_with_defaults_but_without_absent_ones() {
-        let value = given("$v: Point", "point", &json!({"v": {"label": null, "x": 3}})).unwrap();
+    fn input_fields_are_in_schema_order_with_defaults_and_without_absent_fields() {
+        let value =
+            coerce_variable("$v: Point", "point", &json!({"v": {"label": null, "x": 3}})).unwrap();
         assert_eq!(
             value.to_string(),
             r#"{"x":3,"y":7,"label":null,"color":"RED"}"#
@@ -381,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_with_the_place_in_the_message() {
+    fn invalid_values_are_rejected_with_their_path() {
         for (declaration, argument, value, reason) in [
             (
                 "$v: Point",
@@ -420,7 +424,7 @@ mod tests {
             ("$v: Long", "long", json!({"v": "x"}), "is not a 'Long'"),
             ("$v: Long", "long", json!({"v": 1.5}), "is not a 'Long'"),
         ] {
-            let message = given(declaration, argument, &value).unwrap_err();
+            let message = coerce_variable(declaration, argument, &value).unwrap_err();
             assert!(message.contains(reason), "{value}: {message}");
             assert!(
                 message.starts_with("Variable 'v' has an invalid value"),
@@ -430,42 +434,51 @@ mod tests {
     }
 
     #[test]
-    fn a_long_may_be_written_as_text_and_an_id_as_a_number() {
+    fn a_long_may_be_a_string_and_an_id_a_number() {
         let max = i64::MAX;
         assert_eq!(
-            given("$v: Long", "long", &json!({"v": max})).unwrap(),
+            coerce_variable("$v: Long", "long", &json!({"v": max})).unwrap(),
             json!(max)
         );
         assert_eq!(
-            given("$v: Long", "long", &json!({"v": max.to_string()})).unwrap(),
+            coerce_variable("$v: Long", "long", &json!({"v": max.to_string()})).unwrap(),
             json!(max)
         );
-        assert_eq!(written("long", "9223372036854775807").unwrap(), json!(max));
-        assert_eq!(given("$v: ID", "id", &json!({"v": 7})).unwrap(), json!("7"));
         assert_eq!(
-            given("$v: Int", "int", &json!({"v": 5.0})).unwrap(),
+            coerce_literal("long", "9223372036854775807").unwrap(),
+            json!(max)
+        );
+        assert_eq!(
+            coerce_variable("$v: ID", "id", &json!({"v": 7})).unwrap(),
+            json!("7")
+        );
+        assert_eq!(
+            coerce_variable("$v: Int", "int", &json!({"v": 5.0})).unwrap(),
             json!(5)
         );
     }
 
     #[test]
-    fn a_default_of_a_variable_is_used_only_when_nothing_was_given() {
+    fn the_default_of_a_variable_applies_only_if_it_is_absent() {
         let declaration = "$v: Int = 4";
-        assert_eq!(given(declaration, "int", &json!({})).unwrap(), json!(4));
         assert_eq!(
-            given(declaration, "int", &json!({"v": null})).unwrap(),
+            coerce_variable(declaration, "int", &json!({})).unwrap(),
+            json!(4)
+        );
+        assert_eq!(
+            coerce_variable(declaration, "int", &json!({"v": null})).unwrap(),
             json!(null)
         );
         assert_eq!(
-            given(declaration, "int", &json!({"v": 2})).unwrap(),
+            coerce_variable(declaration, "int", &json!({"v": 2})).unwrap(),
             json!(2)
         );
     }
 
     #[test]
-    fn other_scalars_take_any_json() {
+    fn custom_scalars_accept_any_json() {
         assert_eq!(
-            written("any", r#"{a: [1, 2.5, "x", RED, null, true]}"#).unwrap(),
+            coerce_literal("any", r#"{a: [1, 2.5, "x", RED, null, true]}"#).unwrap(),
             json!({"a": [1, 2.5, "x", "RED", null, true]})
         );
     }

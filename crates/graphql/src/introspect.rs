@@ -1,6 +1,6 @@
-//! Questions about the schema itself.
+//! Introspection: `__schema` and `__type`, executed by apollo-compiler.
 
-mod weight;
+mod size;
 
 use std::sync::Arc;
 
@@ -10,108 +10,106 @@ use apollo_compiler::validation::Valid;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
-use crate::document::Document;
+use crate::document::OperationVariant;
 use crate::error::{Classification, RequestError};
 use crate::input::VariableValues;
-use crate::limits::{Exceeded, Limits};
-use crate::plan::Compiler;
+use crate::limits::{LimitExceeded, Limits};
 
-/// How much memory kept answers may take. The answer to what tools ask has half a megabyte.
+/// The result of the usual introspection query has half a megabyte.
 const CACHE_BYTES: u64 = 8 * 1024 * 1024;
-/// About how many answers that is; so few that the cache is not divided further.
-const CACHE_ANSWERS: usize = 16;
+/// Estimated number of entries; small enough that the cache has a single shard.
+const CACHE_ENTRIES: usize = 16;
 
-/// The answer to the introspection part of an operation: JSON by the name in the reply.
-pub(crate) type Answer = Vec<(Box<str>, Box<str>)>;
+/// The introspection fields of a reply: response name and JSON text.
+pub(crate) type IntrospectionResult = Vec<(Box<str>, Box<str>)>;
 
-/// What an operation asks about the schema.
+/// The cost of the introspection fields of an operation.
 #[derive(Debug)]
-pub(crate) struct Introspection {
-    questions: u64,
+pub(crate) struct IntrospectionCost {
+    fields: u64,
     values: u64,
 }
 
-impl Introspection {
-    /// Looks at an operation with so many root fields about the schema.
-    pub(crate) fn new(compiler: &Compiler<'_>, questions: usize) -> Self {
+impl IntrospectionCost {
+    /// The cost of an operation with this number of root fields `__schema` and `__type`.
+    pub(crate) fn new(variant: OperationVariant<'_>, fields: usize) -> Self {
         Self {
-            questions: questions as u64,
-            values: weight::values(compiler),
+            fields: fields as u64,
+            values: size::estimated_values(variant),
         }
     }
 
-    pub(crate) fn check(&self, limits: Limits) -> Result<(), Exceeded> {
-        Exceeded::check(
+    pub(crate) fn check(&self, limits: Limits) -> Result<(), LimitExceeded> {
+        LimitExceeded::check(
             "number of __schema and __type fields",
-            self.questions,
-            limits.schema_questions,
+            self.fields,
+            limits.introspection_fields,
         )?;
-        Exceeded::check(
+        LimitExceeded::check(
             "number of values about the schema",
             self.values,
-            limits.schema_values,
+            limits.introspection_values,
         )
     }
 }
 
-/// Keeps the answers to operations without variables: they never change.
+/// Caches the results of operations without variables, which never change.
 #[derive(Debug)]
-pub(crate) struct Answers {
-    known: Cache<Question, Arc<Answer>, AnswerWeight>,
+pub(crate) struct IntrospectionCache {
+    results: Cache<CacheKey, Arc<IntrospectionResult>, ResultWeighter>,
 }
 
-/// The name of an operation, and the document it stands in.
-type Question = (Box<str>, Box<str>);
+/// The name of an operation and the text of its document.
+type CacheKey = (Box<str>, Box<str>);
 
 #[derive(Debug, Clone)]
-struct AnswerWeight;
+struct ResultWeighter;
 
-impl Weighter<Question, Arc<Answer>> for AnswerWeight {
-    fn weight(&self, (name, document): &Question, answer: &Arc<Answer>) -> u64 {
-        let texts = answer.iter().map(|(name, text)| name.len() + text.len());
+impl Weighter<CacheKey, Arc<IntrospectionResult>> for ResultWeighter {
+    fn weight(&self, (name, document): &CacheKey, result: &Arc<IntrospectionResult>) -> u64 {
+        let texts = result.iter().map(|(name, text)| name.len() + text.len());
         (name.len() + document.len() + texts.sum::<usize>()) as u64
     }
 }
 
-impl Default for Answers {
+impl Default for IntrospectionCache {
     fn default() -> Self {
         Self {
-            known: Cache::with_weighter(CACHE_ANSWERS, CACHE_BYTES, AnswerWeight),
+            results: Cache::with_weighter(CACHE_ENTRIES, CACHE_BYTES, ResultWeighter),
         }
     }
 }
 
-impl Answers {
-    /// Answers, or looks up the former answer.
-    pub(crate) fn answer(
+impl IntrospectionCache {
+    /// Returns the cached result, or executes the introspection fields of the operation.
+    pub(crate) fn result(
         &self,
-        compiler: &Compiler<'_>,
-        document: &Document,
+        variant: OperationVariant<'_>,
         values: &VariableValues,
-    ) -> Result<Arc<Answer>, RequestError> {
-        if !compiler.variables().is_empty() {
-            return execute(compiler, document, values).map(Arc::new);
+    ) -> Result<Arc<IntrospectionResult>, RequestError> {
+        if !variant.variables().is_empty() {
+            return execute(variant, values).map(Arc::new);
         }
-        let name = compiler.operation.node.name.as_ref();
-        let question: Question = (
+        let name = variant.operation.node.name.as_ref();
+        let key: CacheKey = (
             name.map_or("", |name| name.as_str()).into(),
-            document.text().into(),
+            variant.document.text().into(),
         );
-        if let Some(known) = self.known.get(&question) {
-            return Ok(known);
+        if let Some(result) = self.results.get(&key) {
+            return Ok(result);
         }
-        let answer = Arc::new(execute(compiler, document, values)?);
-        self.known.insert(question, Arc::clone(&answer));
-        Ok(answer)
+        let result = Arc::new(execute(variant, values)?);
+        self.results.insert(key, Arc::clone(&result));
+        Ok(result)
     }
 }
 
 fn execute(
-    compiler: &Compiler<'_>,
-    document: &Document,
+    variant: OperationVariant<'_>,
     values: &VariableValues,
-) -> Result<Answer, RequestError> {
-    let refuse = |error: &apollo_compiler::request::RequestError| RequestError {
+) -> Result<IntrospectionResult, RequestError> {
+    let document = variant.document;
+    let reject = |error: &apollo_compiler::request::RequestError| RequestError {
         message: error.message().to_string(),
         positions: error
             .location()
@@ -120,10 +118,10 @@ fn execute(
             .collect(),
         classification: Classification::ValidationError,
     };
-    let operation = &compiler.operation.node;
+    let operation = &variant.operation.node;
     introspection::check_max_depth(&document.executable, operation)
-        .map_err(|error| refuse(&error))?;
-    let values: JsonMap = compiler
+        .map_err(|error| reject(&error))?;
+    let values: JsonMap = variant
         .variables()
         .iter()
         .zip(values)
@@ -133,15 +131,15 @@ fn execute(
         })
         .collect();
     let response = introspection::partial_execute(
-        &compiler.schema.valid,
-        &compiler.schema.implementers,
+        &variant.schema.valid,
+        &variant.schema.implementers,
         &document.executable,
         operation,
         &Valid::assume_valid(values),
     )
-    .map_err(|error| refuse(&error))?;
-    let answer = response.data.unwrap_or_default();
-    Ok(answer
+    .map_err(|error| reject(&error))?;
+    let data = response.data.unwrap_or_default();
+    Ok(data
         .iter()
         .filter_map(|(name, value)| {
             let text = serde_json::to_string(value).ok()?;
@@ -155,18 +153,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kept_answers_take_no_more_than_their_share() {
-        let answers = Answers::default();
+    fn cached_results_stay_within_the_byte_limit() {
+        let cache = IntrospectionCache::default();
         for number in 0..100 {
-            let question = ("".into(), format!("document {number}").into());
-            let answer = vec![("a".into(), "x".repeat(1024 * 1024).into())];
-            answers.known.insert(question, Arc::new(answer));
+            let key = ("".into(), format!("document {number}").into());
+            let result = vec![("a".into(), "x".repeat(1024 * 1024).into())];
+            cache.results.insert(key, Arc::new(result));
         }
-        assert!(answers.known.len() > 3, "{}", answers.known.len());
-        assert!(answers.known.weight() <= CACHE_BYTES);
+        assert!(cache.results.len() > 3, "{}", cache.results.len());
+        assert!(cache.results.weight() <= CACHE_BYTES);
         let huge = vec![("a".into(), "x".repeat(20 * 1024 * 1024).into())];
-        let question: Question = ("".into(), "huge".into());
-        answers.known.insert(question.clone(), Arc::new(huge));
-        assert!(answers.known.get(&question).is_none());
+        let key: CacheKey = ("".into(), "huge".into());
+        cache.results.insert(key.clone(), Arc::new(huge));
+        assert!(cache.results.get(&key).is_none());
     }
 }

@@ -1,28 +1,28 @@
-//! Stored JSON, read no further than a query needs.
+//! Projections of stored JSON.
 //!
-//! An aspect's text is parsed once by a [`Shape`], the tree of members that a query wants. What is not wanted is
-//! skipped without being built; what is wanted as it stands remains a slice of the text, so a description goes
-//! from the row into the reply without being unescaped and escaped again.
+//! The text of an aspect is parsed once with a [`Projection`], the tree of members that a query reads. Other members
+//! are skipped; values that are read as a whole remain slices of the text, so a description is copied from the row to
+//! the reply without unescaping and escaping it.
 
 mod raw;
 mod scan;
 mod view;
 
+use crate::memory::ALLOCATION_BYTES;
 use crate::path::{Path, Step};
-use crate::plan::ALLOCATION_BYTES;
 
 pub(crate) use scan::NotJson;
 pub(crate) use view::View;
 
-/// Which members of a JSON value are wanted. Lists are transparent: their elements have the list's shape.
+/// The members to read of a JSON value. The elements of a list have the projection of the list.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(crate) struct Shape {
-    /// Wanted as it stands; members then mean nothing.
+pub(crate) struct Projection {
+    /// Read as a whole; `members` is then unused.
     whole: bool,
-    members: Vec<(Box<str>, Shape)>,
+    members: Vec<(Box<str>, Projection)>,
 }
 
-impl Shape {
+impl Projection {
     pub(crate) fn whole() -> Self {
         Self {
             whole: true,
@@ -38,25 +38,25 @@ impl Shape {
             *self = other;
             return;
         }
-        for (name, shape) in other.members {
-            self.member(&name).merge(shape);
+        for (name, projection) in other.members {
+            self.member(&name).merge(projection);
         }
     }
 
-    /// Adds what is wanted at the end of a path. Elements by number are looked up in the text when it is their
-    /// turn: they are rare and short, and a shape that mixes them with whole lists would be hard to read.
-    pub(crate) fn add(&mut self, path: &Path, wanted: Self) {
-        let mut shape = self;
+    /// Adds a projection at the end of a path. A list that is read by index is read as a whole, and its element looked
+    /// up later: such paths are rare, and their lists short.
+    pub(crate) fn add(&mut self, path: &Path, end: Self) {
+        let mut projection = self;
         for step in &path.steps {
             match step {
-                Step::Member(name) => shape = shape.member(name),
+                Step::Member(name) => projection = projection.member(name),
                 Step::Element(_) => {
-                    *shape = Self::whole();
+                    *projection = Self::whole();
                     return;
                 }
             }
         }
-        shape.merge(wanted);
+        projection.merge(end);
     }
 
     fn member(&mut self, name: &str) -> &mut Self {
@@ -68,13 +68,13 @@ impl Shape {
         &mut self.members[index].1
     }
 
-    /// How much memory it takes beside itself.
+    /// Approximate size on the heap.
     pub(crate) fn heap_bytes(&self) -> usize {
         let members = self.members.iter();
         ALLOCATION_BYTES
             + self.members.capacity() * size_of::<(Box<str>, Self)>()
             + members
-                .map(|(name, shape)| ALLOCATION_BYTES + name.len() + shape.heap_bytes())
+                .map(|(name, projection)| ALLOCATION_BYTES + name.len() + projection.heap_bytes())
                 .sum::<usize>()
     }
 
@@ -82,16 +82,16 @@ impl Shape {
         self.members.iter().position(|(known, _)| &**known == name)
     }
 
-    /// Takes out of JSON text what the shape wants.
+    /// Reads the projected members of a JSON text.
     pub(crate) fn parse(&self, text: &str) -> Result<Parsed, NotJson> {
         scan::parse(self, text)
     }
 }
 
-/// What a shape wants of a text. It belongs to both: see [`View::parsed`].
+/// The projected values of a text; read with [`View::parsed`].
 ///
-/// All nodes stand in one list, children together and before their parent, so that a schema of ten columns is one
-/// allocation and not one for each column.
+/// All nodes are in one list, children together and before their parent, so that a schema of ten columns takes one
+/// allocation instead of one per column.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Parsed {
     nodes: Vec<Node>,
@@ -99,14 +99,14 @@ pub(crate) struct Parsed {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Node {
-    /// Its number in the shape, if it is a member of an object.
+    /// Its index in the projection, if it is a member of an object.
     member: u16,
     kind: Kind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Kind {
-    /// Where the value stands in the text.
+    /// The byte range of the value in the text.
     Slice {
         start: u32,
         end: u32,
@@ -125,20 +125,20 @@ struct Children {
 mod tests {
     use super::*;
 
-    fn shape(paths: &[&str]) -> Shape {
-        let mut shape = Shape::default();
+    fn projection(paths: &[&str]) -> Projection {
+        let mut projection = Projection::default();
         for path in paths {
-            shape.add(&Path::parse(path), Shape::whole());
+            projection.add(&Path::parse(path), Projection::whole());
         }
-        shape
+        projection
     }
 
     #[test]
-    fn only_wanted_members_are_kept_and_as_slices_of_the_text() {
+    fn projected_members_are_slices_of_the_text() {
         let text = r#"{"skip": {"a": [1]}, "name": "x\n", "deep": {"b": 1, "c": [true]}}"#;
-        let shape = shape(&["name", "deep.c"]);
-        let parsed = shape.parse(text).unwrap();
-        let view = View::parsed(&parsed, &shape, text);
+        let projection = projection(&["name", "deep.c"]);
+        let parsed = projection.parse(text).unwrap();
+        let view = View::parsed(&parsed, &projection, text);
         assert_eq!(view.at(&Path::parse("name")).raw(), Some(r#""x\n""#));
         assert_eq!(view.at(&Path::parse("deep.c")).raw(), Some("[true]"));
         assert!(view.at(&Path::parse("skip")).is_null());
@@ -146,11 +146,11 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_transparent() {
+    fn elements_have_the_projection_of_their_list() {
         let text = r#"{"fields": [{"path": "a", "x": 1}, {"path": "b"}]}"#;
-        let shape = shape(&["fields.path"]);
-        let parsed = shape.parse(text).unwrap();
-        let list = View::parsed(&parsed, &shape, text).at(&Path::parse("fields"));
+        let projection = projection(&["fields.path"]);
+        let parsed = projection.parse(text).unwrap();
+        let list = View::parsed(&parsed, &projection, text).at(&Path::parse("fields"));
         let paths: Vec<_> = list
             .elements()
             .unwrap()
@@ -166,11 +166,11 @@ mod tests {
     }
 
     #[test]
-    fn elements_by_number_are_found() {
+    fn elements_are_found_by_index() {
         let text = r#"{"domains": ["urn:li:domain:a", "urn:li:domain:b"], "pairs": [{"d": 1}]}"#;
-        let shape = shape(&["domains.1", "pairs.0.d"]);
-        let parsed = shape.parse(text).unwrap();
-        let view = View::parsed(&parsed, &shape, text);
+        let projection = projection(&["domains.1", "pairs.0.d"]);
+        let parsed = projection.parse(text).unwrap();
+        let view = View::parsed(&parsed, &projection, text);
         assert_eq!(
             view.at(&Path::parse("domains.1")).text().as_deref(),
             Some("urn:li:domain:b")
@@ -180,24 +180,24 @@ mod tests {
     }
 
     #[test]
-    fn a_scalar_where_members_were_wanted_is_kept() {
+    fn a_scalar_in_place_of_an_object_is_included() {
         let text = r#"{"domain": "urn:li:domain:a"}"#;
-        let mut shape = Shape::default();
-        shape.add(&Path::parse("domain.urn"), Shape::whole());
-        let parsed = shape.parse(text).unwrap();
-        let domain = View::parsed(&parsed, &shape, text).at(&Path::parse("domain"));
+        let mut projection = Projection::default();
+        projection.add(&Path::parse("domain.urn"), Projection::whole());
+        let parsed = projection.parse(text).unwrap();
+        let domain = View::parsed(&parsed, &projection, text).at(&Path::parse("domain"));
         assert_eq!(domain.text().as_deref(), Some("urn:li:domain:a"));
         assert!(domain.at(&Path::parse("urn")).is_null());
     }
 
     #[test]
-    fn wanting_the_whole_wins_over_wanting_members() {
-        let mut shape = shape(&["a.b"]);
-        shape.add(&Path::parse("a"), Shape::whole());
-        shape.add(&Path::parse("a.c"), Shape::whole());
+    fn reading_the_whole_value_includes_its_members() {
+        let mut projection = projection(&["a.b"]);
+        projection.add(&Path::parse("a"), Projection::whole());
+        projection.add(&Path::parse("a.c"), Projection::whole());
         let text = r#"{"a": {"b": 1, "c": 2}}"#;
-        let parsed = shape.parse(text).unwrap();
-        let view = View::parsed(&parsed, &shape, text);
+        let parsed = projection.parse(text).unwrap();
+        let view = View::parsed(&parsed, &projection, text);
         assert_eq!(
             view.at(&Path::parse("a")).raw(),
             Some(r#"{"b": 1, "c": 2}"#)

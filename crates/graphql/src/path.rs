@@ -1,6 +1,6 @@
-//! Paths into a JSON value, as `@aspect` and `@path` write them.
+//! Paths in a JSON value, as in `@aspect` and `@path`.
 
-/// `a.b.0`: members by name, elements by number. The path `.` is the value itself.
+/// `a.b.0`: members by name, elements by index. The path `.` is the value itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Path {
     pub(crate) steps: Vec<Step>,
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dots_part_the_steps_digits_are_elements_and_a_lone_dot_is_the_value_itself() {
+    fn paths_are_parsed_into_members_and_elements() {
         assert_eq!(
             Path::parse("domainAssociations.0.domain").steps,
             [

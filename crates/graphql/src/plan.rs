@@ -1,71 +1,71 @@
-//! Plans: operations compiled to what execution does, with nothing left to look up.
+//! Plans: operations compiled for execution, so that execution looks nothing up.
 //!
-//! Every object that a query reads has an [`ObjectPlan`]: its fields in the order of the reply, and, for an
-//! entity, the aspects to load and the members wanted of each. An interface or union has one plan per type that
-//! actually turns up, compiled when it first does: compiling all in advance would grow with the number of types
-//! to the power of the depth.
+//! Every object of a query has an [`ObjectPlan`]: its fields in the order of the reply and, for an entity, the
+//! aspects to load and the members to read of each. An interface or union has one plan per type that occurs,
+//! compiled at the first occurrence: compiling all in advance would grow exponentially with the depth.
 
 mod arguments;
 mod collect;
 mod needs;
 mod weight;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use apollo_compiler::Node;
-use apollo_compiler::executable::{ExecutableDocument, Field as Selected, SelectionSet};
+use apollo_compiler::executable::{Field as Selected, SelectionSet};
 use docent_model::AspectName;
 
-use crate::document::{Conditions, Operation};
-use crate::input::Variable;
-use crate::introspect::Introspection;
-use crate::json::Shape;
-use crate::limits::{Cost, Counter, Limits};
+use crate::cost::{self, Cost};
+use crate::document::OperationVariant;
+use crate::introspect::IntrospectionCost;
+use crate::json::Projection;
+use crate::limits::Limits;
+use crate::resolve::SelectedFields;
 use crate::schema::source::{Origin, Source};
-use crate::schema::{AbstractType, Field, ObjectType, OutputKind, Schema};
+use crate::schema::{AbstractType, Field, ObjectType, OutputKind};
 
 pub(crate) use arguments::ArgumentPlan;
-pub(crate) use weight::ALLOCATION_BYTES;
 
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) cost: Cost,
-    /// `None` if the operation costs too much to be compiled: plans grow with what fragments add up to.
+    /// `None` if the operation exceeds a limit: fragments can make plans very large.
     pub(crate) root: Option<ObjectPlan>,
-    /// Set if the operation asks about the schema.
-    pub(crate) introspection: Option<Introspection>,
+    /// `None` if the operation selects no introspection field.
+    pub(crate) introspection: Option<IntrospectionCost>,
 }
 
 #[derive(Debug)]
 pub(crate) struct ObjectPlan {
     pub(crate) ty: Arc<ObjectType>,
     pub(crate) fields: Vec<FieldPlan>,
-    /// For an entity: what to load of it. For a plain object: what its resolvers need of the owner.
+    /// For an entity: the aspects to load. For a plain object: the aspects of the owner that its resolvers need.
     pub(crate) needs: Vec<Need>,
-    /// All aspects are needed.
+    /// Whether all aspects are needed.
     pub(crate) needs_all: bool,
-    /// The number of the key aspect among the needs, if the existence of the entity matters.
+    /// The index of the key aspect in `needs`, if the existence of the entity is checked.
     pub(crate) key: Option<usize>,
-    /// The selection asks whether the entity exists, so it must not fail because it does not.
-    pub(crate) asks_existence: bool,
-    /// The numbers of the fields that have a resolver.
+    /// Whether `exists` is selected: then a missing entity is not an error.
+    pub(crate) selects_exists: bool,
+    /// The indexes of the fields with a resolver.
     pub(crate) calls: Vec<usize>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Need {
     pub(crate) aspect: AspectName,
-    /// What fields read of it; `None` if only a resolver needs the row.
-    pub(crate) shape: Option<Shape>,
-    /// Nobody needs the row: only whether it is there matters.
-    pub(crate) witness: bool,
+    /// The members that fields read; `None` if only a resolver needs the row.
+    pub(crate) projection: Option<Projection>,
+    /// Whether only the existence of the row is checked.
+    pub(crate) exists_only: bool,
 }
 
 #[derive(Debug)]
 pub(crate) struct FieldPlan {
-    /// `"name":`, ready to be written.
+    /// `"name":`, ready to write.
     pub(crate) key: Box<str>,
-    /// Where it is selected in the document.
+    /// Offset in the document.
     pub(crate) offset: usize,
     pub(crate) kind: FieldKind,
 }
@@ -74,23 +74,23 @@ pub(crate) struct FieldPlan {
 pub(crate) enum FieldKind {
     /// `__typename`.
     TypeName,
-    /// `__schema` or `__type`; the reply is made elsewhere.
+    /// `__schema` or `__type`.
     Introspection,
     Value(Box<ValuePlan>),
 }
 
-/// A field with a value.
+/// A field of the schema.
 #[derive(Debug)]
 pub(crate) struct ValuePlan {
     pub(crate) field: Arc<Field>,
     pub(crate) arguments: Vec<ArgumentPlan>,
     pub(crate) selection: Selection,
-    /// The need that each origin reads, by the number of the origin.
+    /// The index in `needs` per origin.
     pub(crate) cells: Vec<usize>,
-    /// The number of the field among the calls of its object.
+    /// The index in the `calls` of its object.
     pub(crate) call: Option<usize>,
-    /// Below it there may be entities to follow or resolvers to call.
-    pub(crate) reaches: bool,
+    /// Whether there may be entities to load or resolvers to call below it.
+    pub(crate) has_nested_entities: bool,
 }
 
 #[derive(Debug)]
@@ -104,15 +104,15 @@ pub(crate) enum Selection {
 #[derive(Debug)]
 pub(crate) struct AbstractPlan {
     pub(crate) ty: Arc<AbstractType>,
-    /// The fields whose selections together are the selection on each type.
+    /// The fields whose selection sets are merged.
     selected: Vec<Node<Selected>>,
     must_exist: bool,
-    /// By the number of the possible type.
+    /// By the index of the possible type.
     plans: Box<[OnceLock<ObjectPlan>]>,
 }
 
 impl FieldPlan {
-    /// The name in the reply.
+    /// The response name.
     pub(crate) fn name(&self) -> &str {
         &self.key[1..self.key.len() - 2]
     }
@@ -141,7 +141,7 @@ impl ValuePlan {
 impl AbstractPlan {
     /// The plan for one of the possible types.
     pub(crate) fn plan<'p>(&'p self, index: usize, compiler: &Compiler<'_>) -> &'p ObjectPlan {
-        if let Some(plan) = self.known_plan(index) {
+        if let Some(plan) = self.compiled_plan(index) {
             return plan;
         }
         let plan = self.plans[index].get_or_init(|| {
@@ -152,52 +152,59 @@ impl AbstractPlan {
                 .collect();
             compiler.object(&self.ty.possible[index], &sets, self.must_exist)
         });
-        compiler.operation.note_growth();
+        compiler.growth.set();
         plan
     }
 
-    /// The plan for one of the possible types, if anything has asked for it before.
-    pub(crate) fn known_plan(&self, index: usize) -> Option<&ObjectPlan> {
+    /// The plan for one of the possible types, if it is compiled.
+    pub(crate) fn compiled_plan(&self, index: usize) -> Option<&ObjectPlan> {
         self.plans[index].get()
     }
 }
 
-/// Makes the plans of one operation.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Compiler<'c> {
-    pub(crate) schema: &'c Schema,
-    pub(crate) document: &'c ExecutableDocument,
-    pub(crate) operation: &'c Operation,
-    pub(crate) conditions: Conditions<'c>,
+/// Set when a plan is compiled, so that the cache of plans weighs it.
+#[derive(Debug, Default)]
+pub(crate) struct GrowthFlag(AtomicBool);
+
+impl GrowthFlag {
+    /// Must follow the compilation, so that a thread that sees the flag also sees the plan.
+    pub(crate) fn set(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    /// Whether plans were compiled since the last call.
+    pub(crate) fn take(&self) -> bool {
+        // Reading first avoids contention when many threads execute the same operation.
+        self.0.load(Ordering::Relaxed) && self.0.swap(false, Ordering::Acquire)
+    }
 }
 
-impl<'c> Compiler<'c> {
-    pub(crate) fn variables(&self) -> &'c [Variable] {
-        &self.operation.variables
-    }
+/// Compiles the plans of one operation.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Compiler<'c> {
+    pub(crate) variant: OperationVariant<'c>,
+    pub(crate) growth: &'c GrowthFlag,
+}
 
-    pub(crate) fn cost(&self) -> Cost {
-        let fragments = &self.document.fragments;
-        Counter::new(self.schema, fragments, self.conditions, self.variables())
-            .cost(&self.operation.node.selection_set)
-    }
-
+impl Compiler<'_> {
     pub(crate) fn plan(&self, limits: Limits) -> Plan {
-        let cost = self.cost();
-        let root = match self.schema.root(self.operation.kind()) {
+        let variant = self.variant;
+        let cost = cost::cost(variant);
+        let root = match variant.schema.root(variant.operation.kind()) {
             Some(root) if cost.check(limits, &Vec::new()).is_ok() => {
-                Some(self.object(root, &[&self.operation.node.selection_set], false))
+                Some(self.object(root, &[variant.selection_set()], false))
             }
             _ => None,
         };
-        let questions = root
+        let introspection_fields = root
             .iter()
             .flat_map(|root| &root.fields)
             .filter(|field| matches!(field.kind, FieldKind::Introspection))
             .count();
         Plan {
             cost,
-            introspection: (questions > 0).then(|| Introspection::new(self, questions)),
+            introspection: (introspection_fields > 0)
+                .then(|| IntrospectionCost::new(variant, introspection_fields)),
             root,
         }
     }
@@ -231,7 +238,7 @@ impl<'c> Compiler<'c> {
                 needs: Vec::new(),
                 needs_all: false,
                 key: None,
-                asks_existence: false,
+                selects_exists: false,
                 calls: Vec::new(),
             },
             must_exist,
@@ -243,23 +250,23 @@ impl<'c> Compiler<'c> {
             OutputKind::Composite(name) => self.selection(name, selected, field.must_exist),
             _ => Selection::Leaf,
         };
-        let reaches = selection.reaches();
+        let has_nested_entities = selection.has_nested_entities();
         ValuePlan {
             field: Arc::clone(field),
             arguments: self.arguments(field, selected[0]),
             selection,
             cells: Vec::new(),
             call: None,
-            reaches,
+            has_nested_entities,
         }
     }
 
     fn selection(&self, name: &str, selected: &[&Node<Selected>], must_exist: bool) -> Selection {
-        if let Some(ty) = self.schema.object(name) {
+        if let Some(ty) = self.variant.schema.object(name) {
             let sets: Vec<_> = selected.iter().map(|field| &field.selection_set).collect();
             return Selection::Object(self.object(ty, &sets, must_exist));
         }
-        let Some(ty) = self.schema.abstract_type(name) else {
+        let Some(ty) = self.variant.schema.abstract_type(name) else {
             return Selection::Leaf;
         };
         let plan = AbstractPlan {
@@ -268,8 +275,8 @@ impl<'c> Compiler<'c> {
             must_exist,
             plans: ty.possible.iter().map(|_| OnceLock::new()).collect(),
         };
-        // The members of a stored union are parts of the owner's aspect: what is wanted of them must be known
-        // before the aspect is parsed.
+        // The members of a stored union are part of the owner's aspect, so their projection must be known before
+        // the aspect is parsed.
         for (index, possible) in ty.possible.iter().enumerate() {
             if !possible.variants.is_empty() {
                 plan.plan(index, self);
@@ -279,10 +286,9 @@ impl<'c> Compiler<'c> {
     }
 }
 
-impl Selection {
-    /// Whether a field is selected, by its names from the outside in. What an interface or union turns out to be is
-    /// not known yet, so there the answer is yes.
-    pub(crate) fn contains(&self, path: &[&str]) -> bool {
+impl SelectedFields for Selection {
+    /// The type of an interface or union is not known before execution, so there the answer is yes.
+    fn contains(&self, path: &[&str]) -> bool {
         let Some((first, rest)) = path.split_first() else {
             return true;
         };
@@ -296,8 +302,10 @@ impl Selection {
                 .any(|value| value.field.name == *first && value.selection.contains(rest)),
         }
     }
+}
 
-    fn reaches(&self) -> bool {
+impl Selection {
+    fn has_nested_entities(&self) -> bool {
         match self {
             Self::Leaf => false,
             Self::Object(plan) => {
@@ -307,7 +315,7 @@ impl Selection {
                         .fields
                         .iter()
                         .filter_map(FieldPlan::value)
-                        .any(|value| value.reaches)
+                        .any(|value| value.has_nested_entities)
             }
             Self::Abstract(_) => true,
         }

@@ -1,12 +1,11 @@
-//! The interface between the executor and the Rust functions behind fields: what a resolver is given, what it
-//! returns, and how it is registered.
+//! Resolvers: the functions behind fields, their arguments and their registration.
 //!
-//! A resolver returns JSON. It is projected by the schema like a stored aspect: members by name or by `@path`,
-//! and a string in a field of an entity type is a URN that the executor follows. So a resolver never loads what
-//! its caller did not select, and never asks what was selected.
+//! A resolver returns JSON, which the executor reads like a stored aspect: members by name or by `@path`, and a
+//! string in a field of an entity type is the URN of an entity to load. So a resolver does not need to know the
+//! selection.
 //!
 //! To add one: write an `async fn` with the signature of [`Resolvers::query`] or [`Resolvers::entity_field`], or a
-//! plain function for [`Resolvers::computed`], and register it under the name that the schema uses.
+//! plain function for [`Resolvers::computed`], and register it under the name in the schema.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -18,9 +17,7 @@ use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::plan::Selection;
-
-/// What every resolver may use: the catalog, and who asks.
+/// The context of a resolver: the catalog and the caller.
 #[derive(Debug, Clone)]
 pub struct Context {
     pub catalog: Catalog,
@@ -33,12 +30,18 @@ impl Context {
     }
 }
 
-/// The arguments of one field: checked against the schema, with defaults filled in. An argument that was
-/// neither given nor has a default is absent; one that was given as `null` is null.
+/// The arguments of a field, checked against the schema, with defaults. An argument without value and default is
+/// absent; an explicit `null` is null.
 #[derive(Debug, Clone, Default)]
 pub struct Args<'a> {
     items: Vec<(&'a str, Cow<'a, Value>)>,
-    selection: Option<&'a Selection>,
+    selection: Option<&'a dyn SelectedFields>,
+}
+
+/// The fields that a query selects of the result of a resolver.
+pub(crate) trait SelectedFields: fmt::Debug + Sync {
+    /// Whether a field is selected, by its path from the outside in.
+    fn contains(&self, path: &[&str]) -> bool;
 }
 
 impl<'a> Args<'a> {
@@ -53,13 +56,13 @@ impl<'a> Args<'a> {
         self.items.push((name, value));
     }
 
-    pub(crate) fn with_selection(mut self, selection: &'a Selection) -> Self {
+    pub(crate) fn with_selection(mut self, selection: &'a dyn SelectedFields) -> Self {
         self.selection = Some(selection);
         self
     }
 
-    /// Whether the reply has this field of the result, by its names from the outside in. For what is dear to compute
-    /// and rarely wanted; everything else is simply returned. Where it cannot be told, the answer is yes.
+    /// Whether the query selects a field of the result, by its path from the outside in; true if that is not known
+    /// yet. For fields that are expensive to compute and rarely selected; all others are simply returned.
     pub fn selects(&self, path: &[&str]) -> bool {
         self.selection
             .is_none_or(|selection| selection.contains(path))
@@ -72,24 +75,24 @@ impl<'a> Args<'a> {
             .map(|(_, value)| &**value)
     }
 
-    /// Reads one argument; an absent one reads like null. Texts may be borrowed.
+    /// Deserializes an argument. An absent argument is null.
     pub fn member<'b, T: Deserialize<'b>>(&'b self, name: &str) -> Result<T, Error> {
         T::deserialize(self.get(name).unwrap_or(&Value::Null)).map_err(unusable)
     }
 
-    /// Reads the argument `input`, which most mutations and lists have as their only one.
+    /// Deserializes the argument `input`.
     pub fn input<'b, T: Deserialize<'b>>(&'b self) -> Result<T, Error> {
         self.member("input")
     }
 
-    /// A text argument that the schema requires.
+    /// A required string argument.
     pub fn text(&self, name: &str) -> Result<&str, Error> {
         self.get(name)
             .and_then(Value::as_str)
             .ok_or_else(|| Error::invalid(format!("the argument '{name}' must be a text")))
     }
 
-    /// A text argument that must be the URN of a known kind of entity.
+    /// A required URN argument of a registered entity type.
     pub fn urn(&self, name: &str) -> Result<Urn, Error> {
         let text = self.text(name)?;
         let parsed = Registry::get().parse_urn(text);
@@ -105,7 +108,7 @@ fn unusable(error: serde_json::Error) -> Error {
     Error::invalid(format!("the arguments cannot be used: {error}"))
 }
 
-/// An object whose field a batch resolver is asked for.
+/// An object that a batch resolver computes a field of.
 #[derive(Debug, Clone, Copy)]
 pub struct EntityView<'a> {
     urn: &'a Urn,
@@ -122,17 +125,17 @@ impl<'a> EntityView<'a> {
         Self { urn, value, rows }
     }
 
-    /// The entity; for a field of a plain type the entity whose metadata the object is part of.
+    /// The URN of the entity; for a field of a plain type, of the entity that owns the object.
     pub fn urn(&self) -> &'a Urn {
         self.urn
     }
 
-    /// The JSON value of the object, for a field of a plain type; null for a field of an entity type.
+    /// The JSON of the object, for a field of a plain type; null for a field of an entity type.
     pub fn value(&self) -> &'a Value {
         self.value
     }
 
-    /// The latest row of an aspect that the schema's `needs` name; `None` if the entity does not have it.
+    /// The latest row of an aspect in `needs`; `None` if the entity does not have it.
     pub fn aspect(&self, aspect: AspectName) -> Option<&'a StoredAspect> {
         self.rows
             .iter()
@@ -140,13 +143,13 @@ impl<'a> EntityView<'a> {
             .map(|(_, row)| *row)
     }
 
-    /// All rows that were loaded for `needs`, with `needs: ["*"]` all latest aspects of the entity.
+    /// The rows of the aspects in `needs`; with `needs: ["*"]` the latest rows of all aspects.
     pub fn aspects(&self) -> &'a [(AspectName, &'a StoredAspect)] {
         self.rows
     }
 }
 
-/// What a batch resolver returns: one result per entity, in their order; or one error for all of them.
+/// The result of a batch resolver: one result per entity, in order, or one error for all.
 pub type BatchResult = Result<Vec<Result<Value, Error>>, Error>;
 
 /// A function behind a root field. Implemented by every `async fn(&Context, Args<'_>) -> Result<Value, Error>`.
@@ -242,7 +245,7 @@ where
 /// How a root field gets its value.
 pub(crate) enum RootResolver {
     Function(Box<dyn DynRoot>),
-    /// The argument `urn` is the value, once it is checked.
+    /// The value is the argument `urn`, after validation.
     ByUrn,
 }
 
@@ -263,14 +266,13 @@ impl fmt::Debug for BatchResolver {
     }
 }
 
-/// All resolvers of a schema by name. Names that the schema does not use, and names it uses that are not here,
-/// are errors when the schema is loaded.
+/// The resolvers of a schema, by name. Unused and missing resolvers are errors when the schema is loaded.
 #[derive(Debug, Default)]
 pub struct Resolvers {
     pub(crate) queries: BTreeMap<&'static str, RootResolver>,
     pub(crate) mutations: BTreeMap<&'static str, RootResolver>,
     pub(crate) entity_fields: BTreeMap<&'static str, BatchResolver>,
-    /// Names that were registered twice; reported when the schema is loaded.
+    /// Names registered twice; reported when the schema is loaded.
     pub(crate) repeated: Vec<&'static str>,
 }
 
@@ -279,7 +281,7 @@ impl Resolvers {
         Self::default()
     }
 
-    /// The function behind a field of `Query`.
+    /// Registers the function of a field of `Query`.
     #[must_use]
     pub fn query<F>(mut self, name: &'static str, function: F) -> Self
     where
@@ -292,9 +294,8 @@ impl Resolvers {
         self
     }
 
-    /// A field of `Query` that returns the entity named by its argument `urn`. The URN is checked: it must be
-    /// one, and its entity type must be the one of the field's type. Whether the entity exists is the business
-    /// of `@mustExist`.
+    /// Registers a field of `Query` that returns the entity of its argument `urn`. The URN must be valid and have the
+    /// entity type of the field. `@mustExist` decides whether the entity must exist.
     #[must_use]
     pub fn query_by_urn(mut self, name: &'static str) -> Self {
         if self.queries.insert(name, RootResolver::ByUrn).is_some() {
@@ -303,7 +304,7 @@ impl Resolvers {
         self
     }
 
-    /// The function behind a field of `Mutation`. Mutations of one request run one after another.
+    /// Registers the function of a field of `Mutation`. The mutations of a request run one after another.
     #[must_use]
     pub fn mutation<F>(mut self, name: &'static str, function: F) -> Self
     where
@@ -316,8 +317,8 @@ impl Resolvers {
         self
     }
 
-    /// The function behind every `@resolve(by: name)`. It is called once per level of the query with all
-    /// objects that need it.
+    /// Registers the function of every `@resolve(by: name)`. It is called once per level of the query, with all
+    /// objects.
     #[must_use]
     pub fn entity_field<F>(self, name: &'static str, function: F) -> Self
     where
@@ -326,8 +327,8 @@ impl Resolvers {
         self.batch(name, Box::new(Adapter(function)))
     }
 
-    /// Like [`Resolvers::entity_field`], for a field that follows from its object alone: no arguments, nothing
-    /// to ask the catalog for, and no way to fail.
+    /// Like [`Resolvers::entity_field`], for a field that is computed from its object alone, without arguments, the
+    /// catalog or errors.
     #[must_use]
     pub fn computed<F>(self, name: &'static str, function: F) -> Self
     where
@@ -345,7 +346,7 @@ impl Resolvers {
     }
 }
 
-/// A function of one object alone.
+/// A function of one object.
 struct Computed<F>(F);
 
 impl<F> DynBatch for Computed<F>
@@ -377,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_read_into_structs_that_may_borrow() {
+    fn arguments_deserialize_into_structs_that_borrow() {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Move<'a> {
@@ -392,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn a_urn_argument_must_name_a_known_kind_of_entity() {
+    fn a_urn_argument_must_have_a_registered_entity_type() {
         let value = json!({"urn": "urn:li:nonsense:a"});
         let error = arguments(&value).urn("urn").unwrap_err();
         assert_eq!(error.kind(), docent_catalog::ErrorKind::Invalid);
@@ -411,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn async_functions_register_as_they_are_and_repeated_names_are_noticed() {
+    fn names_registered_twice_are_reported() {
         let resolvers = Resolvers::new()
             .query("dataset", root)
             .query_by_urn("dataset")

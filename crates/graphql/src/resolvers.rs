@@ -1,8 +1,8 @@
 //! The fields of `Query` and the computed fields of entities.
 //!
-//! Most fields need nothing here: the schema says which aspect they come from. To add a resolver: an
-//! function in the module of its noun and a line in [`register`]; the schema names it by `@resolve(by: …)`,
-//! or by the name of the root field. See docs/adding-a-field.md.
+//! Most fields need no resolver: the schema says which aspect they come from. To add a resolver, add a function to
+//! the module of its noun and a line to [`register`]; the schema refers to it with `@resolve(by: …)` or by the name of
+//! the root field. See docs/adding-a-field.md.
 
 mod entities;
 mod hierarchy;

@@ -1,11 +1,11 @@
-//! The schema as the executor uses it: SDL, parsed and validated once at start, with the directives of every
-//! field compiled into a [`source::Source`].
+//! The schema for execution: SDL, parsed and validated at startup, with the directives of every field compiled
+//! into a [`source::Source`].
 //!
-//! Everything that is wrong is found here and not by a request: an aspect that the registry does not know, a
-//! resolver that is not registered, an entity's field that says nothing about where it comes from.
+//! Errors in the schema are found at startup, not by a request: unknown aspects, missing resolvers, fields of
+//! entities without a source.
 //!
-//! To add a directive: define it in `schema/directives.graphql`, add an [`source::Origin`] and read it in
-//! `schema/source.rs`, and give it a value in `execute/value.rs`.
+//! To add a directive: define it in `schema/directives.graphql`, add a [`source::Origin`], read the directive in
+//! `schema/source.rs`, and read the value in `execute/value.rs`.
 
 pub(crate) mod source;
 
@@ -22,12 +22,12 @@ use docent_model::{EntitySpec, Registry};
 use crate::resolve::{BatchResolver, Resolvers, RootResolver};
 use source::Source;
 
-/// Why a schema cannot be used. All problems of a kind are listed at once.
+/// Why a schema cannot be used, with all problems.
 #[derive(Debug, thiserror::Error)]
 pub enum SchemaError {
-    #[error("the GraphQL schema is not valid:\n{0}")]
+    #[error("invalid GraphQL schema:\n{0}")]
     Invalid(String),
-    #[error("the GraphQL schema cannot be served:\n{}", .0.join("\n"))]
+    #[error("the GraphQL schema does not match the registry or the resolvers:\n{}", .0.join("\n"))]
     Unusable(Vec<String>),
 }
 
@@ -38,7 +38,7 @@ pub struct Schema {
     pub(crate) implementers: ApolloMap<Name, Implementers>,
     objects: HashMap<Name, Arc<ObjectType>>,
     abstracts: HashMap<Name, Arc<AbstractType>>,
-    /// Names of entity types in the enum that `@entityType` fields have, by registry name.
+    /// Values of the enum of `@entityType` fields, by the registry name of the entity type.
     entity_type_values: HashMap<&'static str, Box<str>>,
 }
 
@@ -46,7 +46,7 @@ pub struct Schema {
 pub(crate) struct ObjectType {
     pub(crate) name: Name,
     pub(crate) kind: ObjectKind,
-    /// The members of a stored union that objects of this type stand for.
+    /// The members of a stored union that this type represents.
     pub(crate) variants: Vec<Box<str>>,
     pub(crate) fields: HashMap<Name, Arc<Field>>,
 }
@@ -67,11 +67,11 @@ impl ObjectType {
     }
 }
 
-/// An interface or a union, by what it can be.
+/// An interface or a union.
 #[derive(Debug)]
 pub(crate) struct AbstractType {
     pub(crate) possible: Vec<Arc<ObjectType>>,
-    /// What a URN of another type is taken for where there must be something: the first entity type of a union.
+    /// The type of a stub for a URN of another type, if null is not allowed: the first entity type of a union.
     pub(crate) stub: Option<usize>,
 }
 
@@ -82,11 +82,11 @@ pub(crate) struct Field {
     pub(crate) output: OutputType,
     pub(crate) source: Source,
     pub(crate) arguments: Vec<Node<ast::InputValueDefinition>>,
-    /// A returned URN that does not exist is an error.
+    /// A missing entity is an error.
     pub(crate) must_exist: bool,
 }
 
-/// The type of a field, as far as writing its value needs to know.
+/// The type of a field, for writing its value.
 #[derive(Debug)]
 pub(crate) struct OutputType {
     pub(crate) non_null: bool,
@@ -98,7 +98,7 @@ pub(crate) enum OutputKind {
     List(Box<OutputType>),
     Scalar(Scalar),
     Enum(Arc<EnumType>),
-    /// An object, an interface or a union; the plan has the selection.
+    /// An object, an interface or a union. The plan has the selection.
     Composite(Name),
 }
 
@@ -111,7 +111,7 @@ impl OutputType {
         }
     }
 
-    /// Whether null is not allowed for what is inside of all lists.
+    /// Whether the type inside of all lists is non-null.
     pub(crate) fn is_innermost_non_null(&self) -> bool {
         match &self.kind {
             OutputKind::List(inner) => inner.is_innermost_non_null(),
@@ -131,7 +131,7 @@ pub(crate) enum Scalar {
     Float,
     Boolean,
     Long,
-    /// Any other scalar: JSON is passed through as it is.
+    /// Any other scalar: any JSON value.
     Any,
 }
 
@@ -142,7 +142,7 @@ pub(crate) struct EnumType {
 }
 
 impl EnumType {
-    /// The value that a stored text or union member reads as.
+    /// The enum value of a stored text or union member.
     pub(crate) fn read(&self, stored: &str) -> Option<&str> {
         self.values
             .iter()
@@ -154,7 +154,7 @@ impl EnumType {
 }
 
 impl Schema {
-    /// Parses and checks SDL. Each source is its name, for messages, and its text.
+    /// Parses and checks SDL. Each source is a name, for messages, and a text.
     pub fn load(sources: &[(&str, &str)], resolvers: Resolvers) -> Result<Self, SchemaError> {
         let mut builder = apollo_compiler::Schema::builder();
         for (name, text) in sources {
@@ -195,7 +195,7 @@ impl Schema {
     }
 }
 
-/// Builds a [`Schema`], collecting every problem on the way.
+/// Builds a [`Schema`] and collects all problems.
 struct Loader {
     valid: Valid<apollo_compiler::Schema>,
     queries: BTreeMap<&'static str, RootResolver>,
@@ -320,12 +320,12 @@ impl Loader {
         let kind = self.object_kind(ty);
         let mut fields = HashMap::with_capacity(ty.fields.len());
         for (name, definition) in &ty.fields {
-            let place = format!("{}.{name}", ty.name);
+            let path = format!("{}.{name}", ty.name);
             let output = self.output(&definition.ty);
             let source = match kind {
-                ObjectKind::Root => self.root_source(ty, name, &place),
+                ObjectKind::Root => self.root_source(ty, name, &path),
                 ObjectKind::Entity(_) | ObjectKind::Plain => {
-                    self.source(&place, definition, kind, &output)
+                    self.source(&path, definition, kind, &output)
                 }
             };
             let field = Field {
@@ -381,7 +381,7 @@ impl Loader {
         &mut self,
         ty: &apollo_compiler::schema::ObjectType,
         name: &Name,
-        place: &str,
+        field: &str,
     ) -> Source {
         let is_query = self.valid.root_operation(OperationType::Query) == Some(&ty.name);
         let resolvers = if is_query {
@@ -392,7 +392,7 @@ impl Loader {
         if let Some(resolver) = resolvers.remove(name.as_str()) {
             return Source::Root(resolver);
         }
-        self.problem(place, "no resolver of that name is registered");
+        self.problem(field, "no resolver is registered for this root field");
         Source::Origins {
             origins: Vec::new(),
             entries: false,
@@ -425,23 +425,22 @@ impl Loader {
     fn report_unused(&mut self) {
         for name in self.queries.keys() {
             self.problems.push(format!(
-                "the resolver '{name}' stands for no field of the query type"
+                "the resolver '{name}' has no field in the query type"
             ));
         }
         for name in self.mutations.keys() {
             self.problems.push(format!(
-                "the resolver '{name}' stands for no field of the mutation type"
+                "the resolver '{name}' has no field in the mutation type"
             ));
         }
         for name in &self.unused_batches {
-            self.problems.push(format!(
-                "no field is resolved by '{name}', but it is registered"
-            ));
+            self.problems
+                .push(format!("the resolver '{name}' is not used by any field"));
         }
     }
 
-    fn problem(&mut self, place: &str, message: &str) {
-        self.problems.push(format!("{place}: {message}"));
+    fn problem(&mut self, path: &str, message: &str) {
+        self.problems.push(format!("{path}: {message}"));
     }
 }
 

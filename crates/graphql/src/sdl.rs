@@ -1,4 +1,4 @@
-//! The schema files of this crate.
+//! The embedded schema files.
 
 macro_rules! sources {
     ($($name:literal),+ $(,)?) => {
@@ -6,7 +6,7 @@ macro_rules! sources {
     };
 }
 
-/// Name and text of every file in `schema/`.
+/// The name and text of every file in `schema/`.
 pub const SDL: &[(&str, &str)] = sources![
     "assertion_kinds.graphql",
     "common.graphql",

@@ -1,4 +1,4 @@
-//! What is wrong with a document, in the words that clients of DataHub's API know:
+//! Syntax and validation errors, in the format of DataHub's API:
 //! `Validation error (FieldUndefined@[dataset/foo]) : Field 'foo' in type 'Dataset' is undefined`.
 
 mod usage;
@@ -9,10 +9,10 @@ use apollo_compiler::validation::{DiagnosticData, DiagnosticList};
 
 use crate::error::{Classification, Position, RequestError};
 
-/// A document with more mistakes than this has one that matters.
+/// Limit on the reported errors.
 const MAX_ERRORS: usize = 100;
 
-/// The mistakes in a text that is not GraphQL. Only the first is told: the others mostly follow from it.
+/// The syntax errors of a text. Only the first is reported; the others are usually consequences of it.
 pub(crate) fn syntax(text: &str, errors: &DiagnosticList) -> Vec<RequestError> {
     let Some(first) = errors.iter().next() else {
         return vec![RequestError::new(
@@ -30,23 +30,23 @@ pub(crate) fn syntax(text: &str, errors: &DiagnosticList) -> Vec<RequestError> {
             column: before[start..].chars().count() + 1,
         }
     });
-    let place = position.map_or_else(String::new, |position| {
+    let location = position.map_or_else(String::new, |position| {
         format!(" at line {} column {}", position.line, position.column)
     });
     vec![RequestError {
-        message: format!("Invalid syntax{place}: {message}"),
+        message: format!("Invalid syntax{location}: {message}"),
         positions: position.into_iter().collect(),
         classification: Classification::InvalidSyntax,
     }]
 }
 
-/// The mistakes in a document that the schema does not allow.
+/// The validation errors of a document.
 pub(crate) fn validation(
     document: &Document,
     errors: &DiagnosticList,
     position: &dyn Fn(usize) -> Position,
 ) -> Vec<RequestError> {
-    // Only where something is unknown can other mistakes follow from it; so there is always one left to tell.
+    // Only unknown fields and types have consequences, so at least one error remains.
     let has_unknown = errors.iter().any(|diagnostic| {
         let name = diagnostic.error.unstable_error_name();
         name.is_some_and(|name| {
@@ -63,13 +63,13 @@ pub(crate) fn validation(
             let offset = error.location().map(|span| span.offset());
             let path = offset.map_or_else(Vec::new, |offset| path_to(document, offset));
             let (kind, message) = describe(error.unstable_error_name(), &text, &path);
-            let place = if path.is_empty() {
+            let location = if path.is_empty() {
                 String::new()
             } else {
                 format!("@[{}]", path.join("/"))
             };
             RequestError {
-                message: format!("Validation error ({kind}{place}) : {message}"),
+                message: format!("Validation error ({kind}{location}) : {message}"),
                 positions: offset.map(position).into_iter().collect(),
                 classification: Classification::ValidationError,
             }
@@ -77,7 +77,7 @@ pub(crate) fn validation(
         .collect()
 }
 
-/// An input object that has the same field twice.
+/// The error of an input object with a repeated field.
 pub(crate) fn repeated_input_field(
     document: &Document,
     position: &dyn Fn(usize) -> Position,
@@ -94,8 +94,8 @@ pub(crate) fn repeated_input_field(
     })
 }
 
-/// Whether a mistake is one only because something inside of it is unknown: the parser leaves unknown fields out,
-/// and then the selection around them is empty and what they use is unused.
+/// Whether an error is a consequence of an unknown field: the parser drops unknown fields, so the selection around
+/// them may be empty, and the variables and fragments in them unused.
 fn is_consequence(document: &Document, error: &DiagnosticData) -> bool {
     let text = error.to_string();
     let name = text.split('`').nth(1).unwrap_or_default();
@@ -103,8 +103,8 @@ fn is_consequence(document: &Document, error: &DiagnosticData) -> bool {
         Some("MissingSubselection") => {
             let offset = error.location().map(|span| span.offset());
             usage::any_selection(document, &mut |selection| {
-                let is_it = selection.location().map(|span| span.offset()) == offset;
-                matches!(selection, Selection::Field(field) if is_it && !field.selection_set.is_empty())
+                let is_same = selection.location().map(|span| span.offset()) == offset;
+                matches!(selection, Selection::Field(field) if is_same && !field.selection_set.is_empty())
             })
         }
         Some("UnusedVariable") => usage::uses_variable(document, name.trim_start_matches('$')),
@@ -116,9 +116,8 @@ fn is_consequence(document: &Document, error: &DiagnosticData) -> bool {
     }
 }
 
-/// apollo-compiler's names of mistakes with those of graphql-java, and a sentence: `{1}` and `{2}` are the names in
-/// apollo-compiler's own message, `{field}` is the field that has the mistake. Where there is no sentence, that
-/// message is the best we have.
+/// Error names of apollo-compiler and graphql-java, and a message. `{1}` and `{2}` are the names in apollo-compiler's
+/// message, `{field}` is the field with the error. If the message is empty, apollo-compiler's message is used.
 const KINDS: &[(&str, &str, &str)] = &[
     (
         "UndefinedField",
@@ -242,7 +241,7 @@ const KINDS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// The kind of a mistake and a sentence about it. `text` is what apollo-compiler says, with names in backticks.
+/// The kind and the message of an error. `text` is apollo-compiler's message, with names in backticks.
 fn describe(name: Option<&str>, text: &str, path: &[&str]) -> (&'static str, String) {
     let known = KINDS.iter().find(|(apollo, ..)| Some(*apollo) == name);
     let (_, mut kind, sentence) = *known.unwrap_or(&("", "InvalidDocument", ""));
@@ -256,7 +255,7 @@ fn describe(name: Option<&str>, text: &str, path: &[&str]) -> (&'static str, Str
     let mut names = text.split('`').skip(1).step_by(2);
     let first = names.next().unwrap_or_default();
     let second = names.next().unwrap_or_default();
-    // An argument is named together with its field or directive: `Query.dataset(urn:)`, `@include(if:)`.
+    // Arguments include their field or directive: `Query.dataset(urn:)`, `@include(if:)`.
     let argument = first.rsplit_once('(').map_or(first, |(_, rest)| rest);
     let mut sentence = sentence
         .replace("{1}", argument.trim_matches(['@', '$', ':', ')']))
@@ -273,7 +272,7 @@ fn describe(name: Option<&str>, text: &str, path: &[&str]) -> (&'static str, Str
     (kind, sentence)
 }
 
-/// The names of the fields around an offset, from the outermost. Inside of a fragment its name is the first.
+/// The names of the fields around an offset, outermost first. In a fragment, the path starts with its name.
 fn path_to(document: &Document, offset: usize) -> Vec<&str> {
     let mut path = Vec::new();
     for definition in &document.definitions {

@@ -1,12 +1,12 @@
-//! Raw line breaks in quoted strings.
+//! Escapes raw line breaks in quoted strings.
 
-/// Escapes line breaks and tabs inside of quoted strings, but not in block strings and comments. Returns the
-/// new text and where in it bytes were added; `None` if there was nothing to do.
+/// Escapes line breaks and tabs in quoted strings, but not in block strings and comments. Returns the new text and
+/// the offsets of the inserted bytes in it; `None` if nothing was escaped.
 pub(super) fn escape_line_breaks(text: &str) -> Option<(String, Vec<usize>)> {
     let bytes = text.as_bytes();
     let mut repaired = String::with_capacity(text.len() + 16);
-    let mut added = Vec::new();
-    // Everything before this has been copied.
+    let mut inserted = Vec::new();
+    // End of the text copied so far.
     let mut copied = 0;
     let mut at = 0;
     while at < bytes.len() {
@@ -32,7 +32,7 @@ pub(super) fn escape_line_breaks(text: &str) -> Option<(String, Vec<usize>)> {
                         }
                     };
                     repaired.push_str(&text[copied..at]);
-                    added.push(repaired.len());
+                    inserted.push(repaired.len());
                     repaired.push_str(escape);
                     at += 1;
                     copied = at;
@@ -42,11 +42,11 @@ pub(super) fn escape_line_breaks(text: &str) -> Option<(String, Vec<usize>)> {
             _ => at += 1,
         }
     }
-    if added.is_empty() {
+    if inserted.is_empty() {
         return None;
     }
     repaired.push_str(&text[copied..]);
-    Some((repaired, added))
+    Some((repaired, inserted))
 }
 
 fn until(bytes: &[u8], found: impl Fn(&[u8]) -> bool) -> usize {
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn block_strings_comments_and_text_outside_of_strings_stay() {
+    fn block_strings_comments_and_text_outside_strings_are_unchanged() {
         for text in [
             "{\n a }",
             "f(a: \"\"\"x\ny \\\"\"\" \n\"\"\")\n",
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_string_behind_a_block_string_is_still_seen() {
+    fn a_string_after_a_block_string_is_escaped() {
         assert_eq!(
             repaired("(a: \"\"\"\"x\"\"\" b: \"1\n2\")"),
             "(a: \"\"\"\"x\"\"\" b: \"1\\n2\")"
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unfinished_string_does_not_run_past_the_end() {
+    fn an_unterminated_string_ends_with_the_text() {
         assert_eq!(repaired("(a: \"x\\"), "unchanged");
         assert_eq!(repaired("(a: \"x\n"), "(a: \"x\\n");
     }

@@ -7,13 +7,14 @@ use docent_catalog::{AspectKey, Error, MixedRows, Row, StoredAspect};
 use docent_model::{AspectName, Urn};
 use serde_json::Value;
 
-use super::budget::{Budget, size_bytes};
+use super::budget::Budget;
 use super::loaded::{CallKey, Cell, Content, Loaded, Outcome, Slot};
-use super::value::{self, Found, Place, Target, Unavailable};
+use super::value::{self, FieldValue, Parent, Target, Unavailable};
 use super::{RootValue, Scope};
 use crate::error::Failure;
 use crate::json::View;
-use crate::limits::Exceeded;
+use crate::limits::LimitExceeded;
+use crate::memory::json_bytes;
 use crate::plan::{FieldPlan, ObjectPlan, Selection, ValuePlan};
 use crate::resolve::{BatchResolver, BatchResult, Context, EntityView};
 use crate::schema::source::Origin;
@@ -55,7 +56,7 @@ impl<'p> Levels<'p> {
         field: &'p FieldPlan,
         value: &RootValue,
         budget: &mut Budget,
-    ) -> Result<(), Exceeded> {
+    ) -> Result<(), LimitExceeded> {
         let Some(plan) = field.value() else {
             return Ok(());
         };
@@ -68,7 +69,7 @@ impl<'p> Levels<'p> {
             RootValue::Json(value) => View::Value(value),
             RootValue::Failed(_) | RootValue::None => return Ok(()),
         };
-        if plan.reaches {
+        if plan.has_nested_entities {
             Walk {
                 scope: self.scope,
                 loaded: &self.loaded,
@@ -85,7 +86,7 @@ impl<'p> Levels<'p> {
     }
 
     /// Loads until nothing new is found. Every level is one deeper in the query, so there is an end.
-    pub(crate) async fn load(&mut self, budget: &mut Budget) -> Result<(), Exceeded> {
+    pub(crate) async fn load(&mut self, budget: &mut Budget) -> Result<(), LimitExceeded> {
         loop {
             let first = self.loaded.slots.len();
             for (plan, urn) in std::mem::take(&mut self.next.entities) {
@@ -96,7 +97,7 @@ impl<'p> Levels<'p> {
                 return Ok(());
             }
             if first < self.loaded.slots.len() {
-                budget.visit(self.loaded.slots.len() - first)?;
+                budget.add_entities(self.loaded.slots.len() - first)?;
                 self.read(first, budget).await?;
                 self.call(first, budget).await?;
             }
@@ -128,7 +129,7 @@ impl<'p> Levels<'p> {
     }
 
     /// Reads all that the new slots need: one call of the store.
-    async fn read(&mut self, first: usize, budget: &mut Budget) -> Result<(), Exceeded> {
+    async fn read(&mut self, first: usize, budget: &mut Budget) -> Result<(), LimitExceeded> {
         self.place_cells(first);
         let wanted = Wanted::by(&self.loaded.slots[first..], first);
         let Wanted {
@@ -168,7 +169,7 @@ impl<'p> Levels<'p> {
             Ok(found) => {
                 self.take(&row_takers, found.rows, budget)?;
                 for (key, cell) in witness_takers {
-                    self.loaded.cells[cell].witnessed = found.exist.get(key) == Some(&true);
+                    self.loaded.cells[cell].exists = found.exist.get(key) == Some(&true);
                 }
                 self.take_whole(&whole, found.entities, budget)?;
             }
@@ -184,9 +185,9 @@ impl<'p> Levels<'p> {
         takers: &[(usize, usize)],
         rows: Vec<Row>,
         budget: &mut Budget,
-    ) -> Result<(), Exceeded> {
+    ) -> Result<(), LimitExceeded> {
         for row in rows.iter().flatten() {
-            budget.load(row.metadata.len())?;
+            budget.add_loaded(row.metadata.len())?;
         }
         let numbers: Vec<_> = rows
             .into_iter()
@@ -216,10 +217,10 @@ impl<'p> Levels<'p> {
         whole: &[usize],
         entities: Vec<Vec<(AspectName, StoredAspect)>>,
         budget: &mut Budget,
-    ) -> Result<(), Exceeded> {
+    ) -> Result<(), LimitExceeded> {
         for (index, rows) in whole.iter().zip(entities) {
             for (aspect, row) in rows {
-                budget.load(row.metadata.len())?;
+                budget.add_loaded(row.metadata.len())?;
                 let number = self.loaded.rows.len();
                 self.loaded.rows.push(Arc::new(row));
                 let slot = &mut self.loaded.slots[*index];
@@ -245,12 +246,12 @@ impl<'p> Levels<'p> {
         for slot in &self.loaded.slots[first..] {
             let cells = &mut self.loaded.cells[slot.first_cell..];
             for (need, cell) in slot.plan.needs.iter().zip(cells) {
-                if let (Some(row), Some(shape)) = (cell.row, &need.shape) {
-                    cell.content = match shape.parse(&self.loaded.rows[row].metadata) {
+                if let (Some(row), Some(projection)) = (cell.row, &need.projection) {
+                    cell.content = match projection.parse(&self.loaded.rows[row].metadata) {
                         Ok(parsed) => Content::Parsed(parsed),
                         Err(error) => {
                             tracing::error!(urn = %slot.urn, aspect = %need.aspect, %error, "a stored aspect is not JSON");
-                            Content::Damaged
+                            Content::Corrupt
                         }
                     };
                 }
@@ -259,7 +260,7 @@ impl<'p> Levels<'p> {
     }
 
     /// Calls the resolvers of the new slots, each once per plan.
-    async fn call(&mut self, first: usize, budget: &mut Budget) -> Result<(), Exceeded> {
+    async fn call(&mut self, first: usize, budget: &mut Budget) -> Result<(), LimitExceeded> {
         let mut plans: Vec<&'p ObjectPlan> = Vec::new();
         for slot in &self.loaded.slots[first..] {
             if !slot.plan.calls.is_empty()
@@ -294,7 +295,7 @@ impl<'p> Levels<'p> {
         &mut self,
         calls: &[PlainCall<'p>],
         budget: &mut Budget,
-    ) -> Result<(), Exceeded> {
+    ) -> Result<(), LimitExceeded> {
         let mut rest: Vec<&PlainCall<'p>> = calls.iter().collect();
         while let Some(plan) = rest.first().map(|call| call.plan) {
             let (same, others): (Vec<_>, Vec<_>) = rest
@@ -316,7 +317,7 @@ impl<'p> Levels<'p> {
         plan: &ValuePlan,
         subjects: &[(usize, &Value)],
         budget: &mut Budget,
-    ) -> Result<Vec<Outcome>, Exceeded> {
+    ) -> Result<Vec<Outcome>, LimitExceeded> {
         let result = match resolver(plan) {
             Some(resolver) => match self.scope.compiler.evaluate(plan, self.scope.values) {
                 Ok(arguments) => {
@@ -340,7 +341,7 @@ impl<'p> Levels<'p> {
         };
         let outcomes = outcomes(plan, result, subjects.len());
         for value in outcomes.iter().flatten() {
-            budget.load(size_bytes(value))?;
+            budget.add_loaded(json_bytes(value))?;
         }
         Ok(outcomes)
     }
@@ -413,7 +414,7 @@ impl<'s> Wanted<'s> {
                 continue;
             }
             for (number, need) in slot.plan.needs.iter().enumerate() {
-                let keys = if need.witness {
+                let keys = if need.exists_only {
                     &mut wanted.witnesses
                 } else {
                     &mut wanted.rows
@@ -447,35 +448,37 @@ struct Walk<'w, 'p> {
 }
 
 impl<'p> Walk<'_, 'p> {
-    fn entity(&mut self, slot: usize) -> Result<(), Exceeded> {
+    fn entity(&mut self, slot: usize) -> Result<(), LimitExceeded> {
         let plan = self.loaded.slots[slot].plan;
         if self.loaded.slots[slot].failure.is_some() {
             return Ok(());
         }
         self.object(
             plan,
-            Place {
+            Parent {
                 owner: Some(slot),
-                current: View::Missing,
+                value: View::Missing,
             },
         )
     }
 
-    fn object(&mut self, plan: &'p ObjectPlan, place: Place<'_>) -> Result<(), Exceeded> {
+    fn object(&mut self, plan: &'p ObjectPlan, parent: Parent<'_>) -> Result<(), LimitExceeded> {
         let mut copy = None;
         for field in plan.fields.iter().filter_map(FieldPlan::value) {
-            let is_plain_call = field.call.is_some() && !matches!(place.current, View::Missing);
-            if !field.reaches && !is_plain_call {
+            let is_plain_call = field.call.is_some() && !matches!(parent.value, View::Missing);
+            if !field.has_nested_entities && !is_plain_call {
                 continue;
             }
-            match value::read(self.loaded, self.scope.compiler, place, field) {
-                Ok(Found::View(view)) => self.value(field, view, place.owner)?,
-                Ok(Found::Text(text)) => self.value(field, View::Text(&text), place.owner)?,
+            match value::read(self.loaded, self.scope.compiler, parent, field) {
+                Ok(FieldValue::Borrowed(view)) => self.value(field, view, parent.owner)?,
+                Ok(FieldValue::Composed(text)) => {
+                    self.value(field, View::Text(&text), parent.owner)?
+                }
                 Err(Unavailable::Failed(_)) => {}
-                Err(Unavailable::NotYet(key)) => {
-                    if let Some(owner) = place.owner {
-                        self.budget.value()?;
-                        let copy = copy.get_or_insert_with(|| Arc::new(place.current.to_value()));
+                Err(Unavailable::Pending(key)) => {
+                    if let Some(owner) = parent.owner {
+                        self.budget.add_value()?;
+                        let copy = copy.get_or_insert_with(|| Arc::new(parent.value.to_value()));
                         self.found.calls.push(PlainCall {
                             plan: field,
                             owner,
@@ -494,8 +497,8 @@ impl<'p> Walk<'_, 'p> {
         plan: &'p ValuePlan,
         view: View<'_>,
         owner: Option<usize>,
-    ) -> Result<(), Exceeded> {
-        if !plan.reaches || view.is_null() {
+    ) -> Result<(), LimitExceeded> {
+        if !plan.has_nested_entities || view.is_null() {
             return Ok(());
         }
         if plan.entries() {
@@ -519,8 +522,8 @@ impl<'p> Walk<'_, 'p> {
         plan: &'p ValuePlan,
         view: View<'_>,
         owner: Option<usize>,
-    ) -> Result<(), Exceeded> {
-        self.budget.value()?;
+    ) -> Result<(), LimitExceeded> {
+        self.budget.add_value()?;
         match value::target(plan, view, self.scope.compiler) {
             Some(Target::Entity(object, text)) => {
                 if self.loaded.find(object, &text).is_none()
@@ -531,7 +534,7 @@ impl<'p> Walk<'_, 'p> {
                 }
                 Ok(())
             }
-            Some(Target::Plain(object, current)) => self.object(object, Place { owner, current }),
+            Some(Target::Plain(object, value)) => self.object(object, Parent { owner, value }),
             None => Ok(()),
         }
     }
@@ -539,8 +542,8 @@ impl<'p> Walk<'_, 'p> {
 
 impl Discovery<'_> {
     /// Notices too many entities before they have all been collected: they are listed as often as they occur.
-    fn compact(&mut self, budget: &mut Budget) -> Result<(), Exceeded> {
-        let allowed = budget.visits_left();
+    fn compact(&mut self, budget: &mut Budget) -> Result<(), LimitExceeded> {
+        let allowed = budget.remaining_entities();
         if self.entities.len() / 2 <= allowed {
             return Ok(());
         }
@@ -548,7 +551,7 @@ impl Discovery<'_> {
         self.entities
             .retain(|(plan, urn)| known.insert((std::ptr::from_ref(*plan) as usize, urn.clone())));
         if self.entities.len() > allowed {
-            budget.visit(self.entities.len())?;
+            budget.add_entities(self.entities.len())?;
         }
         Ok(())
     }

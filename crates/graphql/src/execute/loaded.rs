@@ -1,4 +1,4 @@
-//! What has been loaded so far.
+//! Loaded entities, rows and results of resolvers.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -15,18 +15,18 @@ use crate::plan::{ObjectPlan, ValuePlan};
 /// So few entities are looked through faster than hashed.
 const FEW: usize = 12;
 
-/// An entity at a place of the query. The same entity at the same place is one slot, however often it occurs.
+/// An entity loaded for an [`ObjectPlan`]. An entity has one slot per plan, however often it occurs.
 #[derive(Debug)]
 pub(crate) struct Slot<'p> {
     pub(crate) urn: Urn,
     pub(crate) plan: &'p ObjectPlan,
-    /// Its needs are the cells from here on.
+    /// The index of the cell of its first need.
     pub(crate) first_cell: usize,
-    /// The results of its calls are the outcomes from here on.
+    /// The index of the outcome of its first call.
     pub(crate) first_outcome: usize,
-    /// All its rows, if the plan needs all.
+    /// All rows, if the plan needs all aspects.
     pub(crate) all_rows: Vec<(AspectName, usize)>,
-    /// Its level could not be read.
+    /// Set if its level could not be read.
     pub(crate) failure: Option<Failure>,
     /// The slot with the same hash before this one.
     previous: Option<usize>,
@@ -37,25 +37,25 @@ pub(crate) struct Slot<'p> {
 pub(crate) struct Cell {
     /// The row, if the entity has the aspect.
     pub(crate) row: Option<usize>,
-    /// The aspect is there, though its row was not asked for.
-    pub(crate) witnessed: bool,
+    /// Whether the aspect exists, if its row was not requested.
+    pub(crate) exists: bool,
     pub(crate) content: Content,
 }
 
 #[derive(Debug, Default)]
 pub(crate) enum Content {
-    /// Nothing is there, or nothing of it is wanted.
+    /// The aspect is missing, or no field reads it.
     #[default]
-    Nothing,
+    Empty,
     Parsed(Parsed),
     /// The stored text is not JSON.
-    Damaged,
+    Corrupt,
 }
 
-/// What a batch resolver gave for one object.
+/// The result of a batch resolver for one object.
 pub(crate) type Outcome = Result<Box<Value>, Failure>;
 
-/// Names one call of a resolver on a plain object: the field, the owner, and which of the owner's values.
+/// Identifies a resolver call for a plain object: the field, the owner, and the value in the owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct CallKey {
     field: usize,
@@ -79,7 +79,7 @@ pub(crate) struct Loaded<'p> {
     pub(crate) cells: Vec<Cell>,
     pub(crate) rows: Vec<Arc<StoredAspect>>,
     pub(crate) outcomes: Vec<Outcome>,
-    /// What resolvers gave for plain objects.
+    /// Results of resolvers for plain objects.
     pub(crate) plain_outcomes: HashMap<CallKey, Outcome>,
     /// The latest slot by hash; empty as long as there are few.
     index: HashMap<u64, usize>,
@@ -87,16 +87,16 @@ pub(crate) struct Loaded<'p> {
 }
 
 impl<'p> Loaded<'p> {
-    /// The slot of an entity at the place of a plan.
+    /// The slot of an entity for a plan.
     pub(crate) fn find(&self, plan: &ObjectPlan, urn: &str) -> Option<usize> {
-        let is_it = |slot: &Slot<'_>| std::ptr::eq(slot.plan, plan) && slot.urn.as_str() == urn;
+        let matches = |slot: &Slot<'_>| std::ptr::eq(slot.plan, plan) && slot.urn.as_str() == urn;
         if self.index.is_empty() {
-            return self.slots.iter().position(is_it);
+            return self.slots.iter().position(matches);
         }
         let mut next = self.index.get(&self.hash(plan, urn)).copied();
         while let Some(index) = next {
             let slot = &self.slots[index];
-            if is_it(slot) {
+            if matches(slot) {
                 return Some(index);
             }
             next = slot.previous;
@@ -104,7 +104,7 @@ impl<'p> Loaded<'p> {
         None
     }
 
-    /// Adds an entity unless it is there.
+    /// Adds an entity unless it has a slot.
     pub(crate) fn add(&mut self, plan: &'p ObjectPlan, urn: Urn) {
         if self.find(plan, urn.as_str()).is_some() {
             return;
@@ -157,12 +157,12 @@ impl<'p> Loaded<'p> {
             .collect()
     }
 
-    /// Whether an entity exists; only known if its plan wants to know.
+    /// Whether an entity exists; false if its plan has no existence check.
     pub(crate) fn exists(&self, slot: usize) -> bool {
         let slot = &self.slots[slot];
         slot.plan.key.is_some_and(|key| {
             let cell = &self.cells[slot.first_cell + key];
-            cell.witnessed || cell.row.is_some()
+            cell.exists || cell.row.is_some()
         })
     }
 }

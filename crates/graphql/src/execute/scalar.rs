@@ -1,15 +1,15 @@
-//! Writing scalars and enums.
+//! Writes scalars and enums.
 //!
-//! Stored text is copied as it is wherever its kind fits the type. What does not fit is converted if nothing is
-//! lost by it (`5` as a `String`, `"5"` as a `Long`), and otherwise is no value.
+//! Stored text is copied if it has the kind of the type. Other kinds are converted if that is lossless (`5` to a
+//! `String`, `"5"` to a `Long`); otherwise they are errors.
 
 use serde_json::Value;
 
 use crate::json::View;
 use crate::schema::{EnumType, Scalar};
 
-/// The kinds of JSON values that matter here, each with its text.
-enum Kind<'a> {
+/// A JSON scalar with its text.
+enum JsonScalar<'a> {
     /// With quotes, escaped.
     RawString(&'a str),
     /// Without quotes, not escaped.
@@ -19,42 +19,42 @@ enum Kind<'a> {
     Other,
 }
 
-/// Writes a scalar; `false` if the value is none of its type.
+/// Writes a scalar; returns false if the value does not have its type.
 pub(super) fn write(out: &mut Vec<u8>, scalar: Scalar, view: View<'_>) -> bool {
     let number;
     let kind = match view {
-        View::Text(text) => Kind::Text(text),
-        View::Flag(flag) => Kind::Flag(flag),
+        View::Text(text) => JsonScalar::Text(text),
+        View::Flag(flag) => JsonScalar::Flag(flag),
         View::Raw(raw) => match raw.as_bytes().first() {
-            Some(b'"') => Kind::RawString(raw),
-            Some(b't') => Kind::Flag(true),
-            Some(b'f') => Kind::Flag(false),
-            Some(b'-' | b'0'..=b'9') => Kind::Number(raw),
-            _ => Kind::Other,
+            Some(b'"') => JsonScalar::RawString(raw),
+            Some(b't') => JsonScalar::Flag(true),
+            Some(b'f') => JsonScalar::Flag(false),
+            Some(b'-' | b'0'..=b'9') => JsonScalar::Number(raw),
+            _ => JsonScalar::Other,
         },
-        View::Value(Value::String(text)) => Kind::Text(text),
-        View::Value(Value::Bool(flag)) => Kind::Flag(*flag),
+        View::Value(Value::String(text)) => JsonScalar::Text(text),
+        View::Value(Value::Bool(flag)) => JsonScalar::Flag(*flag),
         View::Value(Value::Number(value)) => {
             number = value.to_string();
-            Kind::Number(&number)
+            JsonScalar::Number(&number)
         }
-        _ => Kind::Other,
+        _ => JsonScalar::Other,
     };
     match scalar {
         Scalar::String => match kind {
-            Kind::RawString(raw) => out.extend_from_slice(raw.as_bytes()),
-            Kind::Text(text) | Kind::Number(text) => string(out, text),
-            Kind::Flag(flag) => string(out, if flag { "true" } else { "false" }),
-            Kind::Other => return false,
+            JsonScalar::RawString(raw) => out.extend_from_slice(raw.as_bytes()),
+            JsonScalar::Text(text) | JsonScalar::Number(text) => string(out, text),
+            JsonScalar::Flag(flag) => string(out, if flag { "true" } else { "false" }),
+            JsonScalar::Other => return false,
         },
         Scalar::Boolean => match kind {
-            Kind::Flag(flag) => out.extend_from_slice(if flag { b"true" } else { b"false" }),
+            JsonScalar::Flag(flag) => out.extend_from_slice(if flag { b"true" } else { b"false" }),
             _ => return false,
         },
         Scalar::Int => return integer(out, &kind, view, i64::from(i32::MIN)..=i64::from(i32::MAX)),
         Scalar::Long => return integer(out, &kind, view, i64::MIN..=i64::MAX),
         Scalar::Float => match kind {
-            Kind::Number(text) => out.extend_from_slice(text.as_bytes()),
+            JsonScalar::Number(text) => out.extend_from_slice(text.as_bytes()),
             _ => return false,
         },
         Scalar::Any => return any(out, view),
@@ -64,14 +64,16 @@ pub(super) fn write(out: &mut Vec<u8>, scalar: Scalar, view: View<'_>) -> bool {
 
 fn integer(
     out: &mut Vec<u8>,
-    kind: &Kind<'_>,
+    kind: &JsonScalar<'_>,
     view: View<'_>,
     range: std::ops::RangeInclusive<i64>,
 ) -> bool {
     let number = match kind {
-        Kind::Number(text) => parse_integer(text),
-        Kind::Text(_) | Kind::RawString(_) => view.text().and_then(|text| text.parse().ok()),
-        Kind::Flag(_) | Kind::Other => None,
+        JsonScalar::Number(text) => parse_integer(text),
+        JsonScalar::Text(_) | JsonScalar::RawString(_) => {
+            view.text().and_then(|text| text.parse().ok())
+        }
+        JsonScalar::Flag(_) | JsonScalar::Other => None,
     };
     match number.filter(|number| range.contains(number)) {
         Some(number) => {
@@ -82,13 +84,13 @@ fn integer(
     }
 }
 
-/// A whole number, also when it is written as `5.0` or `1e3`.
+/// Parses an integer, also from `5.0` or `1e3`.
 fn parse_integer(text: &str) -> Option<i64> {
     if let Ok(number) = text.parse() {
         return Some(number);
     }
     let number: f64 = text.parse().ok()?;
-    // Beyond this a float does not tell neighbouring whole numbers apart.
+    // Larger floats do not represent every integer.
     (number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_992.0).then_some(number as i64)
 }
 
@@ -104,7 +106,7 @@ fn any(out: &mut Vec<u8>, view: View<'_>) -> bool {
     true
 }
 
-/// Writes the enum value that a stored text or union member reads as; `false` if there is none.
+/// Writes the enum value of a stored text or union member; returns false if there is none.
 pub(super) fn write_enum(out: &mut Vec<u8>, ty: &EnumType, view: View<'_>) -> bool {
     let stored = view.text().or_else(|| view.first_name());
     let Some(value) = stored.as_deref().and_then(|stored| ty.read(stored)) else {
@@ -119,7 +121,7 @@ pub(super) fn write_enum(out: &mut Vec<u8>, ty: &EnumType, view: View<'_>) -> bo
 
 /// Writes a JSON string.
 pub(super) fn string(out: &mut Vec<u8>, text: &str) {
-    // Writing into memory does not fail.
+    // Writing to memory does not fail.
     let _ = serde_json::to_writer(&mut *out, text);
 }
 
@@ -134,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn stored_text_is_copied_as_it_is() {
+    fn stored_text_is_copied() {
         for (scalar, raw) in [
             (Scalar::String, r#""a\u00e9\n\/""#),
             (Scalar::Long, "9007199254740993"),
@@ -147,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_loses_nothing_is_converted() {
+    fn lossless_conversions_are_applied() {
         for (scalar, raw, expected) in [
             (Scalar::String, "5", r#""5""#),
             (Scalar::String, "true", r#""true""#),
@@ -172,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_no_value() {
+    fn values_of_other_types_are_rejected() {
         for (scalar, value) in [
             (Scalar::String, json!({})),
             (Scalar::String, json!([])),

@@ -1,4 +1,4 @@
-//! The value of a field: the first of its sources that has one.
+//! Reads the value of a field from its first source that has one.
 
 use std::borrow::Cow;
 
@@ -7,49 +7,49 @@ use crate::error::Failure;
 use crate::json::View;
 use crate::path::Path;
 use crate::plan::{Compiler, ObjectPlan, Selection, ValuePlan};
-use crate::schema::source::{Origin, Piece};
+use crate::schema::source::{Origin, TemplatePart};
 
-/// Where a field is read: in an entity, or in a JSON value that belongs to one.
+/// The object that a field is read from: an entity, or a JSON value that belongs to one.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'l> {
-    /// The slot of the owner; values of root resolvers have none.
+pub(crate) struct Parent<'l> {
+    /// The slot of the owning entity; results of root resolvers have none.
     pub(crate) owner: Option<usize>,
-    /// Missing if the place is the entity itself.
-    pub(crate) current: View<'l>,
+    /// [`View::Missing`] if the parent is the entity itself.
+    pub(crate) value: View<'l>,
 }
 
-/// A value, or a text that had to be made.
+/// The value of a field: borrowed, or a composed text.
 #[derive(Debug)]
-pub(crate) enum Found<'l> {
-    View(View<'l>),
-    Text(String),
+pub(crate) enum FieldValue<'l> {
+    Borrowed(View<'l>),
+    Composed(String),
 }
 
-impl Found<'_> {
+impl FieldValue<'_> {
     pub(crate) fn view(&self) -> View<'_> {
         match self {
-            Self::View(view) => *view,
-            Self::Text(text) => View::Text(text),
+            Self::Borrowed(view) => *view,
+            Self::Composed(text) => View::Text(text),
         }
     }
 }
 
-/// Why there is no value.
+/// Why a value cannot be read.
 #[derive(Debug)]
 pub(crate) enum Unavailable<'l> {
     Failed(Cow<'l, Failure>),
-    /// A resolver has to be called first.
-    NotYet(CallKey),
+    /// The resolver has not been called yet.
+    Pending(CallKey),
 }
 
-/// Looks a value up in what is loaded.
+/// Reads a field from loaded data.
 pub(crate) fn read<'l>(
     loaded: &'l Loaded<'_>,
     compiler: &'l Compiler<'_>,
-    place: Place<'l>,
+    parent: Parent<'l>,
     plan: &'l ValuePlan,
-) -> Result<Found<'l>, Unavailable<'l>> {
-    let owner = place.owner.map(|slot| &loaded.slots[slot]);
+) -> Result<FieldValue<'l>, Unavailable<'l>> {
+    let owner = parent.owner.map(|slot| &loaded.slots[slot]);
     for (origin, cell) in plan.origins().iter().zip(&plan.cells) {
         let view = match origin {
             Origin::Aspect { aspect, paths } => {
@@ -57,12 +57,14 @@ pub(crate) fn read<'l>(
                     continue;
                 };
                 let stored = &loaded.cells[slot.first_cell + cell];
-                let (Some(row), Some(shape)) = (stored.row, &slot.plan.needs[*cell].shape) else {
+                let (Some(row), Some(projection)) =
+                    (stored.row, &slot.plan.needs[*cell].projection)
+                else {
                     continue;
                 };
                 match &stored.content {
-                    Content::Nothing => continue,
-                    Content::Damaged => {
+                    Content::Empty => continue,
+                    Content::Corrupt => {
                         return Err(Unavailable::Failed(Cow::Owned(Failure::server(format!(
                             "the stored aspect {aspect} of {} is damaged: it is not JSON",
                             slot.urn
@@ -70,18 +72,18 @@ pub(crate) fn read<'l>(
                     }
                     Content::Parsed(parsed) => {
                         let text = &loaded.rows[row].metadata;
-                        first(View::parsed(parsed, shape, text), paths)
+                        first_non_null(View::parsed(parsed, projection, text), paths)
                     }
                 }
             }
-            Origin::Inside(paths) => first(place.current, paths),
+            Origin::Path(paths) => first_non_null(parent.value, paths),
             Origin::Key(part) => match owner.and_then(|slot| key_part(slot, part)) {
                 Some(part) => View::Text(part),
                 None => continue,
             },
-            Origin::Compose(pieces) => {
-                match compose(pieces, owner.map(|slot| slot.urn.as_str()), place.current) {
-                    Some(text) => return Ok(Found::Text(text)),
+            Origin::Compose(parts) => {
+                match compose(parts, owner.map(|slot| slot.urn.as_str()), parent.value) {
+                    Some(text) => return Ok(FieldValue::Composed(text)),
                     None => continue,
                 }
             }
@@ -90,48 +92,52 @@ pub(crate) fn read<'l>(
                 None => continue,
             },
             Origin::EntityType => {
-                let value = owner
-                    .and_then(|slot| compiler.schema.entity_type_value(slot.urn.entity_type()));
+                let value = owner.and_then(|slot| {
+                    compiler
+                        .variant
+                        .schema
+                        .entity_type_value(slot.urn.entity_type())
+                });
                 match value {
                     Some(value) => View::Text(value),
                     None => continue,
                 }
             }
-            Origin::Exists => match place.owner {
+            Origin::Exists => match parent.owner {
                 Some(slot) => View::Flag(loaded.exists(slot)),
                 None => continue,
             },
-            Origin::Resolve { .. } => match resolved(loaded, place, plan)? {
+            Origin::Resolve { .. } => match resolved(loaded, parent, plan)? {
                 Some(view) => view,
                 None => continue,
             },
             Origin::Default(value) => View::Value(value),
         };
         if !view.is_null() {
-            return Ok(Found::View(view));
+            return Ok(FieldValue::Borrowed(view));
         }
     }
-    Ok(Found::View(View::Missing))
+    Ok(FieldValue::Borrowed(View::Missing))
 }
 
-/// The result of the field's resolver; `None` if there is nobody to resolve it for.
+/// The result of the field's resolver; `None` if the parent has no owner.
 fn resolved<'l>(
     loaded: &'l Loaded<'_>,
-    place: Place<'l>,
+    parent: Parent<'l>,
     plan: &'l ValuePlan,
 ) -> Result<Option<View<'l>>, Unavailable<'l>> {
-    let (Some(owner), Some(call)) = (place.owner, plan.call) else {
+    let (Some(owner), Some(call)) = (parent.owner, plan.call) else {
         return Ok(None);
     };
-    let outcome = if matches!(place.current, View::Missing) {
+    let outcome = if matches!(parent.value, View::Missing) {
         loaded
             .outcomes
             .get(loaded.slots[owner].first_outcome + call)
     } else {
-        let key = CallKey::new(plan, owner, place.current);
+        let key = CallKey::new(plan, owner, parent.value);
         let outcome = loaded.plain_outcomes.get(&key);
         if outcome.is_none() {
-            return Err(Unavailable::NotYet(key));
+            return Err(Unavailable::Pending(key));
         }
         outcome
     };
@@ -142,8 +148,8 @@ fn resolved<'l>(
     }
 }
 
-/// The first path that leads to something; without paths the value itself.
-fn first<'l>(view: View<'l>, paths: &[Path]) -> View<'l> {
+/// The value at the first path that has one; without paths the value itself.
+fn first_non_null<'l>(view: View<'l>, paths: &[Path]) -> View<'l> {
     if paths.is_empty() {
         return view;
     }
@@ -160,42 +166,44 @@ fn key_part<'u>(slot: &'u Slot<'_>, part: &str) -> Option<&'u str> {
     slot.urn.key_parts().get(index).copied()
 }
 
-/// `None` if a piece is missing.
-fn compose(pieces: &[Piece], urn: Option<&str>, current: View<'_>) -> Option<String> {
+/// Fills in a template; `None` if a part has no value.
+fn compose(parts: &[TemplatePart], urn: Option<&str>, value: View<'_>) -> Option<String> {
     let mut text = String::new();
-    for piece in pieces {
-        match piece {
-            Piece::Literal(literal) => text.push_str(literal),
-            Piece::Urn => text.push_str(urn?),
-            Piece::Member(name) => text.push_str(&current.member(name).text()?),
+    for part in parts {
+        match part {
+            TemplatePart::Literal(literal) => text.push_str(literal),
+            TemplatePart::Urn => text.push_str(urn?),
+            TemplatePart::Member(name) => text.push_str(&value.member(name).text()?),
         }
     }
     Some(text)
 }
 
-/// What a value is an object of.
+/// The object that a value represents.
 #[derive(Debug)]
 pub(crate) enum Target<'p, 'l> {
     /// An entity, by its URN.
     Entity(&'p ObjectPlan, Cow<'l, str>),
-    /// JSON.
+    /// A JSON object.
     Plain(&'p ObjectPlan, View<'l>),
 }
 
-/// Decides which object a value is; `None` if it is none that the selection has. Where null is not allowed, a URN of
-/// another type than the schema expects is a stub of the expected one: it must not take what stands around it away.
+/// Decides which object a value represents; `None` if the selection has no such type.
+///
+/// If null is not allowed, a URN of an unexpected type becomes a stub of the expected type. Otherwise it would
+/// set the parent object to null.
 pub(crate) fn target<'p, 'l>(
     value: &'p ValuePlan,
     view: View<'l>,
     compiler: &Compiler<'_>,
 ) -> Option<Target<'p, 'l>> {
-    let may_be_stub = || value.field.output.is_innermost_non_null();
+    let allows_stub = || value.field.output.is_innermost_non_null();
     match &value.selection {
         Selection::Leaf => None,
         Selection::Object(plan) => match plan.ty.entity() {
             Some(spec) => {
                 let text = view.text()?;
-                let fits = entity_type(&text)? == spec.name || may_be_stub();
+                let fits = entity_type(&text)? == spec.name || allows_stub();
                 fits.then_some(Target::Entity(plan, text))
             }
             None if plan.ty.variants.is_empty() => Some(Target::Plain(plan, view)),
@@ -203,12 +211,13 @@ pub(crate) fn target<'p, 'l>(
         },
         Selection::Abstract(plan) => {
             if let Some(text) = view.text() {
-                let wanted = entity_type(&text)?;
-                let index =
-                    plan.ty.possible.iter().position(|possible| {
-                        possible.entity().is_some_and(|spec| spec.name == wanted)
-                    });
-                let index = index.or_else(|| plan.ty.stub.filter(|_| may_be_stub()))?;
+                let entity_type = entity_type(&text)?;
+                let index = plan.ty.possible.iter().position(|possible| {
+                    possible
+                        .entity()
+                        .is_some_and(|spec| spec.name == entity_type)
+                });
+                let index = index.or_else(|| plan.ty.stub.filter(|_| allows_stub()))?;
                 return Some(Target::Entity(plan.plan(index, compiler), text));
             }
             let name = view.member("__typename").text();
@@ -232,7 +241,7 @@ fn variant<'l>(view: View<'l>, variants: &[Box<str>]) -> Option<View<'l>> {
         .find(|inner| !inner.is_null())
 }
 
-/// The entity type in a URN's text.
+/// The entity type of a URN.
 fn entity_type(urn: &str) -> Option<&str> {
     let mut parts = urn.splitn(4, ':');
     (parts.next()? == "urn").then_some(())?;

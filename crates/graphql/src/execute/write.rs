@@ -1,7 +1,7 @@
-//! Writing the reply: depth first, in the order of the selection.
+//! Writes the reply depth first, in the order of the selection.
 //!
-//! A value that may not be null but is takes its parent with it, up to the nearest one that may be: what was
-//! written since then is cut off again. The error is recorded once, where the value is missing.
+//! Null in a non-null field propagates to the nearest nullable parent: the output is truncated to where that
+//! parent started. The error is recorded once, at the field.
 
 use std::fmt::Write as _;
 
@@ -10,29 +10,29 @@ use docent_model::{Registry, Urn};
 
 use super::budget::Budget;
 use super::loaded::Loaded;
-use super::value::{self, Place, Target, Unavailable};
+use super::value::{self, Parent, Target, Unavailable};
 use super::{RootValue, Scope, scalar};
 use crate::error::{Classification, Failure, FieldError};
 use crate::json::View;
-use crate::limits::Exceeded;
+use crate::limits::LimitExceeded;
 use crate::plan::{FieldKind, FieldPlan, ObjectPlan, ValuePlan};
 use crate::schema::{ObjectType, OutputKind, OutputType};
 
-/// About what an error takes in the reply besides its message and its path.
+/// Approximate size of an error in the reply, without its message and path.
 const ERROR_BYTES: usize = 150;
 
 /// Why a value was not written.
 #[derive(Debug)]
-pub(crate) enum Unwritten {
-    /// There is none, and the error about it has been recorded.
-    Nothing,
-    /// The whole reply ends here.
-    Exceeded(Exceeded),
+pub(crate) enum WriteError {
+    /// Null propagates to the parent. The error is recorded.
+    Null,
+    /// Ends the whole reply.
+    Limit(LimitExceeded),
 }
 
-impl From<Exceeded> for Unwritten {
-    fn from(exceeded: Exceeded) -> Self {
-        Self::Exceeded(exceeded)
+impl From<LimitExceeded> for WriteError {
+    fn from(exceeded: LimitExceeded) -> Self {
+        Self::Limit(exceeded)
     }
 }
 
@@ -42,19 +42,19 @@ pub(crate) struct Writer<'w, 'p> {
     out: &'w mut Vec<u8>,
     errors: &'w mut Vec<FieldError>,
     budget: &'w mut Budget,
-    /// Where in the reply we are.
-    path: Vec<Part<'p>>,
+    /// The path of the current field in the reply.
+    path: Vec<PathSegment<'p>>,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Part<'p> {
+enum PathSegment<'p> {
     Name(&'p str),
     Index(usize),
 }
 
 /// The field whose value is being written.
 #[derive(Clone, Copy)]
-struct Current<'p> {
+struct CurrentField<'p> {
     plan: &'p ValuePlan,
     offset: usize,
 }
@@ -77,13 +77,13 @@ impl<'w, 'p> Writer<'w, 'p> {
         }
     }
 
-    /// Writes a root field with its name.
+    /// Writes a root field and its name.
     pub(crate) fn root_field(
         &mut self,
         ty: &ObjectType,
         field: &'p FieldPlan,
         value: &RootValue,
-    ) -> Result<(), Unwritten> {
+    ) -> Result<(), WriteError> {
         self.out.extend_from_slice(field.key.as_bytes());
         let plan = match &field.kind {
             FieldKind::TypeName => {
@@ -91,22 +91,22 @@ impl<'w, 'p> Writer<'w, 'p> {
                 return Ok(());
             }
             FieldKind::Introspection => {
-                let answer = self
+                let result = self
                     .scope
-                    .answer
+                    .introspection
                     .iter()
                     .find(|(name, _)| **name == *field.name());
-                let text = answer.map_or("null", |(_, text)| text);
+                let text = result.map_or("null", |(_, text)| text);
                 self.out.extend_from_slice(text.as_bytes());
                 return Ok(());
             }
             FieldKind::Value(plan) => plan,
         };
-        let current = Current {
+        let current = CurrentField {
             plan,
             offset: field.offset,
         };
-        self.path.push(Part::Name(field.name()));
+        self.path.push(PathSegment::Name(field.name()));
         let written = match value {
             RootValue::Json(value) => {
                 self.value(current, &plan.field.output, View::Value(value), None)
@@ -116,15 +116,15 @@ impl<'w, 'p> Writer<'w, 'p> {
             }
             RootValue::Failed(failure) => {
                 self.record(current, failure.clone());
-                self.nothing(&plan.field.output)
+                self.null_or_propagate(&plan.field.output)
             }
-            RootValue::None => self.nothing(&plan.field.output),
+            RootValue::None => self.null_or_propagate(&plan.field.output),
         };
         self.path.pop();
         written
     }
 
-    fn object(&mut self, plan: &'p ObjectPlan, place: Place<'_>) -> Result<(), Unwritten> {
+    fn object(&mut self, plan: &'p ObjectPlan, parent: Parent<'_>) -> Result<(), WriteError> {
         self.out.push(b'{');
         for (index, field) in plan.fields.iter().enumerate() {
             if index > 0 {
@@ -138,24 +138,27 @@ impl<'w, 'p> Writer<'w, 'p> {
                 }
                 FieldKind::Value(plan) => plan,
             };
-            let current = Current {
+            let current = CurrentField {
                 plan: value_plan,
                 offset: field.offset,
             };
-            self.path.push(Part::Name(field.name()));
-            let written = match value::read(self.loaded, self.scope.compiler, place, value_plan) {
-                Ok(found) => {
-                    self.value(current, &value_plan.field.output, found.view(), place.owner)
-                }
+            self.path.push(PathSegment::Name(field.name()));
+            let written = match value::read(self.loaded, self.scope.compiler, parent, value_plan) {
+                Ok(found) => self.value(
+                    current,
+                    &value_plan.field.output,
+                    found.view(),
+                    parent.owner,
+                ),
                 Err(unavailable) => {
                     let failure = match unavailable {
                         Unavailable::Failed(failure) => failure.into_owned(),
-                        Unavailable::NotYet(_) => Failure::server(
+                        Unavailable::Pending(_) => Failure::server(
                             "an internal error occurred: a resolver was not called".to_owned(),
                         ),
                     };
                     self.record(current, failure);
-                    self.nothing(&value_plan.field.output)
+                    self.null_or_propagate(&value_plan.field.output)
                 }
             };
             self.path.pop();
@@ -171,16 +174,16 @@ impl<'w, 'p> Writer<'w, 'p> {
         self.out.push(b'"');
     }
 
-    /// Writes a value, or null in its place; fails if there is no value and null is not allowed.
+    /// Writes a value or null; fails if there is no value and null is not allowed.
     fn value(
         &mut self,
-        current: Current<'p>,
+        current: CurrentField<'p>,
         output: &OutputType,
         view: View<'_>,
         owner: Option<usize>,
-    ) -> Result<(), Unwritten> {
-        self.budget.value()?;
-        self.budget.reply(self.out.len())?;
+    ) -> Result<(), WriteError> {
+        self.budget.add_value()?;
+        self.budget.check_reply(self.out.len())?;
         if view.is_null() {
             return self.missing(current, output);
         }
@@ -191,13 +194,13 @@ impl<'w, 'p> Writer<'w, 'p> {
                 if scalar::write(self.out, *scalar, view) {
                     Ok(())
                 } else {
-                    self.unfit(current);
-                    Err(Unwritten::Nothing)
+                    self.record_type_mismatch(current);
+                    Err(WriteError::Null)
                 }
             }
             OutputKind::Enum(ty) => {
                 if !scalar::write_enum(self.out, ty, view) {
-                    // A stored value that the enum does not have reads null.
+                    // A stored value that is missing in the enum is null.
                     return self.missing(current, output);
                 }
                 Ok(())
@@ -208,44 +211,40 @@ impl<'w, 'p> Writer<'w, 'p> {
                         Some(slot) => self.entity(current, plan, slot),
                         None => return self.missing(current, output),
                     },
-                    Some(Target::Plain(plan, view)) => self.object(
-                        plan,
-                        Place {
-                            owner,
-                            current: view,
-                        },
-                    ),
+                    Some(Target::Plain(plan, view)) => {
+                        self.object(plan, Parent { owner, value: view })
+                    }
                     None => return self.missing(current, output),
                 }
             }
         };
-        if let Err(Unwritten::Nothing) = written {
+        if let Err(WriteError::Null) = written {
             self.out.truncate(start);
-            return self.nothing(output);
+            return self.null_or_propagate(output);
         }
         written
     }
 
     fn list(
         &mut self,
-        current: Current<'p>,
+        current: CurrentField<'p>,
         inner: &OutputType,
         view: View<'_>,
         owner: Option<usize>,
-    ) -> Result<(), Unwritten> {
+    ) -> Result<(), WriteError> {
         self.out.push(b'[');
         if current.plan.entries() {
             let Some(entries) = view.entries() else {
-                self.unfit(current);
-                return Err(Unwritten::Nothing);
+                self.record_type_mismatch(current);
+                return Err(WriteError::Null);
             };
             for (index, (name, value)) in entries.iter().enumerate() {
                 self.element(current, inner, View::Entry { name, value }, owner, index)?;
             }
         } else {
             let Some(elements) = view.elements() else {
-                self.unfit(current);
-                return Err(Unwritten::Nothing);
+                self.record_type_mismatch(current);
+                return Err(WriteError::Null);
             };
             for (index, element) in elements.enumerate() {
                 self.element(current, inner, element, owner, index)?;
@@ -257,16 +256,16 @@ impl<'w, 'p> Writer<'w, 'p> {
 
     fn element(
         &mut self,
-        current: Current<'p>,
+        current: CurrentField<'p>,
         inner: &OutputType,
         view: View<'_>,
         owner: Option<usize>,
         index: usize,
-    ) -> Result<(), Unwritten> {
+    ) -> Result<(), WriteError> {
         if index > 0 {
             self.out.push(b',');
         }
-        self.path.push(Part::Index(index));
+        self.path.push(PathSegment::Index(index));
         let written = self.value(current, inner, view, owner);
         self.path.pop();
         written
@@ -274,7 +273,7 @@ impl<'w, 'p> Writer<'w, 'p> {
 
     fn find(&self, plan: &ObjectPlan, urn: &str) -> Option<usize> {
         self.loaded.find(plan, urn).or_else(|| {
-            // The text may be another spelling of the same name.
+            // The text may be another spelling of the same URN.
             let urn = Urn::parse(urn).ok()?;
             self.loaded.find(plan, urn.as_str())
         })
@@ -282,16 +281,16 @@ impl<'w, 'p> Writer<'w, 'p> {
 
     fn entity(
         &mut self,
-        current: Current<'p>,
+        current: CurrentField<'p>,
         plan: &'p ObjectPlan,
         slot: usize,
-    ) -> Result<(), Unwritten> {
+    ) -> Result<(), WriteError> {
         let loaded = &self.loaded.slots[slot];
         if let Some(failure) = &loaded.failure {
             self.record(current, failure.clone());
-            return Err(Unwritten::Nothing);
+            return Err(WriteError::Null);
         }
-        if current.plan.field.must_exist && !plan.asks_existence && !self.loaded.exists(slot) {
+        if current.plan.field.must_exist && !plan.selects_exists && !self.loaded.exists(slot) {
             let error = match Registry::get().check_urn(&loaded.urn) {
                 Ok(_) => {
                     Error::not_found(format!("{} {} does not exist", plan.ty.name, loaded.urn))
@@ -299,17 +298,21 @@ impl<'w, 'p> Writer<'w, 'p> {
                 Err(unfit) => unfit.into(),
             };
             self.record(current, Failure::of(&error));
-            return Err(Unwritten::Nothing);
+            return Err(WriteError::Null);
         }
-        let place = Place {
+        let parent = Parent {
             owner: Some(slot),
-            current: View::Missing,
+            value: View::Missing,
         };
-        self.object(plan, place)
+        self.object(plan, parent)
     }
 
-    /// Null where a value is absent; that it may not be is an error.
-    fn missing(&mut self, current: Current<'p>, output: &OutputType) -> Result<(), Unwritten> {
+    /// Writes null for a missing value; records an error if null is not allowed.
+    fn missing(
+        &mut self,
+        current: CurrentField<'p>,
+        output: &OutputType,
+    ) -> Result<(), WriteError> {
         if output.non_null {
             let field = &current.plan.field;
             self.record(
@@ -324,19 +327,19 @@ impl<'w, 'p> Writer<'w, 'p> {
                 },
             );
         }
-        self.nothing(output)
+        self.null_or_propagate(output)
     }
 
-    /// Null where an error has been recorded.
-    fn nothing(&mut self, output: &OutputType) -> Result<(), Unwritten> {
+    /// Writes null, or propagates it if it is not allowed. The error is recorded.
+    fn null_or_propagate(&mut self, output: &OutputType) -> Result<(), WriteError> {
         if output.non_null {
-            return Err(Unwritten::Nothing);
+            return Err(WriteError::Null);
         }
         self.out.extend_from_slice(b"null");
         Ok(())
     }
 
-    fn unfit(&mut self, current: Current<'p>) {
+    fn record_type_mismatch(&mut self, current: CurrentField<'p>) {
         let field = &current.plan.field;
         let message = format!(
             "the value of the field '{}' of type '{}' cannot be represented in its type",
@@ -345,21 +348,21 @@ impl<'w, 'p> Writer<'w, 'p> {
         self.record(current, Failure::server(message));
     }
 
-    fn record(&mut self, current: Current<'p>, failure: Failure) {
+    fn record(&mut self, current: CurrentField<'p>, failure: Failure) {
         let mut path = String::from("[");
         for (index, part) in self.path.iter().enumerate() {
             if index > 0 {
                 path.push(',');
             }
-            // Names need no escaping; writing into a text does not fail.
+            // Names need no escaping; writing to a string does not fail.
             let _ = match part {
-                Part::Name(name) => write!(path, "\"{name}\""),
-                Part::Index(index) => write!(path, "{index}"),
+                PathSegment::Name(name) => write!(path, "\"{name}\""),
+                PathSegment::Index(index) => write!(path, "{index}"),
             };
         }
         path.push(']');
         self.budget
-            .error(ERROR_BYTES + failure.message.len() + path.len());
+            .add_error(ERROR_BYTES + failure.message.len() + path.len());
         self.errors.push(FieldError {
             failure,
             offset: current.offset,

@@ -1,81 +1,86 @@
-//! How much an operation makes of the schema: an upper bound for the number of values in the answer.
+//! An upper bound for the number of values in an introspection result.
 //!
-//! A few aliases under a list of all types or fields repeat the whole schema, so what stands below a list counts as
-//! often as the list is long. Lists below all types are counted by their sum over the schema; others may be reached
-//! from any type, so they count as the longest of their kind.
+//! A few aliases below a list of all types or fields repeat the whole schema, so selections below a list
+//! count once per element. Below the list of all types, the lengths of lists are averages over the schema;
+//! elsewhere any type may be reached, so they are the longest of their kind.
 
 use std::collections::HashMap;
 
 use apollo_compiler::executable::{Selection, SelectionSet};
 use apollo_compiler::schema::ExtendedType;
 
-use crate::plan::Compiler;
+use crate::document::OperationVariant;
+use crate::schema::Schema;
 
-/// What the objects of a selection are.
+/// The objects that a selection set applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Subject {
-    /// All types of the schema, or all fields of all of them.
+enum Parents {
+    /// All types of the schema, or all fields of all types.
     All,
-    /// One of them, reached in whatever way.
-    One,
+    /// Any single type or field.
+    Any,
 }
 
-/// The values in the answers of an operation that asks about the schema.
-pub(super) fn values(compiler: &Compiler<'_>) -> u64 {
-    let mut weigher = Weigher {
-        compiler,
-        lengths: Lengths::of(compiler),
-        known: HashMap::new(),
+/// An upper bound for the number of values in the results of `__schema` and `__type`.
+pub(super) fn estimated_values(variant: OperationVariant<'_>) -> u64 {
+    let mut estimator = Estimator {
+        variant,
+        lengths: SchemaLengths::of(variant.schema),
+        fragments: HashMap::new(),
     };
-    let weight = weigher.weight(&compiler.operation.node.selection_set, Subject::One, true);
-    weight.round() as u64
+    let values = estimator.values(variant.selection_set(), Parents::Any, true);
+    values.round() as u64
 }
 
-/// The sum and the longest of all lists of one kind, and how many lists there are.
+/// The lengths of all lists of one kind.
 #[derive(Debug, Clone, Copy, Default)]
-struct Lists {
+struct ListLengths {
     sum: u32,
     longest: u32,
     lists: u32,
 }
 
-impl Lists {
+impl ListLengths {
     fn add(&mut self, length: usize) {
-        let length = length as u32;
-        self.sum += length;
+        let length = saturating_u32(length);
+        self.sum = self.sum.saturating_add(length);
         self.longest = self.longest.max(length);
         self.lists += 1;
     }
 
-    fn length(&self, subject: Subject) -> f64 {
-        match subject {
-            Subject::All => f64::from(self.sum) / f64::from(self.lists.max(1)),
-            Subject::One => f64::from(self.longest),
+    fn length(&self, parents: Parents) -> f64 {
+        match parents {
+            Parents::All => f64::from(self.sum) / f64::from(self.lists.max(1)),
+            Parents::Any => f64::from(self.longest),
         }
     }
 }
 
 #[derive(Debug, Default)]
-struct Lengths {
+struct SchemaLengths {
     types: u32,
     directives: u32,
-    fields: Lists,
-    arguments: Lists,
-    input_fields: Lists,
-    enum_values: Lists,
-    interfaces: Lists,
-    possible_types: Lists,
+    fields: ListLengths,
+    arguments: ListLengths,
+    input_fields: ListLengths,
+    enum_values: ListLengths,
+    interfaces: ListLengths,
+    possible_types: ListLengths,
 }
 
-impl Lengths {
-    fn of(compiler: &Compiler<'_>) -> Self {
-        let schema = &compiler.schema.valid;
+impl SchemaLengths {
+    fn of(schema: &Schema) -> Self {
+        let Schema {
+            valid,
+            implementers,
+            ..
+        } = schema;
         let mut lengths = Self {
-            types: schema.types.len() as u32,
-            directives: schema.directive_definitions.len() as u32,
+            types: saturating_u32(valid.types.len()),
+            directives: saturating_u32(valid.directive_definitions.len()),
             ..Self::default()
         };
-        for (name, ty) in &schema.types {
+        for (name, ty) in &valid.types {
             let (fields, interfaces) = match ty {
                 ExtendedType::Object(ty) => (Some(&ty.fields), ty.implements_interfaces.len()),
                 ExtendedType::Interface(ty) => (Some(&ty.fields), ty.implements_interfaces.len()),
@@ -97,71 +102,73 @@ impl Lengths {
             });
             lengths.possible_types.add(match ty {
                 ExtendedType::Union(ty) => ty.members.len(),
-                ExtendedType::Interface(_) => {
-                    let implementers = compiler.schema.implementers.get(name);
-                    implementers.map_or(0, |them| them.objects.len())
-                }
+                ExtendedType::Interface(_) => implementers
+                    .get(name)
+                    .map_or(0, |implementers| implementers.objects.len()),
                 _ => 0,
             });
         }
-        for directive in schema.directive_definitions.values() {
-            let arguments = directive.arguments.len() as u32;
+        for directive in valid.directive_definitions.values() {
+            let arguments = saturating_u32(directive.arguments.len());
             lengths.arguments.longest = lengths.arguments.longest.max(arguments);
         }
         lengths
     }
 
-    /// How many objects a field gives, and what they are.
-    fn below(&self, field: &str, subject: Subject) -> (f64, Subject) {
+    /// The number of objects in the result of a field, and which objects they are.
+    fn below(&self, field: &str, parents: Parents) -> (f64, Parents) {
         match field {
-            "types" => (f64::from(self.types), Subject::All),
-            "directives" => (f64::from(self.directives), Subject::One),
-            "fields" => (self.fields.length(subject), subject),
-            "args" => (self.arguments.length(subject), Subject::One),
-            "inputFields" => (self.input_fields.length(subject), Subject::One),
-            "enumValues" => (self.enum_values.length(subject), Subject::One),
-            "interfaces" => (self.interfaces.length(subject), Subject::One),
-            "possibleTypes" => (self.possible_types.length(subject), Subject::One),
-            _ => (1.0, Subject::One),
+            "types" => (f64::from(self.types), Parents::All),
+            "directives" => (f64::from(self.directives), Parents::Any),
+            "fields" => (self.fields.length(parents), parents),
+            "args" => (self.arguments.length(parents), Parents::Any),
+            "inputFields" => (self.input_fields.length(parents), Parents::Any),
+            "enumValues" => (self.enum_values.length(parents), Parents::Any),
+            "interfaces" => (self.interfaces.length(parents), Parents::Any),
+            "possibleTypes" => (self.possible_types.length(parents), Parents::Any),
+            _ => (1.0, Parents::Any),
         }
     }
 }
 
-struct Weigher<'c> {
-    compiler: &'c Compiler<'c>,
-    lengths: Lengths,
-    /// Fragments that were weighed already.
-    known: HashMap<(&'c str, Subject, bool), f64>,
+fn saturating_u32(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
 }
 
-impl<'c> Weigher<'c> {
-    /// The values of a selection on one object. Of a root only questions about the schema count.
-    fn weight(&mut self, set: &'c SelectionSet, subject: Subject, root: bool) -> f64 {
+struct Estimator<'d> {
+    variant: OperationVariant<'d>,
+    lengths: SchemaLengths,
+    fragments: HashMap<(&'d str, Parents, bool), f64>,
+}
+
+impl<'d> Estimator<'d> {
+    /// The values of a selection set on one object. On the root only `__schema` and `__type` count.
+    fn values(&mut self, set: &'d SelectionSet, parents: Parents, is_root: bool) -> f64 {
         let mut total = 0.0;
         for selection in &set.selections {
-            if !self.compiler.conditions.include(selection.directives()) {
+            if !self.variant.includes(selection.directives()) {
                 continue;
             }
             total += match selection {
                 Selection::Field(field) => {
                     let name = field.name.as_str();
-                    if root && !matches!(name, "__schema" | "__type") {
+                    if is_root && !matches!(name, "__schema" | "__type") {
                         continue;
                     }
-                    let (count, below) = self.lengths.below(name, subject);
-                    1.0 + count * self.weight(&field.selection_set, below, false)
+                    let (count, below) = self.lengths.below(name, parents);
+                    1.0 + count * self.values(&field.selection_set, below, false)
                 }
                 Selection::InlineFragment(fragment) => {
-                    self.weight(&fragment.selection_set, subject, root)
+                    self.values(&fragment.selection_set, parents, is_root)
                 }
                 Selection::FragmentSpread(spread) => {
-                    let key = (spread.fragment_name.as_str(), subject, root);
-                    if let Some(known) = self.known.get(&key) {
-                        *known
-                    } else if let Some(fragment) = self.compiler.document.fragments.get(key.0) {
-                        let weight = self.weight(&fragment.selection_set, subject, root);
-                        self.known.insert(key, weight);
-                        weight
+                    let key = (spread.fragment_name.as_str(), parents, is_root);
+                    if let Some(values) = self.fragments.get(&key) {
+                        *values
+                    } else if let Some(fragment) = self.variant.fragments().get(key.0) {
+                        let values = self.values(&fragment.selection_set, parents, is_root);
+                        self.fragments.insert(key, values);
+                        values
                     } else {
                         0.0
                     }

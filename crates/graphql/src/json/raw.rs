@@ -1,4 +1,4 @@
-//! Walking JSON text without building it: for the few places where a shape cannot say what is wanted.
+//! Reads JSON text without building values, for the few cases that a projection does not cover.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,7 +7,7 @@ use serde::Deserializer;
 use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The members of an object, names unescaped; `None` if the text is no object.
+/// The members of an object, names unescaped; `None` if the text is not an object.
 pub(super) fn members(text: &str) -> Option<Vec<(Cow<'_, str>, &str)>> {
     struct Members;
     impl<'de> Visitor<'de> for Members {
@@ -30,7 +30,7 @@ pub(super) fn members(text: &str) -> Option<Vec<(Cow<'_, str>, &str)>> {
         .ok()
 }
 
-/// One member of an object; the last one if its name is repeated, as every JSON parser has it.
+/// A member of an object; the last one if the name is repeated, as in every JSON parser.
 pub(super) fn member<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     struct Member<'n>(&'n str);
     impl<'de> Visitor<'de> for Member<'_> {
@@ -58,7 +58,7 @@ pub(super) fn member<'t>(text: &'t str, name: &str) -> Option<&'t str> {
         .flatten()
 }
 
-/// The elements of a list; `None` if the text is no list.
+/// The elements of a list; `None` if the text is not a list.
 pub(super) fn elements(text: &str) -> Option<Vec<&str>> {
     struct Elements;
     impl<'de> Visitor<'de> for Elements {
@@ -81,7 +81,7 @@ pub(super) fn elements(text: &str) -> Option<Vec<&str>> {
         .ok()
 }
 
-/// A member's name, borrowed unless it is escaped.
+/// The name of a member, borrowed unless it is escaped.
 struct Name<'de>(Cow<'de, str>);
 
 impl<'de> serde::Deserialize<'de> for Name<'de> {
@@ -91,7 +91,7 @@ impl<'de> serde::Deserialize<'de> for Name<'de> {
             type Value = Name<'de>;
 
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("a member's name")
+                formatter.write_str("a member name")
             }
 
             fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Self::Value, E> {

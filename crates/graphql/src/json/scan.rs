@@ -1,4 +1,4 @@
-//! Finding what a shape wants in stored JSON text.
+//! Finding what a projection wants in stored JSON text.
 //!
 //! Written by hand for its speed: most of an aspect is passed over, and passing over needs no more than to know where
 //! strings and brackets end. A parser that checks every byte it ignores (`serde_json`) makes a read of ten columns about 2 µs
@@ -8,7 +8,7 @@
 use memchr::{memchr, memchr2};
 use serde_json::Value;
 
-use super::{Children, Kind, Node, Parsed, Shape};
+use super::{Children, Kind, Node, Parsed, Projection};
 
 /// Lists may stand in lists this deep, which is as deep as `serde_json` reads.
 const MAX_DEPTH: usize = 128;
@@ -23,7 +23,7 @@ pub(crate) struct NotJson {
 /// How many nodes most aspects come to.
 const NODES: usize = 32;
 
-pub(super) fn parse(shape: &Shape, text: &str) -> Result<Parsed, NotJson> {
+pub(super) fn parse(projection: &Projection, text: &str) -> Result<Parsed, NotJson> {
     let mut scanner = Scanner {
         text,
         bytes: text.as_bytes(),
@@ -31,7 +31,7 @@ pub(super) fn parse(shape: &Shape, text: &str) -> Result<Parsed, NotJson> {
         nodes: Vec::with_capacity(NODES),
         open: Vec::with_capacity(NODES),
     };
-    let kind = scanner.value(shape, 0)?;
+    let kind = scanner.value(projection, 0)?;
     scanner.nodes.push(Node { member: 0, kind });
     match scanner.peek() {
         None => Ok(Parsed {
@@ -86,14 +86,14 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    fn value(&mut self, shape: &Shape, depth: usize) -> Result<Kind, NotJson> {
+    fn value(&mut self, projection: &Projection, depth: usize) -> Result<Kind, NotJson> {
         let first = self.peek();
         if depth > MAX_DEPTH {
             return Err(self.not_json());
         }
         match first {
-            Some(b'{') if !shape.whole => self.object(shape, depth, &mut Vec::new()),
-            Some(b'[') if !shape.whole => self.array(shape, depth),
+            Some(b'{') if !projection.whole => self.object(projection, depth, &mut Vec::new()),
+            Some(b'[') if !projection.whole => self.array(projection, depth),
             // A scalar where members were wanted is kept.
             _ => self.slice(),
         }
@@ -124,7 +124,7 @@ impl<'t> Scanner<'t> {
     /// An object. `seen` has the stretches of the element before it in the list, and takes down those of this one.
     fn object(
         &mut self,
-        shape: &Shape,
+        projection: &Projection,
         depth: usize,
         seen: &mut Vec<Stretch>,
     ) -> Result<Kind, NotJson> {
@@ -139,7 +139,7 @@ impl<'t> Scanner<'t> {
                 before => {
                     let is_new = before.is_none();
                     let start = self.at;
-                    let next = self.next_wanted(shape, number == 0)?;
+                    let next = self.next_wanted(projection, number == 0)?;
                     let end = self.at;
                     let stretch = Stretch { start, end, next };
                     if is_new {
@@ -153,7 +153,7 @@ impl<'t> Scanner<'t> {
             let Some(index) = next else {
                 break;
             };
-            let kind = self.value(&shape.members[index].1, depth + 1)?;
+            let kind = self.value(&projection.members[index].1, depth + 1)?;
             let member = index as u16;
             self.open.push(Node { member, kind });
         }
@@ -168,7 +168,11 @@ impl<'t> Scanner<'t> {
     }
 
     /// Goes to the next value of an object that is wanted, or behind its end.
-    fn next_wanted(&mut self, shape: &Shape, is_first: bool) -> Result<Option<usize>, NotJson> {
+    fn next_wanted(
+        &mut self,
+        projection: &Projection,
+        is_first: bool,
+    ) -> Result<Option<usize>, NotJson> {
         if is_first && self.peek() == Some(b'}') {
             self.at += 1;
             return Ok(None);
@@ -177,7 +181,7 @@ impl<'t> Scanner<'t> {
             return Ok(None);
         }
         loop {
-            let wanted = self.member_name(shape)?;
+            let wanted = self.member_name(projection)?;
             self.expect(b':')?;
             self.peek();
             if wanted.is_some() {
@@ -190,7 +194,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    fn array(&mut self, shape: &Shape, depth: usize) -> Result<Kind, NotJson> {
+    fn array(&mut self, projection: &Projection, depth: usize) -> Result<Kind, NotJson> {
         let mark = self.open.len();
         let mut seen = Vec::new();
         self.at += 1;
@@ -200,9 +204,9 @@ impl<'t> Scanner<'t> {
         }
         loop {
             let kind = if self.peek() == Some(b'{') && depth < MAX_DEPTH {
-                self.object(shape, depth + 1, &mut seen)?
+                self.object(projection, depth + 1, &mut seen)?
             } else {
-                self.value(shape, depth + 1)?
+                self.value(projection, depth + 1)?
             };
             self.open.push(Node { member: 0, kind });
             if !self.another(b']')? {
@@ -222,8 +226,8 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// The number of a member in the shape, if it is wanted.
-    fn member_name(&mut self, shape: &Shape) -> Result<Option<usize>, NotJson> {
+    /// The number of a member in the projection, if it is wanted.
+    fn member_name(&mut self, projection: &Projection) -> Result<Option<usize>, NotJson> {
         if self.peek() != Some(b'"') {
             return Err(self.not_json());
         }
@@ -231,7 +235,7 @@ impl<'t> Scanner<'t> {
         self.string()?;
         let name = &self.bytes[start + 1..self.at - 1];
         // Most names differ in their first letter or their length; comparing the rest is a call.
-        let position = shape.members.iter().position(|(known, _)| {
+        let position = projection.members.iter().position(|(known, _)| {
             let known = known.as_bytes();
             known.first() == name.first() && known == name
         });
@@ -239,7 +243,7 @@ impl<'t> Scanner<'t> {
             return Ok(position);
         }
         let unescaped = self.scalar(start)?;
-        Ok(unescaped.as_str().and_then(|name| shape.find(name)))
+        Ok(unescaped.as_str().and_then(|name| projection.find(name)))
     }
 
     /// Passes over a value, which begins here.
@@ -326,17 +330,17 @@ mod tests {
     use super::*;
     use crate::path::Path;
 
-    fn wanting(paths: &[&str]) -> Shape {
-        let mut shape = Shape::default();
+    fn wanting(paths: &[&str]) -> Projection {
+        let mut projection = Projection::default();
         for path in paths {
-            shape.add(&Path::parse(path), Shape::whole());
+            projection.add(&Path::parse(path), Projection::whole());
         }
-        shape
+        projection
     }
 
     #[test]
     fn broken_json_is_an_error() {
-        let shape = wanting(&["name", "list.name"]);
+        let projection = wanting(&["name", "list.name"]);
         for text in [
             "",
             "{",
@@ -359,21 +363,21 @@ mod tests {
             r#"{"list": [{"name": 1}"#,
             &"[".repeat(100_000),
         ] {
-            assert!(parse(&shape, text).is_err(), "{text:.50}");
+            assert!(parse(&projection, text).is_err(), "{text:.50}");
         }
     }
 
     #[test]
     fn escaped_names_and_repeated_members_are_read_as_every_parser_reads_them() {
-        let shape = wanting(&["name"]);
+        let projection = wanting(&["name"]);
         let text = r#"{"\u006eame": 1, "other": {"name": 2}, "name": 3}"#;
-        let parsed = parse(&shape, text).unwrap();
-        let name = View::parsed(&parsed, &shape, text).member("name");
+        let parsed = parse(&projection, text).unwrap();
+        let name = View::parsed(&parsed, &projection, text).member("name");
         assert_eq!(name.to_value(), json!(3));
         let text = r#"{"\u006eame": 1}"#;
-        let parsed = parse(&shape, text).unwrap();
+        let parsed = parse(&projection, text).unwrap();
         assert_eq!(
-            View::parsed(&parsed, &shape, text)
+            View::parsed(&parsed, &projection, text)
                 .member("name")
                 .to_value(),
             json!(1)
@@ -406,12 +410,12 @@ mod tests {
                 value.to_string()
             };
             let expected: Value = serde_json::from_str(&text).unwrap();
-            let whole = Shape::whole();
+            let whole = Projection::whole();
             let parsed = parse(&whole, &text).unwrap();
             prop_assert_eq!(View::parsed(&parsed, &whole, &text).to_value(), expected.clone());
-            let shape = wanting(&["a", "b.c"]);
-            let parsed = parse(&shape, &text).unwrap();
-            let view = View::parsed(&parsed, &shape, &text);
+            let projection = wanting(&["a", "b.c"]);
+            let parsed = parse(&projection, &text).unwrap();
+            let view = View::parsed(&parsed, &projection, &text);
             if expected.is_object() {
                 let found = view.member("a").to_value();
                 prop_assert_eq!(&found, expected.get("a").unwrap_or(&Value::Null));

@@ -1,13 +1,13 @@
-//! One way to look at JSON, whatever it is made of.
+//! A uniform view of JSON in different representations.
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::{Children, Kind, Node, Parsed, Shape, raw};
+use super::{Children, Kind, Node, Parsed, Projection, raw};
 use crate::path::{Path, Step};
 
-/// A JSON value that somebody else owns. Looking for what is not there gives [`View::Missing`].
+/// A borrowed JSON value. Missing members and elements are [`View::Missing`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum View<'a> {
     Missing,
@@ -15,12 +15,12 @@ pub(crate) enum View<'a> {
     Stored(Stored<'a>),
     /// JSON text.
     Raw(&'a str),
-    /// What a resolver returned, or a constant of the schema.
+    /// The result of a resolver, or a constant of the schema.
     Value(&'a Value),
-    /// A text that was computed; not JSON, not escaped.
+    /// A computed text, not escaped.
     Text(&'a str),
     Flag(bool),
-    /// A member of an object that is read as a list.
+    /// A member of an object that is read as a list of entries.
     Entry {
         name: &'a str,
         value: &'a View<'a>,
@@ -32,13 +32,13 @@ pub(crate) enum View<'a> {
 pub(crate) struct Stored<'a> {
     node: &'a Node,
     parsed: &'a Parsed,
-    shape: &'a Shape,
+    projection: &'a Projection,
     text: &'a str,
 }
 
 impl<'a> Stored<'a> {
-    /// Another node of the same text; a slice of the text becomes that text.
-    fn view(self, node: &'a Node, shape: &'a Shape) -> View<'a> {
+    /// A view of another node of the same text.
+    fn view(self, node: &'a Node, projection: &'a Projection) -> View<'a> {
         match node.kind {
             Kind::Slice { start, end } => self
                 .text
@@ -46,7 +46,7 @@ impl<'a> Stored<'a> {
                 .map_or(View::Missing, View::Raw),
             Kind::Object(_) | Kind::Array(_) => View::Stored(Self {
                 node,
-                shape,
+                projection,
                 ..self
             }),
         }
@@ -59,15 +59,16 @@ impl<'a> Stored<'a> {
     }
 
     fn member(self, name: &str) -> View<'a> {
-        let (Kind::Object(children), Some(wanted)) = (self.node.kind, self.shape.find(name)) else {
+        let (Kind::Object(children), Some(member)) = (self.node.kind, self.projection.find(name))
+        else {
             return View::Missing;
         };
         self.children(children)
             .iter()
             .rev()
-            .find(|node| usize::from(node.member) == wanted)
+            .find(|node| usize::from(node.member) == member)
             .map_or(View::Missing, |node| {
-                self.view(node, &self.shape.members[wanted].1)
+                self.view(node, &self.projection.members[member].1)
             })
     }
 
@@ -84,35 +85,35 @@ impl<'a> Stored<'a> {
                 .children(children)
                 .iter()
                 .map(|node| {
-                    let (name, shape) = &self.shape.members[usize::from(node.member)];
-                    (name.to_string(), self.view(node, shape).to_value())
+                    let (name, projection) = &self.projection.members[usize::from(node.member)];
+                    (name.to_string(), self.view(node, projection).to_value())
                 })
                 .collect::<serde_json::Map<_, _>>()
                 .into(),
             Kind::Array(children) => self
                 .children(children)
                 .iter()
-                .map(|node| self.view(node, self.shape).to_value())
+                .map(|node| self.view(node, self.projection).to_value())
                 .collect::<Vec<_>>()
                 .into(),
-            Kind::Slice { .. } => self.view(self.node, self.shape).to_value(),
+            Kind::Slice { .. } => self.view(self.node, self.projection).to_value(),
         }
     }
 }
 
 impl<'a> View<'a> {
-    /// What was found in a text, by the shape that it was looked for with.
-    pub(crate) fn parsed(parsed: &'a Parsed, shape: &'a Shape, text: &'a str) -> Self {
+    /// The projected values of a text, with the projection that it was parsed with.
+    pub(crate) fn parsed(parsed: &'a Parsed, projection: &'a Projection, text: &'a str) -> Self {
         let Some(node) = parsed.nodes.last() else {
             return Self::Missing;
         };
         let root = Stored {
             node,
             parsed,
-            shape,
+            projection,
             text,
         };
-        root.view(node, shape)
+        root.view(node, projection)
     }
 
     pub(crate) fn is_null(&self) -> bool {
@@ -154,7 +155,7 @@ impl<'a> View<'a> {
             Self::Stored(stored) => stored
                 .elements()
                 .and_then(|mut elements| elements.nth(index))
-                .map_or(Self::Missing, |node| stored.view(node, stored.shape)),
+                .map_or(Self::Missing, |node| stored.view(node, stored.projection)),
             Self::Raw(text) => raw::elements(text)
                 .and_then(|elements| elements.get(index).copied())
                 .map_or(Self::Missing, Self::Raw),
@@ -165,7 +166,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The elements of a list; `None` if this is none.
+    /// The elements of a list; `None` if this is not a list.
     pub(crate) fn elements(self) -> Option<Elements<'a>> {
         match self {
             Self::Stored(stored) => Some(Elements::Stored(stored.elements()?, stored)),
@@ -175,7 +176,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The members of an object, to be read as a list; `None` if this is no object.
+    /// The members of an object, to be read as a list; `None` if this is not an object.
     pub(crate) fn entries(self) -> Option<Vec<(Cow<'a, str>, View<'a>)>> {
         match self {
             Self::Raw(text) => Some(
@@ -194,7 +195,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The name of the first member of an object: which member of a union it is.
+    /// The name of the first member of an object, which is the type of a stored union.
     pub(crate) fn first_name(self) -> Option<Cow<'a, str>> {
         match self {
             Self::Raw(text) if text.starts_with('{') => {
@@ -207,7 +208,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The text of a JSON string.
+    /// The unescaped text of a JSON string.
     pub(crate) fn text(self) -> Option<Cow<'a, str>> {
         match self {
             Self::Text(text) => Some(Cow::Borrowed(text)),
@@ -224,7 +225,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// JSON text of a stored value.
+    /// The JSON text of a stored value.
     #[cfg(test)]
     pub(crate) fn raw(self) -> Option<&'a str> {
         match self {
@@ -233,7 +234,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The value built, for resolvers.
+    /// Builds the value, for resolvers.
     pub(crate) fn to_value(self) -> Value {
         match self {
             Self::Missing => Value::Null,
@@ -248,7 +249,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Where the value is: tells it apart from every other value of the same owner.
+    /// The memory address, which identifies the value among the values of its owner.
     pub(crate) fn address(self) -> usize {
         match self {
             Self::Missing | Self::Flag(_) => 0,
@@ -260,7 +261,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// The elements of a list, one after another.
+/// Iterates over the elements of a list.
 #[derive(Debug)]
 pub(crate) enum Elements<'a> {
     Stored(std::slice::Iter<'a, Node>, Stored<'a>),
@@ -273,7 +274,7 @@ impl<'a> Iterator for Elements<'a> {
 
     fn next(&mut self) -> Option<View<'a>> {
         match self {
-            Self::Stored(nodes, list) => nodes.next().map(|node| list.view(node, list.shape)),
+            Self::Stored(nodes, list) => nodes.next().map(|node| list.view(node, list.projection)),
             Self::Raws(texts) => texts.next().map(View::Raw),
             Self::Values(values) => values.next().map(View::Value),
         }

@@ -1,4 +1,4 @@
-//! The arguments of a field: literals are coerced when the plan is made, variables when it is executed.
+//! Arguments of fields: literals are coerced when the plan is compiled, variables when it is executed.
 
 use std::borrow::Cow;
 
@@ -8,8 +8,8 @@ use apollo_compiler::executable::Field as Selected;
 use serde_json::Value;
 
 use super::{Compiler, ValuePlan};
-use crate::execute::size_bytes;
 use crate::input::{self, VariableValues};
+use crate::memory::json_bytes;
 use crate::resolve::Args;
 use crate::schema::Field;
 
@@ -28,22 +28,22 @@ enum ArgumentValue {
         default: Option<Value>,
         required: bool,
     },
-    /// A list or an object with variables in it.
+    /// A list or an object that contains variables.
     Template {
         value: Node<Literal>,
         ty: Type,
     },
-    /// A literal of a custom scalar that cannot be it: validation accepts all of those.
+    /// An invalid literal of a custom scalar, which validation accepts.
     Invalid(String),
 }
 
 impl ArgumentPlan {
-    /// How much memory it takes.
+    /// Approximate size.
     pub(super) fn bytes(&self) -> usize {
         let value = match &self.value {
-            ArgumentValue::Constant(value) => size_bytes(value),
-            ArgumentValue::Variable { default, .. } => default.as_ref().map_or(0, size_bytes),
-            // A part of the document.
+            ArgumentValue::Constant(value) => json_bytes(value),
+            ArgumentValue::Variable { default, .. } => default.as_ref().map_or(0, json_bytes),
+            // Counted with the document.
             ArgumentValue::Template { .. } => 0,
             ArgumentValue::Invalid(message) => message.len(),
         };
@@ -67,11 +67,7 @@ impl Compiler<'_> {
                 },
                 Some(given) => match given.as_variable() {
                     Some(name) => {
-                        let position = self
-                            .variables()
-                            .iter()
-                            .position(|known| *known.name == **name);
-                        let Some(index) = position else {
+                        let Some(index) = self.variant.variable(name) else {
                             continue;
                         };
                         ArgumentValue::Variable {
@@ -99,13 +95,13 @@ impl Compiler<'_> {
     }
 
     fn constant(&self, ty: &Type, literal: &Literal) -> ArgumentValue {
-        match input::literal(&self.schema.valid, ty, literal, None) {
+        match input::literal(&self.variant.schema.valid, ty, literal, None) {
             Ok(value) => ArgumentValue::Constant(value),
             Err(message) => ArgumentValue::Invalid(message),
         }
     }
 
-    /// The arguments of a field in this request; an error says which one is wrong.
+    /// Evaluates the arguments of a field; an error names the argument.
     pub(crate) fn evaluate<'a>(
         &self,
         plan: &'a ValuePlan,
@@ -131,14 +127,12 @@ impl Compiler<'_> {
                 },
                 ArgumentValue::Template { value, ty } => {
                     let by_name = |name: &str| {
-                        let index = self
-                            .variables()
-                            .iter()
-                            .position(|known| *known.name == *name)?;
+                        let index = self.variant.variable(name)?;
                         values.get(index)?.clone()
                     };
-                    let value = input::literal(&self.schema.valid, ty, value, Some(&by_name))
-                        .map_err(|message| fail(&message))?;
+                    let value =
+                        input::literal(&self.variant.schema.valid, ty, value, Some(&by_name))
+                            .map_err(|message| fail(&message))?;
                     Cow::Owned(value)
                 }
                 ArgumentValue::Invalid(message) => return Err(fail(message)),

@@ -1,4 +1,4 @@
-//! Which fields an object of a given type has in the reply, and in which order.
+//! Field collection: the fields of an object in the order of the reply.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,21 +6,24 @@ use apollo_compiler::executable::{Field, Selection, SelectionSet};
 use apollo_compiler::{Name, Node};
 
 use super::Compiler;
+use crate::document::OperationVariant;
 use crate::schema::ObjectType;
 
-/// Selections of the same name in the reply, in the order in which the names first occur.
-type Groups<'d> = Vec<(&'d str, Vec<&'d Node<Field>>)>;
+/// Selections by response name, in the order in which the names first occur.
+type FieldGroups<'d> = Vec<(&'d str, Vec<&'d Node<Field>>)>;
 
-impl Compiler<'_> {
-    /// Fields of all sets that apply to the type. Selections of the same name are one field: what they select
-    /// is merged.
-    pub(super) fn collect<'d>(&'d self, ty: &ObjectType, sets: &[&'d SelectionSet]) -> Groups<'d> {
+impl<'c> Compiler<'c> {
+    /// Collects the fields of all selection sets that apply to a type, merged by response name.
+    pub(super) fn collect<'d>(&self, ty: &ObjectType, sets: &[&'d SelectionSet]) -> FieldGroups<'d>
+    where
+        'c: 'd,
+    {
         let mut collector = Collector {
-            compiler: self,
+            variant: self.variant,
             ty,
             groups: Vec::new(),
-            positions: HashMap::new(),
-            spread: HashSet::new(),
+            indexes: HashMap::new(),
+            fragments: HashSet::new(),
         };
         for set in sets {
             collector.add(set);
@@ -29,25 +32,25 @@ impl Compiler<'_> {
     }
 }
 
-struct Collector<'c, 'd, 't> {
-    compiler: &'d Compiler<'c>,
+struct Collector<'d, 't> {
+    variant: OperationVariant<'d>,
     ty: &'t ObjectType,
-    groups: Groups<'d>,
-    positions: HashMap<&'d str, usize>,
-    /// Fragments that were added already: adding them again would change nothing.
-    spread: HashSet<&'d str>,
+    groups: FieldGroups<'d>,
+    indexes: HashMap<&'d str, usize>,
+    /// Fragments that were added; a second spread adds nothing.
+    fragments: HashSet<&'d str>,
 }
 
-impl<'d> Collector<'_, 'd, '_> {
+impl<'d> Collector<'d, '_> {
     fn add(&mut self, set: &'d SelectionSet) {
         for selection in &set.selections {
-            if !self.compiler.conditions.include(selection.directives()) {
+            if !self.variant.includes(selection.directives()) {
                 continue;
             }
             match selection {
                 Selection::Field(field) => {
                     let name = field.response_key().as_str();
-                    let index = *self.positions.entry(name).or_insert_with(|| {
+                    let index = *self.indexes.entry(name).or_insert_with(|| {
                         self.groups.push((name, Vec::new()));
                         self.groups.len() - 1
                     });
@@ -63,9 +66,9 @@ impl<'d> Collector<'_, 'd, '_> {
                     }
                 }
                 Selection::FragmentSpread(spread) => {
-                    let fragment = self.compiler.document.fragments.get(&spread.fragment_name);
+                    let fragment = self.variant.fragments().get(&spread.fragment_name);
                     if let Some(fragment) = fragment
-                        && self.spread.insert(spread.fragment_name.as_str())
+                        && self.fragments.insert(spread.fragment_name.as_str())
                         && self.applies(fragment.type_condition())
                     {
                         self.add(&fragment.selection_set);
@@ -76,11 +79,7 @@ impl<'d> Collector<'_, 'd, '_> {
     }
 
     fn applies(&self, condition: &Name) -> bool {
-        *condition == self.ty.name
-            || self
-                .compiler
-                .schema
-                .valid
-                .is_subtype(condition, &self.ty.name)
+        let schema = &self.variant.schema.valid;
+        *condition == self.ty.name || schema.is_subtype(condition, &self.ty.name)
     }
 }

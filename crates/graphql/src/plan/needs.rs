@@ -1,13 +1,13 @@
-//! What must be loaded for an object, and which members of it are wanted.
+//! The aspects to load for an object, and the members to read of each.
 
 use docent_model::AspectName;
 
 use super::{FieldPlan, Need, ObjectPlan, Selection, ValuePlan};
-use crate::json::Shape;
-use crate::schema::source::{Origin, Piece};
+use crate::json::Projection;
+use crate::schema::source::{Origin, TemplatePart};
 use crate::schema::{OutputKind, Scalar};
 
-/// Numbers the resolver calls of an object, and lists what is to be loaded for its fields.
+/// Numbers the resolver calls of an object, and collects the aspects that its fields need.
 pub(super) fn complete(mut plan: ObjectPlan, must_exist: bool) -> ObjectPlan {
     let mut needs = Needs::default();
     let mut calls = Vec::new();
@@ -20,14 +20,14 @@ pub(super) fn complete(mut plan: ObjectPlan, must_exist: bool) -> ObjectPlan {
         for origin in value.origins() {
             numbers.push(match origin {
                 Origin::Aspect { aspect, paths } => {
-                    let wanted = wanted(value);
+                    let read = value_projection(value);
                     let cell = needs.cell(*aspect);
-                    let shape = needs.list[cell].shape.get_or_insert_default();
+                    let projection = needs.list[cell].projection.get_or_insert_default();
                     if paths.is_empty() {
-                        shape.merge(wanted);
+                        projection.merge(read);
                     } else {
                         for path in paths {
-                            shape.add(path, wanted.clone());
+                            projection.add(path, read.clone());
                         }
                     }
                     cell
@@ -44,7 +44,7 @@ pub(super) fn complete(mut plan: ObjectPlan, must_exist: bool) -> ObjectPlan {
                     0
                 }
                 Origin::Exists => {
-                    plan.asks_existence = true;
+                    plan.selects_exists = true;
                     0
                 }
                 _ => 0,
@@ -59,7 +59,7 @@ pub(super) fn complete(mut plan: ObjectPlan, must_exist: bool) -> ObjectPlan {
             calls.push(index);
         }
         value.cells = numbers;
-        // Plain objects inside of an entity read from its rows too.
+        // Plain objects in an entity also read its rows.
         for inner in plain_objects(&value.selection) {
             needs.all |= inner.needs_all;
             for need in &inner.needs {
@@ -67,8 +67,8 @@ pub(super) fn complete(mut plan: ObjectPlan, must_exist: bool) -> ObjectPlan {
             }
         }
     }
-    if must_exist || plan.asks_existence {
-        plan.key = key_aspect.map(|aspect| needs.witness(aspect));
+    if must_exist || plan.selects_exists {
+        plan.key = key_aspect.map(|aspect| needs.existence(aspect));
     }
     plan.calls = calls;
     plan.needs = needs.list;
@@ -83,11 +83,11 @@ struct Needs {
 }
 
 impl Needs {
-    /// The cell of an aspect of which nothing is wanted but that it is there.
-    fn witness(&mut self, aspect: AspectName) -> usize {
+    /// The cell of an aspect for an existence check.
+    fn existence(&mut self, aspect: AspectName) -> usize {
         let known = self.list.len();
         let cell = self.cell(aspect);
-        self.list[cell].witness = cell == known;
+        self.list[cell].exists_only = cell == known;
         cell
     }
 
@@ -96,15 +96,15 @@ impl Needs {
         known.unwrap_or_else(|| {
             self.list.push(Need {
                 aspect,
-                shape: None,
-                witness: false,
+                projection: None,
+                exists_only: false,
             });
             self.list.len() - 1
         })
     }
 }
 
-/// The plans of objects that are part of their owner's JSON.
+/// The plans of objects in the owner's JSON.
 fn plain_objects(selection: &Selection) -> Vec<&ObjectPlan> {
     match selection {
         Selection::Leaf => Vec::new(),
@@ -112,55 +112,57 @@ fn plain_objects(selection: &Selection) -> Vec<&ObjectPlan> {
         Selection::Object(plan) => vec![plan],
         Selection::Abstract(plan) => (0..plan.ty.possible.len())
             .filter(|index| plan.ty.possible[*index].entity().is_none())
-            .filter_map(|index| plan.known_plan(index))
+            .filter_map(|index| plan.compiled_plan(index))
             .collect(),
     }
 }
 
-/// What a field wants of the value that it reads.
-fn wanted(value: &ValuePlan) -> Shape {
+/// The projection of a field's value.
+fn value_projection(value: &ValuePlan) -> Projection {
     if value.entries() {
-        return Shape::whole();
+        return Projection::whole();
     }
     match &value.selection {
-        Selection::Leaf => Shape::whole(),
-        Selection::Object(plan) => object_shape(plan),
+        Selection::Leaf => Projection::whole(),
+        Selection::Object(plan) => object_projection(plan),
         Selection::Abstract(plan) => {
-            let mut shape = Shape::default();
+            let mut projection = Projection::default();
             for (index, possible) in plan.ty.possible.iter().enumerate() {
-                match plan.known_plan(index) {
-                    Some(plan) if !possible.variants.is_empty() => shape.merge(object_shape(plan)),
-                    // A URN, or an object of which it is not known yet what it will be.
-                    _ => return Shape::whole(),
+                match plan.compiled_plan(index) {
+                    Some(plan) if !possible.variants.is_empty() => {
+                        projection.merge(object_projection(plan))
+                    }
+                    // A URN, or an object whose type is only known during execution.
+                    _ => return Projection::whole(),
                 }
             }
-            shape
+            projection
         }
     }
 }
 
-fn object_shape(plan: &ObjectPlan) -> Shape {
-    // An entity is a URN here; a resolver is given the object as it stands.
+fn object_projection(plan: &ObjectPlan) -> Projection {
+    // An entity is a URN here; a resolver gets the whole object.
     if plan.ty.entity().is_some() || !plan.calls.is_empty() {
-        return Shape::whole();
+        return Projection::whole();
     }
-    let mut shape = Shape::default();
+    let mut projection = Projection::default();
     for value in plan.fields.iter().filter_map(FieldPlan::value) {
         for origin in value.origins() {
             match origin {
-                Origin::Inside(paths) => {
+                Origin::Path(paths) => {
                     for path in paths {
                         if path.steps.is_empty() && is_plain_scalar(value) {
-                            // A scalar is kept wherever it stands, and of an object the scalar wants nothing.
+                            // Scalars are always included, and an object is no value of a scalar field.
                             continue;
                         }
-                        shape.add(path, wanted(value));
+                        projection.add(path, value_projection(value));
                     }
                 }
-                Origin::Compose(pieces) => {
-                    for piece in pieces {
-                        if let Piece::Member(name) = piece {
-                            shape.add(&crate::path::Path::member(name), Shape::whole());
+                Origin::Compose(parts) => {
+                    for part in parts {
+                        if let TemplatePart::Member(name) = part {
+                            projection.add(&crate::path::Path::member(name), Projection::whole());
                         }
                     }
                 }
@@ -169,17 +171,17 @@ fn object_shape(plan: &ObjectPlan) -> Shape {
         }
     }
     if plan.ty.variants.is_empty() {
-        return shape;
+        return projection;
     }
-    let mut union = Shape::default();
+    let mut union = Projection::default();
     for variant in &plan.ty.variants {
-        // Names of union members have dots that do not part steps.
-        union.add(&crate::path::Path::member(variant), shape.clone());
+        // The dots in names of union members do not separate path steps.
+        union.add(&crate::path::Path::member(variant), projection.clone());
     }
     union
 }
 
-/// Whether a field can only read a scalar: a built-in scalar, or the URN of an entity.
+/// Whether a field reads only scalars: a built-in scalar, or the URN of an entity.
 fn is_plain_scalar(value: &ValuePlan) -> bool {
     if value.entries() || value.field.output.is_list() {
         return false;

@@ -1,15 +1,13 @@
-//! How much memory plans take. What they share with the schema and the document is not counted.
+//! The memory of plans, without what they share with the schema and the document.
 
 use std::sync::OnceLock;
 
 use super::{AbstractPlan, FieldKind, FieldPlan, Need, ObjectPlan, Plan, Selection, ValuePlan};
-use crate::json::Shape;
-
-/// What the allocator takes for itself, about.
-pub(crate) const ALLOCATION_BYTES: usize = 16;
+use crate::json::Projection;
+use crate::memory::ALLOCATION_BYTES;
 
 impl Plan {
-    /// With the plans of types that have turned up since it was made.
+    /// Approximate size, including the plans that were compiled during execution.
     pub(crate) fn bytes(&self) -> usize {
         size_of::<Self>() + self.root.as_ref().map_or(0, ObjectPlan::heap_bytes)
     }
@@ -17,12 +15,15 @@ impl Plan {
 
 impl ObjectPlan {
     fn heap_bytes(&self) -> usize {
-        let shapes = self.needs.iter().filter_map(|need| need.shape.as_ref());
+        let projections = self
+            .needs
+            .iter()
+            .filter_map(|need| need.projection.as_ref());
         3 * ALLOCATION_BYTES
             + self.fields.capacity() * size_of::<FieldPlan>()
             + self.fields.iter().map(FieldPlan::heap_bytes).sum::<usize>()
             + self.needs.capacity() * size_of::<Need>()
-            + shapes.map(Shape::heap_bytes).sum::<usize>()
+            + projections.map(Projection::heap_bytes).sum::<usize>()
             + self.calls.capacity() * size_of::<usize>()
     }
 }

@@ -1,11 +1,11 @@
-//! Small computed fields.
+//! Small computed fields of entities.
 
 use docent_model::{Registry, Urn};
 use serde_json::{Map, Value, json};
 
 use crate::EntityView;
 
-/// Privileges that need an aspect; those without one are everybody's on every kind.
+/// Privileges and the aspect that an entity type needs for them.
 const PRIVILEGES: [(&str, Option<&str>); 24] = [
     ("canManageChildren", None),
     ("canManageEntity", None),
@@ -39,13 +39,13 @@ const PRIVILEGES: [(&str, Option<&str>); 24] = [
     ("canViewDatasetOperations", Some("operation")),
 ];
 
-/// What the caller may do with an entity: today everything, as far as its kind has the part at all.
+/// The caller's privileges on an entity. Every caller has all privileges that apply to its type.
 pub(super) fn entity_privileges(entity: &EntityView<'_>) -> Value {
     let registry = Registry::get();
-    let kind = registry.entity(entity.urn().entity_type());
+    let spec = registry.entity(entity.urn().entity_type());
     let has = |aspect: &str| {
-        kind.zip(registry.aspect(aspect))
-            .is_some_and(|(kind, aspect)| kind.has_aspect(aspect))
+        spec.zip(registry.aspect(aspect))
+            .is_some_and(|(spec, aspect)| spec.has_aspect(aspect))
     };
     let granted: Map<String, Value> = PRIVILEGES
         .iter()
@@ -55,7 +55,7 @@ pub(super) fn entity_privileges(entity: &EntityView<'_>) -> Value {
     Value::Object(granted)
 }
 
-/// The stored texts `/prod/hive/x` as lists of their parts.
+/// Splits stored browse paths such as `/prod/hive/x` into their elements.
 pub(super) fn browse_paths(entity: &EntityView<'_>) -> Value {
     let paths = Registry::get().aspect("browsePaths");
     let Some(row) = paths.and_then(|aspect| entity.aspect(aspect)) else {
@@ -75,14 +75,14 @@ pub(super) fn browse_paths(entity: &EntityView<'_>) -> Value {
     json!(paths)
 }
 
-/// Who looks after an incident.
+/// The assignees of an incident.
 pub(super) fn incident_assignees(entity: &EntityView<'_>) -> Value {
     members(entity, "incidentInfo", "assignees", |assignee| {
         Some(json!(assignee["actor"].as_str()?))
     })
 }
 
-/// What a query is about: columns come with their dataset.
+/// The subjects of a query; a column comes with its dataset.
 pub(super) fn query_subjects(entity: &EntityView<'_>) -> Value {
     members(entity, "querySubjects", "subjects", |subject| {
         let urn = Urn::parse(subject["entity"].as_str()?).ok()?;
@@ -97,12 +97,12 @@ pub(super) fn query_subjects(entity: &EntityView<'_>) -> Value {
     })
 }
 
-/// What becomes of the elements of a list in an aspect; null if the entity does not have the aspect.
+/// Maps the elements of a list in an aspect; null if the entity does not have the aspect.
 fn members(
     entity: &EntityView<'_>,
     aspect: &str,
     list: &str,
-    shown: impl FnMut(&Value) -> Option<Value>,
+    map: impl FnMut(&Value) -> Option<Value>,
 ) -> Value {
     let aspect = Registry::get().aspect(aspect);
     let Some(row) = aspect.and_then(|aspect| entity.aspect(aspect)) else {
@@ -110,17 +110,17 @@ fn members(
     };
     let stored: Value = serde_json::from_str(&row.metadata).unwrap_or_default();
     let elements = stored[list].as_array().into_iter().flatten();
-    elements.filter_map(shown).collect()
+    elements.filter_map(map).collect()
 }
 
-/// Whether the user signs in with a password kept here.
+/// Whether the user signs in with a password stored in Docent.
 pub(super) fn is_native_user(entity: &EntityView<'_>) -> Value {
     let credentials = Registry::get().aspect("corpUserCredentials");
     let row = credentials.and_then(|aspect| entity.aspect(aspect));
     json!(row.is_some())
 }
 
-/// The column that a URN names.
+/// The field path of a column URN.
 pub(super) fn schema_field_path(entity: &EntityView<'_>) -> Value {
     let urn = entity
         .value()
@@ -132,10 +132,10 @@ pub(super) fn schema_field_path(entity: &EntityView<'_>) -> Value {
     json!(last)
 }
 
-/// The values of a structured property that name entities.
+/// The values of a structured property that are URNs.
 pub(super) fn value_entities(entity: &EntityView<'_>) -> Value {
     let values = entity.value()["values"].as_array().into_iter().flatten();
-    // A union stores its texts as {"string": …}.
+    // A stored union wraps a string as {"string": …}.
     let texts = values.filter_map(|value| value.as_str().or(value["string"].as_str()));
     let urns: Vec<&str> = texts.filter(|text| Urn::parse(text).is_ok()).collect();
     if urns.is_empty() {

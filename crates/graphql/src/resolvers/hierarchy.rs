@@ -1,4 +1,4 @@
-//! Chains of parents: of domains, containers and glossary nodes.
+//! The ancestors of domains, containers and glossary nodes.
 
 use docent_catalog::{AspectKey, Error};
 use docent_model::{AspectName, Registry, Urn};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{Args, BatchResult, Context, EntityView};
 
-/// Longer chains are cut off; no real hierarchy is as deep.
+/// Longer chains are truncated; no real hierarchy is as deep.
 const MAX_DEPTH: usize = 50;
 
 pub(super) async fn parent_domains(
@@ -57,7 +57,7 @@ pub(super) async fn parent_nodes(
         .collect())
 }
 
-/// Follows one member of one aspect upwards, for all entities at once: one read per step, not per entity.
+/// Follows a member of an aspect to the ancestors of all entities: one read per step, not per entity.
 async fn climb(
     context: &Context,
     entities: &[EntityView<'_>],
@@ -67,7 +67,7 @@ async fn climb(
     let mut climbing: Vec<(usize, Urn)> = entities
         .iter()
         .enumerate()
-        .map(|(at, entity)| (at, entity.urn().clone()))
+        .map(|(index, entity)| (index, entity.urn().clone()))
         .collect();
     for _ in 0..MAX_DEPTH {
         climbing.retain(|(_, urn)| step(urn).is_some());
@@ -82,15 +82,15 @@ async fn climb(
         climbing = climbing
             .into_iter()
             .zip(rows)
-            .filter_map(|((at, urn), row)| {
+            .filter_map(|((index, urn), row)| {
                 let value: Value = serde_json::from_str(&row?.metadata).ok()?;
                 let parent = Urn::parse(value.get(step(&urn)?.1)?.as_str()?).ok()?;
-                // A chain that meets itself ends there.
-                if parent == *entities[at].urn() || chains[at].contains(&parent) {
+                // A cycle ends the chain.
+                if parent == *entities[index].urn() || chains[index].contains(&parent) {
                     return None;
                 }
-                chains[at].push(parent.clone());
-                Some((at, parent))
+                chains[index].push(parent.clone());
+                Some((index, parent))
             })
             .collect();
     }

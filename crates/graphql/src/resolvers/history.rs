@@ -1,4 +1,4 @@
-//! Root fields that look back.
+//! History, recent changes and statistics of changes.
 
 use docent_catalog::Error;
 use docent_catalog::history::Subject;
@@ -6,7 +6,7 @@ use docent_model::{Registry, Urn};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::search::kinds;
+use super::search::entity_types;
 use crate::mutations::SubResource;
 use crate::{Args, Context};
 
@@ -17,13 +17,13 @@ pub(super) async fn history(context: &Context, arguments: Args<'_>) -> Result<Va
     #[derive(Deserialize)]
     struct Input {
         urn: String,
-        subject: Named,
+        subject: SubjectInput,
         #[serde(flatten)]
         sub_resource: SubResource,
     }
     #[derive(Deserialize)]
     #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-    enum Named {
+    enum SubjectInput {
         Description,
         IngestedDescription,
         Domain,
@@ -32,10 +32,10 @@ pub(super) async fn history(context: &Context, arguments: Args<'_>) -> Result<Va
     let urn = Registry::get().parse_urn(&input.urn)?;
     let column = input.sub_resource.column()?;
     let subject = match (input.subject, column) {
-        (Named::Description, column) => Subject::Description { column },
-        (Named::IngestedDescription, column) => Subject::IngestedDescription { column },
-        (Named::Domain, None) => Subject::Domain,
-        (Named::Domain, Some(_)) => {
+        (SubjectInput::Description, column) => Subject::Description { column },
+        (SubjectInput::IngestedDescription, column) => Subject::IngestedDescription { column },
+        (SubjectInput::Domain, None) => Subject::Domain,
+        (SubjectInput::Domain, Some(_)) => {
             return Err(Error::invalid(
                 "columns are in no domain of their own: leave subResource out",
             ));
@@ -67,7 +67,7 @@ pub(super) async fn recent_changes(context: &Context, arguments: Args<'_>) -> Re
     }
     let input: Input = arguments.input()?;
     let types = match input.types {
-        Some(named) => kinds::in_registry(&named)?,
+        Some(names) => entity_types::registry_names(&names)?,
         None => vec!["dataset".to_owned(), "domain".to_owned()],
     };
     let count = input.count.unwrap_or(DEFAULT_COUNT);
@@ -94,16 +94,16 @@ pub(super) async fn changes_by_week(
 ) -> Result<Value, Error> {
     let weeks = arguments.member::<Option<i64>>("weeks")?;
     let catalog = &context.catalog;
-    let counted = catalog
+    let weeks = catalog
         .changes_by_week(&context.caller, weeks.unwrap_or(DEFAULT_WEEKS))
         .await?;
-    Ok(counted
+    Ok(weeks
         .iter()
         .map(|week| json!({"time": week.begins_ms, "changes": week.changes}))
         .collect())
 }
 
-/// Who it was, if it was a user or a group: programs write other names, too.
+/// The actor, if it is a user or a group; programs may write other URNs.
 fn actor(text: &str) -> Option<Urn> {
     let urn = Registry::get().parse_urn(text).ok()?;
     matches!(urn.entity_type(), "corpuser" | "corpGroup").then_some(urn)

@@ -1,8 +1,8 @@
-//! Where data comes from and where it goes: the neighbours of entities, and searching through all that can be reached.
+//! Lineage: neighbours of entities, and searches over all upstream or downstream entities.
 //!
-//! The catalog walks; here the input is read ([`conditions`]), and what was found is narrowed and put into pages. What can
-//! be told from the walk alone (the degree, the kind, whether it is removed) is decided here; a query and all other
-//! conditions are the business of search (`narrow`).
+//! The catalog traverses the graph; this module parses the input ([`conditions`]), filters the entities and pages
+//! them. Conditions on the degree, the entity type and soft deletion are decided from the traversal; queries and all
+//! other conditions are delegated to search (`narrow`).
 
 mod conditions;
 mod narrow;
@@ -17,22 +17,22 @@ use docent_model::{LineageDirection, Registry, Urn};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::resolvers::search::entity_types;
 use crate::resolvers::search::input::{AndFilter, FacetFilter};
-use crate::resolvers::search::kinds;
 use crate::{Args, BatchResult, Context, EntityView};
 use conditions::Alternatives;
 
 const DEFAULT_NEIGHBOURS: i64 = 100;
 const DEFAULT_COUNT: i64 = 10;
-/// The largest page of anything.
+/// The maximum page size.
 const MAX_COUNT: usize = 1000;
-/// How many neighbours the pages of all entities of a level may have together.
+/// Limit on the neighbours in the pages of all entities of a level.
 const MAX_TOTAL: usize = 200_000;
-/// How many ways to one entity are shown.
+/// Limit on the paths to one entity.
 const MAX_PATHS: usize = 10;
-/// How many ways a page shows; each result has at least one.
+/// Limit on the paths in a page; each result has at least one.
 const PATHS_PER_PAGE: usize = 2000;
-/// Kinds in the lineage graph that this schema has no type for: they are passed through and never shown.
+/// Entity types in the lineage graph that the schema has no type for. They are traversed but not returned.
 const WITHOUT_TYPE: [&str; 5] = ["aiAgent", "api", "dataProcess", "repository", "service"];
 
 pub(super) async fn neighbours(
@@ -87,10 +87,10 @@ pub(super) async fn neighbours(
     Ok(pages.into_iter().map(|page| Ok(reply(page))).collect())
 }
 
-/// What `searchAcrossLineage` and `scrollAcrossLineage` have in common.
+/// The input of `searchAcrossLineage` and `scrollAcrossLineage`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Input {
+struct LineageSearchInput {
     urn: Option<String>,
     direction: String,
     types: Option<Vec<String>>,
@@ -118,7 +118,7 @@ struct LineageFlags {
     ignore_as_hops: Option<Vec<Value>>,
 }
 
-impl Input {
+impl LineageSearchInput {
     fn start_urn(&self) -> Result<Urn, Error> {
         let text = self
             .urn
@@ -140,7 +140,7 @@ impl Input {
         Ok(WalkLimits {
             hops: alternatives.hops(),
             explored_per_hop: number("entitiesExploredPerHopLimit", explored, MAX_ENTITIES as i64)?,
-            // Whether they are wanted may differ from one alternative to the next.
+            // Filtered later: the alternatives may differ in it.
             include_removed: true,
             ..WalkLimits::default()
         })
@@ -151,28 +151,28 @@ impl Input {
         flags.and_then(|flags| flags.include_soft_deleted) == Some(true)
     }
 
-    fn wants_facets(&self) -> bool {
+    fn includes_facets(&self) -> bool {
         let flags = self.search_flags.as_ref();
         flags.and_then(|flags| flags.skip_aggregates) != Some(true)
     }
 
-    fn wants_kind(&self, kind: &str) -> bool {
+    fn includes_type(&self, entity_type: &str) -> bool {
         let types = self.types.as_deref().unwrap_or_default();
         types.is_empty()
             || types
                 .iter()
-                .any(|name| kinds::by_either_name(name) == Some(kind))
+                .any(|name| entity_types::from_any_name(name) == Some(entity_type))
     }
 }
 
-/// A walk, and what of it was asked for, by degree and URN.
-struct Searched {
+/// A traversal and its matches, by degree and URN.
+struct LineageMatches {
     walk: Walk,
     hits: Vec<Reached>,
     facets: Option<Value>,
 }
 
-async fn search(context: &Context, input: &Input) -> Result<Searched, Error> {
+async fn search(context: &Context, input: &LineageSearchInput) -> Result<LineageMatches, Error> {
     let start = input.start_urn()?;
     let alternatives = Alternatives::read(
         input.filters.as_deref().unwrap_or_default(),
@@ -187,22 +187,24 @@ async fn search(context: &Context, input: &Input) -> Result<Searched, Error> {
     let candidates: Vec<&Reached> = walk
         .reached()
         .iter()
-        .filter(|reached| is_shown(&reached.urn) && input.wants_kind(reached.urn.entity_type()))
+        .filter(|reached| {
+            has_type_in_schema(&reached.urn) && input.includes_type(reached.urn.entity_type())
+        })
         .collect();
     let query = input.query.as_deref().unwrap_or_default();
     let hits = narrow::narrow(context, query, &alternatives, &candidates).await?;
-    let facets = input.wants_facets().then(|| facets(&hits));
-    Ok(Searched { walk, hits, facets })
+    let facets = input.includes_facets().then(|| facets(&hits));
+    Ok(LineageMatches { walk, hits, facets })
 }
 
 pub(super) async fn search_across_lineage(
     context: &Context,
     arguments: Args<'_>,
 ) -> Result<Value, Error> {
-    let input: Input = arguments.input()?;
+    let input: LineageSearchInput = arguments.input()?;
     let start = number("start", input.start, 0)?;
     let count = at_most(number("count", input.count, DEFAULT_COUNT)?)?;
-    let Searched { walk, hits, facets } = search(context, &input).await?;
+    let LineageMatches { walk, hits, facets } = search(context, &input).await?;
     let page: Vec<&Reached> = hits.iter().skip(start).take(count).collect();
     let matched = matched(context, &arguments, &input, &page).await?;
     Ok(json!({
@@ -215,26 +217,26 @@ pub(super) async fn search_across_lineage(
     }))
 }
 
-/// Pages in the order of URNs: whatever is written between two of them, an entity that is there throughout comes
-/// exactly once, also when its degree changes.
+/// Pages in URN order, so that an entity that matches throughout is returned exactly once, even if its degree
+/// changes.
 pub(super) async fn scroll_across_lineage(
     context: &Context,
     arguments: Args<'_>,
 ) -> Result<Value, Error> {
-    let input: Input = arguments.input()?;
+    let input: LineageSearchInput = arguments.input()?;
     let count = number("count", input.count, DEFAULT_COUNT)?;
-    // Empty marks are sent by clients that keep one in a text.
+    // Some clients send an empty cursor for the first page.
     let after = input
         .scroll_id
         .as_deref()
-        .filter(|mark| !mark.is_empty())
-        .map(|mark| {
-            Urn::parse(mark).map_err(|_| {
+        .filter(|cursor| !cursor.is_empty())
+        .map(|cursor| {
+            Urn::parse(cursor).map_err(|_| {
                 Error::invalid("scrollId must be the nextScrollId of the page before, or null for the first page")
             })
         })
         .transpose()?;
-    let Searched {
+    let LineageMatches {
         walk,
         mut hits,
         facets,
@@ -245,7 +247,7 @@ pub(super) async fn scroll_across_lineage(
     let has_more = hits.len() > count;
     let page: Vec<&Reached> = hits.iter().take(count).collect();
     let matched = matched(context, &arguments, &input, &page).await?;
-    // A page of nothing has no mark to go on from.
+    // An empty page has no cursor.
     let next = page.last().filter(|_| has_more).map(|hit| &hit.urn);
     Ok(json!({
         "nextScrollId": next,
@@ -257,11 +259,11 @@ pub(super) async fn scroll_across_lineage(
     }))
 }
 
-/// Why each entity of the page was found, if anybody asks.
+/// The matched fields of each entity of the page, if they are selected.
 async fn matched(
     context: &Context,
     arguments: &Args<'_>,
-    input: &Input,
+    input: &LineageSearchInput,
     page: &[&Reached],
 ) -> Result<HashMap<Urn, Vec<Value>>, Error> {
     if !arguments.selects(&["searchResults", "matchedFields"]) {
@@ -278,7 +280,7 @@ fn results(walk: &Walk, page: &[&Reached], matched: &HashMap<Urn, Vec<Value>>) -
                 .paths(reached, paths_each)
                 .into_iter()
                 .map(|path| {
-                    let path: Vec<Urn> = path.into_iter().filter(is_shown).collect();
+                    let path: Vec<Urn> = path.into_iter().filter(has_type_in_schema).collect();
                     json!({ "path": path })
                 })
                 .collect();
@@ -296,7 +298,7 @@ fn results(walk: &Walk, page: &[&Reached], matched: &HashMap<Urn, Vec<Value>>) -
         .collect()
 }
 
-/// How many of the results have which degree and are of which kind.
+/// Counts the results by entity type and by degree.
 fn facets(hits: &[Reached]) -> Value {
     let facet = |field: &str, label: &str, values: Vec<String>| {
         let mut values = values;
@@ -311,9 +313,13 @@ fn facets(hits: &[Reached]) -> Value {
         near @ (0..=2) => near.to_string(),
         _ => "3+".to_owned(),
     };
-    let kind = |hit: &Reached| kinds::in_schema(hit.urn.entity_type()).to_owned();
+    let entity_type = |hit: &Reached| entity_types::schema_name(hit.urn.entity_type()).to_owned();
     json!([
-        facet("_entityType", "Type", hits.iter().map(kind).collect()),
+        facet(
+            "_entityType",
+            "Type",
+            hits.iter().map(entity_type).collect()
+        ),
         facet(
             "degree",
             "Degree of Dependencies",
@@ -322,7 +328,7 @@ fn facets(hits: &[Reached]) -> Value {
     ])
 }
 
-fn is_shown(urn: &Urn) -> bool {
+fn has_type_in_schema(urn: &Urn) -> bool {
     !WITHOUT_TYPE.contains(&urn.entity_type())
 }
 
@@ -351,17 +357,43 @@ fn at_most(count: usize) -> Result<usize, Error> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
+    use docent_model::EntitySpec;
+
     use super::*;
+    use crate::Engine;
+
+    /// Whether entities of a type have lineage, or are the destination of another type's lineage.
+    fn is_in_lineage(destination: &EntitySpec) -> bool {
+        let registry = Registry::get();
+        let directions = [LineageDirection::Upstream, LineageDirection::Downstream];
+        let names = directions.map(|direction| registry.lineage_relationships(direction));
+        let is_destination = |source: &EntitySpec| {
+            source.aspects.iter().any(|aspect| {
+                let mut names = names.iter().copied().flatten();
+                names.any(|name| registry.lineage(*aspect, name, destination.name).is_some())
+            })
+        };
+        registry.has_lineage(destination) || registry.entities().any(is_destination)
+    }
 
     #[test]
-    fn the_kinds_that_are_never_shown_are_those_that_the_schema_has_no_type_for() {
-        let sdl: String = crate::sdl::SDL.iter().map(|(_, text)| *text).collect();
-        for kind in WITHOUT_TYPE {
-            assert!(Registry::get().entity(kind).is_some(), "{kind}");
-            assert!(
-                !sdl.contains(&format!("@entity(type: \"{kind}\")")),
-                "{kind}"
-            );
-        }
+    fn exactly_the_types_in_lineage_that_the_schema_lacks_are_hidden() {
+        let engine = Engine::docent().unwrap();
+        let schema = engine.schema();
+        let in_schema: HashSet<&str> = schema
+            .valid
+            .types
+            .keys()
+            .filter_map(|name| Some(schema.object(name)?.entity()?.name))
+            .collect();
+        let mut hidden: Vec<&str> = Registry::get()
+            .entities()
+            .filter(|spec| is_in_lineage(spec) && !in_schema.contains(spec.name))
+            .map(|spec| spec.name)
+            .collect();
+        hidden.sort_unstable();
+        assert_eq!(hidden, WITHOUT_TYPE);
     }
 }

@@ -1,4 +1,4 @@
-//! What is known about stored aspects, beside their values.
+//! Fields about stored aspects: raw values, timestamps, system metadata.
 
 use docent_catalog::Catalog;
 use docent_model::{AspectName, Registry, SystemMetadata};
@@ -7,16 +7,17 @@ use serde_json::{Value, json};
 
 use crate::{Args, BatchResult, Context, EntityView};
 
-/// When an ingestion run last saw the entity.
+/// When an ingestion run last observed the entity.
 pub(super) fn last_ingested(entity: &EntityView<'_>) -> Value {
     let observed = entity.aspects().iter().filter_map(|(_, row)| {
-        let noted: SystemMetadata = serde_json::from_str(row.system_metadata.as_deref()?).ok()?;
-        noted.run().is_some().then_some(noted.last_observed)
+        let metadata: SystemMetadata =
+            serde_json::from_str(row.system_metadata.as_deref()?).ok()?;
+        metadata.run().is_some().then_some(metadata.last_observed)
     });
     json!(observed.max())
 }
 
-/// The aspects as they are stored.
+/// The aspects as stored.
 pub(super) async fn raw_aspects(
     _: &Context,
     entities: &[EntityView<'_>],
@@ -29,23 +30,26 @@ pub(super) async fn raw_aspects(
         aspect_names: Option<Vec<String>>,
     }
     let input = arguments.input::<Option<Input>>()?.unwrap_or_default();
-    let wanted = |aspect: AspectName| {
-        let named = input
+    let is_requested = |aspect: AspectName| {
+        let is_named = input
             .aspect_names
             .as_ref()
             .is_none_or(|names| names.iter().any(|name| name == aspect.as_str()));
         // No aspect of the registry is marked for automatic rendering.
-        named && input.auto_render_only != Some(true) && !Catalog::is_secret(aspect)
+        is_named && input.auto_render_only != Some(true) && !Catalog::is_secret(aspect)
     };
-    let shown = |entity: &EntityView<'_>| -> Value {
+    let raw_aspects = |entity: &EntityView<'_>| -> Value {
         entity
             .aspects()
             .iter()
-            .filter(|(aspect, _)| wanted(*aspect))
+            .filter(|(aspect, _)| is_requested(*aspect))
             .map(|(aspect, row)| json!({"aspectName": aspect.as_str(), "payload": row.metadata}))
             .collect()
     };
-    Ok(entities.iter().map(|entity| Ok(shown(entity))).collect())
+    Ok(entities
+        .iter()
+        .map(|entity| Ok(raw_aspects(entity)))
+        .collect())
 }
 
 /// When each token was last used.
@@ -64,13 +68,13 @@ pub(super) async fn token_last_used(
         .collect())
 }
 
-/// When and by whom something was created: what its aspect says, else when its key was stored.
+/// When and by whom an entity was created: from its aspect, or from the row of its key aspect.
 pub(super) fn created_on(entity: &EntityView<'_>) -> Value {
-    let said = entity
+    let created = entity
         .value()
         .get("created")
         .filter(|created| !created.is_null());
-    if let Some(created) = said {
+    if let Some(created) = created {
         return created.clone();
     }
     let spec = Registry::get().entity(entity.urn().entity_type());

@@ -1,11 +1,11 @@
-//! Owners.
+//! Ownership types.
 
 use docent_model::aspects::built_in_ownership_type;
 use serde_json::{Value, json};
 
 use crate::EntityView;
 
-/// The kind of an ownership as an entity. Kinds given by name are those that every installation has.
+/// The URN of an ownership type. Types given by name are built in.
 pub(super) fn ownership_type(entity: &EntityView<'_>) -> Value {
     let owner = entity.value();
     if let Some(urn) = owner["typeUrn"].as_str() {

@@ -1,4 +1,4 @@
-//! Root fields of `Query` that are more than "the entity with this URN".
+//! Root fields of `Query` other than lookups by URN and searches.
 
 use docent_catalog::tokens::TokenFilter;
 use docent_catalog::{Catalog, Error};
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::{Args, Context};
 
 const DEFAULT_COUNT: usize = 20;
-/// The largest page that a list gives.
+/// The maximum page size of lists.
 const MAX_COUNT: usize = 1000;
 
 /// `start` and `count` of a list.
@@ -87,7 +87,7 @@ pub(super) async fn list_domains(context: &Context, arguments: Args<'_>) -> Resu
     Ok(json!({"start": start, "count": count, "total": page.total, "domains": page.items}))
 }
 
-/// What clients look for before they use a feature.
+/// The features that clients check for.
 pub(super) async fn app_config(_: &Context, _: Args<'_>) -> Result<Value, Error> {
     Ok(json!({
         "appVersion": env!("CARGO_PKG_VERSION"),
@@ -108,11 +108,11 @@ pub(super) async fn get_invite_token(_: &Context, _: Args<'_>) -> Result<Value, 
 }
 
 pub(super) async fn me(context: &Context, _: Args<'_>) -> Result<Value, Error> {
-    let administers = Catalog::is_administrator(&context.caller);
+    let is_administrator = Catalog::is_administrator(&context.caller);
     let privileges: Map<String, Value> = PLATFORM_PRIVILEGES
         .iter()
         .map(|name| {
-            let has = administers || !ADMINISTRATIVE.contains(name);
+            let has = is_administrator || !ADMINISTRATIVE.contains(name);
             ((*name).to_owned(), Value::Bool(has))
         })
         .collect();
@@ -122,10 +122,10 @@ pub(super) async fn me(context: &Context, _: Args<'_>) -> Result<Value, Error> {
     }))
 }
 
-/// Those of the administrator alone.
+/// The privileges of administrators.
 const ADMINISTRATIVE: [&str; 2] = ["manageIdentities", "manageTokens"];
 
-/// Today every caller has all but [`ADMINISTRATIVE`].
+/// Every caller has all privileges except [`ADMINISTRATIVE`].
 const PLATFORM_PRIVILEGES: [&str; 30] = [
     "viewAnalytics",
     "managePolicies",
@@ -178,7 +178,7 @@ pub(super) async fn list_access_tokens(
     let (start, count) = input.window.checked()?;
     let mut filter = TokenFilter::default();
     for Filter { field, values } in input.filters.unwrap_or_default() {
-        let place = match field.as_str() {
+        let target = match field.as_str() {
             "actorUrn" => &mut filter.actor,
             "ownerUrn" => &mut filter.owner,
             other => {
@@ -192,7 +192,7 @@ pub(super) async fn list_access_tokens(
                 "the filter on {field} needs exactly one value"
             )));
         };
-        *place = Some(Registry::get().parse_urn(value)?);
+        *target = Some(Registry::get().parse_urn(value)?);
     }
     let page = context
         .catalog

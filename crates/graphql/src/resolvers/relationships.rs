@@ -1,4 +1,4 @@
-//! Who points at an entity, and whom it points at.
+//! Relationships of entities, and assertions about them.
 
 use docent_catalog::{Error, Page, Related};
 use docent_model::Urn;
@@ -8,19 +8,19 @@ use serde_json::{Value, json};
 use crate::{Args, BatchResult, Context, EntityView};
 
 const DEFAULT_COUNT: i64 = 20;
-/// As many as DataHub gives when nobody says how many.
+/// DataHub's default.
 const DEFAULT_ASSERTIONS: i64 = 200;
 const MAX_COUNT: i64 = 1000;
-/// How many edges of one entity are looked through when they are filtered by what stands at their other end.
+/// Limit on the edges of one entity that are read when they are filtered by the related entity.
 const MAX_FILTERED: usize = 10_000;
-/// Of how many entities at once, so that not more than some hundred thousand edges are in memory.
+/// The entities per read of filtered edges; bounds the edges in memory to a few hundred thousand.
 const FILTERED_ENTITIES: usize = 32;
-/// How many edges the pages of all entities of a level may have together.
+/// Limit on the edges in the pages of all entities of a level.
 const MAX_TOTAL: usize = 200_000;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Input {
+struct RelationshipsInput {
     types: Vec<String>,
     direction: String,
     start: Option<i64>,
@@ -29,21 +29,21 @@ struct Input {
     related_entity_types: Option<Vec<String>>,
 }
 
-impl Input {
-    /// Where the page starts, and how long it may be.
+impl RelationshipsInput {
+    /// The start and the maximum length of the page.
     fn window(&self) -> (usize, usize) {
         let start = self.start.unwrap_or(0).max(0) as usize;
         let count = self.count.unwrap_or(DEFAULT_COUNT).clamp(0, MAX_COUNT) as usize;
         (start, count)
     }
 
-    /// Whether it matters what stands at the other end.
+    /// Whether edges are filtered by the related entity.
     fn is_filtered(&self) -> bool {
-        self.include_soft_delete == Some(false) || self.wanted_types().is_some()
+        self.include_soft_delete == Some(false) || self.entity_types().is_some()
     }
 
-    /// The entity types that the other end may have; none named means any.
-    fn wanted_types(&self) -> Option<&[String]> {
+    /// The entity types of related entities; `None` means all.
+    fn entity_types(&self) -> Option<&[String]> {
         self.related_entity_types
             .as_deref()
             .filter(|types| !types.is_empty())
@@ -55,7 +55,7 @@ pub(super) async fn relationships(
     entities: &[EntityView<'_>],
     arguments: Args<'_>,
 ) -> BatchResult {
-    let input: Input = arguments.input()?;
+    let input: RelationshipsInput = arguments.input()?;
     let pages = pages(context, entities, &input).await?;
     Ok(pages
         .into_iter()
@@ -63,20 +63,20 @@ pub(super) async fn relationships(
         .collect())
 }
 
-/// What is checked about each entity.
+/// The assertions about each entity.
 pub(super) async fn assertions(
     context: &Context,
     entities: &[EntityView<'_>],
     arguments: Args<'_>,
 ) -> BatchResult {
     let count: Option<i64> = arguments.member("count")?;
-    let removed: Option<bool> = arguments.member("includeSoftDeleted")?;
-    let input = Input {
+    let include_removed: Option<bool> = arguments.member("includeSoftDeleted")?;
+    let input = RelationshipsInput {
         types: vec!["Asserts".to_owned()],
         direction: "INCOMING".to_owned(),
         start: arguments.member("start")?,
         count: Some(count.unwrap_or(DEFAULT_ASSERTIONS)),
-        include_soft_delete: Some(removed.unwrap_or(false)),
+        include_soft_delete: Some(include_removed.unwrap_or(false)),
         related_entity_types: Some(vec!["assertion".to_owned()]),
     };
     let pages = pages(context, entities, &input).await?;
@@ -91,7 +91,7 @@ pub(super) async fn assertions(
 async fn pages(
     context: &Context,
     entities: &[EntityView<'_>],
-    input: &Input,
+    input: &RelationshipsInput,
 ) -> Result<Vec<Page<Related>>, Error> {
     let (start, count) = input.window();
     if entities.len().saturating_mul(count) > MAX_TOTAL {
@@ -112,7 +112,7 @@ async fn pages(
 async fn list(
     context: &Context,
     urns: &[Urn],
-    input: &Input,
+    input: &RelationshipsInput,
     start: usize,
     count: usize,
 ) -> Result<Vec<Page<Related>>, Error> {
@@ -124,42 +124,44 @@ async fn list(
         .await
 }
 
-/// Pages of the edges whose other end is wanted. All edges are looked through, so only some entities are taken at
-/// a time.
+/// Pages of filtered edges. All edges are read, so entities are processed in chunks.
 async fn filtered(
     context: &Context,
     urns: &[Urn],
-    input: &Input,
+    input: &RelationshipsInput,
 ) -> Result<Vec<Page<Related>>, Error> {
     let (start, count) = input.window();
     let mut pages = Vec::with_capacity(urns.len());
     for urns in urns.chunks(FILTERED_ENTITIES) {
         let all = list(context, urns, input, 0, MAX_FILTERED).await?;
-        for kept in keep(context, all, input).await? {
+        for edges in filter(context, all, input).await? {
             pages.push(Page {
-                total: kept.len(),
-                items: kept.into_iter().skip(start).take(count).collect(),
+                total: edges.len(),
+                items: edges.into_iter().skip(start).take(count).collect(),
             });
         }
     }
     Ok(pages)
 }
 
-/// The edges of each page whose other end is of a wanted type and, if asked for, not soft-deleted.
-async fn keep(
+/// The edges of each page whose related entity has a requested type and, on request, is not soft-deleted.
+async fn filter(
     context: &Context,
     pages: Vec<Page<Related>>,
-    input: &Input,
+    input: &RelationshipsInput,
 ) -> Result<Vec<Vec<Related>>, Error> {
     let mut lists: Vec<Vec<Related>> = pages.into_iter().map(|page| page.items).collect();
-    if let Some(types) = input.wanted_types() {
+    if let Some(types) = input.entity_types() {
         for edges in &mut lists {
             edges.retain(|edge| types.iter().any(|name| name == edge.urn.entity_type()));
         }
     }
     if input.include_soft_delete == Some(false) {
-        let ends = lists.iter().flatten().map(|edge| &edge.urn);
-        let removed = context.catalog.soft_deleted(&context.caller, ends).await?;
+        let related = lists.iter().flatten().map(|edge| &edge.urn);
+        let removed = context
+            .catalog
+            .soft_deleted(&context.caller, related)
+            .await?;
         for edges in &mut lists {
             edges.retain(|edge| !removed.contains(&edge.urn));
         }
@@ -167,7 +169,7 @@ async fn keep(
     Ok(lists)
 }
 
-fn reply(page: &Page<Related>, input: &Input) -> Value {
+fn reply(page: &Page<Related>, input: &RelationshipsInput) -> Value {
     let relationships: Vec<Value> = page
         .items
         .iter()

@@ -1,12 +1,12 @@
-//! Searches: the text and filters of the input become a request of the catalog (`input`), and what it finds becomes the
-//! reply. Facets and matches are computed only where they are selected.
+//! Searches: converts the input to a request of the catalog (`input`) and its result to the reply. Facets and matches
+//! are computed only if they are selected.
 //!
-//! To add a search: a function here or in the module of its noun, which reads [`Input`] and calls [`results`].
+//! To add a search, add a function here or in the module of its noun that reads [`SearchInput`] and calls [`results`].
 
 pub(super) mod browse;
 pub(super) mod complete;
+pub(super) mod entity_types;
 pub(super) mod input;
-pub(super) mod kinds;
 pub(super) mod lists;
 pub(super) mod members;
 
@@ -17,7 +17,7 @@ use docent_catalog::search::{
 use docent_model::Registry;
 use serde_json::{Value, json};
 
-use self::input::Input;
+use self::input::SearchInput;
 use crate::{Args, Context};
 
 const DEFAULT_COUNT: usize = 10;
@@ -30,7 +30,7 @@ pub(super) async fn search_across_entities(
     context: &Context,
     arguments: Args<'_>,
 ) -> Result<Value, Error> {
-    let mut input = Input::of(&arguments)?;
+    let mut input = SearchInput::of(&arguments)?;
     let mut request = input.request()?;
     request.page = page(input.start, input.count, DEFAULT_COUNT)?;
     request.facets = facets(&input, &arguments)?;
@@ -43,11 +43,11 @@ pub(super) async fn scroll_across_entities(
     context: &Context,
     arguments: Args<'_>,
 ) -> Result<Value, Error> {
-    let mut input = Input::of(&arguments)?;
+    let mut input = SearchInput::of(&arguments)?;
     let mut request = input.request()?;
-    // Empty marks are sent by clients that keep one in a text.
-    let mark = input.scroll_id.take().filter(|mark| !mark.is_empty());
-    request.page = scroll_page(mark, input.count, DEFAULT_COUNT)?;
+    // Some clients send an empty cursor for the first page.
+    let cursor = input.scroll_id.take().filter(|cursor| !cursor.is_empty());
+    request.page = scroll_page(cursor, input.count, DEFAULT_COUNT)?;
     request.facets = facets(&input, &arguments)?;
     request.explain_matches &= arguments.selects(&["searchResults", "matchedFields"]);
     let found = context.catalog.search(&context.caller, &request).await?;
@@ -58,7 +58,7 @@ pub(super) async fn aggregate_across_entities(
     context: &Context,
     arguments: Args<'_>,
 ) -> Result<Value, Error> {
-    let mut input = Input::of(&arguments)?;
+    let mut input = SearchInput::of(&arguments)?;
     let mut request = input.request()?;
     request.page = Page::From { start: 0, count: 0 };
     request.facets = facets(&input, &arguments)?;
@@ -86,17 +86,17 @@ pub(super) async fn documentation_coverage(context: &Context, _: Args<'_>) -> Re
     Ok(json!({"all": counts(&coverage.all), "domains": domains.collect::<Vec<Value>>()}))
 }
 
-/// The facets that were asked for, if the reply has any.
-fn facets(input: &Input, arguments: &Args<'_>) -> Result<Facets, Error> {
-    let asked = input.facets()?;
+/// The requested facets, if they are selected.
+fn facets(input: &SearchInput, arguments: &Args<'_>) -> Result<Facets, Error> {
+    let requested = input.facets()?;
     Ok(if arguments.selects(&["facets"]) {
-        asked
+        requested
     } else {
         Facets::None
     })
 }
 
-/// A page of results. `count` is the size of page that was asked for, not how many there are.
+/// A page of results. `count` is the requested page size, not the number of results.
 fn results(page: &Page, found: &Found) -> Value {
     let hits: Vec<Value> = found.hits.iter().map(hit).collect();
     let facets: Vec<Value> = found.facets.iter().map(facet).collect();
@@ -119,7 +119,7 @@ fn hit(hit: &Hit) -> Value {
     json!({"entity": hit.urn, "matchedFields": matched_fields(hit), "extraProperties": []})
 }
 
-/// Why an entity was found, as the schema's `MatchedField` has it.
+/// The matched fields of a hit, as `MatchedField`.
 pub(super) fn matched_fields(hit: &Hit) -> Vec<Value> {
     hit.matched
         .iter()
@@ -134,7 +134,7 @@ pub(super) fn matched_fields(hit: &Hit) -> Vec<Value> {
         .collect()
 }
 
-/// The value in pieces, so that whoever shows it can mark those that matched without trusting the text.
+/// Splits the value at the matches, so that clients can highlight them without parsing markup.
 fn pieces(matched: &Match) -> Vec<Value> {
     let mut pieces = Vec::new();
     let mut end = 0;
@@ -156,7 +156,7 @@ fn facet(facet: &Facet) -> Value {
     let value = |counted: &FacetValue| {
         let last = counted.value.rsplit(PAIR).next();
         json!({
-            "value": kinds::facet_value(&facet.field, &counted.value),
+            "value": entity_types::facet_value(&facet.field, &counted.value),
             "count": counted.count,
             "entity": last.and_then(urn),
         })
@@ -168,8 +168,8 @@ fn facet(facet: &Facet) -> Value {
     })
 }
 
-/// The text, if it names an entity.
+/// The text, if it is a URN.
 fn urn(text: &str) -> Option<&str> {
-    let named = text.starts_with("urn:li:") && Registry::get().parse_urn(text).is_ok();
-    named.then_some(text)
+    let is_urn = text.starts_with("urn:li:") && Registry::get().parse_urn(text).is_ok();
+    is_urn.then_some(text)
 }

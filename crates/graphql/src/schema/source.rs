@@ -1,4 +1,4 @@
-//! Where the value of a field comes from: the directives of the SDL, compiled.
+//! The sources of field values, compiled from the directives of the SDL.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ use crate::resolve::{BatchResolver, RootResolver};
 
 #[derive(Debug)]
 pub(crate) enum Source {
-    /// A field of a root type: a function gives the value.
+    /// A field of a root type: the result of a function.
     Root(RootResolver),
-    /// Tried in their order; the first value that is not null wins.
+    /// Tried in order; the first value that is not null wins.
     Origins {
         origins: Vec<Origin>,
         /// A JSON object is read as a list of its members.
@@ -30,15 +30,15 @@ pub(crate) enum Origin {
         aspect: AspectName,
         paths: Vec<Path>,
     },
-    /// Places inside of the current JSON value.
-    Inside(Vec<Path>),
-    /// A part of the key in the owner's URN.
+    /// Paths in the current JSON value.
+    Path(Vec<Path>),
+    /// A part of the key in the URN of the owner.
     Key(Box<str>),
-    /// A text made of pieces.
-    Compose(Vec<Piece>),
-    /// The owner's URN.
+    /// A template.
+    Compose(Vec<TemplatePart>),
+    /// The URN of the owner.
     Urn,
-    /// The owner's entity type as an enum value.
+    /// The entity type of the owner as an enum value.
     EntityType,
     /// Whether the entity exists.
     Exists,
@@ -54,20 +54,20 @@ pub(crate) enum Origin {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Piece {
+pub(crate) enum TemplatePart {
     Literal(Box<str>),
-    /// The owner's URN.
+    /// The URN of the owner.
     Urn,
     /// A member of the current JSON value.
     Member(Box<str>),
 }
 
-/// A text argument of a directive.
+/// A string argument of a directive.
 pub(crate) fn text<'a>(directive: Option<&'a Node<Directive>>, argument: &str) -> Option<&'a str> {
     directive?.specified_argument_by_name(argument)?.as_str()
 }
 
-/// A list of texts as an argument of a directive; a single text counts as a list of one.
+/// A list argument of a directive; a single string is a list of one.
 pub(super) fn texts(directive: Option<&Node<Directive>>, argument: &str) -> Vec<Box<str>> {
     let Some(value) = directive.and_then(|it| it.specified_argument_by_name(argument)) else {
         return Vec::new();
@@ -85,7 +85,7 @@ pub(super) fn texts(directive: Option<&Node<Directive>>, argument: &str) -> Vec<
 impl Loader {
     pub(super) fn source(
         &mut self,
-        place: &str,
+        field: &str,
         definition: &FieldDefinition,
         kind: ObjectKind,
         output: &OutputType,
@@ -94,13 +94,13 @@ impl Loader {
         let problems_before = self.problems.len();
         let mut origins = Vec::new();
         for directive in directives.get_all("aspect") {
-            self.aspect_origin(place, directive, kind, &mut origins);
+            self.aspect_origin(field, directive, kind, &mut origins);
         }
         if let Some(directive) = directives.get("path") {
             if matches!(kind, ObjectKind::Entity(_)) {
-                self.problem(place, "@path needs a JSON value; an entity has aspects");
+                self.problem(field, "@path needs a JSON value; an entity has aspects");
             }
-            origins.push(Origin::Inside(
+            origins.push(Origin::Path(
                 texts(Some(directive), "at")
                     .iter()
                     .map(|path| Path::parse(path))
@@ -108,13 +108,13 @@ impl Loader {
             ));
         }
         if let Some(part) = text(directives.get("key"), "part") {
-            self.check_key_part(place, part, kind);
+            self.check_key_part(field, part, kind);
             origins.push(Origin::Key(part.into()));
         }
         if let Some(template) = text(directives.get("compose"), "text") {
-            match pieces(template) {
-                Some(pieces) => origins.push(Origin::Compose(pieces)),
-                None => self.problem(place, "the braces in @compose do not match"),
+            match template_parts(template) {
+                Some(parts) => origins.push(Origin::Compose(parts)),
+                None => self.problem(field, "the braces in @compose do not match"),
             }
         }
         if directives.has("urn") {
@@ -125,29 +125,29 @@ impl Loader {
         }
         if directives.has("exists") {
             if matches!(kind, ObjectKind::Plain) {
-                self.problem(place, "@exists needs an entity type");
+                self.problem(field, "@exists needs an entity type");
             }
             origins.push(Origin::Exists);
         }
         if let Some(directive) = directives.get("resolve") {
-            self.resolve_origin(place, directive, kind, &mut origins);
+            self.resolve_origin(field, directive, kind, &mut origins);
         }
         if directives.has("absent") {
             match absent_value(output) {
                 Some(value) => origins.push(Origin::Default(value)),
                 None => self.problem(
-                    place,
+                    field,
                     "@absent has no value for this type: make the type nullable",
                 ),
             }
         } else if origins.is_empty() && self.problems.len() == problems_before {
             match kind {
                 ObjectKind::Plain => {
-                    origins.push(Origin::Inside(vec![Path::member(definition.name.as_str())]));
+                    origins.push(Origin::Path(vec![Path::member(definition.name.as_str())]));
                 }
                 ObjectKind::Entity(_) | ObjectKind::Root => self.problem(
-                    place,
-                    "nothing says where the value comes from: add @aspect, @key, @resolve or another source",
+                    field,
+                    "the field has no source: add @aspect, @key, @resolve or another source directive",
                 ),
             }
         }
@@ -156,7 +156,7 @@ impl Loader {
                 Ok(value) => origins.push(Origin::Default(value)),
                 Err(error) => {
                     self.problem(
-                        place,
+                        field,
                         &format!("the value of @default is not JSON: {error}"),
                     );
                 }
@@ -164,27 +164,27 @@ impl Loader {
         }
         let entries = directives.has("entries");
         if entries && !output.is_list() {
-            self.problem(place, "@entries needs a list type");
+            self.problem(field, "@entries needs a list type");
         }
         Source::Origins { origins, entries }
     }
 
     fn aspect_origin(
         &mut self,
-        place: &str,
+        field: &str,
         directive: &Node<Directive>,
         kind: ObjectKind,
         origins: &mut Vec<Origin>,
     ) {
         let ObjectKind::Entity(spec) = kind else {
             self.problem(
-                place,
+                field,
                 "@aspect needs an entity type; use @path in a plain type",
             );
             return;
         };
         let name = text(Some(directive), "name").unwrap_or_default();
-        if let Some(aspect) = self.known_aspect(place, name, Some(spec)) {
+        if let Some(aspect) = self.known_aspect(field, name, Some(spec)) {
             let paths = texts(Some(directive), "path");
             origins.push(Origin::Aspect {
                 aspect,
@@ -195,7 +195,7 @@ impl Loader {
 
     fn resolve_origin(
         &mut self,
-        place: &str,
+        field: &str,
         directive: &Node<Directive>,
         kind: ObjectKind,
         origins: &mut Vec<Origin>,
@@ -203,7 +203,7 @@ impl Loader {
         let name = text(Some(directive), "by").unwrap_or_default();
         self.unused_batches.remove(name);
         let Some(resolver) = self.batches.get(name).cloned() else {
-            self.problem(place, &format!("no resolver '{name}' is registered"));
+            self.problem(field, &format!("no resolver '{name}' is registered"));
             return;
         };
         let spec = match kind {
@@ -216,7 +216,7 @@ impl Loader {
             if &*need == "*" {
                 needs_all = true;
             } else {
-                needs.extend(self.known_aspect(place, &need, spec));
+                needs.extend(self.known_aspect(field, &need, spec));
             }
         }
         origins.push(Origin::Resolve {
@@ -226,10 +226,10 @@ impl Loader {
         });
     }
 
-    /// The aspect of this name, spelled as the registry spells it; the entity must be able to have it.
+    /// The aspect of this name, in the exact spelling of the registry; the entity type must allow it.
     fn known_aspect(
         &mut self,
-        place: &str,
+        field: &str,
         name: &str,
         spec: Option<&EntitySpec>,
     ) -> Option<AspectName> {
@@ -238,7 +238,7 @@ impl Loader {
             .filter(|aspect| aspect.as_str() == name);
         let Some(aspect) = known else {
             self.problem(
-                place,
+                field,
                 &format!("the aspect '{name}' is not in the registry"),
             );
             return None;
@@ -247,7 +247,7 @@ impl Loader {
             && !spec.has_aspect(aspect)
         {
             self.problem(
-                place,
+                field,
                 &format!("an entity of type '{}' has no aspect '{name}'", spec.name),
             );
             return None;
@@ -255,21 +255,21 @@ impl Loader {
         Some(aspect)
     }
 
-    fn check_key_part(&mut self, place: &str, part: &str, kind: ObjectKind) {
+    fn check_key_part(&mut self, field: &str, part: &str, kind: ObjectKind) {
         let known = match kind {
             ObjectKind::Entity(spec) => spec.key_fields.contains(&part),
-            // The owner of a plain value may be of any type.
+            // The owner of a plain object may be of any type.
             ObjectKind::Plain | ObjectKind::Root => Registry::get()
                 .entities()
                 .any(|spec| spec.key_fields.contains(&part)),
         };
         if !known {
-            self.problem(place, &format!("the key has no part '{part}'"));
+            self.problem(field, &format!("the key has no part '{part}'"));
         }
     }
 }
 
-/// What a field reads whose subsystem does not exist; `None` if its type allows nothing.
+/// The value of an `@absent` field; `None` if its type has no empty value.
 fn absent_value(output: &OutputType) -> Option<Value> {
     if !output.non_null {
         return Some(Value::Null);
@@ -284,30 +284,30 @@ fn absent_value(output: &OutputType) -> Option<Value> {
 }
 
 /// Splits `urn:li:x:({urn},{name})` at its braces; `None` if they do not match.
-fn pieces(template: &str) -> Option<Vec<Piece>> {
-    let mut pieces = Vec::new();
+fn template_parts(template: &str) -> Option<Vec<TemplatePart>> {
+    let mut parts = Vec::new();
     let mut rest = template;
-    while let Some((literal, behind)) = rest.split_once('{') {
-        let (name, behind) = behind.split_once('}')?;
+    while let Some((literal, after)) = rest.split_once('{') {
+        let (name, after) = after.split_once('}')?;
         if literal.contains('}') || name.is_empty() {
             return None;
         }
         if !literal.is_empty() {
-            pieces.push(Piece::Literal(literal.into()));
+            parts.push(TemplatePart::Literal(literal.into()));
         }
-        pieces.push(match name {
-            "urn" => Piece::Urn,
-            name => Piece::Member(name.into()),
+        parts.push(match name {
+            "urn" => TemplatePart::Urn,
+            name => TemplatePart::Member(name.into()),
         });
-        rest = behind;
+        rest = after;
     }
     if rest.contains('}') {
         return None;
     }
     if !rest.is_empty() {
-        pieces.push(Piece::Literal(rest.into()));
+        parts.push(TemplatePart::Literal(rest.into()));
     }
-    Some(pieces)
+    Some(parts)
 }
 
 #[cfg(test)]
@@ -315,19 +315,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_template_is_split_at_its_braces() {
+    fn templates_are_split_at_braces() {
         assert_eq!(
-            pieces("urn:li:schemaField:({urn},{fieldPath})").unwrap(),
+            template_parts("urn:li:schemaField:({urn},{fieldPath})").unwrap(),
             [
-                Piece::Literal("urn:li:schemaField:(".into()),
-                Piece::Urn,
-                Piece::Literal(",".into()),
-                Piece::Member("fieldPath".into()),
-                Piece::Literal(")".into()),
+                TemplatePart::Literal("urn:li:schemaField:(".into()),
+                TemplatePart::Urn,
+                TemplatePart::Literal(",".into()),
+                TemplatePart::Member("fieldPath".into()),
+                TemplatePart::Literal(")".into()),
             ]
         );
         for wrong in ["{urn", "urn}", "a}{b}", "{}"] {
-            assert_eq!(pieces(wrong), None, "{wrong}");
+            assert_eq!(template_parts(wrong), None, "{wrong}");
         }
     }
 }

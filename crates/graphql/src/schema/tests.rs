@@ -23,7 +23,7 @@ fn load(sdl: &str, resolvers: Resolvers) -> Result<Schema, SchemaError> {
     Schema::load(&[("directives", &directives), ("test", sdl)], resolvers)
 }
 
-/// The one problem of a dataset type with this field.
+/// The only problem of a dataset type with this field.
 fn problem(field: &str) -> String {
     let sdl = format!(
         "type Query {{ a: Dataset }}
@@ -38,9 +38,9 @@ fn problem(field: &str) -> String {
 }
 
 #[test]
-fn every_mistake_in_a_directive_is_found_at_start() {
+fn every_mistake_in_a_directive_is_reported() {
     for (field, reason) in [
-        ("x: Int", "nothing says where the value comes from"),
+        ("x: Int", "the field has no source"),
         (
             r#"x: Int @aspect(name: "nonsense")"#,
             "'nonsense' is not in the registry",
@@ -69,7 +69,7 @@ fn every_mistake_in_a_directive_is_found_at_start() {
 }
 
 #[test]
-fn resolvers_and_the_schema_must_name_the_same_fields() {
+fn resolvers_must_match_the_fields_of_the_schema() {
     let sdl = "schema { query: Query mutation: Mutation }
         type Query { a: Int b: Int }
         type Mutation { c: Int }
@@ -86,11 +86,11 @@ fn resolvers_and_the_schema_must_name_the_same_fields() {
     let all = problems.join("\n");
     for expected in [
         "'a' is registered twice",
-        "Query.b: no resolver of that name",
-        "Mutation.c: no resolver of that name",
-        "'z' stands for no field of the query type",
-        "'a' stands for no field of the mutation type",
-        "no field is resolved by 'unused'",
+        "Query.b: no resolver is registered",
+        "Mutation.c: no resolver is registered",
+        "'z' has no field in the query type",
+        "'a' has no field in the mutation type",
+        "'unused' is not used by any field",
         "Plain.x: @aspect needs an entity type",
         "Plain.y: @exists needs an entity type",
     ] {
@@ -100,7 +100,7 @@ fn resolvers_and_the_schema_must_name_the_same_fields() {
 }
 
 #[test]
-fn unknown_entity_types_and_wrong_sdl_are_found_at_start() {
+fn unknown_entity_types_and_invalid_sdl_are_reported() {
     let sdl = "type Query { a: Int } enum E { X @entity(type: \"Dataset\") } type T @entity(type: \"x\") { x: Int }";
     let Err(SchemaError::Unusable(problems)) = load(sdl, Resolvers::new().query("a", root)) else {
         panic!()
@@ -117,7 +117,7 @@ fn unknown_entity_types_and_wrong_sdl_are_found_at_start() {
 }
 
 #[test]
-fn the_exported_schema_keeps_its_directives() {
+fn the_exported_schema_includes_directives() {
     let sdl = "type Query { a: D } type D @entity(type: \"dataset\") { urn: String! @urn }";
     let schema = load(sdl, Resolvers::new().query("a", root)).unwrap();
     let exported = schema.sdl();

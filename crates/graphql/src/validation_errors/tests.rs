@@ -12,8 +12,8 @@ const SDL: &str = "
     union U = Query | Other
 ";
 
-/// The kinds and sentences of all mistakes in a text.
-fn mistakes(text: &str) -> Vec<String> {
+/// The kinds and messages of all errors in a text.
+fn validation_messages(text: &str) -> Vec<String> {
     let schema = Schema::parse_and_validate(SDL, "sdl").unwrap();
     let ast = Ast::parse(text, "q").unwrap();
     let errors = ast.to_executable_validate(&schema).unwrap_err().errors;
@@ -33,7 +33,7 @@ fn mistakes(text: &str) -> Vec<String> {
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "one table")]
-fn every_mistake_has_its_kind_its_path_and_its_names() {
+fn every_error_has_its_kind_path_and_names() {
     for (text, expected) in [
         (
             "{ foo }",
@@ -149,32 +149,36 @@ fn every_mistake_has_its_kind_its_path_and_its_names() {
         ("{ name } type X { x: Int }", "NonExecutableDefinition"),
         ("{ name name: color }", "FieldsConflict@[color]) : "),
     ] {
-        let mistakes = mistakes(text);
+        let messages = validation_messages(text);
         assert!(
-            mistakes.iter().any(|mistake| mistake.starts_with(expected)),
-            "{text}: {mistakes:#?}"
+            messages.iter().any(|message| message.starts_with(expected)),
+            "{text}: {messages:#?}"
         );
         assert!(
-            mistakes
+            messages
                 .iter()
-                .all(|mistake| !mistake.starts_with("InvalidDocument")),
-            "{text}: {mistakes:#?}"
+                .all(|message| !message.starts_with("InvalidDocument")),
+            "{text}: {messages:#?}"
         );
     }
 }
 
 #[test]
-fn what_only_follows_from_an_unknown_field_is_not_told() {
+fn consequences_of_an_unknown_field_are_not_reported() {
     assert_eq!(
-        mistakes("query($v: Int) { me { foo(x: $v) { ...F } } } fragment F on Query { name }"),
+        validation_messages(
+            "query($v: Int) { me { foo(x: $v) { ...F } } } fragment F on Query { name }"
+        ),
         ["FieldUndefined@[me/foo]) : Field 'foo' in type 'Query' is undefined"]
     );
 }
 
 #[test]
-fn a_variable_that_only_another_operation_uses_is_still_unused() {
+fn a_variable_used_only_by_another_operation_is_unused() {
     assert_eq!(
-        mistakes("query A($v: Boolean) { name } query B($v: Boolean) { name(long: $v) }"),
+        validation_messages(
+            "query A($v: Boolean) { name } query B($v: Boolean) { name(long: $v) }"
+        ),
         ["UnusedVariable) : Unused variable 'v'"]
     );
 }

@@ -1,9 +1,9 @@
-//! What a document uses, as it was written: unknown fields included.
+//! Searches the syntax tree of a document, including unknown fields.
 
 use apollo_compiler::ast::{Definition, DirectiveList, Document, Selection, Value};
 use apollo_compiler::{Name, Node};
 
-/// Whether the test holds for any selection, however deep.
+/// Whether the test is true for any selection, at any depth.
 pub(super) fn any_selection(document: &Document, test: &mut dyn FnMut(&Selection) -> bool) -> bool {
     document
         .definitions
@@ -26,7 +26,7 @@ fn any_in(selections: &[Selection], test: &mut dyn FnMut(&Selection) -> bool) ->
     })
 }
 
-/// Whether any argument has the variable in it.
+/// Whether any argument uses the variable.
 pub(super) fn uses_variable(document: &Document, name: &str) -> bool {
     any_selection(document, &mut |selection| {
         let (arguments, directives) = match selection {
@@ -54,7 +54,7 @@ fn contains(value: &Node<Value>, name: &str) -> bool {
     }
 }
 
-/// The name of a member that an input object has twice, and where its second value stands.
+/// The name of a member that an input object repeats, and the offset of its second value.
 pub(super) fn repeated_member(document: &Document) -> Option<(Name, Option<usize>)> {
     let mut found = None;
     any_selection(document, &mut |selection| {

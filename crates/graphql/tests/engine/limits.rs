@@ -111,7 +111,7 @@ async fn a_reply_may_be_as_long_as_the_limit_and_no_longer() {
 #[tokio::test]
 async fn entities_are_counted_once_for_each_place_of_the_query() {
     let limits = Limits {
-        visited: 3,
+        entities: 3,
         ..Limits::default()
     };
     let fixture = limited(limits, &["a", "b", "c"]).await;
@@ -132,7 +132,7 @@ async fn entities_are_counted_once_for_each_place_of_the_query() {
 #[tokio::test]
 async fn the_fields_of_a_mutation_share_their_limits() {
     let limits = Limits {
-        visited: 2,
+        entities: 2,
         ..Limits::default()
     };
     let fixture = Fixture::limited(limits, &[]).await;
@@ -164,14 +164,14 @@ async fn values_that_are_looked_at_are_counted_whatever_becomes_of_them() {
     let reply = fixture.json(&chain(60, "value")).await;
     assert_aborted(
         &reply,
-        "maximum number of values looked at exceeded 101 > 100",
+        "maximum number of values visited exceeded 101 > 100",
     );
     // While looking for entities, before anything is written.
     fixture.store.take_reads();
     let reply = fixture.json(&chain(60, "user { title }")).await;
     assert_aborted(
         &reply,
-        "maximum number of values looked at exceeded 101 > 100",
+        "maximum number of values visited exceeded 101 > 100",
     );
     assert_eq!(fixture.store.take_reads(), 0);
 }

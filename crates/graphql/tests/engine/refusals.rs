@@ -1,7 +1,6 @@
 //! Requests that are not executed, and how that is said.
 
 use std::fmt::Write as _;
-use std::time::{Duration, Instant};
 
 use docent_graphql::Limits;
 use serde_json::{Value, json};
@@ -139,34 +138,33 @@ async fn of_fragments_on_different_types_only_the_largest_counts() {
 }
 
 #[tokio::test]
-async fn fragments_that_double_at_every_step_are_refused_quickly() {
+async fn fragments_that_double_at_every_level_are_rejected_without_being_expanded() {
     let fixture = Fixture::new(&[]).await;
     let mut query = String::from(r#"{ chain(json: "null") { ...F0 } }"#);
-    for number in 0..24 {
+    // Expanding 2^60 fields would not end: the test would time out.
+    for number in 0..60 {
         let next = number + 1;
         let _ = write!(
             query,
             " fragment F{number} on Chain {{ a: next {{ ...F{next} }} b: next {{ ...F{next} }} }}"
         );
     }
-    query.push_str(" fragment F24 on Chain { value }");
-    let start = Instant::now();
+    query.push_str(" fragment F60 on Chain { value }");
     let reply = fixture.json(&query).await;
     assert!(
         messages(&reply)[0].contains("complexity exceeded"),
         "{reply}"
     );
-    assert!(
-        start.elapsed() < Duration::from_secs(5),
-        "{:?}",
-        start.elapsed()
-    );
 }
 
 #[tokio::test]
-async fn huge_or_deeply_nested_texts_are_refused() {
+async fn huge_or_deeply_nested_texts_are_rejected() {
     let fixture = Fixture::new(&[]).await;
-    let deep = format!("{}value{}", "{ next ".repeat(5000), " }".repeat(5000));
+    let deep = format!(
+        "{{ chain(json: \"null\") {}{{ value }}{} }}",
+        "{ next ".repeat(5000),
+        " }".repeat(5000)
+    );
     let huge = format!("{{ arguments(text: \"{}\") }}", "x".repeat(3 * 1024 * 1024));
     let lists = format!(
         "{{ arguments(flags: {}{}) }}",
@@ -174,10 +172,15 @@ async fn huge_or_deeply_nested_texts_are_refused() {
         "]".repeat(5000)
     );
     let tokens = format!("{{ {} }}", "__typename ".repeat(150_000));
-    for text in [deep, huge, lists, tokens] {
+    for (text, reason) in [
+        (deep, "recursion limit"),
+        (huge, "bytes, at most 2097152 are allowed"),
+        (lists, "recursion limit"),
+        (tokens, "token limit"),
+    ] {
         let reply = fixture.json(&text).await;
         assert_eq!(reply["data"], Value::Null);
-        assert!(!messages(&reply).is_empty());
+        assert!(messages(&reply)[0].contains(reason), "{reply}");
     }
 }
 

@@ -1,27 +1,27 @@
-//! The conditions on what is found along lineage, and those that the walk itself can answer.
+//! Conditions on lineage results, split into those decided from the traversal and those delegated to search.
 
 use docent_catalog::Error;
 use docent_catalog::lineage::{MAX_HOPS, Reached};
 use docent_model::searchable::bare_name;
 
+use crate::resolvers::search::entity_types;
 use crate::resolvers::search::input::{AndFilter, FacetFilter};
-use crate::resolvers::search::kinds;
 
-/// All alternatives, read; there is at least one.
+/// The alternatives of a filter; at least one.
 #[derive(Debug)]
 pub(super) struct Alternatives(Vec<Conditions>);
 
 /// Conditions that must all hold.
 #[derive(Debug)]
 pub(super) struct Conditions {
-    /// What the walk can answer.
-    known: Vec<Known>,
-    /// What only search can.
-    pub(super) unknown: Vec<FacetFilter>,
+    /// Decided from the traversal.
+    walk: Vec<WalkCondition>,
+    /// Delegated to search.
+    pub(super) search: Vec<FacetFilter>,
 }
 
 #[derive(Debug)]
-struct Known {
+struct WalkCondition {
     test: Test,
     is_negated: bool,
 }
@@ -31,19 +31,19 @@ enum Test {
     /// One of these ranges, both ends included.
     Degree(Vec<(usize, usize)>),
     Removed(bool),
-    Kind(Vec<String>),
+    EntityType(Vec<String>),
     Urn(Vec<String>),
 }
 
 impl Alternatives {
-    /// `all` must hold in every alternative. Where nothing is said about removed entities, they are left out.
+    /// `all` must hold in every alternative. Soft-deleted entities are excluded unless a condition tests for them.
     pub(super) fn read(
         all: &[FacetFilter],
         any: &[AndFilter],
         includes_removed: bool,
     ) -> Result<Self, Error> {
-        let nothing = [AndFilter { and: None }];
-        let any = if any.is_empty() { &nothing } else { any };
+        let everything = [AndFilter { and: None }];
+        let any = if any.is_empty() { &everything } else { any };
         any.iter()
             .map(|alternative| {
                 let own = alternative.and.as_deref().unwrap_or_default();
@@ -57,7 +57,7 @@ impl Alternatives {
         self.0.iter()
     }
 
-    /// How far a walk must go to find all that can be wanted.
+    /// The hops that a traversal needs to find all matches.
     pub(super) fn hops(&self) -> usize {
         let hops = self.0.iter().map(Conditions::hops);
         hops.max().unwrap_or(MAX_HOPS)
@@ -70,21 +70,21 @@ impl Conditions {
         includes_removed: bool,
     ) -> Result<Self, Error> {
         let mut conditions = Self {
-            known: Vec::new(),
-            unknown: Vec::new(),
+            walk: Vec::new(),
+            search: Vec::new(),
         };
         for filter in filters {
-            match known(filter)? {
-                Some(test) => conditions.known.push(Known {
+            match walk_test(filter)? {
+                Some(test) => conditions.walk.push(WalkCondition {
                     test,
                     is_negated: filter.negated == Some(true),
                 }),
-                None => conditions.unknown.push(filter.clone()),
+                None => conditions.search.push(filter.clone()),
             }
         }
-        let says_removed = |known: &Known| matches!(known.test, Test::Removed(_));
-        if !includes_removed && !conditions.known.iter().any(says_removed) {
-            conditions.known.push(Known {
+        let tests_removed = |condition: &WalkCondition| matches!(condition.test, Test::Removed(_));
+        if !includes_removed && !conditions.walk.iter().any(tests_removed) {
+            conditions.walk.push(WalkCondition {
                 test: Test::Removed(false),
                 is_negated: false,
             });
@@ -92,37 +92,37 @@ impl Conditions {
         Ok(conditions)
     }
 
-    /// Whether what is known of an entity fits.
+    /// Whether the conditions on the traversal hold for an entity.
     pub(super) fn may_match(&self, reached: &Reached) -> bool {
-        self.known.iter().all(|known| {
-            let holds = match &known.test {
+        self.walk.iter().all(|condition| {
+            let holds = match &condition.test {
                 Test::Degree(ranges) => ranges
                     .iter()
                     .any(|(from, to)| (*from..=*to).contains(&reached.degree)),
                 Test::Removed(removed) => reached.is_removed == *removed,
-                Test::Kind(kinds) => kinds
-                    .iter()
-                    .any(|kind| kinds::by_either_name(kind) == Some(reached.urn.entity_type())),
+                Test::EntityType(names) => names.iter().any(|name| {
+                    entity_types::from_any_name(name) == Some(reached.urn.entity_type())
+                }),
                 Test::Urn(urns) => urns.iter().any(|urn| urn == reached.urn.as_str()),
             };
-            holds != known.is_negated
+            holds != condition.is_negated
         })
     }
 
     fn hops(&self) -> usize {
-        let farthest = |known: &Known| match (&known.test, known.is_negated) {
+        let farthest = |condition: &WalkCondition| match (&condition.test, condition.is_negated) {
             (Test::Degree(ranges), false) => {
                 Some(ranges.iter().map(|(_, to)| *to).max().unwrap_or(0))
             }
             _ => None,
         };
-        let farthest = self.known.iter().filter_map(farthest).min();
+        let farthest = self.walk.iter().filter_map(farthest).min();
         farthest.unwrap_or(MAX_HOPS).min(MAX_HOPS)
     }
 }
 
-/// The condition as the walk can answer it; `None` if it cannot.
-fn known(filter: &FacetFilter) -> Result<Option<Test>, Error> {
+/// The test of a condition that can be decided from the traversal; `None` for all others.
+fn walk_test(filter: &FacetFilter) -> Result<Option<Test>, Error> {
     let values = filter.values.clone().unwrap_or_default();
     let is_equality = matches!(
         filter.condition.as_deref(),
@@ -145,14 +145,14 @@ fn known(filter: &FacetFilter) -> Result<Option<Test>, Error> {
             "false" => Some(Test::Removed(false)),
             _ => None,
         },
-        ("_entityType" | "entityType", _) => Some(Test::Kind(values)),
+        ("_entityType" | "entityType", _) => Some(Test::EntityType(values)),
         ("urn", _) => Some(Test::Urn(values)),
         _ => None,
     };
     Ok(test)
 }
 
-/// `2` is that many steps, `3+` that many or more.
+/// `2` is exactly two hops, `3+` three or more.
 fn degrees(text: &str) -> Result<(usize, usize), Error> {
     let (digits, is_open) = match text.strip_suffix('+') {
         Some(digits) => (digits, true),
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_goes_as_far_as_the_farthest_degree() {
+    fn the_farthest_degree_limits_the_hops() {
         for (any, hops) in [
             (json!([]), MAX_HOPS),
             (json!([degree(&["1"])]), 1),
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_degree_that_is_none_is_refused() {
+    fn invalid_degrees_are_rejected() {
         for value in ["", "+", "near", "-1", "1.5"] {
             let error = read(json!([degree(&[value])])).unwrap_err();
             assert!(error.to_string().contains("is no degree"), "{error}");
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_walk_cannot_answer_is_left_to_search() {
+    fn other_conditions_are_delegated_to_search() {
         let any = json!([{"and": [
             {"field": "degree", "values": ["1"]},
             {"field": "removed", "values": ["true"], "negated": true},
@@ -225,11 +225,11 @@ mod tests {
             {"field": "platform.keyword", "values": ["urn:li:dataPlatform:hive"]},
         ]}]);
         let alternatives = read(any).unwrap();
-        let unknown: Vec<_> = alternatives
+        let delegated: Vec<_> = alternatives
             .iter()
-            .flat_map(|conditions| &conditions.unknown)
+            .flat_map(|conditions| &conditions.search)
             .map(|filter| filter.field.as_str())
             .collect();
-        assert_eq!(unknown, ["urn", "platform.keyword"]);
+        assert_eq!(delegated, ["urn", "platform.keyword"]);
     }
 }

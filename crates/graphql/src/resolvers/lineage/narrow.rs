@@ -1,4 +1,4 @@
-//! What of a walk is wanted.
+//! Filters the entities of a traversal with search.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,88 +13,88 @@ use crate::Context;
 use crate::resolvers::search::input::FacetFilter;
 use crate::resolvers::search::matched_fields;
 
-/// What is asked of search: entities that match the query and one of the alternatives.
+/// A search for entities that match the query and one of the alternatives.
 #[derive(Debug)]
-struct Question<'a> {
+struct LineageQuery<'a> {
     query: &'a str,
-    alternatives: Vec<Narrowed<'a>>,
+    alternatives: Vec<Candidates<'a>>,
 }
 
-/// The entity is one of these, and all these conditions hold.
+/// Entities and conditions that must all hold.
 #[derive(Debug)]
-struct Narrowed<'a> {
+struct Candidates<'a> {
     urns: Vec<&'a Urn>,
     conditions: &'a [FacetFilter],
 }
 
-/// Those of the candidates that match the query and one of the alternatives, in their order.
+/// The candidates that match the query and one of the alternatives, in order.
 pub(super) async fn narrow(
     context: &Context,
     query: &str,
     alternatives: &Alternatives,
     candidates: &[&Reached],
 ) -> Result<Vec<Reached>, Error> {
-    let is_answered = is_everything(query)
-        && alternatives
+    let needs_search = !matches_everything(query)
+        || alternatives
             .iter()
-            .all(|conditions| conditions.unknown.is_empty());
-    if is_answered {
-        let wanted = candidates.iter().filter(|reached| {
+            .any(|conditions| !conditions.search.is_empty());
+    if !needs_search {
+        let matching = candidates.iter().filter(|reached| {
             alternatives
                 .iter()
                 .any(|conditions| conditions.may_match(reached))
         });
-        return Ok(wanted.map(|reached| (*reached).clone()).collect());
+        return Ok(matching.map(|reached| (*reached).clone()).collect());
     }
-    let alternatives: Vec<Narrowed<'_>> = alternatives
+    let alternatives: Vec<Candidates<'_>> = alternatives
         .iter()
-        .map(|conditions| Narrowed {
+        .map(|conditions| Candidates {
             urns: candidates
                 .iter()
                 .filter(|reached| conditions.may_match(reached))
                 .map(|reached| &reached.urn)
                 .collect(),
-            conditions: &conditions.unknown,
+            conditions: &conditions.search,
         })
-        .filter(|narrowed| !narrowed.urns.is_empty())
+        .filter(|candidates| !candidates.urns.is_empty())
         .collect();
     if alternatives.is_empty() {
         return Ok(Vec::new());
     }
-    let question = Question {
+    let query = LineageQuery {
         query,
         alternatives,
     };
-    let found = matching(context, &question).await?;
-    let wanted = candidates.iter().filter(|it| found.contains(&it.urn));
-    Ok(wanted.map(|reached| (*reached).clone()).collect())
+    let found = search(context, &query).await?;
+    let matching = candidates.iter().filter(|it| found.contains(&it.urn));
+    Ok(matching.map(|reached| (*reached).clone()).collect())
 }
 
-/// Whether the query asks for nothing in particular.
-fn is_everything(query: &str) -> bool {
+/// Whether the query matches every entity.
+fn matches_everything(query: &str) -> bool {
     matches!(query.trim(), "" | "*")
 }
 
-/// The fields of each entity that match the query, as the schema's `MatchedField` has them.
+/// The fields of each entity that match the query, as `MatchedField`.
 pub(super) async fn explained(
     context: &Context,
     query: &str,
     page: &[&Reached],
 ) -> Result<HashMap<Urn, Vec<Value>>, Error> {
-    if is_everything(query) || page.is_empty() {
+    if matches_everything(query) || page.is_empty() {
         return Ok(HashMap::new());
     }
-    let all = Narrowed {
+    let all = Candidates {
         urns: page.iter().map(|reached| &reached.urn).collect(),
         conditions: &[],
     };
-    let question = Question {
+    let query = LineageQuery {
         query,
         alternatives: vec![all],
     };
     let request = Request {
         explain_matches: true,
-        ..request(&question)?
+        ..request(&query)?
     };
     let found = context.catalog.search(&context.caller, &request).await?;
     let hits = found.hits.iter();
@@ -103,36 +103,35 @@ pub(super) async fn explained(
         .collect())
 }
 
-/// Those of the entities that search finds.
+/// The entities that search finds.
 ///
-/// Each alternative is its list of conditions with one more, that the `urn` is one of the entities. Whether an entity
-/// is removed has been decided already.
-async fn matching(context: &Context, question: &Question<'_>) -> Result<HashSet<Urn>, Error> {
-    let request = request(question)?;
+/// Each alternative gets one more condition: the `urn` is one of its entities. Soft deletion is already decided.
+async fn search(context: &Context, query: &LineageQuery<'_>) -> Result<HashSet<Urn>, Error> {
+    let request = request(query)?;
     let found = context.catalog.search(&context.caller, &request).await?;
     Ok(found.hits.into_iter().map(|hit| hit.urn).collect())
 }
 
-fn request(question: &Question<'_>) -> Result<Request, Error> {
-    let mut kinds: Vec<String> = Vec::new();
+fn request(query: &LineageQuery<'_>) -> Result<Request, Error> {
+    let mut types: Vec<String> = Vec::new();
     let mut any = Vec::new();
-    for narrowed in &question.alternatives {
-        let conditions = narrowed.conditions.iter();
+    for candidates in &query.alternatives {
+        let conditions = candidates.conditions.iter();
         let mut criteria = conditions
             .map(FacetFilter::criterion)
             .collect::<Result<Vec<_>, _>>()?;
-        let urns = narrowed.urns.iter().map(ToString::to_string).collect();
+        let urns = candidates.urns.iter().map(ToString::to_string).collect();
         criteria.push(criterion("urn".to_owned(), urns, None, false)?);
         any.push(criteria);
-        for urn in &narrowed.urns {
-            if !kinds.iter().any(|kind| kind == urn.entity_type()) {
-                kinds.push(urn.entity_type().to_owned());
+        for urn in &candidates.urns {
+            if !types.iter().any(|name| name == urn.entity_type()) {
+                types.push(urn.entity_type().to_owned());
             }
         }
     }
     Ok(Request {
-        types: kinds,
-        query: question.query.to_owned(),
+        types,
+        query: query.query.to_owned(),
         filter: Filter { any },
         include_removed: true,
         page: Page::After {

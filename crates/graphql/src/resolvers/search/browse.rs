@@ -1,12 +1,12 @@
-//! Ways to begin without a word to search for: the tree of browse paths, and filters that narrow best.
+//! The browse tree and suggested filters.
 
 use docent_catalog::Error;
 use docent_catalog::search::browse::Group;
 use docent_catalog::search::{FacetValue, Facets, Page, Request, page};
 use serde_json::{Value, json};
 
-use super::input::Input;
-use super::{kinds, urn};
+use super::input::SearchInput;
+use super::{entity_types, urn};
 use crate::{Args, Context};
 
 const DEFAULT_COUNT: usize = 10;
@@ -15,7 +15,7 @@ pub(in super::super) async fn browse_v2(
     context: &Context,
     arguments: Args<'_>,
 ) -> Result<Value, Error> {
-    let mut input = Input::of(&arguments)?;
+    let mut input = SearchInput::of(&arguments)?;
     let request = input.request()?;
     let window = page(input.start, input.count, DEFAULT_COUNT)?;
     let Page::From { start, count } = window else {
@@ -50,10 +50,10 @@ pub(in super::super) async fn browse_v2(
     }))
 }
 
-/// How many platforms are proposed.
+/// The number of suggested platforms.
 const PLATFORMS: usize = 5;
-/// Kinds that come from other systems, the most wanted first, and how many of them are proposed.
-const SOURCE_KINDS: (&[&str], usize) = (
+/// Ingested entity types in order of priority, and how many are suggested.
+const INGESTED_TYPES: (&[&str], usize) = (
     &[
         "dataset",
         "dashboard",
@@ -69,14 +69,14 @@ const SOURCE_KINDS: (&[&str], usize) = (
     ],
     3,
 );
-/// The same for kinds that people make here.
-const OWN_KINDS: (&[&str], usize) = (&["domain", "glossaryTerm", "corpGroup", "corpuser"], 2);
+/// Entity types that users create, in order of priority, and how many are suggested.
+const USER_TYPES: (&[&str], usize) = (&["domain", "glossaryTerm", "corpGroup", "corpuser"], 2);
 
 pub(in super::super) async fn get_quick_filters(
     context: &Context,
     arguments: Args<'_>,
 ) -> Result<Value, Error> {
-    Input::of(&arguments)?;
+    SearchInput::of(&arguments)?;
     let request = Request {
         page: Page::From { start: 0, count: 0 },
         facets: Facets::Named {
@@ -90,7 +90,7 @@ pub(in super::super) async fn get_quick_filters(
         let facet = found.facets.iter().find(|facet| facet.field == field);
         facet.map_or(&[], |facet| &facet.values)
     };
-    // The most frequent come first; the reply has those by name.
+    // Facet values are ordered by frequency; the reply is ordered by name.
     let mut platforms: Vec<&str> = values("platform")
         .iter()
         .take(PLATFORMS)
@@ -101,14 +101,16 @@ pub(in super::super) async fn get_quick_filters(
         .into_iter()
         .map(|platform| json!({"field": "platform", "value": platform, "entity": urn(platform)}))
         .collect();
-    for (names, most) in [SOURCE_KINDS, OWN_KINDS] {
-        let there = |name: &&&str| {
+    for (names, limit) in [INGESTED_TYPES, USER_TYPES] {
+        let has_entities = |name: &&&str| {
             let mut counted = values("_entityType").iter();
             counted.any(|counted| counted.value == **name && counted.count > 0)
         };
-        let kinds = names.iter().filter(there).take(most);
+        let suggested = names.iter().filter(has_entities).take(limit);
         filters.extend(
-            kinds.map(|name| json!({"field": "_entityType", "value": kinds::in_schema(name)})),
+            suggested.map(
+                |name| json!({"field": "_entityType", "value": entity_types::schema_name(name)}),
+            ),
         );
     }
     Ok(json!({"quickFilters": filters}))

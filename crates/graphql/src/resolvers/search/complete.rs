@@ -1,18 +1,18 @@
-//! Completing names as they are typed.
+//! Autocompletion of names.
 
 use docent_catalog::Error;
 use docent_catalog::search::{Completions, Filter, whole};
 use futures_util::future::try_join_all;
 use serde_json::{Value, json};
 
-use super::input::Input;
-use super::kinds;
+use super::entity_types;
+use super::input::SearchInput;
 use crate::{Args, Context};
 
 const DEFAULT_LIMIT: usize = 5;
 
-/// The kinds whose names are completed, unless some are named.
-const DEFAULT_KINDS: [&str; 19] = [
+/// The default entity types.
+const DEFAULT_TYPES: [&str; 19] = [
     "dataset",
     "dashboard",
     "chart",
@@ -34,31 +34,30 @@ const DEFAULT_KINDS: [&str; 19] = [
     "structuredProperty",
 ];
 
-/// What is to be completed.
-struct Typed {
+struct CompletionRequest {
     text: String,
-    kinds: Vec<String>,
+    types: Vec<String>,
     filter: Filter,
     limit: usize,
 }
 
-impl Typed {
+impl CompletionRequest {
     fn of(arguments: &Args<'_>) -> Result<Self, Error> {
-        let mut input = Input::of(arguments)?;
-        let mut kinds = input.kinds()?;
-        if kinds.is_empty() {
-            kinds = DEFAULT_KINDS.map(str::to_owned).to_vec();
+        let mut input = SearchInput::of(arguments)?;
+        let mut types = input.entity_types()?;
+        if types.is_empty() {
+            types = DEFAULT_TYPES.map(str::to_owned).to_vec();
         }
         Ok(Self {
-            kinds,
+            types,
             filter: input.filter()?,
             limit: whole("limit", input.limit, DEFAULT_LIMIT)?,
             text: input.query.unwrap_or_default(),
         })
     }
 
-    /// The names of these kinds that begin so.
-    async fn complete(&self, context: &Context, kinds: &[String]) -> Result<Completions, Error> {
+    /// The names of entities of these types that start with the text.
+    async fn complete(&self, context: &Context, types: &[String]) -> Result<Completions, Error> {
         let Self {
             text,
             filter,
@@ -67,7 +66,7 @@ impl Typed {
         } = self;
         let catalog = &context.catalog;
         catalog
-            .complete(&context.caller, kinds, text, filter, *limit)
+            .complete(&context.caller, types, text, filter, *limit)
             .await
     }
 }
@@ -76,31 +75,32 @@ pub(in super::super) async fn auto_complete(
     context: &Context,
     arguments: Args<'_>,
 ) -> Result<Value, Error> {
-    let typed = Typed::of(&arguments)?;
-    let found = typed.complete(context, &typed.kinds).await?;
-    Ok(json!({"query": typed.text, "suggestions": found.suggestions, "entities": found.entities}))
+    let request = CompletionRequest::of(&arguments)?;
+    let found = request.complete(context, &request.types).await?;
+    Ok(json!({"query": request.text, "suggestions": found.suggestions, "entities": found.entities}))
 }
 
 pub(in super::super) async fn auto_complete_for_multiple(
     context: &Context,
     arguments: Args<'_>,
 ) -> Result<Value, Error> {
-    let typed = &Typed::of(&arguments)?;
-    let found = try_join_all(typed.kinds.iter().map(|kind| async move {
-        let found = typed.complete(context, std::slice::from_ref(kind)).await?;
-        Ok::<_, Error>((kind, found))
+    let request = &CompletionRequest::of(&arguments)?;
+    let found = try_join_all(request.types.iter().map(|entity_type| async move {
+        let types = std::slice::from_ref(entity_type);
+        let found = request.complete(context, types).await?;
+        Ok::<_, Error>((entity_type, found))
     }))
     .await?;
     let suggestions: Vec<Value> = found
         .into_iter()
         .filter(|(_, found)| !found.suggestions.is_empty())
-        .map(|(kind, found)| {
+        .map(|(entity_type, found)| {
             json!({
-                "type": kinds::in_schema(kind),
+                "type": entity_types::schema_name(entity_type),
                 "suggestions": found.suggestions,
                 "entities": found.entities,
             })
         })
         .collect();
-    Ok(json!({"query": typed.text, "suggestions": suggestions}))
+    Ok(json!({"query": request.text, "suggestions": suggestions}))
 }

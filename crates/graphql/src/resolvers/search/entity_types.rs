@@ -1,4 +1,4 @@
-//! The kinds of entity by their two names: `CORP_USER` in the schema, `corpuser` in the registry.
+//! Entity types by their two names: `CORP_USER` in the schema, `corpuser` in the registry.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -12,19 +12,19 @@ use docent_model::searchable::bare_name;
 use crate::schema::source;
 use crate::sdl::SDL;
 
-static KINDS: LazyLock<Kinds> = LazyLock::new(Kinds::read);
+static ENTITY_TYPES: LazyLock<EntityTypeNames> = LazyLock::new(EntityTypeNames::parse);
 
-struct Kinds {
-    in_registry: HashMap<String, &'static str>,
-    in_schema: HashMap<&'static str, String>,
+struct EntityTypeNames {
+    registry_names: HashMap<String, &'static str>,
+    schema_names: HashMap<&'static str, String>,
 }
 
-impl Kinds {
-    /// Resolvers know no schema, so the one place that has the names is read again: once, and it is checked at start.
-    fn read() -> Self {
-        let mut kinds = Self {
-            in_registry: HashMap::new(),
-            in_schema: HashMap::new(),
+impl EntityTypeNames {
+    /// Resolvers have no access to the loaded schema, so the enum is parsed again, once.
+    fn parse() -> Self {
+        let mut names = Self {
+            registry_names: HashMap::new(),
+            schema_names: HashMap::new(),
         };
         let text = SDL.iter().find(|(name, _)| *name == "enums.graphql");
         let document = text.and_then(|(name, text)| Document::parse(*text, name).ok());
@@ -33,23 +33,23 @@ impl Kinds {
                 continue;
             };
             for value in &ty.values {
-                let kind = source::text(value.directives.get("entity"), "type");
-                if let Some(spec) = kind.and_then(|kind| Registry::get().entity(kind)) {
+                let entity_type = source::text(value.directives.get("entity"), "type");
+                if let Some(spec) = entity_type.and_then(|name| Registry::get().entity(name)) {
                     let name = value.value.as_str().to_owned();
-                    kinds.in_schema.insert(spec.name, name.clone());
-                    kinds.in_registry.insert(name, spec.name);
+                    names.schema_names.insert(spec.name, name.clone());
+                    names.registry_names.insert(name, spec.name);
                 }
             }
         }
-        kinds
+        names
     }
 }
 
-/// The names in the registry of kinds named as in the schema.
-pub(in crate::resolvers) fn in_registry(names: &[String]) -> Result<Vec<String>, Error> {
+/// The registry names of entity types, given by their schema names.
+pub(in crate::resolvers) fn registry_names(names: &[String]) -> Result<Vec<String>, Error> {
     let known = |name: &String| {
-        let kind = KINDS.in_registry.get(name).copied();
-        kind.map(str::to_owned).ok_or_else(|| {
+        let registry_name = ENTITY_TYPES.registry_names.get(name).copied();
+        registry_name.map(str::to_owned).ok_or_else(|| {
             Error::invalid(format!(
                 "entities of type {name} cannot be searched for: name another type, or none for all"
             ))
@@ -58,22 +58,28 @@ pub(in crate::resolvers) fn in_registry(names: &[String]) -> Result<Vec<String>,
     names.iter().map(known).collect()
 }
 
-/// The name in the schema; a kind that has none is called by its name in the registry.
-pub(in crate::resolvers) fn in_schema(kind: &str) -> &str {
-    KINDS.in_schema.get(kind).map_or(kind, String::as_str)
+/// The schema name of an entity type; its registry name if the schema has none.
+pub(in crate::resolvers) fn schema_name(entity_type: &str) -> &str {
+    ENTITY_TYPES
+        .schema_names
+        .get(entity_type)
+        .map_or(entity_type, String::as_str)
 }
 
-/// A value of a field, or of a pair of fields, with kinds by their names in the registry. They may be given by either
+/// A filter value of a field or pair of fields, with entity types as registry names. They may be given by either
 /// name, in any case.
 pub(super) fn filter_value(field: &str, value: &str) -> String {
-    by_field(field, value, |name| {
-        by_either_name(name).unwrap_or(name).to_owned()
+    convert(field, value, |name| {
+        from_any_name(name).unwrap_or(name).to_owned()
     })
 }
 
-/// The name in the registry of a kind that is given by either name, in any case.
-pub(in crate::resolvers) fn by_either_name(name: &str) -> Option<&'static str> {
-    let by_name = KINDS.in_registry.get(&name.to_uppercase()).copied();
+/// The registry name of an entity type that is given by either name, in any case.
+pub(in crate::resolvers) fn from_any_name(name: &str) -> Option<&'static str> {
+    let by_name = ENTITY_TYPES
+        .registry_names
+        .get(&name.to_uppercase())
+        .copied();
     by_name.or_else(|| {
         let mut all = Registry::get().entities();
         all.find(|spec| spec.name.eq_ignore_ascii_case(name))
@@ -81,32 +87,38 @@ pub(in crate::resolvers) fn by_either_name(name: &str) -> Option<&'static str> {
     })
 }
 
-/// A value of a field, or of a pair of fields, with kinds by their names in the schema.
+/// A facet value of a field or pair of fields, with entity types as schema names.
 pub(super) fn facet_value(field: &str, value: &str) -> String {
-    by_field(field, value, |name| in_schema(name).to_owned())
+    convert(field, value, |name| schema_name(name).to_owned())
 }
 
-fn by_field(field: &str, value: &str, named: impl Fn(&str) -> String) -> String {
+fn convert(field: &str, value: &str, rename: impl Fn(&str) -> String) -> String {
     let mut fields = field.split(PAIR);
     let parts: Vec<String> = value
         .split(PAIR)
         .map(|part| match fields.next() {
-            Some(field) if is_kind(field) => named(part),
+            Some(field) if is_entity_type_field(field) => rename(part),
             _ => part.to_owned(),
         })
         .collect();
     parts.join(&PAIR.to_string())
 }
 
-fn is_kind(field: &str) -> bool {
+fn is_entity_type_field(field: &str) -> bool {
     bare_name(field) == ENTITY_TYPE
 }
 
-/// The name that the index has for a field.
+/// The name of a field in the index.
 pub(super) fn field_name(field: &str) -> String {
     let names: Vec<&str> = field
         .split(PAIR)
-        .map(|name| if is_kind(name) { ENTITY_TYPE } else { name })
+        .map(|name| {
+            if is_entity_type_field(name) {
+                ENTITY_TYPE
+            } else {
+                name
+            }
+        })
         .collect();
     names.join(&PAIR.to_string())
 }
@@ -116,19 +128,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_have_their_names_from_the_schema_files() {
-        assert!(KINDS.in_schema.len() > 40);
-        assert_eq!(in_schema("corpuser"), "CORP_USER");
-        assert_eq!(in_schema("nonsense"), "nonsense");
-        assert_eq!(in_registry(&["MLMODEL".to_owned()]).unwrap(), ["mlModel"]);
-        let error = in_registry(&["RESTRICTED".to_owned()]).unwrap_err();
+    fn names_come_from_the_schema() {
+        assert!(ENTITY_TYPES.schema_names.len() > 40);
+        assert_eq!(schema_name("corpuser"), "CORP_USER");
+        assert_eq!(schema_name("nonsense"), "nonsense");
+        assert_eq!(
+            registry_names(&["MLMODEL".to_owned()]).unwrap(),
+            ["mlModel"]
+        );
+        let error = registry_names(&["RESTRICTED".to_owned()]).unwrap_err();
         assert_eq!(error.kind(), docent_catalog::ErrorKind::Invalid);
     }
 
     #[test]
-    fn the_names_of_kinds_are_those_of_the_schema() {
+    fn both_names_identify_an_entity_type() {
         let enums = include_str!("../../../schema/enums.graphql");
-        for kind in [
+        for registry_name in [
             "dataset",
             "dataJob",
             "dataFlow",
@@ -145,19 +160,18 @@ mod tests {
             "metric",
             "semanticModel",
         ] {
-            let name = in_schema(kind);
+            let name = schema_name(registry_name);
             assert!(
-                enums.contains(&format!("  {name} @entity(type: \"{kind}\")")),
+                enums.contains(&format!("  {name} @entity(type: \"{registry_name}\")")),
                 "{name}"
             );
-            assert_eq!(by_either_name(name), Some(kind));
-            assert_eq!(by_either_name(kind), Some(kind));
+            assert_eq!(from_any_name(name), Some(registry_name));
+            assert_eq!(from_any_name(registry_name), Some(registry_name));
         }
-        assert_ne!(by_either_name("DATA_JOB"), Some("dataFlow"));
     }
 
     #[test]
-    fn filters_name_kinds_either_way_and_facets_as_the_schema_does() {
+    fn filters_accept_either_name_and_facets_use_schema_names() {
         for name in ["DATA_PRODUCT", "dataProduct", "dataproduct"] {
             assert_eq!(filter_value("_entityType", name), "dataProduct");
         }
@@ -170,7 +184,7 @@ mod tests {
             "View␞CHART"
         );
         assert_eq!(field_name("_entityType.keyword"), "_entityType");
-        // What an assertion is about.
+        // The checked entity of an assertion.
         assert_eq!(field_name("entity"), "entity");
     }
 }

@@ -1,4 +1,4 @@
-//! What searches are given, and how it becomes a request of the catalog.
+//! The input of searches, and its conversion to a request of the catalog.
 
 use docent_catalog::Error;
 use docent_catalog::search::{
@@ -6,13 +6,13 @@ use docent_catalog::search::{
 };
 use serde::Deserialize;
 
-use super::kinds;
+use super::entity_types;
 use crate::Args;
 
-/// How many values a facet lists.
+/// The values per facet.
 const DEFAULT_FACET_VALUES: usize = 20;
 
-/// A condition as it is sent.
+/// `FacetFilterInput`.
 #[derive(Debug, Clone, Deserialize)]
 pub(in crate::resolvers) struct FacetFilter {
     pub(in crate::resolvers) field: String,
@@ -21,20 +21,20 @@ pub(in crate::resolvers) struct FacetFilter {
     pub(in crate::resolvers) condition: Option<String>,
 }
 
-/// Conditions that must all hold, as they are sent.
+/// `AndFilterInput`: conditions that must all hold.
 #[derive(Debug, Clone, Deserialize)]
 pub(in crate::resolvers) struct AndFilter {
     pub(in crate::resolvers) and: Option<Vec<FacetFilter>>,
 }
 
 impl FacetFilter {
-    /// The condition as search takes it.
+    /// Converts the condition for search.
     pub(in crate::resolvers) fn criterion(&self) -> Result<Criterion, Error> {
         let values = self.values.iter().flatten();
         criterion(
-            kinds::field_name(&self.field),
+            entity_types::field_name(&self.field),
             values
-                .map(|value| kinds::filter_value(&self.field, value))
+                .map(|value| entity_types::filter_value(&self.field, value))
                 .collect(),
             self.condition.as_deref(),
             self.negated.unwrap_or(false),
@@ -42,11 +42,10 @@ impl FacetFilter {
     }
 }
 
-/// Flags that change what is found here. Those about caches, restricted entities and the workings of another engine
-/// change nothing.
+/// The supported flags. Flags about caches, restricted entities and other engines are ignored.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Flags {
+pub(super) struct SearchFlags {
     max_agg_values: Option<i64>,
     skip_highlighting: Option<bool>,
     skip_aggregates: Option<bool>,
@@ -67,10 +66,10 @@ struct SortCriterion {
     sort_order: String,
 }
 
-/// The members that all searches have, as far as each has them.
+/// The union of the inputs of all searches.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Input {
+pub(super) struct SearchInput {
     pub(super) r#type: Option<String>,
     pub(super) types: Option<Vec<String>>,
     pub(super) query: Option<String>,
@@ -80,7 +79,7 @@ pub(super) struct Input {
     filters: Option<Vec<FacetFilter>>,
     or_filters: Option<Vec<AndFilter>>,
     view_urn: Option<String>,
-    search_flags: Option<Flags>,
+    search_flags: Option<SearchFlags>,
     sort_input: Option<SortInput>,
     pub(super) facets: Option<Vec<Option<String>>>,
     pub(super) path: Option<Vec<String>>,
@@ -89,7 +88,7 @@ pub(super) struct Input {
     pub(super) dataset_urn: Option<String>,
 }
 
-impl Input {
+impl SearchInput {
     pub(super) fn of(arguments: &Args<'_>) -> Result<Self, Error> {
         let input: Self = arguments.input::<Option<Self>>()?.unwrap_or_default();
         if input.view_urn.is_some() {
@@ -100,16 +99,18 @@ impl Input {
         Ok(input)
     }
 
-    /// The kinds by their names in the registry; none named means the usual ones.
-    pub(super) fn kinds(&self) -> Result<Vec<String>, Error> {
+    /// The registry names of the entity types; empty means the default types.
+    pub(super) fn entity_types(&self) -> Result<Vec<String>, Error> {
         let several = self.types.as_deref().unwrap_or_default();
         match &self.r#type {
-            Some(one) if several.is_empty() => kinds::in_registry(std::slice::from_ref(one)),
-            _ => kinds::in_registry(several),
+            Some(one) if several.is_empty() => {
+                entity_types::registry_names(std::slice::from_ref(one))
+            }
+            _ => entity_types::registry_names(several),
         }
     }
 
-    /// The old list of conditions and the new alternatives must both hold.
+    /// Combines the legacy `filters` and `orFilters`; both must hold.
     pub(super) fn filter(&mut self) -> Result<Filter, Error> {
         let any = self.or_filters.take().unwrap_or_default();
         let any = any
@@ -119,11 +120,11 @@ impl Input {
         joined(any, criteria(&self.filters.take().unwrap_or_default())?)
     }
 
-    /// Everything but the page and the facets.
+    /// Builds the request, except the page and the facets.
     pub(super) fn request(&mut self) -> Result<Request, Error> {
         let flags = self.flags();
         Ok(Request {
-            types: self.kinds()?,
+            types: self.entity_types()?,
             query: self.query.clone().unwrap_or_default(),
             include_removed: flags.include_soft_deleted == Some(true),
             explain_matches: flags.skip_highlighting != Some(true),
@@ -133,13 +134,15 @@ impl Input {
         })
     }
 
-    /// The facets to count: these fields, or the usual ones.
+    /// The facets to count: the requested fields, or the default ones.
     pub(super) fn facets(&self) -> Result<Facets, Error> {
         let flags = self.flags();
-        let most = whole("maxAggValues", flags.max_agg_values, DEFAULT_FACET_VALUES)?;
-        let values = most.min(MAX_FACET_VALUES);
-        let named = self.facets.iter().flatten().flatten();
-        let fields: Vec<String> = named.map(|field| kinds::field_name(field)).collect();
+        let limit = whole("maxAggValues", flags.max_agg_values, DEFAULT_FACET_VALUES)?;
+        let values = limit.min(MAX_FACET_VALUES);
+        let requested = self.facets.iter().flatten().flatten();
+        let fields: Vec<String> = requested
+            .map(|field| entity_types::field_name(field))
+            .collect();
         Ok(match (flags.skip_aggregates, fields.is_empty()) {
             (_, false) => Facets::Named { fields, values },
             (Some(true), true) => Facets::None,
@@ -147,8 +150,8 @@ impl Input {
         })
     }
 
-    fn flags(&self) -> &Flags {
-        const DEFAULT: &Flags = &Flags {
+    fn flags(&self) -> &SearchFlags {
+        const DEFAULT: &SearchFlags = &SearchFlags {
             max_agg_values: None,
             skip_highlighting: None,
             skip_aggregates: None,

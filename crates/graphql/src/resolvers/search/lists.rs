@@ -1,13 +1,13 @@
-//! Lists of all entities of one kind: searches that answer with the entities alone.
+//! Lists of all entities of one type.
 //!
-//! To add one: a function that calls [`list`] with the kind and the name of the list in the reply.
+//! To add one, add a function that calls [`list`] with the entity type and the name of the list in the reply.
 
 use docent_catalog::Error;
 use docent_catalog::search::{Criterion, Found, Page, Sort, page};
 use docent_model::Urn;
 use serde_json::{Value, json};
 
-use super::input::Input;
+use super::input::SearchInput;
 use crate::{Args, Context};
 
 const DEFAULT_COUNT: usize = 20;
@@ -16,7 +16,7 @@ pub(in super::super) async fn queries(
     context: &Context,
     arguments: Args<'_>,
 ) -> Result<Value, Error> {
-    let mut input = Input::of(&arguments)?;
+    let mut input = SearchInput::of(&arguments)?;
     let mut conditions = Vec::new();
     if let Some(source) = &input.source {
         conditions.push(Criterion::equal("source", source));
@@ -42,34 +42,34 @@ pub(in super::super) async fn ingestion_sources(
     context: &Context,
     arguments: Args<'_>,
 ) -> Result<Value, Error> {
-    let kind = "dataHubIngestionSource";
-    list_by_name(context, &arguments, kind, "ingestionSources").await
+    let entity_type = "dataHubIngestionSource";
+    list_by_name(context, &arguments, entity_type, "ingestionSources").await
 }
 
 async fn list_by_name(
     context: &Context,
     arguments: &Args<'_>,
-    kind: &str,
+    entity_type: &str,
     name: &str,
 ) -> Result<Value, Error> {
-    let mut input = Input::of(arguments)?;
+    let mut input = SearchInput::of(arguments)?;
     let by_name = Sort {
         field: "name".to_owned(),
         descending: false,
     };
-    list(context, &mut input, kind, Vec::new(), by_name, name).await
+    list(context, &mut input, entity_type, Vec::new(), by_name, name).await
 }
 
 async fn list(
     context: &Context,
-    input: &mut Input,
-    kind: &str,
+    input: &mut SearchInput,
+    entity_type: &str,
     conditions: Vec<Criterion>,
     order: Sort,
     name: &str,
 ) -> Result<Value, Error> {
     let mut request = input.request()?;
-    request.types = vec![kind.to_owned()];
+    request.types = vec![entity_type.to_owned()];
     request.explain_matches = false;
     request.page = page(input.start, input.count, DEFAULT_COUNT)?;
     if request.query.trim().is_empty() {
@@ -82,11 +82,11 @@ async fn list(
         request.filter = request.filter.and(condition);
     }
     let found = context.catalog.search(&context.caller, &request).await?;
-    Ok(listed(&request.page, &found, name))
+    Ok(urn_page(&request.page, &found, name))
 }
 
-/// A page of URNs. `count` is the size of page that was asked for, not how many there are.
-pub(super) fn listed(page: &Page, found: &Found, name: &str) -> Value {
+/// A page of URNs. `count` is the requested page size, not the number of results.
+pub(super) fn urn_page(page: &Page, found: &Found, name: &str) -> Value {
     let (start, count) = match page {
         Page::From { start, count } => (*start, *count),
         Page::After { count, .. } => (0, *count),

@@ -1,4 +1,4 @@
-//! What belongs to a domain, and what is in a container: searches with one more condition.
+//! The members of domains, the contents of containers and the runs of ingestion sources.
 
 use std::collections::HashMap;
 
@@ -8,14 +8,14 @@ use docent_catalog::search::{
 };
 use docent_model::Urn;
 
-use super::input::Input;
+use super::input::SearchInput;
 use super::{lists, results};
 use crate::{Args, BatchResult, Context, EntityView};
 
 const DEFAULT_COUNT: usize = 20;
 
-/// The kinds that containers hold.
-const CONTAINED: [&str; 4] = ["dataset", "chart", "dashboard", "container"];
+/// The entity types in containers.
+const CONTAINED_TYPES: [&str; 4] = ["dataset", "chart", "dashboard", "container"];
 
 pub(in super::super) async fn domain_entities(
     context: &Context,
@@ -30,10 +30,10 @@ pub(in super::super) async fn container_entities(
     entities: &[EntityView<'_>],
     arguments: Args<'_>,
 ) -> BatchResult {
-    members(context, entities, &arguments, "container", &CONTAINED).await
+    members(context, entities, &arguments, "container", &CONTAINED_TYPES).await
 }
 
-/// The runs of ingestion sources, the newest first.
+/// The runs of ingestion sources, newest first.
 pub(in super::super) async fn executions(
     context: &Context,
     sources: &[EntityView<'_>],
@@ -61,22 +61,22 @@ pub(in super::super) async fn executions(
             ..Request::default()
         };
         let found = context.catalog.search(&context.caller, &request).await?;
-        replies.push(Ok(lists::listed(&page, &found, "executionRequests")));
+        replies.push(Ok(lists::urn_page(&page, &found, "executionRequests")));
     }
     Ok(replies)
 }
 
-/// The entities that name each of these in a field.
+/// The entities that refer to each group in a field.
 async fn members(
     context: &Context,
     groups: &[EntityView<'_>],
     arguments: &Args<'_>,
     field: &str,
-    kinds: &[&str],
+    types: &[&str],
 ) -> BatchResult {
-    let mut input = Input::of(arguments)?;
+    let mut input = SearchInput::of(arguments)?;
     let mut request = input.request()?;
-    request.types = kinds.iter().map(|kind| (*kind).to_owned()).collect();
+    request.types = types.iter().map(|name| (*name).to_owned()).collect();
     request.page = page(input.start, input.count, DEFAULT_COUNT)?;
     request.explain_matches &= arguments.selects(&["searchResults", "matchedFields"]);
     if arguments.selects(&["facets"]) {
@@ -86,7 +86,7 @@ async fn members(
         matches!(request.page, Page::From { count: 0, .. }) && request.facets == Facets::None;
     if only_counts && groups.len() > 1 {
         let urns: Vec<&Urn> = groups.iter().map(EntityView::urn).collect();
-        return counted(context, &urns, &request, field).await;
+        return member_counts(context, &urns, &request, field).await;
     }
     let mut replies = Vec::with_capacity(groups.len());
     for group in groups {
@@ -99,8 +99,8 @@ async fn members(
     Ok(replies)
 }
 
-/// How many each has, for a whole level of a tree in one search.
-async fn counted(
+/// Counts the members of all groups in one search.
+async fn member_counts(
     context: &Context,
     groups: &[&Urn],
     request: &Request,
