@@ -1,6 +1,6 @@
-"""The catalog as the reference sees it: aspects by URN, and the model's registry for what a URN's parts are called.
+"""The catalog of the reference implementation: aspects by URN, and the registry for the key fields of URNs.
 
-Knows nothing of GraphQL. The data is what the real server gave at `GET /entitiesV2/{urn}`, one reply per URN.
+Must not know GraphQL. The data are the server's replies to `GET /entitiesV2/{urn}`.
 """
 
 import json
@@ -21,7 +21,7 @@ class Catalog:
         return urn in self.entities
 
     def aspects(self, urn: str) -> dict:
-        """All aspects of an entity with what is known about each of them."""
+        """All aspects of an entity, with their metadata."""
         return self.entities.get(urn, {})
 
     def aspect(self, urn: str, name: str):
@@ -29,17 +29,17 @@ class Catalog:
         stored = self.aspects(urn).get(name)
         return None if stored is None else stored["value"]
 
-    def key_part(self, urn: str, name: str, kind: str):
-        """A part of the URN by the name that the key field has in that entity type, or None."""
-        known = self.entity_types.get(kind)
-        if known is None or name not in known["keyFields"]:
+    def key_part(self, urn: str, name: str, entity_type: str):
+        """A part of the URN by the name of the key field, or None."""
+        spec = self.entity_types.get(entity_type)
+        if spec is None or name not in spec["keyFields"]:
             return None
-        index = known["keyFields"].index(name)
+        index = spec["keyFields"].index(name)
         parts = key_parts(urn)
         return parts[index] if index < len(parts) else None
 
     def edges(self, urn: str):
-        """The relationships that start at an entity, as (relationship, destination, aspect), in that order, each once."""
+        """The outgoing relationships of an entity: sorted, distinct (relationship, destination, aspect) tuples."""
         if urn in self._edges:
             return self._edges[urn]
         found = set()
@@ -65,33 +65,33 @@ class Catalog:
                     for destination in at_pattern(inner, path):
                         if isinstance(destination, str):
                             yield named["name"], destination
-                # What is said here holds in place of what the records inside say.
+                # This annotation overrides those of nested records.
                 continue
             yield from self._edges_of_type(field.get("type"), inner)
 
-    def _edges_of_type(self, kind, value):
-        if isinstance(kind, str):
-            yield from self._edges_of_record(kind, value)
-        elif isinstance(kind, dict) and "array" in kind and isinstance(value, list):
+    def _edges_of_type(self, schema, value):
+        if isinstance(schema, str):
+            yield from self._edges_of_record(schema, value)
+        elif isinstance(schema, dict) and "array" in schema and isinstance(value, list):
             for element in value:
-                yield from self._edges_of_type(kind["array"], element)
-        elif isinstance(kind, dict) and "map" in kind and isinstance(value, dict):
+                yield from self._edges_of_type(schema["array"], element)
+        elif isinstance(schema, dict) and "map" in schema and isinstance(value, dict):
             for element in value.values():
-                yield from self._edges_of_type(kind["map"], element)
-        elif isinstance(kind, (dict, list)) and isinstance(value, dict) and len(value) == 1:
-            # A union is written as an object with one member: the name of the record.
+                yield from self._edges_of_type(schema["map"], element)
+        elif isinstance(schema, (dict, list)) and isinstance(value, dict) and len(value) == 1:
+            # A union is an object with one member: the name of the record.
             [(member, inner)] = value.items()
             yield from self._edges_of_record(member, inner)
 
 
 def entity_type(urn: str):
-    """The third part of a URN, or None if the text is no URN."""
+    """The entity type of a URN, or None if the text is not a URN."""
     parts = urn.split(":", 3)
     return parts[2] if len(parts) == 4 and parts[0] == "urn" else None
 
 
 def key_parts(urn: str) -> list:
-    """The parts inside the outer parentheses, or the whole rest of the URN."""
+    """The parts of the key: those in the outer parentheses, or the whole key."""
     rest = urn.split(":", 3)[3]
     if not (rest.startswith("(") and rest.endswith(")")):
         return [rest]
@@ -107,7 +107,7 @@ def key_parts(urn: str) -> list:
 
 
 def at_pattern(value, pattern: str):
-    """All values at a path such as `/*/destination`, where `*` stands for every element or member."""
+    """All values at a path such as `/*/destination`, where `*` matches every element or member."""
     values = [value]
     for step in [step for step in pattern.split("/") if step]:
         following = []

@@ -1,7 +1,7 @@
-"""Reads the written documents.
+"""Reads the hand-written documents.
 
-A file holds many documents. Each begins with a line `### name` and may go on with lines `#: variables {…}` and
-`#: operationName X`; all of them are comments to GraphQL, so a document is sent as it stands in the file.
+A file has many documents. Each starts with a line `### name`, optionally followed by lines `#: variables {…}` and
+`#: operationName X`. These lines are GraphQL comments, so documents are sent unchanged.
 """
 
 import json
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def documents(directory: Path):
-    """Yields (name, request) for every document of every file, in the order of the files' names."""
+    """Yields (name, request) for every document, in the order of the file names."""
     seen = set()
     for path in sorted(directory.glob("*.graphql")):
         text = path.read_text(encoding="utf-8")
@@ -17,7 +17,7 @@ def documents(directory: Path):
             title, _, query = part.partition("\n")
             name = f"{path.stem}: {title.strip()}"
             if name in seen:
-                raise ValueError(f"two documents are called {name!r}")
+                raise ValueError(f"duplicate document name {name!r}")
             seen.add(name)
             request = {"query": query}
             for line in query.splitlines():

@@ -1,6 +1,6 @@
-"""Makes up valid documents over the schema: the same seed, schema and URNs always give the same documents.
+"""Generates valid documents for the schema. The same seed, schema and URNs give the same documents.
 
-Each document is checked with graphql-core's own validation; one whose selections happen to conflict is thrown away.
+Documents with conflicting selections are discarded, using the validation of graphql-core.
 """
 
 import random
@@ -23,12 +23,12 @@ from graphql import (
 from catalog import entity_type
 
 MAX_DEPTH = 6
-# Not asked: what the caller may do is not part of the reference.
-LEFT_OUT = {"privileges", "me", "listAccessTokens", "getAccessTokenMetadata"}
-# Not asked: searches and walks need an index and a graph, which the reference has none of; tests of their own hold them.
-LEFT_OUT_TYPES = {"SearchResults", "EntityLineageResult"}
+# The reference has no callers.
+EXCLUDED_FIELDS = {"privileges", "me", "listAccessTokens", "getAccessTokenMetadata"}
+# The reference has no search index and no lineage graph.
+EXCLUDED_TYPES = {"SearchResults", "EntityLineageResult"}
 RELATIONSHIPS = ["OwnedBy", "IsPartOf", "DownstreamOf", "AssociatedWith", "TaggedWith", "IsMemberOfGroup", "TermedWith"]
-# Roots by the registry's name of the entity type that they read.
+# Root fields and the registry names of their entity types.
 BY_URN = {
     "dataset": "dataset",
     "domain": "domain",
@@ -40,39 +40,39 @@ BY_URN = {
 
 def generate(schema, urns: list, count: int, seed: int):
     """Returns (name, request) pairs."""
-    made = []
+    generated = []
     attempt = 0
-    while len(made) < count:
+    while len(generated) < count:
         attempt += 1
-        # A source of its own for each document: one more draw in one of them does not change those after it.
+        # Each document has its own generator, so that a change to one document does not affect the others.
         request = Document(schema, urns, random.Random(seed * 1_000_003 + attempt)).request()
         if not validate(schema, parse(request["query"])):
-            made.append((f"generated: {attempt}", request))
-    return made
+            generated.append((f"generated: {attempt}", request))
+    return generated
 
 
 class Document:
-    def __init__(self, schema, urns: list, chance: random.Random):
+    def __init__(self, schema, urns: list, rng: random.Random):
         self.schema = schema
         self.urns = urns
-        self.chance = chance
+        self.rng = rng
         self.fragments = []
         self.definitions = {}
         self.variables = {}
         self.names = 0
-        # How many fields may be selected, about: short documents are easier to read when they fail.
-        self.room = chance.choice([8, 20, 45])
+        # Approximate number of fields; short documents are easier to read when they fail.
+        self.budget = rng.choice([8, 20, 45])
 
     def request(self) -> dict:
-        roots = [self.root() for _ in range(self.chance.choice([1, 1, 1, 2, 3]))]
+        roots = [self.root() for _ in range(self.rng.choice([1, 1, 1, 2, 3]))]
         body = " ".join(roots)
-        if self.chance.random() < 0.2:
+        if self.rng.random() < 0.2:
             body += " __typename"
         declared = ", ".join(f"${name}: {kind}" for name, kind in self.definitions.items())
-        head = "query Made" + (f"({declared})" if declared else "")
+        head = "query Generated" + (f"({declared})" if declared else "")
         query = " ".join([f"{head} {{ {body} }}", *self.fragments])
-        # Laid out, so that locations are more than one line; sometimes on one line.
-        if self.chance.random() < 0.8:
+        # Usually formatted, so that locations are on several lines.
+        if self.rng.random() < 0.8:
             query = print_ast(parse(query))
         request = {"query": query}
         if self.variables:
@@ -84,13 +84,13 @@ class Document:
         return f"{prefix}{self.names}"
 
     def urn(self, kind: str | None = None) -> str:
-        fitting = [urn for urn in self.urns if kind is None or entity_type(urn) == kind]
+        candidates = [urn for urn in self.urns if kind is None or entity_type(urn) == kind]
         if kind is None:
-            # Kinds alike, however many entities each has.
-            kind = self.chance.choice(sorted({entity_type(urn) for urn in fitting}))
-            fitting = [urn for urn in fitting if entity_type(urn) == kind]
-        urn = self.chance.choice(fitting)
-        if self.chance.random() < 0.04:
+            # All entity types are equally likely, however many entities they have.
+            kind = self.rng.choice(sorted({entity_type(urn) for urn in candidates}))
+            candidates = [urn for urn in candidates if entity_type(urn) == kind]
+        urn = self.rng.choice(candidates)
+        if self.rng.random() < 0.04:
             urn = urn.replace(",", ",missing-", 1) if "," in urn else urn + "-missing"
         return urn
 
@@ -101,33 +101,33 @@ class Document:
         return f"${name}"
 
     def flag(self, value: bool) -> str:
-        """A variable for a condition: two are enough for a document."""
+        """A variable for a condition."""
         name = "yes" if value else "no"
         self.definitions[name] = "Boolean!"
         self.variables[name] = value
         return f"${name}"
 
     def text(self, kind: str, value: str) -> str:
-        return self.variable(kind, value) if self.chance.random() < 0.3 else f'"{value}"'
+        return self.variable(kind, value) if self.rng.random() < 0.3 else f'"{value}"'
 
     def root(self) -> str:
         query = self.schema.query_type
-        root = self.chance.choice([*BY_URN, "dataset", "dataset", "entity", "entity", "entities", "entities", "listDomains", "entityExists"])
-        key = self.name("r") + ": " if self.chance.random() < 0.9 else ""
+        root = self.rng.choice([*BY_URN, "dataset", "dataset", "entity", "entity", "entities", "entities", "listDomains", "entityExists"])
+        key = self.name("r") + ": " if self.rng.random() < 0.9 else ""
         field = query.fields[root]
         if root == "entityExists":
             return f"{self.name('r')}: entityExists(urn: {self.text('String!', self.urn())})"
         if root == "listDomains":
-            parent = self.chance.choice(["", f"parentDomain: \"{self.urn('domain')}\" "])
-            arguments = f"input: {{ {parent}start: {self.chance.randrange(3)} count: {self.chance.randrange(8)} }}"
+            parent = self.rng.choice(["", f"parentDomain: \"{self.urn('domain')}\" "])
+            arguments = f"input: {{ {parent}start: {self.rng.randrange(3)} count: {self.rng.randrange(8)} }}"
         elif root == "entities":
-            urns = [self.urn() for _ in range(self.chance.randrange(1, 6))]
-            if self.chance.random() < 0.4:
+            urns = [self.urn() for _ in range(self.rng.randrange(1, 6))]
+            if self.rng.random() < 0.4:
                 arguments = f"urns: {self.variable('[String!]!', urns)}"
             else:
                 arguments = "urns: [" + ", ".join(f'"{urn}"' for urn in urns) + "]"
-            if self.chance.random() < 0.3:
-                arguments += f" checkForExistence: {self.chance.choice(['true', 'false', 'null'])}"
+            if self.rng.random() < 0.3:
+                arguments += f" checkForExistence: {self.rng.choice(['true', 'false', 'null'])}"
         elif root == "entity":
             arguments = f"urn: {self.text('String!', self.urn())}"
         else:
@@ -140,111 +140,111 @@ class Document:
     def selections(self, kind, depth: int) -> str:
         parts = []
         if isinstance(kind, (GraphQLObjectType, GraphQLInterfaceType)):
-            usable = [n for n, f in kind.fields.items() if self.is_asked(n, f) and self.usable(f, depth)]
-            wanted = self.chance.randrange(1, 7) if self.room > 0 else 1
-            for name in self.chance.sample(usable, min(len(usable), wanted)):
-                self.room -= 1
+            usable = [n for n, f in kind.fields.items() if self.is_included(n, f) and self.usable(f, depth)]
+            count = self.rng.randrange(1, 7) if self.budget > 0 else 1
+            for name in self.rng.sample(usable, min(len(usable), count)):
+                self.budget -= 1
                 parts.append(self.field(name, kind.fields[name], depth))
         if isinstance(kind, (GraphQLInterfaceType, GraphQLUnionType)):
             possible = sorted(t.name for t in self.schema.get_possible_types(kind))
             likely = [name for name in ("Dataset", "Domain", "CorpUser", "CorpGroup", "Container", "Tag") if name in possible]
-            for _ in range(self.chance.randrange(1, 4) if self.room > 0 else 0):
-                parts.append(self.fragment(self.chance.choice(likely + possible), depth))
+            for _ in range(self.rng.randrange(1, 4) if self.budget > 0 else 0):
+                parts.append(self.fragment(self.rng.choice(likely + possible), depth))
             others = [n for n in ("Entity", "BrowsableEntity", "EntityWithRelationships", "HasLogicalParent") if n != kind.name]
-            if self.room > 0 and self.chance.random() < 0.3 and isinstance(kind, GraphQLInterfaceType):
-                parts.append(self.fragment(self.chance.choice(others), depth))
-        elif self.room > 0 and self.chance.random() < 0.25:
+            if self.budget > 0 and self.rng.random() < 0.3 and isinstance(kind, GraphQLInterfaceType):
+                parts.append(self.fragment(self.rng.choice(others), depth))
+        elif self.budget > 0 and self.rng.random() < 0.25:
             parts.append(self.fragment(kind.name, depth))
-        if self.chance.random() < 0.25 or not parts:
-            parts.append("__typename" if self.chance.random() < 0.7 else f"{self.name('t')}: __typename")
-        if parts and self.chance.random() < 0.15:
-            # The same again: merged into one.
-            parts.append(self.chance.choice(parts))
-        self.chance.shuffle(parts)
+        if self.rng.random() < 0.25 or not parts:
+            parts.append("__typename" if self.rng.random() < 0.7 else f"{self.name('t')}: __typename")
+        if parts and self.rng.random() < 0.15:
+            # A repeated selection is merged.
+            parts.append(self.rng.choice(parts))
+        self.rng.shuffle(parts)
         return " ".join(parts)
 
-    def is_asked(self, name: str, field):
-        return name not in LEFT_OUT and get_named_type(field.type).name not in LEFT_OUT_TYPES
+    def is_included(self, name: str, field):
+        return name not in EXCLUDED_FIELDS and get_named_type(field.type).name not in EXCLUDED_TYPES
 
     def usable(self, field, depth: int) -> bool:
-        return is_leaf_type(get_named_type(field.type)) or (depth < MAX_DEPTH and self.room > 0)
+        return is_leaf_type(get_named_type(field.type)) or (depth < MAX_DEPTH and self.budget > 0)
 
     def field(self, name: str, field, depth: int) -> str:
         arguments = self.arguments(field)
-        # A field with arguments always has a name of its own: with others it could not be merged.
-        alias = self.name("a") + ": " if arguments or self.chance.random() < 0.15 else ""
+        # A field with arguments gets a unique alias, since it cannot be merged with others.
+        alias = self.name("a") + ": " if arguments or self.rng.random() < 0.15 else ""
         text = f"{alias}{name}{arguments}{self.condition()}"
         kind = get_named_type(field.type)
         return text if is_leaf_type(kind) else f"{text} {self.selection(kind, depth + 1)}"
 
     def fragment(self, name: str, depth: int) -> str:
         body = self.selection(self.schema.get_type(name), depth)
-        if self.chance.random() < 0.4:
+        if self.rng.random() < 0.4:
             fragment = self.name("F")
             self.fragments.append(f"fragment {fragment} on {name} {body}")
             return f"...{fragment}{self.condition()}"
         return f"... on {name}{self.condition()} {body}"
 
     def condition(self) -> str:
-        if self.chance.random() > 0.12:
+        if self.rng.random() > 0.12:
             return ""
         text = ""
-        for directive in self.chance.sample(["skip", "include"], self.chance.choice([1, 1, 2])):
-            flag = self.chance.random() < 0.5
-            value = self.flag(flag) if self.chance.random() < 0.5 else str(flag).lower()
+        for directive in self.rng.sample(["skip", "include"], self.rng.choice([1, 1, 2])):
+            flag = self.rng.random() < 0.5
+            value = self.flag(flag) if self.rng.random() < 0.5 else str(flag).lower()
             text += f" @{directive}(if: {value})"
         return text
 
     def arguments(self, field) -> str:
-        given = []
+        arguments = []
         for name, argument in field.args.items():
-            if isinstance(argument.type, GraphQLNonNull) or self.chance.random() < 0.3:
+            if isinstance(argument.type, GraphQLNonNull) or self.rng.random() < 0.3:
                 value = self.value(name, argument.type)
-                given.append(f"{name}: {self.literal(argument.type, value)}")
-        return "(" + ", ".join(given) + ")" if given else ""
+                arguments.append(f"{name}: {self.literal(argument.type, value)}")
+        return "(" + ", ".join(arguments) + ")" if arguments else ""
 
     def literal(self, kind, value) -> str:
-        if self.chance.random() < 0.25:
+        if self.rng.random() < 0.25:
             return self.variable(str(kind), value)
-        return written(kind, value)
+        return format_literal(kind, value)
 
     def value(self, name: str, kind):
         if isinstance(kind, GraphQLNonNull):
             return self.value(name, kind.of_type)
         if isinstance(kind, GraphQLList):
             element = lambda: self.value(name, kind.of_type)  # noqa: E731
-            return [element() for _ in range(self.chance.randrange(4))] if self.chance.random() < 0.7 else element()
+            return [element() for _ in range(self.rng.randrange(4))] if self.rng.random() < 0.7 else element()
         if isinstance(kind, GraphQLInputObjectType):
             return {
                 inner: self.value(inner, field.type)
                 for inner, field in kind.fields.items()
-                if isinstance(field.type, GraphQLNonNull) or self.chance.random() < 0.25
+                if isinstance(field.type, GraphQLNonNull) or self.rng.random() < 0.25
             }
         if isinstance(kind, GraphQLEnumType):
-            return self.chance.choice(sorted(kind.values))
+            return self.rng.choice(sorted(kind.values))
         if kind.name == "Boolean":
-            return self.chance.random() < 0.5
+            return self.rng.random() < 0.5
         if kind.name in ("Int", "Long", "Float"):
-            return self.chance.randrange(5)
+            return self.rng.randrange(5)
         if name == "types":
-            return self.chance.choice(RELATIONSHIPS)
+            return self.rng.choice(RELATIONSHIPS)
         if name == "relatedEntityTypes":
-            return self.chance.choice(["dataset", "corpuser", "domain", "tag"])
+            return self.rng.choice(["dataset", "corpuser", "domain", "tag"])
         if name == "aspectNames":
-            return self.chance.choice(["status", "ownership", "datasetProperties", "domainProperties", "tagProperties"])
-        return self.chance.choice(["", "a", "urn:li:domain:finance", "two words"])
+            return self.rng.choice(["status", "ownership", "datasetProperties", "domainProperties", "tagProperties"])
+        return self.rng.choice(["", "a", "urn:li:domain:finance", "two words"])
 
 
-def written(kind, value) -> str:
-    """A value as it is written in a document."""
+def format_literal(kind, value) -> str:
+    """A value in GraphQL syntax."""
     if isinstance(kind, GraphQLNonNull):
-        return written(kind.of_type, value)
+        return format_literal(kind.of_type, value)
     if isinstance(kind, GraphQLList):
         if isinstance(value, list):
-            return "[" + ", ".join(written(kind.of_type, element) for element in value) + "]"
-        return written(kind.of_type, value)
+            return "[" + ", ".join(format_literal(kind.of_type, element) for element in value) + "]"
+        return format_literal(kind.of_type, value)
     if isinstance(kind, GraphQLInputObjectType):
-        return "{" + ", ".join(f"{n}: {written(kind.fields[n].type, v)}" for n, v in value.items()) + "}"
+        return "{" + ", ".join(f"{n}: {format_literal(kind.fields[n].type, v)}" for n, v in value.items()) + "}"
     if isinstance(kind, GraphQLEnumType):
         return value
     if isinstance(value, bool):

@@ -1,7 +1,7 @@
-"""Answers GraphQL documents with graphql-core, over the server's own schema and the data that the server holds.
+"""Executes GraphQL documents with graphql-core, with the schema and the data of the server.
 
-The answers are what the server's executor is held against: see tests/tests/reference.rs. Prints one JSON object per
-document: `name`, `request` (what to send), `reply` (`data`, `errors`) and `refused` (whether nothing was executed).
+tests/tests/reference.rs compares the replies of the server with these. Prints one JSON object per document: `name`,
+`request`, `reply` (`data`, `errors`) and `rejected` (whether nothing was executed).
 """
 
 import argparse
@@ -21,7 +21,7 @@ from sources import Sources
 def load_schema(directory: Path, catalog: Catalog):
     text = "\n".join(path.read_text(encoding="utf-8") for path in sorted(directory.glob("*.graphql")))
     schema = build_schema(text)
-    # Newer than the edition of the specification that the server keeps to.
+    # Newer than the edition of the specification that the server implements.
     schema.directives = tuple(directive for directive in schema.directives if directive.name != "oneOf")
     sources = Sources(schema, catalog, RESOLVERS)
     roots = Roots(sources, catalog)
@@ -33,13 +33,13 @@ def load_schema(directory: Path, catalog: Catalog):
 
 def parse_long(value):
     if isinstance(value, bool):
-        raise GraphQLError("a flag is no Long")
+        raise GraphQLError("a Boolean is not a Long")
     try:
         number = int(value)
     except (TypeError, ValueError) as error:
-        raise GraphQLError(f"{value!r} is no Long") from error
+        raise GraphQLError(f"{value!r} is not a Long") from error
     if number != (float(value) if isinstance(value, float) else number) or not -(2**63) <= number < 2**63:
-        raise GraphQLError(f"{value!r} is no Long")
+        raise GraphQLError(f"{value!r} is not a Long")
     return number
 
 
@@ -54,31 +54,31 @@ class Reference:
             return self.roots.resolve(source, info, **arguments)
         return self.sources.resolve(source, info, **arguments)
 
-    def answer(self, request: dict) -> dict:
-        """The reply, and whether the request was refused before anything was executed."""
+    def execute(self, request: dict) -> dict:
+        """The reply, and whether the request was rejected before execution."""
         try:
             document = parse(request["query"])
         except GraphQLError as error:
-            return refusal([error])
+            return rejection([error])
         errors = validate(self.schema, document)
         if errors:
-            return refusal(errors)
+            return rejection(errors)
         result = execute_sync(
             self.schema,
             document,
             variable_values=request.get("variables"),
             operation_name=request.get("operationName"),
             field_resolver=self.resolve,
-            type_resolver=lambda place, info, kind: place.type_name,
+            type_resolver=lambda parent, info, kind: parent.type_name,
         )
         errors = result.errors or []
         if result.data is None and any(error.path is None for error in errors):
-            return refusal(errors)
-        return {"refused": False, "reply": {"data": result.data, "errors": [formatted(error, document) for error in errors]}}
+            return rejection(errors)
+        return {"rejected": False, "reply": {"data": result.data, "errors": [formatted(error, document) for error in errors]}}
 
 
-def refusal(errors) -> dict:
-    return {"refused": True, "reply": {"data": None, "errors": [{"message": error.message} for error in errors]}}
+def rejection(errors) -> dict:
+    return {"rejected": True, "reply": {"data": None, "errors": [{"message": error.message} for error in errors]}}
 
 
 def formatted(error: GraphQLError, document) -> dict:
@@ -93,8 +93,8 @@ def formatted(error: GraphQLError, document) -> dict:
 def field_around(document, node):
     """The field that a node is, or is part of.
 
-    The library names every field that was merged, or the argument that was wrong; both are allowed, and so is what the
-    server does: it names the first of the fields.
+    graphql-core reports all merged fields, or the invalid argument. The server reports the first field, which the
+    specification allows too.
     """
 
     class Search(Visitor):
@@ -111,12 +111,12 @@ def field_around(document, node):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--schema", type=Path, required=True, help="the directory with the *.graphql files")
-    parser.add_argument("--registry", type=Path, required=True, help="the model's registry")
-    parser.add_argument("--data", type=Path, required=True, help="replies of GET /entitiesV2 by URN")
-    parser.add_argument("--documents", type=Path, required=True, help="the directory with the written documents")
-    parser.add_argument("--generate", type=int, default=150, help="how many documents to make up")
-    parser.add_argument("--seed", type=int, default=1, help="what to make them up from")
+    parser.add_argument("--schema", type=Path, required=True, help="directory with the *.graphql files")
+    parser.add_argument("--registry", type=Path, required=True, help="registry of the model")
+    parser.add_argument("--data", type=Path, required=True, help="replies of GET /entitiesV2, by URN")
+    parser.add_argument("--documents", type=Path, required=True, help="directory with the hand-written documents")
+    parser.add_argument("--generate", type=int, default=150, help="number of documents to generate")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the generator")
     options = parser.parse_args()
 
     catalog = Catalog(options.registry, options.data)
@@ -124,7 +124,7 @@ def main():
     requests = list(documents(options.documents))
     requests += generate(reference.schema, sorted(catalog.entities), options.generate, options.seed)
     for name, request in requests:
-        print(json.dumps({"name": name, "request": request, **reference.answer(request)}, ensure_ascii=False))
+        print(json.dumps({"name": name, "request": request, **reference.execute(request)}, ensure_ascii=False))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Python equivalents of the server's named resolvers (`@resolve`) and root fields, as far as they follow from aspects.
+"""Python equivalents of the server's resolvers (`@resolve`) and root fields that are computed from aspects.
 
-What is missing here is not asked of the reference: permissions, access tokens and who the caller is.
+Permissions, access tokens and the caller are not part of the reference.
 """
 
 import json
@@ -10,17 +10,17 @@ from graphql.execution.collect_fields import collect_sub_fields
 
 from catalog import Catalog, entity_type
 
-NEVER_SHOWN = {"corpUserCredentials", "dataHubAccessTokenInfo", "dataHubConnectionDetails", "dataHubSecretValue"}
+SECRET_ASPECTS = {"corpUserCredentials", "dataHubAccessTokenInfo", "dataHubConnectionDetails", "dataHubSecretValue"}
 DEFAULT_COUNT = 20
 DEFAULT_ASSERTIONS = 200
 
 
-def parents(step, members):
-    def resolve(catalog: Catalog, place, arguments):
-        chain, current = [], place.owner
-        while (parent := step(catalog, current)) is not None and parent not in [*chain, place.owner]:
-            chain.append(parent)
-            current = parent
+def ancestors(step, members):
+    def resolve(catalog: Catalog, parent, arguments):
+        chain, current = [], parent.owner
+        while (ancestor := step(catalog, current)) is not None and ancestor not in [*chain, parent.owner]:
+            chain.append(ancestor)
+            current = ancestor
         return {"count": len(chain), members: chain}
 
     return resolve
@@ -33,95 +33,95 @@ def member_of_aspect(aspect_of, member):
     return step
 
 
-def created_on(catalog: Catalog, place, arguments):
-    if place.value.get("created") is not None:
-        return place.value["created"]
-    key = catalog.entity_types[entity_type(place.owner)]["keyAspect"]
-    stored = catalog.aspects(place.owner).get(key)
+def created_on(catalog: Catalog, parent, arguments):
+    if parent.value.get("created") is not None:
+        return parent.value["created"]
+    key = catalog.entity_types[entity_type(parent.owner)]["keyAspect"]
+    stored = catalog.aspects(parent.owner).get(key)
     return None if stored is None else stored["created"]
 
 
-def ownership_type(catalog: Catalog, place, arguments):
-    if place.value.get("typeUrn") is not None:
-        return place.value["typeUrn"]
-    kind = place.value.get("type")
+def ownership_type(catalog: Catalog, parent, arguments):
+    if parent.value.get("typeUrn") is not None:
+        return parent.value["typeUrn"]
+    kind = parent.value.get("type")
     return None if kind is None else f"urn:li:ownershipType:__system__{kind.lower()}"
 
 
-def raw_aspects(catalog: Catalog, place, arguments):
-    wanted = arguments.get("input") or {}
-    names = wanted.get("aspectNames")
-    if wanted.get("autoRenderOnly"):
+def raw_aspects(catalog: Catalog, parent, arguments):
+    selection = arguments.get("input") or {}
+    names = selection.get("aspectNames")
+    if selection.get("autoRenderOnly"):
         return []
     return [
         {"aspectName": name, "payload": json.dumps(stored["value"], separators=(",", ":"), ensure_ascii=False)}
-        for name, stored in sorted(catalog.aspects(place.owner).items())
-        if name not in NEVER_SHOWN and (names is None or name in names)
+        for name, stored in sorted(catalog.aspects(parent.owner).items())
+        if name not in SECRET_ASPECTS and (names is None or name in names)
     ]
 
 
-def last_ingested(catalog: Catalog, place, arguments):
+def last_ingested(catalog: Catalog, parent, arguments):
     runs = [
         stored["systemMetadata"]["lastObserved"]
-        for stored in catalog.aspects(place.owner).values()
+        for stored in catalog.aspects(parent.owner).values()
         if stored["systemMetadata"].get("runId", "no-run-id-provided") != "no-run-id-provided"
     ]
     return max(runs, default=None)
 
 
-def browse_paths(catalog: Catalog, place, arguments):
-    stored = catalog.aspect(place.owner, "browsePaths")
+def browse_paths(catalog: Catalog, parent, arguments):
+    stored = catalog.aspect(parent.owner, "browsePaths")
     if stored is None:
         return None
     return [{"path": path.lstrip("/").split("/")} for path in stored["paths"]]
 
 
-def is_native_user(catalog: Catalog, place, arguments):
-    return catalog.aspect(place.owner, "corpUserCredentials") is not None
+def is_native_user(catalog: Catalog, parent, arguments):
+    return catalog.aspect(parent.owner, "corpUserCredentials") is not None
 
 
-def schema_field_path(catalog: Catalog, place, arguments):
-    return catalog.key_part(place.value, "fieldPath", entity_type(place.value))
+def schema_field_path(catalog: Catalog, parent, arguments):
+    return catalog.key_part(parent.value, "fieldPath", entity_type(parent.value))
 
 
-def value_entities(catalog: Catalog, place, arguments):
-    texts = [value.get("string") for value in place.value.get("values", [])]
+def value_entities(catalog: Catalog, parent, arguments):
+    texts = [value.get("string") for value in parent.value.get("values", [])]
     urns = [text for text in texts if text is not None and text.startswith("urn:li:")]
     return urns or None
 
 
-def relationships(catalog: Catalog, place, arguments):
-    wanted = arguments["input"]
-    outgoing = wanted["direction"] == "OUTGOING"
+def relationships(catalog: Catalog, parent, arguments):
+    input = arguments["input"]
+    outgoing = input["direction"] == "OUTGOING"
     if outgoing:
-        edges = catalog.edges(place.owner)
+        edges = catalog.edges(parent.owner)
     else:
         edges = sorted(
             (relationship, source, aspect)
             for source in catalog.entities
             for relationship, destination, aspect in catalog.edges(source)
-            if destination == place.owner
+            if destination == parent.owner
         )
-    edges = [edge for edge in edges if not wanted["types"] or edge[0] in wanted["types"]]
-    kinds = wanted.get("relatedEntityTypes")
+    edges = [edge for edge in edges if not input["types"] or edge[0] in input["types"]]
+    kinds = input.get("relatedEntityTypes")
     if kinds:
         edges = [edge for edge in edges if entity_type(edge[1]) in kinds]
-    if wanted.get("includeSoftDelete") is False:
+    if input.get("includeSoftDelete") is False:
         edges = [edge for edge in edges if not (catalog.aspect(edge[1], "status") or {}).get("removed")]
-    start = wanted.get("start") or 0
-    count = DEFAULT_COUNT if wanted.get("count") is None else wanted["count"]
+    start = input.get("start") or 0
+    count = DEFAULT_COUNT if input.get("count") is None else input["count"]
     page = edges[start : start + count]
     return {
         "start": start,
         "count": len(page),
         "total": len(edges),
-        "relationships": [{"type": edge[0], "direction": wanted["direction"], "entity": edge[1]} for edge in page],
+        "relationships": [{"type": edge[0], "direction": input["direction"], "entity": edge[1]} for edge in page],
     }
 
 
-def assertions(catalog: Catalog, place, arguments):
+def assertions(catalog: Catalog, parent, arguments):
     count = arguments.get("count")
-    wanted = {
+    input = {
         "types": ["Asserts"],
         "direction": "INCOMING",
         "relatedEntityTypes": ["assertion"],
@@ -129,15 +129,15 @@ def assertions(catalog: Catalog, place, arguments):
         "start": max(arguments.get("start") or 0, 0),
         "count": DEFAULT_ASSERTIONS if count is None else min(max(count, 0), 1000),
     }
-    page = relationships(catalog, place, {"input": wanted})
+    page = relationships(catalog, parent, {"input": input})
     found = page.pop("relationships")
     return page | {"assertions": [edge["entity"] for edge in found]}
 
 
 RESOLVERS = {
-    "parentDomains": parents(member_of_aspect(lambda urn: "domainProperties", "parentDomain"), "domains"),
-    "parentContainers": parents(member_of_aspect(lambda urn: "container", "container"), "containers"),
-    "parentNodes": parents(member_of_aspect(lambda urn: f"{entity_type(urn)}Info", "parentNode"), "nodes"),
+    "parentDomains": ancestors(member_of_aspect(lambda urn: "domainProperties", "parentDomain"), "domains"),
+    "parentContainers": ancestors(member_of_aspect(lambda urn: "container", "container"), "containers"),
+    "parentNodes": ancestors(member_of_aspect(lambda urn: f"{entity_type(urn)}Info", "parentNode"), "nodes"),
     "createdOn": created_on,
     "ownershipType": ownership_type,
     "rawAspects": raw_aspects,
@@ -171,18 +171,18 @@ class Roots:
 
     def checked(self, urn: str) -> str:
         if entity_type(urn) not in self.catalog.entity_types or not urn.startswith("urn:li:"):
-            raise GraphQLError(f"{urn} is no URN")
+            raise GraphQLError(f"{urn} is not a URN")
         return urn
 
     def by_urn(self, info, urn):
         self.checked(urn)
         kind = get_named_type(info.return_type)
         if isinstance(kind, GraphQLObjectType) and self.sources.type_of_entity.get(entity_type(urn)) != kind.name:
-            raise GraphQLError(f"{urn} is no {kind.name}")
+            raise GraphQLError(f"{urn} is not a {kind.name}")
         return urn
 
     def existing(self, info, urn: str):
-        """The URN, or the error that takes its place: unless the selection asks, what is missing may not be read."""
+        """The URN, or the error of a missing entity unless `exists` is selected."""
         name = self.sources.type_of_entity.get(entity_type(urn))
         if name is None or self.catalog.exists(urn):
             return urn
@@ -204,7 +204,7 @@ class Roots:
         start = 0 if input.get("start") is None else input["start"]
         count = DEFAULT_COUNT if input.get("count") is None else input["count"]
         if start < 0 or not 0 <= count <= 1000:
-            raise GraphQLError("there is no such page")
+            raise GraphQLError("invalid page")
         if input.get("parentDomain") is not None:
             self.checked(input["parentDomain"])
         query = (input.get("query") or "").strip().lower()

@@ -1,6 +1,6 @@
-"""Reads fields as the directives of the schema say, independently of the server's own code.
+"""Reads fields by the directives of the schema, independently of the server's code.
 
-The meaning of each directive is described in directives.graphql. To support one more, add it to `first_source`.
+directives.graphql describes the directives. To support another one, add it to `first_source`.
 """
 
 import json
@@ -25,7 +25,7 @@ from catalog import Catalog, entity_type
 
 
 @dataclass(frozen=True)
-class Place:
+class ParentObject:
     """An entity (`value` is None), or a JSON value that belongs to one; `type_name` is its GraphQL type."""
 
     type_name: str
@@ -58,21 +58,21 @@ class Sources:
         }
 
     def directive(self, name: str, node):
-        """The arguments of a directive, or None where it is missing."""
+        """The arguments of a directive, or None if it is missing."""
         return get_directive_values(self.schema.get_directive(name), node)
 
     def resolve(self, source, info, **arguments):
-        """The resolver of every field that is not on a root type."""
+        """Resolves every field that is not a root field."""
         field = info.parent_type.fields[info.field_name]
         found = self.first_source(source, field, info.field_name, arguments)
         if found is not None and self.directive("entries", field.ast_node) is not None:
             found = [{"key": key, "value": value} for key, value in found.items()]
         return self.complete(field.type, found, source.owner)
 
-    def first_source(self, place: Place, field, field_name: str, arguments: dict):
+    def first_source(self, parent: ParentObject, field, field_name: str, arguments: dict):
         node = field.ast_node
         names = {directive.name.value for directive in node.directives}
-        owner, value = place.owner, place.value
+        owner, value = parent.owner, parent.value
         if "urn" in names:
             return owner
         if "entityType" in names:
@@ -80,13 +80,13 @@ class Sources:
         if "exists" in names:
             return self.catalog.exists(owner)
         if "absent" in names:
-            return nothing_of(field.type)
+            return empty_value(field.type)
         if "resolve" in names:
             by = self.directive("resolve", node)["by"]
-            return self.resolvers[by](self.catalog, place, arguments)
+            return self.resolvers[by](self.catalog, parent, arguments)
         for repeated in [directive for directive in node.directives if directive.name.value == "aspect"]:
-            given = get_directive_values(self.schema.get_directive("aspect"), only(repeated))
-            found = first(self.catalog.aspect(owner, given["name"]), given.get("path"))
+            aspect = get_directive_values(self.schema.get_directive("aspect"), only(repeated))
+            found = first(self.catalog.aspect(owner, aspect["name"]), aspect.get("path"))
             if found is not None:
                 return found
         path = self.directive("path", node)
@@ -97,20 +97,20 @@ class Sources:
         else:
             found = first(value, [field_name])
         if found is None and "key" in names:
-            kind = self.entity_of_type.get(place.type_name, entity_type(owner))
+            kind = self.entity_of_type.get(parent.type_name, entity_type(owner))
             found = self.catalog.key_part(owner, self.directive("key", node)["part"], kind)
         if found is None and "compose" in names:
-            found = self.compose(self.directive("compose", node)["text"], place)
+            found = self.compose(self.directive("compose", node)["text"], parent)
         if found is None and "default" in names:
             found = json.loads(self.directive("default", node)["value"])
         return found
 
-    def compose(self, template: str, place: Place):
+    def compose(self, template: str, parent: ParentObject):
         missing = []
 
         def part(match):
             name = match.group(1)
-            value = place.owner if name == "urn" else member(place.value, name)
+            value = parent.owner if name == "urn" else member(parent.value, name)
             if value is None:
                 missing.append(name)
             return str(value)
@@ -119,7 +119,7 @@ class Sources:
         return None if missing else text
 
     def complete(self, kind, value, owner):
-        """Turns JSON into what the library expects for the type; null where the JSON is nothing of that type."""
+        """Converts JSON to the value that graphql-core expects for the type; None if it does not match."""
         required = isinstance(kind, GraphQLNonNull)
         kind = get_nullable_type(kind)
         if value is None:
@@ -147,12 +147,12 @@ class Sources:
         if isinstance(value, str):
             name = self.type_of_entity.get(entity_type(value))
             if name in possible:
-                return Place(name, value)
+                return ParentObject(name, value)
             if required and entity_type(value) is not None and not isinstance(kind, GraphQLInterfaceType):
-                # Null is not allowed: a stub of the type that is expected, or of the first of a union.
+                # Null is not allowed: a stub of the expected type, or of the first entity type of a union.
                 for name in possible:
                     if name in self.entity_of_type:
-                        return Place(name, value)
+                        return ParentObject(name, value)
             if abstract:
                 return None
         if kind.name in self.type_of_entity.values():
@@ -160,10 +160,10 @@ class Sources:
         for name in possible:
             for variant in self.variants.get(name, []):
                 if isinstance(value, dict) and value.get(variant) is not None:
-                    return Place(name, owner, value[variant])
+                    return ParentObject(name, owner, value[variant])
         if abstract or kind.name in self.variants:
             return None
-        return Place(kind.name, owner, value)
+        return ParentObject(kind.name, owner, value)
 
     def _stored_spellings(self, enum) -> dict:
         spellings = {}
@@ -181,7 +181,7 @@ class Sources:
 
 
 def only(directive):
-    """A node with this one directive, for a directive that may be repeated."""
+    """A node with a single directive, for a repeatable directive."""
 
     class Node:
         directives = [directive]
@@ -189,7 +189,7 @@ def only(directive):
     return Node
 
 
-def nothing_of(kind):
+def empty_value(kind):
     if not isinstance(kind, GraphQLNonNull):
         return None
     if isinstance(kind.of_type, GraphQLList):
@@ -202,7 +202,7 @@ def member(value, name: str):
 
 
 def first(value, alternatives):
-    """The first alternative that leads to something; without alternatives the value itself."""
+    """The value at the first path that has one; without paths the value itself."""
     if alternatives is None:
         return value
     for path in alternatives:
@@ -219,7 +219,7 @@ def first(value, alternatives):
 
 
 def scalar(name: str, value):
-    """Converts where nothing is lost; anything else is an error, as the specification's result coercion demands."""
+    """Applies lossless conversions; everything else is an error, as in the result coercion of the specification."""
     flag = isinstance(value, bool)
     number = isinstance(value, (int, float)) and not flag
     if name in ("String", "ID"):
@@ -237,4 +237,4 @@ def scalar(name: str, value):
         limit = 2**31 if name == "Int" else 2**63
         if number and value == int(value) and -limit <= value < limit:
             return int(value)
-    raise GraphQLError(f"{value!r} is no {name}")
+    raise GraphQLError(f"{value!r} is not a {name}")

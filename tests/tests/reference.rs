@@ -1,11 +1,12 @@
-//! Holds the GraphQL executor against a reference implementation: the same schema, data and documents through both.
+//! Compares the GraphQL executor with a reference implementation: both execute the same documents over the same schema
+//! and data.
 //!
-//! The reference is graphql-core; `tests/reference/` has the Python around it, which reads the directives of the schema
-//! in its own way. Documents are written in `tests/reference/documents/` and made up from a seed by `generate.py`. To add
-//! one, write it into the file it fits; to have data that the demo lacks, add it to `additions.json`.
+//! The reference is graphql-core; the Python code in `tests/reference/` interprets the directives of the schema
+//! independently. Documents are in `tests/reference/documents/`, and `generate.py` generates more from a seed. To add a
+//! document, add it to the file of its topic; to add data that the demo lacks, add it to `additions.json`.
 //!
-//! Replies are equal when their data is, the order of members included, and when their errors have the same paths and
-//! locations. Messages are each implementation's own. A document that one refuses as a whole the other must refuse too.
+//! Replies are equal if their data is, including the order of members, and if their errors have the same paths and
+//! locations. Messages are not compared. Both must reject the same documents.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -17,49 +18,49 @@ use anyhow::{Context as _, bail, ensure};
 use docent_e2e::{Options, Server, python, repository_root, temporary_directory};
 use serde_json::{Map, Value, json};
 
-/// How many documents are made up, and from what.
+/// The number of generated documents, and the seed.
 const GENERATED: usize = 400;
 const SEED: usize = 1;
 
-/// Fewer answers than this mean that documents got lost on the way.
+/// The minimum number of documents, so that none are lost.
 const AT_LEAST: usize = 650;
 
-/// How many differences a failing run shows.
+/// The number of differences that a failing run prints.
 const SHOWN: usize = 10;
 
 #[test]
-fn the_executor_answers_every_document_as_the_reference_does() -> anyhow::Result<()> {
+fn the_executor_agrees_with_the_reference_on_every_document() -> anyhow::Result<()> {
     let server = Server::start(Options::default().demo().without_authentication())?;
     let urns = fill(&server)?;
     let scratch = temporary_directory()?;
     let data = scratch.path().join("data.json");
     fs::write(&data, Value::Object(dump(&server, urns)?).to_string())?;
 
-    let answers = ask_reference(&data)?;
+    let cases = run_reference(&data)?;
     ensure!(
-        answers.len() >= AT_LEAST,
-        "the reference answered {} documents only",
-        answers.len()
+        cases.len() >= AT_LEAST,
+        "the reference executed only {} documents",
+        cases.len()
     );
     let mut failed = 0;
     let mut shown = String::new();
-    for answer in &answers {
-        let reply = server.post("/api/graphql", &answer["request"])?;
+    for case in &cases {
+        let reply = server.post("/api/graphql", &case["request"])?;
         ensure!(
             reply.status == 200,
             "{}: status {}: {}",
-            answer["name"],
+            case["name"],
             reply.status,
             reply.body
         );
-        if let Some(difference) = difference(answer, &reply.json()?) {
+        if let Some(difference) = difference(case, &reply.json()?) {
             failed += 1;
             if failed <= SHOWN {
-                let request = &answer["request"];
+                let request = &case["request"];
                 writeln!(
                     shown,
                     "=== {}\n{}\nvariables: {}\n{difference}",
-                    answer["name"].as_str().unwrap_or_default(),
+                    case["name"].as_str().unwrap_or_default(),
                     request["query"].as_str().unwrap_or_default().trim(),
                     request["variables"]
                 )?;
@@ -69,16 +70,16 @@ fn the_executor_answers_every_document_as_the_reference_does() -> anyhow::Result
     ensure!(
         failed == 0,
         "{failed} of {} replies differ from the reference:\n{shown}",
-        answers.len()
+        cases.len()
     );
     Ok(())
 }
 
 #[test]
 fn a_changed_reply_is_a_difference() {
-    let answer = json!({
+    let case = json!({
         "name": "x",
-        "refused": false,
+        "rejected": false,
         "reply": {
             "data": {"a": 1, "b": [null, {"c": "x"}]},
             "errors": [{"message": "m", "path": ["b", 0], "locations": [{"line": 1, "column": 3}]}]
@@ -89,7 +90,7 @@ fn a_changed_reply_is_a_difference() {
         "errors": [{"message": "another", "path": ["b", 0], "locations": [{"line": 1, "column": 3}]}],
         "extensions": {}
     });
-    assert_eq!(difference(&answer, &same), None);
+    assert_eq!(difference(&case, &same), None);
     for (pointer, changed) in [
         ("/data", json!({"b": [null, {"c": "x"}], "a": 1})),
         ("/data", Value::Null),
@@ -103,47 +104,48 @@ fn a_changed_reply_is_a_difference() {
     ] {
         let mut reply = same.clone();
         *reply.pointer_mut(pointer).unwrap() = changed;
-        assert!(difference(&answer, &reply).is_some(), "{reply}");
+        assert!(difference(&case, &reply).is_some(), "{reply}");
     }
 }
 
 #[test]
-fn an_executed_document_is_a_difference_where_the_reference_refuses_it() {
-    let answer = json!({
+fn executing_a_document_that_the_reference_rejects_is_a_difference() {
+    let case = json!({
         "name": "x",
-        "refused": true,
+        "rejected": true,
         "reply": {"data": null, "errors": [{"message": "m"}]}
     });
-    let refusal = json!({"data": null, "errors": [{"message": "other"}]});
-    assert_eq!(difference(&answer, &refusal), None);
+    let rejection = json!({"data": null, "errors": [{"message": "other"}]});
+    assert_eq!(difference(&case, &rejection), None);
     for reply in [
         json!({"data": {"a": 1}}),
         json!({"data": null}),
         json!({"data": null, "errors": [{"message": "m", "path": ["a"]}]}),
         json!({"data": {"a": 1}, "errors": [{"message": "m"}]}),
     ] {
-        assert!(difference(&answer, &reply).is_some(), "{reply}");
+        assert!(difference(&case, &reply).is_some(), "{reply}");
     }
 }
 
-/// Returns what differs between the reference's answer and the server's reply, if anything does.
-fn difference(answer: &Value, reply: &Value) -> Option<String> {
+/// Describes the first difference between the reference and the server's reply.
+fn difference(case: &Value, reply: &Value) -> Option<String> {
     let none = Vec::new();
     let errors = |reply: &Value| reply["errors"].as_array().unwrap_or(&none).clone();
     let ours = errors(reply);
-    let expected = errors(&answer["reply"]);
-    let refused = reply["data"].is_null()
+    let expected = errors(&case["reply"]);
+    let rejected = reply["data"].is_null()
         && !ours.is_empty()
         && ours.iter().all(|error| error.get("path").is_none());
-    if answer["refused"] == true {
+    if case["rejected"] == true {
         let reason = &expected.first()?["message"];
-        return (!refused)
-            .then(|| format!("the reference refuses it: {reason}\nthe server does not: {reply}"));
+        return (!rejected).then(|| {
+            format!("only the reference rejects it: {reason}\nthe server replies: {reply}")
+        });
     }
-    if refused {
-        return Some(format!("only the server refuses it: {}", reply["errors"]));
+    if rejected {
+        return Some(format!("only the server rejects it: {}", reply["errors"]));
     }
-    let introspection = answer["name"]
+    let introspection = case["name"]
         .as_str()
         .is_some_and(|name| name.starts_with("introspection"));
     let comparable = |data: &Value| {
@@ -154,28 +156,28 @@ fn difference(answer: &Value, reply: &Value) -> Option<String> {
         data.to_string()
     };
     let (expected_data, data) = (
-        comparable(&answer["reply"]["data"]),
+        comparable(&case["reply"]["data"]),
         comparable(&reply["data"]),
     );
     if expected_data != data {
         return Some(first_difference(&expected_data, &data));
     }
-    let (expected, ours) = (places(&expected), places(&ours));
+    let (expected, ours) = (locations(&expected), locations(&ours));
     (expected != ours)
         .then(|| format!("errors of the reference: {expected:?}\nof the server: {ours:?}"))
 }
 
-/// Paths and locations of errors, in a fixed order: in which order errors are reported is free.
-fn places(errors: &[Value]) -> Vec<String> {
-    let mut places: Vec<String> = errors
+/// The paths and locations of errors, sorted because their order is unspecified.
+fn locations(errors: &[Value]) -> Vec<String> {
+    let mut locations: Vec<String> = errors
         .iter()
         .map(|error| format!("{} at {}", error["path"], error["locations"]))
         .collect();
-    places.sort();
-    places
+    locations.sort();
+    locations
 }
 
-/// Shows two texts around the place where they part.
+/// Shows two texts around their first difference.
 fn first_difference(expected: &str, actual: &str) -> String {
     let same = expected
         .chars()
@@ -195,8 +197,8 @@ fn first_difference(expected: &str, actual: &str) -> String {
     )
 }
 
-/// Brings introspection into one form: what has names is sorted by them, because their order is free, and of what every
-/// implementation brings along itself only the name is compared, because the descriptions are its own.
+/// Normalises introspection: sorts by name, because the order is unspecified, and reduces built-in types and directives
+/// to their names, because implementations describe them differently.
 fn normalise(value: &mut Value) {
     const BUILT_IN: [&str; 9] = [
         "Boolean",
@@ -226,7 +228,7 @@ fn normalise(value: &mut Value) {
     }
 }
 
-/// Adds what the demo lacks and returns the URNs of everything that was written.
+/// Adds the additional data and returns the URNs of all entities.
 fn fill(server: &Server) -> anyhow::Result<BTreeSet<String>> {
     let root = repository_root();
     let entities = |path: &Path| -> anyhow::Result<Vec<Value>> {
@@ -267,28 +269,28 @@ fn fill(server: &Server) -> anyhow::Result<BTreeSet<String>> {
         .collect()
 }
 
-/// Reads the entities, and everything that they name and that exists, as the server holds them.
+/// Reads the entities and all existing entities that they refer to.
 fn dump(server: &Server, urns: BTreeSet<String>) -> anyhow::Result<Map<String, Value>> {
     let mut found = BTreeMap::new();
     let mut seen = urns.clone();
-    let mut waiting: Vec<String> = urns.into_iter().collect();
-    while let Some(urn) = waiting.pop() {
+    let mut pending: Vec<String> = urns.into_iter().collect();
+    while let Some(urn) = pending.pop() {
         let reply = server.get(&format!("/entitiesV2/{}", encoded(&urn)))?;
         ensure!(reply.status == 200, "{urn}: {}", reply.body);
         let entity = reply.json()?;
         let aspects = entity["aspects"]
             .as_object()
             .context("an entity has no aspects")?;
-        // Of an entity that does not exist the server tells the key alone, which nobody ever wrote.
+        // A missing entity has only its key aspect, without system metadata.
         if !aspects
             .values()
             .any(|aspect| aspect.get("systemMetadata").is_some())
         {
             continue;
         }
-        collect_urns(&entity, &mut |named| {
-            if seen.insert(named.to_owned()) {
-                waiting.push(named.to_owned());
+        collect_urns(&entity, &mut |referenced| {
+            if seen.insert(referenced.to_owned()) {
+                pending.push(referenced.to_owned());
             }
         });
         found.insert(urn, entity);
@@ -305,7 +307,7 @@ fn collect_urns(value: &Value, found: &mut impl FnMut(&str)) {
     }
 }
 
-/// Encodes all that is not plain in a path segment.
+/// Percent-encodes a path segment.
 fn encoded(text: &str) -> String {
     text.bytes().fold(String::new(), |mut path, byte| {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
@@ -318,8 +320,8 @@ fn encoded(text: &str) -> String {
     })
 }
 
-/// Runs the reference over all documents.
-fn ask_reference(data: &Path) -> anyhow::Result<Vec<Value>> {
+/// Runs the reference on all documents.
+fn run_reference(data: &Path) -> anyhow::Result<Vec<Value>> {
     let root = repository_root();
     let output = Command::new(python()?)
         .arg(root.join("tests/reference/reference.py"))
@@ -338,14 +340,14 @@ fn ask_reference(data: &Path) -> anyhow::Result<Vec<Value>> {
         .context("could not start Python")?;
     if !output.status.success() {
         bail!(
-            "the reference ended with {}\n{}",
+            "the reference failed with {}\n{}",
             output.status,
             String::from_utf8_lossy(&output.stderr)
         );
     }
-    let printed = String::from_utf8(output.stdout).context("the reference printed no UTF-8")?;
+    let printed = String::from_utf8(output.stdout).context("the reference did not print UTF-8")?;
     printed
         .lines()
-        .map(|line| serde_json::from_str(line).context("the reference printed no JSON"))
+        .map(|line| serde_json::from_str(line).context("the reference did not print JSON"))
         .collect()
 }

@@ -1,4 +1,4 @@
-//! Times the engine on a cached document, with and without the store.
+//! Measures the engine with a cached document, with and without the store.
 //!
 //! `cargo run --release -p docent-graphql --example cached_execute [part of a name]`
 
@@ -37,7 +37,7 @@ async fn run() -> Result<(), Failure> {
     let caller = Caller::new(Urn::parse("urn:li:corpuser:a")?);
     let aspect = Registry::get()
         .aspect("datasetProperties")
-        .ok_or("the aspect is gone")?;
+        .ok_or("unknown aspect")?;
     let urn = Urn::parse(DATASET)?;
     let text = r#"{"description":"A description of some forty characters.","customProperties":{},"tags":[]}"#;
     catalog
@@ -94,7 +94,7 @@ async fn run() -> Result<(), Failure> {
     Ok(())
 }
 
-#[expect(clippy::print_stdout, reason = "it is a program for people")]
+#[expect(clippy::print_stdout, reason = "prints results for people")]
 async fn measure(name: &str, run: impl AsyncFn() -> usize) {
     const TIMES: u32 = 200_000;
     if std::env::args()

@@ -66,7 +66,7 @@ impl Document {
             return Err(vec![RequestError::new(
                 Classification::ExecutionAborted,
                 format!(
-                    "the document has {} bytes, at most {MAX_DOCUMENT_BYTES} are allowed; put long texts into variables",
+                    "the document has {} bytes, at most {MAX_DOCUMENT_BYTES} are allowed; use variables for long texts",
                     text.len()
                 ),
             )]);
@@ -128,8 +128,7 @@ impl Document {
                     "The document has no operation to execute.".to_owned(),
                 )),
                 _ => Err(reject(
-                    "The document has several operations: say in operationName which to execute."
-                        .to_owned(),
+                    "The document has several operations: set operationName.".to_owned(),
                 )),
             },
         }

@@ -1,9 +1,9 @@
-//! The errors of a reply, in the form that clients of DataHub's API know.
+//! The errors of a reply, in the format of DataHub's API.
 
 use docent_catalog::{Error, ErrorKind};
 use serde::Serialize;
 
-/// What a client calls the kind of an error (`extensions.classification`).
+/// `extensions.classification` of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) enum Classification {
     InvalidSyntax,
@@ -13,14 +13,14 @@ pub(crate) enum Classification {
     NullValueInNonNullableField,
 }
 
-/// Where in the document: lines and columns count from one.
+/// A position in the document; lines and columns count from one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct Position {
     pub(crate) line: usize,
     pub(crate) column: usize,
 }
 
-/// An error of the request as a whole: nothing is executed.
+/// An error of the whole request: nothing is executed.
 #[derive(Debug)]
 pub(crate) struct RequestError {
     pub(crate) message: String,
@@ -42,9 +42,9 @@ impl RequestError {
 #[derive(Debug)]
 pub(crate) struct FieldError {
     pub(crate) failure: Failure,
-    /// Where the field is selected in the document.
+    /// Offset of the field in the document.
     pub(crate) offset: usize,
-    /// The field in the reply, as a JSON list.
+    /// The path of the field in the reply, as a JSON list.
     pub(crate) path: String,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// An error of the catalog. What is our own fault goes to the log, because its reason is not shown.
+    /// An error of the catalog. Internal errors are logged, because the reply does not contain their cause.
     pub(crate) fn of(error: &Error) -> Self {
         if error.kind() == ErrorKind::Internal {
             tracing::error!(error = %chain(error), "a field could not be resolved");
@@ -104,7 +104,7 @@ impl Code {
     }
 }
 
-/// An error with everything that caused it.
+/// The messages of an error and its causes.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -135,7 +135,7 @@ struct Body<'a> {
     extensions: Extensions,
 }
 
-/// The whole reply to a request that is not executed.
+/// The reply to a rejected request.
 pub(crate) fn reject(errors: &[RequestError]) -> Vec<u8> {
     let bodies = errors.iter().map(|error| Body {
         message: &error.message,
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_has_errors_then_null_data_then_empty_extensions() {
+    fn a_rejection_has_errors_then_null_data_then_empty_extensions() {
         let mut error = RequestError::new(Classification::InvalidSyntax, "Invalid syntax \"x\"");
         error.positions.push(Position { line: 1, column: 2 });
         assert_eq!(

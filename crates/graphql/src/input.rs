@@ -285,12 +285,20 @@ fn scalar(name: &str, value: Value) -> Result<Value, String> {
 
 /// The integer value of a JSON number, including `5.0`.
 fn integer(value: &Value) -> Option<i64> {
+    let float = || value.as_f64().filter(|_| value.is_f64());
+    value.as_i64().or_else(|| exact_integer(float()?))
+}
+
+/// The integer value of a float, if it has one.
+pub(crate) fn exact_integer(number: f64) -> Option<i64> {
     /// Larger floats do not represent every integer.
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    value.as_i64().or_else(|| {
-        let number = value.as_f64()?;
-        (value.is_f64() && number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i64)
-    })
+    const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the number has no fraction and less than 64 bits"
+    )]
+    let integer = number as i64;
+    (number.fract() == 0.0 && number.abs() <= MAX_EXACT).then_some(integer)
 }
 
 fn null(ty: &Type) -> Result<Value, String> {

@@ -1,7 +1,7 @@
-//! The fields of `Mutation`: from GraphQL input to one call of the catalog each.
+//! The fields of `Mutation`: each converts its input and calls the catalog once.
 //!
-//! To add one: a field in `schema/mutation.graphql`, a use case in the catalog, an `async fn` here that reads
-//! the arguments and calls it, and a line in [`register`]. See docs/adding-a-mutation.md.
+//! To add one, add a field to `schema/mutation.graphql`, a use case to the catalog, an `async fn` here that reads the
+//! arguments and calls it, and a line to [`register`]. See docs/adding-a-mutation.md.
 
 mod assertions;
 mod datasets;
@@ -86,7 +86,7 @@ pub(crate) fn register(resolvers: Resolvers) -> Resolvers {
         .mutation("revokeAccessToken", tokens::revoke_access_token)
 }
 
-/// A URN inside of an input object.
+/// Parses a URN of an input object.
 fn urn(text: &str) -> Result<Urn, Error> {
     Ok(Registry::get().parse_urn(text)?)
 }
@@ -99,7 +99,7 @@ fn urns(texts: &[String]) -> Result<Vec<Urn>, Error> {
     texts.iter().map(|text| urn(text)).collect()
 }
 
-/// A column that an input may name beside its dataset.
+/// An optional column in an input.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct SubResource {
@@ -108,15 +108,14 @@ pub(crate) struct SubResource {
 }
 
 impl SubResource {
-    /// The column's path. Half of the pair is an error: guessing which half was meant would write to the
-    /// wrong place.
+    /// The field path of the column. Incomplete input is an error: it might otherwise write to the whole dataset.
     pub(crate) fn column(self) -> Result<Option<String>, Error> {
-        let named = self.sub_resource.filter(|column| !column.is_empty());
-        match (self.sub_resource_type, named) {
+        let column = self.sub_resource.filter(|column| !column.is_empty());
+        match (self.sub_resource_type, column) {
             (None, None) => Ok(None),
             (Some(_), Some(column)) => Ok(Some(column)),
             (Some(kind), None) => Err(Error::invalid(format!(
-                "subResourceType {kind} needs a subResource: the path of the column"
+                "subResourceType {kind} needs a subResource, the path of the column"
             ))),
             (None, Some(column)) => Err(Error::invalid(format!(
                 "subResource '{column}' needs subResourceType: DATASET_FIELD"
@@ -125,16 +124,16 @@ impl SubResource {
     }
 }
 
-/// An entity, or a column of one, that an input names: `ResourceRefInput`, and the inputs that have its members.
+/// `ResourceRefInput`, and other inputs with its members: an entity, or a column of a dataset.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Resource {
+struct ResourceInput {
     resource_urn: String,
     #[serde(flatten)]
     sub_resource: SubResource,
 }
 
-impl Resource {
+impl ResourceInput {
     fn target(self) -> Result<Target, Error> {
         Ok(Target::new(
             urn(&self.resource_urn)?,
@@ -143,7 +142,7 @@ impl Resource {
     }
 }
 
-/// Reads each item of a list. Where there are several, what is wrong with one names its position, here and in the catalog.
+/// Converts the items of a list. If there are several, errors have the position of the item, here and in the catalog.
 fn targets<T>(
     items: Vec<T>,
     read: impl Fn(T) -> Result<Target, Error>,
@@ -177,7 +176,7 @@ async fn update_description(context: &Context, arguments: Args<'_>) -> Result<Va
         description: String,
         previous_description: Option<String>,
         #[serde(flatten)]
-        resource: Resource,
+        resource: ResourceInput,
     }
     let input: Input = arguments.input()?;
     let target = input.resource.target()?;

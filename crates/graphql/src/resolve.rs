@@ -77,7 +77,7 @@ impl<'a> Args<'a> {
 
     /// Deserializes an argument. An absent argument is null.
     pub fn member<'b, T: Deserialize<'b>>(&'b self, name: &str) -> Result<T, Error> {
-        T::deserialize(self.get(name).unwrap_or(&Value::Null)).map_err(unusable)
+        T::deserialize(self.get(name).unwrap_or(&Value::Null)).map_err(invalid_arguments)
     }
 
     /// Deserializes the argument `input`.
@@ -89,7 +89,7 @@ impl<'a> Args<'a> {
     pub fn text(&self, name: &str) -> Result<&str, Error> {
         self.get(name)
             .and_then(Value::as_str)
-            .ok_or_else(|| Error::invalid(format!("the argument '{name}' must be a text")))
+            .ok_or_else(|| Error::invalid(format!("the argument '{name}' must be a string")))
     }
 
     /// A required URN argument of a registered entity type.
@@ -104,8 +104,8 @@ impl<'a> Args<'a> {
     clippy::needless_pass_by_value,
     reason = "it is the argument of map_err"
 )]
-fn unusable(error: serde_json::Error) -> Error {
-    Error::invalid(format!("the arguments cannot be used: {error}"))
+fn invalid_arguments(error: serde_json::Error) -> Error {
+    Error::invalid(format!("invalid arguments: {error}"))
 }
 
 /// An object that a batch resolver computes a field of.

@@ -1,4 +1,4 @@
-//! Loading level by level.
+//! Loads entities level by level.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -25,14 +25,14 @@ pub(crate) struct Levels<'p> {
     next: Discovery<'p>,
 }
 
-/// What a walk through loaded values found to do next.
+/// The entities and resolver calls of the next level.
 #[derive(Default)]
 struct Discovery<'p> {
     entities: Vec<(&'p ObjectPlan, Urn)>,
     calls: Vec<PlainCall<'p>>,
 }
 
-/// A resolver to be called for an object that is part of an entity's JSON.
+/// A resolver call for an object in the JSON of an entity.
 struct PlainCall<'p> {
     plan: &'p ValuePlan,
     owner: usize,
@@ -50,7 +50,7 @@ impl<'p> Levels<'p> {
         }
     }
 
-    /// Takes the value of a root field: the entities in it are the first level.
+    /// Adds the entities in the value of a root field to the first level.
     pub(crate) fn start(
         &mut self,
         field: &'p FieldPlan,
@@ -73,7 +73,7 @@ impl<'p> Levels<'p> {
             Walk {
                 scope: self.scope,
                 loaded: &self.loaded,
-                found: &mut self.next,
+                next: &mut self.next,
                 budget,
             }
             .value(plan, view, None)?;
@@ -85,7 +85,7 @@ impl<'p> Levels<'p> {
         self.loaded
     }
 
-    /// Loads until nothing new is found. Every level is one deeper in the query, so there is an end.
+    /// Loads all levels. Every level is one step deeper in the query, so this terminates.
     pub(crate) async fn load(&mut self, budget: &mut Budget) -> Result<(), LimitExceeded> {
         loop {
             let first = self.loaded.slots.len();
@@ -101,29 +101,29 @@ impl<'p> Levels<'p> {
                 self.read(first, budget).await?;
                 self.call(first, budget).await?;
             }
-            let mut found = Discovery::default();
-            let mut walk = self.walk(&mut found, budget);
+            let mut next = Discovery::default();
+            let mut walk = self.walk(&mut next, budget);
             for slot in first..self.loaded.slots.len() {
                 walk.entity(slot)?;
             }
             if !calls.is_empty() {
                 self.call_plain(&calls, budget).await?;
-                let mut walk = self.walk(&mut found, budget);
+                let mut walk = self.walk(&mut next, budget);
                 for call in &calls {
                     if let Some(Ok(value)) = self.loaded.plain_outcomes.get(&call.key) {
                         walk.value(call.plan, View::Value(value), Some(call.owner))?;
                     }
                 }
             }
-            self.next = found;
+            self.next = next;
         }
     }
 
-    fn walk<'w>(&'w self, found: &'w mut Discovery<'p>, budget: &'w mut Budget) -> Walk<'w, 'p> {
+    fn walk<'w>(&'w self, next: &'w mut Discovery<'p>, budget: &'w mut Budget) -> Walk<'w, 'p> {
         Walk {
             scope: self.scope,
             loaded: &self.loaded,
-            found,
+            next,
             budget,
         }
     }
@@ -234,7 +234,7 @@ impl<'p> Levels<'p> {
         Ok(())
     }
 
-    /// Nothing of this level is known, so all of its entities fail.
+    /// The level could not be read, so all of its entities fail.
     fn fail(&mut self, first: usize, error: &Error) {
         let failure = Failure::of(error);
         for slot in &mut self.loaded.slots[first..] {
@@ -250,7 +250,7 @@ impl<'p> Levels<'p> {
                     cell.content = match projection.parse(&self.loaded.rows[row].metadata) {
                         Ok(parsed) => Content::Parsed(parsed),
                         Err(error) => {
-                            tracing::error!(urn = %slot.urn, aspect = %need.aspect, %error, "a stored aspect is not JSON");
+                            tracing::error!(urn = %slot.urn, aspect = %need.aspect, %error, "stored aspect is not JSON");
                             Content::Corrupt
                         }
                     };
@@ -259,7 +259,7 @@ impl<'p> Levels<'p> {
         }
     }
 
-    /// Calls the resolvers of the new slots, each once per plan.
+    /// Calls the resolvers of the new slots, once per plan and field.
     async fn call(&mut self, first: usize, budget: &mut Budget) -> Result<(), LimitExceeded> {
         let mut plans: Vec<&'p ObjectPlan> = Vec::new();
         for slot in &self.loaded.slots[first..] {
@@ -290,7 +290,7 @@ impl<'p> Levels<'p> {
         Ok(())
     }
 
-    /// Calls resolvers for plain objects, each once per field of the plan.
+    /// Calls the resolvers of plain objects, once per field of a plan.
     async fn call_plain(
         &mut self,
         calls: &[PlainCall<'p>],
@@ -311,7 +311,7 @@ impl<'p> Levels<'p> {
         Ok(())
     }
 
-    /// Calls one resolver; gives as many outcomes as there are subjects.
+    /// Calls a resolver; returns one outcome per subject.
     async fn batch(
         &self,
         plan: &ValuePlan,
@@ -367,7 +367,7 @@ fn outcomes(plan: &ValuePlan, result: BatchResult, count: usize) -> Vec<Outcome>
             field = %plan.field.name,
             expected = count,
             actual = results.len(),
-            "a resolver gave another number of results than it was asked for"
+            "a resolver returned the wrong number of results"
         );
         let failure = Failure::server(
             "an internal error occurred; the server's log has the details".to_owned(),
@@ -439,11 +439,11 @@ impl<'s> Keys<'s> {
     }
 }
 
-/// Looks for entities, and for resolvers to call, in what is loaded.
+/// Collects entities and resolver calls from loaded values.
 struct Walk<'w, 'p> {
     scope: Scope<'p>,
     loaded: &'w Loaded<'p>,
-    found: &'w mut Discovery<'p>,
+    next: &'w mut Discovery<'p>,
     budget: &'w mut Budget,
 }
 
@@ -479,7 +479,7 @@ impl<'p> Walk<'_, 'p> {
                     if let Some(owner) = parent.owner {
                         self.budget.add_value()?;
                         let copy = copy.get_or_insert_with(|| Arc::new(parent.value.to_value()));
-                        self.found.calls.push(PlainCall {
+                        self.next.calls.push(PlainCall {
                             plan: field,
                             owner,
                             key,
@@ -529,8 +529,8 @@ impl<'p> Walk<'_, 'p> {
                 if self.loaded.find(object, &text).is_none()
                     && let Ok(urn) = Urn::parse(&text)
                 {
-                    self.found.entities.push((object, urn));
-                    self.found.compact(self.budget)?;
+                    self.next.entities.push((object, urn));
+                    self.next.compact(self.budget)?;
                 }
                 Ok(())
             }
@@ -541,15 +541,16 @@ impl<'p> Walk<'_, 'p> {
 }
 
 impl Discovery<'_> {
-    /// Notices too many entities before they have all been collected: they are listed as often as they occur.
+    /// Removes duplicates when there are too many, and fails early if the entities exceed the limit.
     fn compact(&mut self, budget: &mut Budget) -> Result<(), LimitExceeded> {
         let allowed = budget.remaining_entities();
         if self.entities.len() / 2 <= allowed {
             return Ok(());
         }
-        let mut known = HashSet::new();
-        self.entities
-            .retain(|(plan, urn)| known.insert((std::ptr::from_ref(*plan) as usize, urn.clone())));
+        let mut distinct = HashSet::new();
+        self.entities.retain(|(plan, urn)| {
+            distinct.insert((std::ptr::from_ref(*plan) as usize, urn.clone()))
+        });
         if self.entities.len() > allowed {
             budget.add_entities(self.entities.len())?;
         }

@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use crate::input::exact_integer;
 use crate::json::View;
 use crate::schema::{EnumType, Scalar};
 
@@ -89,9 +90,7 @@ fn parse_integer(text: &str) -> Option<i64> {
     if let Ok(number) = text.parse() {
         return Some(number);
     }
-    let number: f64 = text.parse().ok()?;
-    // Larger floats do not represent every integer.
-    (number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_992.0).then_some(number as i64)
+    exact_integer(text.parse().ok()?)
 }
 
 fn any(out: &mut Vec<u8>, view: View<'_>) -> bool {

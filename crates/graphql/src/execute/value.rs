@@ -66,7 +66,7 @@ pub(crate) fn read<'l>(
                     Content::Empty => continue,
                     Content::Corrupt => {
                         return Err(Unavailable::Failed(Cow::Owned(Failure::server(format!(
-                            "the stored aspect {aspect} of {} is damaged: it is not JSON",
+                            "the stored aspect {aspect} of {} is corrupt: it is not JSON",
                             slot.urn
                         )))));
                     }

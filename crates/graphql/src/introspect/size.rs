@@ -29,7 +29,13 @@ pub(super) fn estimated_values(variant: OperationVariant<'_>) -> u64 {
         fragments: HashMap::new(),
     };
     let values = estimator.values(variant.selection_set(), Parents::Any, true);
-    values.round() as u64
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the estimate is positive, and the cast saturates"
+    )]
+    let values = values.round() as u64;
+    values
 }
 
 /// The lengths of all lists of one kind.

@@ -1,4 +1,4 @@
-//! What other tools check about data.
+//! Assertions of other tools and their results.
 
 use docent_catalog::Error;
 use docent_catalog::assertions::CustomAssertion;
@@ -9,26 +9,26 @@ use serde_json::{Map, Value, json};
 use super::{optional_urn, urn};
 use crate::{Args, Context};
 
-/// One entry of a map from text to text.
+/// `StringMapEntryInput`.
 #[derive(Deserialize)]
-struct Entry {
+struct MapEntryInput {
     key: String,
     value: Option<String>,
 }
 
-fn map(entries: Vec<Entry>) -> Value {
+fn map(entries: Vec<MapEntryInput>) -> Value {
     let entries = entries.into_iter();
     let entries = entries.map(|entry| (entry.key, json!(entry.value.unwrap_or_default())));
     Value::Object(entries.collect())
 }
 
 #[derive(Default, Deserialize)]
-struct Platform {
+struct PlatformInput {
     urn: Option<String>,
     name: Option<String>,
 }
 
-impl Platform {
+impl PlatformInput {
     fn urn(self) -> Result<Option<Urn>, Error> {
         match (self.urn, self.name) {
             (Some(text), _) => urn(&text).map(Some),
@@ -49,10 +49,10 @@ pub(super) async fn upsert_custom_assertion(
         description: String,
         field_path: Option<String>,
         field_paths: Option<Vec<String>>,
-        platform: Platform,
+        platform: PlatformInput,
         external_url: Option<String>,
-        native_parameters: Option<Vec<Entry>>,
-        /// What the aspect calls by the same names.
+        native_parameters: Option<Vec<MapEntryInput>>,
+        /// Members with the same names in the aspect.
         #[serde(flatten)]
         details: Map<String, Value>,
     }
@@ -75,8 +75,8 @@ pub(super) async fn upsert_custom_assertion(
         columns,
         details: input.details,
     };
-    let named: Option<String> = arguments.member("urn")?;
-    let urn = optional_urn(named.as_deref())?;
+    let text: Option<String> = arguments.member("urn")?;
+    let urn = optional_urn(text.as_deref())?;
     let stored = context
         .catalog
         .upsert_custom_assertion(&context.caller, urn, assertion)
@@ -89,32 +89,32 @@ pub(super) async fn report_assertion_result(
     arguments: Args<'_>,
 ) -> Result<Value, Error> {
     #[derive(Deserialize)]
-    struct Failure {
+    struct ErrorInput {
         r#type: String,
         message: Option<String>,
     }
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Reported {
+    struct ResultInput {
         timestamp_millis: i64,
         r#type: String,
-        properties: Option<Vec<Entry>>,
+        properties: Option<Vec<MapEntryInput>>,
         external_url: Option<String>,
-        error: Option<Failure>,
+        error: Option<ErrorInput>,
         severity: Option<String>,
     }
-    let reported: Reported = arguments.member("result")?;
-    let mut result = json!({"type": reported.r#type});
-    if let Some(properties) = reported.properties {
+    let input: ResultInput = arguments.member("result")?;
+    let mut result = json!({"type": input.r#type});
+    if let Some(properties) = input.properties {
         result["nativeResults"] = map(properties);
     }
-    if let Some(url) = reported.external_url {
+    if let Some(url) = input.external_url {
         result["externalUrl"] = json!(url);
     }
-    if let Some(severity) = reported.severity {
+    if let Some(severity) = input.severity {
         result["severity"] = json!(severity);
     }
-    if let Some(error) = reported.error {
+    if let Some(error) = input.error {
         result["error"] = json!({"type": error.r#type});
         if let Some(message) = error.message {
             result["error"]["properties"] = json!({ "message": message });
@@ -123,12 +123,7 @@ pub(super) async fn report_assertion_result(
     let assertion = arguments.urn("urn")?;
     context
         .catalog
-        .report_assertion_result(
-            &context.caller,
-            &assertion,
-            reported.timestamp_millis,
-            &result,
-        )
+        .report_assertion_result(&context.caller, &assertion, input.timestamp_millis, &result)
         .await?;
     Ok(json!(true))
 }

@@ -14,7 +14,7 @@ use crate::{Args, Context};
 
 pub(super) async fn update_dataset(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
     let dataset = arguments.urn("urn")?;
-    let update = arguments.input::<Update>()?.into_catalog()?;
+    let update = arguments.input::<DatasetUpdateInput>()?.into_catalog()?;
     context
         .catalog
         .update_datasets(&context.caller, vec![(dataset.clone(), update)])
@@ -29,7 +29,7 @@ pub(super) async fn update_datasets(
     #[derive(Deserialize)]
     struct Item {
         urn: String,
-        update: Update,
+        update: DatasetUpdateInput,
     }
     let updates = arguments
         .input::<Vec<Item>>()?
@@ -44,33 +44,33 @@ pub(super) async fn update_datasets(
     Ok(json!(datasets))
 }
 
-/// `DatasetUpdateInput`; every part may be left out.
+/// `DatasetUpdateInput`; all members are optional.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
-struct Update {
-    editable_properties: Option<Properties>,
-    institutional_memory: Option<Elements<Link>>,
-    editable_schema_metadata: Option<Columns>,
-    ownership: Option<OwnersUpdate>,
-    deprecation: Option<Deprecation>,
-    global_tags: Option<Tags>,
-    tags: Option<Tags>,
+struct DatasetUpdateInput {
+    editable_properties: Option<PropertiesInput>,
+    institutional_memory: Option<LinksInput>,
+    editable_schema_metadata: Option<ColumnsInput>,
+    ownership: Option<OwnersInput>,
+    deprecation: Option<DeprecationInput>,
+    global_tags: Option<TagsInput>,
+    tags: Option<TagsInput>,
 }
 
 #[derive(Deserialize)]
-struct Properties {
+struct PropertiesInput {
     description: String,
     name: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Elements<T> {
-    elements: Vec<T>,
+struct LinksInput {
+    elements: Vec<LinkInput>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Link {
+struct LinkInput {
     url: String,
     description: Option<String>,
     author: String,
@@ -79,27 +79,27 @@ struct Link {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Columns {
-    editable_schema_field_info: Vec<Column>,
+struct ColumnsInput {
+    editable_schema_field_info: Vec<ColumnInput>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Column {
+struct ColumnInput {
     field_path: String,
     description: Option<String>,
-    global_tags: Option<Tags>,
+    global_tags: Option<TagsInput>,
 }
 
 /// `OwnershipUpdate`.
 #[derive(Deserialize)]
-pub(super) struct OwnersUpdate {
-    owners: Vec<Owner>,
+pub(super) struct OwnersInput {
+    owners: Vec<OwnerInput>,
 }
 
-impl OwnersUpdate {
+impl OwnersInput {
     pub(super) fn new_owners(self) -> Result<Vec<NewOwner>, Error> {
-        let new_owner = |owner: Owner| {
+        let new_owner = |owner: OwnerInput| {
             Ok(NewOwner {
                 owner: urn(&owner.owner)?,
                 kind: owner.r#type,
@@ -112,7 +112,7 @@ impl OwnersUpdate {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Owner {
+struct OwnerInput {
     owner: String,
     r#type: Option<String>,
     ownership_type_urn: Option<String>,
@@ -120,35 +120,35 @@ struct Owner {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Deprecation {
+struct DeprecationInput {
     deprecated: bool,
     decommission_time: Option<i64>,
     note: String,
 }
 
 #[derive(Deserialize)]
-struct Tags {
-    tags: Option<Vec<TagAssociation>>,
+struct TagsInput {
+    tags: Option<Vec<TagAssociationInput>>,
 }
 
 #[derive(Deserialize)]
-struct TagAssociation {
-    tag: Tag,
+struct TagAssociationInput {
+    tag: TagInput,
 }
 
 #[derive(Deserialize)]
-struct Tag {
+struct TagInput {
     urn: String,
 }
 
-impl Update {
+impl DatasetUpdateInput {
     fn into_catalog(self) -> Result<DatasetUpdate, Error> {
         Ok(DatasetUpdate {
             properties: self.editable_properties.map(|properties| PropertiesUpdate {
                 description: properties.description,
                 name: properties.name,
             }),
-            links: each(
+            links: convert_all(
                 self.institutional_memory.map(|memory| memory.elements),
                 |link| {
                     Ok(LinkUpdate {
@@ -160,7 +160,7 @@ impl Update {
                 },
             )?
             .unwrap_or_default(),
-            columns: each(
+            columns: convert_all(
                 self.editable_schema_metadata
                     .map(|columns| columns.editable_schema_field_info),
                 |column| {
@@ -172,7 +172,7 @@ impl Update {
                 },
             )?
             .unwrap_or_default(),
-            owners: self.ownership.map(OwnersUpdate::new_owners).transpose()?,
+            owners: self.ownership.map(OwnersInput::new_owners).transpose()?,
             deprecation: self.deprecation.map(|deprecation| DeprecationUpdate {
                 deprecated: deprecation.deprecated,
                 decommission_time: deprecation.decommission_time,
@@ -183,14 +183,14 @@ impl Update {
     }
 }
 
-fn tag_urns(tags: Option<Tags>) -> Result<Option<Vec<Urn>>, Error> {
-    each(
+fn tag_urns(tags: Option<TagsInput>) -> Result<Option<Vec<Urn>>, Error> {
+    convert_all(
         tags.map(|tags| tags.tags.unwrap_or_default()),
         |association| urn(&association.tag.urn),
     )
 }
 
-fn each<T, U>(
+fn convert_all<T, U>(
     items: Option<Vec<T>>,
     convert: impl FnMut(T) -> Result<U, Error>,
 ) -> Result<Option<Vec<U>>, Error> {

@@ -1,4 +1,4 @@
-//! Domains: creating, nesting, deleting, and who belongs to them.
+//! Domains and their members.
 
 use docent_catalog::Error;
 use docent_catalog::domains::{DisplayUpdate, NewDomain};
@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::owners::{self, OwnerInput};
-use super::{Resource, optional_urn, targets, urn};
+use super::{ResourceInput, optional_urn, targets, urn};
 use crate::{Args, Context};
 
 pub(super) async fn create_domain(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
@@ -58,11 +58,11 @@ pub(super) async fn batch_set_domain(
     #[serde(rename_all = "camelCase")]
     struct Input {
         domain_urn: Option<String>,
-        resources: Vec<Resource>,
+        resources: Vec<ResourceInput>,
     }
     let input: Input = arguments.input()?;
     let domain = optional_urn(input.domain_urn.as_deref())?;
-    let targets = targets(input.resources, Resource::target)?;
+    let targets = targets(input.resources, ResourceInput::target)?;
     context
         .catalog
         .batch_set_domain(&context.caller, domain.as_ref(), &targets)

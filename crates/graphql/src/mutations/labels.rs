@@ -5,24 +5,24 @@ use docent_catalog::labels::LabelKind;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Resource, targets, urns};
+use super::{ResourceInput, targets, urns};
 use crate::{Args, Context};
 
-/// Every input of this file, as far as each has the members: one label or several, one resource or several.
+/// The union of all inputs: one or several labels, one or several resources.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Input {
+struct LabelInput {
     #[serde(alias = "termUrn")]
     tag_urn: Option<String>,
     #[serde(alias = "termUrns")]
     tag_urns: Option<Vec<String>>,
-    resources: Option<Vec<Resource>>,
+    resources: Option<Vec<ResourceInput>>,
     #[serde(flatten)]
-    resource: Option<Resource>,
+    resource: Option<ResourceInput>,
 }
 
 #[derive(Clone, Copy)]
-enum Operation {
+enum LabelOperation {
     Add,
     Remove,
 }
@@ -31,19 +31,19 @@ async fn change(
     context: &Context,
     arguments: Args<'_>,
     kind: LabelKind,
-    operation: Operation,
+    operation: LabelOperation,
 ) -> Result<Value, Error> {
-    let input: Input = arguments.input()?;
+    let input: LabelInput = arguments.input()?;
     let mut labels = input.tag_urns.unwrap_or_default();
     labels.extend(input.tag_urn);
     let labels = urns(&labels)?;
     let mut resources = input.resources.unwrap_or_default();
     resources.extend(input.resource);
-    let targets = targets(resources, Resource::target)?;
+    let targets = targets(resources, ResourceInput::target)?;
     let (catalog, caller) = (&context.catalog, &context.caller);
     match operation {
-        Operation::Add => catalog.add_labels(caller, kind, &labels, &targets).await?,
-        Operation::Remove => {
+        LabelOperation::Add => catalog.add_labels(caller, kind, &labels, &targets).await?,
+        LabelOperation::Remove => {
             catalog
                 .remove_labels(caller, kind, &labels, &targets)
                 .await?;
@@ -53,17 +53,17 @@ async fn change(
 }
 
 pub(super) async fn add_tags(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
-    change(context, arguments, LabelKind::Tag, Operation::Add).await
+    change(context, arguments, LabelKind::Tag, LabelOperation::Add).await
 }
 
 pub(super) async fn remove_tags(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
-    change(context, arguments, LabelKind::Tag, Operation::Remove).await
+    change(context, arguments, LabelKind::Tag, LabelOperation::Remove).await
 }
 
 pub(super) async fn add_terms(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
-    change(context, arguments, LabelKind::Term, Operation::Add).await
+    change(context, arguments, LabelKind::Term, LabelOperation::Add).await
 }
 
 pub(super) async fn remove_terms(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
-    change(context, arguments, LabelKind::Term, Operation::Remove).await
+    change(context, arguments, LabelKind::Term, LabelOperation::Remove).await
 }

@@ -5,10 +5,10 @@ use docent_catalog::{Error, Target};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Resource, SubResource, optional_urn, targets, urn};
+use super::{ResourceInput, SubResource, optional_urn, targets, urn};
 use crate::{Args, Context};
 
-/// What both inputs of deprecation say.
+/// The common members of the deprecation inputs.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct DeprecationInput {
@@ -52,12 +52,12 @@ pub(super) async fn batch_update_deprecation(
 ) -> Result<Value, Error> {
     #[derive(Deserialize)]
     struct Input {
-        resources: Vec<Resource>,
+        resources: Vec<ResourceInput>,
         #[serde(flatten)]
         deprecation: DeprecationInput,
     }
     let input: Input = arguments.input()?;
-    let targets = targets(input.resources, Resource::target)?;
+    let targets = targets(input.resources, ResourceInput::target)?;
     deprecate(context, &targets, input.deprecation).await
 }
 

@@ -6,10 +6,10 @@ use docent_catalog::owners::NewOwner;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Resource, optional_urn, targets, urn, urns};
+use super::{ResourceInput, optional_urn, targets, urn, urns};
 use crate::{Args, Context};
 
-/// `OwnerInput`, and the members of it that other inputs have.
+/// `OwnerInput`, and other inputs with its members.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct OwnerInput {
@@ -22,13 +22,13 @@ pub(super) struct OwnerInput {
 impl OwnerInput {
     fn new_owner(self) -> Result<NewOwner, Error> {
         let owner = urn(&self.owner_urn)?;
-        let (declared, called) = match self.owner_entity_type.as_str() {
+        let (declared, label) = match self.owner_entity_type.as_str() {
             "CORP_GROUP" => ("corpGroup", "corp group"),
             _ => ("corpuser", "corp user"),
         };
         if owner.entity_type() != declared {
             return Err(Error::invalid(format!(
-                "Failed to change ownership for resource(s). Expected a {called} urn, found {owner}."
+                "Failed to change ownership for resource(s). Expected a {label} urn, found {owner}."
             )));
         }
         Ok(NewOwner {
@@ -76,9 +76,9 @@ pub(super) async fn batch_add_owners(
     #[serde(rename_all = "camelCase")]
     struct Input {
         owners: Vec<OwnerInput>,
-        /// For owners that name no kind of their own.
+        /// For owners without an ownership type.
         ownership_type_urn: Option<String>,
-        resources: Vec<Resource>,
+        resources: Vec<ResourceInput>,
     }
     let input: Input = arguments.input()?;
     let mut owners = new_owners(input.owners)?;
@@ -91,7 +91,7 @@ pub(super) async fn batch_add_owners(
     add(
         context,
         &owners,
-        &targets(input.resources, Resource::target)?,
+        &targets(input.resources, ResourceInput::target)?,
     )
     .await
 }
@@ -127,11 +127,11 @@ pub(super) async fn batch_remove_owners(
     struct Input {
         owner_urns: Vec<String>,
         ownership_type_urn: Option<String>,
-        resources: Vec<Resource>,
+        resources: Vec<ResourceInput>,
     }
     let input: Input = arguments.input()?;
     let kind = input.ownership_type_urn.as_deref();
-    let targets = targets(input.resources, Resource::target)?;
+    let targets = targets(input.resources, ResourceInput::target)?;
     remove(context, &input.owner_urns, kind, &targets).await
 }
 

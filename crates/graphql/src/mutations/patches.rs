@@ -1,7 +1,6 @@
-//! Changes to any part of any aspect: `patchEntity` and `patchEntities`.
+//! Patches of aspects: `patchEntity` and `patchEntities`.
 //!
-//! A patch is a direct write, like one over REST: it goes the way of those, makes the entity if it is new, and is held to
-//! the same rules.
+//! A patch is a direct write, as over REST: it creates missing entities and follows the same rules.
 
 use std::sync::Arc;
 
@@ -16,19 +15,19 @@ use crate::{Args, Context};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Input {
+struct PatchInput {
     urn: Option<String>,
     entity_type: Option<String>,
     aspect_name: String,
-    patch: Vec<Operation>,
-    array_primary_keys: Option<Vec<ArrayKeys>>,
+    patch: Vec<OperationInput>,
+    array_primary_keys: Option<Vec<ArrayKeysInput>>,
     force_generic_patch: Option<bool>,
-    system_metadata: Option<Noted>,
-    headers: Option<Vec<Entry>>,
+    system_metadata: Option<SystemMetadataInput>,
+    headers: Option<Vec<MapEntryInput>>,
 }
 
 #[derive(Deserialize)]
-struct Operation {
+struct OperationInput {
     op: String,
     path: String,
     value: Option<String>,
@@ -37,37 +36,37 @@ struct Operation {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct ArrayKeys {
+struct ArrayKeysInput {
     array_field: String,
     keys: Vec<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Noted {
+struct SystemMetadataInput {
     last_observed: Option<EpochMillis>,
     run_id: Option<String>,
-    properties: Option<Vec<Entry>>,
+    properties: Option<Vec<MapEntryInput>>,
 }
 
 #[derive(Deserialize)]
-struct Entry {
+struct MapEntryInput {
     key: String,
     value: Option<String>,
 }
 
 pub(super) async fn patch_entity(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
-    let input: Input = arguments.input()?;
-    let mut done = patch(context, vec![input]).await?;
-    Ok(done.pop().unwrap_or_default())
+    let input: PatchInput = arguments.input()?;
+    let mut results = patch(context, vec![input]).await?;
+    Ok(results.pop().unwrap_or_default())
 }
 
 pub(super) async fn patch_entities(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
-    let inputs: Vec<Input> = arguments.input()?;
+    let inputs: Vec<PatchInput> = arguments.input()?;
     Ok(Value::Array(patch(context, inputs).await?))
 }
 
-async fn patch(context: &Context, inputs: Vec<Input>) -> Result<Vec<Value>, Error> {
+async fn patch(context: &Context, inputs: Vec<PatchInput>) -> Result<Vec<Value>, Error> {
     let many = inputs.len() > 1;
     let proposals = inputs
         .into_iter()
@@ -86,18 +85,18 @@ async fn patch(context: &Context, inputs: Vec<Input>) -> Result<Vec<Value>, Erro
             Ok(proposal)
         })
         .collect::<Result<Vec<_>, Error>>()?;
-    let done = proposals
+    let results = proposals
         .iter()
         .map(|proposal| json!({"urn": proposal.urn, "success": true}))
         .collect();
     context.catalog.ingest(&context.caller, proposals).await?;
-    Ok(done)
+    Ok(results)
 }
 
-impl Input {
+impl PatchInput {
     fn proposal(self, catalog: &Catalog) -> Result<Proposal, Error> {
         let mut conditions = Conditions::default();
-        for Entry { key, value } in self.headers.iter().flatten() {
+        for MapEntryInput { key, value } in self.headers.iter().flatten() {
             if let Some(value) = value {
                 conditions.set(key, value)?;
             }
@@ -109,7 +108,7 @@ impl Input {
                 self.aspect_name
             ))
         })?;
-        let operations: Vec<Value> = self.patch.into_iter().map(Operation::wire).collect();
+        let operations: Vec<Value> = self.patch.into_iter().map(OperationInput::wire).collect();
         let keys: Map<String, Value> = self
             .array_primary_keys
             .unwrap_or_default()
@@ -127,12 +126,16 @@ impl Input {
             aspect,
             patch: Arc::new(patch),
         };
-        let noted = self.system_metadata.map(Noted::into_model).transpose()?;
+        let system_metadata = self
+            .system_metadata
+            .map(SystemMetadataInput::into_model)
+            .transpose()?;
         let proposal = Proposal::new(entity, change);
-        Ok(conditions.put_on(proposal.with_system_metadata(Some(noted.unwrap_or_default()))))
+        Ok(conditions
+            .put_on(proposal.with_system_metadata(Some(system_metadata.unwrap_or_default()))))
     }
 
-    /// The entity that is named; without a URN a new one of the type.
+    /// The URN of the entity; a new one if the input has none.
     fn entity(&self, catalog: &Catalog) -> Result<Urn, Error> {
         if let Some(text) = &self.urn {
             let entity = urn(text)?;
@@ -142,14 +145,14 @@ impl Input {
             return Ok(entity);
         }
         let kind = self.entity_type.as_deref().ok_or_else(|| {
-            Error::invalid("input needs a urn, or an entityType to make a new entity of")
+            Error::invalid("input needs a urn, or an entityType to create an entity")
         })?;
         catalog.new_urn(kind, None)
     }
 }
 
-impl Operation {
-    /// As JSON Patch has it. A value is JSON in a string; one that is not is meant as the text it is.
+impl OperationInput {
+    /// Converts to JSON Patch. A value is JSON in a string; text that is not JSON is used as a string.
     fn wire(self) -> Value {
         let mut wire = json!({"op": self.op.to_lowercase(), "path": self.path});
         if let Some(text) = self.value {
@@ -163,7 +166,7 @@ impl Operation {
     }
 }
 
-impl Noted {
+impl SystemMetadataInput {
     fn into_model(self) -> Result<SystemMetadata, Error> {
         let mut wire = Map::new();
         if let Some(time) = self.last_observed {

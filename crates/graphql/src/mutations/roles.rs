@@ -1,4 +1,4 @@
-//! The roles of users and groups.
+//! Roles of users and groups.
 
 use docent_catalog::Error;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! Values of structured properties.
+//! Structured properties of entities.
 
 use docent_catalog::Error;
 use docent_catalog::structured_properties::{PropertyValue, PropertyValues};
@@ -14,30 +14,30 @@ pub(super) async fn upsert(context: &Context, arguments: Args<'_>) -> Result<Val
     #[serde(rename_all = "camelCase")]
     struct Input {
         asset_urn: String,
-        structured_property_input_params: Vec<Property>,
+        structured_property_input_params: Vec<PropertyInput>,
     }
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Property {
+    struct PropertyInput {
         structured_property_urn: String,
-        values: Vec<Given>,
+        values: Vec<ValueInput>,
     }
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Given {
+    struct ValueInput {
         string_value: Option<String>,
         number_value: Option<f64>,
     }
     let input: Input = arguments.input()?;
     let entity = urn(&input.asset_urn)?;
-    let value = |given: Given| match (given.string_value, given.number_value) {
+    let value = |input: ValueInput| match (input.string_value, input.number_value) {
         (Some(text), None) => Ok(PropertyValue::Text(text)),
         (None, Some(number)) => Ok(PropertyValue::Number(number)),
         _ => Err(Error::invalid(
-            "a value of a structured property is either a stringValue or a numberValue",
+            "a value of a structured property must be either a stringValue or a numberValue",
         )),
     };
-    let given = input
+    let properties = input
         .structured_property_input_params
         .into_iter()
         .map(|property| {
@@ -53,9 +53,9 @@ pub(super) async fn upsert(context: &Context, arguments: Args<'_>) -> Result<Val
         .collect::<Result<Vec<_>, Error>>()?;
     let stored = context
         .catalog
-        .upsert_structured_properties(&context.caller, &entity, given)
+        .upsert_structured_properties(&context.caller, &entity, properties)
         .await?;
-    Ok(shown(stored, &entity))
+    Ok(reply(stored, &entity))
 }
 
 pub(super) async fn remove(context: &Context, arguments: Args<'_>) -> Result<Value, Error> {
@@ -72,11 +72,11 @@ pub(super) async fn remove(context: &Context, arguments: Args<'_>) -> Result<Val
         .catalog
         .remove_structured_properties(&context.caller, &entity, properties)
         .await?;
-    Ok(shown(stored, &entity))
+    Ok(reply(stored, &entity))
 }
 
-/// The aspect, with the entity in each entry: the reply of a mutation belongs to no entity by itself.
-fn shown(mut stored: Value, entity: &Urn) -> Value {
+/// The aspect with the URN of the entity in each entry, since the result of a mutation has no owner.
+fn reply(mut stored: Value, entity: &Urn) -> Value {
     let entries = stored["properties"].as_array_mut().into_iter().flatten();
     for entry in entries {
         entry["associatedUrn"] = json!(entity);

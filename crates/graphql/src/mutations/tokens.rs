@@ -1,4 +1,4 @@
-//! Access tokens: making and revoking them. Listing them is a query.
+//! Creates and revokes access tokens.
 
 use docent_catalog::Error;
 use docent_catalog::tokens::NewToken;
@@ -69,7 +69,7 @@ fn named_duration_ms(name: &str) -> Result<i64, Error> {
         "SIX_MONTHS" => Ok(180 * DAY_MS),
         "ONE_YEAR" => Ok(365 * DAY_MS),
         other => Err(Error::invalid(format!(
-            "tokens with the duration {other} are not made over the network: choose one that ends, or use \
+            "tokens with the duration {other} cannot be created over the API: choose one that expires, or use \
              'docent token create --ttl never' on the server"
         ))),
     }

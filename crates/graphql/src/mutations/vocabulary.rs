@@ -1,18 +1,18 @@
-//! Tags and the glossary themselves.
+//! Tags, glossary terms and glossary nodes.
 
 use docent_catalog::Error;
 use docent_catalog::vocabulary::{NewWord, TagUpdate, WordKind};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::datasets::OwnersUpdate;
+use super::datasets::OwnersInput;
 use super::optional_urn;
 use crate::{Args, Context};
 
 /// `CreateTagInput` and `CreateGlossaryEntityInput`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Input {
+struct CreateInput {
     id: Option<String>,
     name: String,
     description: Option<String>,
@@ -20,7 +20,7 @@ struct Input {
 }
 
 async fn create(context: &Context, arguments: Args<'_>, kind: WordKind) -> Result<Value, Error> {
-    let input: Input = arguments.input()?;
+    let input: CreateInput = arguments.input()?;
     let new = NewWord {
         id: input.id,
         name: input.name,
@@ -58,20 +58,20 @@ pub(super) async fn update_tag(context: &Context, arguments: Args<'_>) -> Result
         urn: String,
         name: String,
         description: Option<String>,
-        ownership: Option<OwnersUpdate>,
+        ownership: Option<OwnersInput>,
     }
     let tag = arguments.urn("urn")?;
     let input: Input = arguments.input()?;
     if input.urn != tag.as_str() {
         return Err(Error::invalid(format!(
-            "input.urn is '{}' and urn is '{tag}': name the same tag in both",
+            "input.urn is '{}' but urn is '{tag}': both must be the same tag",
             input.urn
         )));
     }
     let update = TagUpdate {
         name: input.name,
         description: input.description,
-        owners: input.ownership.map(OwnersUpdate::new_owners).transpose()?,
+        owners: input.ownership.map(OwnersInput::new_owners).transpose()?,
     };
     context
         .catalog

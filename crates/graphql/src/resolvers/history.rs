@@ -36,9 +36,7 @@ pub(super) async fn history(context: &Context, arguments: Args<'_>) -> Result<Va
         (SubjectInput::IngestedDescription, column) => Subject::IngestedDescription { column },
         (SubjectInput::Domain, None) => Subject::Domain,
         (SubjectInput::Domain, Some(_)) => {
-            return Err(Error::invalid(
-                "columns are in no domain of their own: leave subResource out",
-            ));
+            return Err(Error::invalid("columns have no domain: omit subResource"));
         }
     };
     let is_domain = matches!(subject, Subject::Domain);

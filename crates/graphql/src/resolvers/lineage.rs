@@ -22,8 +22,8 @@ use crate::resolvers::search::input::{AndFilter, FacetFilter};
 use crate::{Args, BatchResult, Context, EntityView};
 use conditions::Alternatives;
 
-const DEFAULT_NEIGHBOURS: i64 = 100;
-const DEFAULT_COUNT: i64 = 10;
+const DEFAULT_NEIGHBOURS: usize = 100;
+const DEFAULT_COUNT: usize = 10;
 /// The maximum page size.
 const MAX_COUNT: usize = 1000;
 /// Limit on the neighbours in the pages of all entities of a level.
@@ -59,8 +59,8 @@ pub(super) async fn neighbours(
     };
     if entities.len().saturating_mul(query.count) > MAX_TOTAL {
         return Err(Error::invalid(format!(
-            "{} neighbours of each of {} entities are too many at once, at most {MAX_TOTAL} are given: \
-             make count smaller or ask for fewer entities",
+            "{} neighbours of each of {} entities are too many, at most {MAX_TOTAL} are allowed in total: \
+             reduce count or the number of entities",
             query.count,
             entities.len()
         )));
@@ -123,7 +123,7 @@ impl LineageSearchInput {
         let text = self
             .urn
             .as_deref()
-            .ok_or_else(|| Error::invalid("urn is required: say whose lineage to search"))?;
+            .ok_or_else(|| Error::invalid("urn is required: the entity whose lineage to search"))?;
         let parsed = Registry::get().parse_urn(text);
         parsed.map_err(|error| Error::invalid(format!("urn: {error}")))
     }
@@ -132,14 +132,12 @@ impl LineageSearchInput {
         let flags = self.lineage_flags.as_ref();
         let ignored = flags.and_then(|flags| flags.ignore_as_hops.as_ref());
         if ignored.is_some_and(|ignored| !ignored.is_empty()) {
-            return Err(Error::invalid(
-                "ignoreAsHops cannot be followed: every entity on the way counts as a step; leave it out",
-            ));
+            return Err(Error::invalid("ignoreAsHops is not supported: omit it"));
         }
         let explored = flags.and_then(|flags| flags.entities_explored_per_hop_limit);
         Ok(WalkLimits {
             hops: alternatives.hops(),
-            explored_per_hop: number("entitiesExploredPerHopLimit", explored, MAX_ENTITIES as i64)?,
+            explored_per_hop: number("entitiesExploredPerHopLimit", explored, MAX_ENTITIES)?,
             // Filtered later: the alternatives may differ in it.
             include_removed: true,
             ..WalkLimits::default()
@@ -232,7 +230,7 @@ pub(super) async fn scroll_across_lineage(
         .filter(|cursor| !cursor.is_empty())
         .map(|cursor| {
             Urn::parse(cursor).map_err(|_| {
-                Error::invalid("scrollId must be the nextScrollId of the page before, or null for the first page")
+                Error::invalid("scrollId must be the nextScrollId of the previous page, or null for the first page")
             })
         })
         .transpose()?;
@@ -340,8 +338,10 @@ fn direction(name: &str) -> LineageDirection {
     }
 }
 
-fn number(name: &str, value: Option<i64>, default: i64) -> Result<usize, Error> {
-    let value = value.unwrap_or(default);
+fn number(name: &str, value: Option<i64>, default: usize) -> Result<usize, Error> {
+    let Some(value) = value else {
+        return Ok(default);
+    };
     usize::try_from(value)
         .map_err(|_| Error::invalid(format!("{name} must not be negative: {value}")))
 }
@@ -349,7 +349,7 @@ fn number(name: &str, value: Option<i64>, default: i64) -> Result<usize, Error> 
 fn at_most(count: usize) -> Result<usize, Error> {
     if count > MAX_COUNT {
         return Err(Error::invalid(format!(
-            "count is {count}: at most {MAX_COUNT} are given at once, use start for the next page"
+            "count is {count}, at most {MAX_COUNT} are allowed; use start for the next page"
         )));
     }
     Ok(count)

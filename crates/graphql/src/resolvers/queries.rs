@@ -32,7 +32,7 @@ impl Window {
         let count = number("count", self.count, DEFAULT_COUNT)?;
         if count > MAX_COUNT {
             return Err(Error::invalid(format!(
-                "count is {count}: at most {MAX_COUNT} are given at once, use start for the next page"
+                "count is {count}, at most {MAX_COUNT} are allowed; use start for the next page"
             )));
         }
         Ok((start, count))
@@ -103,7 +103,7 @@ pub(super) async fn global_views_settings(_: &Context, _: Args<'_>) -> Result<Va
 
 pub(super) async fn get_invite_token(_: &Context, _: Args<'_>) -> Result<Value, Error> {
     Err(Error::invalid(
-        "people are not invited here: an operator lets them in with 'docent user add' on the server",
+        "invitations are not supported: add users with 'docent user add' on the server",
     ))
 }
 
@@ -214,6 +214,6 @@ pub(super) async fn get_access_token_metadata(
         .catalog
         .find_token(&context.caller, arguments.text("token")?)
         .await?
-        .ok_or_else(|| Error::not_found("there is no such token".to_owned()))?;
+        .ok_or_else(|| Error::not_found("token not found"))?;
     Ok(json!(token.urn()?))
 }

@@ -32,9 +32,9 @@ struct RelationshipsInput {
 impl RelationshipsInput {
     /// The start and the maximum length of the page.
     fn window(&self) -> (usize, usize) {
-        let start = self.start.unwrap_or(0).max(0) as usize;
-        let count = self.count.unwrap_or(DEFAULT_COUNT).clamp(0, MAX_COUNT) as usize;
-        (start, count)
+        let or_zero = |number: i64| usize::try_from(number).unwrap_or(0);
+        let count = self.count.unwrap_or(DEFAULT_COUNT).min(MAX_COUNT);
+        (or_zero(self.start.unwrap_or(0)), or_zero(count))
     }
 
     /// Whether edges are filtered by the related entity.
@@ -96,8 +96,8 @@ async fn pages(
     let (start, count) = input.window();
     if entities.len().saturating_mul(count) > MAX_TOTAL {
         return Err(Error::invalid(format!(
-            "{count} relationships of each of {} entities are too many at once, at most {MAX_TOTAL} are given: \
-             make count smaller or ask for fewer entities",
+            "{count} relationships of each of {} entities are too many, at most {MAX_TOTAL} are allowed in total: \
+             reduce count or the number of entities",
             entities.len()
         )));
     }

@@ -128,28 +128,28 @@ pub(super) fn matched_fields(hit: &Hit) -> Vec<Value> {
                 "name": matched.field,
                 "value": matched.value,
                 "entity": urn(&matched.value),
-                "pieces": pieces(matched),
+                "pieces": split_at_matches(matched),
             })
         })
         .collect()
 }
 
 /// Splits the value at the matches, so that clients can highlight them without parsing markup.
-fn pieces(matched: &Match) -> Vec<Value> {
-    let mut pieces = Vec::new();
+fn split_at_matches(matched: &Match) -> Vec<Value> {
+    let mut parts = Vec::new();
     let mut end = 0;
     let mut push = |range: std::ops::Range<usize>, is_match: bool| {
         if let Some(text) = matched.value.get(range).filter(|text| !text.is_empty()) {
-            pieces.push(json!({"text": text, "matched": is_match}));
+            parts.push(json!({"text": text, "matched": is_match}));
         }
     };
-    for place in &matched.places {
-        push(end..place.start, false);
-        push(place.clone(), true);
-        end = place.end;
+    for range in &matched.places {
+        push(end..range.start, false);
+        push(range.clone(), true);
+        end = range.end;
     }
     push(end..matched.value.len(), false);
-    pieces
+    parts
 }
 
 fn facet(facet: &Facet) -> Value {

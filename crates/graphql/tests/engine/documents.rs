@@ -8,7 +8,7 @@ const CHAIN: &str =
     r#"{\"value\": 1, \"text\": \"t\", \"next\": {\"value\": 2, \"text\": \"u\", \"number\": 3}}"#;
 
 #[tokio::test]
-async fn selections_of_the_same_name_are_merged_at_their_first_place() {
+async fn selections_with_the_same_response_name_are_merged_at_the_first_occurrence() {
     let fixture = Fixture::new(&[]).await;
     let query = format!(
         r#"{{ chain(json: "{CHAIN}") {{
@@ -25,7 +25,7 @@ async fn selections_of_the_same_name_are_merged_at_their_first_place() {
 }
 
 #[tokio::test]
-async fn fragments_on_interfaces_and_unions_apply_to_the_types_they_name() {
+async fn fragments_on_interfaces_and_unions_apply_to_their_types() {
     let fixture = Fixture::new(&[
         (
             "urn:li:domain:a",
@@ -56,12 +56,12 @@ async fn fragments_on_interfaces_and_unions_apply_to_the_types_they_name() {
             r#""chain":{"any":{"urn":"urn:li:corpuser:jdoe","__typename":"CorpUser"}}}"#
         )
     );
-    // The user that two places of the query reach is read at both, in one call.
+    // The user is reached by two selections, and both are read in one call.
     assert_eq!(fixture.store.take_reads(), 1);
 }
 
 #[tokio::test]
-async fn skip_and_include_decide_by_literal_by_variable_and_by_default() {
+async fn skip_and_include_accept_literals_variables_and_defaults() {
     let fixture = Fixture::new(&[]).await;
     let query = format!(
         r#"query($yes: Boolean!, $no: Boolean = false) {{ chain(json: "{CHAIN}") {{
@@ -139,7 +139,7 @@ async fn arguments_come_from_literals_variables_and_defaults() {
 }
 
 #[tokio::test]
-async fn variables_that_do_not_fit_are_validation_errors() {
+async fn invalid_variables_are_validation_errors() {
     for (query, variables, reason) in [
         (
             "query($v: Int!) { arguments(number: $v) }",
@@ -174,7 +174,7 @@ async fn variables_that_do_not_fit_are_validation_errors() {
             json!([{"line": 1, "column": 7}])
         );
     }
-    // Validation takes any literal for a custom scalar, so this one is an error of the field.
+    // Validation accepts any literal for a custom scalar, so this is an error of the field.
     let reply = arguments(r#"{ arguments(long: "x") }"#, json!({})).await;
     assert_eq!(reply["data"], json!({"arguments": null}));
     assert!(messages(&reply)[0].contains("argument 'long'"), "{reply}");
@@ -182,7 +182,7 @@ async fn variables_that_do_not_fit_are_validation_errors() {
 }
 
 #[tokio::test]
-async fn block_strings_and_raw_line_breaks_keep_their_text() {
+async fn block_strings_and_raw_line_breaks_are_preserved() {
     let block = "{ arguments(text: \"\"\"\n    # Title\n\n      indented \"quotes\" \\\"\"\"\n    \"\"\") }";
     assert_eq!(
         arguments(block, json!({})).await["text"],
@@ -196,7 +196,7 @@ async fn block_strings_and_raw_line_breaks_keep_their_text() {
 }
 
 #[tokio::test]
-async fn one_of_several_operations_is_chosen_by_name() {
+async fn operation_name_selects_one_of_several_operations() {
     let fixture = Fixture::new(&[]).await;
     let query = "query A { a: __typename } query B { b: __typename } mutation C { c: __typename }";
     for (name, expected) in [

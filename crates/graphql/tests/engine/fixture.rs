@@ -1,4 +1,4 @@
-//! An engine over a real store, with a small schema of its own and a count of the calls of the store.
+//! An engine with a small test schema, over a real store that counts calls.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -13,7 +13,7 @@ use docent_store::{AspectKey, Page, Related, Row, Store, StoreError, StoredAspec
 use docent_test_store::{Front, InFront, TestStore};
 use serde_json::{Map, Value, json};
 
-/// The schema of the tests with the directives of the real one.
+/// The test schema with the directives of the real one.
 pub(crate) fn sources() -> String {
     let directives: String = include_str!("../../schema/directives.graphql")
         .lines()
@@ -31,14 +31,14 @@ pub(crate) struct Fixture {
     pub(crate) engine: Engine,
     pub(crate) context: Context,
     pub(crate) store: Arc<InFront<CountingStore>>,
-    _place: TestStore,
+    _guard: TestStore,
 }
 
 impl Fixture {
     pub(crate) async fn new(aspects: &[(&str, &str, Value)]) -> Self {
-        let place = TestStore::open().await.unwrap();
+        let guard = TestStore::open().await.unwrap();
         let store = Arc::new(InFront(CountingStore {
-            inner: place.store(),
+            inner: guard.store(),
             reads: AtomicUsize::new(0),
             fails: AtomicUsize::new(0),
             replaced: Mutex::default(),
@@ -59,25 +59,25 @@ impl Fixture {
             engine: Engine::new(schema()),
             context: Context::new(catalog, caller),
             store,
-            _place: place,
+            _guard: guard,
         }
     }
 
-    /// An engine that allows other than the usual amounts.
+    /// An engine with other limits.
     pub(crate) async fn limited(limits: Limits, aspects: &[(&str, &str, Value)]) -> Self {
         let mut fixture = Self::new(aspects).await;
         fixture.engine = Engine::with_limits(schema(), limits);
         fixture
     }
 
-    /// The engine over Docent's own schema.
+    /// The engine with Docent's schema.
     pub(crate) async fn docent(aspects: &[(&str, &str, Value)]) -> Self {
         let mut fixture = Self::new(aspects).await;
         fixture.engine = Engine::docent().unwrap();
         fixture
     }
 
-    /// The reply as text.
+    /// Executes a query and returns the reply as text.
     pub(crate) async fn text(&self, query: &str) -> String {
         self.with_variables(query, json!({})).await
     }
@@ -108,13 +108,13 @@ impl Fixture {
         serde_json::from_str(&self.text(query).await).unwrap()
     }
 
-    /// The data of a reply that must have no errors, as text.
+    /// Executes a query and returns its data as text; panics on errors.
     pub(crate) async fn data(&self, query: &str) -> String {
         data(&self.text(query).await)
     }
 }
 
-/// The data of a reply that must have no errors.
+/// The data of a reply; panics on errors.
 pub(crate) fn data(reply: &str) -> String {
     let data = reply
         .strip_prefix("{\"data\":")
@@ -122,7 +122,7 @@ pub(crate) fn data(reply: &str) -> String {
     data.unwrap_or_else(|| panic!("{reply}")).to_owned()
 }
 
-/// The messages of a reply's errors.
+/// The error messages of a reply.
 pub(crate) fn messages(reply: &Value) -> Vec<&str> {
     reply["errors"]
         .as_array()
@@ -227,12 +227,12 @@ async fn rename(context: &Context, arguments: Args<'_>) -> Result<Value, Error> 
     Ok(json!(urn))
 }
 
-/// The description in capitals; an error where there is none.
+/// The description in capitals; an error if there is none.
 async fn shout(_: &Context, entities: &[EntityView<'_>], arguments: Args<'_>) -> BatchResult {
     let properties = Registry::get().aspect("datasetProperties").unwrap();
     let mark = arguments.text("mark")?;
     if mark == "fail" {
-        return Err(Error::invalid("nobody shouts"));
+        return Err(Error::invalid("shouting failed"));
     }
     Ok(entities
         .iter()
@@ -243,7 +243,10 @@ async fn shout(_: &Context, entities: &[EntityView<'_>], arguments: Args<'_>) ->
                 .unwrap_or_default();
             match value["description"].as_str() {
                 Some(text) => Ok(json!(format!("{}{mark}", text.to_uppercase()))),
-                None => Err(Error::not_found(format!("{} is silent", entity.urn()))),
+                None => Err(Error::not_found(format!(
+                    "{} has no description",
+                    entity.urn()
+                ))),
             }
         })
         .collect())
@@ -256,7 +259,7 @@ fn aspect_names(entity: &EntityView<'_>) -> Value {
     json!(names)
 }
 
-/// A resolver on a plain type: it sees the object, its owner and the owner's aspects.
+/// A resolver on a plain type, which gets the object, its owner and the owner's aspects.
 async fn length(_: &Context, entities: &[EntityView<'_>], _: Args<'_>) -> BatchResult {
     let key = Registry::get().aspect("datasetKey").unwrap();
     Ok(entities
@@ -269,14 +272,14 @@ async fn length(_: &Context, entities: &[EntityView<'_>], _: Args<'_>) -> BatchR
         .collect())
 }
 
-/// A store that counts reads, and gives other rows or errors where a test says so.
+/// A store that counts reads, and replaces rows or fails on request.
 #[derive(Debug)]
 pub(crate) struct CountingStore {
     inner: Arc<dyn Store>,
     pub(crate) reads: AtomicUsize,
-    /// So many of the next reads fail.
+    /// The number of next reads that fail.
     pub(crate) fails: AtomicUsize,
-    /// Rows whose JSON is replaced when they are read.
+    /// JSON that replaces the stored rows.
     pub(crate) replaced: Mutex<Vec<(AspectKey, String)>>,
 }
 
@@ -313,7 +316,7 @@ impl Front for CountingStore {
         assert_eq!(
             distinct.len(),
             keys.len(),
-            "a row is asked for twice: {keys:?}"
+            "a row is requested twice: {keys:?}"
         );
         let mut rows = self.inner.aspects_read(keys).await?;
         let replaced = self.replaced.lock().unwrap();

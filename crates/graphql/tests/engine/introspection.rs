@@ -1,10 +1,10 @@
-//! Questions about the schema.
+//! Introspection.
 
 use serde_json::{Value, json};
 
 use crate::fixture::{Fixture, messages};
 
-/// What generic clients ask when they connect.
+/// The introspection query of generic clients.
 const FULL: &str = "
 query IntrospectionQuery {
   __schema {
@@ -35,7 +35,7 @@ fragment TypeRef on __Type {
 }";
 
 #[tokio::test]
-async fn the_full_introspection_query_works_and_shows_our_directives() {
+async fn the_full_introspection_query_includes_directives() {
     let fixture = Fixture::new(&[]).await;
     let first = fixture.text(FULL).await;
     assert_eq!(first, fixture.text(FULL).await);
@@ -56,7 +56,7 @@ async fn the_full_introspection_query_works_and_shows_our_directives() {
 }
 
 #[tokio::test]
-async fn introspection_stands_beside_data_in_the_order_of_the_selection() {
+async fn introspection_and_data_are_in_the_order_of_the_selection() {
     let fixture = Fixture::new(&[]).await;
     let query = r#"query($name: String!) {
         a: __typename
@@ -79,7 +79,7 @@ async fn introspection_stands_beside_data_in_the_order_of_the_selection() {
 }
 
 #[tokio::test]
-async fn endless_introspection_is_refused() {
+async fn deeply_nested_introspection_is_rejected() {
     let fixture = Fixture::new(&[]).await;
     let inner = "fields { type { fields { type { fields { type { fields { name } } } } } } }";
     let reply = fixture
@@ -90,7 +90,7 @@ async fn endless_introspection_is_refused() {
 }
 
 #[tokio::test]
-async fn the_full_introspection_query_fits_into_the_limits_for_docents_own_schema() {
+async fn the_full_introspection_query_of_docents_schema_is_within_the_limits() {
     let fixture = Fixture::docent(&[]).await;
     let reply = fixture.json(FULL).await;
     assert_eq!(messages(&reply), [""; 0]);
@@ -99,7 +99,7 @@ async fn the_full_introspection_query_fits_into_the_limits_for_docents_own_schem
 }
 
 #[tokio::test]
-async fn an_operation_may_ask_about_the_schema_four_times() {
+async fn an_operation_can_have_four_introspection_fields() {
     let fixture = Fixture::new(&[]).await;
     let query = |count: usize| {
         let fields: Vec<_> = (0..count)
@@ -125,7 +125,7 @@ async fn an_operation_may_ask_about_the_schema_four_times() {
 }
 
 #[tokio::test]
-async fn questions_about_the_schema_count_towards_complexity_but_typename_does_not() {
+async fn introspection_counts_towards_complexity_but_typename_does_not() {
     let fixture = Fixture::new(&[]).await;
     let query = |count: usize, field: &str| {
         let fields: Vec<_> = (0..count)
@@ -145,7 +145,7 @@ async fn questions_about_the_schema_count_towards_complexity_but_typename_does_n
 }
 
 #[tokio::test]
-async fn aliases_below_all_types_count_as_often_as_there_are_types() {
+async fn aliases_below_all_types_count_once_per_type() {
     let fixture = Fixture::docent(&[]).await;
     let query = |count: usize, inner: &str| {
         let fields: Vec<_> = (0..count)
@@ -171,7 +171,7 @@ async fn aliases_below_all_types_count_as_often_as_there_are_types() {
 }
 
 #[tokio::test]
-async fn operations_of_one_document_have_answers_of_their_own() {
+async fn introspection_results_are_cached_per_operation() {
     let fixture = Fixture::new(&[]).await;
     let document = r#"
         query A { t: __type(name: "Dataset") { name } }

@@ -1,4 +1,4 @@
-//! What executing a query may take: entities, values, memory, and the length of the reply.
+//! Limits on execution: entities, values, memory and the size of the reply.
 
 use docent_graphql::Limits;
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ fn assert_aborted(reply: &Value, message: &str) {
 }
 
 #[tokio::test]
-async fn a_short_query_cannot_make_an_endless_reply() {
+async fn a_short_query_cannot_produce_an_endless_reply() {
     let urn = |number: usize| format!("urn:li:domain:d{number}");
     let domains: Vec<_> = (0..30)
         .map(|number| {
@@ -91,11 +91,11 @@ async fn errors_count_as_part_of_the_reply() {
 }
 
 #[tokio::test]
-async fn a_reply_may_be_as_long_as_the_limit_and_no_longer() {
+async fn a_reply_is_at_most_as_long_as_the_limit() {
     let query = datasets(&["a"], "properties { description }");
     let unlimited = limited(Limits::default(), &["a"]).await;
     let reply = unlimited.text(&query).await;
-    // The limit counts what stands before `,"extensions":{}}`.
+    // The limit applies to the part before `,"extensions":{}}`.
     let length = reply.strip_suffix(r#","extensions":{}}"#).unwrap().len() as u64;
     for (reply_bytes, fits) in [(length, true), (length - 1, false)] {
         let limits = Limits {
@@ -109,7 +109,7 @@ async fn a_reply_may_be_as_long_as_the_limit_and_no_longer() {
 }
 
 #[tokio::test]
-async fn entities_are_counted_once_for_each_place_of_the_query() {
+async fn entities_are_counted_once_per_selection() {
     let limits = Limits {
         entities: 3,
         ..Limits::default()
@@ -124,13 +124,13 @@ async fn entities_are_counted_once_for_each_place_of_the_query() {
     let many: Vec<_> = (0..50).map(|number| format!("d{number}")).collect();
     let many: Vec<_> = many.iter().map(String::as_str).collect();
     let reply = fixture.json(&datasets(&many, "name")).await;
-    // It is noticed early: not all of them are collected, and none is read.
+    // Detected early: not all of them are collected, and none is read.
     assert_aborted(&reply, "maximum number of entities visited exceeded 8 > 3");
     assert_eq!(fixture.store.take_reads(), 0);
 }
 
 #[tokio::test]
-async fn the_fields_of_a_mutation_share_their_limits() {
+async fn the_fields_of_a_mutation_share_the_limits() {
     let limits = Limits {
         entities: 2,
         ..Limits::default()
@@ -150,7 +150,7 @@ async fn the_fields_of_a_mutation_share_their_limits() {
 }
 
 #[tokio::test]
-async fn values_that_are_looked_at_are_counted_whatever_becomes_of_them() {
+async fn visited_values_are_counted_while_loading_and_writing() {
     let limits = Limits {
         values: 100,
         ..Limits::default()
@@ -166,7 +166,7 @@ async fn values_that_are_looked_at_are_counted_whatever_becomes_of_them() {
         &reply,
         "maximum number of values visited exceeded 101 > 100",
     );
-    // While looking for entities, before anything is written.
+    // While loading, before anything is written.
     fixture.store.take_reads();
     let reply = fixture.json(&chain(60, "user { title }")).await;
     assert_aborted(
@@ -177,7 +177,7 @@ async fn values_that_are_looked_at_are_counted_whatever_becomes_of_them() {
 }
 
 #[tokio::test]
-async fn rows_and_what_resolvers_make_of_them_are_weighed() {
+async fn rows_and_results_of_resolvers_count_as_loaded_bytes() {
     let limits = Limits {
         loaded_bytes: 1000,
         ..Limits::default()

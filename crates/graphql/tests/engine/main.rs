@@ -1,6 +1,9 @@
-//! The engine from request to reply, over a real store.
+//! Tests of the engine over a real store.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test should stop at the first failure"
+)]
 
 mod documents;
 mod fixture;
@@ -10,6 +13,6 @@ mod memory;
 mod mutations;
 mod nulls;
 mod reads;
-mod refusals;
+mod rejections;
 mod relationships;
 mod selections;

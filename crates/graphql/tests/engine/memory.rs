@@ -1,14 +1,14 @@
-//! Documents that are kept take no more memory than they may, however much a short text makes of itself.
+//! The memory of cached documents is bounded, even if short texts expand to large plans.
 
 use std::fmt::Write as _;
 
 use crate::fixture::Fixture;
 use serde_json::{Map, Value, json};
 
-/// What the cache may take is 32 MiB; the rest is for the allocator and for what a request needs.
+/// The limit of the cache is 32 MiB; the rest is for the allocator and the requests.
 const ALLOWED_KIB: usize = 60 * 1024;
 
-/// Fragments that spread each other twice; `f{depth}` selects some 6 * 2^depth fields.
+/// Fragments that spread each other twice; `f{depth}` selects about 6 * 2^depth fields.
 fn fragments(depth: usize, directive: &str) -> String {
     let mut text = format!(" fragment f0 on Domain {{ urn id name {directive} type }}");
     for level in 1..=depth {
@@ -21,7 +21,7 @@ fn fragments(depth: usize, directive: &str) -> String {
     text
 }
 
-/// How much memory the process has.
+/// The resident memory of the process.
 fn resident_kib() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS:"));
@@ -35,7 +35,7 @@ fn check(before_kib: usize) {
 }
 
 #[tokio::test]
-async fn many_texts_that_expand_by_fragments_take_bounded_memory() {
+async fn texts_that_expand_by_fragments_take_bounded_memory() {
     let fixture = Fixture::new(&[]).await;
     let before_kib = resident_kib();
     let fragments = fragments(8, "");
@@ -47,7 +47,7 @@ async fn many_texts_that_expand_by_fragments_take_bounded_memory() {
 }
 
 #[tokio::test]
-async fn plans_for_all_answers_to_conditions_take_bounded_memory() {
+async fn plans_for_all_values_of_conditions_take_bounded_memory() {
     let fixture = Fixture::new(&[]).await;
     let before_kib = resident_kib();
     let names = ["a", "b", "c", "d", "e"];
@@ -73,7 +73,7 @@ async fn plans_for_all_answers_to_conditions_take_bounded_memory() {
 }
 
 #[tokio::test]
-async fn plans_for_types_that_turn_up_later_take_bounded_memory() {
+async fn plans_compiled_during_execution_take_bounded_memory() {
     let domain = "urn:li:domain:d";
     let value = json!({"name": "D", "description": ""});
     let fixture = Fixture::new(&[(domain, "domainProperties", value)]).await;

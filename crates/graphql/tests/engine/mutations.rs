@@ -1,11 +1,11 @@
-//! Mutations run one after another, each with what is selected below it.
+//! Mutations run one after another, each with its selection.
 
 use serde_json::{Value, json};
 
 use crate::fixture::{Fixture, messages};
 
 #[tokio::test]
-async fn mutations_run_in_order_and_one_that_fails_does_not_stop_the_next() {
+async fn mutations_run_in_order_and_continue_after_a_failure() {
     let fixture = Fixture::new(&[]).await;
     let query = r#"mutation { z: append(text: "clear") { text } b: append(text: "b") { text } fail a: append(text: "a") { text } }"#;
     let reply = fixture.json(query).await;
@@ -15,7 +15,7 @@ async fn mutations_run_in_order_and_one_that_fails_does_not_stop_the_next() {
     );
     assert_eq!(messages(&reply), ["no"]);
     assert_eq!(reply["errors"][0]["path"], json!(["fail"]));
-    // A required field that gives nothing ends the whole operation.
+    // Null in a non-null root field ends the operation.
     let reply = fixture
         .json(r#"mutation { a: append(text: "null") { text } b: append(text: "never") { text } }"#)
         .await;
@@ -27,7 +27,7 @@ async fn mutations_run_in_order_and_one_that_fails_does_not_stop_the_next() {
 }
 
 #[tokio::test]
-async fn each_mutation_reads_what_those_before_it_wrote() {
+async fn each_mutation_reads_the_writes_of_previous_ones() {
     let fixture = Fixture::new(&[(
         "urn:li:domain:a",
         "domainProperties",

@@ -1,4 +1,4 @@
-//! Null and where it spreads; lists; values of the wrong kind.
+//! Null propagation, lists, and values of the wrong type.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ async fn chain(value: &Value, selection: &str) -> Value {
 }
 
 #[tokio::test]
-async fn null_in_a_required_field_takes_the_nearest_parent_that_may_be_null() {
+async fn null_in_a_non_null_field_propagates_to_the_nearest_nullable_parent() {
     let reply = chain(
         &json!({"next": {"must": {"must": {"value": 1}}, "value": 2}, "value": 3}),
         "{ value next { value must { must { value number } } } }",
@@ -32,7 +32,7 @@ async fn null_in_a_required_field_takes_the_nearest_parent_that_may_be_null() {
 }
 
 #[tokio::test]
-async fn null_up_to_the_root_makes_data_null() {
+async fn null_that_propagates_to_the_root_makes_data_null() {
     let fixture = Fixture::new(&[]).await;
     let reply = fixture
         .text(r#"{ a: __typename requiredChain(json: "null") { value } }"#)
@@ -52,7 +52,7 @@ async fn null_up_to_the_root_makes_data_null() {
 }
 
 #[tokio::test]
-async fn null_in_a_list_takes_the_element_or_the_list_as_the_type_says() {
+async fn null_in_a_list_propagates_to_the_element_or_the_list() {
     let reply = chain(
         &json!({"list": [1, null, 3], "grid": [[1, 2], []], "chains": [{"number": 1}, {}]}),
         "{ list grid chains { number } }",
@@ -78,7 +78,7 @@ async fn null_in_a_list_takes_the_element_or_the_list_as_the_type_says() {
 }
 
 #[tokio::test]
-async fn values_of_the_wrong_kind_are_errors_and_not_wrong_replies() {
+async fn values_of_the_wrong_type_are_errors() {
     let reply = chain(
         &json!({"value": "many", "text": {"a": 1}, "list": 5, "next": {"value": 4_000_000_000_i64}}),
         "{ value text list next { value } }",
@@ -96,7 +96,7 @@ async fn values_of_the_wrong_kind_are_errors_and_not_wrong_replies() {
 }
 
 #[tokio::test]
-async fn maps_are_lists_of_entries_and_alternatives_are_tried_in_order() {
+async fn maps_are_lists_of_entries_and_paths_are_tried_in_order() {
     let reply = chain(
         &json!({"map": {"x": {"value": 1}, "y": null}, "second": ["a", "b"]}),
         "{ map { key value { value } } fallback }",
@@ -120,7 +120,7 @@ async fn maps_are_lists_of_entries_and_alternatives_are_tried_in_order() {
 }
 
 #[tokio::test]
-async fn json_of_an_interface_says_its_type_and_enums_read_their_stored_spellings() {
+async fn interfaces_use_the_type_name_and_enums_their_stored_spellings() {
     let fixture = Fixture::new(&[]).await;
     let shapes = json!([
         {"__typename": "Circle", "area": 3, "radius": 1},
@@ -146,7 +146,7 @@ async fn json_of_an_interface_says_its_type_and_enums_read_their_stored_spelling
 }
 
 #[tokio::test]
-async fn errors_of_resolvers_have_code_type_and_place() {
+async fn errors_of_resolvers_have_code_type_and_location() {
     let fixture = Fixture::new(&[]).await;
     for (code, name) in [
         (400, "BAD_REQUEST"),

@@ -1,4 +1,4 @@
-//! Where values come from, and how many calls of the store that takes.
+//! Sources of values, and the number of store calls.
 
 use std::fmt::Write as _;
 use std::sync::atomic::Ordering;
@@ -59,7 +59,7 @@ async fn catalog() -> Fixture {
 }
 
 #[tokio::test]
-async fn a_description_is_read_with_one_call_and_copied_as_it_is() {
+async fn a_description_is_read_with_one_call_and_copied() {
     let fixture = catalog().await;
     let query = format!(
         r#"{{ dataset(urn: "{}") {{ properties {{ description }} }} }}"#,
@@ -73,7 +73,7 @@ async fn a_description_is_read_with_one_call_and_copied_as_it_is() {
 }
 
 #[tokio::test]
-async fn every_kind_of_source_gives_its_value() {
+async fn every_kind_of_source_is_read() {
     let fixture = catalog().await;
     let query = format!(
         r#"{{ dataset(urn: "{}") {{
@@ -157,7 +157,7 @@ async fn a_hundred_datasets_with_their_domains_take_one_call_per_level() {
     let actual: Value = serde_json::from_str(&data(&reply)).unwrap();
     assert_eq!(actual, json!({"datasets": expected}));
 
-    // Two root fields share the calls of their levels, and rows that both want are asked for once.
+    // Two root fields share the calls of their levels, and common rows are requested once.
     let query = "query($urns: [String!]!) {
         a: datasets(urns: $urns) { domain { domain { name } } }
         b: datasets(urns: $urns) { domain { associatedUrn domain { id name } } }
@@ -166,11 +166,11 @@ async fn a_hundred_datasets_with_their_domains_take_one_call_per_level() {
     assert!(reply.starts_with("{\"data\""), "{reply}");
     assert_eq!(fixture.store.take_reads(), 2);
 
-    // Entities of which everything is needed, rows and questions whether something exists go into one call.
+    // Whole entities, rows and existence checks are read in one call.
     let query = "query($urns: [String!]!, $one: String!) {
         whole: datasets(urns: $urns) { aspectNames domain { domain { name } } }
         rows: datasets(urns: $urns) { domain { associatedUrn domain { name } } }
-        witness: dataset(urn: $one) { exists }
+        missing: dataset(urn: $one) { exists }
     }";
     let variables = json!({"urns": names, "one": dataset("missing")});
     let reply = fixture.with_variables(query, variables).await;
@@ -184,11 +184,11 @@ async fn a_hundred_datasets_with_their_domains_take_one_call_per_level() {
             .contains("datasetKey")
     );
     assert_eq!(actual["rows"][99]["domain"]["domain"], last["domain"]);
-    assert_eq!(actual["witness"], json!({"exists": false}));
+    assert_eq!(actual["missing"], json!({"exists": false}));
 }
 
 #[tokio::test]
-async fn what_a_urn_says_by_itself_is_not_looked_up() {
+async fn parts_of_a_urn_need_no_store_call() {
     let fixture = catalog().await;
     let query = format!(
         r#"{{ entity(urn: "{}") {{ __typename urn type ... on Dataset {{ platform {{ name }} }} }} }}"#,
@@ -205,7 +205,7 @@ async fn what_a_urn_says_by_itself_is_not_looked_up() {
 }
 
 #[tokio::test]
-async fn an_entity_that_does_not_exist_is_not_found_unless_the_query_asks_whether_it_exists() {
+async fn a_missing_entity_is_not_found_unless_exists_is_selected() {
     let fixture = catalog().await;
     let missing = dataset("missing");
     let reply = fixture
@@ -233,7 +233,7 @@ async fn an_entity_that_does_not_exist_is_not_found_unless_the_query_asks_whethe
 }
 
 #[tokio::test]
-async fn in_a_list_each_missing_entity_is_its_own_error() {
+async fn each_missing_entity_of_a_list_is_an_error() {
     let fixture = catalog().await;
     let urns = json!([dataset("bare"), dataset("missing"), dataset("t")]);
     let query = format!("{{ datasets(urns: {urns}) {{ name }} }}");
@@ -251,7 +251,7 @@ async fn in_a_list_each_missing_entity_is_its_own_error() {
 }
 
 #[tokio::test]
-async fn a_urn_of_another_kind_or_none_at_all_is_refused() {
+async fn invalid_urns_and_urns_of_other_types_are_rejected() {
     let fixture = catalog().await;
     for (text, reason) in [
         (
@@ -271,7 +271,7 @@ async fn a_urn_of_another_kind_or_none_at_all_is_refused() {
 }
 
 #[tokio::test]
-async fn entities_of_kinds_that_the_schema_does_not_have_read_null() {
+async fn entities_without_a_type_in_the_schema_are_null() {
     let fixture = catalog().await;
     let query = r#"{ entities(urns: ["urn:li:tag:x", "urn:li:domain:sales", "nonsense", "urn:li:corpuser:jdoe"]) {
         urn ... on Named { name } ... on CorpUser { username } } }"#;
@@ -282,7 +282,7 @@ async fn entities_of_kinds_that_the_schema_does_not_have_read_null() {
 }
 
 #[tokio::test]
-async fn a_row_that_is_not_json_is_an_error_of_the_fields_that_read_it() {
+async fn a_corrupt_row_is_an_error_of_the_fields_that_read_it() {
     let fixture = catalog().await;
     let properties = docent_model::Registry::get()
         .aspect("datasetProperties")
@@ -311,7 +311,7 @@ async fn a_row_that_is_not_json_is_an_error_of_the_fields_that_read_it() {
 }
 
 #[tokio::test]
-async fn a_store_that_fails_gives_errors_without_its_secrets() {
+async fn store_errors_are_reported_without_details() {
     let fixture = catalog().await;
     fixture.store.fails.store(1, Ordering::Relaxed);
     let query = format!(r#"{{ dataset(urn: "{}") {{ name }} }}"#, dataset("t"));
@@ -322,7 +322,7 @@ async fn a_store_that_fails_gives_errors_without_its_secrets() {
 }
 
 #[tokio::test]
-async fn a_resolver_is_called_with_what_it_needs_and_fails_for_one_entity_alone() {
+async fn a_resolver_gets_its_aspects_and_fails_per_entity() {
     let fixture = catalog().await;
     let urns = json!([dataset("t"), dataset("bare")]);
     let query = format!("{{ datasets(urns: {urns}) {{ shout }} }}");
@@ -336,11 +336,11 @@ async fn a_resolver_is_called_with_what_it_needs_and_fails_for_one_entity_alone(
     assert_eq!(fixture.store.take_reads(), 1);
     let query = format!(r#"{{ datasets(urns: {urns}) {{ shout(mark: "fail") }} }}"#);
     let reply = fixture.json(&query).await;
-    assert_eq!(messages(&reply), ["nobody shouts"; 2]);
+    assert_eq!(messages(&reply), ["shouting failed"; 2]);
 }
 
 #[tokio::test]
-async fn a_resolver_may_need_all_aspects_or_stand_on_a_plain_type() {
+async fn resolvers_can_need_all_aspects_or_belong_to_a_plain_type() {
     let fixture = catalog().await;
     let query = format!(
         r#"{{ dataset(urn: "{0}") {{ aspectNames name }} b: dataset(urn: "{0}") {{ properties {{ length description }} }} }}"#,
@@ -368,14 +368,14 @@ async fn a_resolver_may_need_all_aspects_or_stand_on_a_plain_type() {
 }
 
 #[tokio::test]
-async fn entities_that_refer_to_each_other_end_with_the_query() {
+async fn cyclic_references_end_with_the_query() {
     let fixture = Fixture::new(&[]).await;
     let mut rows = Vec::new();
     for (name, parent) in [("a", "b"), ("b", "a")] {
         let value = json!({"name": name, "description": "", "parentDomain": format!("urn:li:domain:{parent}")});
         rows.push((name, value));
     }
-    // The write path would refuse the cycle, so the rows are made to say so when they are read.
+    // The write path would reject the cycle, so the rows are replaced when they are read.
     for (name, value) in &rows {
         let domain = urn(&format!("urn:li:domain:{name}"));
         let plain = json!({"name": name, "description": ""}).to_string();

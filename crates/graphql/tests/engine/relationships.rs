@@ -1,4 +1,4 @@
-//! Who points at whom, in Docent's own schema.
+//! Relationships in Docent's schema.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::fixture::{Fixture, dataset, messages};
 const MARKETING: &str = "urn:li:domain:marketing";
 const SALES: &str = "urn:li:domain:sales";
 
-/// Two domains: marketing has the datasets a and b, of which b is soft-deleted; sales has c.
+/// Marketing has the datasets a and b, of which b is soft-deleted; sales has c.
 async fn fixture() -> Fixture {
     let [a, b, c] = ["a", "b", "c"].map(dataset);
     let member = |domain| json!({"domains": [domain]});
@@ -55,18 +55,18 @@ fn urns(reply: &Value) -> Vec<Vec<&str>> {
 }
 
 #[tokio::test]
-async fn the_relationships_of_all_entities_of_a_level_are_one_call_of_the_store() {
+async fn the_relationships_of_a_level_are_read_in_one_call() {
     let fixture = fixture().await;
     let [a, b, c] = ["a", "b", "c"].map(dataset);
     let input = json!({"types": ["AssociatedWith"], "direction": "INCOMING"});
     let reply = listed(&fixture, &input).await;
     assert_eq!(urns(&reply), [vec![&*a, &*b], vec![&*c]]);
-    // The domains are one read, their relationships another.
+    // One call for the domains, one for their relationships.
     assert_eq!(fixture.store.take_reads(), 2);
 }
 
 #[tokio::test]
-async fn soft_deleted_ends_are_left_out_with_one_more_call() {
+async fn soft_deleted_entities_are_excluded_with_one_more_call() {
     let fixture = fixture().await;
     let [a, c] = ["a", "c"].map(dataset);
     let input = json!({
@@ -81,7 +81,7 @@ async fn soft_deleted_ends_are_left_out_with_one_more_call() {
 }
 
 #[tokio::test]
-async fn names_that_no_relationship_has_find_nothing_and_do_not_reach_the_store() {
+async fn unknown_relationship_names_match_nothing_without_a_store_call() {
     let fixture = fixture().await;
     let input = |types: &[&str]| json!({"types": types, "direction": "INCOMING"});
     let reply = listed(&fixture, &input(&["Nonsense", "associatedwith"])).await;
@@ -92,7 +92,7 @@ async fn names_that_no_relationship_has_find_nothing_and_do_not_reach_the_store(
 }
 
 #[tokio::test]
-async fn too_many_names_are_refused() {
+async fn too_many_relationship_names_are_rejected() {
     let fixture = fixture().await;
     let input = |count: usize| json!({"types": vec!["OwnedBy"; count], "direction": "INCOMING"});
     let reply = listed(&fixture, &input(100)).await;
@@ -106,7 +106,7 @@ async fn too_many_names_are_refused() {
 }
 
 #[tokio::test]
-async fn the_pages_of_all_entities_together_are_bounded() {
+async fn the_total_size_of_all_pages_is_limited() {
     let fixture = fixture().await;
     let urns: Vec<_> = (0..201)
         .map(|number| dataset(&format!("d{number}")))
@@ -124,7 +124,7 @@ async fn the_pages_of_all_entities_together_are_bounded() {
     let reply = fixture.json(&query(201)).await;
     assert_eq!(
         messages(&reply)[0],
-        "1000 relationships of each of 201 entities are too many at once, at most 200000 are given: \
-         make count smaller or ask for fewer entities"
+        "1000 relationships of each of 201 entities are too many, at most 200000 are allowed in total: \
+         reduce count or the number of entities"
     );
 }

@@ -1,4 +1,4 @@
-//! What a resolver can learn about the selection, and what it does without an index.
+//! The selection as resolvers see it, and searches without an index.
 
 use docent_catalog::Error;
 use docent_graphql::{Args, Context, Engine, Resolvers, Schema};
@@ -31,7 +31,7 @@ async fn probe(_: &Context, arguments: Args<'_>) -> Result<Value, Error> {
 }
 
 #[tokio::test]
-async fn a_resolver_knows_which_fields_of_its_result_are_selected() {
+async fn a_resolver_can_check_which_fields_are_selected() {
     let mut fixture = Fixture::new(&[]).await;
     let resolvers = Resolvers::new().query("probe", probe);
     fixture.engine = Engine::new(Schema::load(&[("probe", SDL)], resolvers).unwrap());
@@ -43,7 +43,7 @@ async fn a_resolver_knows_which_fields_of_its_result_are_selected() {
             json!(["inner", "inner.deeper.deep"]),
         ),
         ("seen inner @include(if: false) { deep }", json!([])),
-        // What an interface turns out to be is not known before it is there.
+        // The type of an interface is only known during execution.
         ("seen thing { __typename }", json!(["thing.name"])),
     ] {
         let reply = fixture
@@ -54,7 +54,7 @@ async fn a_resolver_knows_which_fields_of_its_result_are_selected() {
 }
 
 #[tokio::test]
-async fn without_an_index_searches_say_so_and_lists_of_domains_still_work() {
+async fn without_an_index_searches_fail_and_domains_are_listed() {
     let domain = ("urn:li:domain:a", "domainProperties", json!({"name": "A"}));
     let fixture = Fixture::docent(&[domain]).await;
     for query in [

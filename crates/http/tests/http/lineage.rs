@@ -465,7 +465,7 @@ async fn what_cannot_be_answered_is_refused_with_a_reason() {
         (
             with(json!({"orFilters": degree("far")})),
             400,
-            "'far' is no degree",
+            "'far' is not a degree",
         ),
         (
             with(json!({"lineageFlags": {"ignoreAsHops": [{"entityType": "DATA_JOB"}]}})),

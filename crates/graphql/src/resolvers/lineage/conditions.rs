@@ -132,7 +132,7 @@ fn walk_test(filter: &FacetFilter) -> Result<Option<Test>, Error> {
     if field == "degree" {
         if !is_equality {
             return Err(Error::invalid(
-                "degree can be compared by EQUAL only: give the values 1, 2 and 3+ that are wanted",
+                "degree supports only the condition EQUAL: use the values 1, 2 and 3+",
             ));
         }
         let ranges = values.iter().map(|value| degrees(value));
@@ -162,7 +162,7 @@ fn degrees(text: &str) -> Result<(usize, usize), Error> {
         Ok(from) if is_open => Ok((from, usize::MAX)),
         Ok(exactly) => Ok((exactly, exactly)),
         Err(_) => Err(Error::invalid(format!(
-            "'{text}' is no degree: use a number of steps such as 1 or 2, or 3+ for three and more"
+            "'{text}' is not a degree: use a number of hops such as 1 or 2, or 3+ for three or more"
         ))),
     }
 }
@@ -207,7 +207,7 @@ mod tests {
     fn invalid_degrees_are_rejected() {
         for value in ["", "+", "near", "-1", "1.5"] {
             let error = read(json!([degree(&[value])])).unwrap_err();
-            assert!(error.to_string().contains("is no degree"), "{error}");
+            assert!(error.to_string().contains("is not a degree"), "{error}");
         }
         let above =
             json!([{"and": [{"field": "degree", "values": ["1"], "condition": "GREATER_THAN"}]}]);

@@ -51,7 +51,7 @@ pub(in crate::resolvers) fn registry_names(names: &[String]) -> Result<Vec<Strin
         let registry_name = ENTITY_TYPES.registry_names.get(name).copied();
         registry_name.map(str::to_owned).ok_or_else(|| {
             Error::invalid(format!(
-                "entities of type {name} cannot be searched for: name another type, or none for all"
+                "entities of type {name} are not searchable: use another type, or none for all types"
             ))
         })
     };

@@ -93,7 +93,7 @@ impl SearchInput {
         let input: Self = arguments.input::<Option<Self>>()?.unwrap_or_default();
         if input.view_urn.is_some() {
             return Err(Error::invalid(
-                "there are no saved views here yet: leave viewUrn out, and give the filter itself in orFilters",
+                "saved views are not supported: omit viewUrn and use orFilters",
             ));
         }
         Ok(input)

@@ -127,7 +127,7 @@ async fn member_counts(
         .collect();
     if counts.len() >= MAX_FACET_VALUES {
         return Err(Error::invalid(
-            "the members of too many groups are counted at once: ask for fewer",
+            "too many groups to count members of: request fewer entities",
         ));
     }
     let total = |urn: &&Urn| counts.get(urn.as_str()).copied().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Requests that are not executed, and how that is said.
+//! Requests that are rejected before execution.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::fixture::{Fixture, messages};
 
 #[tokio::test]
-async fn a_syntax_error_says_where_it_is() {
+async fn a_syntax_error_has_its_location() {
     let fixture = Fixture::new(&[]).await;
     let reply = fixture.text("{\n  dataset(urn: ) { name }\n}").await;
     let json: Value = serde_json::from_str(&reply).unwrap();
@@ -35,7 +35,7 @@ async fn a_syntax_error_says_where_it_is() {
 }
 
 #[tokio::test]
-async fn an_unknown_field_is_named_with_its_type_and_path() {
+async fn an_unknown_field_is_reported_with_its_type_and_path() {
     let fixture = Fixture::new(&[]).await;
     let reply = fixture
         .text(r#"{ d: dataset(urn: "x") { foo properties { bar } } }"#)
@@ -50,7 +50,7 @@ async fn an_unknown_field_is_named_with_its_type_and_path() {
 }
 
 #[tokio::test]
-async fn at_most_a_hundred_errors_are_listed() {
+async fn at_most_a_hundred_errors_are_reported() {
     let fixture = Fixture::new(&[]).await;
     let fields: Vec<_> = (0..150).map(|number| format!("x{number}")).collect();
     let reply = fixture.json(&format!("{{ {} }}", fields.join(" "))).await;
@@ -58,7 +58,7 @@ async fn at_most_a_hundred_errors_are_listed() {
 }
 
 #[tokio::test]
-async fn operations_that_cost_too_much_are_refused_with_the_numbers() {
+async fn operations_over_a_limit_are_rejected_with_both_numbers() {
     let fixture = Fixture::new(&[]).await;
     let nested = |depth: usize| {
         format!(
@@ -102,7 +102,7 @@ async fn operations_that_cost_too_much_are_refused_with_the_numbers() {
 }
 
 #[tokio::test]
-async fn of_fragments_on_different_types_only_the_largest_counts() {
+async fn only_the_largest_of_fragments_on_different_types_counts() {
     let fixture = Fixture::new(&[]).await;
     let on = |ty: &str, count: usize| {
         let fields: Vec<_> = (0..count).map(|number| format!("a{number}: urn")).collect();
@@ -185,7 +185,7 @@ async fn huge_or_deeply_nested_texts_are_rejected() {
 }
 
 #[tokio::test]
-async fn subscriptions_are_refused() {
+async fn subscriptions_are_rejected() {
     let fixture = Fixture::new(&[]).await;
     let reply = fixture.json("subscription { value }").await;
     assert!(messages(&reply)[0].contains("subscription"), "{reply}");
