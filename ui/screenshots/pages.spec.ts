@@ -1,17 +1,17 @@
 import type { Page } from "@playwright/test";
 
-import { datasetUrn, expect, test, type Docent } from "../tests/docent.ts";
+import { datasetUrn, expect, test, type Docent } from "../tests/fixtures.ts";
 
 const PAYMENTS = datasetUrn("postgres", "shop.billing.payments");
 
 const TEXTS = [
-  "One row for each attempt to pay for an order, from the checkout of the shop.",
-  "One row for each attempt to pay for an order, **failed ones included**: filter by `status` before you sum.",
+  "One row per payment attempt, from the shop's checkout.",
+  "One row per payment attempt, **including failed ones**: filter by `status` before you sum.",
 ];
 
-/** Each page, and what must be there before its picture is taken. */
+/** Each page, and what must be visible before its screenshot is taken. */
 const PAGES: ReadonlyArray<readonly [string, string, (page: Page) => Promise<void>]> = [
-  ["home", "/", (page) => expect(page.getByRole("table", { name: "Changes by week" })).toBeVisible()],
+  ["home", "/", (page) => expect(page.getByRole("table", { name: "Changes per week" })).toBeVisible()],
   ["search", "/search?query=customer+order", (page) => expect(page.getByRole("article").first()).toBeVisible()],
   [
     "dataset",
@@ -24,13 +24,13 @@ const PAGES: ReadonlyArray<readonly [string, string, (page: Page) => Promise<voi
 
 async function prepare(docent: Docent): Promise<void> {
   for (const description of TEXTS) {
-    await docent.ask(`mutation ($input: DescriptionUpdateInput!) { updateDescription(input: $input) }`, {
+    await docent.graphql(`mutation ($input: DescriptionUpdateInput!) { updateDescription(input: $input) }`, {
       input: { resourceUrn: PAYMENTS, description },
     });
   }
 }
 
-test("pictures of the pages", async ({ page, docent }) => {
+test("screenshots of the pages", async ({ page, docent }) => {
   await prepare(docent);
   for (const scheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme: scheme });

@@ -1,42 +1,42 @@
-// The addresses of the page, in one place. They are DataHub's where it has one, so that old links lead somewhere. The
-// server knows them too: ADDRESSES in crates/http/src/page.rs.
+// Every address of the page. Addresses match DataHub's where it has one, so that existing links keep working. The server
+// lists them too, in crates/http/src/page.rs.
 
-/** A URN in a path: readable, with nothing in it that a path could mistake for its own. */
-function inPath(urn: string): string {
+/** Encodes a URN for use in a path, keeping it readable. */
+function encodeUrn(urn: string): string {
   return encodeURIComponent(urn).replaceAll("%3A", ":").replaceAll("%2C", ",");
 }
 
-/** The state of a navigation that changes what is shown of a page, and not where one is on it. */
-export const STAYS = "stays";
+/** History state of a navigation that changes the content of a page but keeps the scroll position and focus. */
+export const SAME_PAGE = "same-page";
 
 export const home = "/";
 export const domains = "/domains";
 export const explorer = "/graphiql";
 export const settings = (section: string) => `/settings/${section}`;
-export const dataset = (urn: string) => `/dataset/${inPath(urn)}`;
-export const domain = (urn: string) => `/domain/${inPath(urn)}`;
+export const dataset = (urn: string) => `/dataset/${encodeUrn(urn)}`;
+export const domain = (urn: string) => `/domain/${encodeUrn(urn)}`;
 
-/** The history of a dataset or domain, or of one column. */
+/** The history tab of a dataset or domain, or the history of one column. */
 export function history(address: string, column?: string): string {
   const query = new URLSearchParams({ show: "history" });
   if (column !== undefined) query.set("column", column);
   return `${address}?${query}`;
 }
 
-/** A page of a domain's datasets, with those of the domains below it or without. */
-export function domainDatasets(urn: string, isDeep: boolean, page = 1): string {
+/** A page of a domain's datasets, optionally including those of its subdomains. */
+export function domainDatasets(urn: string, includeSubdomains: boolean, page = 1): string {
   const parameters = new URLSearchParams();
-  if (isDeep) parameters.set("below", "true");
+  if (includeSubdomains) parameters.set("below", "true");
   if (page > 1) parameters.set("page", String(page));
   const text = parameters.toString();
   return text === "" ? domain(urn) : `${domain(urn)}?${text}`;
 }
 
-/** A page of the list of one's tokens. */
+/** A page of the user's access tokens. */
 export const tokens = (page: number) => (page > 1 ? `${settings("tokens")}?page=${page}` : settings("tokens"));
 
-/** A page of the list of people, of those whom a text finds. */
-export function people(query: string, page = 1): string {
+/** A page of the list of users, optionally filtered by a query. */
+export function users(query: string, page = 1): string {
   const parameters = new URLSearchParams();
   if (query !== "") parameters.set("query", query);
   if (page > 1) parameters.set("page", String(page));
@@ -56,7 +56,7 @@ export function search(query: string, filters: Readonly<Record<string, readonly 
   return text === "" ? "/search" : `/search?${text}`;
 }
 
-/** Where an entity can be looked at: its page, or a search for everything that has to do with it. */
+/** The page of an entity, or a search for related entities where it has no page. */
 export function entity(urn: string): string {
   switch (urn.split(":")[2]) {
     case "dataset":

@@ -1,85 +1,87 @@
-// Where one is. A browser goes back and forward without asking, so the page does not simply follow the window's address: it
-// follows when nothing that was typed is lost by it, and otherwise brings the window back to where it was. The router gets
-// its location from here (`useAddress`); nothing else has to read the window's.
+// The current location. Browsers do not let a page cancel Back and Forward, so the page follows the window's address only
+// when that loses no unsaved text; otherwise it moves the window back. The router reads its location from here
+// (`useAddress`), and nothing else reads the window's.
 
 import { useSyncExternalStore } from "react";
 import type { BaseLocationHook, NavigateOptions } from "wouter";
 
-import { STAYS } from "./addresses.ts";
+import { SAME_PAGE } from "./addresses.ts";
 import { focusLinkTo } from "./components/focus.ts";
 import { leave } from "./components/unsaved.ts";
 
-/** What an entry of the window's history remembers: how many came before it, to find the way back by. */
-interface Place {
+/** State of an entry in the session history. */
+interface HistoryEntry {
+  /** Number of entries before this one. */
   readonly position: number;
-  /** Whether it shows another part of the page that the entry before it shows. */
-  readonly stays: boolean;
+  /** Whether it shows the same page as the previous entry. */
+  readonly isSamePage: boolean;
 }
 
-function placeOf(state: unknown): Place | null {
-  const isPlace = typeof state === "object" && state !== null && "position" in state && "stays" in state;
-  return isPlace ? (state as Place) : null;
+function parseEntry(state: unknown): HistoryEntry | null {
+  const isEntry = typeof state === "object" && state !== null && "position" in state && "isSamePage" in state;
+  return isEntry ? (state as HistoryEntry) : null;
 }
 
-/** The place of the window. An entry that the page did not make (a link to a part of a page) gets one. */
-function windowPlace(otherwise: Place): Place {
-  const known = placeOf(window.history.state);
+/** The window's current entry. Entries that the page did not create, such as fragment links, get the fallback. */
+function windowEntry(fallback: HistoryEntry): HistoryEntry {
+  const known = parseEntry(window.history.state);
   if (known !== null) return known;
-  window.history.replaceState(otherwise, "");
-  return otherwise;
+  window.history.replaceState(fallback, "");
+  return fallback;
 }
 
-const shown = {
+const current = {
   path: window.location.pathname,
   search: window.location.search,
-  place: windowPlace({ position: 0, stays: false }),
+  entry: windowEntry({ position: 0, isSamePage: false }),
 };
 const listeners = new Set<() => void>();
 
-/** Shows what the window's address says. */
-function arrive(): void {
-  shown.path = window.location.pathname;
-  shown.search = window.location.search;
-  shown.place = windowPlace({ position: shown.place.position + 1, stays: true });
+/** Shows the page at the window's address. */
+function followWindow(): void {
+  current.path = window.location.pathname;
+  current.search = window.location.search;
+  current.entry = windowEntry({ position: current.entry.position + 1, isSamePage: true });
   for (const listener of listeners) listener();
 }
 
-/** Shows a page again that one has left for the one that is shown. */
-function comeBack(): void {
-  const left = `${shown.path}${shown.search}`;
-  arrive();
+/** Goes back to a page and focuses the link that led away from it. */
+function goBack(): void {
+  const left = `${current.path}${current.search}`;
+  followWindow();
   focusLinkTo(left);
 }
 
-/** Brings the window back to what is shown. */
+/** Moves the window back to the current page. */
 function stay(): void {
-  const steps = shown.place.position - windowPlace(shown.place).position;
+  const steps = current.entry.position - windowEntry(current.entry).position;
   if (steps !== 0) window.history.go(steps);
 }
 
 window.addEventListener("popstate", () => {
-  const { position } = shown.place;
-  const place = windowPlace({ position: position + 1, stays: true });
-  // The way back that `stay` has taken.
-  if (place.position === position) return;
+  const { position } = current.entry;
+  const entry = windowEntry({ position: position + 1, isSamePage: true });
+  // Triggered by `stay` itself.
+  if (entry.position === position) return;
   const isSamePage =
-    (place.position === position + 1 && place.stays) || (place.position === position - 1 && shown.place.stays);
-  if (isSamePage) arrive();
-  else leave(place.position < position ? comeBack : arrive, stay);
+    (entry.position === position + 1 && entry.isSamePage) ||
+    (entry.position === position - 1 && current.entry.isSamePage);
+  if (isSamePage) followWindow();
+  else leave(entry.position < position ? goBack : followWindow, stay);
 });
 
 function navigate(to: string, options: NavigateOptions = {}): void {
-  const { position } = windowPlace(shown.place);
-  const stays = options.state === STAYS;
-  if (options.replace === true) window.history.replaceState({ position, stays }, "", to);
-  else window.history.pushState({ position: position + 1, stays }, "", to);
-  arrive();
+  const { position } = windowEntry(current.entry);
+  const isSamePage = options.state === SAME_PAGE;
+  if (options.replace === true) window.history.replaceState({ position, isSamePage }, "", to);
+  else window.history.pushState({ position: position + 1, isSamePage }, "", to);
+  followWindow();
 }
 
-/** Goes to another address, if nothing is lost by it or the person does not mind. */
-export function goTo(to: string, go: () => void): void {
+/** Navigates to another address, after confirmation if that would discard unsaved text. */
+export function confirmNavigation(to: string, go: () => void): void {
   const target = new URL(to, window.location.href);
-  if (target.pathname === shown.path && target.search === shown.search) go();
+  if (target.pathname === current.path && target.search === current.search) go();
   else leave(go, stay);
 }
 
@@ -88,8 +90,8 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** The path that is shown, as it stands in the address. */
-export const shownPath = () => shown.path;
+/** The path of the current page, still encoded. */
+export const currentPath = () => current.path;
 
-export const useAddress: BaseLocationHook = () => [useSyncExternalStore(subscribe, shownPath), navigate];
-useAddress.searchHook = () => useSyncExternalStore(subscribe, () => shown.search);
+export const useAddress: BaseLocationHook = () => [useSyncExternalStore(subscribe, currentPath), navigate];
+useAddress.searchHook = () => useSyncExternalStore(subscribe, () => current.search);

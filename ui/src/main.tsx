@@ -4,14 +4,14 @@ import { createRoot } from "react-dom/client";
 
 import { cache } from "./api/cache.ts";
 import { Application } from "./application.tsx";
-import { rememberScrolling } from "./components/scroll.ts";
+import { trackScrollPositions } from "./components/scroll.ts";
 import { texts } from "./texts.ts";
 import { applyTheme } from "./theme.ts";
 import "./styles/index.css";
 
 document.documentElement.lang = texts.locale;
 applyTheme();
-rememberScrolling();
+trackScrollPositions();
 const root = document.getElementById("root");
 if (root !== null) {
   createRoot(root).render(

@@ -1,39 +1,42 @@
-// What things are called. The API gives an entity in the shape that its kind has; here is how each becomes a line of text.
+// Display names. The API returns a different shape for each entity type; this module turns each into a line of text.
 
 import { texts } from "./texts.ts";
 
-interface Titled {
+interface NameFields {
   readonly name?: string | null;
   readonly displayName?: string | null;
   readonly fullName?: string | null;
 }
 
-/** Whatever the API may give of an entity that is to be named. */
+/** The fields of an entity that may hold its name. */
 export interface Nameable {
   readonly urn?: string;
   readonly id?: string;
   readonly name?: string;
   readonly username?: string;
-  readonly properties?: Titled | null;
-  readonly editableProperties?: Titled | null;
-  readonly domainProperties?: Titled | null;
-  readonly containerProperties?: Titled | null;
-  readonly tagProperties?: Titled | null;
-  readonly termProperties?: Titled | null;
+  readonly properties?: NameFields | null;
+  readonly editableProperties?: NameFields | null;
+  readonly domainProperties?: NameFields | null;
+  readonly containerProperties?: NameFields | null;
+  readonly tagProperties?: NameFields | null;
+  readonly termProperties?: NameFields | null;
 }
 
-const SYSTEM = "urn:li:corpuser:__datahub_system";
+const SYSTEM_USER = "urn:li:corpuser:__datahub_system";
 
-/** The last part of a URN, which is all there is to show when nothing else is known. */
-export function lastPart(urn: string): string {
+/** The key of a URN, shown when an entity has no name. */
+export function urnId(urn: string): string {
   const key = urn.split(":").slice(3).join(":");
   return key === "" ? urn : key;
 }
 
+/** Whether an actor is the server itself, as for imports and the sample catalog. */
+export const isSystemUser = (actor: Nameable) => actor.urn === SYSTEM_USER;
+
 export function nameOf(entity: Nameable | null | undefined): string {
-  if (entity === null || entity === undefined) return texts.common.someone;
-  if (entity.urn === SYSTEM) return texts.common.system;
-  const said = [
+  if (entity === null || entity === undefined) return texts.common.unknown;
+  if (isSystemUser(entity)) return texts.common.system;
+  const candidates = [
     entity.editableProperties,
     entity.properties,
     entity.domainProperties,
@@ -41,32 +44,29 @@ export function nameOf(entity: Nameable | null | undefined): string {
     entity.tagProperties,
     entity.termProperties,
   ];
-  for (const titled of said) {
-    const name = titled?.displayName ?? titled?.fullName ?? titled?.name;
+  for (const fields of candidates) {
+    const name = fields?.displayName ?? fields?.fullName ?? fields?.name;
     if (name !== undefined && name !== null && name !== "") return name;
   }
   return (
-    entity.name ??
-    entity.username ??
-    entity.id ??
-    (entity.urn === undefined ? texts.common.someone : lastPart(entity.urn))
+    entity.name ?? entity.username ?? entity.id ?? (entity.urn === undefined ? texts.common.unknown : urnId(entity.urn))
   );
 }
 
-interface Described {
+interface DescriptionFields {
   readonly description?: string | null;
 }
 
-/** What people wrote about an entity, or else what ingestion reported; empty if there is neither. */
+/** The description edited by users, else the imported one, else an empty string. */
 export function descriptionOf(entity: {
   readonly urn?: string;
-  readonly properties?: Described | null;
-  readonly editableProperties?: Described | null;
+  readonly properties?: DescriptionFields | null;
+  readonly editableProperties?: DescriptionFields | null;
 }): string {
   return entity.editableProperties?.description || entity.properties?.description || "";
 }
 
-/** The names of a chain of parents, from the top down, as one text. */
-export function chainOf(parents: readonly Nameable[] | undefined): string {
+/** The names of the parents as one path, from the root down. */
+export function parentPath(parents: readonly Nameable[] | undefined): string {
   return [...(parents ?? [])].reverse().map(nameOf).join(" › ");
 }

@@ -2,22 +2,22 @@ import { useState, type ReactNode } from "react";
 import { Link, useLocation } from "wouter";
 
 import * as addresses from "./addresses.ts";
-import { forgetEverything, useMe } from "./api/cache.ts";
+import { resetCache, useMe } from "./api/cache.ts";
 import { signOut } from "./api/client.ts";
 import { Menu } from "./components/menu.tsx";
 import { SearchBox } from "./components/search_box.tsx";
-import { Arrival, Problem } from "./components/states.tsx";
+import { PageAnnouncer, ErrorMessage } from "./components/states.tsx";
 import { leave } from "./components/unsaved.ts";
-import { useKeys } from "./components/keys.ts";
-import { KeysHelp } from "./components/keys_help.tsx";
+import { useShortcuts } from "./components/shortcuts.ts";
+import { ShortcutsDialog } from "./components/shortcuts_dialog.tsx";
 import { nameOf } from "./names.ts";
 import { texts } from "./texts.ts";
 
-/** What stands around every page: the way home, the search, and who one is. */
+/** The frame around every page: header with home link, search box, navigation and account menu. */
 export function Shell({ children }: { readonly children: ReactNode }) {
   const [location, navigate] = useLocation();
   const [isHelpOpen, setHelpOpen] = useState(false);
-  useKeys({
+  useShortcuts({
     "?": () => setHelpOpen(true),
     "g h": () => navigate(addresses.home),
     "g d": () => navigate(addresses.domains),
@@ -25,22 +25,22 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   const isHome = location === addresses.home;
   return (
     <>
-      <a className="skip" href="#content">
+      <a className="skip-link" href="#content">
         {texts.shell.skip}
       </a>
-      <header className="top">
+      <header className="site-header">
         <Link href={addresses.home} className="brand" aria-label={texts.shell.home}>
           {texts.product}
         </Link>
-        {isHome ? <span className="top-space" /> : <SearchBox />}
-        <nav aria-label={texts.shell.navigation} className="top-links">
+        {isHome ? <span className="site-header-spacer" /> : <SearchBox />}
+        <nav aria-label={texts.shell.navigation} className="site-nav">
           <TopLink href={addresses.domains}>{texts.shell.domains}</TopLink>
           <TopLink href={addresses.explorer}>{texts.shell.explorer}</TopLink>
           <button
             type="button"
-            className="quiet wide-only"
+            className="subtle wide-only"
             onClick={() => setHelpOpen(true)}
-            aria-label={texts.keys.title}
+            aria-label={texts.shortcuts.title}
           >
             ?
           </button>
@@ -50,8 +50,8 @@ export function Shell({ children }: { readonly children: ReactNode }) {
       <main id="content" className="page" tabIndex={-1}>
         {children}
       </main>
-      <Arrival />
-      <KeysHelp isOpen={isHelpOpen} onClose={() => setHelpOpen(false)} />
+      <PageAnnouncer />
+      <ShortcutsDialog isOpen={isHelpOpen} onClose={() => setHelpOpen(false)} />
     </>
   );
 }
@@ -69,10 +69,10 @@ function Account() {
   const me = useMe();
   const [, navigate] = useLocation();
   const name = nameOf(me.data?.me?.corpUser);
-  const [problem, setProblem] = useState<Error | null>(null);
-  const goOut = () => {
-    setProblem(null);
-    signOut().then(forgetEverything).catch(setProblem);
+  const [error, setError] = useState<Error | null>(null);
+  const endSession = () => {
+    setError(null);
+    signOut().then(resetCache).catch(setError);
   };
   return (
     <>
@@ -83,10 +83,10 @@ function Account() {
           { label: texts.settings.sections.tokens, onSelect: () => navigate(addresses.settings("tokens")) },
           { label: texts.settings.sections.users, onSelect: () => navigate(addresses.settings("users")) },
           { label: texts.settings.sections.appearance, onSelect: () => navigate(addresses.settings("appearance")) },
-          { label: texts.shell.signOut, onSelect: () => leave(goOut) },
+          { label: texts.shell.signOut, onSelect: () => leave(endSession) },
         ]}
       />
-      {problem !== null && <Problem error={problem} />}
+      {error !== null && <ErrorMessage error={error} />}
     </>
   );
 }

@@ -1,4 +1,4 @@
-// Light, dark, or as the system has it. The choice is kept in this browser.
+// Light, dark or matching the system. The choice is stored in the browser.
 
 export type Theme = "system" | "light" | "dark";
 
@@ -6,8 +6,8 @@ const KEY = "docent.theme";
 
 export function theme(): Theme {
   try {
-    const kept = localStorage.getItem(KEY);
-    return kept === "light" || kept === "dark" ? kept : "system";
+    const stored = localStorage.getItem(KEY);
+    return stored === "light" || stored === "dark" ? stored : "system";
   } catch {
     return "system";
   }
@@ -18,12 +18,12 @@ export function applyTheme(chosen: Theme = theme()): void {
   else document.documentElement.dataset["theme"] = chosen;
 }
 
-export function chooseTheme(chosen: Theme): void {
+export function setTheme(chosen: Theme): void {
   try {
     if (chosen === "system") localStorage.removeItem(KEY);
     else localStorage.setItem(KEY, chosen);
   } catch {
-    // A browser that keeps nothing still shows it until the page is left.
+    // Storage is blocked: the choice lasts until the page is closed.
   }
   applyTheme(chosen);
 }

@@ -8,15 +8,15 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-export const dayOf = (time: number) => date.format(time);
-export const momentOf = (time: number) => dateAndTime.format(time);
+export const formatDate = (time: number) => date.format(time);
+export const formatDateTime = (time: number) => dateAndTime.format(time);
 
-/** How long ago, as long as that says more than the date. */
-export function agoOf(time: number, now = Date.now()): string {
+/** Formats recent times relative to now and older ones as a date. */
+export function formatRelative(time: number, now = Date.now()): string {
   const ago = now - time;
-  if (Math.abs(ago) < MINUTE) return relative.format(0, "minute");
-  if (Math.abs(ago) < HOUR) return relative.format(-Math.round(ago / MINUTE), "minute");
-  if (Math.abs(ago) < DAY) return relative.format(-Math.round(ago / HOUR), "hour");
-  if (Math.abs(ago) < 14 * DAY) return relative.format(-Math.round(ago / DAY), "day");
-  return dayOf(time);
+  if (Math.abs(ago) < MINUTE) return texts.common.justNow;
+  if (Math.abs(ago) < HOUR) return relative.format(-Math.trunc(ago / MINUTE), "minute");
+  if (Math.abs(ago) < DAY) return relative.format(-Math.trunc(ago / HOUR), "hour");
+  if (Math.abs(ago) < 14 * DAY) return relative.format(-Math.trunc(ago / DAY), "day");
+  return formatDate(time);
 }

@@ -1,21 +1,21 @@
-// Datasets for stories: made by ingestion, changed and read behind the back of the person at the page.
+// Datasets for the tests: created, changed and read through the API.
 
 import type { Page } from "@playwright/test";
 
-import { datasetUrn, expect } from "./docent.ts";
-import type { Docent } from "./docent.ts";
+import { datasetUrn, expect } from "./fixtures.ts";
+import type { Docent } from "./fixtures.ts";
 
-/** The page of a dataset. */
+/** The address of a dataset's page. */
 export const address = (urn: string) => `/dataset/${urn}`;
 
-/** A dataset of its own for each story that writes. */
-export async function made(
+/** Creates a dataset. Each test that writes uses its own. */
+export async function createDataset(
   docent: Docent,
   name: string,
   columns: readonly string[] = ["id", "name", "city"],
 ): Promise<string> {
   const urn = datasetUrn("hive", name);
-  await docent.ingest(urn, "datasetProperties", { description: "What ingestion said.", customProperties: {} });
+  await docent.ingest(urn, "datasetProperties", { description: "An imported description.", customProperties: {} });
   await docent.ingest(urn, "schemaMetadata", {
     schemaName: name,
     platform: "urn:li:dataPlatform:hive",
@@ -31,9 +31,9 @@ export async function made(
   return urn;
 }
 
-/** Describes a dataset, or one of its columns, behind the back of the person at the page. */
+/** Changes the description of a dataset or column through the API. */
 export const describe = (docent: Docent, urn: string, description: string, column?: string) =>
-  docent.ask(`mutation ($input: DescriptionUpdateInput!) { updateDescription(input: $input) }`, {
+  docent.graphql(`mutation ($input: DescriptionUpdateInput!) { updateDescription(input: $input) }`, {
     input: {
       resourceUrn: urn,
       description,
@@ -41,19 +41,19 @@ export const describe = (docent: Docent, urn: string, description: string, colum
     },
   });
 
-/** The description that is stored. */
-export const described = async (docent: Docent, urn: string) => {
-  const read = await docent.ask<{ dataset: { editableProperties: { description: string } | null } }>(
+/** The stored description of a dataset. */
+export const storedDescription = async (docent: Docent, urn: string) => {
+  const read = await docent.graphql<{ dataset: { editableProperties: { description: string } | null } }>(
     `query ($urn: String!) { dataset(urn: $urn) { editableProperties { description } } }`,
     { urn },
   );
   return read.dataset.editableProperties?.description;
 };
 
-/** The description of a column that is stored. */
-export const describedColumn = async (docent: Docent, urn: string, column: string) => {
+/** The stored description of a column. */
+export const storedColumnDescription = async (docent: Docent, urn: string, column: string) => {
   type Fields = { editableSchemaFieldInfo: Array<{ fieldPath: string; description: string | null }> };
-  const read = await docent.ask<{ dataset: { editableSchemaMetadata: Fields | null } }>(
+  const read = await docent.graphql<{ dataset: { editableSchemaMetadata: Fields | null } }>(
     `query ($urn: String!) {
       dataset(urn: $urn) { editableSchemaMetadata { editableSchemaFieldInfo { fieldPath description } } }
     }`,
@@ -63,5 +63,5 @@ export const describedColumn = async (docent: Docent, urn: string, column: strin
   return fields.find((field) => field.fieldPath === column)?.description;
 };
 
-/** Columns show what was typed at once: this waits until it is stored. */
+/** Waits until all column saves have finished. */
 export const saved = (page: Page) => expect(page.locator("[role=row][aria-busy=true]")).toHaveCount(0);

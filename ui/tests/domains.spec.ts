@@ -1,4 +1,4 @@
-import { WRITES, datasetUrn, expect, test } from "./docent.ts";
+import { WRITES, datasetUrn, expect, test } from "./fixtures.ts";
 
 test("domains are created, nested, described, renamed, moved and deleted", WRITES, async ({ page, docent }) => {
   await page.goto("/domains");
@@ -8,7 +8,7 @@ test("domains are created, nested, described, renamed, moved and deleted", WRITE
   await expect(dialog.getByRole("alert")).toHaveText("Enter a name.");
   await dialog.getByLabel("Name").fill("Finance");
   await dialog.getByRole("button", { name: "Create" }).click();
-  await expect(dialog.getByRole("alert")).toHaveText("There is a “Finance” in the same place already.");
+  await expect(dialog.getByRole("alert")).toHaveText("A domain named “Finance” already exists here.");
   await dialog.getByLabel("Name").fill("Library");
   await dialog.getByLabel("Description").fill("Books and **readers**.");
   await dialog.getByRole("button", { name: "Create" }).click();
@@ -16,8 +16,8 @@ test("domains are created, nested, described, renamed, moved and deleted", WRITE
   await expect(page.getByRole("link", { name: "Library" })).toBeVisible();
 
   await page.getByRole("button", { name: "Actions for Library" }).click();
-  await page.getByRole("menuitem", { name: "New domain inside" }).click();
-  dialog = page.getByRole("dialog", { name: "New domain inside Library" });
+  await page.getByRole("menuitem", { name: "New subdomain" }).click();
+  dialog = page.getByRole("dialog", { name: "New subdomain of Library" });
   await dialog.getByLabel("Name").fill("Loans");
   await page.keyboard.press("Enter");
   await expect(page.getByRole("link", { name: "Loans" })).toBeVisible();
@@ -25,7 +25,7 @@ test("domains are created, nested, described, renamed, moved and deleted", WRITE
   await page.getByRole("button", { name: "Actions for Loans" }).click();
   await page.getByRole("menuitem", { name: "Rename…" }).click();
   dialog = page.getByRole("dialog", { name: "Rename Loans" });
-  await expect(dialog).toContainText("Addresses stay as they are.");
+  await expect(dialog).toContainText("Existing links keep working.");
   await dialog.getByLabel("Name").fill("Lending");
   await dialog.getByRole("button", { name: "Rename" }).click();
   await expect(page.getByRole("link", { name: "Lending" })).toBeVisible();
@@ -33,34 +33,34 @@ test("domains are created, nested, described, renamed, moved and deleted", WRITE
   await page.getByRole("button", { name: "Actions for Library" }).click();
   await page.getByRole("menuitem", { name: "Delete…" }).click();
   dialog = page.getByRole("dialog", { name: "Delete Library?" });
-  await expect(dialog).toContainText("It has 1 domain inside.");
+  await expect(dialog).toContainText("This domain has 1 subdomain.");
   await expect(dialog.getByRole("button", { name: "Delete" })).toBeDisabled();
   await dialog.getByRole("button", { name: "Cancel" }).click();
 
   await page.getByRole("button", { name: "Actions for Lending" }).click();
   await page.getByRole("menuitem", { name: "Move…" }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "At the top" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Top level" }).click();
   dialog = page.getByRole("dialog", { name: "Move Lending" });
-  await expect(dialog).toContainText("With it move: 0 domains and 0 datasets.");
+  await expect(dialog).toContainText("This domain has no subdomains or datasets.");
   await dialog.getByRole("button", { name: "Move" }).click();
   await expect(dialog).toBeHidden();
 
   await page.getByRole("link", { name: "Library" }).click();
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Library");
   await expect(page.locator(".prose strong")).toHaveText("readers");
-  await page.getByRole("button", { name: "Edit the description" }).click();
-  await expect(page.getByRole("textbox", { name: /Text of the description/ })).toBeFocused();
+  await page.getByRole("button", { name: "Edit description" }).click();
+  await expect(page.getByRole("textbox", { name: /^Description \(Markdown\)$/ })).toBeFocused();
   await page.keyboard.press("Control+a");
   await page.keyboard.type("Books, readers and fines.");
   await page.keyboard.press("Control+Enter");
-  await expect(page.getByRole("button", { name: "Edit the description" })).toBeVisible();
+  await expect(page.getByRole("button", { name: "Edit description" })).toBeVisible();
   await expect(page.getByText("Books, readers and fines.")).toBeVisible();
 
-  const read = await docent.ask<{ searchAcrossEntities: { searchResults: Array<{ entity: { urn: string } }> } }>(
+  const read = await docent.graphql<{ searchAcrossEntities: { searchResults: Array<{ entity: { urn: string } }> } }>(
     `{ searchAcrossEntities(input: { query: "Lending", types: [DOMAIN] }) { searchResults { entity { urn } } } }`,
   );
   const lending = read.searchAcrossEntities.searchResults[0]?.entity.urn ?? "";
-  await docent.ask(
+  await docent.graphql(
     `mutation ($entity: String!, $domain: String!) { setDomain(entityUrn: $entity, domainUrn: $domain) }`,
     {
       entity: datasetUrn("hive", "fct_users_created"),
@@ -68,11 +68,11 @@ test("domains are created, nested, described, renamed, moved and deleted", WRITE
     },
   );
   await page.goto(`/domain/${lending}`);
-  await expect(page.getByText("1 dataset, 1 with all below")).toBeVisible();
+  await expect(page.getByText("1 dataset, 1 including subdomains")).toBeVisible();
   await page.getByRole("button", { name: "Actions for Lending" }).click();
   await page.getByRole("menuitem", { name: "Delete…" }).click();
   dialog = page.getByRole("dialog", { name: "Delete Lending?" });
-  await expect(dialog).toContainText("1 dataset is taken out of it");
+  await expect(dialog).toContainText("1 dataset will be removed from this domain");
   await expect(dialog).toContainText("fct_users_created");
   await dialog.getByRole("button", { name: "Delete" }).click();
   await expect(page).toHaveURL(/\/domains$/);
@@ -80,13 +80,13 @@ test("domains are created, nested, described, renamed, moved and deleted", WRITE
   await expect(page.getByRole("link", { name: "Lending" })).toBeHidden();
 });
 
-test("a domain is moved by dragging it, after a look at what moves along", WRITES, async ({ page, docent }) => {
-  await docent.ask(
+test("a domain is moved by dragging it, after a confirmation", WRITES, async ({ page, docent }) => {
+  await docent.graphql(
     `mutation { a: createDomain(input: { id: "drag-a", name: "Dragged" }) b: createDomain(input: { id: "drag-b", name: "Dropped on" }) }`,
   );
   await page.goto("/domains");
-  const line = (name: string) => page.getByRole("row").filter({ has: page.getByRole("link", { name, exact: true }) });
-  await line("Dragged").dragTo(line("Dropped on"));
+  const row = (name: string) => page.getByRole("row").filter({ has: page.getByRole("link", { name, exact: true }) });
+  await row("Dragged").dragTo(row("Dropped on"));
   const dialog = page.getByRole("dialog", { name: "Move Dragged" });
   await expect(dialog).toContainText("Move to: Dropped on");
   await dialog.getByRole("button", { name: "Move" }).click();
@@ -95,51 +95,52 @@ test("a domain is moved by dragging it, after a look at what moves along", WRITE
   await expect(page.locator(".breadcrumb")).toContainText("Dropped on");
 });
 
-test("a domain is not moved into itself, and it is said why", async ({ page }) => {
+test("a domain can't be moved into itself, and the picker says why", async ({ page }) => {
   await page.goto("/domains");
   await page.getByRole("button", { name: "Actions for Finance", exact: true }).click();
   await page.getByRole("menuitem", { name: "Move…" }).click();
   await page.getByRole("dialog").getByRole("combobox").fill("payments");
-  await expect(page.getByText("Finance cannot be moved into itself, nor into a domain inside it.")).toBeVisible();
+  await expect(page.getByText("Finance can't be moved into itself or one of its subdomains.")).toBeVisible();
 });
 
-test("while a domain is dragged the places for it are marked", async ({ page, docent }) => {
-  await docent.ask(
-    `mutation { a: createDomain(input: { id: "mark-a", name: "Marked place" }) b: createDomain(input: { id: "mark-b", name: "Carried", parentDomain: "urn:li:domain:finance" }) }`,
+test("valid drop targets are highlighted while a domain is dragged", async ({ page, docent }) => {
+  await docent.graphql(
+    `mutation { a: createDomain(input: { id: "mark-a", name: "Drop target" }) b: createDomain(input: { id: "mark-b", name: "Carried", parentDomain: "urn:li:domain:finance" }) }`,
   );
   await page.goto("/domains");
-  const line = (name: string) => page.getByRole("row").filter({ has: page.getByRole("link", { name, exact: true }) });
-  await line("Carried").hover();
+  const row = (name: string) => page.getByRole("row").filter({ has: page.getByRole("link", { name, exact: true }) });
+  await row("Carried").hover();
   await page.mouse.down();
-  await line("Marked place").hover();
-  await line("Marked place").hover();
-  await expect(line("Marked place")).toHaveClass(/drop-target/);
-  await expect(page.getByRole("columnheader", { name: "Drop here to move it to the top" })).toBeVisible();
+  await row("Drop target").hover();
+  await row("Drop target").hover();
+  await expect(row("Drop target")).toHaveClass(/drop-target/);
+  await expect(page.getByRole("columnheader", { name: "Drop here to move to the top level" })).toBeVisible();
   await page.mouse.up();
-  await expect(page.getByRole("dialog", { name: "Move Carried" })).toContainText("Move to: Marked place");
+  await expect(page.getByRole("dialog", { name: "Move Carried" })).toContainText("Move to: Drop target");
 });
 
-test("the tree counts datasets directly and with all below, and can be filtered", async ({ page }) => {
+test("the tree counts datasets with and without subdomains and can be filtered", async ({ page }) => {
   await page.goto("/domains");
   const finance = page.getByRole("row").filter({ has: page.getByRole("link", { name: "Finance", exact: true }) });
   await expect(finance).toBeVisible();
   const [direct = "", recursive = ""] = await finance.getByRole("cell").allInnerTexts();
   expect(Number(recursive)).toBeGreaterThan(Number(direct));
-  await page.getByRole("button", { name: "Hide what is inside Finance" }).click();
+  await page.getByRole("button", { name: "Collapse Finance" }).click();
   await expect(page.getByRole("link", { name: "Payments" })).toBeHidden();
   await page.getByLabel("Filter domains").fill("paym");
   await expect(page.getByRole("rowheader")).toHaveText([/Finance/, /Payments/]);
   await page.getByLabel("Filter domains").fill("nothing like that");
-  await expect(page.getByText("No domain is called “nothing like that”.")).toBeVisible();
+  await expect(page.getByText("No domains match “nothing like that”")).toBeVisible();
 });
 
-test("a domain shows its datasets, those below it if wanted, and its sub-domains", async ({ page }) => {
+test("a domain shows its subdomains and its datasets, optionally including subdomains", async ({ page }) => {
   await page.goto("/domain/urn:li:domain:finance");
   await expect(page).toHaveTitle("Finance · Docent");
-  await expect(page.getByRole("region", { name: "Inside" })).toContainText("Payments");
+  await expect(page.getByRole("region", { name: "Subdomains" })).toContainText("Payments");
   const rows = page.getByRole("region", { name: "Datasets" }).getByRole("row");
+  await expect(rows.nth(1)).toBeVisible();
   const direct = await rows.count();
-  await page.getByLabel("with all below").check();
+  await page.getByLabel("Including subdomains").check();
   await expect.poll(() => rows.count()).toBeGreaterThan(direct);
   await page.getByRole("link", { name: "Search in this domain" }).click();
   await expect(page.getByRole("article").first()).toBeVisible();

@@ -1,13 +1,13 @@
-// The keyboard stays where the person is: what takes the focus gives it back, and keys of the page do not act elsewhere.
+// Keyboard focus: dialogs and editors return it, and shortcuts do not work in text fields, menus and dialogs.
 
-import { address, describe, made, saved } from "./datasets.ts";
-import { expect, hearsKeys, holdRequests, test } from "./docent.ts";
+import { address, createDataset, describe, saved } from "./datasets.ts";
+import { expect, expectFocusInside, holdRequests, test } from "./fixtures.ts";
 
-test("closing the editor of a description leads back to its button", async ({ page, docent }) => {
-  const urn = await made(docent, "story_focus_description");
+test("closing the description editor returns the focus to its button", async ({ page, docent }) => {
+  const urn = await createDataset(docent, "story_focus_description");
   await page.goto(address(urn));
-  const edit = page.getByRole("button", { name: "Edit the description", exact: true });
-  const editor = page.getByRole("textbox", { name: "Text of the description, in Markdown" });
+  const edit = page.getByRole("button", { name: "Edit description", exact: true });
+  const editor = page.getByRole("textbox", { name: "Description (Markdown)" });
   await edit.click();
   await expect(editor).toBeFocused();
   await page.keyboard.press("Escape");
@@ -19,24 +19,24 @@ test("closing the editor of a description leads back to its button", async ({ pa
   await page.keyboard.press("Control+Enter");
   await expect(edit).toBeFocused();
 
-  // Whoever went on meanwhile is not called back.
+  // Unless the user has moved the focus meanwhile.
   await page.keyboard.press("Enter");
   await expect(editor).toBeFocused();
   await page.keyboard.type(" and more");
-  const goOn = await holdRequests(page);
+  const release = await holdRequests(page);
   await page.keyboard.press("Control+Enter");
   const search = page.getByRole("combobox", { name: "Search the catalog" });
   await search.click();
-  goOn();
+  release();
   await expect(edit).toBeVisible();
   await expect(search).toBeFocused();
 });
 
-test("closing the field of a column leads back to its button", async ({ page, docent }) => {
-  const urn = await made(docent, "story_focus_column");
+test("closing a column editor returns the focus to its button", async ({ page, docent }) => {
+  const urn = await createDataset(docent, "story_focus_column");
   await page.goto(address(urn));
-  const add = (name: string) => page.getByRole("button", { name: `Add a description of the column ${name}` });
-  const field = (name: string) => page.getByRole("textbox", { name: `Description of the column ${name}`, exact: true });
+  const add = (name: string) => page.getByRole("button", { name: `Add description for column ${name}` });
+  const field = (name: string) => page.getByRole("textbox", { name: `Description for column ${name}`, exact: true });
   await add("city").click();
   await expect(field("city")).toBeFocused();
   await page.keyboard.press("Escape");
@@ -44,17 +44,17 @@ test("closing the field of a column leads back to its button", async ({ page, do
   await page.keyboard.press("Enter");
   await expect(field("city")).toBeFocused();
   await page.keyboard.type("A city");
-  // It is the last one: there is nowhere to go on to.
+  // The last column has no next one.
   await page.keyboard.press("Tab");
-  await expect(page.getByRole("button", { name: "Edit the description of the column city" })).toBeFocused();
+  await expect(page.getByRole("button", { name: "Edit description for column city" })).toBeFocused();
   await saved(page);
   await add("id").click();
   await page.keyboard.type("A number");
   await page.keyboard.press("Control+Enter");
-  await expect(page.getByRole("button", { name: "Edit the description of the column id" })).toBeFocused();
+  await expect(page.getByRole("button", { name: "Edit description for column id" })).toBeFocused();
 });
 
-test("dialogs give the focus back to what opened them, also out of a menu", async ({ page }) => {
+test("dialogs return the focus to the element that opened them, also from a menu", async ({ page }) => {
   await page.goto("/domains");
   const create = page.getByRole("button", { name: "New domain" });
   const dialog = page.getByRole("dialog");
@@ -83,29 +83,26 @@ test("dialogs give the focus back to what opened them, also out of a menu", asyn
   await expect(actions).toBeFocused();
 
   await page.keyboard.press("?");
-  await hearsKeys(page.getByRole("dialog", { name: "Keys" }));
+  await expectFocusInside(page.getByRole("dialog", { name: "Keyboard shortcuts" }));
   await page.keyboard.press("Escape");
   await expect(actions).toBeFocused();
 });
 
-test("a domain that was made has the focus, wherever it is, and after one that is deleted the next has it", async ({
-  page,
-  docent,
-}) => {
-  const make = (id: string, name: string, parent: string) =>
-    docent.ask(
+test("a new domain gets the focus, and after a deletion the next domain does", async ({ page, docent }) => {
+  const createDomain = (id: string, name: string, parent: string) =>
+    docent.graphql(
       `mutation { createDomain(input: { id: "${id}", name: "${name}"${parent === "" ? "" : `, parentDomain: "urn:li:domain:${parent}"`} }) }`,
     );
-  await make("focus-outer", "Focus outer", "");
-  await make("focus-first", "Focus first", "focus-outer");
-  await make("focus-second", "Focus second", "focus-outer");
+  await createDomain("focus-outer", "Focus outer", "");
+  await createDomain("focus-first", "Focus first", "focus-outer");
+  await createDomain("focus-second", "Focus second", "focus-outer");
   await page.goto("/domains");
-  await page.getByRole("button", { name: "Hide what is inside Focus outer" }).click();
+  await page.getByRole("button", { name: "Collapse Focus outer" }).click();
   await page.getByRole("button", { name: "Actions for Focus outer" }).click();
-  await page.getByRole("menuitem", { name: "New domain inside" }).click();
+  await page.getByRole("menuitem", { name: "New subdomain" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Name").fill("focus First");
-  await expect(dialog.getByRole("status")).toContainText("There is a “Focus first” in the same place already.");
+  await expect(dialog.getByRole("status")).toContainText("A domain named “Focus first” already exists here.");
   await dialog.getByLabel("Name").fill("Focus made");
   await expect(dialog.getByRole("status")).toBeEmpty();
   await dialog.getByLabel("Description").fill("Made by keys");
@@ -122,11 +119,11 @@ test("a domain that was made has the focus, wherever it is, and after one that i
   await expect(link("Focus second")).toBeFocused();
 });
 
-test("the choice of a domain begins at the one that is chosen", async ({ page, docent }) => {
-  const urn = await made(docent, "story_picker_current");
-  await docent.ask(`mutation { setDomain(entityUrn: "${urn}", domainUrn: "urn:li:domain:sales") }`);
+test("the domain picker starts at the current domain", async ({ page, docent }) => {
+  const urn = await createDataset(docent, "story_picker_current");
+  await docent.graphql(`mutation { setDomain(entityUrn: "${urn}", domainUrn: "urn:li:domain:sales") }`);
   await page.goto(address(urn));
-  const edit = page.getByRole("button", { name: "Edit the domain" });
+  const edit = page.getByRole("button", { name: "Edit domain" });
   await edit.focus();
   await page.keyboard.press("Enter");
   const current = page.getByRole("option", { name: /Sales/ });
@@ -137,7 +134,7 @@ test("the choice of a domain begins at the one that is chosen", async ({ page, d
   await expect(page.getByRole("link", { name: "Sales", exact: true })).toBeVisible();
 });
 
-test("what opened a dialog and is gone leaves the focus in the content", async ({ page }) => {
+test("the focus stays in the content if the element that opened a dialog is gone", async ({ page }) => {
   await page.goto("/settings/tokens");
   await page.getByRole("button", { name: "New token" }).click();
   const dialog = page.getByRole("dialog");
@@ -145,7 +142,7 @@ test("what opened a dialog and is gone leaves the focus in the content", async (
   await dialog.getByRole("button", { name: "Create" }).click();
   await dialog.getByRole("button", { name: "Done" }).click();
   await expect(page.getByRole("button", { name: "New token" })).toBeFocused();
-  await page.getByRole("button", { name: "Revoke the token for the focus" }).click();
+  await page.getByRole("button", { name: "Revoke token for the focus" }).click();
   await dialog.getByRole("button", { name: "Revoke" }).click();
   await expect(dialog).toBeHidden();
   await expect(page.getByRole("row", { name: /for the focus/ })).toBeHidden();
@@ -154,14 +151,14 @@ test("what opened a dialog and is gone leaves the focus in the content", async (
   await expect.poll(isInContent).toBe(true);
 });
 
-test("keys of the page do not act in menus, dialogs and text fields", async ({ page, docent }) => {
-  const urn = await made(docent, "story_keys");
+test("shortcuts do not work in menus, dialogs and text fields", async ({ page, docent }) => {
+  const urn = await createDataset(docent, "story_keys");
   await page.goto(address(urn));
-  // Behind a dialog it has no role.
+  // By selector, because elements behind a dialog have no role.
   const search = page.locator("header input[type=search]");
-  const keys = page.getByRole("dialog", { name: "Keys" });
-  const editor = page.getByRole("textbox", { name: "Text of the description, in Markdown" });
-  const inEach = async (check: () => Promise<void>) => {
+  const shortcuts = page.getByRole("dialog", { name: "Keyboard shortcuts" });
+  const editor = page.getByRole("textbox", { name: "Description (Markdown)" });
+  const pressEach = async (check: () => Promise<void>) => {
     for (const key of ["/", "?", "Control+k", "e", "g", "h"]) {
       await page.keyboard.press(key);
       await expect(search).not.toBeFocused();
@@ -169,30 +166,30 @@ test("keys of the page do not act in menus, dialogs and text fields", async ({ p
     }
   };
 
-  await page.getByRole("button", { name: /Account of/ }).click();
+  await page.getByRole("button", { name: /Account menu for/ }).click();
   await expect(page.getByRole("menu")).toBeVisible();
-  await inEach(async () => {
-    await expect(keys).toBeHidden();
+  await pressEach(async () => {
+    await expect(shortcuts).toBeHidden();
     await expect(editor).toBeHidden();
     await expect(page.getByRole("menu")).toBeVisible();
   });
   await page.keyboard.press("Escape");
 
-  await page.getByRole("button", { name: "Set a domain" }).click();
-  const picker = page.getByRole("dialog", { name: "Choose a domain" });
+  await page.getByRole("button", { name: "Set domain" }).click();
+  const picker = page.getByRole("dialog", { name: "Select a domain" });
   await expect(picker.getByRole("combobox")).toBeFocused();
-  await inEach(async () => {
-    await expect(keys).toBeHidden();
+  await pressEach(async () => {
+    await expect(shortcuts).toBeHidden();
     await expect(picker.getByRole("combobox")).toBeFocused();
   });
   await expect(picker.getByRole("combobox")).toHaveValue("/?egh");
   await page.keyboard.press("Escape");
 
-  await page.getByRole("button", { name: "Add a description of the column city" }).click();
-  const field = page.getByRole("textbox", { name: "Description of the column city" });
+  await page.getByRole("button", { name: "Add description for column city" }).click();
+  const field = page.getByRole("textbox", { name: "Description for column city" });
   await expect(field).toBeFocused();
-  await inEach(async () => {
-    await expect(keys).toBeHidden();
+  await pressEach(async () => {
+    await expect(shortcuts).toBeHidden();
     await expect(field).toBeFocused();
   });
   await expect(field).toHaveValue("/?egh");
@@ -204,27 +201,25 @@ test("keys of the page do not act in menus, dialogs and text fields", async ({ p
   await expect(search).toBeFocused();
 });
 
-test("on the home page the question mark shows the keys as long as nobody has used the search box", async ({
-  page,
-}) => {
+test("on the home page the question mark opens the shortcuts until the search box is used", async ({ page }) => {
   await page.goto("/");
   const box = page.getByRole("combobox", { name: "Search the catalog" });
-  const keys = page.getByRole("dialog", { name: "Keys" });
+  const shortcuts = page.getByRole("dialog", { name: "Keyboard shortcuts" });
   await expect(box).toBeFocused();
-  for (let time = 0; time < 2; time += 1) {
+  for (let attempt = 0; attempt < 2; attempt += 1) {
     await page.keyboard.press("?");
-    await hearsKeys(keys);
+    await expectFocusInside(shortcuts);
     await page.keyboard.press("Escape");
-    await expect(keys).toBeHidden();
+    await expect(shortcuts).toBeHidden();
     await expect(box).toBeFocused();
     await expect(box).toHaveValue("");
   }
-  // The slash leads to where one is already; from then on it is somebody who types.
+  // The slash focuses the box, which counts as using it.
   await page.keyboard.press("/");
   await expect(box).toHaveValue("");
   await page.keyboard.type("?/g");
   await expect(box).toHaveValue("?/g");
-  await expect(keys).toBeHidden();
+  await expect(shortcuts).toBeHidden();
 
   await page.goto("/");
   await expect(box).toBeFocused();
@@ -234,32 +229,32 @@ test("on the home page the question mark shows the keys as long as nobody has us
   await box.click();
   await page.keyboard.type("?");
   await expect(box).toHaveValue("?");
-  await expect(keys).toBeHidden();
+  await expect(shortcuts).toBeHidden();
 });
 
-test("deciding about a conflict leads back to the text", async ({ page, docent }) => {
-  const urn = await made(docent, "story_focus_conflict");
+test("resolving a conflict returns the focus to the editor", async ({ page, docent }) => {
+  const urn = await createDataset(docent, "story_focus_conflict");
   await page.goto(address(urn));
-  await page.getByRole("button", { name: "Edit the description", exact: true }).click();
-  const editor = page.getByRole("textbox", { name: "Text of the description, in Markdown" });
+  await page.getByRole("button", { name: "Edit description", exact: true }).click();
+  const editor = page.getByRole("textbox", { name: "Description (Markdown)" });
   await expect(editor).toBeFocused();
   await page.keyboard.type("Mine.");
   await describe(docent, urn, "Theirs.");
   await page.keyboard.press("Control+Enter");
-  await page.getByRole("button", { name: "Go on editing mine" }).click();
+  await page.getByRole("button", { name: "Keep editing" }).click();
   await expect(editor).toBeFocused();
   await page.keyboard.type(" And more.");
   await describe(docent, urn, "Theirs again.");
   await page.keyboard.press("Control+Enter");
-  await page.getByRole("button", { name: "Take theirs" }).click();
-  await expect(page.getByRole("button", { name: "Edit the description", exact: true })).toBeFocused();
+  await page.getByRole("button", { name: "Use theirs" }).click();
+  await expect(page.getByRole("button", { name: "Edit description", exact: true })).toBeFocused();
 });
 
-test("deciding about a column's text leads back to its button", async ({ page, docent }) => {
-  const urn = await made(docent, "story_focus_decided");
+test("resolving a failed or conflicting column save returns the focus to its button", async ({ page, docent }) => {
+  const urn = await createDataset(docent, "story_focus_decided");
   await page.goto(address(urn));
-  const button = (name: string) => page.getByRole("button", { name: new RegExp(`description of the column ${name}$`) });
-  const begin = async (name: string) => {
+  const button = (name: string) => page.getByRole("button", { name: new RegExp(`description for column ${name}$`) });
+  const edit = async (name: string) => {
     await button(name).click();
     await page.keyboard.type("Mine");
   };
@@ -267,25 +262,25 @@ test("deciding about a column's text leads back to its button", async ({ page, d
   await expect(button("city")).toBeVisible();
   await page.route("**/api/graphql", (route) => route.abort());
   for (const name of ["id", "name"]) {
-    await begin(name);
+    await edit(name);
     await page.keyboard.press("Control+Enter");
     await expect(row(name).getByRole("alert")).toBeVisible();
   }
   await page.unroute("**/api/graphql");
   await row("id").getByRole("button", { name: "Try again" }).click();
   await expect(button("id")).toBeFocused();
-  await row("name").getByRole("button", { name: "Throw it away" }).click();
+  await row("name").getByRole("button", { name: "Discard" }).click();
   await expect(button("name")).toBeFocused();
-  await begin("city");
+  await edit("city");
   await describe(docent, urn, "Theirs", "city");
   await page.keyboard.press("Control+Enter");
-  await row("city").getByRole("button", { name: "Take theirs" }).click();
+  await row("city").getByRole("button", { name: "Use theirs" }).click();
   await expect(button("city")).toBeFocused();
 });
 
-test("taking filters back leads from one to the next", async ({ page }) => {
+test("removing a filter moves the focus to the next one", async ({ page }) => {
   await page.goto("/search?filter__entityType=DATASET&filter_origin=PROD");
-  const chips = page.getByRole("button", { name: /^Remove the filter/ });
+  const chips = page.getByRole("button", { name: /^Remove filter/ });
   await expect(chips).toHaveCount(2);
   await chips.first().focus();
   await page.keyboard.press("Enter");
@@ -296,30 +291,30 @@ test("taking filters back leads from one to the next", async ({ page }) => {
   await expect(page.getByRole("main")).toBeFocused();
 });
 
-test("another page has the focus at its top and is announced, and going back leads to the link", async ({ page }) => {
+test("a new page gets the focus and is announced, and Back returns the focus to the link", async ({ page }) => {
   await page.goto("/search?query=order");
   const results = page.locator("a[data-result]");
   await expect(results.nth(2)).toBeVisible();
-  await expect(page.locator("#arrival")).toBeEmpty();
+  await expect(page.locator("#page-announcer")).toBeEmpty();
   const name = await results.nth(2).innerText();
   await results.nth(2).focus();
   await page.keyboard.press("Enter");
   await expect(page.getByRole("heading", { level: 1 })).toHaveText(name);
   await expect(page.getByRole("main")).toBeFocused();
-  await expect(page.locator("#arrival")).toHaveText(name);
+  await expect(page.locator("#page-announcer")).toHaveText(name);
   await page.goBack();
   await expect(results.nth(2)).toBeFocused();
-  await expect(page.locator("#arrival")).toHaveText("Search: order");
+  await expect(page.locator("#page-announcer")).toHaveText("Search: order");
   await page.goForward();
   await expect(page.getByRole("heading", { level: 1 })).toHaveText(name);
-  // Also when what is there has to be fetched again.
+  // Also when the page has to load its data again.
   await page.reload();
   await expect(page.getByRole("heading", { level: 1 })).toHaveText(name);
   await page.goBack();
   await expect(results.nth(2)).toBeFocused();
 });
 
-test("whoever goes through results by the arrows comes back to the one they opened", async ({ page }) => {
+test("Back returns the focus to the result opened with the arrow keys", async ({ page }) => {
   await page.goto("/");
   await expect(page.getByRole("combobox", { name: "Search the catalog" })).toBeFocused();
   await page.keyboard.type("order");

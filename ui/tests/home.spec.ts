@@ -1,33 +1,33 @@
-import { WRITES, expect, hearsKeys, test } from "./docent.ts";
+import { WRITES, expect, expectFocusInside, test } from "./fixtures.ts";
 
-test("home shows domains with counts, what changed, and how much is documented", async ({ page }) => {
+test("the home page shows domains, recent changes and documentation coverage", async ({ page }) => {
   await page.goto("/");
   await expect(page).toHaveTitle("Home · Docent");
   const domains = page.getByRole("region", { name: "Domains" });
-  await expect(domains.getByRole("listitem").filter({ hasText: "Finance" })).toContainText(/\d+/);
+  await expect(domains.getByRole("listitem").filter({ hasText: "Finance" })).toContainText(/Finance\s*\d+/);
   await expect(page.getByText(/[\d,]+ datasets in [\d,]+ domains/)).toBeVisible();
-  await expect(page.getByText(/\d+ of \d+ datasets .+ and \d+ of \d+ columns .+ are described/)).toBeVisible();
-  await expect(page.getByRole("table", { name: "Columns with a description, by domain." })).toBeVisible();
-  const weeks = page.getByRole("table", { name: "Changes by week" }).getByRole("row");
+  await expect(page.getByText(/\d+ of \d+ datasets .+ and \d+ of \d+ columns .+ are documented/)).toBeVisible();
+  await expect(page.getByRole("table", { name: "Documented columns by domain" })).toBeVisible();
+  const weeks = page.getByRole("table", { name: "Changes per week" }).getByRole("row");
   await expect(weeks).toHaveCount(26);
   await expect(weeks.last()).toHaveText(/^Week of .*\D[\d,]+$/);
-  const recent = page.getByRole("region", { name: "Recently changed" });
-  await expect(recent.getByRole("listitem").first()).toContainText(/ago|minute/);
+  const recent = page.getByRole("region", { name: "Recent changes" });
+  await expect(recent.getByRole("listitem").first()).toContainText(/just now|ago/);
 });
 
-test("a change stands first among the recent ones, with who made it", WRITES, async ({ page, docent }) => {
+test("a change appears first in recent changes, with its author", WRITES, async ({ page, docent }) => {
   const urn = "urn:li:dataset:(urn:li:dataPlatform:hive,fct_users_deleted,PROD)";
-  await docent.ask(
+  await docent.graphql(
     `mutation ($urn: String!) { updateDescription(input: { resourceUrn: $urn, description: "changed for the home page" }) }`,
     { urn },
   );
   await page.goto("/");
-  const first = page.getByRole("region", { name: "Recently changed" }).getByRole("listitem").first();
+  const first = page.getByRole("region", { name: "Recent changes" }).getByRole("listitem").first();
   await expect(first).toContainText("fct_users_deleted");
-  await expect(first).toContainText("description · DataHub");
+  await expect(first).toContainText("Description · just now by DataHub");
 });
 
-test("describing a column is counted at once, in its domain and in all", WRITES, async ({ page, docent }) => {
+test("describing a column updates the coverage of its domain immediately", WRITES, async ({ page, docent }) => {
   const urn = "urn:li:dataset:(urn:li:dataPlatform:hive,counted_for_home,PROD)";
   const column = (fieldPath: string, description: string | null) => ({
     fieldPath,
@@ -38,41 +38,41 @@ test("describing a column is counted at once, in its domain and in all", WRITES,
     recursive: false,
     isPartOfKey: false,
   });
-  await docent.ask(`mutation { createDomain(input: { id: "counted", name: "Counted for home" }) }`);
+  await docent.graphql(`mutation { createDomain(input: { id: "counted", name: "Counted for home" }) }`);
   await docent.ingest(urn, "schemaMetadata", {
     schemaName: "counted",
     platform: "urn:li:dataPlatform:hive",
     version: 0,
     hash: "",
     platformSchema: { "com.linkedin.schema.OtherSchema": { rawSchema: "" } },
-    fields: [column("said", "what ingestion said"), column("asked", null), column("silent", null)],
+    fields: [column("imported", "An imported description"), column("edited", null), column("undocumented", null)],
   });
-  await docent.ask(`mutation ($urn: String!) { setDomain(entityUrn: $urn, domainUrn: "urn:li:domain:counted") }`, {
+  await docent.graphql(`mutation ($urn: String!) { setDomain(entityUrn: $urn, domainUrn: "urn:li:domain:counted") }`, {
     urn,
   });
-  const share = page.getByRole("table", { name: /by domain/ }).getByRole("row", { name: /Counted for home/ });
+  const coverage = page.getByRole("table", { name: /by domain/ }).getByRole("row", { name: /Counted for home/ });
   await page.goto("/");
-  await expect(share).toContainText("1 / 3");
+  await expect(coverage).toContainText("1 / 3");
   for (const [subResource, counted] of [
-    ["asked", "2 / 3"],
-    // Described by both, it counts once.
-    ["said", "2 / 3"],
+    ["edited", "2 / 3"],
+    // A column with both descriptions counts once.
+    ["imported", "2 / 3"],
   ] as const) {
-    await docent.ask(
+    await docent.graphql(
       `mutation ($urn: String!, $subResource: String!) {
         updateDescription(input: {
-          resourceUrn: $urn, subResource: $subResource, subResourceType: DATASET_FIELD, description: "what a person said"
+          resourceUrn: $urn, subResource: $subResource, subResourceType: DATASET_FIELD, description: "An edited description"
         })
       }`,
       { urn, subResource },
     );
     await page.goto("/domains");
     await page.goto("/");
-    await expect(share).toContainText(counted);
+    await expect(coverage).toContainText(counted);
   }
 });
 
-test("typing completes names by kind, and the keyboard chooses", async ({ page }) => {
+test("the search box suggests entities by type and the keyboard selects one", async ({ page }) => {
   await page.goto("/domains");
   await expect(page.getByRole("heading", { name: "Domains" })).toBeVisible();
   await page.keyboard.press("/");
@@ -93,13 +93,13 @@ test("typing completes names by kind, and the keyboard chooses", async ({ page }
   await expect(list).toBeHidden();
 });
 
-test("the question mark shows the keys", async ({ page }) => {
+test("the question mark opens the keyboard shortcuts", async ({ page }) => {
   await page.goto("/domains");
   await expect(page.getByRole("heading", { name: "Domains" })).toBeVisible();
   await page.keyboard.press("?");
-  const dialog = page.getByRole("dialog", { name: "Keys" });
+  const dialog = page.getByRole("dialog", { name: "Keyboard shortcuts" });
   await expect(dialog).toContainText("Search");
-  await hearsKeys(dialog);
+  await expectFocusInside(dialog);
   await page.keyboard.press("Escape");
   await expect(dialog).toBeHidden();
   await page.keyboard.press("g");
@@ -107,11 +107,11 @@ test("the question mark shows the keys", async ({ page }) => {
   await expect(page).toHaveTitle("Home · Docent");
 });
 
-test("an address that leads nowhere says so", async ({ page }) => {
+test("unknown pages, datasets and domains show a not-found message", async ({ page }) => {
   await page.goto("/settings/nothing");
-  await expect(page.getByText("There is no such page.")).toBeVisible();
+  await expect(page.getByText("Page not found")).toBeVisible();
   await page.goto("/dataset/urn:li:dataset:(urn:li:dataPlatform:hive,no_such_table,PROD)");
-  await expect(page.getByText("This dataset does not exist.")).toBeVisible();
+  await expect(page.getByText("Dataset not found")).toBeVisible();
   await page.goto("/domain/urn:li:domain:nowhere");
-  await expect(page.getByText("This domain does not exist.")).toBeVisible();
+  await expect(page.getByText("Domain not found")).toBeVisible();
 });

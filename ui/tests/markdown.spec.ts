@@ -1,10 +1,10 @@
 import type { Locator, Page } from "@playwright/test";
 import { build } from "vite";
 
-import { datasetUrn, expect, test } from "./docent.ts";
-import type { Docent } from "./docent.ts";
+import { datasetUrn, expect, test } from "./fixtures.ts";
+import type { Docent } from "./fixtures.ts";
 
-/** Whatever people have tried; each would call `attacked` if it ran. */
+/** Known attacks; each calls `attacked` if it runs. */
 const ATTACKS = [
   `<script>attacked(1)</script>`,
   `<img src=x onerror="attacked(2)">`,
@@ -34,7 +34,7 @@ const ATTACKS = [
   `![x](<x" onmouseover="attacked(27)>)`,
 ];
 
-/** Attacks on whoever renders HTML as it is. */
+/** Attacks on the sanitizer, which gets HTML directly. */
 const HTML_ATTACKS = [
   ...ATTACKS.filter((attack) => attack.startsWith("<")),
   `<p onclick="attacked(30)" style="position:fixed;inset:0" id="content" class="primary" data-result="x" aria-label="x">x</p>`,
@@ -53,8 +53,8 @@ const HTML_ATTACKS = [
   `<math><mi xlink:href="javascript:attacked(40)">x</mi></math>`,
 ];
 
-/** All that may come out of it, said once more: a longer list in the page itself is to be noticed here. */
-const HARMLESS = {
+/** The allowed output, repeated here so that a change to the page's own list fails a test. */
+const ALLOWED = {
   elements: "a blockquote br code del em h1 h2 h3 h4 h5 h6 hr li ol p pre s strong table tbody td th thead tr ul".split(
     " ",
   ),
@@ -62,8 +62,8 @@ const HARMLESS = {
   addresses: "^(https?:|ftp:|mailto:|/(?!/)|#)",
 };
 
-/** The part of the page that renders Markdown, in a page of its own that allows everything. */
-async function renderer(page: Page): Promise<void> {
+/** Loads the Markdown module into an empty page without a Content-Security-Policy. */
+async function loadRenderer(page: Page): Promise<void> {
   const preact = { "react/jsx-runtime": "preact/jsx-runtime", react: "preact/compat" };
   const built = await build({
     configFile: false,
@@ -80,8 +80,8 @@ async function renderer(page: Page): Promise<void> {
 }
 
 interface Renderer {
-  readonly parsed: (markdown: string) => string;
-  readonly purified: (html: string) => string;
+  readonly toHtml: (markdown: string) => string;
+  readonly sanitize: (html: string) => string;
 }
 declare global {
   interface Window {
@@ -89,61 +89,61 @@ declare global {
   }
 }
 
-/** What of some HTML is not harmless, without anything of it being run. */
-function harmIn(page: Page, wall: keyof Renderer, text: string): Promise<string[]> {
+/** The forbidden elements and attributes in the output of a layer, found without running any of it. */
+function violations(page: Page, layer: keyof Renderer, text: string): Promise<string[]> {
   return page.evaluate(
-    ({ wall, text, harmless }) => {
-      const html = window.renderer[wall](text);
+    ({ layer, text, allowed }) => {
+      const html = window.renderer[layer](text);
       const found = new DOMParser().parseFromString(html, "text/html").body.querySelectorAll("*");
       return [...found].flatMap((element) => {
         const name = element.localName;
-        if (!harmless.elements.includes(name)) return [`<${name}>`];
+        if (!allowed.elements.includes(name)) return [`<${name}>`];
         return [...element.attributes]
           .filter(({ name, value }) => {
-            const isAddress = name === "href" && !new RegExp(harmless.addresses, "i").test(value);
-            return !harmless.attributes.includes(name) || isAddress;
+            const isAddress = name === "href" && !new RegExp(allowed.addresses, "i").test(value);
+            return !allowed.attributes.includes(name) || isAddress;
           })
           .map((attribute) => `<${name} ${attribute.name}="${attribute.value}">`);
       });
     },
-    { wall, text, harmless: HARMLESS },
+    { layer, text, allowed: ALLOWED },
   );
 }
 
-test("HTML in Markdown becomes text, whatever stands behind it", async ({ browser }) => {
+test("HTML in Markdown is escaped, independent of the sanitizer", async ({ browser }) => {
   const page = await browser.newPage();
-  await renderer(page);
+  await loadRenderer(page);
   for (const attack of ATTACKS) {
-    const harm = await harmIn(page, "parsed", attack);
-    // Addresses, and the names of languages, are looked at by the next wall.
-    const more = harm.filter((found) => !/^<(a href|code class)=/.test(found));
-    expect(more, attack).toEqual([]);
+    const found = await violations(page, "toHtml", attack);
+    // URLs and language classes are left to the sanitizer.
+    const unexpected = found.filter((violation) => !/^<(a href|code class)=/.test(violation));
+    expect(unexpected, attack).toEqual([]);
   }
-  expect(await page.evaluate(() => window.renderer.parsed("<b>x</b>"))).toContain("&#60;b&#62;");
+  expect(await page.evaluate(() => window.renderer.toHtml("<b>x</b>"))).toContain("&#60;b&#62;");
   await page.close();
 });
 
-test("of HTML only what is harmless is left, whatever stands before it", async ({ browser }) => {
+test("the sanitizer keeps only allowed HTML, independent of the parser", async ({ browser }) => {
   const page = await browser.newPage();
-  await renderer(page);
+  await loadRenderer(page);
   for (const attack of [...HTML_ATTACKS, `<p>${HTML_ATTACKS.join("")}</p>`]) {
-    expect(await harmIn(page, "purified", attack), attack).toEqual([]);
+    expect(await violations(page, "sanitize", attack), attack).toEqual([]);
   }
-  const kept = `<h3>A</h3><ol><li>b</li></ol><p><a href="https://example.org" title="t" rel="noopener noreferrer nofollow">c</a></p>`;
-  expect(await page.evaluate((html) => window.renderer.purified(html), kept)).toBe(kept);
+  const safe = `<h3>A</h3><ol><li>b</li></ol><p><a href="https://example.org" title="t" rel="noopener noreferrer nofollow">c</a></p>`;
+  expect(await page.evaluate((html) => window.renderer.sanitize(html), safe)).toBe(safe);
   await page.close();
 });
 
-test("Markdown that attacks is shown harmless, and nothing of it runs", async ({ page, docent }) => {
+test("malicious Markdown is rendered safely and nothing in it runs", async ({ page, docent }) => {
   await attack(page, docent, "story_attack");
 });
 
-test.describe("without the policy that forbids scripts", () => {
+test.describe("without a Content-Security-Policy", () => {
   test.use({ bypassCSP: true });
 
-  test("Markdown that attacks runs nothing either", async ({ page, docent }) => {
+  test("malicious Markdown runs nothing", async ({ page, docent }) => {
     await page.goto("/");
-    // The policy is indeed out of the way.
+    // Confirm that the policy is off.
     const isRun = await page.evaluate(() => {
       const script = document.createElement("script");
       script.textContent = "window.hasRun = true";
@@ -187,11 +187,11 @@ async function attack(page: Page, docent: Docent, name: string): Promise<void> {
   await expect(page.locator(".prose").first()).toContainText("<script>attacked(1)</script>");
   await expect(page.getByRole("table", { name: "Columns" })).toBeVisible();
 
-  // Everything that can be pointed at and clicked is. What leads elsewhere leads nowhere here.
+  // Hover over and click every link. External requests get an empty response.
   await page.route(/^https?:\/\/(?!127\.0\.0\.1)/, (route) => route.fulfill({ status: 204 }));
   const harmful =
     "script, img, svg, iframe, object, style, form, input, base, math, [onerror], [onload], [onclick], [onmouseover]";
-  const tryAll = async (part: Locator) => {
+  const exercise = async (part: Locator) => {
     await expect(part.locator(`.prose :is(${harmful})`)).toHaveCount(0);
     for (const link of await part.locator(".prose a, .links a").all()) {
       const address = (await link.getAttribute("href")) ?? "";
@@ -200,20 +200,20 @@ async function attack(page: Page, docent: Docent, name: string): Promise<void> {
       await link.click();
     }
   };
-  await tryAll(page.getByRole("region", { name: "Description" }));
-  await tryAll(page.getByRole("region", { name: "Links" }));
-  // Rows are there only near the window.
+  await exercise(page.getByRole("region", { name: "Description" }));
+  await exercise(page.getByRole("region", { name: "Links" }));
+  // Only rows near the viewport are rendered.
   for (const number of ATTACKS.keys()) {
     const row = page.locator(`[data-index="${number}"]`);
     await row.scrollIntoViewIfNeeded();
     await expect(row.getByRole("rowheader")).toContainText(`attacked(${number})`);
-    await tryAll(row);
+    await exercise(row);
   }
   expect(new URL(page.url()).pathname).toContain(name);
   await expect(page.locator(".links li")).toContainText("javascript:attacked(100)");
   await expect(page.locator(".links a")).toHaveCount(0);
 
-  await page.getByRole("button", { name: "Edit the description", exact: true }).click();
+  await page.getByRole("button", { name: "Edit description", exact: true }).click();
   await expect(page.getByRole("region", { name: "Preview" })).toContainText("<script>attacked(1)</script>");
   await expect(page.locator(`.preview :is(${harmful})`)).toHaveCount(0);
   await page.goto("/search?query=attacked");
@@ -221,13 +221,13 @@ async function attack(page: Page, docent: Docent, name: string): Promise<void> {
   expect(attacks).toEqual([]);
 }
 
-test.describe("with a script in the page", () => {
+test.describe("with an inline script in the page", () => {
   test.use({ expectedErrors: /Content Security Policy/ });
-  test("even that would not run", async ({ page }) => {
+  test("the policy blocks it", async ({ page }) => {
     await page.goto("/");
     const attacks: unknown[] = [];
     await page.exposeFunction("attacked", (number: unknown) => attacks.push(number));
-    const refused = await page.evaluate(
+    const blocked = await page.evaluate(
       () =>
         new Promise<string[]>((resolve) => {
           const directives: string[] = [];
@@ -244,12 +244,12 @@ test.describe("with a script in the page", () => {
           button.click();
         }),
     );
-    expect(refused.sort()).toEqual(["script-src-attr", "script-src-elem"]);
+    expect(blocked.sort()).toEqual(["script-src-attr", "script-src-elem"]);
     expect(attacks).toEqual([]);
   });
 });
 
-test("ordinary Markdown is rendered as people expect", async ({ page, docent }) => {
+test("ordinary Markdown is rendered", async ({ page, docent }) => {
   const urn = datasetUrn("hive", "story_markdown");
   const description =
     "# Title\n\nA *word*, `code`, [a link](https://example.org).\n\n- one\n- two\n\n| a | b |\n| - | - |\n| 1 | 2 |\n\n```sql\nselect 1\n```\n\n![chart](https://example.org/c.png)";
@@ -262,5 +262,5 @@ test("ordinary Markdown is rendered as people expect", async ({ page, docent }) 
   await expect(prose.locator("li")).toHaveText(["one", "two"]);
   await expect(prose.locator("td")).toHaveText(["1", "2"]);
   await expect(prose.locator("pre")).toContainText("select 1");
-  await expect(prose.getByRole("link", { name: "Picture: chart" })).toBeVisible();
+  await expect(prose.getByRole("link", { name: "Image: chart" })).toBeVisible();
 });

@@ -1,4 +1,4 @@
-import { expect, holdRequests, test } from "./docent.ts";
+import { expect, holdRequests, test } from "./fixtures.ts";
 
 test("results show platform, domain, description and the columns that matched", async ({ page }) => {
   await page.goto("/search?query=customer+order");
@@ -11,7 +11,7 @@ test("results show platform, domain, description and the columns that matched", 
   await expect(first.locator("p.result-text mark").first()).toHaveText(/order/i);
 });
 
-test("facets narrow the search, and the whole state is in the address", async ({ page }) => {
+test("facets filter the search and the address holds the whole state", async ({ page }) => {
   await page.goto("/search?query=order");
   const before = await page.getByRole("status").innerText();
   await page
@@ -20,21 +20,23 @@ test("facets narrow the search, and the whole state is in the address", async ({
     .check();
   await expect(page).toHaveURL(/filter_platform=urn/);
   await expect(page.getByRole("status")).not.toHaveText(before);
-  await expect(page.getByRole("button", { name: "Remove the filter Snowflake" })).toBeVisible();
-  for (const facts of await page.locator(".result-facts").allInnerTexts()) expect(facts).toContain("Snowflake");
+  await expect(page.getByRole("button", { name: "Remove filter Snowflake" })).toBeVisible();
+  const details = await page.locator(".result-details").allInnerTexts();
+  expect(details.length).toBeGreaterThan(0);
+  for (const text of details) expect(text).toContain("Snowflake");
 
   const address = page.url();
-  const narrowed = await page.getByRole("status").innerText();
+  const filtered = await page.getByRole("status").innerText();
   await page.goto("/domains");
   await page.goto(address);
-  await expect(page.getByRole("status")).toHaveText(narrowed);
-  await page.getByRole("link", { name: "Clear all filters" }).click();
+  await expect(page.getByRole("status")).toHaveText(filtered);
+  await page.getByRole("link", { name: "Clear filters" }).click();
   await expect(page.getByRole("status")).toHaveText(before);
   await page.goBack();
-  await expect(page.getByRole("status")).toHaveText(narrowed);
+  await expect(page.getByRole("status")).toHaveText(filtered);
 });
 
-test("the keyboard leads from the question to a result and back", async ({ page }) => {
+test("the keyboard leads from the search box to a result and back", async ({ page }) => {
   await page.goto("/");
   await expect(page.getByRole("combobox", { name: "Search the catalog" })).toBeFocused();
   await page.keyboard.type("refund reason");
@@ -53,7 +55,7 @@ test("the keyboard leads from the question to a result and back", async ({ page 
   await expect(page).toHaveURL(/query=refund\+reason/);
 });
 
-test("pages follow each other", async ({ page }) => {
+test("results are paginated", async ({ page }) => {
   await page.goto("/search");
   await expect(page.getByText(/1–20 of/)).toBeVisible();
   await page.getByRole("link", { name: "Next" }).click();
@@ -63,24 +65,24 @@ test("pages follow each other", async ({ page }) => {
   await expect(page.getByText(/1–20 of/)).toBeVisible();
 });
 
-test("a search without results says what to do", async ({ page }) => {
+test("a search without results suggests what to do", async ({ page }) => {
   await page.goto("/search?query=xyzzyplugh");
-  await expect(page.getByText("Nothing matches “xyzzyplugh”.")).toBeVisible();
-  await expect(page.getByText(/Check the spelling/)).toBeVisible();
+  await expect(page.getByText("No results for “xyzzyplugh”")).toBeVisible();
+  await expect(page.getByText(/Check your spelling/)).toBeVisible();
 });
 
-test("what is not documented can be found", async ({ page }) => {
+test("undocumented datasets can be listed", async ({ page }) => {
   await page.goto("/");
-  const coverage = page.getByText(/of [\d,]+ datasets .+ are described/);
-  const [described = 0, all = 0] = (await coverage.innerText()).match(/\d+/g)?.map(Number) ?? [];
-  await page.getByRole("link", { name: "Datasets without a description" }).click();
-  await expect(page.getByRole("button", { name: /Not documented/ })).toBeVisible();
+  const coverage = page.getByText(/of [\d,]+ datasets .+ are documented/);
+  const [documented = 0, all = 0] = (await coverage.innerText()).match(/\d+/g)?.map(Number) ?? [];
+  await page.getByRole("link", { name: "View undocumented datasets" }).click();
+  await expect(page.getByRole("button", { name: /Undocumented/ })).toBeVisible();
   await expect(page.getByRole("article").first()).toBeVisible();
-  const missing = all - described;
+  const missing = all - documented;
   await expect(page.getByRole("status")).toHaveText(missing === 1 ? "1 result" : `${missing} results`);
 });
 
-test("another page is read from its top, and back leads to where one was", async ({ page }) => {
+test("a new page starts at the top and Back restores the scroll position", async ({ page }) => {
   await page.setViewportSize({ width: 1280, height: 400 });
   const position = () => page.evaluate(() => window.scrollY);
   await page.goto("/search");
@@ -96,15 +98,15 @@ test("another page is read from its top, and back leads to where one was", async
   await expect(last).toBeVisible();
   await expect.poll(position).toBe(before);
   await page.goto("/search?page=9999999");
-  await page.getByRole("link", { name: "Go to the last one" }).click();
+  await page.getByRole("link", { name: "Go to the last page" }).click();
   await expect(page.locator("a[data-result]").first()).toBeVisible();
   await expect(page.getByRole("link", { name: "Next" })).toBeHidden();
 });
 
-test("the arrows stay in a menu that is open over the results", async ({ page }) => {
+test("the arrow keys stay in a menu that is open over the results", async ({ page }) => {
   await page.goto("/search?query=order");
   await expect(page.getByRole("article").first()).toBeVisible();
-  await page.getByRole("button", { name: /Account of/ }).click();
+  await page.getByRole("button", { name: /Account menu for/ }).click();
   for (let step = 0; step < 2; step += 1) {
     await page.keyboard.press("ArrowDown");
     await expect(page.getByRole("menuitem").nth(step)).toBeFocused();
@@ -115,7 +117,7 @@ test("the arrows stay in a menu that is open over the results", async ({ page })
   await expect(page.locator("a[data-result]").first()).toBeFocused();
 });
 
-test("a suggestion is opened only while it is shown", async ({ page }) => {
+test("Enter opens a suggestion only while it is shown", async ({ page }) => {
   await page.goto("/domains");
   const box = page.getByRole("combobox", { name: "Search the catalog" });
   const list = page.getByRole("listbox", { name: "Suggestions" });
@@ -132,26 +134,26 @@ test("a suggestion is opened only while it is shown", async ({ page }) => {
     await page.goto("/domains");
   }
 
-  // A list that comes late does not put another choice under the key.
+  // A list that arrives late does not change the selection.
   await box.fill("fct_");
   await expect(list.getByRole("option").nth(1)).toBeVisible();
-  const goOn = await holdRequests(page);
+  const release = await holdRequests(page);
   await box.fill("fina");
   await page.keyboard.press("ArrowDown");
   await expect(list.getByRole("option").first()).toHaveAttribute("aria-selected", "true");
-  goOn();
+  release();
   await expect(list.getByRole("option", { name: /Finance/ }).first()).toBeVisible();
   await expect(list.locator("[aria-selected=true]")).toHaveCount(0);
   await page.keyboard.press("Enter");
   await expect(page).toHaveURL(/\/search\?query=fina$/);
 });
 
-test("the search box says what was searched for, and nothing else", async ({ page }) => {
+test("the search box shows the current search and no other query", async ({ page }) => {
   const box = page.getByRole("combobox", { name: "Search the catalog" });
   await page.goto("/search?query=order");
   await expect(box).toHaveValue("order");
   await page.goto("/settings/users?query=controller");
-  await expect(page.getByLabel("Find people")).toHaveValue("controller");
+  await expect(page.getByLabel("Find users")).toHaveValue("controller");
   await expect(box).toHaveValue("");
   await page.goto("/login");
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("What are you looking for?");

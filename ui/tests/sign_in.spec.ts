@@ -1,29 +1,33 @@
-import { WRITES, expect, test, USER } from "./docent.ts";
+import { WRITES, expect, test, USER } from "./fixtures.ts";
 
-test("a stranger signs in where they wanted to go, and out again", WRITES, async ({ browser, docent }) => {
-  const context = await browser.newContext();
-  const page = await context.newPage();
-  await page.goto(`${docent.address}/domains`);
-  await expect(page).toHaveTitle("Sign in · Docent");
-  await page.getByLabel("User name").fill(USER);
-  await page.getByLabel("Password").fill("wrong");
-  await page.getByRole("button", { name: "Sign in" }).click();
-  await expect(page.getByRole("alert")).toContainText("The user name or the password is wrong");
+test(
+  "signing in leads to the requested page, and signing out back to the form",
+  WRITES,
+  async ({ browser, docent }) => {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.goto(`${docent.address}/domains`);
+    await expect(page).toHaveTitle("Sign in · Docent");
+    await page.getByLabel("Username").fill(USER);
+    await page.getByLabel("Password").fill("wrong");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await expect(page.getByRole("alert")).toContainText("The user name or the password is wrong");
 
-  await page.getByLabel("Password").fill(docent.password);
-  await page.getByRole("button", { name: "Sign in" }).click();
-  await expect(page.getByRole("heading", { name: "Domains" })).toBeVisible();
-  expect(new URL(page.url()).pathname).toBe("/domains");
+    await page.getByLabel("Password").fill(docent.password);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await expect(page.getByRole("heading", { name: "Domains" })).toBeVisible();
+    expect(new URL(page.url()).pathname).toBe("/domains");
 
-  await page.getByRole("button", { name: /Account of/ }).click();
-  await page.getByRole("menuitem", { name: "Sign out" }).click();
-  await expect(page.getByLabel("Password")).toBeVisible();
-  await page.reload();
-  await expect(page.getByLabel("Password")).toBeVisible();
-  await context.close();
-});
+    await page.getByRole("button", { name: /Account menu for/ }).click();
+    await page.getByRole("menuitem", { name: "Sign out" }).click();
+    await expect(page.getByLabel("Password")).toBeVisible();
+    await page.reload();
+    await expect(page.getByLabel("Password")).toBeVisible();
+    await context.close();
+  },
+);
 
-test("a session that ended leads back to the way in", async ({ page, context }) => {
+test("an expired session opens the sign-in dialog", async ({ page, context }) => {
   await page.goto("/");
   const finance = page.getByRole("link", { name: "Finance" }).first();
   await expect(finance).toBeVisible();
@@ -33,7 +37,7 @@ test("a session that ended leads back to the way in", async ({ page, context }) 
   await expect(page.getByLabel("Password")).toBeVisible();
 });
 
-test("the page is sent compressed, its files are kept, and no script may stand in it", async ({ request }) => {
+test("the page is compressed and cacheable and allows no inline scripts", async ({ request }) => {
   const document = await request.get("/search?query=x");
   expect(document.headers()["content-type"]).toBe("text/html; charset=utf-8");
   expect(document.headers()["cache-control"]).toBe("no-cache");
@@ -48,7 +52,7 @@ test("the page is sent compressed, its files are kept, and no script may stand i
   expect(file.headers()["content-encoding"]).toMatch(/^(br|gzip)$/);
 });
 
-test("what is neither a page nor an API is not answered with a page", async ({ request }) => {
+test("unknown paths return JSON errors, not the page", async ({ request }) => {
   for (const path of ["/assets/none.js", "/no/such/page"]) {
     const reply = await request.get(path);
     expect(reply.ok()).toBe(false);

@@ -1,63 +1,60 @@
-// Nothing that a person typed is lost, and nothing that somebody else wrote is written over.
+// Unsaved text is never lost, and concurrent changes are never overwritten silently.
 
 import type { Dialog, Page, Request } from "@playwright/test";
 
-import { address, describe, described, describedColumn, made, saved } from "./datasets.ts";
-import { USER, WRITES, expect, hearsKeys, holdRequests, test } from "./docent.ts";
+import { address, createDataset, describe, saved, storedColumnDescription, storedDescription } from "./datasets.ts";
+import { USER, WRITES, expect, expectFocusInside, holdRequests, test } from "./fixtures.ts";
 
-const QUESTION = "The text is not saved. Throw it away?";
+const CONFIRMATION = "Discard unsaved changes?";
 
-const editorOf = (page: Page) => page.getByRole("textbox", { name: "Text of the description, in Markdown" });
-const editButton = (page: Page) => page.getByRole("button", { name: "Edit the description", exact: true });
+const editorOf = (page: Page) => page.getByRole("textbox", { name: "Description (Markdown)" });
+const editButton = (page: Page) => page.getByRole("button", { name: "Edit description", exact: true });
 const column = (page: Page, name: string) =>
-  page.getByRole("textbox", { name: `Description of the column ${name}`, exact: true });
+  page.getByRole("textbox", { name: `Description for column ${name}`, exact: true });
 const row = (page: Page, name: string) => page.getByRole("row", { name: new RegExp(`^${name}`) });
 
-/** What is in the editor of a description, whichever of both it is. */
+/** The text in the description editor, which may be CodeMirror or a plain text area. */
 const typedText = (page: Page) =>
   editorOf(page).evaluate((field) => (field instanceof HTMLTextAreaElement ? field.value : field.textContent));
 
-async function beginDescription(page: Page, text: string): Promise<void> {
+async function editDescription(page: Page, text: string): Promise<void> {
   await editButton(page).click();
   await expect(editorOf(page)).toBeFocused();
   await page.keyboard.press("Control+a");
   await page.keyboard.type(text);
 }
 
-async function beginColumn(page: Page, name: string, text: string): Promise<void> {
+async function editColumn(page: Page, name: string, text: string): Promise<void> {
   await row(page, name).hover();
-  await page.getByRole("button", { name: new RegExp(`description of the column ${name}$`) }).click();
+  await page.getByRole("button", { name: new RegExp(`description for column ${name}$`) }).click();
   await expect(column(page, name)).toBeFocused();
   await page.keyboard.press("Control+a");
   await page.keyboard.type(text);
 }
 
-/** Answers the questions of the page in turn and remembers them. */
-function answering(page: Page, ...answers: readonly ("stay" | "leave")[]): string[] {
-  const asked: string[] = [];
+/** Answers the confirmation dialogs in turn and records their messages. */
+function answerConfirmations(page: Page, ...answers: readonly ("stay" | "leave")[]): string[] {
+  const confirmations: string[] = [];
   page.on("dialog", (dialog: Dialog) => {
-    const answer = answers[asked.length];
-    asked.push(dialog.message());
+    const answer = answers[confirmations.length];
+    confirmations.push(dialog.message());
     void (answer === "leave" ? dialog.accept() : dialog.dismiss());
   });
-  return asked;
+  return confirmations;
 }
 
 const isOperation = (request: Request, name: string) =>
   request.url().endsWith("/api/graphql") && (request.postData() ?? "").includes(`${name}(`);
 
-/** Whoever comes back to the window makes the page read again what may be old. Saving something makes all of it old. */
-async function comeBackToTheWindow(page: Page, operation: string): Promise<void> {
+/** Returns to the window, which refreshes stale data, and waits for a query. Saving anything makes all data stale. */
+async function returnToWindow(page: Page, operation: string): Promise<void> {
   const read = page.waitForResponse((response) => isOperation(response.request(), operation));
   await page.evaluate(() => window.dispatchEvent(new Event("visibilitychange")));
   await read;
 }
 
-test("going back and forward asks before text is lost, and staying leaves everything as it was", async ({
-  page,
-  docent,
-}) => {
-  const urn = await made(docent, "story_back");
+test("Back and Forward ask before discarding text, and staying keeps everything", async ({ page, docent }) => {
+  const urn = await createDataset(docent, "story_back");
   await page.goto("/domains");
   await page.getByRole("link", { name: "Finance" }).first().click();
   await expect(page.getByRole("heading", { level: 1, name: "Finance" })).toBeVisible();
@@ -68,20 +65,20 @@ test("going back and forward asks before text is lost, and staying leaves everyt
   await page.getByRole("link", { name: "History", exact: true }).click();
   await expect(page).toHaveURL(/show=history/);
   await page.goBack();
-  await beginDescription(page, "half a sentence");
-  const asked = answering(page, "stay", "stay", "leave");
+  await editDescription(page, "half a sentence");
+  const confirmations = answerConfirmations(page, "stay", "stay", "leave");
 
   for (const direction of ["back", "forward"] as const) {
     const before = page.url();
-    await page.evaluate((way) => window.history[way](), direction);
-    await expect.poll(() => asked.length).toBe(direction === "back" ? 1 : 2);
+    await page.evaluate((method) => window.history[method](), direction);
+    await expect.poll(() => confirmations.length).toBe(direction === "back" ? 1 : 2);
     await expect.poll(() => page.url()).toBe(before);
     await expect.poll(() => typedText(page)).toBe("half a sentence");
   }
   await page.evaluate(() => window.history.back());
   await expect(page.getByRole("heading", { level: 1, name: "Finance" })).toBeVisible();
-  expect(asked).toEqual([QUESTION, QUESTION, QUESTION]);
-  // What was behind one is still there.
+  expect(confirmations).toEqual([CONFIRMATION, CONFIRMATION, CONFIRMATION]);
+  // The session history is intact.
   await page.goBack();
   await expect(page.getByRole("heading", { level: 1, name: "Domains" })).toBeVisible();
   await page.goForward();
@@ -91,16 +88,16 @@ test("going back and forward asks before text is lost, and staying leaves everyt
   await expect(page).toHaveURL(/show=history/);
 });
 
-test("closing the window asks before text is lost, and only then", async ({ page, docent }) => {
-  await page.goto(address(await made(docent, "story_close")));
-  await beginDescription(page, "half a sentence");
-  const asked = page.waitForEvent("dialog");
+test("closing the window asks only if there is unsaved text", async ({ page, docent }) => {
+  await page.goto(address(await createDataset(docent, "story_close")));
+  await editDescription(page, "half a sentence");
+  const confirmations = page.waitForEvent("dialog");
   await page.close({ runBeforeUnload: true });
-  const question = await asked;
-  expect(question.type()).toBe("beforeunload");
-  await question.dismiss();
+  const confirmation = await confirmations;
+  expect(confirmation.type()).toBe("beforeunload");
+  await confirmation.dismiss();
   await expect.poll(() => typedText(page)).toBe("half a sentence");
-  answering(page, "leave");
+  answerConfirmations(page, "leave");
   await page.keyboard.press("Escape");
   await expect(editButton(page)).toBeVisible();
   const closed = page.waitForEvent("close");
@@ -108,39 +105,39 @@ test("closing the window asks before text is lost, and only then", async ({ page
   await closed;
 });
 
-test("signing out asks before text is lost", async ({ browser, docent }) => {
-  // A session of its own: signing out ends it.
+test("signing out asks before discarding text", async ({ browser, docent }) => {
+  // A separate session, because signing out ends it.
   const context = await browser.newContext();
   const page = await context.newPage();
-  const urn = await made(docent, "story_sign_out");
+  const urn = await createDataset(docent, "story_sign_out");
   await page.goto(`${docent.address}${address(urn)}`);
-  await page.getByLabel("User name").fill(USER);
+  await page.getByLabel("Username").fill(USER);
   await page.getByLabel("Password").fill(docent.password);
   await page.getByRole("button", { name: "Sign in" }).click();
-  await beginDescription(page, "half a sentence");
-  const asked = answering(page, "stay", "leave");
+  await editDescription(page, "half a sentence");
+  const confirmations = answerConfirmations(page, "stay", "leave");
   const signOut = async () => {
-    await page.getByRole("button", { name: /Account of/ }).click();
+    await page.getByRole("button", { name: /Account menu for/ }).click();
     await page.getByRole("menuitem", { name: "Sign out" }).click();
   };
   await signOut();
-  await expect.poll(() => asked).toEqual([QUESTION]);
+  await expect.poll(() => confirmations).toEqual([CONFIRMATION]);
   await expect.poll(() => typedText(page)).toBe("half a sentence");
   await signOut();
   await expect(page.getByLabel("Password")).toBeVisible();
-  expect(asked).toHaveLength(2);
+  expect(confirmations).toHaveLength(2);
   await context.close();
 });
 
-test("a session that ends leaves what was typed where it is", WRITES, async ({ page, context, docent, cookies }) => {
-  const urn = await made(docent, "story_session");
+test("unsaved text survives an expired session", WRITES, async ({ page, context, docent, cookies }) => {
+  const urn = await createDataset(docent, "story_session");
   await page.goto(address(urn));
-  await beginDescription(page, "written before the session ended");
+  await editDescription(page, "written before the session ended");
   await context.clearCookies();
   await page.getByRole("button", { name: "Save" }).click();
-  const dialog = page.getByRole("dialog", { name: "Your session has ended" });
+  const dialog = page.getByRole("dialog", { name: "Your session has expired" });
   await expect(dialog).toBeVisible();
-  await expect(dialog.getByLabel("User name")).toHaveValue(USER);
+  await expect(dialog.getByLabel("Username")).toHaveValue(USER);
   await expect(dialog.getByLabel("Password")).toBeFocused();
   await dialog.getByLabel("Password").fill("wrong");
   await page.keyboard.press("Enter");
@@ -151,9 +148,9 @@ test("a session that ends leaves what was typed where it is", WRITES, async ({ p
   await expect.poll(() => typedText(page)).toBe("written before the session ended");
   await page.getByRole("button", { name: "Save" }).click();
   await expect(editButton(page)).toBeVisible();
-  expect(await described(docent, urn)).toBe("written before the session ended");
+  expect(await storedDescription(docent, urn)).toBe("written before the session ended");
 
-  await beginColumn(page, "city", "a column, too");
+  await editColumn(page, "city", "a column, too");
   await context.clearCookies();
   await page.keyboard.press("Control+Enter");
   await expect(dialog).toBeVisible();
@@ -164,142 +161,139 @@ test("a session that ends leaves what was typed where it is", WRITES, async ({ p
   await row(page, "city").getByRole("button", { name: "Try again" }).click();
   await expect(row(page, "city").getByRole("alert")).toBeHidden();
   await saved(page);
-  expect(await describedColumn(docent, urn, "city")).toBe("a column, too");
+  expect(await storedColumnDescription(docent, urn, "city")).toBe("a column, too");
   await context.addCookies([...cookies]);
 });
 
-test("whoever comes after a session that ended begins anew, if the first one agrees", async ({
-  page,
-  context,
-  docent,
-}) => {
-  const urn = await made(docent, "story_somebody_else");
+test("signing in as a different user discards unsaved text after a confirmation", async ({ page, context, docent }) => {
+  const urn = await createDataset(docent, "story_somebody_else");
   await page.goto(address(urn));
-  await beginDescription(page, "somebody's secret");
+  await editDescription(page, "somebody's secret");
   await context.clearCookies();
   await page.getByRole("button", { name: "Save" }).click();
-  const other = page.getByRole("button", { name: "Sign in as somebody else" });
-  const asked = answering(page, "stay", "leave");
+  const other = page.getByRole("button", { name: "Sign in as a different user" });
+  const confirmations = answerConfirmations(page, "stay", "leave");
   await other.click();
-  expect(asked).toEqual([QUESTION]);
+  expect(confirmations).toEqual([CONFIRMATION]);
   await expect(page.getByText("somebody's secret").first()).toBeAttached();
   await other.click();
   await expect(page.getByRole("dialog")).toBeHidden();
-  await expect(page.getByLabel("User name")).toHaveValue("");
+  await expect(page.getByLabel("Username")).toHaveValue("");
   await expect(page.getByText("somebody's secret")).toHaveCount(0);
 });
 
-test("a page that cannot be read again stays, with a word about it", WRITES, async ({ page, docent }) => {
-  const urn = await made(docent, "story_outage");
+test("a page that can't be refreshed stays and says so", WRITES, async ({ page, docent }) => {
+  const urn = await createDataset(docent, "story_outage");
   await page.goto(address(urn));
-  await beginColumn(page, "id", "makes everything old");
+  await editColumn(page, "id", "makes all data stale");
   await page.keyboard.press("Control+Enter");
   await saved(page);
-  await beginDescription(page, "written during an outage");
+  await editDescription(page, "written during an outage");
   await page.route("**/api/graphql", (route) => route.abort());
   await page.evaluate(() => window.dispatchEvent(new Event("visibilitychange")));
-  await expect(page.getByText(/What is shown may be old.* The server does not answer/).first()).toBeVisible();
+  await expect(page.getByText(/This page may be out of date.* Can't reach the server/).first()).toBeVisible();
   await expect.poll(() => typedText(page)).toBe("written during an outage");
   await page.getByRole("button", { name: "Save" }).click();
-  await expect(page.getByRole("alert")).toContainText("The server does not answer");
+  await expect(page.getByRole("alert")).toContainText("Can't reach the server");
   await page.unroute("**/api/graphql");
   await page.getByRole("button", { name: "Save" }).click();
   await expect(editButton(page)).toBeVisible();
-  await expect(page.getByText(/What is shown may be old/)).toHaveCount(0);
-  expect(await described(docent, urn)).toBe("written during an outage");
+  await expect(page.getByText(/This page may be out of date/)).toHaveCount(0);
+  expect(await storedDescription(docent, urn)).toBe("written during an outage");
 });
 
-test("a dataset that is deleted while somebody writes about it stays until they leave", async ({ page, docent }) => {
-  const urn = await made(docent, "story_deleted");
+test("a dataset deleted during an edit stays open with its text", async ({ page, docent }) => {
+  const urn = await createDataset(docent, "story_deleted");
   await page.goto(address(urn));
-  await beginColumn(page, "id", "makes everything old");
+  await editColumn(page, "id", "makes all data stale");
   await page.keyboard.press("Control+Enter");
   await saved(page);
-  await beginDescription(page, "about something that is gone");
+  await editDescription(page, "about a deleted dataset");
   await docent.remove(urn);
-  await comeBackToTheWindow(page, "Dataset");
-  await expect(page.getByText(/This dataset has been deleted meanwhile/)).toBeVisible();
-  await expect.poll(() => typedText(page)).toBe("about something that is gone");
+  await returnToWindow(page, "Dataset");
+  await expect(page.getByText(/This dataset has been deleted/)).toBeVisible();
+  await expect.poll(() => typedText(page)).toBe("about a deleted dataset");
 });
 
-test("a column's text is held against what was there when one began", WRITES, async ({ page, docent }) => {
-  const urn = await made(docent, "story_base");
+test("a column save is checked against the text at the start of the edit", WRITES, async ({ page, docent }) => {
+  const urn = await createDataset(docent, "story_base");
   await page.goto(address(urn));
-  await beginColumn(page, "id", "makes everything old");
+  await editColumn(page, "id", "makes all data stale");
   await page.keyboard.press("Control+Enter");
   await saved(page);
-  await beginColumn(page, "city", "Mine");
+  await editColumn(page, "city", "Mine");
   await describe(docent, urn, "Theirs", "city");
-  await comeBackToTheWindow(page, "Columns");
+  await returnToWindow(page, "Columns");
   await expect(column(page, "city")).toHaveValue("Mine");
   await page.keyboard.press("Control+Enter");
   const conflict = row(page, "city").getByRole("alert");
   await expect(conflict).toContainText("Theirs");
   await expect(conflict).toContainText("Mine");
-  await expect(conflict).toContainText(/Changed by DataHub, this minute\./);
-  expect(await describedColumn(docent, urn, "city")).toBe("Theirs");
-  // Going on with it begins with one's own text, now in place of theirs.
-  await row(page, "city").getByRole("button", { name: "Edit the description of the column city" }).click();
+  await expect(conflict).toContainText(/Edited just now by DataHub/);
+  expect(await storedColumnDescription(docent, urn, "city")).toBe("Theirs");
+  // Editing again starts with the user's own text, now based on theirs.
+  await row(page, "city").getByRole("button", { name: "Edit description for column city" }).click();
   await expect(column(page, "city")).toHaveValue("Mine");
   await page.keyboard.press("End");
   await page.keyboard.type(" and theirs");
   await page.keyboard.press("Control+Enter");
   await expect(conflict).toBeHidden();
   await saved(page);
-  expect(await describedColumn(docent, urn, "city")).toBe("Mine and theirs");
+  expect(await storedColumnDescription(docent, urn, "city")).toBe("Mine and theirs");
 });
 
-test("a conflict says who changed the description, and when", async ({ page, docent }) => {
-  const urn = await made(docent, "story_who");
+test("a conflict shows who changed the description and when", async ({ page, docent }) => {
+  const urn = await createDataset(docent, "story_who");
   await page.goto(address(urn));
-  await beginDescription(page, "My own text.");
+  await editDescription(page, "My own text.");
   await describe(docent, urn, "Their text.");
   await page.getByRole("button", { name: "Save" }).click();
-  await expect(page.getByRole("alert")).toContainText(/Their text\.\s*Changed by DataHub, this minute\./);
+  await expect(page.getByRole("alert")).toContainText(/Their text\.\s*Edited just now by DataHub/);
 });
 
-test("a conflict that cannot be looked at is said, and the text stays", async ({ page, docent }) => {
-  const urn = await made(docent, "story_unseen_conflict");
+test("the text stays when the conflicting version can't be loaded", async ({ page, docent }) => {
+  const urn = await createDataset(docent, "story_unseen_conflict");
   await page.goto(address(urn));
-  await beginDescription(page, "My own text.");
-  await beginColumn(page, "city", "My own column.");
+  await editDescription(page, "My own text.");
+  await editColumn(page, "city", "My own column.");
   await describe(docent, urn, "Their text.");
   await describe(docent, urn, "Their column.", "city");
   await page.route("**/api/graphql", (route) => {
-    const isLook = isOperation(route.request(), "HistoryText") || isOperation(route.request(), "ColumnText");
-    return isLook ? route.abort() : route.continue();
+    const isConflictQuery =
+      isOperation(route.request(), "CurrentDescription") || isOperation(route.request(), "CurrentColumnDescription");
+    return isConflictQuery ? route.abort() : route.continue();
   });
   await page.keyboard.press("Control+Enter");
-  await expect(row(page, "city").getByRole("alert")).toContainText("The server does not answer");
+  await expect(row(page, "city").getByRole("alert")).toContainText("Can't reach the server");
   await expect(row(page, "city").getByRole("alert")).toContainText("My own column.");
   await page.getByRole("button", { name: "Save" }).click();
-  await expect(page.locator(".writing").getByRole("alert")).toContainText("The server does not answer");
+  await expect(page.locator(".description-editor").getByRole("alert")).toContainText("Can't reach the server");
   await expect.poll(() => typedText(page)).toBe("My own text.");
   await page.unroute("**/api/graphql");
   await page.getByRole("button", { name: "Save" }).click();
-  await expect(page.locator(".writing").getByRole("alert")).toContainText("Their text.");
+  await expect(page.locator(".description-editor").getByRole("alert")).toContainText("Their text.");
   await row(page, "city").getByRole("button", { name: "Try again" }).click();
   await expect(row(page, "city").getByRole("alert")).toContainText("Their column.");
-  expect(await described(docent, urn)).toBe("Their text.");
-  expect(await describedColumn(docent, urn, "city")).toBe("Their column.");
+  expect(await storedDescription(docent, urn)).toBe("Their text.");
+  expect(await storedColumnDescription(docent, urn, "city")).toBe("Their column.");
 });
 
-test("a text that arrived although its answer was lost is no conflict", WRITES, async ({ page, docent }) => {
-  const urn = await made(docent, "story_lost_answer");
+test("a save whose response was lost is not a conflict", WRITES, async ({ page, docent }) => {
+  const urn = await createDataset(docent, "story_lost_answer");
   await page.goto(address(urn));
   await page.route("**/api/graphql", async (route) => {
     if (!isOperation(route.request(), "UpdateDescription")) return route.continue();
     await route.fetch();
     return route.abort();
   });
-  await beginDescription(page, "Arrived");
+  await editDescription(page, "Saved");
   await page.keyboard.press("Control+Enter");
-  await expect(page.locator(".writing").getByRole("alert")).toContainText("The server does not answer");
-  await beginColumn(page, "city", "Arrived, too");
+  await expect(page.locator(".description-editor").getByRole("alert")).toContainText("Can't reach the server");
+  await editColumn(page, "city", "Also saved");
   await page.keyboard.press("Control+Enter");
-  await expect(row(page, "city").getByRole("alert")).toContainText("Arrived, too");
-  expect(await described(docent, urn)).toBe("Arrived");
-  expect(await describedColumn(docent, urn, "city")).toBe("Arrived, too");
+  await expect(row(page, "city").getByRole("alert")).toContainText("Also saved");
+  expect(await storedDescription(docent, urn)).toBe("Saved");
+  expect(await storedColumnDescription(docent, urn, "city")).toBe("Also saved");
   await page.unroute("**/api/graphql");
   await row(page, "city").getByRole("button", { name: "Try again" }).click();
   await saved(page);
@@ -308,55 +302,55 @@ test("a text that arrived although its answer was lost is no conflict", WRITES, 
   await expect(page.getByRole("alert")).toHaveCount(0);
 });
 
-test("what is typed while a description is being saved is not dropped", WRITES, async ({ page, docent }) => {
-  const urn = await made(docent, "story_typing_on");
+test("text typed during a save is kept", WRITES, async ({ page, docent }) => {
+  const urn = await createDataset(docent, "story_typing_on");
   await page.goto(address(urn));
-  await beginDescription(page, "The first half");
-  const goOn = await holdRequests(page, (request) => isOperation(request, "UpdateDescription"));
+  await editDescription(page, "The first half");
+  const release = await holdRequests(page, (request) => isOperation(request, "UpdateDescription"));
   await page.keyboard.press("Control+Enter");
   await expect(page.getByRole("button", { name: "Saving…" })).toBeVisible();
   await page.keyboard.type(" and the second");
-  goOn();
-  await expect(page.getByText("Saved. What you typed since then is not saved yet.")).toBeVisible();
-  expect(await described(docent, urn)).toBe("The first half");
+  release();
+  await expect(page.getByText("Saved. You have newer unsaved changes.")).toBeVisible();
+  expect(await storedDescription(docent, urn)).toBe("The first half");
   await expect.poll(() => typedText(page)).toBe("The first half and the second");
   await page.keyboard.press("Control+Enter");
   await expect(editButton(page)).toBeVisible();
-  expect(await described(docent, urn)).toBe("The first half and the second");
+  expect(await storedDescription(docent, urn)).toBe("The first half and the second");
 });
 
-test("saving a text that one has closed does not close the next one", WRITES, async ({ page, docent }) => {
-  const urn = await made(docent, "story_closed_early");
+test("a save that finishes late does not close the next editor", WRITES, async ({ page, docent }) => {
+  const urn = await createDataset(docent, "story_closed_early");
   await page.goto(address(urn));
-  await beginDescription(page, "The first text");
-  const goOn = await holdRequests(page, (request) => isOperation(request, "UpdateDescription"));
+  await editDescription(page, "The first text");
+  const release = await holdRequests(page, (request) => isOperation(request, "UpdateDescription"));
   await page.keyboard.press("Control+Enter");
   await expect(page.getByRole("button", { name: "Saving…" })).toBeVisible();
-  const asked = answering(page, "leave", "leave");
+  const confirmations = answerConfirmations(page, "leave", "leave");
   await page.keyboard.press("Escape");
-  await expect.poll(() => asked).toEqual([QUESTION]);
-  await beginDescription(page, "The second text");
-  const readAgain = page.waitForResponse((response) => isOperation(response.request(), "Dataset"));
-  goOn();
-  await readAgain;
+  await expect.poll(() => confirmations).toEqual([CONFIRMATION]);
+  await editDescription(page, "The second text");
+  const refreshed = page.waitForResponse((response) => isOperation(response.request(), "Dataset"));
+  release();
+  await refreshed;
   await page.waitForLoadState("networkidle");
   await expect.poll(() => typedText(page)).toBe("The second text");
-  // It is still kept in the tab, too.
+  // The draft is still stored in the tab.
   await page.reload();
   await expect.poll(() => typedText(page)).toBe("The second text");
 });
 
-test("a text that turns out to be saved does not come back after the next change", async ({ page, docent }) => {
-  const urn = await made(docent, "story_stored_draft");
+test("a draft that was saved after all is not restored later", async ({ page, docent }) => {
+  const urn = await createDataset(docent, "story_stored_draft");
   await page.goto(address(urn));
-  await beginDescription(page, "Arrived");
+  await editDescription(page, "Saved");
   await page.route("**/api/graphql", async (route) => {
     if (!isOperation(route.request(), "UpdateDescription")) return route.continue();
     await route.fetch();
     return route.abort();
   });
   await page.keyboard.press("Control+Enter");
-  await expect(page.locator(".writing").getByRole("alert")).toContainText("The server does not answer");
+  await expect(page.locator(".description-editor").getByRole("alert")).toContainText("Can't reach the server");
   await page.reload();
   await expect(editButton(page)).toBeVisible();
   await describe(docent, urn, "Their text.");
@@ -367,40 +361,40 @@ test("a text that turns out to be saved does not come back after the next change
 
 const MANY = Array.from({ length: 300 }, (_, number) => `column_${String(number).padStart(3, "0")}`);
 
-test("a column that could not be saved stays in sight whatever is filtered", WRITES, async ({ page, docent }) => {
-  const urn = await made(docent, "story_failed_filter", MANY);
+test("a column with a failed save stays visible under any filter", WRITES, async ({ page, docent }) => {
+  const urn = await createDataset(docent, "story_failed_filter", MANY);
   await page.goto(address(urn));
-  await beginColumn(page, "column_002", "Typed in vain");
+  await editColumn(page, "column_002", "Not saved");
   await page.route("**/api/graphql", (route) => route.abort());
   await page.keyboard.press("Control+Enter");
   const failed = row(page, "column_002");
-  await expect(failed.getByRole("alert")).toContainText("Typed in vain");
+  await expect(failed.getByRole("alert")).toContainText("Not saved");
   await page.getByLabel("Filter columns").fill("column_299");
   await expect(row(page, "column_299")).toBeVisible();
-  await expect(failed).toContainText("Typed in vain");
+  await expect(failed).toContainText("Not saved");
   await page.getByLabel("Filter columns").fill("nothing like that");
-  await expect(failed).toContainText("Typed in vain");
+  await expect(failed).toContainText("Not saved");
   await page.getByLabel("Filter columns").fill("");
-  await expect(page.getByText("The description of 1 column is not saved.")).toBeVisible();
-  const asked = answering(page, "stay");
+  await expect(page.getByText("1 column has unsaved changes.")).toBeVisible();
+  const confirmations = answerConfirmations(page, "stay");
   await page.getByRole("link", { name: "Domains" }).click();
-  await expect.poll(() => asked).toEqual([QUESTION]);
-  // Whoever writes on goes on with what is not saved.
-  await failed.getByRole("button", { name: "Add a description of the column column_002" }).click();
-  await expect(column(page, "column_002")).toHaveValue("Typed in vain");
+  await expect.poll(() => confirmations).toEqual([CONFIRMATION]);
+  // Editing again starts with the unsaved text.
+  await failed.getByRole("button", { name: "Add description for column column_002" }).click();
+  await expect(column(page, "column_002")).toHaveValue("Not saved");
   await page.unroute("**/api/graphql");
   await page.keyboard.press("Control+End");
-  await page.keyboard.type(", then not");
+  await page.keyboard.type(", then saved");
   await page.keyboard.press("Control+Enter");
   await expect(failed.getByRole("alert")).toBeHidden();
   await saved(page);
-  expect(await describedColumn(docent, urn, "column_002")).toBe("Typed in vain, then not");
+  expect(await storedColumnDescription(docent, urn, "column_002")).toBe("Not saved, then saved");
 });
 
-test("the column that is being described stays, however far one scrolls", async ({ page, docent }) => {
-  const urn = await made(docent, "story_scrolled", MANY);
+test("the column being edited stays open when it is scrolled out of view", async ({ page, docent }) => {
+  const urn = await createDataset(docent, "story_scrolled", MANY);
   await page.goto(address(urn));
-  await beginColumn(page, "column_002", "half a sentence");
+  await editColumn(page, "column_002", "half a sentence");
   await page.evaluate(() => window.scrollTo(0, document.documentElement.scrollHeight));
   await expect(page.getByRole("rowheader", { name: "column_299" })).toBeVisible();
   await expect(column(page, "column_002")).toHaveValue("half a sentence");
@@ -410,50 +404,50 @@ test("the column that is being described stays, however far one scrolls", async 
   await expect(row(page, "column_002")).toContainText("half a sentence, and the rest");
 });
 
-test("a column that disappears while it is described leaves its text behind", async ({ page, docent }) => {
-  const urn = await made(docent, "story_column_gone");
+test("the text of a column removed during an edit is kept", async ({ page, docent }) => {
+  const urn = await createDataset(docent, "story_column_gone");
   await page.goto(address(urn));
-  await beginColumn(page, "id", "makes everything old");
+  await editColumn(page, "id", "makes all data stale");
   await page.keyboard.press("Control+Enter");
   await saved(page);
-  await beginColumn(page, "city", "about a city");
-  await made(docent, "story_column_gone", ["id", "name"]);
-  await comeBackToTheWindow(page, "Columns");
-  const left = page.getByRole("alert");
-  await expect(left).toContainText("The column city is no longer there.");
-  await expect(left).toContainText("about a city");
+  await editColumn(page, "city", "about a city");
+  await createDataset(docent, "story_column_gone", ["id", "name"]);
+  await returnToWindow(page, "Columns");
+  const orphaned = page.getByRole("alert");
+  await expect(orphaned).toContainText("Column city no longer exists.");
+  await expect(orphaned).toContainText("about a city");
   page.once("dialog", (dialog) => void dialog.dismiss());
   await page.getByRole("link", { name: "Domains" }).click();
-  await expect(left).toBeVisible();
-  await left.getByRole("button", { name: "Throw it away" }).click();
-  await expect(left).toBeHidden();
+  await expect(orphaned).toBeVisible();
+  await orphaned.getByRole("button", { name: "Discard" }).click();
+  await expect(orphaned).toBeHidden();
 });
 
-test("a column's text is saved by a click elsewhere without a question", WRITES, async ({ page, docent }) => {
-  const urn = await made(docent, "story_click_away");
+test("clicking elsewhere saves a column without a confirmation", WRITES, async ({ page, docent }) => {
+  const urn = await createDataset(docent, "story_click_away");
   await page.goto(address(urn));
-  await beginColumn(page, "city", "Saved by leaving");
-  const asked = answering(page);
+  await editColumn(page, "city", "Saved by leaving");
+  const confirmations = answerConfirmations(page);
   await page.getByRole("link", { name: "Domains" }).click();
   await expect(page.getByRole("heading", { level: 1, name: "Domains" })).toBeVisible();
-  expect(asked).toEqual([]);
-  expect(await describedColumn(docent, urn, "city")).toBe("Saved by leaving");
+  expect(confirmations).toEqual([]);
+  expect(await storedColumnDescription(docent, urn, "city")).toBe("Saved by leaving");
 });
 
-test("whoever leaves by a click hears of a conflict first", async ({ page, docent }) => {
-  const urn = await made(docent, "story_click_conflict");
+test("a conflict found while leaving the page is shown first", async ({ page, docent }) => {
+  const urn = await createDataset(docent, "story_click_conflict");
   await page.goto(address(urn));
-  await beginColumn(page, "city", "Mine");
+  await editColumn(page, "city", "Mine");
   await describe(docent, urn, "Theirs", "city");
-  const asked = answering(page, "stay");
+  const confirmations = answerConfirmations(page, "stay");
   await page.getByRole("link", { name: "Domains" }).click();
-  await expect.poll(() => asked).toEqual([QUESTION]);
+  await expect.poll(() => confirmations).toEqual([CONFIRMATION]);
   await expect(row(page, "city").getByRole("alert")).toContainText("Theirs");
   await expect(row(page, "city").getByRole("alert")).toContainText("Mine");
 });
 
-test("a column's text that one agreed to throw away is not saved", async ({ page, docent }) => {
-  const urn = await made(docent, "story_thrown_away");
+test("discarded column text is not saved", async ({ page, docent }) => {
+  const urn = await createDataset(docent, "story_thrown_away");
   const written: string[] = [];
   page.on("request", (request) => {
     if (isOperation(request, "UpdateDescription")) written.push(request.postData() ?? "");
@@ -463,118 +457,110 @@ test("a column's text that one agreed to throw away is not saved", async ({ page
   await page.keyboard.press("/");
   await page.keyboard.type("story_thrown_away");
   await page.getByRole("group", { name: "Datasets" }).getByRole("option").first().click();
-  await beginColumn(page, "city", "Never mind");
-  const asked = answering(page, "stay", "leave", "stay", "leave");
+  await editColumn(page, "city", "Never mind");
+  const confirmations = answerConfirmations(page, "stay", "leave", "stay", "leave");
   await page.keyboard.press("Escape");
-  await expect.poll(() => asked.length).toBe(1);
+  await expect.poll(() => confirmations.length).toBe(1);
   await expect(column(page, "city")).toHaveValue("Never mind");
   await page.keyboard.press("Escape");
   await expect(column(page, "city")).toBeHidden();
-  await beginColumn(page, "city", "Never mind");
+  await editColumn(page, "city", "Never mind");
   await page.evaluate(() => window.history.back());
-  await expect.poll(() => asked.length).toBe(3);
+  await expect.poll(() => confirmations.length).toBe(3);
   await expect(column(page, "city")).toHaveValue("Never mind");
   await page.evaluate(() => window.history.back());
   await expect(page.getByRole("heading", { level: 1, name: "Domains" })).toBeVisible();
   await page.waitForLoadState("networkidle");
-  expect(asked).toHaveLength(4);
+  expect(confirmations).toHaveLength(4);
   expect(written).toEqual([]);
-  expect(await describedColumn(docent, urn, "city")).toBeUndefined();
+  expect(await storedColumnDescription(docent, urn, "city")).toBeUndefined();
 });
 
-test("what was typed into a dialog is not thrown away by a key or a click beside it", async ({ page }) => {
+test("Esc and clicks outside a dialog ask before discarding its text", async ({ page }) => {
   await page.goto("/");
   await page.getByRole("link", { name: "Domains", exact: true }).click();
   await page.getByRole("button", { name: "New domain" }).click();
   const dialog = page.getByRole("dialog", { name: "New domain" });
   await dialog.getByLabel("Description").fill("A long text about a domain");
-  const asked = answering(page, "stay", "stay", "stay", "leave");
+  const confirmations = answerConfirmations(page, "stay", "stay", "stay", "leave");
   await page.keyboard.press("Escape");
-  await expect.poll(() => asked.length).toBe(1);
+  await expect.poll(() => confirmations.length).toBe(1);
   await page.mouse.click(5, 5);
-  await expect.poll(() => asked.length).toBe(2);
+  await expect.poll(() => confirmations.length).toBe(2);
   await page.evaluate(() => window.history.back());
-  await expect.poll(() => asked.length).toBe(3);
+  await expect.poll(() => confirmations.length).toBe(3);
   await expect(dialog.getByLabel("Description")).toHaveValue("A long text about a domain");
   await page.keyboard.press("Escape");
   await expect(dialog).toBeHidden();
-  // Nothing typed, nothing asked.
+  // No confirmation without changes.
   await page.getByRole("button", { name: "New domain" }).click();
-  await hearsKeys(dialog);
+  await expectFocusInside(dialog);
   await page.keyboard.press("Escape");
   await expect(dialog).toBeHidden();
-  expect(asked).toHaveLength(4);
+  expect(confirmations).toHaveLength(4);
 });
 
-test(
-  "a description that was not saved is there again after the page was read anew",
-  WRITES,
-  async ({ page, docent }) => {
-    const urn = await made(docent, "story_draft");
-    await describe(docent, urn, "The first text.");
-    await page.goto(address(urn));
-    await beginDescription(page, "Half a sentence");
-    await page.reload();
-    await expect(page.getByText("This is what you wrote before. It is not saved yet.")).toBeVisible();
-    await expect.poll(() => typedText(page)).toBe("Half a sentence");
-    // It still replaces what was there when it was begun, and nothing else.
-    await describe(docent, urn, "Their text.");
-    await page.getByRole("button", { name: "Save" }).click();
-    await expect(page.getByRole("alert")).toContainText("Their text.");
-    await page.getByRole("button", { name: "Save mine instead" }).click();
-    await expect(editButton(page)).toBeVisible();
-    expect(await described(docent, urn)).toBe("Half a sentence");
-    await page.reload();
-    await expect(editButton(page)).toBeVisible();
+test("an unsaved description is restored after a reload", WRITES, async ({ page, docent }) => {
+  const urn = await createDataset(docent, "story_draft");
+  await describe(docent, urn, "The first text.");
+  await page.goto(address(urn));
+  await editDescription(page, "Half a sentence");
+  await page.reload();
+  await expect(page.getByText("Unsaved draft restored")).toBeVisible();
+  await expect.poll(() => typedText(page)).toBe("Half a sentence");
+  // It is still based on the text at the start of the edit.
+  await describe(docent, urn, "Their text.");
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByRole("alert")).toContainText("Their text.");
+  await page.getByRole("button", { name: "Overwrite with mine" }).click();
+  await expect(editButton(page)).toBeVisible();
+  expect(await storedDescription(docent, urn)).toBe("Half a sentence");
+  await page.reload();
+  await expect(editButton(page)).toBeVisible();
 
-    // What one agreed to throw away does not come back.
-    await beginDescription(page, "Never mind");
-    const asked = answering(page, "leave", "leave");
-    await page.keyboard.press("Escape");
-    await expect(editButton(page)).toBeVisible();
-    await page.reload();
-    await expect(editButton(page)).toBeVisible();
-    await beginDescription(page, "Never mind");
-    await page.getByRole("link", { name: "Domains" }).click();
-    await expect(page.getByRole("heading", { level: 1, name: "Domains" })).toBeVisible();
-    await page.goBack();
-    await expect(editButton(page)).toBeVisible();
-    expect(asked).toEqual([QUESTION, QUESTION]);
-  },
-);
+  // Discarded text is not restored.
+  await editDescription(page, "Never mind");
+  const confirmations = answerConfirmations(page, "leave", "leave");
+  await page.keyboard.press("Escape");
+  await expect(editButton(page)).toBeVisible();
+  await page.reload();
+  await expect(editButton(page)).toBeVisible();
+  await editDescription(page, "Never mind");
+  await page.getByRole("link", { name: "Domains" }).click();
+  await expect(page.getByRole("heading", { level: 1, name: "Domains" })).toBeVisible();
+  await page.goBack();
+  await expect(editButton(page)).toBeVisible();
+  expect(confirmations).toEqual([CONFIRMATION, CONFIRMATION]);
+});
 
-test(
-  "a column's text that was not saved is there again after the page was read anew",
-  WRITES,
-  async ({ page, docent }) => {
-    const urn = await made(docent, "story_column_draft");
-    await page.goto(address(urn));
-    await beginColumn(page, "city", "Half a sentence");
-    await page.reload();
-    const kept = row(page, "city").getByRole("alert");
-    await expect(kept).toContainText("This is what you wrote before. It is not saved yet.");
-    await expect(kept).toContainText("Half a sentence");
-    await kept.getByRole("button", { name: "Try again" }).click();
-    await expect(kept).toBeHidden();
-    await saved(page);
-    expect(await describedColumn(docent, urn, "city")).toBe("Half a sentence");
+test("unsaved column text is restored after a reload", WRITES, async ({ page, docent }) => {
+  const urn = await createDataset(docent, "story_column_draft");
+  await page.goto(address(urn));
+  await editColumn(page, "city", "Half a sentence");
+  await page.reload();
+  const restored = row(page, "city").getByRole("alert");
+  await expect(restored).toContainText("Unsaved draft restored");
+  await expect(restored).toContainText("Half a sentence");
+  await restored.getByRole("button", { name: "Try again" }).click();
+  await expect(restored).toBeHidden();
+  await saved(page);
+  expect(await storedColumnDescription(docent, urn, "city")).toBe("Half a sentence");
 
-    // What could not be saved stays, too; what one agreed to throw away does not come back.
-    await beginColumn(page, "id", "Typed in vain");
-    await page.route("**/api/graphql", (route) => route.abort());
-    await page.keyboard.press("Tab");
-    await expect(column(page, "name")).toBeFocused();
-    await page.keyboard.type("Never mind");
-    page.once("dialog", (dialog) => void dialog.accept());
-    await page.keyboard.press("Escape");
-    await expect(row(page, "id").getByRole("alert")).toContainText("The server does not answer");
-    await page.unroute("**/api/graphql");
-    await page.reload();
-    await expect(row(page, "id").getByRole("alert")).toContainText("Typed in vain");
-    await expect(page.getByText("Never mind")).toHaveCount(0);
-    await row(page, "id").getByRole("button", { name: "Throw it away" }).click();
-    await page.reload();
-    await expect(row(page, "city")).toContainText("Half a sentence");
-    await expect(page.getByRole("alert")).toHaveCount(0);
-  },
-);
+  // Text of a failed save is restored too; discarded text is not.
+  await editColumn(page, "id", "Not saved");
+  await page.route("**/api/graphql", (route) => route.abort());
+  await page.keyboard.press("Tab");
+  await expect(column(page, "name")).toBeFocused();
+  await page.keyboard.type("Never mind");
+  page.once("dialog", (dialog) => void dialog.accept());
+  await page.keyboard.press("Escape");
+  await expect(row(page, "id").getByRole("alert")).toContainText("Can't reach the server");
+  await page.unroute("**/api/graphql");
+  await page.reload();
+  await expect(row(page, "id").getByRole("alert")).toContainText("Not saved");
+  await expect(page.getByText("Never mind")).toHaveCount(0);
+  await row(page, "id").getByRole("button", { name: "Discard" }).click();
+  await page.reload();
+  await expect(row(page, "city")).toContainText("Half a sentence");
+  await expect(page.getByRole("alert")).toHaveCount(0);
+});

@@ -1,58 +1,58 @@
 import { QueryClient, keepPreviousData, useMutation, useQuery } from "@tanstack/react-query";
 
 import { MeDocument, type MeQuery } from "../generated/operations.ts";
-import { Failure, isStranger, run } from "./client.ts";
+import { ApiError, isUnauthenticated, run } from "./client.ts";
 import type { Operation } from "./operation.ts";
-import { noteSession } from "./session.ts";
+import { setSessionExpired } from "./session.ts";
 
 const ME = [MeDocument.text, {}] as const;
 
 export const cache = new QueryClient({
   defaultOptions: {
-    // A browser that says it is offline may well reach a server on the same machine or in the house.
+    // A browser that reports being offline may still reach a server on the same machine or network.
     mutations: { networkMode: "always" },
     queries: {
       networkMode: "always",
       refetchOnReconnect: true,
       staleTime: 10_000,
-      // What cannot succeed is not tried again; a server that restarts is.
-      retry: (attempts, error) => error instanceof Failure && (error.code === 0 || error.code === 503) && attempts < 2,
+      // Retry only while the server is unreachable or restarting.
+      retry: (attempts, error) => error instanceof ApiError && (error.code === 0 || error.code === 503) && attempts < 2,
       retryDelay: (attempt) => 300 * 2 ** attempt,
     },
   },
 });
 
-interface ReadOptions {
+interface QueryOptions {
   readonly enabled?: boolean;
-  /** Shows the last answer until the next one is there, so that nothing jumps. */
-  readonly keep?: boolean;
+  /** Shows the previous result until the next one arrives, to avoid layout shifts. */
+  readonly keepPrevious?: boolean;
 }
 
-/** What an operation answers, from the cache where it is fresh. */
-export function useRead<Result, Variables>(
+/** Runs a query, or returns its cached result while that is fresh. */
+export function useApiQuery<Result, Variables>(
   operation: Operation<Result, Variables>,
   variables: Variables,
-  options: ReadOptions = {},
+  options: QueryOptions = {},
 ) {
   return useQuery({
     queryKey: [operation.text, variables],
     queryFn: ({ signal }) => run(operation, variables, signal),
     enabled: options.enabled ?? true,
-    ...(options.keep === true ? { placeholderData: keepPreviousData } : {}),
+    ...(options.keepPrevious === true ? { placeholderData: keepPreviousData } : {}),
   });
 }
 
-/** Who is signed in; `null` for a stranger. Whoever was signed in and lost the session is still the one who sits there. */
+/** The current user; `null` if not signed in. Keeps returning the user after their session has expired. */
 export function useMe() {
   return useQuery({
     queryKey: ME,
     queryFn: async ({ signal }) => {
       try {
         const me = await run(MeDocument, {}, signal);
-        noteSession(false);
+        setSessionExpired(false);
         return me;
       } catch (error) {
-        if (isStranger(error)) return cache.getQueryData<MeQuery | null>(ME) ?? null;
+        if (isUnauthenticated(error)) return cache.getQueryData<MeQuery | null>(ME) ?? null;
         throw error;
       }
     },
@@ -60,22 +60,22 @@ export function useMe() {
   });
 }
 
-/** A change. Whatever it touched is somewhere in the cache, so all of it is asked for again when it is looked at. */
-export function useChange<Result, Variables>(operation: Operation<Result, Variables>) {
+/** Runs a mutation and invalidates the whole cache, because any query may depend on what changed. */
+export function useApiMutation<Result, Variables>(operation: Operation<Result, Variables>) {
   return useMutation({
     mutationFn: (variables: Variables) => run(operation, variables),
     onSuccess: () => cache.invalidateQueries(),
   });
 }
 
-/** Forgets everything: another person is there now. */
-export async function forgetEverything(): Promise<void> {
+/** Clears the cache after a sign-in or sign-out. */
+export async function resetCache(): Promise<void> {
   cache.removeQueries({ predicate: (query) => query.queryKey[0] !== MeDocument.text });
   await cache.resetQueries({ queryKey: ME });
 }
 
-/** Asks for everything again: the same person is there again. */
-export async function comeBack(): Promise<void> {
-  noteSession(false);
+/** Refreshes everything after the same user has signed in again. */
+export async function resumeSession(): Promise<void> {
+  setSessionExpired(false);
   await cache.invalidateQueries();
 }

@@ -1,28 +1,27 @@
 import { texts } from "../texts.ts";
 import type { Operation } from "./operation.ts";
-import { noteSession } from "./session.ts";
+import { setSessionExpired } from "./session.ts";
 
-/** What the server, or the way to it, said no with. `code` is that of the API: 404, 409 and so on; 0 without an answer. */
-export class Failure extends Error {
+/** A failed request. `code` is the API's error code (404, 409, …), or 0 if the server could not be reached. */
+export class ApiError extends Error {
   readonly code: number;
 
   constructor(message: string, code: number) {
     super(message);
-    this.name = "Failure";
+    this.name = "ApiError";
     this.code = code;
   }
 }
 
-/** Whether what was asked for is not there, or cannot be there under such a name. */
-export function isMissing(error: Error): boolean {
-  return error instanceof Failure && (error.code === 404 || error.code === 400);
+/** Whether the requested entity does not exist, or its name is not valid. */
+export function isNotFound(error: Error): boolean {
+  return error instanceof ApiError && (error.code === 404 || error.code === 400);
 }
 
-/** What the server answers to whom it does not know. */
-const STRANGER = 401;
+const UNAUTHORIZED = 401;
 
-export function isStranger(error: unknown): boolean {
-  return error instanceof Failure && error.code === STRANGER;
+export function isUnauthenticated(error: unknown): boolean {
+  return error instanceof ApiError && error.code === UNAUTHORIZED;
 }
 
 interface Reply {
@@ -31,9 +30,9 @@ interface Reply {
   readonly errors?: ReadonlyArray<{ readonly message: string; readonly extensions?: { readonly code?: number } }>;
 }
 
-/** A browser lets so many bytes outlive a page, and refuses more. */
-const MOST_KEPT_ALIVE = 60_000;
-const MOST_BYTES_OF_A_LETTER = 3;
+/** Browsers reject `keepalive` requests with larger bodies (the limit is 64 KiB). */
+const MAX_KEEPALIVE_BYTES = 60_000;
+const MAX_BYTES_PER_CODE_UNIT = 3;
 
 async function post(path: string, content: unknown, signal?: AbortSignal): Promise<Response> {
   const body = JSON.stringify(content);
@@ -43,16 +42,18 @@ async function post(path: string, content: unknown, signal?: AbortSignal): Promi
       headers: { "Content-Type": "application/json" },
       credentials: "same-origin",
       body,
-      // What is asked for ends with the page; what is written arrives, even if somebody closes the window meanwhile.
-      ...(signal === undefined ? { keepalive: body.length * MOST_BYTES_OF_A_LETTER <= MOST_KEPT_ALIVE } : { signal }),
+      // Queries end with the page; writes must arrive even if the window is closed.
+      ...(signal === undefined
+        ? { keepalive: body.length * MAX_BYTES_PER_CODE_UNIT <= MAX_KEEPALIVE_BYTES }
+        : { signal }),
     });
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new Failure(texts.errors.offline, 0);
+    throw new ApiError(texts.errors.offline, 0);
   }
 }
 
-async function replyOf(response: Response): Promise<Reply> {
+async function parseReply(response: Response): Promise<Reply> {
   try {
     return (await response.json()) as Reply;
   } catch {
@@ -60,34 +61,34 @@ async function replyOf(response: Response): Promise<Reply> {
   }
 }
 
-/** Runs an operation as the person who is signed in. */
+/** Runs an operation as the current user. */
 export async function run<Result, Variables>(
   operation: Operation<Result, Variables>,
   variables: Variables,
   signal?: AbortSignal,
 ): Promise<Result> {
   const response = await post("/api/graphql", { query: operation.text, variables }, signal);
-  const reply = await replyOf(response);
+  const reply = await parseReply(response);
   const error = reply.errors?.[0];
   if (response.ok && error === undefined) return reply.data as Result;
   const code = response.ok ? (error?.extensions?.code ?? 500) : response.status;
-  if (code === STRANGER) {
-    // What the server says is meant for programs; a person is shown the way in.
-    noteSession(true);
-    throw new Failure(texts.errors.sessionEnded, code);
+  if (code === UNAUTHORIZED) {
+    // The server's message addresses programs; users get the sign-in dialog.
+    setSessionExpired(true);
+    throw new ApiError(texts.errors.sessionExpired, code);
   }
-  throw new Failure(reply.message ?? error?.message ?? texts.errors.unexpected(response.status), code);
+  throw new ApiError(reply.message ?? error?.message ?? texts.errors.unexpected(response.status), code);
 }
 
 export async function signIn(username: string, password: string): Promise<void> {
   const response = await post("/logIn", { username, password });
   if (!response.ok) {
-    const reply = await replyOf(response);
-    throw new Failure(reply.message ?? texts.errors.unexpected(response.status), response.status);
+    const reply = await parseReply(response);
+    throw new ApiError(reply.message ?? texts.errors.unexpected(response.status), response.status);
   }
 }
 
 export async function signOut(): Promise<void> {
   const response = await post("/logOut", {});
-  if (!response.ok) throw new Failure(texts.errors.unexpected(response.status), response.status);
+  if (!response.ok) throw new ApiError(texts.errors.unexpected(response.status), response.status);
 }

@@ -1,7 +1,7 @@
-/** A GraphQL document, with the types of what it is given and what it returns. */
+/** A GraphQL document with the types of its variables and result. */
 export class Operation<Result, Variables> {
   readonly text: string;
-  /** Never there at run time: it ties the types to the document. */
+  /** Exists only at compile time, to carry the types. */
   declare readonly types: (variables: Variables) => Result;
 
   constructor(text: string) {

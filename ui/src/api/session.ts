@@ -1,14 +1,14 @@
-// Whether the server has stopped to know the person at the page: the session ran out or was ended elsewhere. What is shown
-// stays as it is then, with everything that was typed, and the way in is offered over it.
+// Tracks whether the session has expired or was revoked. The current page stays as it is then, with all unsaved text, and a
+// sign-in dialog opens on top of it.
 
 import { useSyncExternalStore } from "react";
 
-let isLost = false;
+let isExpired = false;
 const listeners = new Set<() => void>();
 
-export function noteSession(lost: boolean): void {
-  if (lost === isLost) return;
-  isLost = lost;
+export function setSessionExpired(expired: boolean): void {
+  if (expired === isExpired) return;
+  isExpired = expired;
   for (const listener of listeners) listener();
 }
 
@@ -17,4 +17,4 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-export const useSessionLost = () => useSyncExternalStore(subscribe, () => isLost);
+export const useSessionExpired = () => useSyncExternalStore(subscribe, () => isExpired);

@@ -13,24 +13,24 @@ const highlighting = HighlightStyle.define([
   { tag: tags.strong, fontWeight: "600" },
   { tag: tags.emphasis, fontStyle: "italic" },
   { tag: [tags.link, tags.url], color: "var(--accent)" },
-  { tag: [tags.monospace, tags.processingInstruction, tags.contentSeparator], color: "var(--quiet)" },
+  { tag: [tags.monospace, tags.processingInstruction, tags.contentSeparator], color: "var(--text-muted)" },
 ]);
 
-/** CodeMirror, as one file that is loaded on demand. */
-export default function CodeEditor({ value, label, onChange, onSave, onLeave }: EditorProperties) {
-  const place = useRef<HTMLDivElement>(null);
-  // The editor is made once; it calls whatever the newest properties say.
-  const current = useRef({ onChange, onSave, onLeave });
-  current.current = { onChange, onSave, onLeave };
-  // Before the next letter can be typed.
+/** CodeMirror, in a chunk of its own that is loaded on demand. */
+export default function CodeEditor({ value, label, onChange, onSave, onCancel }: EditorProperties) {
+  const container = useRef<HTMLDivElement>(null);
+  // The editor is created once and calls the latest handlers.
+  const current = useRef({ onChange, onSave, onCancel });
+  current.current = { onChange, onSave, onCancel };
+  // A layout effect, so that the editor is ready before the next keystroke.
   useLayoutEffect(() => {
-    if (place.current === null) return;
-    const act = (name: "onSave" | "onLeave") => () => {
+    if (container.current === null) return;
+    const act = (name: "onSave" | "onCancel") => () => {
       current.current[name]();
       return true;
     };
     const editor = new EditorView({
-      parent: place.current,
+      parent: container.current,
       state: EditorState.create({
         doc: value,
         selection: { anchor: value.length },
@@ -45,7 +45,7 @@ export default function CodeEditor({ value, label, onChange, onSave, onLeave }: 
           }),
           keymap.of([
             { key: "Mod-Enter", run: act("onSave") },
-            { key: "Escape", run: act("onLeave") },
+            { key: "Escape", run: act("onCancel") },
             ...defaultKeymap,
             ...historyKeymap,
           ]),
@@ -53,10 +53,10 @@ export default function CodeEditor({ value, label, onChange, onSave, onLeave }: 
       }),
     });
     editor.focus();
-    // The text of the beginning is meant: from here on the editor has the newest, and gives no keystroke away by being told
-    // what it said a moment ago.
     return () => editor.destroy();
+    // No dependencies: `value` is only the initial text, after which the editor owns it. Feeding it back would drop
+    // keystrokes.
   }, []);
 
-  return <div className="editor" ref={place} />;
+  return <div className="editor" ref={container} />;
 }

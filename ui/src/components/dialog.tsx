@@ -2,8 +2,8 @@ import * as Primitive from "@radix-ui/react-dialog";
 import { useRef, type KeyboardEvent, type ReactNode } from "react";
 
 import { texts } from "../texts.ts";
-import { focusBack, useFocusBefore } from "./focus.ts";
-import { hasTyped, mayDiscard } from "./unsaved.ts";
+import { restoreFocus, useOpener } from "./focus.ts";
+import { hasFormChanges, confirmDiscard } from "./unsaved.ts";
 
 interface DialogProperties {
   readonly title: string;
@@ -13,8 +13,8 @@ interface DialogProperties {
   readonly isWide?: boolean;
 }
 
-/** Ctrl+Enter does what the form is for, as it saves everywhere else. */
-function submitByKeys(event: KeyboardEvent): void {
+/** Ctrl+Enter submits the form, as it saves everywhere else. */
+function submitOnCtrlEnter(event: KeyboardEvent): void {
   if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || !(event.target instanceof Element)) return;
   const submit = event.target.closest("form")?.querySelector<HTMLButtonElement>("[type=submit]");
   if (submit === undefined || submit === null) return;
@@ -22,13 +22,12 @@ function submitByKeys(event: KeyboardEvent): void {
   submit.click();
 }
 
-/** A window in the window. It takes the focus, gives it back, and closes with Esc; what was typed into it is not thrown away
- *  without a question. */
+/** A modal dialog. Returns the focus when it closes, and asks before discarding text typed into it. */
 export function Dialog({ title, isOpen, onClose, children, isWide }: DialogProperties) {
   const content = useRef<HTMLDivElement>(null);
-  const before = useFocusBefore(isOpen);
+  const opener = useOpener(isOpen);
   const close = () => {
-    if (content.current === null || !hasTyped(content.current) || mayDiscard()) onClose();
+    if (content.current === null || !hasFormChanges(content.current) || confirmDiscard()) onClose();
   };
   return (
     <Primitive.Root open={isOpen} onOpenChange={(open) => !open && close()}>
@@ -38,15 +37,15 @@ export function Dialog({ title, isOpen, onClose, children, isWide }: DialogPrope
           ref={content}
           className={isWide === true ? "dialog dialog-wide" : "dialog"}
           aria-describedby={undefined}
-          onKeyDown={submitByKeys}
+          onKeyDown={submitOnCtrlEnter}
           onCloseAutoFocus={(event) => {
             event.preventDefault();
-            focusBack(before());
+            restoreFocus(opener());
           }}
         >
-          <header className="dialog-head">
+          <header className="dialog-header">
             <Primitive.Title>{title}</Primitive.Title>
-            <Primitive.Close className="quiet" aria-label={texts.common.close}>
+            <Primitive.Close className="subtle" aria-label={texts.common.close}>
               ✕
             </Primitive.Close>
           </header>

@@ -1,59 +1,59 @@
-// Text that is being written, kept in the browser's tab until it is saved or thrown away. So it is there again when a page is
-// read anew, when a defect stopped it, and when a phone put it away to save memory. It ends with the tab.
+// Unsaved text, stored in the browser tab until it is saved or discarded. It survives a reload, a crash of the page and a
+// phone that unloads the tab to save memory.
 
-/** A text as somebody typed it, and the one that it is meant to replace: what stood there when they began. */
-export interface Typed {
-  readonly mine: string;
-  readonly replaced: string;
+/** Text as typed, and the saved text it is based on. */
+export interface Draft {
+  readonly text: string;
+  readonly base: string;
 }
 
-/** Whose text about what it is: an entity, or one of its columns. */
-export function draftName(person: string, urn: string, column?: string): string {
-  const name = `draft ${person} ${urn}`;
-  return column === undefined ? name : `${name} ${column}`;
+/** The storage key of a user's draft for an entity or one of its columns. */
+export function draftKey(user: string, urn: string, column?: string): string {
+  const key = `draft ${user} ${urn}`;
+  return column === undefined ? key : `${key} ${column}`;
 }
 
-function isTyped(value: unknown): value is Typed {
-  const typed = value as Partial<Typed> | null;
-  return typeof typed?.mine === "string" && typeof typed.replaced === "string";
+function isDraft(value: unknown): value is Draft {
+  const draft = value as Partial<Draft> | null;
+  return typeof draft?.text === "string" && typeof draft.base === "string";
 }
 
-export function readDraft(name: string): Typed | null {
+export function readDraft(key: string): Draft | null {
   try {
-    const kept: unknown = JSON.parse(window.sessionStorage.getItem(name) ?? "null");
-    return isTyped(kept) ? kept : null;
+    const stored: unknown = JSON.parse(window.sessionStorage.getItem(key) ?? "null");
+    return isDraft(stored) ? stored : null;
   } catch {
     return null;
   }
 }
 
-export function keepDraft(name: string, draft: Typed): void {
+export function saveDraft(key: string, draft: Draft): void {
   try {
-    window.sessionStorage.setItem(name, JSON.stringify(draft));
+    window.sessionStorage.setItem(key, JSON.stringify(draft));
   } catch {
-    // The browser keeps nothing, or has no room. The text is in the editor, and leaving it asks.
+    // Storage is blocked or full. The text is still in the editor, and leaving asks first.
   }
 }
 
-export function dropDraft(name: string): void {
+export function deleteDraft(key: string): void {
   try {
-    window.sessionStorage.removeItem(name);
+    window.sessionStorage.removeItem(key);
   } catch {
-    // Nothing was kept either.
+    // Storage is blocked, so nothing was stored.
   }
 }
 
-/** What somebody wrote about the columns of an entity, by column. */
-export function columnDrafts(person: string, urn: string): ReadonlyMap<string, Typed> {
-  const beginning = draftName(person, urn, "");
-  const found = new Map<string, Typed>();
+/** A user's drafts for the columns of an entity, by column. */
+export function columnDrafts(user: string, urn: string): ReadonlyMap<string, Draft> {
+  const prefix = draftKey(user, urn, "");
+  const drafts = new Map<string, Draft>();
   try {
-    for (const name of Object.keys(window.sessionStorage)) {
-      const draft = name.startsWith(beginning) ? readDraft(name) : null;
-      if (draft !== null) found.set(name.slice(beginning.length), draft);
+    for (const key of Object.keys(window.sessionStorage)) {
+      const draft = key.startsWith(prefix) ? readDraft(key) : null;
+      if (draft !== null) drafts.set(key.slice(prefix.length), draft);
     }
   } catch {
-    // Nothing is kept.
+    // Storage is blocked.
   }
-  return found;
+  return drafts;
 }

@@ -5,12 +5,12 @@ export interface EditorProperties {
   readonly label: string;
   readonly onChange: (value: string) => void;
   readonly onSave: () => void;
-  readonly onLeave: () => void;
+  readonly onCancel: () => void;
 }
 
 let loaded: ComponentType<EditorProperties> | null = null;
 
-/** Fetches the editor, so that it is there when it is opened. Where that fails the plain field does. */
+/** Preloads the editor. If that fails, the plain text area is used. */
 export async function loadEditor(): Promise<ComponentType<EditorProperties> | null> {
   try {
     loaded ??= (await import("./code_editor.tsx")).default;
@@ -20,23 +20,23 @@ export async function loadEditor(): Promise<ComponentType<EditorProperties> | nu
   return loaded;
 }
 
-/** An editor for Markdown. It is loaded when it is first needed; until then a plain field does the same. Whoever has begun to
- *  type there goes on there: a field that is replaced under one's fingers loses letters. */
+/** A Markdown editor. Shows a plain text area until CodeMirror is loaded, and keeps it once the user has started typing:
+ *  swapping editors would lose keystrokes. */
 export function Editor(properties: EditorProperties) {
   const [Loaded, setLoaded] = useState(() => loaded);
-  const hasBegun = useRef(false);
+  const hasStarted = useRef(false);
   useEffect(() => {
     void loadEditor().then((editor) => {
-      if (editor !== null && !hasBegun.current) setLoaded(() => editor);
+      if (editor !== null && !hasStarted.current) setLoaded(() => editor);
     });
   }, []);
   if (Loaded !== null) return <Loaded {...properties} />;
-  return <PlainEditor {...properties} onBegin={() => (hasBegun.current = true)} />;
+  return <PlainEditor {...properties} onStart={() => (hasStarted.current = true)} />;
 }
 
-type PlainProperties = EditorProperties & { readonly onBegin: () => void };
+type PlainProperties = EditorProperties & { readonly onStart: () => void };
 
-function PlainEditor({ value, label, onChange, onSave, onLeave, onBegin }: PlainProperties) {
+function PlainEditor({ value, label, onChange, onSave, onCancel, onStart }: PlainProperties) {
   const area = useRef<HTMLTextAreaElement>(null);
   useEffect(() => area.current?.focus(), []);
   return (
@@ -47,9 +47,9 @@ function PlainEditor({ value, label, onChange, onSave, onLeave, onBegin }: Plain
       value={value}
       onChange={(event) => onChange(event.target.value)}
       onKeyDown={(event) => {
-        onBegin();
+        onStart();
         if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) onSave();
-        if (event.key === "Escape") onLeave();
+        if (event.key === "Escape") onCancel();
       }}
     />
   );

@@ -1,115 +1,115 @@
-// Where the keyboard is. Whatever takes it away gives it back to where the person was.
+// Keyboard focus: returns it when a dialog closes, and finds a new place when the focused element disappears.
 
 import { useLayoutEffect, useRef, type RefObject } from "react";
 
-/** For `ref`: takes the focus as soon as the element is there. */
-export function focusAtFirst(element: HTMLElement | null): void {
+/** A `ref` callback that focuses the element when it is mounted. */
+export function focusOnMount(element: HTMLElement | null): void {
   element?.focus();
 }
 
-/** Gives the focus to an element, or to the content of the page if there is none. */
-export function focusAgain(element: HTMLElement | undefined): void {
+/** Focuses an element, or the main content if there is none. */
+export function focusElementOrContent(element: HTMLElement | undefined): void {
   const target = element ?? document.getElementById("content");
   target?.focus({ preventScroll: true });
 }
 
-/** What has the focus, or would have it if it had not been switched off: buttons are while their work is done. */
-let holder: Element | null = null;
+/** The focused element. Stays set while that element is disabled, as buttons are during a request. */
+let focused: Element | null = null;
 window.addEventListener("focusin", (event) => {
-  holder = event.target instanceof Element ? event.target : null;
+  focused = event.target instanceof Element ? event.target : null;
 });
 window.addEventListener("focusout", () => {
-  if (holder?.matches(":disabled") === false) holder = null;
+  if (focused?.matches(":disabled") === false) focused = null;
 });
 
-const isLost = () => document.activeElement === null || document.activeElement === document.body;
+const isFocusLost = () => document.activeElement === null || document.activeElement === document.body;
 
-/** Gives the focus back after something that had it closed, unless it was given to something else meanwhile. */
-export function focusBack(element: HTMLElement | undefined): void {
-  if (isLost()) focusAgain(element);
+/** Returns the focus to an element, unless something else has taken it meanwhile. */
+export function restoreFocus(element: HTMLElement | undefined): void {
+  if (isFocusLost()) focusElementOrContent(element);
 }
 
-/** An element with everything around it. */
-function chainFrom(element: Element | null): readonly Element[] {
-  return element === null ? [] : [element, ...chainFrom(element.parentElement)];
+/** An element and its ancestors. */
+function selfAndAncestors(element: Element | null): readonly Element[] {
+  return element === null ? [] : [element, ...selfAndAncestors(element.parentElement)];
 }
 
 /**
- * Keeps the focus in a part of the page when what has it there is taken away: `heir` finds who has it next, beginning at what
- * is left around it. It is to be called by whatever draws the part anew.
+ * Keeps the focus inside a container when the focused element is removed: `fallback` returns the next element to focus,
+ * given the closest remaining ancestor. Call it from the component that re-renders the container.
  */
-export function useFocusKept(
-  part: RefObject<HTMLElement | null>,
-  heir: (place: Element) => HTMLElement | null | undefined,
+export function useFocusFallback(
+  container: RefObject<HTMLElement | null>,
+  fallback: (ancestor: Element) => HTMLElement | null | undefined,
 ): void {
-  // While this is drawn all that is to be taken away is still there.
-  const chain = part.current?.contains(holder) === true ? chainFrom(holder) : [];
+  // During rendering, the elements about to be removed are still in the document.
+  const path = container.current?.contains(focused) === true ? selfAndAncestors(focused) : [];
   useLayoutEffect(() => {
-    const place = chain.find((element) => element.isConnected);
-    if (place === undefined || !isLost()) return;
-    // What is only moved to another place, or was switched off for a while, has it again.
-    const isStillThere = place === chain[0] && place instanceof HTMLElement;
-    focusAgain((isStillThere ? place : heir(place)) ?? undefined);
+    const ancestor = path.find((element) => element.isConnected);
+    if (ancestor === undefined || !isFocusLost()) return;
+    // An element that was only moved or temporarily disabled gets the focus back.
+    const isStillThere = ancestor === path[0] && ancestor instanceof HTMLElement;
+    focusElementOrContent((isStillThere ? ancestor : fallback(ancestor)) ?? undefined);
   });
 }
 
-/** Whoever has waited so long has begun to read somewhere. */
-const PATIENCE_MS = 5000;
+/** After this time the user has started reading, so moving the focus would disturb them. */
+const RESTORE_TIMEOUT_MS = 5000;
 
-/** Gives the focus to the top of the page that comes next, unless that takes it itself. Not before the last one is gone: a field
- *  that loses the focus would take that for a wish to save. */
-export function focusNextPage(): void {
+/** Focuses the main content of the next page, unless that page focuses something itself. Waits until the old page is gone,
+ *  because a text field that loses the focus would save. */
+export function focusNewPage(): void {
   const before = document.activeElement;
   setTimeout(() => {
-    if (isLost() || document.activeElement === before) focusAgain(undefined);
+    if (isFocusLost() || document.activeElement === before) focusElementOrContent(undefined);
   });
 }
 
-/** Whoever comes back to a page finds the focus on the link by which they left it, as soon as that is there. */
+/** After Back, focuses the link that led away from the page, as soon as it is rendered. */
 export function focusLinkTo(address: string): void {
   const content = document.getElementById("content");
   if (content === null) return;
   const before = document.activeElement;
-  focusNextPage();
-  const drawn = new MutationObserver(() => {
+  focusNewPage();
+  const observer = new MutationObserver(() => {
     const active = document.activeElement;
-    const isAround = active === before && !content.contains(before);
-    // Whoever has gone somewhere meanwhile is left there.
-    if (!isLost() && active !== content && !isAround) return;
+    const isUnchanged = active === before && !content.contains(before);
+    // Leave the focus alone if the user has moved it meanwhile.
+    if (!isFocusLost() && active !== content && !isUnchanged) return;
     const links = [...content.querySelectorAll<HTMLAnchorElement>("a[href]")];
     links.find((link) => `${link.pathname}${link.search}` === address)?.focus({ preventScroll: true });
   });
   const end = () => {
     clearTimeout(timer);
-    drawn.disconnect();
-    for (const begun of ["keydown", "pointerdown"]) window.removeEventListener(begun, end);
+    observer.disconnect();
+    for (const type of ["keydown", "pointerdown"]) window.removeEventListener(type, end);
   };
-  const timer = setTimeout(end, PATIENCE_MS);
-  for (const begun of ["keydown", "pointerdown"]) window.addEventListener(begun, end);
-  drawn.observe(content, { childList: true, subtree: true });
+  const timer = setTimeout(end, RESTORE_TIMEOUT_MS);
+  for (const type of ["keydown", "pointerdown"]) window.addEventListener(type, end);
+  observer.observe(content, { childList: true, subtree: true });
 }
 
-const isThere = (element: Element | null): element is HTMLElement =>
+const isInDocument = (element: Element | null): element is HTMLElement =>
   element instanceof HTMLElement && element.isConnected && element !== document.body;
 
-/** What had the focus when the last of the dialogs that are open opened. A dialog that takes the place of another one leads
- *  back to what opened the first. */
-let newest: readonly (Element | null)[] = [];
+/** The elements that opened the current dialog. A dialog that replaces another one returns the focus to the opener of the
+ *  first. */
+let openers: readonly (Element | null)[] = [];
 
-/** What had the focus before something opened and is still there. It is noted while that is being drawn, before it takes the
- *  focus itself. */
-export function useFocusBefore(isOpen: boolean): () => HTMLElement | undefined {
+/** Returns the element that had the focus before a dialog opened, if it still exists. Records it during rendering, before
+ *  the dialog takes the focus. */
+export function useOpener(isOpen: boolean): () => HTMLElement | undefined {
   const before = useRef<readonly (Element | null)[]>([]);
   const wasOpen = useRef(false);
   if (isOpen && !wasOpen.current) {
     const active = document.activeElement;
-    const isOnPage = isThere(active) && active.closest("[role=dialog]") === null;
-    newest = isOnPage ? [active] : [active, ...newest];
-    before.current = newest;
+    const isOnPage = isInDocument(active) && active.closest("[role=dialog]") === null;
+    openers = isOnPage ? [active] : [active, ...openers];
+    before.current = openers;
   }
   wasOpen.current = isOpen;
   return () => {
-    if (newest === before.current) newest = [];
-    return before.current.find(isThere);
+    if (openers === before.current) openers = [];
+    return before.current.find(isInDocument);
   };
 }

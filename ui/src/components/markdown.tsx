@@ -4,29 +4,29 @@ import { memo, useMemo } from "react";
 
 import { texts } from "../texts.ts";
 
-// Text is stored as people and programs sent it, so nothing in it is trusted here. Three walls stand one behind the other:
-// HTML in Markdown is shown as text, what comes out is reduced to a list of harmless elements and attributes, and the
-// Content-Security-Policy of the server forbids scripts that stand in a page.
+// Descriptions are stored as sent, so their content is untrusted. There are three layers of defense: HTML in Markdown is shown
+// as text, the output is sanitized to a list of safe elements and attributes, and the server's Content-Security-Policy
+// forbids inline scripts.
 
-const escaped = (text: string) => text.replace(/[&<>"']/g, (letter) => `&#${letter.codePointAt(0)};`);
+const escapeHtml = (text: string) => text.replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`);
 
 const parser = new Marked({
   gfm: true,
   async: false,
   renderer: {
-    html: ({ text }) => escaped(text),
-    // Pictures from elsewhere would tell somebody who reads what, and would make the page jump: they are links.
+    html: ({ text }) => escapeHtml(text),
+    // Remote images would leak who reads what and shift the layout, so they become links.
     image({ href, text }) {
-      const label = text === "" ? texts.description.imageWithoutName : texts.description.image(text);
-      return `<a href="${escaped(href)}">${escaped(label)}</a>`;
+      const label = text === "" ? texts.description.imageWithoutAlt : texts.description.image(text);
+      return `<a href="${escapeHtml(href)}">${escapeHtml(label)}</a>`;
     },
     checkbox: ({ checked }) => (checked ? "☑ " : "☐ "),
   },
 });
 
-const SAFE_ADDRESS = /^(?:https?:|ftp:|mailto:|\/(?!\/)|#)/i;
+const SAFE_URL = /^(?:https?:|ftp:|mailto:|\/(?!\/)|#)/i;
 
-const RULES = {
+const SANITIZER_OPTIONS = {
   ALLOWED_TAGS: [
     "a",
     "blockquote",
@@ -56,55 +56,55 @@ const RULES = {
     "ul",
   ],
   ALLOWED_ATTR: ["href", "title", "start", "align"],
-  ALLOWED_URI_REGEXP: SAFE_ADDRESS,
-  // These hold no address, so what an address must look like does not count for them.
+  ALLOWED_URI_REGEXP: SAFE_URL,
+  // These attributes hold no URL, so the URL pattern does not apply to them.
   ADD_URI_SAFE_ATTR: ["start", "align"],
   ALLOW_DATA_ATTR: false,
   ALLOW_ARIA_ATTR: false,
 };
 
-const purifier = DOMPurify();
-purifier.addHook("afterSanitizeAttributes", (node) => {
+const sanitizer = DOMPurify();
+sanitizer.addHook("afterSanitizeAttributes", (node) => {
   if (node.tagName === "A") {
     node.setAttribute("rel", "noopener noreferrer nofollow");
     if (!node.hasAttribute("href")) node.removeAttribute("rel");
   }
 });
 
-/** The level of the highest heading in a description: those of the page stand above it. */
+/** The highest heading level in a description; the page uses the levels above it. */
 const FIRST_LEVEL = 3;
 
-/** Headings without gaps between their levels, whatever levels the author chose. */
-function lowerHeadings(tokens: TokensList): void {
+/** Removes gaps between heading levels, so that the outline of the page stays valid. */
+function normalizeHeadings(tokens: TokensList): void {
   const headings = tokens.filter((token): token is Tokens.Heading => token.type === "heading");
   const highest = Math.min(...headings.map((heading) => heading.depth));
-  let before = FIRST_LEVEL - 1;
+  let previous = FIRST_LEVEL - 1;
   for (const heading of headings) {
-    heading.depth = Math.min(6, before + 1, FIRST_LEVEL + heading.depth - highest);
-    before = heading.depth;
+    heading.depth = Math.min(6, previous + 1, FIRST_LEVEL + heading.depth - highest);
+    previous = heading.depth;
   }
 }
 
-/** The first wall: Markdown as HTML, in which whatever was HTML already is text. */
-export function parsed(markdown: string): string {
+/** The first layer: converts Markdown to HTML, escaping any HTML in it. */
+export function toHtml(markdown: string): string {
   const tokens = parser.lexer(markdown);
-  lowerHeadings(tokens);
+  normalizeHeadings(tokens);
   return parser.parser(tokens);
 }
 
-/** The second wall: of any HTML only what is harmless. */
-export const purified = (html: string): string => purifier.sanitize(html, RULES);
+/** The second layer: keeps only safe HTML. */
+export const sanitize = (html: string): string => sanitizer.sanitize(html, SANITIZER_OPTIONS);
 
-/** Letters that mean something in Markdown, an address, or more than one paragraph. Without them a text is what it says. */
-const HAS_MARKS = /[*_`#[\]<>!~|\\&]|:\/\/|www\.|@|\n|^\s*(?:[-+]|\d+[.)])\s/;
+/** Matches Markdown syntax, URLs and line breaks. Other texts need no parsing. */
+const HAS_MARKUP = /[*_`#[\]<>!~|\\&]|:\/\/|www\.|@|\n|^\s*(?:[-+]|\d+[.)])\s/;
 
-export function isSafeAddress(address: string): boolean {
-  return SAFE_ADDRESS.test(address.trim());
+export function isSafeUrl(url: string): boolean {
+  return SAFE_URL.test(url.trim());
 }
 
-/** Markdown as people wrote it, rendered harmless. */
+/** Renders untrusted Markdown. */
 export const Markdown = memo(function Markdown({ text }: { readonly text: string }) {
-  const html = useMemo(() => (HAS_MARKS.test(text) ? purified(parsed(text)) : null), [text]);
+  const html = useMemo(() => (HAS_MARKUP.test(text) ? sanitize(toHtml(text)) : null), [text]);
   if (html === null) {
     return (
       <div className="prose">

@@ -19,7 +19,7 @@ export function Menu({ label, trigger, items, className }: MenuProperties) {
   const button = useRef<HTMLButtonElement>(null);
   return (
     <Primitive.Root modal={false}>
-      <Primitive.Trigger ref={button} className={className ?? "quiet"} aria-label={label}>
+      <Primitive.Trigger ref={button} className={className ?? "subtle"} aria-label={label}>
         {trigger}
       </Primitive.Trigger>
       <Primitive.Portal>
@@ -29,7 +29,7 @@ export function Menu({ label, trigger, items, className }: MenuProperties) {
               key={item.label}
               className={item.isDangerous === true ? "menu-item dangerous" : "menu-item"}
               onSelect={() => {
-                // The entry is gone when what it opens gives the focus back.
+                // Focus the trigger: a dialog opened here returns the focus to it, and the item no longer exists then.
                 button.current?.focus();
                 item.onSelect();
               }}

@@ -1,82 +1,81 @@
-// Going back leads to where one was, also when what is shown there has to be fetched again first. The browser restores the
-// position as soon as the address changes and so finds a page that is still too short; here it waits for it.
+// Restores the scroll position on Back, even if the page has to load its data first. The browser's own restoration runs as
+// soon as the address changes, when the page is still too short.
 
-/** One step in the history of the window. Browsers without a name for it keep their own ways. */
-const step = () => window.navigation?.currentEntry?.key;
+/** The key of the current history entry. Browsers without the Navigation API keep their own restoration. */
+const entryKey = () => window.navigation?.currentEntry?.key;
 
-const STORED = "scroll-positions";
-/** So many steps back are remembered. */
-const MOST_STEPS = 100;
-/** Whoever has waited so long has begun to read somewhere. */
-const PATIENCE_MS = 5000;
-/** What says that somebody moves the page on their own. */
-const MOVES = ["wheel", "touchstart", "keydown", "pointerdown"] as const;
+const STORAGE_KEY = "scroll-positions";
+const MAX_ENTRIES = 100;
+/** After this time the user has started reading, so scrolling would disturb them. */
+const RESTORE_TIMEOUT_MS = 5000;
+/** Events that mean the user is scrolling. */
+const USER_EVENTS = ["wheel", "touchstart", "keydown", "pointerdown"] as const;
 
-export function rememberScrolling(): void {
-  if (step() === undefined) return;
+export function trackScrollPositions(): void {
+  if (entryKey() === undefined) return;
   window.history.scrollRestoration = "manual";
   const positions = readPositions();
-  /** Ends a restoration that is going on. */
-  let stop: (() => void) | null = null;
+  /** Cancels the restoration in progress. */
+  let cancel: (() => void) | null = null;
 
   const remember = () => {
-    const key = step();
-    if (stop !== null || key === undefined) return;
+    const key = entryKey();
+    if (cancel !== null || key === undefined) return;
     positions.delete(key);
     positions.set(key, window.scrollY);
     for (const oldest of positions.keys()) {
-      if (positions.size <= MOST_STEPS) break;
+      if (positions.size <= MAX_ENTRIES) break;
       positions.delete(oldest);
     }
   };
   const restore = () => {
-    stop?.();
-    stop = null;
-    const wanted = positions.get(step() ?? "");
-    if (wanted === undefined) return;
-    stop = holdAt(wanted, () => {
-      stop = null;
+    cancel?.();
+    cancel = null;
+    const position = positions.get(entryKey() ?? "");
+    if (position === undefined) return;
+    cancel = scrollWhenPossible(position, () => {
+      cancel = null;
       remember();
     });
   };
 
   window.addEventListener("scroll", remember, { passive: true });
-  // Before the address changes: where one stands is not always where one has scrolled to.
+  // Before the address changes: the position can change without a scroll event.
   window.navigation.addEventListener("navigate", remember);
   window.addEventListener("popstate", restore);
   window.addEventListener("pagehide", () => {
     remember();
-    window.sessionStorage.setItem(STORED, JSON.stringify([...positions]));
+    window.sessionStorage.setItem(STORAGE_KEY, JSON.stringify([...positions]));
   });
   restore();
 }
 
-/** Moves the page to a position as soon as it is long enough for it. Returns how to give up. */
-function holdAt(wanted: number, onEnd: () => void): () => void {
-  const tryIt = () => {
-    window.scrollTo(0, wanted);
-    if (Math.abs(window.scrollY - wanted) <= 1) end();
+/** Scrolls to a position as soon as the page is tall enough. Returns a function that cancels it. */
+function scrollWhenPossible(position: number, onEnd: () => void): () => void {
+  const attempt = () => {
+    window.scrollTo(0, position);
+    if (Math.abs(window.scrollY - position) <= 1) end();
   };
-  const grown = new ResizeObserver(tryIt);
-  const timer = setTimeout(() => end(), PATIENCE_MS);
-  const giveUp = () => {
-    grown.disconnect();
+  const observer = new ResizeObserver(attempt);
+  const timer = setTimeout(() => end(), RESTORE_TIMEOUT_MS);
+  const cancel = () => {
+    observer.disconnect();
     clearTimeout(timer);
-    for (const move of MOVES) window.removeEventListener(move, end);
+    for (const type of USER_EVENTS) window.removeEventListener(type, end);
   };
   const end = () => {
-    giveUp();
+    cancel();
     onEnd();
   };
-  for (const move of MOVES) window.addEventListener(move, end, { passive: true });
-  // It tells of the size at once, when the page of the new address is there.
-  grown.observe(document.body);
-  return giveUp;
+  for (const type of USER_EVENTS) window.addEventListener(type, end, { passive: true });
+  // Also fires once right away.
+  observer.observe(document.body);
+  return cancel;
 }
 
 function readPositions(): Map<string, number> {
   try {
-    return new Map(JSON.parse(window.sessionStorage.getItem(STORED) ?? "[]") as Array<[string, number]>);
+    return new Map(JSON.parse(window.sessionStorage.getItem(STORAGE_KEY) ?? "[]") as Array<[string, number]>);
   } catch {
     return new Map();
   }

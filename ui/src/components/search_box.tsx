@@ -2,54 +2,54 @@ import { useEffect, useId, useRef, useState } from "react";
 import { useLocation, useSearch } from "wouter";
 
 import * as addresses from "../addresses.ts";
-import { useRead } from "../api/cache.ts";
+import { useApiQuery } from "../api/cache.ts";
 import { SuggestDocument, type SuggestQuery } from "../generated/operations.ts";
-import { chainOf, nameOf, type Nameable } from "../names.ts";
+import { parentPath, nameOf, type Nameable } from "../names.ts";
 import { texts } from "../texts.ts";
-import { isForSomethingElse, isSingleKey } from "./keys.ts";
+import { isHandledElsewhere, isShortcutKey } from "./shortcuts.ts";
 
-const PAUSE_MS = 80;
+const DEBOUNCE_MS = 80;
 
-interface Choice {
+interface Suggestion {
   readonly address: string;
   readonly label: string;
   readonly detail: string;
 }
 
-interface Group {
+interface SuggestionGroup {
   readonly title: string;
-  readonly choices: readonly Choice[];
+  readonly suggestions: readonly Suggestion[];
 }
 
-/** The one search box: completes names by kind, and searches for whatever was typed. */
+/** The search box: suggests entities by type and runs searches. */
 export function SearchBox({ isLarge = false }: { readonly isLarge?: boolean }) {
   const [location, navigate] = useLocation();
   const query = new URLSearchParams(useSearch()).get("query") ?? "";
-  // Other pages have addresses with a query of their own.
+  // Other pages use the `query` parameter for their own filters.
   const searched = location === addresses.search("") ? query : "";
   const [text, setText] = useState(searched);
   const [isOpen, setOpen] = useState(false);
-  // By its address: a list that comes late may have it elsewhere, or no longer.
-  const [chosen, setChosen] = useState<string | null>(null);
+  // Identified by address, because a newer list may have it at another index or not at all.
+  const [selected, setSelected] = useState<string | null>(null);
   const input = useRef<HTMLInputElement>(null);
-  // The page itself gave it the focus, and nobody has done anything with it yet.
-  const [isUnused, setUnused] = useState(isLarge);
+  // The page focused it on load, and the user has not interacted with it yet.
+  const [isUntouched, setUntouched] = useState(isLarge);
   const id = useId();
 
   useEffect(() => setText(searched), [searched]);
-  useFocusKey(input, () => setUnused(false));
+  useSearchShortcut(input, () => setUntouched(false));
   useEffect(() => {
     if (isLarge) input.current?.focus();
   }, [isLarge]);
 
   const groups = useSuggestions(text, isOpen);
-  const choices = groups.flatMap((group) => group.choices);
-  const isShown = isOpen && choices.length > 0;
-  const active = isShown ? choices.findIndex((choice) => choice.address === chosen) : -1;
+  const suggestions = groups.flatMap((group) => group.suggestions);
+  const isShown = isOpen && suggestions.length > 0;
+  const active = isShown ? suggestions.findIndex((suggestion) => suggestion.address === selected) : -1;
 
   const close = () => {
     setOpen(false);
-    setChosen(null);
+    setSelected(null);
   };
   const go = (address: string) => {
     close();
@@ -58,9 +58,9 @@ export function SearchBox({ isLarge = false }: { readonly isLarge?: boolean }) {
   };
   const move = (step: number) => {
     setOpen(true);
-    // One place more than there are choices: the field itself, which is -1.
-    const next = ((active + 1 + step + choices.length + 1) % (choices.length + 1)) - 1;
-    setChosen(choices[next]?.address ?? null);
+    // Cycles through the suggestions and the text field itself, which is -1.
+    const next = ((active + 1 + step + suggestions.length + 1) % (suggestions.length + 1)) - 1;
+    setSelected(suggestions[next]?.address ?? null);
   };
 
   return (
@@ -69,7 +69,7 @@ export function SearchBox({ isLarge = false }: { readonly isLarge?: boolean }) {
       className={isLarge ? "search-box search-box-large" : "search-box"}
       onSubmit={(event) => {
         event.preventDefault();
-        go(choices[active]?.address ?? addresses.search(text.trim()));
+        go(suggestions[active]?.address ?? addresses.search(text.trim()));
       }}
     >
       <input
@@ -84,20 +84,20 @@ export function SearchBox({ isLarge = false }: { readonly isLarge?: boolean }) {
         placeholder={texts.search.placeholder}
         autoComplete="off"
         spellCheck={false}
-        data-unused={isUnused && text === "" ? "" : undefined}
-        onPointerDown={() => setUnused(false)}
+        data-untouched={isUntouched && text === "" ? "" : undefined}
+        onPointerDown={() => setUntouched(false)}
         value={text}
         onChange={(event) => {
           setText(event.target.value);
           setOpen(true);
-          setChosen(null);
-          setUnused(false);
+          setSelected(null);
+          setUntouched(false);
         }}
         onFocus={(event) => event.target.select()}
         onBlur={(event) => {
           close();
-          // A dialog gives the focus back; whoever comes back otherwise wants to type.
-          if (event.relatedTarget?.closest("[role=dialog]") === null) setUnused(false);
+          // Returning from a dialog is not an interaction with the field.
+          if (event.relatedTarget?.closest("[role=dialog]") === null) setUntouched(false);
         }}
         onKeyDown={(event) => {
           if (event.key === "ArrowDown") {
@@ -114,23 +114,23 @@ export function SearchBox({ isLarge = false }: { readonly isLarge?: boolean }) {
           }
         }}
       />
-      <kbd className="search-key" aria-hidden="true">
+      <kbd className="search-shortcut" aria-hidden="true">
         /
       </kbd>
-      {isShown && <Suggestions id={id} groups={groups} active={active} onChoose={go} />}
+      {isShown && <Suggestions id={id} groups={groups} active={active} onSelect={go} />}
     </form>
   );
 }
 
 interface SuggestionsProperties {
   readonly id: string;
-  readonly groups: readonly Group[];
+  readonly groups: readonly SuggestionGroup[];
   readonly active: number;
-  readonly onChoose: (address: string) => void;
+  readonly onSelect: (address: string) => void;
 }
 
-function Suggestions({ id, groups, active, onChoose }: SuggestionsProperties) {
-  let place = -1;
+function Suggestions({ id, groups, active, onSelect }: SuggestionsProperties) {
+  let index = -1;
   return (
     <div className="suggestions" role="listbox" id={`${id}-list`} aria-label={texts.search.suggestions}>
       {groups.map((group) => (
@@ -138,21 +138,21 @@ function Suggestions({ id, groups, active, onChoose }: SuggestionsProperties) {
           <div className="suggestions-title" aria-hidden="true">
             {group.title}
           </div>
-          {group.choices.map((choice) => {
-            place += 1;
+          {group.suggestions.map((suggestion) => {
+            index += 1;
             return (
               <div
-                key={choice.address}
-                id={`${id}-${place}`}
+                key={suggestion.address}
+                id={`${id}-${index}`}
                 role="option"
-                aria-selected={place === active}
+                aria-selected={index === active}
                 className="suggestion"
-                // The field must keep the focus until the click has happened.
+                // Keep the focus in the field until the click is handled.
                 onMouseDown={(event) => event.preventDefault()}
-                onClick={() => onChoose(choice.address)}
+                onClick={() => onSelect(suggestion.address)}
               >
-                <span className="suggestion-name">{choice.label}</span>
-                <span className="suggestion-detail">{choice.detail}</span>
+                <span className="suggestion-name">{suggestion.label}</span>
+                <span className="suggestion-detail">{suggestion.detail}</span>
               </div>
             );
           })}
@@ -162,23 +162,30 @@ function Suggestions({ id, groups, active, onChoose }: SuggestionsProperties) {
   );
 }
 
-/** Names that begin with what was typed, once the typing pauses. */
-function useSuggestions(text: string, isOpen: boolean): readonly Group[] {
-  const [paused, setPaused] = useState("");
+/** Suggestions for the text, debounced. */
+function useSuggestions(text: string, isOpen: boolean): readonly SuggestionGroup[] {
+  const [debounced, setDebounced] = useState("");
   useEffect(() => {
-    const timer = setTimeout(() => setPaused(text.trim()), PAUSE_MS);
+    const timer = setTimeout(() => setDebounced(text.trim()), DEBOUNCE_MS);
     return () => clearTimeout(timer);
   }, [text]);
-  const found = useRead(SuggestDocument, { query: paused }, { enabled: isOpen && paused !== "", keep: true });
-  if (paused === "" || text.trim() === "") return [];
+  const found = useApiQuery(
+    SuggestDocument,
+    { query: debounced },
+    { enabled: isOpen && debounced !== "", keepPrevious: true },
+  );
+  if (debounced === "" || text.trim() === "") return [];
   const search = { address: addresses.search(text.trim()), label: texts.search.all(text.trim()), detail: "" };
-  return [...(found.data === undefined ? [] : groupsOf(found.data)), { title: texts.search.submit, choices: [search] }];
+  return [
+    ...(found.data === undefined ? [] : groupsOf(found.data)),
+    { title: texts.search.submit, suggestions: [search] },
+  ];
 }
 
-function groupsOf(found: SuggestQuery): Group[] {
+function groupsOf(found: SuggestQuery): SuggestionGroup[] {
   return (found.autoCompleteForMultiple?.suggestions ?? []).map((suggestion) => ({
-    title: texts.kinds[suggestion.type]?.many ?? suggestion.type,
-    choices: suggestion.entities.map((entity) => ({
+    title: texts.entityTypes[suggestion.type]?.many ?? suggestion.type,
+    suggestions: suggestion.entities.map((entity) => ({
       address: addresses.entity(entity.urn),
       label: nameOf(entity),
       detail: detailOf(entity),
@@ -186,33 +193,33 @@ function groupsOf(found: SuggestQuery): Group[] {
   }));
 }
 
-type Suggested = Nameable & {
+type SuggestedEntity = Nameable & {
   readonly platform?: Nameable | null;
   readonly parentDomains?: { readonly domains: readonly Nameable[] } | null;
 };
 
-function detailOf(entity: Suggested): string {
+function detailOf(entity: SuggestedEntity): string {
   if (entity.platform !== undefined && entity.platform !== null) return nameOf(entity.platform);
-  return chainOf(entity.parentDomains?.domains);
+  return parentPath(entity.parentDomains?.domains);
 }
 
-/** `/` and Ctrl+K lead here from anywhere. */
-function useFocusKey(input: React.RefObject<HTMLInputElement | null>, onFocus: () => void): void {
-  const focused = useRef(onFocus);
-  focused.current = onFocus;
+/** `/` and Ctrl+K focus the search box from anywhere. */
+function useSearchShortcut(input: React.RefObject<HTMLInputElement | null>, onFocus: () => void): void {
+  const current = useRef(onFocus);
+  current.current = onFocus;
   useEffect(() => {
-    const press = (event: KeyboardEvent) => {
-      const isSlash = event.key === "/" && isSingleKey(event);
+    const onKeyDown = (event: KeyboardEvent) => {
+      const isSlash = event.key === "/" && isShortcutKey(event);
       const isK = event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey);
-      // Whoever is here already must not be led to the browser's own search.
-      const isHereAlready = event.target === input.current;
-      if (isSlash || (isK && (isHereAlready || !isForSomethingElse(event)))) {
+      // Also when already focused, to keep the browser's own search from opening.
+      const isAlreadyFocused = event.target === input.current;
+      if (isSlash || (isK && (isAlreadyFocused || !isHandledElsewhere(event)))) {
         event.preventDefault();
         input.current?.focus();
-        focused.current();
+        current.current();
       }
     };
-    window.addEventListener("keydown", press);
-    return () => window.removeEventListener("keydown", press);
+    window.addEventListener("keydown", onKeyDown);
+    return () => window.removeEventListener("keydown", onKeyDown);
   }, [input]);
 }

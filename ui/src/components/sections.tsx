@@ -4,8 +4,8 @@ import { Link } from "wouter";
 import * as addresses from "../addresses.ts";
 import { texts } from "../texts.ts";
 
-/** The heading of a section, with what belongs beside it. */
-export function SectionHead({
+/** The heading of a section, with its buttons and filters. */
+export function SectionHeader({
   title,
   id,
   children,
@@ -15,15 +15,15 @@ export function SectionHead({
   readonly children?: ReactNode;
 }) {
   return (
-    <div className="section-head">
+    <div className="section-header">
       <h2 id={id}>{title}</h2>
       {children}
     </div>
   );
 }
 
-/** The two ways to look at an entity: as it is, and as it became so. */
-export function Sections({
+/** The tabs of an entity page: overview and history. */
+export function EntityTabs({
   address,
   label,
   isHistory,
@@ -35,10 +35,10 @@ export function Sections({
   return (
     <nav className="tabs" aria-label={label}>
       <Link href={address} aria-current={isHistory ? undefined : "page"}>
-        {texts.dataset.sections.overview}
+        {texts.dataset.tabs.overview}
       </Link>
       <Link href={addresses.history(address)} aria-current={isHistory ? "page" : undefined}>
-        {texts.dataset.sections.history}
+        {texts.dataset.tabs.history}
       </Link>
     </nav>
   );

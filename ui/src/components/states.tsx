@@ -1,38 +1,40 @@
+// Loading, empty, error and stale states, and page titles.
+
 import { useEffect, useRef, useState, type ReactNode } from "react";
 
 import { texts } from "../texts.ts";
-import { Sentence } from "./sentence.tsx";
+import { FormattedText } from "./formatted_text.tsx";
 
-/** Waiting that is over within this time is not shown at all. */
-const QUIET_MS = 150;
+/** Loads that finish within this time show no skeleton. */
+const SKELETON_DELAY_MS = 150;
 
-/** Since when the reader has been waiting, as long as anything is waited for. */
-let waitingSince: number | null = null;
+/** When the current load started, or `null`. */
+let loadingSince: number | null = null;
 
-/** Whether the reader has been waiting for longer than people notice. */
-function useLongWait(): boolean {
-  // A part of the page that had to be fetched waits for what it shows: that is one wait for whoever looks at it, so
-  // the second neither begins in silence again nor takes lines away that were there.
-  const [since] = useState(() => waitingSince ?? performance.now());
-  const [isLong, setLong] = useState(() => performance.now() - since >= QUIET_MS);
+/** Whether the load has lasted long enough to show a skeleton. */
+function useSlowLoad(): boolean {
+  // A page whose code was loaded then loads its data. Users see that as one load, so the delay does not start again and
+  // visible lines do not disappear in between.
+  const [since] = useState(() => loadingSince ?? performance.now());
+  const [isSlow, setSlow] = useState(() => performance.now() - since >= SKELETON_DELAY_MS);
   useEffect(() => {
-    waitingSince = since;
-    // Whole milliseconds, since a timer drops what a sum of fractions is short of.
-    const left = Math.round(since + QUIET_MS - performance.now());
-    if (left <= 0) setLong(true);
-    const timer = setTimeout(() => setLong(true), left);
+    loadingSince = since;
+    // Rounded, because timers truncate fractions of a millisecond and would fire too early.
+    const left = Math.round(since + SKELETON_DELAY_MS - performance.now());
+    if (left <= 0) setSlow(true);
+    const timer = setTimeout(() => setSlow(true), left);
     return () => {
-      waitingSince = null;
+      loadingSince = null;
       clearTimeout(timer);
     };
   }, [since]);
-  return isLong;
+  return isSlow;
 }
 
-/** Grey lines in place of text that is not there yet; nothing at all at first. */
+/** Placeholder lines while content loads; shows nothing at first. */
 export function Skeleton({ lines = 4 }: { readonly lines?: number }) {
-  const isLong = useLongWait();
-  if (!isLong) return <div className="skeleton" aria-busy="true" />;
+  const isSlow = useSlowLoad();
+  if (!isSlow) return <div className="skeleton" aria-busy="true" />;
   return (
     <div className="skeleton" aria-busy="true" aria-live="polite">
       {Array.from({ length: lines }, (_, line) => (
@@ -42,18 +44,18 @@ export function Skeleton({ lines = 4 }: { readonly lines?: number }) {
   );
 }
 
-interface EmptyProperties {
+interface EmptyStateProperties {
   readonly title: string;
   readonly hint?: ReactNode;
-  /** Whether it is all that the page has. */
+  /** Whether it is the whole page, which needs a level-one heading. */
   readonly isPage?: boolean;
   readonly children?: ReactNode;
 }
 
-/** What there is to say when there is nothing to show, and what to do about it. */
-export function Empty({ title, hint, isPage, children }: EmptyProperties) {
+/** Explains why there is nothing to show and what to do about it. */
+export function EmptyState({ title, hint, isPage, children }: EmptyStateProperties) {
   return (
-    <div className="empty">
+    <div className="empty-state">
       {isPage === true ? <h1>{title}</h1> : <p className="empty-title">{title}</p>}
       {hint !== undefined && <p>{hint}</p>}
       {children}
@@ -61,15 +63,15 @@ export function Empty({ title, hint, isPage, children }: EmptyProperties) {
   );
 }
 
-/** What to do with a catalog in which there is nothing yet. */
-export function FirstSteps() {
-  return <Sentence text={texts.search.nothingYetHint} parts={{ option: <code>--demo</code> }} />;
+/** What to do with an empty catalog. */
+export function GettingStarted() {
+  return <FormattedText text={texts.search.emptyCatalogHint} values={{ option: <code>--demo</code> }} />;
 }
 
-/** An error in words, with a way on. */
-export function Problem({ error, retry }: { readonly error: Error; readonly retry?: () => void }) {
+/** An error with an optional retry button. */
+export function ErrorMessage({ error, retry }: { readonly error: Error; readonly retry?: () => void }) {
   return (
-    <div className="problem" role="alert">
+    <div className="error-message" role="alert">
       <p>{error.message}</p>
       {retry !== undefined && (
         <button type="button" onClick={retry}>
@@ -80,45 +82,45 @@ export function Problem({ error, retry }: { readonly error: Error; readonly retr
   );
 }
 
-/** How the reading of something goes, as the cache says it. */
-export interface Reading {
+/** The state of a query. */
+export interface ReadState {
   readonly isLoadingError: boolean;
   readonly isRefetchError: boolean;
   readonly error: Error | null;
   readonly refetch: () => unknown;
 }
 
-/** Several readings as one: what is wrong with any of them is said once, and all are tried again. */
-export function together(...readings: readonly Reading[]): Reading {
+/** Combines queries, so that an error is shown once and a retry repeats all of them. */
+export function combineReads(...reads: readonly ReadState[]): ReadState {
   return {
-    isLoadingError: readings.some((read) => read.isLoadingError),
-    isRefetchError: readings.some((read) => read.isRefetchError),
-    error: readings.find((read) => read.error !== null)?.error ?? null,
-    refetch: () => Promise.all(readings.map((read) => read.refetch())),
+    isLoadingError: reads.some((read) => read.isLoadingError),
+    isRefetchError: reads.some((read) => read.isRefetchError),
+    error: reads.find((read) => read.error !== null)?.error ?? null,
+    refetch: () => Promise.all(reads.map((read) => read.refetch())),
   };
 }
 
-/** Stands in the place of what is not there yet: grey lines, or why it will not come. */
-export function Awaited({ read, lines }: { readonly read: Reading; readonly lines?: number }) {
-  if (read.error !== null) return <Problem error={read.error} retry={() => void read.refetch()} />;
+/** Replaces content that has not loaded yet: a skeleton, or the error. */
+export function LoadingOrError({ read, lines }: { readonly read: ReadState; readonly lines?: number }) {
+  if (read.error !== null) return <ErrorMessage error={read.error} retry={() => void read.refetch()} />;
   return <Skeleton {...(lines === undefined ? {} : { lines })} />;
 }
 
-/** Says that what is shown could not be read again, and leaves it there. */
-export function Outdated({ read }: { readonly read: Reading }) {
+/** Tells the user that a refresh failed and the page shows old data. */
+export function StaleNotice({ read }: { readonly read: ReadState }) {
   if (!read.isRefetchError || read.error === null) return null;
   return (
     <p className="notice" role="status">
-      {texts.errors.outdated(read.error.message)}{" "}
-      <button type="button" className="quiet" onClick={() => void read.refetch()}>
+      {texts.errors.stale(read.error.message)}{" "}
+      <button type="button" className="subtle" onClick={() => void read.refetch()}>
         {texts.errors.retry}
       </button>
     </p>
   );
 }
 
-/** Says that what is shown is no longer in the catalog. */
-export function Gone({ notice }: { readonly notice: string }) {
+/** Tells the user that the entity on the page has been deleted. */
+export function DeletedNotice({ notice }: { readonly notice: string }) {
   return (
     <p className="notice" role="status">
       {notice}
@@ -126,14 +128,14 @@ export function Gone({ notice }: { readonly notice: string }) {
   );
 }
 
-/** What was there last, also when it is gone: whoever reads it or writes about it must not have it taken away. */
-export function useLastSeen<Thing>(thing: Thing | null | undefined): Thing | undefined {
-  const last = useRef<Thing | undefined>(undefined);
-  if (thing !== null && thing !== undefined) last.current = thing;
+/** Returns the last known value. Keeps a page usable, with its unsaved text, after the entity has been deleted. */
+export function useLastKnown<Value>(value: Value | null | undefined): Value | undefined {
+  const last = useRef<Value | undefined>(undefined);
+  if (value !== null && value !== undefined) last.current = value;
   return last.current;
 }
 
-/** Sets the title of the window as long as the page is shown. */
+/** Sets the document title and announces it. */
 export function useTitle(title: string | undefined): void {
   useEffect(() => {
     if (title === undefined) return;
@@ -142,17 +144,17 @@ export function useTitle(title: string | undefined): void {
   }, [title]);
 }
 
-const ARRIVAL = "arrival";
+const ANNOUNCER_ID = "page-announcer";
 let isFirstPage = true;
 
-/** Says to whoever does not see it that another page is there. Of the first one the browser tells. */
+/** Announces a new page to screen readers. The browser announces the first one. */
 function announce(title: string): void {
-  const place = document.getElementById(ARRIVAL);
-  if (place !== null && !isFirstPage) place.textContent = title;
+  const announcer = document.getElementById(ANNOUNCER_ID);
+  if (announcer !== null && !isFirstPage) announcer.textContent = title;
   isFirstPage = false;
 }
 
-/** Where arriving on a page is said. */
-export function Arrival() {
-  return <div id={ARRIVAL} className="hidden" aria-live="polite" />;
+/** The live region for page announcements. */
+export function PageAnnouncer() {
+  return <div id={ANNOUNCER_ID} className="visually-hidden" aria-live="polite" />;
 }

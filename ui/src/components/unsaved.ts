@@ -1,85 +1,86 @@
-// Text that is typed and not saved must not be lost by a click or a key. Whoever holds such text registers here, and the
-// router, the window and the way out ask before they go on.
+// Keeps unsaved text from being lost. Components with unsaved text register here, and navigation, sign-out and closing the
+// window ask before they discard it.
 
 import { useLayoutEffect, useRef } from "react";
 
 import { texts } from "../texts.ts";
 
-interface Holder {
-  /** Whether there is text that would be lost. */
+interface UnsavedSource {
+  /** Whether it has unsaved text. */
   readonly hasUnsaved: () => boolean;
-  /** What is being saved at this moment, if anything is. */
+  /** The save in progress, if any. */
   readonly saving: () => Promise<unknown> | undefined;
-  /** Called when the person has agreed to lose the text. */
+  /** Called when the user has agreed to discard the text. */
   readonly onDiscard: () => void;
 }
 
-/** Whoever leaves waits so long for what is being saved, and is asked then. */
-const PATIENCE_MS = 5_000;
+/** How long leaving waits for saves in progress before it asks. */
+const SAVE_TIMEOUT_MS = 5_000;
 
-const holders = new Set<Holder>();
+const sources = new Set<UnsavedSource>();
 let attempts = 0;
 
-const savings = () => [...holders].flatMap((holder) => holder.saving() ?? []);
-const isHeld = () => savings().length > 0 || [...holders].some((holder) => holder.hasUnsaved()) || hasTyped(document);
+const pendingSaves = () => [...sources].flatMap((source) => source.saving() ?? []);
+const hasUnsavedChanges = () =>
+  pendingSaves().length > 0 || [...sources].some((source) => source.hasUnsaved()) || hasFormChanges(document);
 
-/** What one signs in or searches with is typed again in a moment, or is in the address. */
+/** Excludes search and sign-in forms, whose content is not worth a question. */
 const FORMS = "form:not([role=search]):not(:has([type=password]))";
 const TEXT_FIELDS = ":is(textarea, input:is([type=text], [type=email], [type=url], :not([type])))";
 
-/** Whether a form in a part of the page has text that was not there when it opened. Forms need not register for that. */
-export function hasTyped(part: ParentNode): boolean {
-  const fields = part.querySelectorAll<HTMLInputElement | HTMLTextAreaElement>(`${FORMS} ${TEXT_FIELDS}`);
+/** Whether a form field differs from its initial value. Plain forms need not register. */
+export function hasFormChanges(container: ParentNode): boolean {
+  const fields = container.querySelectorAll<HTMLInputElement | HTMLTextAreaElement>(`${FORMS} ${TEXT_FIELDS}`);
   return [...fields].some((field) => field.value !== field.defaultValue);
 }
 
-/** Whether a text may be thrown away, as the person says. */
-export function mayDiscard(): boolean {
+/** Asks the user whether to discard unsaved text. */
+export function confirmDiscard(): boolean {
   return window.confirm(texts.description.discard);
 }
 
-/** Goes on when what is being saved is saved; asks the person first if something would still be lost then. */
+/** Waits for saves in progress, asks the user about any other unsaved text, and then calls `go` or `stay`. */
 export function leave(go: () => void, stay: () => void = () => undefined): void {
   attempts += 1;
   const attempt = attempts;
   const decide = () => {
-    // Whoever went two ways meanwhile is asked once, about the last one.
+    // Superseded by a later attempt.
     if (attempt !== attempts) return;
-    if (!isHeld()) go();
-    else if (mayDiscard()) {
-      for (const holder of holders) holder.onDiscard();
+    if (!hasUnsavedChanges()) go();
+    else if (confirmDiscard()) {
+      for (const source of sources) source.onDiscard();
       go();
     } else stay();
   };
-  const underWay = savings();
-  if (underWay.length === 0) {
+  const pending = pendingSaves();
+  if (pending.length === 0) {
     decide();
     return;
   }
-  const patience = new Promise((resolve) => setTimeout(resolve, PATIENCE_MS));
-  void Promise.race([Promise.allSettled(underWay), patience]).then(decide);
+  const timeout = new Promise((resolve) => setTimeout(resolve, SAVE_TIMEOUT_MS));
+  void Promise.race([Promise.allSettled(pending), timeout]).then(decide);
 }
 
 window.addEventListener("beforeunload", (event) => {
-  if (isHeld()) event.preventDefault();
+  if (hasUnsavedChanges()) event.preventDefault();
 });
 
-const NOTHING = { saving: () => undefined, onDiscard: () => undefined };
+const DEFAULTS = { saving: () => undefined, onDiscard: () => undefined };
 
-/** Says as long as the component is there whether it holds unsaved text, and what else is to be known about it. */
-export function useUnsaved(hasUnsaved: () => boolean, more: Partial<Omit<Holder, "hasUnsaved">> = {}): void {
-  const current = useRef<Holder>({ ...NOTHING, hasUnsaved });
-  current.current = { ...NOTHING, ...more, hasUnsaved };
-  // Not a mere effect: whoever is gone holds nothing at the same moment.
+/** Registers a component as a source of unsaved text while it is mounted. */
+export function useUnsaved(hasUnsaved: () => boolean, more: Partial<Omit<UnsavedSource, "hasUnsaved">> = {}): void {
+  const current = useRef<UnsavedSource>({ ...DEFAULTS, hasUnsaved });
+  current.current = { ...DEFAULTS, ...more, hasUnsaved };
+  // A layout effect, so that an unmounted component is unregistered immediately.
   useLayoutEffect(() => {
-    const holder: Holder = {
+    const source: UnsavedSource = {
       hasUnsaved: () => current.current.hasUnsaved(),
       saving: () => current.current.saving(),
       onDiscard: () => current.current.onDiscard(),
     };
-    holders.add(holder);
+    sources.add(source);
     return () => {
-      holders.delete(holder);
+      sources.delete(source);
     };
   }, []);
 }

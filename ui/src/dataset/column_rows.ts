@@ -1,55 +1,55 @@
-// The columns of a dataset as the rows of a table: nested fields below the field that they are part of.
+// The columns of a dataset as table rows, with nested fields below their parent.
 
 import type { ColumnsQuery } from "../generated/operations.ts";
-import { stepsOf } from "./field_path.ts";
+import { segmentsOf } from "./field_path.ts";
 
 export interface ColumnRow {
   readonly path: string;
-  /** The name without those of the fields around it. */
+  /** The name without its parent path. */
   readonly name: string;
-  /** The whole path, as people read it. */
+  /** The full path without type annotations. */
   readonly readable: string;
   readonly depth: number;
-  /** The path of the row that it is nested in. */
+  /** The path of the parent row. */
   readonly parent: string | null;
   readonly hasChildren: boolean;
   readonly type: string;
   readonly isKey: boolean;
   readonly isNullable: boolean;
-  /** What ingestion said. */
-  readonly ingested: string;
-  /** What people said. */
-  readonly written: string;
-  /** What the filter looks at. */
-  readonly haystack: string;
+  /** The imported description. */
+  readonly imported: string;
+  /** The description edited by users. */
+  readonly edited: string;
+  /** The text that the filter searches. */
+  readonly searchText: string;
 }
 
 export function rowsOf(columns: ColumnsQuery | undefined): ColumnRow[] {
   const dataset = columns?.dataset;
   const fields = dataset?.schemaMetadata?.fields ?? [];
   const keys = new Set(dataset?.schemaMetadata?.primaryKeys ?? []);
-  const edited = dataset?.editableSchemaMetadata?.editableSchemaFieldInfo ?? [];
-  const written = new Map(edited.map((field) => [field.fieldPath, field.description ?? ""]));
+  const edits = dataset?.editableSchemaMetadata?.editableSchemaFieldInfo ?? [];
+  const descriptions = new Map(edits.map((field) => [field.fieldPath, field.description ?? ""]));
   const byReadable = new Map<string, string>();
   const parents = new Set<string>();
   const rows = fields.map((field) => {
-    const steps = stepsOf(field.fieldPath);
-    const readable = steps.join(".");
+    const segments = segmentsOf(field.fieldPath);
+    const readable = segments.join(".");
     byReadable.set(readable, field.fieldPath);
-    // The nearest field around it that is a row of its own: some schemas leave levels out.
+    // The nearest ancestor that has a row: some schemas omit levels.
     let depth = 0;
     let parent: string | null = null;
-    for (let length = steps.length - 1; length > 0; length -= 1) {
-      const around = byReadable.get(steps.slice(0, length).join("."));
-      if (around !== undefined) {
-        parent ??= around;
+    for (let length = segments.length - 1; length > 0; length -= 1) {
+      const ancestor = byReadable.get(segments.slice(0, length).join("."));
+      if (ancestor !== undefined) {
+        parent ??= ancestor;
         depth += 1;
       }
     }
-    const name = parent === null ? readable : (steps.at(-1) ?? readable);
+    const name = parent === null ? readable : (segments.at(-1) ?? readable);
     if (parent !== null) parents.add(parent);
-    const said = written.get(field.fieldPath) ?? "";
-    const ingested = field.description ?? "";
+    const edited = descriptions.get(field.fieldPath) ?? "";
+    const imported = field.description ?? "";
     return {
       path: field.fieldPath,
       name,
@@ -60,28 +60,28 @@ export function rowsOf(columns: ColumnsQuery | undefined): ColumnRow[] {
       type: field.nativeDataType ?? field.type.toLowerCase(),
       isKey: field.isPartOfKey === true || keys.has(field.fieldPath),
       isNullable: field.nullable,
-      ingested,
-      written: said,
-      haystack: `${readable}\n${said}\n${ingested}`.toLocaleLowerCase(),
+      imported,
+      edited,
+      searchText: `${readable}\n${edited}\n${imported}`.toLocaleLowerCase(),
     };
   });
   return rows.map((row) => (parents.has(row.path) ? { ...row, hasChildren: true } : row));
 }
 
-/** The rows to show: those that match with the fields around them, or else all that are not folded away. Rows that are `held`,
- *  because they have text that is not saved, are shown in any case. */
+/** The visible rows: matches with their ancestors when there is a filter, else all rows that are not collapsed. Rows with
+ *  unsaved text are `pinned`, which always shows them. */
 export function visibleRows(
   rows: readonly ColumnRow[],
   text: string,
-  folded: ReadonlySet<string>,
-  held: ReadonlySet<string>,
+  collapsed: ReadonlySet<string>,
+  pinned: ReadonlySet<string>,
 ): readonly ColumnRow[] {
-  const wanted = text.trim().toLocaleLowerCase();
-  if (wanted !== "") {
+  const needle = text.trim().toLocaleLowerCase();
+  if (needle !== "") {
     const byPath = new Map(rows.map((row) => [row.path, row]));
     const shown = new Set<string>();
     for (const row of rows) {
-      if (!row.haystack.includes(wanted) && !held.has(row.path)) continue;
+      if (!row.searchText.includes(needle) && !pinned.has(row.path)) continue;
       for (
         let path: string | null = row.path;
         path !== null && !shown.has(path);
@@ -92,11 +92,11 @@ export function visibleRows(
     }
     return rows.filter((row) => shown.has(row.path));
   }
-  if (folded.size === 0) return rows;
+  if (collapsed.size === 0) return rows;
   const hidden = new Set<string>();
   return rows.filter((row) => {
-    const isHidden = row.parent !== null && (folded.has(row.parent) || hidden.has(row.parent));
+    const isHidden = row.parent !== null && (collapsed.has(row.parent) || hidden.has(row.parent));
     if (isHidden) hidden.add(row.path);
-    return !isHidden || held.has(row.path);
+    return !isHidden || pinned.has(row.path);
   });
 }

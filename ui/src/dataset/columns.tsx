@@ -1,72 +1,75 @@
 import { defaultRangeExtractor, useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 
-import { useRead } from "../api/cache.ts";
-import type { Typed } from "../components/drafts.ts";
-import { useFocusKept } from "../components/focus.ts";
-import { isForSomethingElse } from "../components/keys.ts";
+import { useApiQuery } from "../api/cache.ts";
+import type { Draft } from "../components/drafts.ts";
+import { useFocusFallback } from "../components/focus.ts";
+import { isHandledElsewhere } from "../components/shortcuts.ts";
 import { Markdown } from "../components/markdown.tsx";
-import { SectionHead } from "../components/sections.tsx";
-import { CopyButton } from "../components/small.tsx";
-import { Outdated, Problem, Skeleton } from "../components/states.tsx";
+import { SectionHeader } from "../components/sections.tsx";
+import { CopyButton } from "../components/common.tsx";
+import { StaleNotice, ErrorMessage, Skeleton } from "../components/states.tsx";
 import { ColumnsDocument } from "../generated/operations.ts";
 import { texts } from "../texts.ts";
-import { ColumnLine, type LineActions } from "./column_line.tsx";
+import { ColumnCells, type ColumnActions } from "./column_cells.tsx";
 import { rowsOf, visibleRows, type ColumnRow } from "./column_rows.ts";
-import { useColumnSaving, type Saving } from "./column_saving.ts";
+import { useColumnSaves, type SaveState } from "./column_saves.ts";
 import { readablePath } from "./field_path.ts";
 
 const ROW_HEIGHT = 35;
-/** What stays above the rows while one scrolls: the bar of the page, the filter and the head of the table. */
+/** Height of the sticky elements above the rows: page header, filter and table header. */
 const STICKY_HEIGHT = 120;
-/** So close to the end of the page one has reached it. */
-const END_WIDTH = 2;
-/** Rows above and below the window that are there before one scrolls to them. */
-const SPARE_ROWS = 6;
-/** A handful of columns is read faster than a filter is typed. */
-const WORTH_A_FILTER = 8;
+/** Tolerance in pixels for being at the end of the page. */
+const END_TOLERANCE = 2;
+/** Rows rendered beyond the visible ones. */
+const OVERSCAN_ROWS = 6;
+/** With fewer columns, reading is faster than filtering. */
+const MIN_ROWS_FOR_FILTER = 8;
 
 export function Columns({ urn, canEdit }: { readonly urn: string; readonly canEdit: boolean }) {
-  const read = useRead(ColumnsDocument, { urn });
+  const read = useApiQuery(ColumnsDocument, { urn });
   const rows = useMemo(() => rowsOf(read.data), [read.data]);
   const paths = useMemo(() => new Set(rows.map((row) => row.path)), [rows]);
   const [filter, setFilter] = useState("");
-  const [folded, setFolded] = useState<ReadonlySet<string>>(new Set());
-  const saving = useColumnSaving(urn, canEdit);
-  const [edited, setEdited] = useState<string | null>(null);
-  const typed = useRef<readonly [string, Typed] | null>(null);
-  const held = useMemo(() => heldRows(saving.states, edited), [saving.states, edited]);
-  const shown = useMemo(() => visibleRows(rows, filter, folded, held), [rows, filter, folded, held]);
+  const [collapsed, setCollapsed] = useState<ReadonlySet<string>>(new Set());
+  const saves = useColumnSaves(urn, canEdit);
+  const [editing, setEditing] = useState<string | null>(null);
+  const draft = useRef<readonly [string, Draft] | null>(null);
+  const pinned = useMemo(() => pinnedRows(saves.states, editing), [saves.states, editing]);
+  const shown = useMemo(() => visibleRows(rows, filter, collapsed, pinned), [rows, filter, collapsed, pinned]);
   const section = useRef<HTMLElement>(null);
-  // Whoever has finished with a column, or decided about its text, goes on at its button.
-  useFocusKept(section, (place) => place.closest("[role=row]")?.querySelector<HTMLElement>("[data-edits]"));
-  const described = useMemo(() => rows.filter((row) => row.written !== "" || row.ingested !== "").length, [rows]);
-  const problems = [...saving.states].filter(([, state]) => state.state !== "saving");
-  // What is there after all needs no decision: only the answer was lost.
+  // Closing an editor or resolving a conflict moves the focus to the edit button of the row.
+  useFocusFallback(section, (ancestor) =>
+    ancestor.closest("[role=row]")?.querySelector<HTMLElement>("[data-edit-button]"),
+  );
+  const documented = useMemo(() => rows.filter((row) => row.edited !== "" || row.imported !== "").length, [rows]);
+  const unsaved = [...saves.states].filter(([, state]) => state.state !== "saving");
+  // A failed save whose text is stored after all needs no decision: only the response was lost.
   useEffect(() => {
-    for (const [path, { state, mine }] of saving.states) {
-      if (state === "failed" && rows.some((row) => row.path === path && row.written === mine)) saving.forget(path);
+    for (const [path, { state, text }] of saves.states) {
+      if (state === "failed" && rows.some((row) => row.path === path && row.edited === text)) saves.discard(path);
     }
   }, [rows]);
-  // A column that disappeared while somebody described it leaves its text behind.
-  const isGone = edited !== null && !paths.has(edited);
+  // If the edited column disappears from the schema, keep its text.
+  const isMissing = editing !== null && !paths.has(editing);
   useLayoutEffect(() => {
-    if (!isGone) return;
-    if (typed.current?.[0] === edited) saving.keep(edited, typed.current[1], texts.columns.gone(readablePath(edited)));
-    setEdited(null);
-  }, [isGone]);
+    if (!isMissing) return;
+    if (draft.current?.[0] === editing)
+      saves.fail(editing, draft.current[1], texts.columns.missing(readablePath(editing)));
+    setEditing(null);
+  }, [isMissing]);
 
   return (
     <section className="section columns-section" aria-labelledby="columns" ref={section}>
-      <SectionHead title={texts.columns.heading} id="columns">
+      <SectionHeader title={texts.columns.heading} id="columns">
         {rows.length > 0 && (
           <span className="hint" role="status">
             {filter.trim() === ""
-              ? `${texts.columns.count(rows.length)} · ${texts.columns.described(described, rows.length)}`
+              ? `${texts.columns.count(rows.length)} · ${texts.columns.documented(documented)}`
               : texts.columns.shown(shown.length, rows.length)}
           </span>
         )}
-        {rows.length >= WORTH_A_FILTER && (
+        {rows.length >= MIN_ROWS_FOR_FILTER && (
           <input
             type="search"
             className="column-filter"
@@ -76,19 +79,19 @@ export function Columns({ urn, canEdit }: { readonly urn: string; readonly canEd
             onChange={(event) => setFilter(event.target.value)}
           />
         )}
-      </SectionHead>
+      </SectionHeader>
       {read.isPending && <Skeleton lines={8} />}
-      {read.isLoadingError && <Problem error={read.error} retry={() => void read.refetch()} />}
-      <Outdated read={read} />
-      {problems.length > 0 && (
+      {read.isLoadingError && <ErrorMessage error={read.error} retry={() => void read.refetch()} />}
+      <StaleNotice read={read} />
+      {unsaved.length > 0 && (
         <p className="notice" role="status">
-          {texts.columns.notSaved(problems.length)}
+          {texts.columns.notSaved(unsaved.length)}
         </p>
       )}
-      {problems
+      {unsaved
         .filter(([path]) => !paths.has(path))
         .map(([path, state]) => (
-          <LeftBehind key={path} path={path} text={state.mine} onForget={saving.forget} />
+          <OrphanedDraft key={path} path={path} text={state.text} onDiscard={saves.discard} />
         ))}
       {read.isSuccess && rows.length === 0 && <p className="hint">{texts.columns.noSchema}</p>}
       {rows.length > 0 && shown.length === 0 && <p className="hint">{texts.columns.none(filter)}</p>}
@@ -97,18 +100,18 @@ export function Columns({ urn, canEdit }: { readonly urn: string; readonly canEd
           urn={urn}
           rows={shown}
           canEdit={canEdit}
-          folded={folded}
-          edited={edited}
-          states={saving.states}
+          collapsed={collapsed}
+          editing={editing}
+          states={saves.states}
           actions={{
-            onEdit: setEdited,
-            onFold: (path) => setFolded((before) => toggled(before, path)),
-            onType: (path, mine) => {
-              typed.current = mine === null ? null : [path, mine];
-              saving.type(path, mine);
+            onEdit: setEditing,
+            onToggle: (path) => setCollapsed((before) => toggled(before, path)),
+            onChange: (path, changed) => {
+              draft.current = changed === null ? null : [path, changed];
+              saves.storeDraft(path, changed);
             },
-            onSave: saving.save,
-            onForget: saving.forget,
+            onSave: saves.save,
+            onDiscard: saves.discard,
           }}
         />
       )}
@@ -116,13 +119,13 @@ export function Columns({ urn, canEdit }: { readonly urn: string; readonly canEd
   );
 }
 
-const NONE_HELD: ReadonlySet<string> = new Set();
+const NO_ROWS: ReadonlySet<string> = new Set();
 
-/** The rows that stay whatever the filter says: somebody's text is in them. */
-function heldRows(states: ReadonlyMap<string, Saving>, edited: string | null): ReadonlySet<string> {
-  const held = [...states].filter(([, saving]) => saving.state !== "saving").map(([path]) => path);
-  if (edited !== null) held.push(edited);
-  return held.length === 0 ? NONE_HELD : new Set(held);
+/** Rows with unsaved text, which stay visible under any filter. */
+function pinnedRows(states: ReadonlyMap<string, SaveState>, editing: string | null): ReadonlySet<string> {
+  const pinned = [...states].filter(([, save]) => save.state !== "saving").map(([path]) => path);
+  if (editing !== null) pinned.push(editing);
+  return pinned.length === 0 ? NO_ROWS : new Set(pinned);
 }
 
 function toggled(before: ReadonlySet<string>, path: string): ReadonlySet<string> {
@@ -131,21 +134,21 @@ function toggled(before: ReadonlySet<string>, path: string): ReadonlySet<string>
   return next;
 }
 
-interface LeftBehindProperties {
+interface OrphanedDraftProperties {
   readonly path: string;
   readonly text: string;
-  readonly onForget: (path: string) => void;
+  readonly onDiscard: (path: string) => void;
 }
 
-/** The text of a column that is no longer there. */
-function LeftBehind({ path, text, onForget }: LeftBehindProperties) {
+/** Unsaved text for a column that no longer exists. */
+function OrphanedDraft({ path, text, onDiscard }: OrphanedDraftProperties) {
   return (
-    <div className="problem" role="alert">
-      <p>{texts.columns.gone(readablePath(path))}</p>
+    <div className="error-message" role="alert">
+      <p>{texts.columns.missing(readablePath(path))}</p>
       <Markdown text={text} />
-      <div className="writing-feet">
+      <div className="editor-actions">
         <CopyButton text={text} label={texts.columns.copy} />
-        <button type="button" className="dangerous" onClick={() => onForget(path)}>
+        <button type="button" className="dangerous" onClick={() => onDiscard(path)}>
           {texts.columns.discard}
         </button>
       </div>
@@ -157,18 +160,18 @@ interface TableProperties {
   readonly urn: string;
   readonly rows: readonly ColumnRow[];
   readonly canEdit: boolean;
-  readonly folded: ReadonlySet<string>;
-  /** The column that is being described. */
-  readonly edited: string | null;
-  readonly states: ReadonlyMap<string, Saving>;
-  readonly actions: Omit<LineActions, "onLeave" | "onEdit"> & { readonly onEdit: (path: string | null) => void };
+  readonly collapsed: ReadonlySet<string>;
+  /** The column being edited. */
+  readonly editing: string | null;
+  readonly states: ReadonlyMap<string, SaveState>;
+  readonly actions: Omit<ColumnActions, "onClose" | "onEdit"> & { readonly onEdit: (path: string | null) => void };
 }
 
-/** The rows near the window only: a dataset may have thousands of columns. */
-function ColumnTable({ urn, rows, canEdit, folded, edited, states, actions }: TableProperties) {
+/** A virtualized table: a dataset may have thousands of columns. */
+function ColumnTable({ urn, rows, canEdit, collapsed, editing, states, actions }: TableProperties) {
   const body = useRef<HTMLDivElement>(null);
   const [offset, setOffset] = useState(0);
-  // What stands above the table changes its height when texts are edited.
+  // The content above the table changes its height during edits.
   useLayoutEffect(() => {
     const measure = () => setOffset((body.current?.getBoundingClientRect().top ?? 0) + window.scrollY);
     measure();
@@ -176,36 +179,36 @@ function ColumnTable({ urn, rows, canEdit, folded, edited, states, actions }: Ta
     observer.observe(document.body);
     return () => observer.disconnect();
   }, []);
-  const editedPlace = edited === null ? -1 : rows.findIndex((row) => row.path === edited);
+  const editingIndex = editing === null ? -1 : rows.findIndex((row) => row.path === editing);
   const virtual = useWindowVirtualizer({
     count: rows.length,
     estimateSize: () => ROW_HEIGHT,
-    overscan: SPARE_ROWS,
+    overscan: OVERSCAN_ROWS,
     scrollMargin: offset,
     scrollPaddingStart: STICKY_HEIGHT,
     getItemKey: (index) => rows[index]?.path ?? index,
-    // A row that is being edited stays, however far one scrolls.
+    // Keep the edited row mounted, however far the user scrolls.
     rangeExtractor: (range) => {
       const near = defaultRangeExtractor(range);
-      if (editedPlace < 0 || near.includes(editedPlace)) return near;
-      return [...near, editedPlace].sort((one, other) => one - other);
+      if (editingIndex < 0 || near.includes(editingIndex)) return near;
+      return [...near, editingIndex].sort((left, right) => left - right);
     },
   });
-  useEndKept(rows, virtual.getTotalSize());
-  const current = useRef({ rows, edited, virtual, actions });
-  current.current = { rows, edited, virtual, actions };
-  const lineActions = useMemo<LineActions>(
+  useStickToEnd(rows, virtual.getTotalSize());
+  const current = useRef({ rows, editing, virtual, actions });
+  current.current = { rows, editing, virtual, actions };
+  const columnActions = useMemo<ColumnActions>(
     () => ({
       onEdit: (path) => current.current.actions.onEdit(path),
-      onFold: (path) => current.current.actions.onFold(path),
-      onType: (path, typed) => current.current.actions.onType(path, typed),
-      onSave: (path, typed) => current.current.actions.onSave(path, typed),
-      onForget: (path) => current.current.actions.onForget(path),
-      onLeave: (path, step) => {
-        // Who has begun with another column already is there.
-        if (current.current.edited !== path) return;
-        const place = current.current.rows.findIndex((row) => row.path === path);
-        const to = step === "next" ? place + 1 : step === "previous" ? place - 1 : -1;
+      onToggle: (path) => current.current.actions.onToggle(path),
+      onChange: (path, draft) => current.current.actions.onChange(path, draft),
+      onSave: (path, draft) => current.current.actions.onSave(path, draft),
+      onDiscard: (path) => current.current.actions.onDiscard(path),
+      onClose: (path, target) => {
+        // The user has already opened another column.
+        if (current.current.editing !== path) return;
+        const index = current.current.rows.findIndex((row) => row.path === path);
+        const to = target === "next" ? index + 1 : target === "previous" ? index - 1 : -1;
         const next = current.current.rows[to];
         current.current.actions.onEdit(next?.path ?? null);
         if (next !== undefined) current.current.virtual.scrollToIndex(to, { align: "auto" });
@@ -216,8 +219,8 @@ function ColumnTable({ urn, rows, canEdit, folded, edited, states, actions }: Ta
 
   return (
     <div role="table" className="columns" aria-labelledby="columns" aria-rowcount={rows.length + 1}>
-      <div role="rowgroup" className="columns-top">
-        <div role="row" className="column columns-head" aria-rowindex={1}>
+      <div role="rowgroup" className="columns-sticky">
+        <div role="row" className="column columns-header" aria-rowindex={1}>
           <div role="columnheader">{texts.columns.name}</div>
           <div role="columnheader">{texts.columns.type}</div>
           <div role="columnheader">{texts.columns.description}</div>
@@ -238,14 +241,14 @@ function ColumnTable({ urn, rows, canEdit, folded, edited, states, actions }: Ta
               aria-busy={states.get(row.path)?.state === "saving"}
               style={{ transform: `translateY(${item.start - offset}px)` }}
             >
-              <ColumnLine
+              <ColumnCells
                 urn={urn}
                 row={row}
-                isEditing={edited === row.path}
-                isFolded={folded.has(row.path)}
+                isEditing={editing === row.path}
+                isCollapsed={collapsed.has(row.path)}
                 canEdit={canEdit}
-                saving={states.get(row.path)}
-                actions={lineActions}
+                save={states.get(row.path)}
+                actions={columnActions}
               />
             </div>
           );
@@ -255,34 +258,34 @@ function ColumnTable({ urn, rows, canEdit, folded, edited, states, actions }: Ta
   );
 }
 
-const toEnd = () => window.scrollTo(0, document.documentElement.scrollHeight);
+const scrollToEnd = () => window.scrollTo(0, document.documentElement.scrollHeight);
 
-/** Whoever went to the end of the page stays there when the rows turn out to be higher than they were taken for. */
-function useEndKept(rows: readonly ColumnRow[], size: number): void {
+/** Keeps the page at its end when rows turn out to be taller than estimated. */
+function useStickToEnd(rows: readonly ColumnRow[], size: number): void {
   const isAtEnd = useRef(false);
   useEffect(() => {
-    const look = () => {
+    const onScroll = () => {
       const { scrollHeight } = document.documentElement;
-      isAtEnd.current = window.scrollY + window.innerHeight >= scrollHeight - END_WIDTH;
+      isAtEnd.current = window.scrollY + window.innerHeight >= scrollHeight - END_TOLERANCE;
     };
-    // A browser that glides there aims at where the end was when the key was pressed.
-    const press = (event: KeyboardEvent) => {
-      if (event.key !== "End" || event.shiftKey || event.altKey || isForSomethingElse(event)) return;
+    // Smooth scrolling would stop at the estimated end.
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (event.key !== "End" || event.shiftKey || event.altKey || isHandledElsewhere(event)) return;
       event.preventDefault();
       isAtEnd.current = true;
-      toEnd();
+      scrollToEnd();
     };
-    // First of all: rows that come with the scrolling have moved the end when others hear of it.
-    window.addEventListener("scroll", look, { passive: true, capture: true });
-    window.addEventListener("keydown", press);
+    // Capturing, to run before rows that are rendered on scroll move the end.
+    window.addEventListener("scroll", onScroll, { passive: true, capture: true });
+    window.addEventListener("keydown", onKeyDown);
     return () => {
-      window.removeEventListener("scroll", look, { capture: true });
-      window.removeEventListener("keydown", press);
+      window.removeEventListener("scroll", onScroll, { capture: true });
+      window.removeEventListener("keydown", onKeyDown);
     };
   }, []);
-  // Other rows are another page: its end is not where one was.
+  // Different rows have a different end.
   useLayoutEffect(() => void (isAtEnd.current = false), [rows]);
   useLayoutEffect(() => {
-    if (isAtEnd.current) toEnd();
+    if (isAtEnd.current) scrollToEnd();
   }, [size]);
 }

@@ -1,26 +1,26 @@
-// Paths of columns. Ingestion writes nested fields as `address.city`, or with the types between the names:
+// Field paths. Nested fields are written as `address.city`, or with type annotations between the names:
 // `[version=2.0].[type=struct].address.[type=string].city`.
 
-const MARK = /^\[[^\]]*\]$/;
+const ANNOTATION = /^\[[^\]]*\]$/;
 
-/** The names on the way to a field, without the types between them. */
-export function stepsOf(path: string): string[] {
+/** The names in a path, without type annotations. */
+export function segmentsOf(path: string): string[] {
   const parts: string[] = [];
   let part = "";
   let depth = 0;
-  for (const letter of path) {
-    if (letter === "[") depth += 1;
-    if (letter === "]") depth -= 1;
-    if (letter === "." && depth <= 0) {
+  for (const character of path) {
+    if (character === "[") depth += 1;
+    if (character === "]") depth -= 1;
+    if (character === "." && depth <= 0) {
       parts.push(part);
       part = "";
     } else {
-      part += letter;
+      part += character;
     }
   }
   parts.push(part);
-  const names = parts.filter((name) => !MARK.test(name));
+  const names = parts.filter((name) => !ANNOTATION.test(name));
   return names.length === 0 ? [path] : names;
 }
 
-export const readablePath = (path: string) => (path.startsWith("[version=") ? stepsOf(path).join(".") : path);
+export const readablePath = (path: string) => (path.startsWith("[version=") ? segmentsOf(path).join(".") : path);

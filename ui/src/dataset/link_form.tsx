@@ -1,80 +1,84 @@
 import { useId, useState, type FormEvent } from "react";
 
-import { focusAtFirst } from "../components/focus.ts";
-import { Problem } from "../components/states.tsx";
+import { focusOnMount } from "../components/focus.ts";
+import { ErrorMessage } from "../components/states.tsx";
 import { texts } from "../texts.ts";
 
-/** A link as people write it. */
-export interface LinkText {
+export interface LinkInput {
   readonly url: string;
   readonly label: string;
 }
 
 interface LinkFormProperties {
-  readonly link?: LinkText;
-  /** The other links of the dataset: none may stand there twice. */
-  readonly others: readonly LinkText[];
-  /** What the person is to know before they save. */
+  readonly link?: LinkInput;
+  /** The other links of the dataset, to reject duplicates. */
+  readonly others: readonly LinkInput[];
+  /** A warning to show before saving. */
   readonly notice: string | null;
   readonly error: Error | null;
   readonly isBusy: boolean;
-  readonly onSave: (link: LinkText) => void;
-  readonly onLeave: () => void;
+  readonly onSave: (link: LinkInput) => void;
+  readonly onCancel: () => void;
 }
 
-interface Problems {
+interface FieldErrors {
   readonly url: string | null;
   readonly label: string | null;
 }
 
-/** Asks for an address and its label, and says at the field what is wrong before anything is sent. */
-export function LinkForm({ link, others, notice, error, isBusy, onSave, onLeave }: LinkFormProperties) {
-  const [problems, setProblems] = useState<Problems>({ url: null, label: null });
+/** A form for a URL and its label, validated before it is sent. */
+export function LinkForm({ link, others, notice, error, isBusy, onSave, onCancel }: LinkFormProperties) {
+  const [errors, setErrors] = useState<FieldErrors>({ url: null, label: null });
   const id = useId();
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     const url = String(form.get("url")).trim();
     const label = String(form.get("label")).trim();
-    const found = { url: addressProblem(url, others), label: label === "" ? texts.links.labelMissing : null };
-    setProblems(found);
-    if (found.url === null && found.label === null) onSave({ url, label });
-    else focusField(event.currentTarget, found.url !== null ? "url" : "label");
+    const invalid = { url: urlError(url, others), label: label === "" ? texts.links.labelMissing : null };
+    setErrors(invalid);
+    if (invalid.url === null && invalid.label === null) onSave({ url, label });
+    else focusField(event.currentTarget, invalid.url !== null ? "url" : "label");
   };
   return (
-    <form className="link-form" noValidate onSubmit={submit} onKeyDown={(event) => event.key === "Escape" && onLeave()}>
+    <form
+      className="link-form"
+      noValidate
+      onSubmit={submit}
+      onKeyDown={(event) => event.key === "Escape" && onCancel()}
+    >
       <label>
-        <span className="hidden">{texts.links.address}</span>
+        <span className="visually-hidden">{texts.links.url}</span>
         <input
           name="url"
           type="url"
           defaultValue={link?.url}
           placeholder="https://…"
-          aria-invalid={problems.url !== null}
+          aria-invalid={errors.url !== null}
           aria-describedby={`${id}-url`}
-          ref={focusAtFirst}
+          ref={focusOnMount}
         />
-        <span id={`${id}-url`} className="field-problem" role="alert">
-          {problems.url}
+        <span id={`${id}-url`} className="field-error" role="alert">
+          {errors.url}
         </span>
       </label>
       <label>
-        <span className="hidden">{texts.links.label}</span>
+        <span className="visually-hidden">{texts.links.label}</span>
         <input
           name="label"
           defaultValue={link?.label}
           placeholder={texts.links.label}
-          aria-invalid={problems.label !== null}
+          aria-invalid={errors.label !== null}
           aria-describedby={`${id}-label`}
         />
-        <span id={`${id}-label`} className="field-problem" role="alert">
-          {problems.label}
+        <span id={`${id}-label`} className="field-error" role="alert">
+          {errors.label}
         </span>
       </label>
       <button type="submit" className="primary" disabled={isBusy}>
         {texts.links.save}
       </button>
-      <button type="button" onClick={onLeave}>
+      <button type="button" onClick={onCancel}>
         {texts.links.cancel}
       </button>
       {notice !== null && (
@@ -82,7 +86,7 @@ export function LinkForm({ link, others, notice, error, isBusy, onSave, onLeave 
           {notice}
         </p>
       )}
-      {error !== null && <Problem error={error} />}
+      {error !== null && <ErrorMessage error={error} />}
     </form>
   );
 }
@@ -91,24 +95,25 @@ function focusField(form: HTMLFormElement, name: string): void {
   form.querySelector<HTMLInputElement>(`[name="${name}"]`)?.focus();
 }
 
-/** What a link may begin with; the server takes the same. */
+/** The allowed URL schemes; the server has the same list. */
 const SCHEMES = ["https:", "http:", "ftp:", "mailto:"];
 
-/** What is wrong with an address, if anything. */
-function addressProblem(text: string, others: readonly LinkText[]): string | null {
-  if (text === "") return texts.links.addressMissing;
-  if (/\s/.test(text)) return texts.links.addressSpaces;
+/** Validates a URL and returns the error message, if any. */
+function urlError(text: string, others: readonly LinkInput[]): string | null {
+  if (text === "") return texts.links.urlMissing;
+  if (/\s/.test(text)) return texts.links.urlSpaces;
   const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(text)?.[0].toLowerCase();
-  // `wiki.example:8080/page` looks like a scheme, too.
-  if (scheme === undefined || !SCHEMES.includes(scheme)) return texts.links.addressScheme;
-  const address = parsed(text);
-  const leadsSomewhere = scheme === "mailto:" ? /^[^@]+@[^@]+$/.test(address?.pathname ?? "") : address?.hostname;
-  if (address === null || !leadsSomewhere) return texts.links.addressIncomplete;
-  const twin = others.find((other) => parsed(other.url)?.href === address.href);
-  return twin === undefined ? null : texts.links.addressTaken(twin.label === "" ? twin.url : twin.label);
+  // A host with a port also parses as a scheme: `wiki.example:8080/page`.
+  if (scheme === undefined || !SCHEMES.includes(scheme)) return texts.links.urlScheme;
+  const url = parseUrl(text);
+  const isComplete = scheme === "mailto:" ? /^[^@]+@[^@]+$/.test(url?.pathname ?? "") : url?.hostname;
+  if (url === null || !isComplete) return texts.links.urlIncomplete;
+  const duplicate = others.find((other) => parseUrl(other.url)?.href === url.href);
+  if (duplicate === undefined) return null;
+  return texts.links.urlDuplicate(duplicate.label === "" ? duplicate.url : duplicate.label);
 }
 
-function parsed(text: string): URL | null {
+function parseUrl(text: string): URL | null {
   try {
     return new URL(text);
   } catch {

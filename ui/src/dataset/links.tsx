@@ -1,16 +1,16 @@
 import { useRef, useState } from "react";
 
-import { useChange } from "../api/cache.ts";
-import { isMissing } from "../api/client.ts";
-import { useFocusKept } from "../components/focus.ts";
-import { isSafeAddress } from "../components/markdown.tsx";
-import { SectionHead } from "../components/sections.tsx";
-import { Stamp } from "../components/small.tsx";
-import { Problem } from "../components/states.tsx";
-import { hasTyped, mayDiscard } from "../components/unsaved.ts";
+import { useApiMutation } from "../api/cache.ts";
+import { isNotFound } from "../api/client.ts";
+import { useFocusFallback } from "../components/focus.ts";
+import { isSafeUrl } from "../components/markdown.tsx";
+import { SectionHeader } from "../components/sections.tsx";
+import { Byline } from "../components/common.tsx";
+import { ErrorMessage } from "../components/states.tsx";
+import { hasFormChanges, confirmDiscard } from "../components/unsaved.ts";
 import { AddLinkDocument, RemoveLinkDocument, UpdateLinkDocument, type DatasetQuery } from "../generated/operations.ts";
 import { texts } from "../texts.ts";
-import { LinkForm, type LinkText } from "./link_form.tsx";
+import { LinkForm, type LinkInput } from "./link_form.tsx";
 
 type Dataset = NonNullable<DatasetQuery["dataset"]>;
 type LinkElement = NonNullable<Dataset["institutionalMemory"]>["elements"][number];
@@ -21,133 +21,135 @@ interface LinksProperties {
   readonly canEdit: boolean;
 }
 
-/** A link is known by what it says: another reading of the list has other objects in it. */
-const isSame = (one: LinkText, other: LinkText) => one.url === other.url && one.label === other.label;
-const keyOf = (link: LinkText) => `${link.url} ${link.label}`;
+/** Links are compared by value, because every refresh creates new objects. */
+const isSame = (left: LinkInput, right: LinkInput) => left.url === right.url && left.label === right.label;
+const keyOf = (link: LinkInput) => `${link.url} ${link.label}`;
 
-/** Pages elsewhere that say more. */
+/** The links of a dataset to external pages. */
 export function Links({ urn, links, canEdit }: LinksProperties) {
-  /** The link that is being edited, as it was when that began; "new" for one that is to be added. */
-  const [edited, setEdited] = useState<LinkText | "new" | null>(null);
-  /** What it is to become, until it is: the list may have it before the answer has come. */
-  const [sent, setSent] = useState<LinkText | null>(null);
-  const [removed, setRemoved] = useState<LinkText | null>(null);
-  /** The link that was last edited, as it is and as it was: the focus goes there when its form disappears. */
-  const latest = useRef<readonly LinkText[]>([]);
+  /** The link being edited, as it was at the start; "new" for a link to add. */
+  const [editing, setEditing] = useState<LinkInput | "new" | null>(null);
+  /** The new value while it is being saved: the list may contain it before the response arrives. */
+  const [sent, setSent] = useState<LinkInput | null>(null);
+  const [removed, setRemoved] = useState<LinkInput | null>(null);
+  /** The new and old value of the link last edited, which gets the focus when the form closes. */
+  const latest = useRef<readonly LinkInput[]>([]);
   const section = useRef<HTMLElement>(null);
-  const add = useChange(AddLinkDocument);
-  const update = useChange(UpdateLinkDocument);
-  const remove = useChange(RemoveLinkDocument);
+  const add = useApiMutation(AddLinkDocument);
+  const update = useApiMutation(UpdateLinkDocument);
+  const remove = useApiMutation(RemoveLinkDocument);
 
-  /** Begins with another link, or with none, unless a text would be lost that the person wants to keep. */
-  const edit = (link: LinkText | "new" | null): boolean => {
-    if (section.current !== null && hasTyped(section.current) && !mayDiscard()) return false;
+  /** Opens the form for a link, or closes it, unless the user wants to keep unsaved text. */
+  const edit = (link: LinkInput | "new" | null): boolean => {
+    if (section.current !== null && hasFormChanges(section.current) && !confirmDiscard()) return false;
     for (const change of [add, update, remove]) change.reset();
     if (link !== null) latest.current = link === "new" ? [] : [link];
     setRemoved(null);
     setSent(null);
-    setEdited(link);
+    setEditing(link);
     return true;
   };
-  const takeAway = (link: LinkText) => {
+  const removeLink = (link: LinkInput) => {
     if (!edit(null)) return;
     latest.current = [];
     remove.mutate({ urn, url: link.url, label: link.label }, { onSuccess: () => setRemoved(link) });
   };
-  const bringBack = (link: LinkText) =>
+  const undoRemove = (link: LinkInput) =>
     add.mutate({ urn, url: link.url, label: link.label }, { onSuccess: () => setRemoved(null) });
 
   const isBusy = add.isPending || update.isPending;
-  const place = links.findIndex(
-    (link) => (edited !== null && edited !== "new" && isSame(link, edited)) || (sent !== null && isSame(link, sent)),
+  const index = links.findIndex(
+    (link) => (editing !== null && editing !== "new" && isSame(link, editing)) || (sent !== null && isSame(link, sent)),
   );
-  /** Somebody else has changed or removed the link: what the person writes stays, as a link of its own. */
-  const isGone = edited !== null && edited !== "new" && place === -1 && sent === null;
-  const save = ({ url, label }: LinkText) => {
+  /** Someone else has changed or removed the link, so saving adds a new one. */
+  const isConflict = editing !== null && editing !== "new" && index === -1 && sent === null;
+  const save = ({ url, label }: LinkInput) => {
     const done = {
       onSuccess: () => {
         if (latest.current.length > 0) latest.current = [{ url, label }, ...latest.current];
         setSent(null);
-        setEdited(null);
+        setEditing(null);
       },
       onError: () => setSent(null),
     };
     setSent({ url, label });
-    if (edited === "new" || isGone) add.mutate({ urn, url, label }, done);
-    else if (edited !== null) {
-      update.mutate({ urn, currentUrl: edited.url, currentLabel: edited.label, url, label }, done);
+    if (editing === "new" || isConflict) add.mutate({ urn, url, label }, done);
+    else if (editing !== null) {
+      update.mutate({ urn, currentUrl: editing.url, currentLabel: editing.label, url, label }, done);
     }
   };
-  useFocusKept(section, () => {
+  useFocusFallback(section, () => {
     const buttons = [...(section.current?.querySelectorAll("button") ?? [])];
-    const ofLinks = latest.current.flatMap((link) => buttons.filter(({ dataset }) => dataset["edits"] === keyOf(link)));
-    return ofLinks[0] ?? buttons.find((button) => "adds" in button.dataset);
+    const ofLinks = latest.current.flatMap((link) =>
+      buttons.filter(({ dataset }) => dataset["editLink"] === keyOf(link)),
+    );
+    return ofLinks[0] ?? buttons.find((button) => "addLink" in button.dataset);
   });
-  // Always under the same key, wherever it stands: a form that is made anew has lost its text.
-  const form = edited !== null && (
-    <li key="edited">
+  // Always the same key: remounting the form would lose its text.
+  const form = editing !== null && (
+    <li key="form">
       <LinkForm
-        {...(edited === "new" ? {} : { link: edited })}
-        notice={isGone ? texts.links.gone : null}
-        others={links.filter((_, other) => other !== place)}
-        error={inWords(add.error ?? update.error)}
+        {...(editing === "new" ? {} : { link: editing })}
+        notice={isConflict ? texts.links.conflict : null}
+        others={links.filter((_, other) => other !== index)}
+        error={describeConflict(add.error ?? update.error)}
         isBusy={isBusy}
         onSave={save}
-        onLeave={() => edit(null)}
+        onCancel={() => edit(null)}
       />
     </li>
   );
-  const lines = links.map((link, at) =>
-    edited !== null && at === place ? (
+  const items = links.map((link, position) =>
+    editing !== null && position === index ? (
       form
     ) : (
-      <LinkLine key={keyOf(link)} link={link} canEdit={canEdit} onEdit={edit} onRemove={takeAway} />
+      <LinkItem key={keyOf(link)} link={link} canEdit={canEdit} onEdit={edit} onRemove={removeLink} />
     ),
   );
-  const failed = inWords(remove.error ?? add.error);
+  const failed = describeConflict(remove.error ?? add.error);
 
   return (
     <section className="section" aria-labelledby="links" ref={section}>
-      <SectionHead title={texts.links.heading} id="links">
-        {canEdit && edited === null && (
-          <button type="button" className="quiet" data-adds onClick={() => edit("new")}>
+      <SectionHeader title={texts.links.heading} id="links">
+        {canEdit && editing === null && (
+          <button type="button" className="subtle" data-add-link onClick={() => edit("new")}>
             {texts.links.add}
           </button>
         )}
-      </SectionHead>
-      {links.length === 0 && edited === null && <p className="hint">{texts.links.none}</p>}
-      <ul className="links">{place === -1 ? [...lines, form] : lines}</ul>
+      </SectionHeader>
+      {links.length === 0 && editing === null && <p className="hint">{texts.links.none}</p>}
+      <ul className="links">{index === -1 ? [...items, form] : items}</ul>
       {removed !== null && (
         <p className="hint" role="status">
           {texts.links.removed(removed.label)}{" "}
-          <button type="button" className="quiet" onClick={() => bringBack(removed)}>
+          <button type="button" className="subtle" onClick={() => undoRemove(removed)}>
             {texts.links.undo}
           </button>
         </p>
       )}
-      {edited === null && failed !== null && <Problem error={failed} />}
+      {editing === null && failed !== null && <ErrorMessage error={failed} />}
     </section>
   );
 }
 
-interface LineProperties {
+interface LinkItemProperties {
   readonly link: LinkElement;
   readonly canEdit: boolean;
-  readonly onEdit: (link: LinkText) => void;
-  readonly onRemove: (link: LinkText) => void;
+  readonly onEdit: (link: LinkInput) => void;
+  readonly onRemove: (link: LinkInput) => void;
 }
 
-function LinkLine({ link, canEdit, onEdit, onRemove }: LineProperties) {
+function LinkItem({ link, canEdit, onEdit, onRemove }: LinkItemProperties) {
   return (
     <li>
-      <Target link={link} />
-      <Stamp actor={link.actor} time={link.created.time} />
+      <LinkTarget link={link} />
+      <Byline actor={link.actor} time={link.created.time} by={texts.links.addedBy} at={texts.links.addedAt} />
       {canEdit && (
         <span className="link-actions">
           <button
             type="button"
-            className="quiet"
-            data-edits={keyOf(link)}
+            className="subtle"
+            data-edit-link={keyOf(link)}
             aria-label={texts.links.edit(link.label)}
             onClick={() => onEdit(link)}
           >
@@ -155,7 +157,7 @@ function LinkLine({ link, canEdit, onEdit, onRemove }: LineProperties) {
           </button>
           <button
             type="button"
-            className="quiet"
+            className="subtle"
             aria-label={texts.links.remove(link.label)}
             onClick={() => onRemove(link)}
           >
@@ -167,14 +169,14 @@ function LinkLine({ link, canEdit, onEdit, onRemove }: LineProperties) {
   );
 }
 
-/** Everything that can be said before was looked at before, so what the server refuses was changed by somebody else. */
-function inWords(error: Error | null): Error | null {
-  return error !== null && isMissing(error) ? new Error(texts.links.changedMeanwhile) : error;
+/** The form validates its input, so a "not found" error means that someone else changed the link. */
+function describeConflict(error: Error | null): Error | null {
+  return error !== null && isNotFound(error) ? new Error(texts.links.notSaved) : error;
 }
 
-/** Whatever is stored may be shown, but only harmless addresses can be followed. */
-function Target({ link }: { readonly link: LinkElement }) {
-  if (!isSafeAddress(link.url)) {
+/** Shows any stored URL, but links only safe ones. */
+function LinkTarget({ link }: { readonly link: LinkElement }) {
+  if (!isSafeUrl(link.url)) {
     return (
       <span title={texts.links.unsafe}>
         {link.label} <code>{link.url}</code>

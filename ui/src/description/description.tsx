@@ -1,40 +1,40 @@
 import { useEffect, useRef, useState } from "react";
 
 import { useMe } from "../api/cache.ts";
-import { draftName, dropDraft, readDraft } from "../components/drafts.ts";
+import { draftKey, deleteDraft, readDraft } from "../components/drafts.ts";
 import { loadEditor } from "../components/editor.tsx";
-import { useKeys } from "../components/keys.ts";
+import { useShortcuts } from "../components/shortcuts.ts";
 import { Markdown } from "../components/markdown.tsx";
-import { SectionHead } from "../components/sections.tsx";
-import { Stamp } from "../components/small.tsx";
-import { Empty } from "../components/states.tsx";
+import { SectionHeader } from "../components/sections.tsx";
+import { Byline } from "../components/common.tsx";
+import { EmptyState } from "../components/states.tsx";
 import { texts } from "../texts.ts";
 import { DescriptionEditor } from "./description_editor.tsx";
-import type { Said } from "./stored.ts";
+import type { Authorship } from "./saved_description.ts";
 
 interface DescriptionProperties {
   readonly urn: string;
-  /** What people said; empty if nobody said anything. */
-  readonly written: string;
-  readonly writtenBy?: Said | undefined;
-  /** What ingestion said, where that is kept apart. */
-  readonly ingested?: string;
-  readonly ingestedBy?: Said | undefined;
+  /** The description edited by users, or an empty string. */
+  readonly edited: string;
+  readonly editedBy?: Authorship | undefined;
+  /** The imported description. Absent for entities that store only one description. */
+  readonly imported?: string;
+  readonly importedBy?: Authorship | undefined;
   readonly canEdit: boolean;
 }
 
-/** What is known about an entity in words: what people wrote stands first, what ingestion reported below it. */
-export function Description({ urn, written, writtenBy, ingested, ingestedBy, canEdit }: DescriptionProperties) {
+/** The description of an entity: the edited one first, the imported one below it. */
+export function Description({ urn, edited, editedBy, imported, importedBy, canEdit }: DescriptionProperties) {
   const me = useMe();
-  const draft = draftName(me.data?.me?.corpUser.urn ?? "", urn);
-  // Whoever wrote something that was not saved goes on with it.
-  const [isEditing, setEditing] = useState(() => canEdit && (readDraft(draft)?.mine ?? written) !== written);
-  // What is stored after all is no draft: only the answer was lost, or another window saved it.
+  const draft = draftKey(me.data?.me?.corpUser.urn ?? "", urn);
+  // Reopen the editor if there is an unsaved draft.
+  const [isEditing, setEditing] = useState(() => canEdit && (readDraft(draft)?.text ?? edited) !== edited);
+  // A draft equal to the stored text was saved after all, here or in another window.
   useEffect(() => {
-    if (readDraft(draft)?.mine === written) dropDraft(draft);
+    if (readDraft(draft)?.text === edited) deleteDraft(draft);
   }, []);
   const section = useRef<HTMLElement>(null);
-  // Whoever closes the editor finds the focus on the button that opened it, unless they have gone elsewhere.
+  // Closing the editor returns the focus to the button that opened it, unless the user has moved on.
   const isReturning = useRef(false);
   const close = () => {
     const active = document.activeElement;
@@ -46,25 +46,25 @@ export function Description({ urn, written, writtenBy, ingested, ingestedBy, can
     isReturning.current = false;
     button.focus({ preventScroll: true });
   };
-  const reported = ingested ?? "";
-  const hasBoth = written !== "" && reported !== "" && written !== reported;
-  useKeys({ e: () => canEdit && setEditing(true) });
+  const importedText = imported ?? "";
+  const hasBoth = edited !== "" && importedText !== "" && edited !== importedText;
+  useShortcuts({ e: () => canEdit && setEditing(true) });
   if (isEditing) {
     return (
       <section className="section" aria-labelledby="description" ref={section}>
-        <SectionHead title={texts.description.heading} id="description" />
-        <DescriptionEditor urn={urn} saved={written} suggested={reported} draft={draft} onDone={close} />
+        <SectionHeader title={texts.description.heading} id="description" />
+        <DescriptionEditor urn={urn} saved={edited} suggested={importedText} draft={draft} onDone={close} />
       </section>
     );
   }
-  const isEmpty = written === "" && reported === "";
+  const isEmpty = edited === "" && importedText === "";
   return (
     <section className="section" aria-labelledby="description">
-      <SectionHead title={texts.description.heading} id="description">
+      <SectionHeader title={texts.description.heading} id="description">
         {canEdit && !isEmpty && (
           <button
             type="button"
-            className="quiet"
+            className="subtle"
             ref={takeFocus}
             aria-label={texts.description.editLabel}
             onPointerEnter={() => void loadEditor()}
@@ -73,9 +73,9 @@ export function Description({ urn, written, writtenBy, ingested, ingestedBy, can
             {texts.description.edit}
           </button>
         )}
-      </SectionHead>
+      </SectionHeader>
       {isEmpty && (
-        <Empty title={texts.description.none} hint={texts.description.noneHint}>
+        <EmptyState title={texts.description.none} hint={texts.description.noneHint}>
           {canEdit && (
             <button
               type="button"
@@ -83,40 +83,50 @@ export function Description({ urn, written, writtenBy, ingested, ingestedBy, can
               onPointerEnter={() => void loadEditor()}
               onClick={() => setEditing(true)}
             >
-              {texts.description.write}
+              {texts.description.add}
             </button>
           )}
-        </Empty>
+        </EmptyState>
       )}
-      {written !== "" && (
-        <div className="said">
-          <Markdown text={written} />
+      {edited !== "" && (
+        <div className="description-text">
+          <Markdown text={edited} />
           <Source
-            label={ingested === undefined ? texts.description.lastChanged : texts.description.person}
-            said={writtenBy}
+            label={texts.description.edited}
+            at={texts.description.editedAt}
+            by={texts.description.editedBy}
+            authorship={editedBy}
           />
         </div>
       )}
-      {reported !== "" && (written === "" || hasBoth) && (
-        <div className={hasBoth ? "said said-second" : "said"}>
-          <Markdown text={reported} />
-          <Source label={texts.description.ingested} said={ingestedBy} />
+      {importedText !== "" && (edited === "" || hasBoth) && (
+        <div className={hasBoth ? "description-text description-secondary" : "description-text"}>
+          <Markdown text={importedText} />
+          <Source
+            label={texts.description.imported}
+            at={texts.description.importedAt}
+            by={texts.description.importedBy}
+            authorship={importedBy}
+          />
         </div>
       )}
     </section>
   );
 }
 
-function Source({ label, said }: { readonly label: string; readonly said: Said | undefined }) {
+interface SourceProperties {
+  /** Shown when the author and time are unknown. */
+  readonly label: string;
+  readonly at: string;
+  readonly by: string;
+  readonly authorship: Authorship | undefined;
+}
+
+/** Where a text comes from. */
+function Source({ label, at, by, authorship }: SourceProperties) {
   return (
     <p className="source">
-      {label}
-      {said !== undefined && (
-        <>
-          {" · "}
-          <Stamp actor={said.actor} time={said.time} />
-        </>
-      )}
+      {authorship === undefined ? label : <Byline actor={authorship.actor} time={authorship.time} at={at} by={by} />}
     </p>
   );
 }

@@ -1,176 +1,176 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
 
 import { cache } from "../api/cache.ts";
-import { Failure, run } from "../api/client.ts";
-import { Difference } from "../components/difference.tsx";
-import { dropDraft, keepDraft, readDraft } from "../components/drafts.ts";
+import { ApiError, run } from "../api/client.ts";
+import { TextDiff } from "../components/text_diff.tsx";
+import { deleteDraft, saveDraft, readDraft } from "../components/drafts.ts";
 import { Editor } from "../components/editor.tsx";
-import { useFocusKept } from "../components/focus.ts";
+import { useFocusFallback } from "../components/focus.ts";
 import { Markdown } from "../components/markdown.tsx";
-import { Problem } from "../components/states.tsx";
-import { mayDiscard, useUnsaved } from "../components/unsaved.ts";
+import { ErrorMessage } from "../components/states.tsx";
+import { confirmDiscard, useUnsaved } from "../components/unsaved.ts";
 import { UpdateDescriptionDocument } from "../generated/operations.ts";
 import { texts } from "../texts.ts";
-import { StoredText } from "./stored_text.tsx";
-import { storedNow, type Stored } from "./stored.ts";
+import { SavedText } from "./saved_text.tsx";
+import { fetchSavedDescription, type SavedDescription } from "./saved_description.ts";
 
 interface EditorProperties {
   readonly urn: string;
-  /** The text that is stored, as far as this page knows. */
+  /** The saved text, as last loaded. */
   readonly saved: string;
-  /** A text to begin with when nothing is stored. */
+  /** The initial text when nothing is saved. */
   readonly suggested: string;
-  /** The name under which the text is kept until it is saved; one that is there already is gone on with. */
+  /** The storage key of the draft. An existing draft is restored. */
   readonly draft: string;
   readonly onDone: () => void;
 }
 
-/** Writes a description. The server is told which text is meant to be replaced and refuses when another one is there: then
- *  both are shown, and the person decides. */
+/** Edits a description. Sends the text it is based on, so that the server rejects the save if someone else changed it. Then
+ *  both versions are shown, and the user decides. */
 export function DescriptionEditor({ urn, saved, suggested, draft, onDone }: EditorProperties) {
-  // What is read anew while somebody writes must not pass for what they saw when they began.
-  const [kept] = useState(() => readDraft(draft));
-  const [replaced, setReplaced] = useState(kept?.replaced ?? saved);
-  const beginning = useRef(saved === "" ? suggested : saved);
-  const [text, setText] = useState(kept?.mine ?? beginning.current);
-  const newest = useRef(text);
-  const [theirs, setTheirs] = useState<Stored | null>(null);
+  // Fixed at the start: data refreshed during the edit is not what the user saw.
+  const [restored] = useState(() => readDraft(draft));
+  const [base, setBase] = useState(restored?.base ?? saved);
+  const initial = useRef(saved === "" ? suggested : saved);
+  const [text, setText] = useState(restored?.text ?? initial.current);
+  const latest = useRef(text);
+  const [theirs, setTheirs] = useState<SavedDescription | null>(null);
   const saving = useRef<Promise<void> | null>(null);
   const [isBusy, setBusy] = useState(false);
-  const [isBehind, setBehind] = useState(false);
+  const [hasNewerEdits, setNewerEdits] = useState(false);
   const [error, setError] = useState<Error | null>(null);
-  const hasChanged = () => newest.current !== beginning.current;
-  useUnsaved(hasChanged, { saving: () => saving.current ?? undefined, onDiscard: () => dropDraft(draft) });
-  // Whoever has closed it may have opened another one since, which is none of its business.
+  const hasChanged = () => latest.current !== initial.current;
+  useUnsaved(hasChanged, { saving: () => saving.current ?? undefined, onDiscard: () => deleteDraft(draft) });
+  // A save that finishes after the editor was closed must not touch the next editor.
   const isClosed = useRef(false);
   useLayoutEffect(() => () => void (isClosed.current = true), []);
   const finish = () => {
     if (isClosed.current) return;
     isClosed.current = true;
-    dropDraft(draft);
+    deleteDraft(draft);
     onDone();
   };
   const root = useRef<HTMLDivElement>(null);
-  // Whoever has decided about a conflict goes on in the editor.
-  useFocusKept(root, () => root.current?.querySelector<HTMLElement>(".editor [contenteditable], textarea.editor"));
+  // Resolving a conflict moves the focus to the editor.
+  useFocusFallback(root, () => root.current?.querySelector<HTMLElement>(".editor [contenteditable], textarea.editor"));
 
   const write = async (sent: string, previous: string) => {
     try {
       await run(UpdateDescriptionDocument, {
         input: { resourceUrn: urn, description: sent, previousDescription: previous },
       });
-    } catch (problem) {
-      if (!(problem instanceof Failure && problem.code === 409)) throw problem;
-      const stored = await storedNow(urn);
-      // The same text is no conflict: it arrived before, and only the answer was lost.
+    } catch (error) {
+      if (!(error instanceof ApiError && error.code === 409)) throw error;
+      const stored = await fetchSavedDescription(urn);
+      // The same text is no conflict: an earlier attempt was saved and only its response was lost.
       if (stored.text !== sent) {
         setTheirs(stored);
         return;
       }
     }
-    setReplaced(sent);
-    beginning.current = sent;
+    setBase(sent);
+    initial.current = sent;
     await cache.invalidateQueries();
-    if (newest.current === sent) finish();
+    if (latest.current === sent) finish();
     if (isClosed.current) return;
-    // Whoever went on typing meanwhile is not finished.
-    keepDraft(draft, { mine: newest.current, replaced: sent });
-    setBehind(true);
+    // The user has typed more during the save.
+    saveDraft(draft, { text: latest.current, base: sent });
+    setNewerEdits(true);
   };
   const save = (previous: string) => {
     if (saving.current !== null) return;
     setBusy(true);
-    setBehind(false);
+    setNewerEdits(false);
     setError(null);
-    saving.current = write(newest.current, previous)
+    saving.current = write(latest.current, previous)
       .catch(setError)
       .finally(() => {
         saving.current = null;
         setBusy(false);
       });
   };
-  const leave = () => {
-    if (!hasChanged() || mayDiscard()) finish();
+  const cancel = () => {
+    if (!hasChanged() || confirmDiscard()) finish();
   };
-  const goOnFrom = (stored: Stored) => {
-    setReplaced(stored.text);
+  const rebaseOn = (stored: SavedDescription) => {
+    setBase(stored.text);
     setTheirs(null);
   };
 
   return (
-    <div className="writing" ref={root}>
+    <div className="description-editor" ref={root}>
       {theirs !== null && (
         <Conflict
           mine={text}
           theirs={theirs}
           onMine={() => {
-            goOnFrom(theirs);
+            rebaseOn(theirs);
             save(theirs.text);
           }}
           onTheirs={() => void cache.invalidateQueries().then(finish)}
-          onGoOn={() => goOnFrom(theirs)}
+          onKeepEditing={() => rebaseOn(theirs)}
         />
       )}
-      {kept !== null && (
+      {restored !== null && (
         <p className="notice" role="status">
           {texts.description.draft}
         </p>
       )}
-      <div className="writing-panes">
+      <div className="editor-panes">
         <Editor
           value={text}
           label={texts.description.editor}
           onChange={(typed) => {
-            newest.current = typed;
+            latest.current = typed;
             setText(typed);
-            if (hasChanged()) keepDraft(draft, { mine: typed, replaced });
-            else dropDraft(draft);
+            if (hasChanged()) saveDraft(draft, { text: typed, base });
+            else deleteDraft(draft);
           }}
-          onSave={() => save(replaced)}
-          onLeave={leave}
+          onSave={() => save(base)}
+          onCancel={cancel}
         />
         <div className="preview" aria-label={texts.description.preview} role="region">
           {text.trim() === "" ? <p className="hint">{texts.description.previewEmpty}</p> : <Markdown text={text} />}
         </div>
       </div>
-      {error !== null && <Problem error={error} />}
-      <div className="writing-feet">
-        <button type="button" className="primary" disabled={isBusy || theirs !== null} onClick={() => save(replaced)}>
+      {error !== null && <ErrorMessage error={error} />}
+      <div className="editor-actions">
+        <button type="button" className="primary" disabled={isBusy || theirs !== null} onClick={() => save(base)}>
           {isBusy ? texts.description.saving : texts.description.save}
         </button>
-        <button type="button" onClick={leave}>
+        <button type="button" onClick={cancel}>
           {texts.description.cancel}
         </button>
-        <span className="hint wide-only">{texts.description.savingHint}</span>
-        {isBehind && <span role="status">{texts.description.savedBefore}</span>}
+        <span className="hint wide-only">{texts.description.shortcuts}</span>
+        {hasNewerEdits && <span role="status">{texts.description.newerEdits}</span>}
       </div>
     </div>
   );
 }
 
-const SETTLING_MS = 400;
+const DEBOUNCE_MS = 400;
 
 interface ConflictProperties {
   readonly mine: string;
-  readonly theirs: Stored;
+  readonly theirs: SavedDescription;
   readonly onMine: () => void;
   readonly onTheirs: () => void;
-  readonly onGoOn: () => void;
+  readonly onKeepEditing: () => void;
 }
 
-/** What is typed, once the typing pauses: both texts beside each other are too much work for every key. */
-function useSettled(text: string): string {
-  const [settled, setSettled] = useState(text);
+/** The text after a pause in typing, because the diff is too costly for every keystroke. */
+function useDebounced(text: string): string {
+  const [debounced, setDebounced] = useState(text);
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(text), SETTLING_MS);
+    const timer = setTimeout(() => setDebounced(text), DEBOUNCE_MS);
     return () => clearTimeout(timer);
   }, [text]);
-  return settled;
+  return debounced;
 }
 
-function Conflict({ mine, theirs, onMine, onTheirs, onGoOn }: ConflictProperties) {
+function Conflict({ mine, theirs, onMine, onTheirs, onKeepEditing }: ConflictProperties) {
   const words = texts.description.conflict;
-  const settled = useSettled(mine);
+  const debounced = useDebounced(mine);
   return (
     <div className="conflict" role="alert">
       <h3>{words.title}</h3>
@@ -178,18 +178,18 @@ function Conflict({ mine, theirs, onMine, onTheirs, onGoOn }: ConflictProperties
       <div className="conflict-texts">
         <section>
           <h4>{words.theirs}</h4>
-          <StoredText stored={theirs} />
+          <SavedText saved={theirs} />
         </section>
         <section>
           <h4>{words.mine}</h4>
-          <Markdown text={settled} />
+          <Markdown text={debounced} />
         </section>
       </div>
       <h4>{words.difference}</h4>
-      <Difference before={theirs.text} after={settled} />
-      <div className="writing-feet">
-        <button type="button" onClick={onGoOn}>
-          {words.goOn}
+      <TextDiff before={theirs.text} after={debounced} />
+      <div className="editor-actions">
+        <button type="button" onClick={onKeepEditing}>
+          {words.keepEditing}
         </button>
         <button type="button" onClick={onTheirs}>
           {words.useTheirs}

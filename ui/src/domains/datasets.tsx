@@ -1,62 +1,64 @@
 import { Link, useLocation, useSearch } from "wouter";
 
 import * as addresses from "../addresses.ts";
-import { useRead } from "../api/cache.ts";
-import { Pages, pageOf } from "../components/pages.tsx";
+import { useApiQuery } from "../api/cache.ts";
+import { Pagination, pageFromAddress } from "../components/pagination.tsx";
 import { plainText } from "../components/plain_text.ts";
-import { SectionHead } from "../components/sections.tsx";
-import { Awaited, Outdated } from "../components/states.tsx";
+import { SectionHeader } from "../components/sections.tsx";
+import { LoadingOrError, StaleNotice } from "../components/states.tsx";
 import { DomainDatasetsDocument } from "../generated/operations.ts";
 import { descriptionOf, nameOf } from "../names.ts";
-import { BELOW_DOMAIN } from "../search/state.ts";
+import { DOMAIN_SUBTREE } from "../search/state.ts";
 import { texts } from "../texts.ts";
 
 const PAGE_SIZE = 50;
 
-/** The datasets of a domain, those below it too if that is wanted. */
-export function DomainDatasets({ urn, hasChildren }: { readonly urn: string; readonly hasChildren: boolean }) {
+/** The datasets of a domain, optionally including its subdomains. */
+export function DomainDatasets({ urn, hasSubdomains }: { readonly urn: string; readonly hasSubdomains: boolean }) {
   const parameters = new URLSearchParams(useSearch());
   const [, navigate] = useLocation();
-  const isDeep = parameters.get("below") === "true";
-  const page = pageOf(parameters, PAGE_SIZE);
-  const condition = isDeep ? ("DESCENDANTS_INCL" as const) : ("EQUAL" as const);
+  const includesSubdomains = parameters.get("below") === "true";
+  const page = pageFromAddress(parameters, PAGE_SIZE);
+  const condition = includesSubdomains ? ("DESCENDANTS_INCL" as const) : ("EQUAL" as const);
   const filters = [{ and: [{ field: "domains", values: [urn], condition }] }];
-  const read = useRead(
+  const read = useApiQuery(
     DomainDatasetsDocument,
     { filters, start: (page - 1) * PAGE_SIZE, count: PAGE_SIZE },
-    { keep: true },
+    { keepPrevious: true },
   );
   const found = read.data?.searchAcrossEntities;
   const total = found?.total ?? 0;
-  const isThere = found !== undefined && found !== null;
+  const isLoaded = found !== undefined && found !== null;
   return (
     <section className="section" aria-labelledby="datasets">
-      <SectionHead title={texts.domain.datasets} id="datasets">
-        {hasChildren && (
-          <label className="check">
+      <SectionHeader title={texts.domain.datasets} id="datasets">
+        {hasSubdomains && (
+          <label className="checkbox-label">
             <input
               type="checkbox"
-              checked={isDeep}
+              checked={includesSubdomains}
               onChange={(event) =>
-                navigate(addresses.domainDatasets(urn, event.target.checked), { state: addresses.STAYS })
+                navigate(addresses.domainDatasets(urn, event.target.checked), { state: addresses.SAME_PAGE })
               }
             />
-            {texts.domain.including}
+            {texts.domain.includingSubdomains}
           </label>
         )}
-        {total > 0 && <Link href={addresses.search("", { [BELOW_DOMAIN]: [urn] })}>{texts.domain.all}</Link>}
-      </SectionHead>
-      {read.data === undefined && <Awaited read={read} />}
-      <Outdated read={read} />
-      {isThere && total === 0 && (
-        <p className="hint">{hasChildren && !isDeep ? texts.domain.noDirectDatasets : texts.domain.noDatasets}</p>
+        {total > 0 && <Link href={addresses.search("", { [DOMAIN_SUBTREE]: [urn] })}>{texts.domain.search}</Link>}
+      </SectionHeader>
+      {read.data === undefined && <LoadingOrError read={read} />}
+      <StaleNotice read={read} />
+      {isLoaded && total === 0 && (
+        <p className="hint">
+          {hasSubdomains && !includesSubdomains ? texts.domain.noDirectDatasets : texts.domain.noDatasets}
+        </p>
       )}
       {total > 0 && (
         <div className="table-scroll">
-          <table className="quiet-table stacked">
+          <table className="data-table stacked">
             <thead>
               <tr>
-                <th scope="col">{texts.kinds["DATASET"]?.one}</th>
+                <th scope="col">{texts.entityTypes["DATASET"]?.one}</th>
                 <th scope="col">{texts.dataset.platform}</th>
                 <th scope="col">{texts.description.heading}</th>
               </tr>
@@ -69,7 +71,7 @@ export function DomainDatasets({ urn, hasChildren }: { readonly urn: string; rea
                       <Link href={addresses.dataset(entity.urn)}>{nameOf(entity)}</Link>
                     </th>
                     <td className="hint">{nameOf(entity.platform)}</td>
-                    <td className="one-line">{plainText(descriptionOf(entity))}</td>
+                    <td className="single-line">{plainText(descriptionOf(entity))}</td>
                   </tr>
                 ) : null,
               )}
@@ -77,12 +79,12 @@ export function DomainDatasets({ urn, hasChildren }: { readonly urn: string; rea
           </table>
         </div>
       )}
-      {isThere && (
-        <Pages
+      {isLoaded && (
+        <Pagination
           page={page}
           size={PAGE_SIZE}
           total={total}
-          addressOf={(number) => addresses.domainDatasets(urn, isDeep, number)}
+          addressOf={(number) => addresses.domainDatasets(urn, includesSubdomains, number)}
         />
       )}
     </section>

@@ -1,16 +1,16 @@
-// Everything that can be done to a domain, each with a look at what it touches before it is done.
+// Dialogs to create, rename, move and delete a domain. Each previews what the change affects.
 
 import { useState, type FormEvent } from "react";
 import { Link } from "wouter";
 
 import * as addresses from "../addresses.ts";
-import { cache, useChange, useMe, useRead } from "../api/cache.ts";
+import { cache, useApiMutation, useMe, useApiQuery } from "../api/cache.ts";
 import { run } from "../api/client.ts";
 import { Dialog } from "../components/dialog.tsx";
-import { focusAtFirst } from "../components/focus.ts";
-import { Sentence } from "../components/sentence.tsx";
-import { Awaited, Outdated, Problem } from "../components/states.tsx";
-import type { Forest, Tree } from "../forest.ts";
+import { focusOnMount } from "../components/focus.ts";
+import { FormattedText } from "../components/formatted_text.tsx";
+import { LoadingOrError, StaleNotice, ErrorMessage } from "../components/states.tsx";
+import type { DomainHierarchy, DomainNode } from "../domain_hierarchy.ts";
 import {
   CreateDomainDocument,
   DeleteDomainDocument,
@@ -23,62 +23,63 @@ import { texts } from "../texts.ts";
 import { DomainPicker } from "./picker.tsx";
 
 export type DomainAction =
-  | { readonly kind: "create"; readonly parent: Tree | null }
-  | { readonly kind: "rename"; readonly tree: Tree }
-  | { readonly kind: "move"; readonly tree: Tree; readonly target?: Tree | null }
-  | { readonly kind: "delete"; readonly tree: Tree };
+  | { readonly kind: "create"; readonly parent: DomainNode | null }
+  | { readonly kind: "rename"; readonly node: DomainNode }
+  | { readonly kind: "move"; readonly node: DomainNode; readonly target?: DomainNode | null }
+  | { readonly kind: "delete"; readonly node: DomainNode };
 
 interface DialogsProperties {
   readonly action: DomainAction | null;
-  readonly forest: Forest;
+  readonly hierarchy: DomainHierarchy;
   readonly onClose: () => void;
   readonly onCreated?: (urn: string) => void;
   readonly onDeleted?: () => void;
 }
 
-export function DomainDialogs({ action, forest, onClose, onCreated, onDeleted }: DialogsProperties) {
+export function DomainDialogs({ action, hierarchy, onClose, onCreated, onDeleted }: DialogsProperties) {
   if (action === null) return null;
   switch (action.kind) {
     case "create":
-      return <CreateDialog parent={action.parent} forest={forest} onClose={onClose} onCreated={onCreated} />;
+      return <CreateDialog parent={action.parent} hierarchy={hierarchy} onClose={onClose} onCreated={onCreated} />;
     case "rename":
-      return <RenameDialog tree={action.tree} forest={forest} onClose={onClose} />;
+      return <RenameDialog node={action.node} hierarchy={hierarchy} onClose={onClose} />;
     case "move":
-      return <MoveDialog tree={action.tree} target={action.target} onClose={onClose} forest={forest} />;
+      return <MoveDialog node={action.node} target={action.target} onClose={onClose} hierarchy={hierarchy} />;
     case "delete":
-      return <DeleteDialog tree={action.tree} onClose={onClose} {...(onDeleted === undefined ? {} : { onDeleted })} />;
+      return <DeleteDialog node={action.node} onClose={onClose} {...(onDeleted === undefined ? {} : { onDeleted })} />;
   }
 }
 
-const siblings = (forest: Forest, parent: Tree | null) => (parent === null ? forest.roots : parent.children);
+const siblings = (hierarchy: DomainHierarchy, parent: DomainNode | null) =>
+  parent === null ? hierarchy.roots : parent.children;
 
-/** What is wrong with a name, if anything. */
-function nameProblem(name: string, others: readonly Tree[]): string | null {
+/** Validates a name and returns the error message, if any. */
+function nameError(name: string, others: readonly DomainNode[]): string | null {
   if (name.trim() === "") return texts.domains.nameMissing;
   return others.some((other) => other.name === name.trim()) ? texts.domains.nameTaken(name.trim()) : null;
 }
 
 function CreateDialog({
   parent,
-  forest,
+  hierarchy,
   onClose,
   onCreated,
 }: {
-  readonly parent: Tree | null;
-  readonly forest: Forest;
+  readonly parent: DomainNode | null;
+  readonly hierarchy: DomainHierarchy;
   readonly onClose: () => void;
   readonly onCreated: ((urn: string) => void) | undefined;
 }) {
-  const create = useChange(CreateDomainDocument);
-  const [problem, setProblem] = useState<string | null>(null);
+  const create = useApiMutation(CreateDomainDocument);
+  const [invalid, setInvalid] = useState<string | null>(null);
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     const name = String(form.get("name")).trim();
     const description = String(form.get("description")).trim();
-    const wrong = nameProblem(name, siblings(forest, parent));
-    setProblem(wrong);
-    if (wrong !== null) return;
+    const error = nameError(name, siblings(hierarchy, parent));
+    setInvalid(error);
+    if (error !== null) return;
     create.mutate(
       { name, description: description === "" ? null : description, parent: parent?.urn ?? null },
       {
@@ -92,148 +93,153 @@ function CreateDialog({
   return (
     <Dialog title={texts.domains.createTitle(parent?.name ?? null)} isOpen onClose={onClose}>
       <form className="form" onSubmit={submit}>
-        <NameField problem={problem} others={siblings(forest, parent)} />
+        <NameField error={invalid} others={siblings(hierarchy, parent)} />
         <label>
           <span>
             {texts.domains.description} <span className="hint">{texts.domains.optional}</span>
           </span>
           <textarea name="description" rows={4} />
         </label>
-        {create.error !== null && <Problem error={create.error} />}
-        <Feet onClose={onClose} label={texts.domains.createDo} isBusy={create.isPending} />
+        {create.error !== null && <ErrorMessage error={create.error} />}
+        <DialogActions onClose={onClose} label={texts.domains.createButton} isBusy={create.isPending} />
       </form>
     </Dialog>
   );
 }
 
 function RenameDialog({
-  tree,
-  forest,
+  node,
+  hierarchy,
   onClose,
 }: {
-  readonly tree: Tree;
-  readonly forest: Forest;
+  readonly node: DomainNode;
+  readonly hierarchy: DomainHierarchy;
   readonly onClose: () => void;
 }) {
-  const rename = useChange(RenameDomainDocument);
-  const others = siblings(forest, tree.parent).filter((other) => other.urn !== tree.urn);
-  const [problem, setProblem] = useState<string | null>(null);
+  const rename = useApiMutation(RenameDomainDocument);
+  const others = siblings(hierarchy, node.parent).filter((other) => other.urn !== node.urn);
+  const [invalid, setInvalid] = useState<string | null>(null);
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const name = String(new FormData(event.currentTarget).get("name")).trim();
-    const wrong = nameProblem(name, others);
-    setProblem(wrong);
-    if (wrong === null) rename.mutate({ urn: tree.urn, name }, { onSuccess: onClose });
+    const error = nameError(name, others);
+    setInvalid(error);
+    if (error === null) rename.mutate({ urn: node.urn, name }, { onSuccess: onClose });
   };
   return (
-    <Dialog title={texts.domains.renameTitle(tree.name)} isOpen onClose={onClose}>
+    <Dialog title={texts.domains.renameTitle(node.name)} isOpen onClose={onClose}>
       <form className="form" onSubmit={submit}>
-        <NameField problem={problem} others={others} value={tree.name} />
-        <p className="hint">{texts.domains.renamePreview(tree.direct, tree.children.length)}</p>
-        {rename.error !== null && <Problem error={rename.error} />}
-        <Feet onClose={onClose} label={texts.domains.renameDo} isBusy={rename.isPending} />
+        <NameField error={invalid} others={others} value={node.name} />
+        <p className="hint">{texts.domains.renamePreview(node.directDatasets, node.children.length)}</p>
+        {rename.error !== null && <ErrorMessage error={rename.error} />}
+        <DialogActions onClose={onClose} label={texts.domains.renameButton} isBusy={rename.isPending} />
       </form>
     </Dialog>
   );
 }
 
 interface MoveProperties {
-  readonly tree: Tree;
-  /** Where to; asked for when it is not known. */
-  readonly target: Tree | null | undefined;
-  readonly forest: Forest;
+  readonly node: DomainNode;
+  /** The new parent; the user picks it when undefined. */
+  readonly target: DomainNode | null | undefined;
+  readonly hierarchy: DomainHierarchy;
   readonly onClose: () => void;
 }
 
-function MoveDialog({ tree, target, forest, onClose }: MoveProperties) {
-  const [chosen, setChosen] = useState<Tree | null | undefined>(target);
-  const move = useChange(MoveDomainDocument);
+function MoveDialog({ node, target, hierarchy, onClose }: MoveProperties) {
+  const [destination, setDestination] = useState<DomainNode | null | undefined>(target);
+  const move = useApiMutation(MoveDomainDocument);
   const me = useMe();
-  const mayHaveTop = tree.parent !== null && me.data?.me?.platformPrivileges.manageDomains === true;
-  if (chosen === undefined) {
-    const toTop = { label: texts.domainPicker.top, onPick: () => setChosen(null) };
+  const canMoveToTopLevel = node.parent !== null && me.data?.me?.platformPrivileges.manageDomains === true;
+  if (destination === undefined) {
+    const toTopLevel = { label: texts.domainPicker.topLevel, onPick: () => setDestination(null) };
     return (
       <DomainPicker
-        title={texts.domains.moveTitle(tree.name)}
+        title={texts.domains.moveTitle(node.name)}
         isOpen
         onClose={onClose}
-        current={tree.parent?.urn}
-        without={tree.urn}
-        onPick={(urn) => setChosen(forest.byUrn.get(urn) ?? null)}
-        mayPick={(target) => target.canManageChildren}
-        none={mayHaveTop ? toTop : undefined}
+        current={node.parent?.urn}
+        excluded={node.urn}
+        onPick={(urn) => setDestination(hierarchy.byUrn.get(urn) ?? null)}
+        canPick={(target) => target.canManageChildren}
+        none={canMoveToTopLevel ? toTopLevel : undefined}
       />
     );
   }
-  const isSame = (chosen?.urn ?? null) === (tree.parent?.urn ?? null);
+  const isSame = (destination?.urn ?? null) === (node.parent?.urn ?? null);
   return (
-    <Dialog title={texts.domains.moveTitle(tree.name)} isOpen onClose={onClose}>
+    <Dialog title={texts.domains.moveTitle(node.name)} isOpen onClose={onClose}>
       <p>
-        <Sentence text={texts.domains.moveTo} parts={{ place: <strong>{chosen?.name ?? texts.domains.top}</strong> }} />
+        <FormattedText
+          text={texts.domains.moveTo}
+          values={{ destination: <strong>{destination?.name ?? texts.domains.topLevel}</strong> }}
+        />
       </p>
-      <p className="hint">{isSame ? texts.domains.moveSame : texts.domains.movePreview(tree.below, tree.recursive)}</p>
-      {move.error !== null && <Problem error={move.error} />}
-      <div className="dialog-feet">
-        <button type="button" ref={isSame ? focusAtFirst : undefined} onClick={onClose}>
+      <p className="hint">
+        {isSame ? texts.domains.moveSame : texts.domains.movePreview(node.descendants, node.totalDatasets)}
+      </p>
+      {move.error !== null && <ErrorMessage error={move.error} />}
+      <div className="dialog-actions">
+        <button type="button" ref={isSame ? focusOnMount : undefined} onClick={onClose}>
           {texts.domains.cancel}
         </button>
         <button
           type="button"
           className="primary"
-          ref={isSame ? undefined : focusAtFirst}
+          ref={isSame ? undefined : focusOnMount}
           disabled={isSame || move.isPending}
-          onClick={() => move.mutate({ urn: tree.urn, parent: chosen?.urn ?? null }, { onSuccess: onClose })}
+          onClick={() => move.mutate({ urn: node.urn, parent: destination?.urn ?? null }, { onSuccess: onClose })}
         >
-          {texts.domains.moveDo}
+          {texts.domains.moveButton}
         </button>
       </div>
     </Dialog>
   );
 }
 
-const SHOWN_MEMBERS = 5;
+const SHOWN_DATASETS = 5;
 
 function DeleteDialog({
-  tree,
+  node,
   onClose,
   onDeleted,
 }: {
-  readonly tree: Tree;
+  readonly node: DomainNode;
   readonly onClose: () => void;
   readonly onDeleted?: () => void;
 }) {
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<Error | null>(null);
-  const filters = [{ and: [{ field: "domains", values: [tree.urn] }] }];
-  const members = useRead(DomainDatasetsDocument, { filters, start: 0, count: SHOWN_MEMBERS });
-  const isBlocked = tree.children.length > 0;
-  const found = members.data?.searchAcrossEntities;
+  const filters = [{ and: [{ field: "domains", values: [node.urn] }] }];
+  const datasets = useApiQuery(DomainDatasetsDocument, { filters, start: 0, count: SHOWN_DATASETS });
+  const isBlocked = node.children.length > 0;
+  const found = datasets.data?.searchAcrossEntities;
   const submit = async () => {
     setBusy(true);
     setError(null);
     try {
-      await run(DeleteDomainDocument, { urn: tree.urn });
-    } catch (problem) {
-      setError(problem as Error);
+      await run(DeleteDomainDocument, { urn: node.urn });
+    } catch (caught) {
+      setError(caught as Error);
       setBusy(false);
       return;
     }
-    // The page of the domain is left before everything is read anew: it would ask for what is no longer there.
+    // Leave the page of the domain before refreshing, or it would request the deleted domain.
     onClose();
     onDeleted?.();
     await cache.invalidateQueries();
   };
   return (
-    <Dialog title={texts.domains.deleteTitle(tree.name)} isOpen onClose={onClose}>
-      {isBlocked && <p>{texts.domains.deleteBlocked(tree.children.length)}</p>}
-      {!isBlocked && members.data === undefined && <Awaited read={members} lines={2} />}
-      {!isBlocked && <Outdated read={members} />}
+    <Dialog title={texts.domains.deleteTitle(node.name)} isOpen onClose={onClose}>
+      {isBlocked && <p>{texts.domains.deleteBlocked(node.children.length)}</p>}
+      {!isBlocked && datasets.data === undefined && <LoadingOrError read={datasets} lines={2} />}
+      {!isBlocked && <StaleNotice read={datasets} />}
       {!isBlocked && found !== undefined && found !== null && (
         <>
           <p>{texts.domains.deletePreview(found.total)}</p>
           {found.total > 0 && (
             <>
-              {found.total > found.searchResults.length && <p className="hint">{texts.domains.deleteSome}</p>}
+              {found.total > found.searchResults.length && <p className="hint">{texts.domains.deleteExamples}</p>}
               <ul>
                 {found.searchResults.map(({ entity }) =>
                   "urn" in entity ? (
@@ -247,18 +253,18 @@ function DeleteDialog({
           )}
         </>
       )}
-      {error !== null && <Problem error={error} />}
-      <div className="dialog-feet">
+      {error !== null && <ErrorMessage error={error} />}
+      <div className="dialog-actions">
         <button type="button" onClick={onClose}>
           {texts.domains.cancel}
         </button>
         <button
           type="button"
           className="dangerous"
-          disabled={isBlocked || !members.isSuccess || isBusy}
+          disabled={isBlocked || !datasets.isSuccess || isBusy}
           onClick={() => void submit()}
         >
-          {texts.domains.deleteDo}
+          {texts.domains.deleteButton}
         </button>
       </div>
     </Dialog>
@@ -266,16 +272,16 @@ function DeleteDialog({
 }
 
 interface NameProperties {
-  readonly problem: string | null;
-  /** What stands in the same place. */
-  readonly others: readonly Tree[];
+  readonly error: string | null;
+  /** Domains with the same parent. */
+  readonly others: readonly DomainNode[];
   readonly value?: string;
 }
 
-function NameField({ problem, others, value }: NameProperties) {
+function NameField({ error, others, value }: NameProperties) {
   const [typed, setTyped] = useState("");
-  const wanted = typed.trim().toLocaleLowerCase();
-  const alike = others.find((other) => other.name.toLocaleLowerCase() === wanted && other.name !== typed.trim());
+  const name = typed.trim().toLocaleLowerCase();
+  const similar = others.find((other) => other.name.toLocaleLowerCase() === name && other.name !== typed.trim());
   return (
     <label>
       {texts.domains.name}
@@ -283,21 +289,21 @@ function NameField({ problem, others, value }: NameProperties) {
         name="name"
         defaultValue={value}
         onChange={(event) => setTyped(event.target.value)}
-        ref={focusAtFirst}
-        aria-invalid={problem !== null}
-        aria-describedby="name-problem"
+        ref={focusOnMount}
+        aria-invalid={error !== null}
+        aria-describedby="name-error"
       />
-      <span id="name-problem" className="field-problem" role="alert">
-        {problem}
+      <span id="name-error" className="field-error" role="alert">
+        {error}
       </span>
       <span className="hint warning" role="status">
-        {alike !== undefined && texts.domains.nameAlike(alike.name)}
+        {similar !== undefined && texts.domains.nameSimilar(similar.name)}
       </span>
     </label>
   );
 }
 
-function Feet({
+function DialogActions({
   onClose,
   label,
   isBusy,
@@ -307,7 +313,7 @@ function Feet({
   readonly isBusy: boolean;
 }) {
   return (
-    <div className="dialog-feet">
+    <div className="dialog-actions">
       <button type="button" onClick={onClose}>
         {texts.domains.cancel}
       </button>

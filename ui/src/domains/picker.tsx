@@ -1,9 +1,9 @@
 import { useState } from "react";
 
 import { Dialog } from "../components/dialog.tsx";
-import { focusAtFirst } from "../components/focus.ts";
-import { Awaited, Outdated } from "../components/states.tsx";
-import { matching, useForest, type Forest, type Tree } from "../forest.ts";
+import { focusOnMount } from "../components/focus.ts";
+import { LoadingOrError, StaleNotice } from "../components/states.tsx";
+import { matchingDomains, useDomainHierarchy, type DomainHierarchy, type DomainNode } from "../domain_hierarchy.ts";
 import { texts } from "../texts.ts";
 
 interface PickerProperties {
@@ -12,15 +12,15 @@ interface PickerProperties {
   readonly onClose: () => void;
   readonly current?: string | undefined;
   readonly onPick: (urn: string) => void;
-  /** Takes it out of its domain, or to the top; not offered when absent. */
+  /** The option for no domain, if offered. */
   readonly none?: { readonly label: string; readonly onPick: () => void } | undefined;
-  /** Whether a domain may be chosen; every one may when absent. */
-  readonly mayPick?: ((tree: Tree) => boolean) | undefined;
-  /** Domains that cannot be chosen, with everything below them. */
-  readonly without?: string | undefined;
+  /** Whether a domain can be picked; all can by default. */
+  readonly canPick?: ((node: DomainNode) => boolean) | undefined;
+  /** A domain to leave out, with its subnode. */
+  readonly excluded?: string | undefined;
 }
 
-/** The tree of domains to choose one from. Typing narrows it; the arrows and Enter choose. */
+/** A dialog to pick a domain from the node. Typing filters; the arrow keys and Enter pick. */
 export function DomainPicker(properties: PickerProperties) {
   return (
     <Dialog title={properties.title} isOpen={properties.isOpen} onClose={properties.onClose}>
@@ -29,39 +29,39 @@ export function DomainPicker(properties: PickerProperties) {
   );
 }
 
-function PickerBody({ current, onPick, none, mayPick, without }: PickerProperties) {
-  const domains = useForest();
-  const { forest } = domains;
+function PickerBody({ current, onPick, none, canPick, excluded }: PickerProperties) {
+  const domains = useDomainHierarchy();
+  const { hierarchy } = domains;
   const [text, setText] = useState("");
-  // Nobody has chosen anything yet: then it is what is so already.
+  // `null` until the user moves: then the current domain is active.
   const [active, setActive] = useState<number | null>(null);
-  if (forest === undefined) return <Awaited read={domains} />;
-  const shown = linesOf(forest, text, without);
-  const wanted = text.trim().toLocaleLowerCase();
-  const choosable = shown.filter(
-    (tree) => (wanted === "" || tree.name.toLocaleLowerCase().includes(wanted)) && (mayPick?.(tree) ?? true),
+  if (hierarchy === undefined) return <LoadingOrError read={domains} />;
+  const visible = visibleNodes(hierarchy, text, excluded);
+  const needle = text.trim().toLocaleLowerCase();
+  const pickable = visible.filter(
+    (node) => (needle === "" || node.name.toLocaleLowerCase().includes(needle)) && (canPick?.(node) ?? true),
   );
-  const place =
+  const index =
     active ??
     Math.max(
       0,
-      choosable.findIndex((tree) => tree.urn === current),
+      pickable.findIndex((node) => node.urn === current),
     );
-  const chosen = choosable[Math.min(place, choosable.length - 1)];
-  const isChoosable = new Set(choosable);
+  const activeNode = pickable[Math.min(index, pickable.length - 1)];
+  const isPickable = new Set(pickable);
   return (
     <div className="picker">
-      <Outdated read={domains} />
+      <StaleNotice read={domains} />
       <input
         type="search"
         role="combobox"
         aria-label={texts.domainPicker.filter}
         aria-expanded="true"
         aria-controls="picker-list"
-        aria-activedescendant={chosen === undefined ? undefined : `pick-${chosen.urn}`}
+        aria-activedescendant={activeNode === undefined ? undefined : `pick-${activeNode.urn}`}
         placeholder={texts.domainPicker.filter}
         value={text}
-        ref={focusAtFirst}
+        ref={focusOnMount}
         onChange={(event) => {
           setText(event.target.value);
           setActive(event.target.value.trim() === "" ? null : 0);
@@ -70,34 +70,34 @@ function PickerBody({ current, onPick, none, mayPick, without }: PickerPropertie
           if (event.key === "ArrowDown" || event.key === "ArrowUp") {
             event.preventDefault();
             const step = event.key === "ArrowDown" ? 1 : -1;
-            setActive(Math.max(0, Math.min(choosable.length - 1, place + step)));
-          } else if (event.key === "Enter" && chosen !== undefined) {
+            setActive(Math.max(0, Math.min(pickable.length - 1, index + step)));
+          } else if (event.key === "Enter" && activeNode !== undefined) {
             event.preventDefault();
-            onPick(chosen.urn);
+            onPick(activeNode.urn);
           }
         }}
       />
       <ul id="picker-list" role="listbox" aria-label={texts.domainPicker.title} className="picker-list">
-        {shown.map((tree) => (
+        {visible.map((node) => (
           <li
-            key={tree.urn}
-            id={`pick-${tree.urn}`}
-            ref={tree === chosen ? bringIntoView : undefined}
+            key={node.urn}
+            id={`pick-${node.urn}`}
+            ref={node === activeNode ? scrollToOption : undefined}
             role="option"
-            aria-selected={tree === chosen}
-            aria-disabled={mayPick?.(tree) === false ? true : undefined}
-            className="picker-line"
-            style={{ paddingInlineStart: `${0.6 + tree.depth * 1.2}rem` }}
-            onClick={() => (mayPick?.(tree) ?? true) && onPick(tree.urn)}
+            aria-selected={node === activeNode}
+            aria-disabled={canPick?.(node) === false ? true : undefined}
+            className="picker-option"
+            style={{ paddingInlineStart: `${0.6 + node.depth * 1.2}rem` }}
+            onClick={() => (canPick?.(node) ?? true) && onPick(node.urn)}
           >
-            <span className={isChoosable.has(tree) ? "" : "hint"}>{tree.name}</span>
-            {tree.urn === current && <span className="hint">{texts.domainPicker.current}</span>}
+            <span className={isPickable.has(node) ? "" : "hint"}>{node.name}</span>
+            {node.urn === current && <span className="hint">{texts.domainPicker.current}</span>}
           </li>
         ))}
       </ul>
-      {shown.length === 0 && <p className="hint">{noneOf(forest, text, without)}</p>}
+      {visible.length === 0 && <p className="hint">{emptyMessage(hierarchy, text, excluded)}</p>}
       {none !== undefined && (
-        <div className="dialog-feet">
+        <div className="dialog-actions">
           <button type="button" onClick={none.onPick}>
             {none.label}
           </button>
@@ -107,29 +107,29 @@ function PickerBody({ current, onPick, none, mayPick, without }: PickerPropertie
   );
 }
 
-function bringIntoView(line: HTMLElement | null): void {
-  line?.scrollIntoView({ block: "nearest" });
+function scrollToOption(option: HTMLElement | null): void {
+  option?.scrollIntoView({ block: "nearest" });
 }
 
-/** Why there is nothing to choose. */
-function noneOf(forest: Forest, text: string, without: string | undefined): string {
+/** Explains an empty list. */
+function emptyMessage(hierarchy: DomainHierarchy, text: string, excluded: string | undefined): string {
   if (text.trim() === "") return texts.domainPicker.empty;
-  const moved = forest.byUrn.get(without ?? "");
-  const isInside = moved !== undefined && matching(forest, text).size > 0;
-  return isInside ? texts.domainPicker.inside(moved.name) : texts.domainPicker.none(text);
+  const moved = hierarchy.byUrn.get(excluded ?? "");
+  const isInside = moved !== undefined && matchingDomains(hierarchy, text).size > 0;
+  return isInside ? texts.domainPicker.insideItself(moved.name) : texts.domainPicker.none(text);
 }
 
-/** The trees as lines, from the top down, narrowed to what matches and what stands above it. */
-function linesOf(forest: Forest, text: string, without: string | undefined): Tree[] {
-  const wanted = text.trim() === "" ? null : matching(forest, text, without);
-  const lines: Tree[] = [];
-  const visit = (trees: readonly Tree[]) => {
-    for (const tree of trees) {
-      if (tree.urn === without || (wanted !== null && !wanted.has(tree.urn))) continue;
-      lines.push(tree);
-      visit(tree.children);
+/** The nodes to list, from the root down: all, or the matches and their ancestors. */
+function visibleNodes(hierarchy: DomainHierarchy, text: string, excluded: string | undefined): DomainNode[] {
+  const matches = text.trim() === "" ? null : matchingDomains(hierarchy, text, excluded);
+  const visible: DomainNode[] = [];
+  const visit = (nodes: readonly DomainNode[]) => {
+    for (const node of nodes) {
+      if (node.urn === excluded || (matches !== null && !matches.has(node.urn))) continue;
+      visible.push(node);
+      visit(node.children);
     }
   };
-  visit(forest.roots);
-  return lines;
+  visit(hierarchy.roots);
+  return visible;
 }

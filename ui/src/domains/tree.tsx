@@ -2,99 +2,99 @@ import { useLayoutEffect, useRef, useState, type DragEvent } from "react";
 import { Link } from "wouter";
 
 import * as addresses from "../addresses.ts";
-import { useFocusKept } from "../components/focus.ts";
+import { useFocusFallback } from "../components/focus.ts";
 import { Menu } from "../components/menu.tsx";
-import { pathTo, type Forest, type Tree } from "../forest.ts";
+import { ancestorsOf, type DomainHierarchy, type DomainNode } from "../domain_hierarchy.ts";
 import { texts } from "../texts.ts";
 import type { DomainAction } from "./dialogs.tsx";
 
-/** How domains are named while they are dragged. */
-const DRAGGED = "application/x-docent-domain";
-/** Small forests are shown whole; of larger ones the top. */
-const OPEN_UP_TO = 60;
+/** The data type of a dragged domain. */
+const DRAG_TYPE = "application/x-docent-domain";
+/** Larger hierarchies start collapsed. */
+const MAX_EXPANDED_AT_START = 60;
 
 interface TreeProperties {
-  readonly forest: Forest;
-  /** What a filter left over; everything if there is none. */
-  readonly wanted: ReadonlySet<string> | null;
-  /** Whether a domain may be put at the top. */
-  readonly canMoveToTop: boolean;
+  readonly hierarchy: DomainHierarchy;
+  /** The URNs that match the filter; `null` without a filter. */
+  readonly matches: ReadonlySet<string> | null;
+  /** Whether the user may move domains to the top level. */
+  readonly canMoveToTopLevel: boolean;
   readonly onAction: (action: DomainAction) => void;
-  /** A domain that was just made: it is brought into view, and has the focus. */
+  /** A domain that was just created, to scroll to and focus. */
   readonly created: string | null;
   readonly onShown: () => void;
 }
 
-/** All domains, one line for each. A line can be dragged onto another, which its menu can do too. */
-export function DomainTree({ forest, wanted, canMoveToTop, onAction, created, onShown }: TreeProperties) {
-  const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
-  const isOpenAtFirst = forest.byUrn.size <= OPEN_UP_TO;
-  const isOpen = (tree: Tree) => wanted !== null || toggled.has(tree.urn) !== isOpenAtFirst;
-  const toggle = (...trees: readonly Tree[]) =>
+/** All domains, one per row. Rows can be dragged onto each other; the menu offers the same. */
+export function DomainTree({ hierarchy, matches, canMoveToTopLevel, onAction, created, onShown }: TreeProperties) {
+  const [toggleFilter, setToggled] = useState<ReadonlySet<string>>(new Set());
+  const startsExpanded = hierarchy.byUrn.size <= MAX_EXPANDED_AT_START;
+  const isExpanded = (tree: DomainNode) => matches !== null || toggleFilter.has(tree.urn) !== startsExpanded;
+  const toggle = (...nodes: readonly DomainNode[]) =>
     setToggled((before) => {
       const next = new Set(before);
-      for (const { urn } of trees) if (!next.delete(urn)) next.add(urn);
+      for (const { urn } of nodes) if (!next.delete(urn)) next.add(urn);
       return next;
     });
-  const lines = linesOf(forest.roots, isOpen, wanted);
+  const visible = visibleNodes(hierarchy.roots, isExpanded, matches);
   const table = useRef<HTMLTableElement>(null);
   const linkOf = (urn: string | undefined) =>
     table.current?.querySelector<HTMLElement>(`[data-urn="${CSS.escape(urn ?? "")}"] a`);
-  const before = useRef(lines);
-  // Whoever has deleted a domain goes on at the next one.
-  useFocusKept(table, () => {
-    const left = new Set(lines.map((tree) => tree.urn));
-    const place = before.current.findIndex((tree) => !left.has(tree.urn));
-    return linkOf(lines[Math.min(place, lines.length - 1)]?.urn);
+  const before = useRef(visible);
+  // After a deletion, focus the next domain.
+  useFocusFallback(table, () => {
+    const remaining = new Set(visible.map(({ urn }) => urn));
+    const index = before.current.findIndex(({ urn }) => !remaining.has(urn));
+    return linkOf(visible[Math.min(index, visible.length - 1)]?.urn);
   });
   useLayoutEffect(() => {
-    before.current = lines;
-    const tree = forest.byUrn.get(created ?? "");
-    if (tree === undefined) return;
-    const closed = pathTo(tree).filter((above) => !isOpen(above));
-    if (closed.length > 0) {
-      toggle(...closed);
+    before.current = visible;
+    const node = hierarchy.byUrn.get(created ?? "");
+    if (node === undefined) return;
+    const collapsed = ancestorsOf(node).filter((ancestor) => !isExpanded(ancestor));
+    if (collapsed.length > 0) {
+      toggle(...collapsed);
       return;
     }
-    linkOf(tree.urn)?.focus();
+    linkOf(node.urn)?.focus();
     onShown();
   });
-  const drag = useDrag(canMoveToTop, onAction);
+  const drag = useDrag(canMoveToTopLevel, onAction);
   return (
     <div className="table-scroll">
-      <table className="quiet-table tree" aria-label={texts.domains.tree} ref={table}>
-        <thead {...drag.onto(null)}>
+      <table className="data-table tree" aria-label={texts.domains.tree} ref={table}>
+        <thead {...drag.dropTarget(null)}>
           <tr>
-            <th scope="col">{drag.mayDropOn(null) ? texts.domains.dropHere : texts.domains.columns.name}</th>
+            <th scope="col">{drag.canDropOn(null) ? texts.domains.dropHere : texts.domains.columns.name}</th>
             <th scope="col" className="number">
               {texts.domains.columns.direct}
             </th>
             <th scope="col" className="number">
-              {texts.domains.columns.recursive}
+              {texts.domains.columns.total}
             </th>
-            <td className="tree-actions" />
+            <td className="row-actions" />
           </tr>
         </thead>
         <tbody>
-          {lines.map((tree) => (
+          {visible.map((node) => (
             <tr
-              key={tree.urn}
-              data-urn={tree.urn}
-              draggable={tree.canManage}
-              onDragStart={(event) => drag.start(event, tree)}
+              key={node.urn}
+              data-urn={node.urn}
+              draggable={node.canManage}
+              onDragStart={(event) => drag.start(event, node)}
               onDragEnd={drag.end}
-              {...drag.onto(tree)}
+              {...drag.dropTarget(node)}
             >
               <th scope="row">
-                <span className="tree-name" style={{ paddingInlineStart: `${tree.depth * 1.3}rem` }}>
-                  <Fold tree={tree} isOpen={isOpen(tree)} onToggle={() => toggle(tree)} />
-                  <Link href={addresses.domain(tree.urn)}>{tree.name}</Link>
+                <span className="tree-name" style={{ paddingInlineStart: `${node.depth * 1.3}rem` }}>
+                  <ExpandButton node={node} isExpanded={isExpanded(node)} onToggle={() => toggle(node)} />
+                  <Link href={addresses.domain(node.urn)}>{node.name}</Link>
                 </span>
               </th>
-              <td className="number">{texts.number(tree.direct)}</td>
-              <td className="number">{texts.number(tree.recursive)}</td>
-              <td className="tree-actions">
-                <DomainMenu tree={tree} onAction={onAction} />
+              <td className="number">{texts.number(node.directDatasets)}</td>
+              <td className="number">{texts.number(node.totalDatasets)}</td>
+              <td className="row-actions">
+                <DomainMenu node={node} onAction={onAction} />
               </td>
             </tr>
           ))}
@@ -104,86 +104,93 @@ export function DomainTree({ forest, wanted, canMoveToTop, onAction, created, on
   );
 }
 
-/** What is dragged, and what it is above. The top is a place, too: `null`. */
-function useDrag(canMoveToTop: boolean, onAction: (action: DomainAction) => void) {
-  const [dragged, setDragged] = useState<Tree | null>(null);
-  const [over, setOver] = useState<Tree | null | undefined>(undefined);
-  const mayDropOn = (target: Tree | null) => {
+/** The state of a drag. A target of `null` is the top level. */
+function useDrag(canMoveToTopLevel: boolean, onAction: (action: DomainAction) => void) {
+  const [dragged, setDragged] = useState<DomainNode | null>(null);
+  const [over, setOver] = useState<DomainNode | null | undefined>(undefined);
+  const canDropOn = (target: DomainNode | null) => {
     if (dragged === null || dragged === target || dragged.parent === target) return false;
-    return target === null ? canMoveToTop : target.canManageChildren && !pathTo(target).includes(dragged);
+    return target === null ? canMoveToTopLevel : target.canManageChildren && !ancestorsOf(target).includes(dragged);
   };
   const end = () => {
     setDragged(null);
     setOver(undefined);
   };
   return {
-    mayDropOn,
+    canDropOn,
     end,
-    start: (event: DragEvent, tree: Tree) => {
-      event.dataTransfer.setData(DRAGGED, tree.urn);
-      setDragged(tree);
+    start: (event: DragEvent, node: DomainNode) => {
+      event.dataTransfer.setData(DRAG_TYPE, node.urn);
+      setDragged(node);
     },
-    onto: (target: Tree | null) => ({
-      className: [mayDropOn(target) ? "drop-place" : "", over === target && dragged !== null ? "drop-target" : ""].join(
-        " ",
-      ),
+    dropTarget: (target: DomainNode | null) => ({
+      className: [
+        canDropOn(target) ? "drop-allowed" : "",
+        over === target && dragged !== null ? "drop-target" : "",
+      ].join(" "),
       onDragOver: (event: DragEvent) => {
-        const mayDrop = mayDropOn(target);
-        if (mayDrop) event.preventDefault();
-        setOver(mayDrop ? target : undefined);
+        const canDrop = canDropOn(target);
+        if (canDrop) event.preventDefault();
+        setOver(canDrop ? target : undefined);
       },
       onDrop: (event: DragEvent) => {
         event.preventDefault();
-        if (dragged !== null && mayDropOn(target)) onAction({ kind: "move", tree: dragged, target });
+        if (dragged !== null && canDropOn(target)) onAction({ kind: "move", node: dragged, target });
         end();
       },
     }),
   };
 }
 
-function Fold({
-  tree,
-  isOpen,
+function ExpandButton({
+  node,
+  isExpanded,
   onToggle,
 }: {
-  readonly tree: Tree;
-  readonly isOpen: boolean;
+  readonly node: DomainNode;
+  readonly isExpanded: boolean;
   readonly onToggle: () => void;
 }) {
-  if (tree.children.length === 0) return <span className="fold" aria-hidden="true" />;
+  if (node.children.length === 0) return <span className="expand-button" aria-hidden="true" />;
   return (
     <button
       type="button"
-      className="fold"
-      aria-expanded={isOpen}
-      aria-label={isOpen ? texts.domains.collapse(tree.name) : texts.domains.expand(tree.name)}
+      className="expand-button"
+      aria-expanded={isExpanded}
+      aria-label={isExpanded ? texts.domains.collapse(node.name) : texts.domains.expand(node.name)}
       onClick={onToggle}
     >
-      {isOpen ? "▾" : "▸"}
+      {isExpanded ? "▾" : "▸"}
     </button>
   );
 }
 
-/** What may be done to a domain; nothing at all is no menu. */
+/** The actions that the user may take on a domain. Renders nothing if there are none. */
 export function DomainMenu({
-  tree,
+  node,
   onAction,
 }: {
-  readonly tree: Tree;
+  readonly node: DomainNode;
   readonly onAction: (action: DomainAction) => void;
 }) {
-  const inside = [{ label: texts.domains.createInside, onSelect: () => onAction({ kind: "create", parent: tree }) }];
-  const itself = [
-    { label: texts.domains.rename, onSelect: () => onAction({ kind: "rename", tree }) },
-    { label: texts.domains.move, onSelect: () => onAction({ kind: "move", tree }) },
-    { label: texts.domains.remove, onSelect: () => onAction({ kind: "delete", tree }), isDangerous: true },
+  const childActions = [
+    { label: texts.domains.createSubdomain, onSelect: () => onAction({ kind: "create", parent: node }) },
   ];
-  const items = [...(tree.canManageChildren ? inside : []), ...(tree.canManage ? itself : [])];
-  return items.length === 0 ? null : <Menu label={texts.domains.actions(tree.name)} trigger="⋯" items={items} />;
+  const ownActions = [
+    { label: texts.domains.rename, onSelect: () => onAction({ kind: "rename", node }) },
+    { label: texts.domains.move, onSelect: () => onAction({ kind: "move", node }) },
+    { label: texts.domains.remove, onSelect: () => onAction({ kind: "delete", node }), isDangerous: true },
+  ];
+  const items = [...(node.canManageChildren ? childActions : []), ...(node.canManage ? ownActions : [])];
+  return items.length === 0 ? null : <Menu label={texts.domains.actions(node.name)} trigger="⋯" items={items} />;
 }
 
-function linesOf(trees: readonly Tree[], isOpen: (tree: Tree) => boolean, wanted: ReadonlySet<string> | null): Tree[] {
-  return trees
-    .filter((tree) => wanted === null || wanted.has(tree.urn))
-    .flatMap((tree) => [tree, ...(isOpen(tree) ? linesOf(tree.children, isOpen, wanted) : [])]);
+function visibleNodes(
+  nodes: readonly DomainNode[],
+  isExpanded: (node: DomainNode) => boolean,
+  matches: ReadonlySet<string> | null,
+): DomainNode[] {
+  return nodes
+    .filter((node) => matches === null || matches.has(node.urn))
+    .flatMap((node) => [node, ...(isExpanded(node) ? visibleNodes(node.children, isExpanded, matches) : [])]);
 }

@@ -2,13 +2,13 @@ import { useState, type ReactNode } from "react";
 import { Link } from "wouter";
 
 import * as addresses from "../addresses.ts";
-import { useChange, useRead } from "../api/cache.ts";
-import { Failure, isMissing } from "../api/client.ts";
+import { useApiMutation, useApiQuery } from "../api/cache.ts";
+import { ApiError, isNotFound } from "../api/client.ts";
 import { Dialog } from "../components/dialog.tsx";
-import { Difference } from "../components/difference.tsx";
-import { Sentence } from "../components/sentence.tsx";
-import { EntityLink, Stamp } from "../components/small.tsx";
-import { Problem, Skeleton } from "../components/states.tsx";
+import { TextDiff } from "../components/text_diff.tsx";
+import { FormattedText } from "../components/formatted_text.tsx";
+import { EntityLink, Byline } from "../components/common.tsx";
+import { ErrorMessage, Skeleton } from "../components/states.tsx";
 import { readablePath } from "../dataset/field_path.ts";
 import {
   ColumnHistoryDocument,
@@ -17,22 +17,22 @@ import {
   SetDomainDocument,
   UnsetDomainDocument,
   UpdateDescriptionDocument,
-  type ChangesFragment,
+  type HistoryChangesFragment,
   type DatasetQuery,
   type DomainQuery,
 } from "../generated/operations.ts";
 import { nameOf } from "../names.ts";
 import { texts } from "../texts.ts";
-import { momentOf } from "../time.ts";
+import { formatDateTime } from "../time.ts";
 
 type Dataset = NonNullable<DatasetQuery["dataset"]>;
 type Domain = NonNullable<DomainQuery["domain"]>;
-type Change = ChangesFragment["changes"][number];
+type Change = HistoryChangesFragment["changes"][number];
 
 export function DatasetHistory({ dataset }: { readonly dataset: Dataset }) {
-  const read = useRead(DatasetHistoryDocument, { urn: dataset.urn });
+  const read = useApiQuery(DatasetHistoryDocument, { urn: dataset.urn });
   if (read.isPending) return <Skeleton />;
-  if (read.isLoadingError) return <Problem error={read.error} retry={() => void read.refetch()} />;
+  if (read.isLoadingError) return <ErrorMessage error={read.error} retry={() => void read.refetch()} />;
   const canEdit = dataset.privileges?.canEditDescription === true;
   return (
     <>
@@ -47,21 +47,21 @@ export function DatasetHistory({ dataset }: { readonly dataset: Dataset }) {
         urn={dataset.urn}
         canRestore={dataset.privileges?.canEditDomains === true}
       />
-      <TextHistory title={texts.history.ingested} history={read.data.ingested} urn={dataset.urn} canRestore={false} />
-      <p className="hint">{texts.history.pickColumn}</p>
+      <TextHistory title={texts.history.imported} history={read.data.imported} urn={dataset.urn} canRestore={false} />
+      <p className="hint">{texts.history.columnsHint}</p>
     </>
   );
 }
 
 export function ColumnHistory({ dataset, column }: { readonly dataset: Dataset; readonly column: string }) {
-  const read = useRead(ColumnHistoryDocument, { urn: dataset.urn, column });
+  const read = useApiQuery(ColumnHistoryDocument, { urn: dataset.urn, column });
   if (read.isPending) return <Skeleton />;
-  if (read.isLoadingError) return <Problem error={read.error} retry={() => void read.refetch()} />;
+  if (read.isLoadingError) return <ErrorMessage error={read.error} retry={() => void read.refetch()} />;
   const canEdit = dataset.privileges?.canEditSchemaFieldDescription === true;
   return (
     <>
       <p>
-        <Link href={addresses.history(addresses.dataset(dataset.urn))}>{texts.history.allOfDataset}</Link>
+        <Link href={addresses.history(addresses.dataset(dataset.urn))}>{texts.history.ofDataset}</Link>
       </p>
       <h2>{texts.history.ofColumn(readablePath(column))}</h2>
       <TextHistory
@@ -69,14 +69,14 @@ export function ColumnHistory({ dataset, column }: { readonly dataset: Dataset; 
         history={read.data.description}
         urn={dataset.urn}
         column={column}
-        isPart
+        isNested
         canRestore={canEdit}
       />
       <TextHistory
-        title={texts.history.ingested}
-        history={read.data.ingested}
+        title={texts.history.imported}
+        history={read.data.imported}
         urn={dataset.urn}
-        isPart
+        isNested
         canRestore={false}
       />
     </>
@@ -84,9 +84,9 @@ export function ColumnHistory({ dataset, column }: { readonly dataset: Dataset; 
 }
 
 export function DomainHistory({ domain }: { readonly domain: Domain }) {
-  const read = useRead(DomainHistoryDocument, { urn: domain.urn });
+  const read = useApiQuery(DomainHistoryDocument, { urn: domain.urn });
   if (read.isPending) return <Skeleton />;
-  if (read.isLoadingError) return <Problem error={read.error} retry={() => void read.refetch()} />;
+  if (read.isLoadingError) return <ErrorMessage error={read.error} retry={() => void read.refetch()} />;
   const canEdit = domain.privileges?.canEditDescription === true;
   return (
     <TextHistory
@@ -100,87 +100,87 @@ export function DomainHistory({ domain }: { readonly domain: Domain }) {
 
 interface TextHistoryProperties {
   readonly title: string;
-  readonly history: ChangesFragment;
+  readonly history: HistoryChangesFragment;
   readonly urn: string;
   readonly column?: string;
-  readonly isPart?: boolean;
+  readonly isNested?: boolean;
   readonly canRestore: boolean;
 }
 
-/** The versions of a text, each with what it changed. */
-function TextHistory({ title, history, urn, column, isPart = false, canRestore }: TextHistoryProperties) {
-  const [chosen, setChosen] = useState<Change | null>(null);
-  const update = useChange(UpdateDescriptionDocument);
-  const newest = history.changes[0];
+/** The versions of a text, each with its changes. */
+function TextHistory({ title, history, urn, column, isNested = false, canRestore }: TextHistoryProperties) {
+  const [selected, setSelected] = useState<Change | null>(null);
+  const update = useApiMutation(UpdateDescriptionDocument);
+  const latest = history.changes[0];
   const restore = (change: Change) => {
     const target = column === undefined ? {} : { subResource: column, subResourceType: "DATASET_FIELD" as const };
     const input = {
       resourceUrn: urn,
       ...target,
       description: change.text ?? "",
-      previousDescription: newest?.text ?? "",
+      previousDescription: latest?.text ?? "",
     };
-    update.mutate({ input }, { onSuccess: () => setChosen(null) });
+    update.mutate({ input }, { onSuccess: () => setSelected(null) });
   };
-  const choose = (change: Change | null) => {
+  const select = (change: Change | null) => {
     update.reset();
-    setChosen(change);
+    setSelected(change);
   };
   return (
     <Versions
       title={title}
-      isPart={isPart}
+      isNested={isNested}
       history={history}
-      canRestore={(change) => canRestore && (change.text ?? "") !== (newest?.text ?? "")}
-      onRestore={choose}
+      canRestore={(change) => canRestore && (change.text ?? "") !== (latest?.text ?? "")}
+      onRestore={select}
     >
       {(change, before) =>
         change.text === null || change.text === undefined ? (
           <p className="hint">{texts.history.emptied}</p>
         ) : (
-          <Difference before={before === undefined ? change.text : (before.text ?? "")} after={change.text} />
+          <TextDiff before={before === undefined ? change.text : (before.text ?? "")} after={change.text} />
         )
       }
-      {chosen !== null && (
+      {selected !== null && (
         <RestoreDialog
-          onClose={() => choose(null)}
-          onRestore={() => restore(chosen)}
-          error={conflictOf(update.error)}
+          onClose={() => select(null)}
+          onRestore={() => restore(selected)}
+          error={describeConflict(update.error)}
           isBusy={update.isPending}
         >
-          <Difference before={newest?.text ?? ""} after={chosen.text ?? ""} />
+          <TextDiff before={latest?.text ?? ""} after={selected.text ?? ""} />
         </RestoreDialog>
       )}
     </Versions>
   );
 }
 
-function conflictOf(error: Error | null): Error | null {
-  return error instanceof Failure && error.code === 409 ? new Error(texts.history.changedMeanwhile) : error;
+function describeConflict(error: Error | null): Error | null {
+  return error instanceof ApiError && error.code === 409 ? new Error(texts.history.conflict) : error;
 }
 
 interface AssignmentsProperties {
-  readonly history: ChangesFragment;
+  readonly history: HistoryChangesFragment;
   readonly urn: string;
   readonly canRestore: boolean;
 }
 
 function DomainAssignments({ history, urn, canRestore }: AssignmentsProperties) {
-  const [chosen, setChosen] = useState<Change | null>(null);
-  const set = useChange(SetDomainDocument);
-  const unset = useChange(UnsetDomainDocument);
-  const done = { onSuccess: () => setChosen(null) };
+  const [selected, setSelected] = useState<Change | null>(null);
+  const set = useApiMutation(SetDomainDocument);
+  const unset = useApiMutation(UnsetDomainDocument);
+  const done = { onSuccess: () => setSelected(null) };
   const restore = (change: Change) => {
     if (change.domain === null || change.domain === undefined) unset.mutate({ urn }, done);
     else set.mutate({ urn, domain: change.domain.urn }, done);
   };
-  const choose = (change: Change | null) => {
+  const select = (change: Change | null) => {
     set.reset();
     unset.reset();
-    setChosen(change);
+    setSelected(change);
   };
-  const described = (change: Change | undefined) =>
-    change?.domain === null || change?.domain === undefined ? texts.dataset.noDomain : nameOf(change.domain);
+  const domainName = (change: Change | undefined) =>
+    change?.domain === null || change?.domain === undefined ? texts.history.noDomain : nameOf(change.domain);
   return (
     <Versions
       title={texts.history.domain}
@@ -188,26 +188,26 @@ function DomainAssignments({ history, urn, canRestore }: AssignmentsProperties) 
       canRestore={(change) =>
         canRestore && change.domain?.exists !== false && change.domain?.urn !== history.changes[0]?.domain?.urn
       }
-      onRestore={choose}
+      onRestore={select}
     >
       {(change) => <Assignment change={change} />}
-      {chosen !== null && (
+      {selected !== null && (
         <RestoreDialog
-          onClose={() => choose(null)}
-          onRestore={() => restore(chosen)}
-          error={problemOf(set.error ?? unset.error)}
+          onClose={() => select(null)}
+          onRestore={() => restore(selected)}
+          error={describeDeletion(set.error ?? unset.error)}
           isBusy={set.isPending || unset.isPending}
         >
-          <Difference before={described(history.changes[0])} after={described(chosen)} />
+          <TextDiff before={domainName(history.changes[0])} after={domainName(selected)} />
         </RestoreDialog>
       )}
     </Versions>
   );
 }
 
-/** A domain that is deleted between the look at it and the click is no raw error either. */
-function problemOf(error: Error | null): Error | null {
-  return error !== null && isMissing(error) ? new Error(texts.history.domainGone) : error;
+/** Explains the error when the domain was deleted after the page was loaded. */
+function describeDeletion(error: Error | null): Error | null {
+  return error !== null && isNotFound(error) ? new Error(texts.history.domainDeleted) : error;
 }
 
 function Assignment({ change }: { readonly change: Change }) {
@@ -216,55 +216,58 @@ function Assignment({ change }: { readonly change: Change }) {
   if (domain.exists === false) {
     return (
       <p>
-        <Sentence text={texts.history.assignedGone} parts={{ domain: <code>{nameOf(domain)}</code> }} />
+        <FormattedText text={texts.history.assignedDeleted} values={{ domain: <code>{nameOf(domain)}</code> }} />
       </p>
     );
   }
   return (
     <p>
-      <Sentence text={texts.history.assigned} parts={{ domain: <EntityLink entity={domain} className="chip" /> }} />
+      <FormattedText
+        text={texts.history.assigned}
+        values={{ domain: <EntityLink entity={domain} className="chip" /> }}
+      />
     </p>
   );
 }
 
 interface VersionsProperties {
   readonly title: string;
-  /** Whether it stands below a heading of its own page. */
-  readonly isPart?: boolean;
-  readonly history: ChangesFragment;
+  /** Whether it is below another section heading. */
+  readonly isNested?: boolean;
+  readonly history: HistoryChangesFragment;
   readonly canRestore: (change: Change) => boolean;
   readonly onRestore: (change: Change) => void;
-  /** How to show a version beside the one before it, and what else belongs here. */
+  /** Renders a version compared with the previous one; and further content. */
   readonly children: [(change: Change, before: Change | undefined) => ReactNode, ReactNode];
 }
 
-function Versions({ title, isPart = false, history, canRestore, onRestore, children }: VersionsProperties) {
-  const [show, more] = children;
+function Versions({ title, isNested = false, history, canRestore, onRestore, children }: VersionsProperties) {
+  const [renderVersion, more] = children;
   return (
     <section className="section" aria-label={title}>
-      {isPart ? <h3>{title}</h3> : <h2>{title}</h2>}
+      {isNested ? <h3>{title}</h3> : <h2>{title}</h2>}
       {history.changes.length === 0 && <p className="hint">{texts.history.none}</p>}
       <ol className="versions">
-        {history.changes.map((change, place) => (
+        {history.changes.map((change, index) => (
           <li key={change.version}>
-            <div className="version-head">
-              <Stamp actor={change.actor} time={change.time} />
-              {place === 0 && <span className="hint">{texts.history.current}</span>}
-              {place === history.changes.length - 1 && history.isComplete && (
+            <div className="version-header">
+              <Byline actor={change.actor} time={change.time} />
+              {index === 0 && <span className="hint">{texts.history.current}</span>}
+              {index === history.changes.length - 1 && history.isComplete && (
                 <span className="hint">{texts.history.first}</span>
               )}
-              {place > 0 && canRestore(change) && (
+              {index > 0 && canRestore(change) && (
                 <button
                   type="button"
-                  className="quiet"
-                  aria-label={texts.history.restoreLabel(momentOf(change.time))}
+                  className="subtle"
+                  aria-label={texts.history.restoreLabel(formatDateTime(change.time))}
                   onClick={() => onRestore(change)}
                 >
                   {texts.history.restore}
                 </button>
               )}
             </div>
-            {show(change, history.changes[place + 1])}
+            {renderVersion(change, history.changes[index + 1])}
           </li>
         ))}
       </ol>
@@ -287,13 +290,13 @@ function RestoreDialog({ onClose, onRestore, error, isBusy, children }: RestoreD
     <Dialog title={texts.history.restoreTitle} isOpen onClose={onClose}>
       <p>{texts.history.restorePreview}</p>
       {children}
-      {error !== null && <Problem error={error} />}
-      <div className="dialog-feet">
+      {error !== null && <ErrorMessage error={error} />}
+      <div className="dialog-actions">
         <button type="button" onClick={onClose}>
           {texts.domains.cancel}
         </button>
         <button type="button" className="primary" disabled={isBusy} onClick={onRestore}>
-          {texts.history.restoreDo}
+          {texts.history.restoreButton}
         </button>
       </div>
     </Dialog>

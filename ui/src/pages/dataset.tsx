@@ -1,17 +1,25 @@
 import { Link, useSearch } from "wouter";
 
 import * as addresses from "../addresses.ts";
-import { useRead } from "../api/cache.ts";
-import { isMissing } from "../api/client.ts";
-import { Sections } from "../components/sections.tsx";
-import { EntityLink } from "../components/small.tsx";
-import { Empty, Gone, Outdated, Problem, Skeleton, useLastSeen, useTitle } from "../components/states.tsx";
+import { useApiQuery } from "../api/cache.ts";
+import { isNotFound } from "../api/client.ts";
+import { EntityTabs } from "../components/sections.tsx";
+import { EntityLink } from "../components/common.tsx";
+import {
+  EmptyState,
+  DeletedNotice,
+  StaleNotice,
+  ErrorMessage,
+  Skeleton,
+  useLastKnown,
+  useTitle,
+} from "../components/states.tsx";
 import { readablePath } from "../dataset/field_path.ts";
 import { Columns } from "../dataset/columns.tsx";
-import { Facts } from "../dataset/facts.tsx";
+import { DatasetDetails } from "../dataset/details.tsx";
 import { Links } from "../dataset/links.tsx";
 import { Description } from "../description/description.tsx";
-import { authorOf } from "../description/stored.ts";
+import { lastEditOf } from "../description/saved_description.ts";
 import { DatasetDocument, DatasetHistoryDocument, type DatasetQuery } from "../generated/operations.ts";
 import { ColumnHistory, DatasetHistory } from "../history/history.tsx";
 import { nameOf } from "../names.ts";
@@ -20,10 +28,10 @@ import { texts } from "../texts.ts";
 type Dataset = NonNullable<DatasetQuery["dataset"]>;
 
 export default function DatasetPage({ urn }: { readonly urn: string }) {
-  const read = useRead(DatasetDocument, { urn });
-  const found = read.data?.dataset;
-  const dataset = useLastSeen(found?.exists === false ? undefined : found);
-  const isGone = read.isRefetchError ? isMissing(read.error) : found !== dataset;
+  const read = useApiQuery(DatasetDocument, { urn });
+  const latest = read.data?.dataset;
+  const dataset = useLastKnown(latest?.exists === false ? undefined : latest);
+  const isDeleted = read.isRefetchError ? isNotFound(read.error) : latest !== dataset;
   const parameters = new URLSearchParams(useSearch());
   const column = parameters.get("column");
   const isHistory = parameters.get("show") === "history";
@@ -34,14 +42,14 @@ export default function DatasetPage({ urn }: { readonly urn: string }) {
 
   if (read.isPending) return <Skeleton lines={10} />;
   if (read.isLoadingError) {
-    return isMissing(read.error) ? <Missing /> : <Problem error={read.error} retry={() => void read.refetch()} />;
+    return isNotFound(read.error) ? <Missing /> : <ErrorMessage error={read.error} retry={() => void read.refetch()} />;
   }
   if (dataset === undefined) return <Missing />;
   return (
     <article className="entity">
-      {isGone ? <Gone notice={texts.dataset.gone} /> : <Outdated read={read} />}
-      <DatasetHead dataset={dataset} />
-      <Sections address={addresses.dataset(urn)} label={texts.dataset.sectionsLabel} isHistory={isHistory} />
+      {isDeleted ? <DeletedNotice notice={texts.dataset.deleted} /> : <StaleNotice read={read} />}
+      <DatasetHeader dataset={dataset} />
+      <EntityTabs address={addresses.dataset(urn)} label={texts.dataset.tabsLabel} isHistory={isHistory} />
       {!isHistory && <Overview dataset={dataset} />}
       {isHistory && column === null && <DatasetHistory dataset={dataset} />}
       {isHistory && column !== null && <ColumnHistory dataset={dataset} column={column} />}
@@ -50,16 +58,16 @@ export default function DatasetPage({ urn }: { readonly urn: string }) {
 }
 
 function Overview({ dataset }: { readonly dataset: Dataset }) {
-  const history = useRead(DatasetHistoryDocument, { urn: dataset.urn });
+  const history = useApiQuery(DatasetHistoryDocument, { urn: dataset.urn });
   return (
     <>
-      <Facts dataset={dataset} />
+      <DatasetDetails dataset={dataset} />
       <Description
         urn={dataset.urn}
-        written={dataset.editableProperties?.description ?? ""}
-        writtenBy={authorOf(history.data?.description)}
-        ingested={dataset.properties?.description ?? ""}
-        ingestedBy={authorOf(history.data?.ingested)}
+        edited={dataset.editableProperties?.description ?? ""}
+        editedBy={lastEditOf(history.data?.description)}
+        imported={dataset.properties?.description ?? ""}
+        importedBy={lastEditOf(history.data?.imported)}
         canEdit={dataset.privileges?.canEditDescription === true}
       />
       <Links
@@ -72,12 +80,12 @@ function Overview({ dataset }: { readonly dataset: Dataset }) {
   );
 }
 
-function DatasetHead({ dataset }: { readonly dataset: Dataset }) {
+function DatasetHeader({ dataset }: { readonly dataset: Dataset }) {
   const containers = [...(dataset.parentContainers?.containers ?? [])].reverse();
-  const kind = dataset.subTypes?.typeNames?.[0] ?? texts.kinds["DATASET"]?.one;
+  const type = dataset.subTypes?.typeNames?.[0] ?? texts.entityTypes["DATASET"]?.one;
   const external = dataset.properties?.externalUrl;
   return (
-    <header className="entity-head">
+    <header className="entity-header">
       <ol className="breadcrumb">
         <li>
           <EntityLink entity={dataset.platform} />
@@ -90,12 +98,12 @@ function DatasetHead({ dataset }: { readonly dataset: Dataset }) {
       </ol>
       <h1>{nameOf(dataset)}</h1>
       <p className="hint">
-        {kind} · {nameOf(dataset.platform)}
+        {type} · {nameOf(dataset.platform)}
         {external !== null && external !== undefined && /^https?:/.test(external) && (
           <>
             {" · "}
             <a href={external} rel="noopener noreferrer">
-              {texts.dataset.external}
+              {texts.dataset.external(nameOf(dataset.platform))}
             </a>
           </>
         )}
@@ -103,7 +111,7 @@ function DatasetHead({ dataset }: { readonly dataset: Dataset }) {
       {dataset.status?.removed === true && <p className="notice">{texts.dataset.removed}</p>}
       {dataset.deprecation?.deprecated === true && (
         <p className="notice">
-          {texts.dataset.deprecated} {dataset.deprecation.note}
+          {texts.dataset.deprecatedNotice} {dataset.deprecation.note}
         </p>
       )}
     </header>
@@ -113,8 +121,8 @@ function DatasetHead({ dataset }: { readonly dataset: Dataset }) {
 function Missing() {
   useTitle(texts.errors.notFoundTitle);
   return (
-    <Empty isPage title={texts.dataset.missing} hint={texts.dataset.missingHint}>
+    <EmptyState isPage title={texts.dataset.missing} hint={texts.dataset.missingHint}>
       <Link href={addresses.search("")}>{texts.dataset.toSearch}</Link>
-    </Empty>
+    </EmptyState>
   );
 }

@@ -2,18 +2,25 @@ import { useState } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 
 import * as addresses from "../addresses.ts";
-import { useRead } from "../api/cache.ts";
-import { isMissing } from "../api/client.ts";
-import { Sections } from "../components/sections.tsx";
-import { Sentence } from "../components/sentence.tsx";
-import { EntityLink, Stamp } from "../components/small.tsx";
-import { Empty, Gone, Outdated, Problem, Skeleton, useLastSeen, useTitle } from "../components/states.tsx";
+import { useApiQuery } from "../api/cache.ts";
+import { isNotFound } from "../api/client.ts";
+import { EntityTabs } from "../components/sections.tsx";
+import { EntityLink, Byline } from "../components/common.tsx";
+import {
+  EmptyState,
+  DeletedNotice,
+  StaleNotice,
+  ErrorMessage,
+  Skeleton,
+  useLastKnown,
+  useTitle,
+} from "../components/states.tsx";
 import { Description } from "../description/description.tsx";
-import { authorOf } from "../description/stored.ts";
+import { lastEditOf } from "../description/saved_description.ts";
 import { DomainDatasets } from "../domains/datasets.tsx";
 import { DomainDialogs, type DomainAction } from "../domains/dialogs.tsx";
 import { DomainMenu } from "../domains/tree.tsx";
-import { useForest, type Tree } from "../forest.ts";
+import { useDomainHierarchy, type DomainNode } from "../domain_hierarchy.ts";
 import { DomainDocument, DomainHistoryDocument, type DomainQuery } from "../generated/operations.ts";
 import { DomainHistory } from "../history/history.tsx";
 import { nameOf } from "../names.ts";
@@ -22,39 +29,39 @@ import { texts } from "../texts.ts";
 type Domain = NonNullable<DomainQuery["domain"]>;
 
 export default function DomainPage({ urn }: { readonly urn: string }) {
-  const read = useRead(DomainDocument, { urn });
-  const found = read.data?.domain;
-  const domain = useLastSeen(found);
-  const isGone = read.isRefetchError ? isMissing(read.error) : found !== domain;
+  const read = useApiQuery(DomainDocument, { urn });
+  const latest = read.data?.domain;
+  const domain = useLastKnown(latest);
+  const isDeleted = read.isRefetchError ? isNotFound(read.error) : latest !== domain;
   const isHistory = new URLSearchParams(useSearch()).get("show") === "history";
   const name = nameOf(domain ?? { urn });
   const title = isHistory ? texts.history.title(name) : name;
   useTitle(read.isLoadingError ? undefined : title);
   if (read.isPending) return <Skeleton lines={10} />;
   if (read.isLoadingError) {
-    return isMissing(read.error) ? <Missing /> : <Problem error={read.error} retry={() => void read.refetch()} />;
+    return isNotFound(read.error) ? <Missing /> : <ErrorMessage error={read.error} retry={() => void read.refetch()} />;
   }
   if (domain === undefined) return <Missing />;
   return (
     <article className="entity">
-      {isGone ? <Gone notice={texts.domain.gone} /> : <Outdated read={read} />}
-      <DomainHead domain={domain} />
-      <Sections address={addresses.domain(urn)} label={texts.domain.sectionsLabel} isHistory={isHistory} />
+      {isDeleted ? <DeletedNotice notice={texts.domain.deleted} /> : <StaleNotice read={read} />}
+      <DomainHeader domain={domain} />
+      <EntityTabs address={addresses.domain(urn)} label={texts.domain.tabsLabel} isHistory={isHistory} />
       {isHistory ? <DomainHistory domain={domain} /> : <Overview domain={domain} />}
     </article>
   );
 }
 
-function DomainHead({ domain }: { readonly domain: Domain }) {
+function DomainHeader({ domain }: { readonly domain: Domain }) {
   const [action, setAction] = useState<DomainAction | null>(null);
   const [, navigate] = useLocation();
-  const { forest } = useForest();
-  const tree = forest?.byUrn.get(domain.urn);
+  const { hierarchy } = useDomainHierarchy();
+  const node = hierarchy?.byUrn.get(domain.urn);
   const parents = [...(domain.parentDomains?.domains ?? [])].reverse();
   const owners = domain.ownership?.owners ?? [];
   const created = domain.properties?.createdOn;
   return (
-    <header className="entity-head">
+    <header className="entity-header">
       <ol className="breadcrumb">
         <li>
           <Link href={addresses.domains}>{texts.domains.title}</Link>
@@ -65,28 +72,25 @@ function DomainHead({ domain }: { readonly domain: Domain }) {
           </li>
         ))}
       </ol>
-      <div className="title-line">
+      <div className="title-row">
         <h1>{nameOf(domain)}</h1>
-        {tree !== undefined && <DomainMenu tree={tree} onAction={setAction} />}
+        {node !== undefined && <DomainMenu node={node} onAction={setAction} />}
       </div>
       <p className="hint">
-        {texts.kinds["DOMAIN"]?.one}
-        {tree !== undefined && ` · ${texts.domains.counts(tree.direct, tree.recursive)}`}
+        {texts.entityTypes["DOMAIN"]?.one}
+        {node !== undefined && ` · ${texts.domains.counts(node.directDatasets, node.totalDatasets)}`}
         {owners.length > 0 && ` · ${texts.domain.owners(owners.map(({ owner }) => nameOf(owner)))}`}
         {created !== null && created !== undefined && created.time > 0 && (
           <>
             {" · "}
-            <Sentence
-              text={texts.domain.created}
-              parts={{ stamp: <Stamp actor={created.actor} time={created.time} /> }}
-            />
+            <Byline actor={created.actor} time={created.time} by={texts.domain.createdBy} at={texts.domain.createdAt} />
           </>
         )}
       </p>
-      {forest !== undefined && (
+      {hierarchy !== undefined && (
         <DomainDialogs
           action={action}
-          forest={forest}
+          hierarchy={hierarchy}
           onClose={() => setAction(null)}
           onDeleted={() => navigate(addresses.domains)}
         />
@@ -96,32 +100,32 @@ function DomainHead({ domain }: { readonly domain: Domain }) {
 }
 
 function Overview({ domain }: { readonly domain: Domain }) {
-  const history = useRead(DomainHistoryDocument, { urn: domain.urn });
-  const { forest } = useForest();
-  const tree = forest?.byUrn.get(domain.urn);
+  const history = useApiQuery(DomainHistoryDocument, { urn: domain.urn });
+  const { hierarchy } = useDomainHierarchy();
+  const node = hierarchy?.byUrn.get(domain.urn);
   return (
     <>
       <Description
         urn={domain.urn}
-        written={domain.properties?.description ?? ""}
-        writtenBy={authorOf(history.data?.description)}
+        edited={domain.properties?.description ?? ""}
+        editedBy={lastEditOf(history.data?.description)}
         canEdit={domain.privileges?.canEditDescription === true}
       />
-      {tree !== undefined && tree.children.length > 0 && <Children tree={tree} />}
-      <DomainDatasets urn={domain.urn} hasChildren={tree !== undefined && tree.children.length > 0} />
+      {node !== undefined && node.children.length > 0 && <Subdomains parent={node} />}
+      <DomainDatasets urn={domain.urn} hasSubdomains={node !== undefined && node.children.length > 0} />
     </>
   );
 }
 
-function Children({ tree }: { readonly tree: Tree }) {
+function Subdomains({ parent }: { readonly parent: DomainNode }) {
   return (
-    <section className="section" aria-labelledby="children">
-      <h2 id="children">{texts.domain.children}</h2>
-      <ul className="lines narrow">
-        {tree.children.map((child) => (
+    <section className="section" aria-labelledby="subdomains">
+      <h2 id="subdomains">{texts.domain.subdomains}</h2>
+      <ul className="row-list narrow">
+        {parent.children.map((child) => (
           <li key={child.urn}>
             <Link href={addresses.domain(child.urn)}>{child.name}</Link>
-            <span className="number">{texts.number(child.recursive)}</span>
+            <span className="number">{texts.number(child.totalDatasets)}</span>
           </li>
         ))}
       </ul>
@@ -132,8 +136,8 @@ function Children({ tree }: { readonly tree: Tree }) {
 function Missing() {
   useTitle(texts.errors.notFoundTitle);
   return (
-    <Empty isPage title={texts.domain.missing} hint={texts.domain.missingHint}>
-      <Link href={addresses.domains}>{texts.domains.title}</Link>
-    </Empty>
+    <EmptyState isPage title={texts.domain.missing} hint={texts.domain.missingHint}>
+      <Link href={addresses.domains}>{texts.domain.toDomains}</Link>
+    </EmptyState>
   );
 }

@@ -4,7 +4,7 @@ import "graphiql/style.css";
 import { useTitle } from "../components/states.tsx";
 import { texts } from "../texts.ts";
 
-/** Sends what GraphiQL asks, as the person who is signed in. */
+/** Sends GraphiQL's requests as the current user. */
 async function fetcher(parameters: { readonly query: string }): Promise<unknown> {
   const response = await fetch("/api/graphql", {
     method: "POST",
@@ -15,7 +15,7 @@ async function fetcher(parameters: { readonly query: string }): Promise<unknown>
   return response.json() as Promise<unknown>;
 }
 
-const QUESTION = `# ${texts.explorer.hint}
+const DEFAULT_QUERY = `# ${texts.explorer.hint}
 {
   searchAcrossEntities(input: { query: "*", types: [DATASET], count: 3 }) {
     total
@@ -32,13 +32,13 @@ const QUESTION = `# ${texts.explorer.hint}
 }
 `;
 
-/** GraphiQL, loaded only here. */
+/** GraphiQL, in a chunk of its own that is loaded on demand. */
 export default function ExplorerPage() {
   useTitle(texts.explorer.title);
   return (
     <div className="explorer">
-      <h1 className="hidden">{texts.explorer.title}</h1>
-      <GraphiQL fetcher={fetcher as never} defaultQuery={QUESTION} />
+      <h1 className="visually-hidden">{texts.explorer.title}</h1>
+      <GraphiQL fetcher={fetcher as never} defaultQuery={DEFAULT_QUERY} />
     </div>
   );
 }

@@ -1,36 +1,43 @@
 import { Link } from "wouter";
 
 import * as addresses from "../addresses.ts";
-import { useMe, useRead } from "../api/cache.ts";
-import { Bars, Shares } from "../components/plot.tsx";
+import { useMe, useApiQuery } from "../api/cache.ts";
+import { BarChart, CoverageBars } from "../components/charts.tsx";
 import { SearchBox } from "../components/search_box.tsx";
-import { EntityLink, Stamp } from "../components/small.tsx";
-import { Empty, FirstSteps, Outdated, Problem, Skeleton, together, useTitle } from "../components/states.tsx";
-import { useForest, type Forest, type Tree } from "../forest.ts";
+import { EntityLink, Byline } from "../components/common.tsx";
+import {
+  EmptyState,
+  GettingStarted,
+  StaleNotice,
+  ErrorMessage,
+  Skeleton,
+  combineReads,
+  useTitle,
+} from "../components/states.tsx";
+import { useDomainHierarchy, type DomainHierarchy, type DomainNode } from "../domain_hierarchy.ts";
 import {
   OverviewDocument,
   RecentChangesDocument,
   type OverviewQuery,
   type RecentChangesQuery,
 } from "../generated/operations.ts";
-import { KIND } from "../search/state.ts";
+import { ENTITY_TYPE } from "../search/state.ts";
 import { texts } from "../texts.ts";
-import { dayOf } from "../time.ts";
+import { formatDate } from "../time.ts";
 
-const RECENT = 9;
-/** More domains at the top are a list to search in: the page of domains has a filter. */
-const MOST_DOMAINS = 16;
-/** More rows are a table to search in, not something to look at. */
-const MOST_SHARES = 10;
+const RECENT_CHANGES = 9;
+/** The Domains page lists the others, with a filter. */
+const MAX_DOMAINS = 16;
+const MAX_COVERAGE_BARS = 10;
 
 export function Home() {
   useTitle(texts.home.title);
-  const domains = useForest();
-  const { forest } = domains;
-  const overview = useRead(OverviewDocument, {});
-  const recent = useRead(RecentChangesDocument, { count: RECENT });
-  const all = together(domains, overview, recent);
-  // A part that cannot be read is not there: why, and what to do, is said once for all of them.
+  const domains = useDomainHierarchy();
+  const { hierarchy } = domains;
+  const overview = useApiQuery(OverviewDocument, {});
+  const recent = useApiQuery(RecentChangesDocument, { count: RECENT_CHANGES });
+  const all = combineReads(domains, overview, recent);
+  // One error for all sections; those that failed are left out.
   const isFailed = all.isLoadingError && all.error !== null;
   return (
     <div className="home">
@@ -38,17 +45,17 @@ export function Home() {
         <h1>{texts.home.heading}</h1>
         <SearchBox isLarge />
         <p className="hint">
-          {overview.data !== undefined && forest !== undefined
-            ? texts.home.summary(overview.data.documentationCoverage.all.datasets, forest.byUrn.size)
+          {overview.data !== undefined && hierarchy !== undefined
+            ? texts.home.summary(overview.data.documentationCoverage.all.datasets, hierarchy.byUrn.size)
             : " "}
         </p>
       </section>
-      {isFailed ? <Problem error={all.error} retry={() => void all.refetch()} /> : <Outdated read={all} />}
+      {isFailed ? <ErrorMessage error={all.error} retry={() => void all.refetch()} /> : <StaleNotice read={all} />}
       <div className="home-columns">
-        {(forest !== undefined || !isFailed) && (
+        {(hierarchy !== undefined || !isFailed) && (
           <section aria-labelledby="home-domains">
             <h2 id="home-domains">{texts.home.domains}</h2>
-            {forest === undefined ? <Skeleton lines={8} /> : <TopDomains forest={forest} />}
+            {hierarchy === undefined ? <Skeleton lines={8} /> : <TopDomains hierarchy={hierarchy} />}
           </section>
         )}
         {(recent.data !== undefined || !isFailed) && (
@@ -60,10 +67,10 @@ export function Home() {
         {(overview.data !== undefined || !isFailed) && (
           <section aria-labelledby="home-coverage">
             <h2 id="home-coverage">{texts.home.coverage}</h2>
-            {overview.data !== undefined && forest !== undefined && (
-              <Coverage coverage={overview.data.documentationCoverage} forest={forest} />
+            {overview.data !== undefined && hierarchy !== undefined && (
+              <Coverage coverage={overview.data.documentationCoverage} hierarchy={hierarchy} />
             )}
-            {(overview.data === undefined || forest === undefined) && !isFailed && <Skeleton lines={8} />}
+            {(overview.data === undefined || hierarchy === undefined) && !isFailed && <Skeleton lines={8} />}
             <h2>{texts.home.activity}</h2>
             {overview.data !== undefined && <Activity weeks={overview.data.changesByWeek} />}
           </section>
@@ -73,28 +80,28 @@ export function Home() {
   );
 }
 
-function TopDomains({ forest }: { readonly forest: Forest }) {
+function TopDomains({ hierarchy }: { readonly hierarchy: DomainHierarchy }) {
   const me = useMe();
-  if (forest.roots.length === 0) {
-    const mayCreate = me.data?.me?.platformPrivileges.createDomains === true;
+  if (hierarchy.roots.length === 0) {
+    const canCreate = me.data?.me?.platformPrivileges.createDomains === true;
     return (
-      <Empty title={texts.home.noDomains}>
-        {mayCreate && <Link href={addresses.domains}>{texts.domains.create}</Link>}
-      </Empty>
+      <EmptyState title={texts.home.noDomains} hint={texts.home.noDomainsHint}>
+        {canCreate && <Link href={addresses.domains}>{texts.domains.create}</Link>}
+      </EmptyState>
     );
   }
-  // The largest, if there are too many to look at.
+  // Only the largest, if there are too many.
   const shown =
-    forest.roots.length <= MOST_DOMAINS
-      ? forest.roots
-      : forest.roots.toSorted((one, other) => other.recursive - one.recursive).slice(0, MOST_DOMAINS);
+    hierarchy.roots.length <= MAX_DOMAINS
+      ? hierarchy.roots
+      : hierarchy.roots.toSorted((left, right) => right.totalDatasets - left.totalDatasets).slice(0, MAX_DOMAINS);
   return (
     <>
-      <ul className="lines">
-        {shown.map((tree) => (
-          <li key={tree.urn}>
-            <Link href={addresses.domain(tree.urn)}>{tree.name}</Link>
-            <span className="number">{texts.number(tree.recursive)}</span>
+      <ul className="row-list">
+        {shown.map((node) => (
+          <li key={node.urn}>
+            <Link href={addresses.domain(node.urn)}>{node.name}</Link>
+            <span className="number">{texts.number(node.totalDatasets)}</span>
           </li>
         ))}
       </ul>
@@ -106,14 +113,14 @@ function TopDomains({ forest }: { readonly forest: Forest }) {
 }
 
 function Recent({ changes }: { readonly changes: RecentChangesQuery["recentChanges"] }) {
-  if (changes.length === 0) return <Empty title={texts.home.noRecent} hint={<FirstSteps />} />;
+  if (changes.length === 0) return <EmptyState title={texts.home.noRecent} hint={<GettingStarted />} />;
   return (
-    <ul className="lines lines-two">
+    <ul className="row-list row-list-two-line">
       {changes.map((change) => (
         <li key={change.entity.urn}>
           <EntityLink entity={change.entity} />
           <span className="hint">
-            {texts.aspects[change.aspectName] ?? texts.aspectOther} · <Stamp actor={change.actor} time={change.time} />
+            {texts.aspects[change.aspectName] ?? texts.otherAspect} · <Byline actor={change.actor} time={change.time} />
           </span>
         </li>
       ))}
@@ -121,48 +128,48 @@ function Recent({ changes }: { readonly changes: RecentChangesQuery["recentChang
   );
 }
 
-/** What is described in a domain and in everything below it. */
-function describedIn(tree: Tree, byDomain: ReadonlyMap<string, Described>): Described {
-  const sum = { columns: 0, describedColumns: 0, ...byDomain.get(tree.urn) };
-  for (const child of tree.children) {
-    const below = describedIn(child, byDomain);
-    sum.columns += below.columns;
-    sum.describedColumns += below.describedColumns;
+/** The coverage of a domain including its subdomains. */
+function coverageOf(node: DomainNode, byDomain: ReadonlyMap<string, ColumnCoverage>): ColumnCoverage {
+  const sum = { columns: 0, describedColumns: 0, ...byDomain.get(node.urn) };
+  for (const child of node.children) {
+    const subtree = coverageOf(child, byDomain);
+    sum.columns += subtree.columns;
+    sum.describedColumns += subtree.describedColumns;
   }
   return sum;
 }
 
-type Described = Pick<OverviewQuery["documentationCoverage"]["all"], "columns" | "describedColumns">;
+type ColumnCoverage = Pick<OverviewQuery["documentationCoverage"]["all"], "columns" | "describedColumns">;
 
 function Coverage({
   coverage,
-  forest,
+  hierarchy,
 }: {
   readonly coverage: OverviewQuery["documentationCoverage"];
-  readonly forest: Forest;
+  readonly hierarchy: DomainHierarchy;
 }) {
   const { all } = coverage;
   const byDomain = new Map(coverage.domains.map(({ domain, counts }) => [domain?.urn ?? "", counts]));
-  const shares = forest.roots
-    .map((tree) => ({ tree, sum: describedIn(tree, byDomain) }))
+  const bars = hierarchy.roots
+    .map((node) => ({ node, sum: coverageOf(node, byDomain) }))
     .filter(({ sum }) => sum.columns > 0)
-    .map(({ tree, sum }) => ({
-      key: tree.urn,
-      label: <Link href={addresses.domain(tree.urn)}>{tree.name}</Link>,
+    .map(({ node, sum }) => ({
+      key: node.urn,
+      label: <Link href={addresses.domain(node.urn)}>{node.name}</Link>,
       part: sum.describedColumns,
       whole: sum.columns,
       numbers: texts.home.coverageOf(sum.describedColumns, sum.columns),
     }))
-    .toSorted((one, other) => other.whole - one.whole)
-    .slice(0, MOST_SHARES);
+    .toSorted((left, right) => right.whole - left.whole)
+    .slice(0, MAX_COVERAGE_BARS);
   return (
     <>
       <p>{all.datasets === 0 ? texts.home.coverageNone : texts.home.coverageTotal(all)}</p>
-      <Shares shares={shares} caption={texts.home.coverageHint} />
+      {bars.length > 0 && <p className="hint">{texts.home.coverageCaption}</p>}
+      <CoverageBars bars={bars} caption={texts.home.coverageCaption} />
       <p className="hint">
-        {shares.length > 0 && `${texts.home.coverageHint} `}
         {all.describedDatasets < all.datasets && (
-          <Link href={addresses.search("", { [KIND]: ["DATASET"], hasDescription: ["false"] })}>
+          <Link href={addresses.search("", { [ENTITY_TYPE]: ["DATASET"], hasDescription: ["false"] })}>
             {texts.home.undocumented}
           </Link>
         )}
@@ -174,14 +181,14 @@ function Coverage({
 function Activity({ weeks }: { readonly weeks: OverviewQuery["changesByWeek"] }) {
   const bars = weeks.map((week) => ({
     key: week.time,
-    label: texts.home.week(dayOf(week.time)),
+    label: texts.home.week(formatDate(week.time)),
     value: week.changes,
-    title: texts.home.activityOf(dayOf(week.time), week.changes),
+    title: texts.home.activityOf(formatDate(week.time), week.changes),
   }));
   const total = weeks.reduce((sum, week) => sum + week.changes, 0);
   return (
     <figure className="activity">
-      <Bars bars={bars} caption={texts.home.activity} />
+      <BarChart bars={bars} caption={texts.home.activity} />
       <figcaption className="hint">{texts.home.activityTotal(total, weeks.length)}</figcaption>
     </figure>
   );

@@ -2,50 +2,50 @@ import { useEffect, useId, useRef, useState, type ReactNode } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 
 import * as addresses from "../addresses.ts";
-import { useFocusKept } from "../components/focus.ts";
-import { isForSomethingElse } from "../components/keys.ts";
-import { Pages } from "../components/pages.tsx";
-import { Awaited, Empty, FirstSteps, Outdated, useTitle } from "../components/states.tsx";
-import { Chosen, Facets } from "../search/facets.tsx";
+import { useFocusFallback } from "../components/focus.ts";
+import { isHandledElsewhere } from "../components/shortcuts.ts";
+import { Pagination } from "../components/pagination.tsx";
+import { LoadingOrError, EmptyState, GettingStarted, StaleNotice, useTitle } from "../components/states.tsx";
+import { ActiveFilters, Facets } from "../search/facets.tsx";
 import { ResultItem } from "../search/result.tsx";
 import { useResults } from "../search/results.ts";
-import { PAGE_SIZE, chosenCount, stateOf, type SearchState } from "../search/state.ts";
+import { PAGE_SIZE, activeFilterCount, stateOf, type SearchState } from "../search/state.ts";
 import { texts } from "../texts.ts";
 
 export function SearchPage() {
   const state = stateOf(useSearch());
   useTitle(texts.search.title(state.query, state.page));
   useResultKeys();
-  const found = useResults(state);
+  const search = useResults(state);
   const page = useRef<HTMLDivElement>(null);
-  // Whoever has taken one filter back may want to take back the next.
-  useFocusKept(page, () => page.current?.querySelector<HTMLElement>(".search-head button"));
-  if (found.data === undefined) return <Awaited read={found} lines={12} />;
-  const { results, facets, total } = found.data;
+  // After removing a filter, focus the next one.
+  useFocusFallback(page, () => page.current?.querySelector<HTMLElement>(".search-header button"));
+  if (search.data === undefined) return <LoadingOrError read={search} lines={12} />;
+  const { results, facets, total } = search.data;
   return (
-    <div className="search-page" aria-busy={found.isPlaceholderData} ref={page}>
-      <Filters chosen={chosenCount(state)} total={total}>
+    <div className="search-page" aria-busy={search.isPlaceholderData} ref={page}>
+      <Filters active={activeFilterCount(state)} total={total}>
         <Facets facets={facets} state={state} />
       </Filters>
       <div>
-        <Outdated read={found} />
-        <div className="search-head">
+        <StaleNotice read={search} />
+        <div className="search-header">
           <h1>
             <span role="status">{texts.search.results(total)}</span>
           </h1>
-          <Chosen facets={facets} state={state} />
-          {chosenCount(state) > 0 && total > 0 && (
+          <ActiveFilters facets={facets} state={state} />
+          {activeFilterCount(state) > 0 && total > 0 && (
             <Link href={addresses.search(state.query)} className="hint">
               {texts.search.clear}
             </Link>
           )}
         </div>
         {total === 0 ? (
-          <Nothing state={state} />
+          <NoResults state={state} />
         ) : (
           results.map((result) => <ResultItem key={result.entity.urn} result={result} />)
         )}
-        <Pages
+        <Pagination
           page={state.page}
           size={PAGE_SIZE}
           total={total}
@@ -57,13 +57,13 @@ export function SearchPage() {
 }
 
 interface FiltersProperties {
-  readonly chosen: number;
+  readonly active: number;
   readonly total: number;
   readonly children: ReactNode;
 }
 
-/** What the results can be narrowed by: beside them, or behind a button where there is no room. */
-function Filters({ chosen, total, children }: FiltersProperties) {
+/** The facets: next to the results, or behind a button on narrow screens. */
+function Filters({ active, total, children }: FiltersProperties) {
   const [isOpen, setOpen] = useState(false);
   const id = useId();
   return (
@@ -75,7 +75,7 @@ function Filters({ chosen, total, children }: FiltersProperties) {
         aria-controls={id}
         onClick={() => setOpen(!isOpen)}
       >
-        {texts.search.filtersChosen(chosen)} <span aria-hidden="true">{isOpen ? "▴" : "▾"}</span>
+        {texts.search.filtersActive(active)} <span aria-hidden="true">{isOpen ? "▴" : "▾"}</span>
       </button>
       <div id={id} className={isOpen ? "filters filters-open" : "filters"}>
         {children}
@@ -87,37 +87,37 @@ function Filters({ chosen, total, children }: FiltersProperties) {
   );
 }
 
-function Nothing({ state }: { readonly state: SearchState }) {
-  if (chosenCount(state) > 0) {
+function NoResults({ state }: { readonly state: SearchState }) {
+  if (activeFilterCount(state) > 0) {
     return (
-      <Empty title={texts.search.noneFiltered(state.query)} hint={texts.search.noneFilteredHint}>
+      <EmptyState title={texts.search.noneFiltered(state.query)} hint={texts.search.noneFilteredHint}>
         <Link href={addresses.search(state.query)} className="button">
           {texts.search.clear}
         </Link>
-      </Empty>
+      </EmptyState>
     );
   }
-  if (state.query === "") return <Empty title={texts.search.nothingYet} hint={<FirstSteps />} />;
-  return <Empty title={texts.search.none(state.query)} hint={texts.search.noneHint} />;
+  if (state.query === "") return <EmptyState title={texts.search.emptyCatalog} hint={<GettingStarted />} />;
+  return <EmptyState title={texts.search.none(state.query)} hint={texts.search.noneHint} />;
 }
 
-/** The arrows go from result to result. */
+/** The arrow keys move between results. */
 function useResultKeys(): void {
   const [location] = useLocation();
   useEffect(() => {
-    const press = (event: KeyboardEvent) => {
+    const onKeyDown = (event: KeyboardEvent) => {
       const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
-      if (step === 0 || event.ctrlKey || event.metaKey || event.altKey || isForSomethingElse(event)) return;
+      if (step === 0 || event.ctrlKey || event.metaKey || event.altKey || isHandledElsewhere(event)) return;
       const links = [...document.querySelectorAll<HTMLAnchorElement>("a[data-result]")];
-      const place = links.findIndex((link) => link === document.activeElement);
-      const next = links[place === -1 && step === -1 ? links.length - 1 : place + step];
+      const index = links.findIndex((link) => link === document.activeElement);
+      const next = links[index === -1 && step === -1 ? links.length - 1 : index + step];
       if (next !== undefined) {
         event.preventDefault();
         next.focus();
         next.scrollIntoView({ block: "nearest" });
       }
     };
-    window.addEventListener("keydown", press);
-    return () => window.removeEventListener("keydown", press);
+    window.addEventListener("keydown", onKeyDown);
+    return () => window.removeEventListener("keydown", onKeyDown);
   }, [location]);
 }

@@ -1,37 +1,37 @@
 import { useState, type FormEvent } from "react";
 
-import { comeBack, forgetEverything, useMe } from "../api/cache.ts";
+import { resetCache, resumeSession, useMe } from "../api/cache.ts";
 import { signIn } from "../api/client.ts";
-import { noteSession } from "../api/session.ts";
+import { setSessionExpired } from "../api/session.ts";
 import { Dialog } from "../components/dialog.tsx";
-import { focusAtFirst } from "../components/focus.ts";
+import { focusOnMount } from "../components/focus.ts";
 import { useTitle } from "../components/states.tsx";
 import { leave } from "../components/unsaved.ts";
 import { texts } from "../texts.ts";
 
-/** The way in for a stranger. */
+/** The sign-in page. */
 export function SignIn() {
   useTitle(texts.signIn.title);
   return (
     <main className="sign-in">
       <h1>{texts.product}</h1>
-      <SignInForm onSignedIn={forgetEverything} />
+      <SignInForm onSignedIn={resetCache} />
       <p className="hint">{texts.signIn.hint}</p>
     </main>
   );
 }
 
-/** The way in for somebody who was here a moment ago. What they were doing stays as it is behind it, so only they come in
- *  here; for everybody else the page begins anew. */
-export function SignInAgain() {
+/** Lets the same user sign in again after their session has expired, keeping the page behind the dialog. Another user starts
+ *  with a fresh page. */
+export function SessionExpiredDialog() {
   const me = useMe();
   return (
-    <Dialog title={texts.signIn.again.title} isOpen onClose={() => noteSession(false)}>
-      <p>{texts.signIn.again.body}</p>
-      <SignInForm user={me.data?.me?.corpUser.username} onSignedIn={comeBack} />
+    <Dialog title={texts.signIn.expired.title} isOpen onClose={() => setSessionExpired(false)}>
+      <p>{texts.signIn.expired.body}</p>
+      <SignInForm user={me.data?.me?.corpUser.username} onSignedIn={resumeSession} />
       <p>
-        <button type="button" className="quiet" onClick={() => leave(() => void forgetEverything())}>
-          {texts.signIn.again.other}
+        <button type="button" className="subtle" onClick={() => leave(() => void resetCache())}>
+          {texts.signIn.expired.switchUser}
         </button>
       </p>
     </Dialog>
@@ -39,7 +39,7 @@ export function SignInAgain() {
 }
 
 interface FormProperties {
-  /** Who comes in; whoever types a name when absent. */
+  /** The fixed username, if only this user may sign in. */
   readonly user?: string | undefined;
   readonly onSignedIn: () => Promise<void>;
 }
@@ -56,8 +56,8 @@ function SignInForm({ user, onSignedIn }: FormProperties) {
     try {
       await signIn(String(form.get("username")), String(form.get("password")));
       await onSignedIn();
-    } catch (problem) {
-      setError(problem instanceof Error ? problem.message : texts.signIn.unreachable);
+    } catch (caught) {
+      setError(caught instanceof Error ? caught.message : texts.signIn.unreachable);
       setBusy(false);
     }
   };
@@ -73,7 +73,7 @@ function SignInForm({ user, onSignedIn }: FormProperties) {
           required
           readOnly={user !== undefined}
           defaultValue={user}
-          ref={user === undefined ? focusAtFirst : null}
+          ref={user === undefined ? focusOnMount : null}
         />
       </label>
       <label>
@@ -83,11 +83,11 @@ function SignInForm({ user, onSignedIn }: FormProperties) {
           type="password"
           autoComplete="current-password"
           required
-          ref={user === undefined ? null : focusAtFirst}
+          ref={user === undefined ? null : focusOnMount}
         />
       </label>
       {error !== null && (
-        <p className="problem" role="alert">
+        <p className="error-message" role="alert">
           {error}
         </p>
       )}

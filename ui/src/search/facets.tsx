@@ -1,21 +1,21 @@
 import { useId, useState } from "react";
 import { useLocation } from "wouter";
 
-import { STAYS } from "../addresses.ts";
-import { useForest } from "../forest.ts";
+import { SAME_PAGE } from "../addresses.ts";
+import { useDomainHierarchy } from "../domain_hierarchy.ts";
 import type { FacetFragment } from "../generated/operations.ts";
-import { lastPart, nameOf } from "../names.ts";
+import { urnId, nameOf } from "../names.ts";
 import { texts } from "../texts.ts";
-import { BELOW_DOMAIN, toggled, type SearchState } from "./state.ts";
+import { DOMAIN_SUBTREE, toggleFilter, type SearchState } from "./state.ts";
 
 type Value = FacetFragment["aggregations"][number];
 
-const SHOWN = 6;
-/** How many values the server lists (`maxAggValues` of the search). */
-const MOST_VALUES = 50;
+const VISIBLE_VALUES = 6;
+/** The number of values the server returns (`maxAggValues` of the search). */
+const MAX_VALUES = 50;
 
-/** Fields to narrow by, in the order in which people think of them. */
-export const ORDER: readonly string[] = [
+/** The facets in display order, most useful first. */
+export const FACET_ORDER: readonly string[] = [
   "_entityType",
   "platform",
   "domains",
@@ -28,7 +28,7 @@ export const ORDER: readonly string[] = [
 ];
 
 export function Facets({ facets, state }: { readonly facets: readonly FacetFragment[]; readonly state: SearchState }) {
-  const shown = ORDER.flatMap((field) => facets.filter((facet) => facet.field === field)).filter(
+  const shown = FACET_ORDER.flatMap((field) => facets.filter((facet) => facet.field === field)).filter(
     (facet) => facet.aggregations.length > 1 || (state.filters[facet.field] ?? []).length > 0,
   );
   return (
@@ -41,11 +41,13 @@ export function Facets({ facets, state }: { readonly facets: readonly FacetFragm
 }
 
 function FacetGroup({ facet, state }: { readonly facet: FacetFragment; readonly state: SearchState }) {
-  const [isWhole, setWhole] = useState(false);
+  const [isExpanded, setExpanded] = useState(false);
   const [, navigate] = useLocation();
   const id = useId();
-  const chosen = state.filters[facet.field] ?? [];
-  const values = facet.aggregations.filter((value, place) => isWhole || place < SHOWN || chosen.includes(value.value));
+  const selected = state.filters[facet.field] ?? [];
+  const values = facet.aggregations.filter(
+    (value, index) => isExpanded || index < VISIBLE_VALUES || selected.includes(value.value),
+  );
   const hidden = facet.aggregations.length - values.length;
   return (
     <fieldset className="facet">
@@ -55,19 +57,19 @@ function FacetGroup({ facet, state }: { readonly facet: FacetFragment; readonly 
           <input
             id={`${id}-${value.value}`}
             type="checkbox"
-            checked={chosen.includes(value.value)}
-            onChange={() => navigate(toggled(state, facet.field, value.value), { state: STAYS })}
+            checked={selected.includes(value.value)}
+            onChange={() => navigate(toggleFilter(state, facet.field, value.value), { state: SAME_PAGE })}
           />
           <span className="facet-name">{valueName(facet.field, value)}</span>
           <span className="number">{texts.number(value.count)}</span>
         </label>
       ))}
-      {isWhole && facet.aggregations.length >= MOST_VALUES && (
-        <p className="hint">{texts.search.mostFrequent(MOST_VALUES)}</p>
+      {isExpanded && facet.aggregations.length >= MAX_VALUES && (
+        <p className="hint">{texts.search.topValues(MAX_VALUES)}</p>
       )}
-      {(hidden > 0 || isWhole) && (
-        <button type="button" className="quiet" onClick={() => setWhole(!isWhole)}>
-          {isWhole ? texts.search.fewer : texts.search.more(hidden)}
+      {(hidden > 0 || isExpanded) && (
+        <button type="button" className="subtle" onClick={() => setExpanded(!isExpanded)}>
+          {isExpanded ? texts.search.fewer : texts.search.more(hidden)}
         </button>
       )}
     </fieldset>
@@ -75,15 +77,23 @@ function FacetGroup({ facet, state }: { readonly facet: FacetFragment; readonly 
 }
 
 function valueName(field: string, value: Value): string {
-  if (field === "_entityType") return texts.kinds[value.value]?.many ?? value.value;
+  if (field === "_entityType") return texts.entityTypes[value.value]?.many ?? value.value;
   if (value.entity !== null && value.entity !== undefined) return nameOf(value.entity);
-  return value.value.startsWith("urn:li:") ? lastPart(value.value) : value.value;
+  return value.value.startsWith("urn:li:") ? urnId(value.value) : value.value;
 }
 
-/** The chosen filters in a row, each with a way to take it back. */
-export function Chosen({ facets, state }: { readonly facets: readonly FacetFragment[]; readonly state: SearchState }) {
-  const known = (field: string, value: string) => {
-    const listed = facets.find((facet) => facet.field === field)?.aggregations.find((one) => one.value === value);
+/** The active filters, each with a button to remove it. */
+export function ActiveFilters({
+  facets,
+  state,
+}: {
+  readonly facets: readonly FacetFragment[];
+  readonly state: SearchState;
+}) {
+  const nameOfValue = (field: string, value: string) => {
+    const listed = facets
+      .find((facet) => facet.field === field)
+      ?.aggregations.find((candidate) => candidate.value === value);
     return listed === undefined ? undefined : valueName(field, listed);
   };
   return Object.entries(state.filters).flatMap(([field, values]) =>
@@ -92,35 +102,35 @@ export function Chosen({ facets, state }: { readonly facets: readonly FacetFragm
       const filter = { state, field, value };
       if (field === "hasDescription") {
         const name = value === "true" ? texts.search.documented : texts.search.undocumented;
-        return <Chip key={key} {...filter} name={name} />;
+        return <FilterChip key={key} {...filter} name={name} />;
       }
-      if (field !== "domains" && field !== BELOW_DOMAIN) {
-        return <Chip key={key} {...filter} name={known(field, value) ?? lastPart(value)} />;
+      if (field !== "domains" && field !== DOMAIN_SUBTREE) {
+        return <FilterChip key={key} {...filter} name={nameOfValue(field, value) ?? urnId(value)} />;
       }
-      const name = known("domains", value);
+      const name = nameOfValue("domains", value);
       return name === undefined ? (
         <DomainChip key={key} {...filter} />
       ) : (
-        <Chip key={key} {...filter} name={domainFilterName(field, name)} />
+        <FilterChip key={key} {...filter} name={domainFilterName(field, name)} />
       );
     }),
   );
 }
 
-interface ChosenFilter {
+interface ActiveFilter {
   readonly state: SearchState;
   readonly field: string;
   readonly value: string;
 }
 
-function Chip({ state, field, value, name }: ChosenFilter & { readonly name: string }) {
+function FilterChip({ state, field, value, name }: ActiveFilter & { readonly name: string }) {
   const [, navigate] = useLocation();
   return (
     <button
       type="button"
       className="chip"
       aria-label={texts.search.remove(name)}
-      onClick={() => navigate(toggled(state, field, value), { state: STAYS })}
+      onClick={() => navigate(toggleFilter(state, field, value), { state: SAME_PAGE })}
     >
       {name} <span aria-hidden="true">✕</span>
     </button>
@@ -128,11 +138,11 @@ function Chip({ state, field, value, name }: ChosenFilter & { readonly name: str
 }
 
 const domainFilterName = (field: string, name: string) =>
-  field === BELOW_DOMAIN ? texts.search.withBelow(name) : name;
+  field === DOMAIN_SUBTREE ? texts.search.includingSubdomains(name) : name;
 
-/** A domain that is not among the values of the facet: its name is found in the tree. */
-function DomainChip(filter: ChosenFilter) {
-  const { forest } = useForest();
-  const name = forest?.byUrn.get(filter.value)?.name ?? lastPart(filter.value);
-  return <Chip {...filter} name={domainFilterName(filter.field, name)} />;
+/** A domain that is not among the facet values: its name comes from the hierarchy. */
+function DomainChip(filter: ActiveFilter) {
+  const { hierarchy } = useDomainHierarchy();
+  const name = hierarchy?.byUrn.get(filter.value)?.name ?? urnId(filter.value);
+  return <FilterChip {...filter} name={domainFilterName(filter.field, name)} />;
 }

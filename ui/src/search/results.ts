@@ -1,43 +1,44 @@
-// What a search finds, with the values by which it can be narrowed. Both are asked for together and shown together, so that
-// nothing jumps when one comes late.
+// Search results with their facets. Both are requested and shown together, to avoid layout shifts.
 
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 
 import { run } from "../api/client.ts";
 import { FacetValuesDocument, SearchDocument, type FacetFragment } from "../generated/operations.ts";
-import { ORDER } from "./facets.tsx";
-import { narrowedFields, valuesOf, variablesOf, type SearchState } from "./state.ts";
+import { FACET_ORDER } from "./facets.tsx";
+import { filteredFields, facetVariables, searchVariables, type SearchState } from "./state.ts";
 
 export function useResults(state: SearchState) {
   return useQuery({
-    queryKey: [SearchDocument.text, variablesOf(state)],
-    queryFn: ({ signal }) => find(state, signal),
+    queryKey: [SearchDocument.text, searchVariables(state)],
+    queryFn: ({ signal }) => search(state, signal),
     placeholderData: keepPreviousData,
   });
 }
 
-async function find(state: SearchState, signal: AbortSignal) {
-  const narrowed = narrowedFields(state).filter((field) => ORDER.includes(field));
-  const [found, ...counted] = await Promise.all([
-    run(SearchDocument, variablesOf(state), signal),
-    ...narrowed.map((field) => run(FacetValuesDocument, valuesOf(state, field), signal)),
+async function search(state: SearchState, signal: AbortSignal) {
+  const filtered = filteredFields(state).filter((field) => FACET_ORDER.includes(field));
+  const [reply, ...facetReplies] = await Promise.all([
+    run(SearchDocument, searchVariables(state), signal),
+    ...filtered.map((field) => run(FacetValuesDocument, facetVariables(state, field), signal)),
   ]);
-  const results = found.searchAcrossEntities;
+  const results = reply.searchAcrossEntities;
   const facets = new Map((results?.facets ?? []).map((facet) => [facet.field, facet]));
-  for (const [place, field] of narrowed.entries()) {
-    const whole = counted[place]?.aggregateAcrossEntities?.facets?.find((facet) => facet.field === field);
-    if (whole !== undefined) facets.set(field, withChosen(whole, facets.get(field), state.filters[field] ?? []));
+  for (const [index, field] of filtered.entries()) {
+    const unfiltered = facetReplies[index]?.aggregateAcrossEntities?.facets?.find((facet) => facet.field === field);
+    if (unfiltered !== undefined)
+      facets.set(field, withSelected(unfiltered, facets.get(field), state.filters[field] ?? []));
   }
   return { total: results?.total ?? 0, results: results?.searchResults ?? [], facets: [...facets.values()] };
 }
 
-/** What is chosen stays in the list, however rare it is. */
-function withChosen(whole: FacetFragment, narrowed: FacetFragment | undefined, chosen: readonly string[]) {
-  const listed = new Set(whole.aggregations.map((value) => value.value));
-  const missing = chosen
+/** Adds the selected values to the list, even if they are rare. */
+function withSelected(unfiltered: FacetFragment, filtered: FacetFragment | undefined, selected: readonly string[]) {
+  const listed = new Set(unfiltered.aggregations.map((value) => value.value));
+  const missing = selected
     .filter((value) => !listed.has(value))
     .map(
-      (value) => narrowed?.aggregations.find((counted) => counted.value === value) ?? { value, count: 0, entity: null },
+      (value) =>
+        filtered?.aggregations.find((candidate) => candidate.value === value) ?? { value, count: 0, entity: null },
     );
-  return { ...whole, aggregations: [...whole.aggregations, ...missing] };
+  return { ...unfiltered, aggregations: [...unfiltered.aggregations, ...missing] };
 }

@@ -1,8 +1,8 @@
 import { useState } from "react";
 
-import { areSingleKeysOn, chooseSingleKeys } from "../components/keys.ts";
+import { areSingleKeyShortcutsEnabled, setSingleKeyShortcuts } from "../components/shortcuts.ts";
 import { texts } from "../texts.ts";
-import { chooseTheme, theme, type Theme } from "../theme.ts";
+import { setTheme, theme, type Theme } from "../theme.ts";
 
 const THEMES: readonly Theme[] = ["system", "light", "dark"];
 
@@ -10,25 +10,25 @@ export function Appearance() {
   return (
     <>
       <ThemeChoice />
-      <KeysChoice />
+      <ShortcutsChoice />
     </>
   );
 }
 
 function ThemeChoice() {
-  const [chosen, setChosen] = useState(theme());
+  const [selected, setSelected] = useState(theme());
   return (
-    <fieldset className="choices">
+    <fieldset className="option-group">
       <legend>{texts.shell.theme.label}</legend>
       {THEMES.map((name) => (
-        <label key={name} className="check">
+        <label key={name} className="checkbox-label">
           <input
             type="radio"
             name="theme"
-            checked={name === chosen}
+            checked={name === selected}
             onChange={() => {
-              setChosen(name);
-              chooseTheme(name);
+              setSelected(name);
+              setTheme(name);
             }}
           />
           {texts.shell.theme[name]}
@@ -38,21 +38,21 @@ function ThemeChoice() {
   );
 }
 
-function KeysChoice() {
-  const [areOn, setOn] = useState(areSingleKeysOn());
+function ShortcutsChoice() {
+  const [isEnabled, setEnabled] = useState(areSingleKeyShortcutsEnabled());
   return (
-    <fieldset className="choices">
-      <legend>{texts.keys.title}</legend>
-      <label className="check">
+    <fieldset className="option-group">
+      <legend>{texts.shortcuts.title}</legend>
+      <label className="checkbox-label">
         <input
           type="checkbox"
-          checked={areOn}
+          checked={isEnabled}
           onChange={(event) => {
-            setOn(event.target.checked);
-            chooseSingleKeys(event.target.checked);
+            setEnabled(event.target.checked);
+            setSingleKeyShortcuts(event.target.checked);
           }}
         />
-        {texts.keys.single}
+        {texts.shortcuts.singleKey}
       </label>
     </fieldset>
   );

@@ -2,12 +2,12 @@ import { useState, type FormEvent } from "react";
 import { useSearch } from "wouter";
 
 import * as addresses from "../addresses.ts";
-import { useChange, useMe, useRead } from "../api/cache.ts";
+import { useApiMutation, useMe, useApiQuery } from "../api/cache.ts";
 import { Dialog } from "../components/dialog.tsx";
-import { focusAtFirst } from "../components/focus.ts";
-import { Pages, pageOf } from "../components/pages.tsx";
-import { CopyButton, Moment } from "../components/small.tsx";
-import { Awaited, Empty, Outdated, Problem } from "../components/states.tsx";
+import { focusOnMount } from "../components/focus.ts";
+import { Pagination, pageFromAddress } from "../components/pagination.tsx";
+import { CopyButton, RelativeTime } from "../components/common.tsx";
+import { LoadingOrError, EmptyState, StaleNotice, ErrorMessage } from "../components/states.tsx";
 import {
   CreateTokenDocument,
   RevokeTokenDocument,
@@ -16,45 +16,47 @@ import {
   type TokensQuery,
 } from "../generated/operations.ts";
 import { texts } from "../texts.ts";
-import { dayOf, momentOf } from "../time.ts";
+import { formatDate, formatDateTime } from "../time.ts";
 
 type Token = TokensQuery["listAccessTokens"]["tokens"][number];
 
 const PAGE_SIZE = 100;
-const USUAL_DURATION: keyof typeof texts.tokens.durations = "THREE_MONTHS";
+const DEFAULT_DURATION: keyof typeof texts.tokens.durations = "THREE_MONTHS";
 
-/** The tokens that act as the person who is signed in, whoever made them. */
+/** The access tokens of the current user, including those that others created for them. */
 export function Tokens() {
   const me = useMe();
   const urn = me.data?.me?.corpUser.urn ?? "";
-  const page = pageOf(new URLSearchParams(useSearch()), PAGE_SIZE);
-  const read = useRead(
+  const page = pageFromAddress(new URLSearchParams(useSearch()), PAGE_SIZE);
+  const read = useApiQuery(
     TokensDocument,
     { actor: urn, start: (page - 1) * PAGE_SIZE, count: PAGE_SIZE },
-    { enabled: urn !== "", keep: true },
+    { enabled: urn !== "", keepPrevious: true },
   );
   const [isCreating, setCreating] = useState(false);
-  const [revoked, setRevoked] = useState<Token | null>(null);
-  const mayCreate = me.data?.me?.platformPrivileges.generatePersonalAccessTokens === true;
+  const [revoking, setRevoking] = useState<Token | null>(null);
+  const canCreate = me.data?.me?.platformPrivileges.generatePersonalAccessTokens === true;
   const found = read.data?.listAccessTokens;
   return (
     <>
-      <div className="section-head">
+      <div className="section-header">
         <p className="hint">{texts.tokens.intro}</p>
-        {mayCreate && (
+        {canCreate && (
           <button type="button" onClick={() => setCreating(true)}>
             {texts.tokens.create}
           </button>
         )}
       </div>
-      {!mayCreate && me.isSuccess && <p className="notice">{texts.tokens.notAllowed}</p>}
-      {found === undefined && <Awaited read={read} />}
-      <Outdated read={read} />
-      {found?.total === 0 && <Empty title={texts.tokens.none} hint={texts.tokens.noneHint} />}
-      {found !== undefined && found.tokens.length > 0 && <TokenTable tokens={found.tokens} onRevoke={setRevoked} />}
-      {found !== undefined && <Pages page={page} size={PAGE_SIZE} total={found.total} addressOf={addresses.tokens} />}
-      {isCreating && <NewToken actor={urn} others={found?.tokens ?? []} onClose={() => setCreating(false)} />}
-      {revoked !== null && <Revoke token={revoked} onClose={() => setRevoked(null)} />}
+      {!canCreate && me.isSuccess && <p className="notice">{texts.tokens.notAllowed}</p>}
+      {found === undefined && <LoadingOrError read={read} />}
+      <StaleNotice read={read} />
+      {found?.total === 0 && <EmptyState title={texts.tokens.none} hint={texts.tokens.noneHint} />}
+      {found !== undefined && found.tokens.length > 0 && <TokenTable tokens={found.tokens} onRevoke={setRevoking} />}
+      {found !== undefined && (
+        <Pagination page={page} size={PAGE_SIZE} total={found.total} addressOf={addresses.tokens} />
+      )}
+      {isCreating && <NewTokenDialog actor={urn} others={found?.tokens ?? []} onClose={() => setCreating(false)} />}
+      {revoking !== null && <RevokeDialog token={revoking} onClose={() => setRevoking(null)} />}
     </>
   );
 }
@@ -68,7 +70,7 @@ function TokenTable({
 }) {
   return (
     <div className="table-scroll">
-      <table className="quiet-table stacked">
+      <table className="data-table stacked">
         <thead>
           <tr>
             <th scope="col">{texts.tokens.columns.name}</th>
@@ -83,17 +85,17 @@ function TokenTable({
             <tr key={token.id}>
               <th scope="row">{token.name}</th>
               <td data-label={texts.tokens.columns.created}>
-                <Moment time={token.createdAt} />
+                <RelativeTime time={token.createdAt} />
               </td>
-              <td data-label={texts.tokens.columns.expires}>{expiryOf(token)}</td>
+              <td data-label={texts.tokens.columns.expires}>{expirationOf(token)}</td>
               <td data-label={texts.tokens.columns.lastUsed}>
-                {typeof token.lastUsedAt === "number" ? <Moment time={token.lastUsedAt} /> : texts.tokens.never}
+                {typeof token.lastUsedAt === "number" ? <RelativeTime time={token.lastUsedAt} /> : texts.tokens.never}
               </td>
-              <td className="tree-actions">
+              <td className="row-actions">
                 <button
                   type="button"
-                  className="quiet"
-                  aria-label={texts.tokens.revokeLabel(token.name, momentOf(token.createdAt))}
+                  className="subtle"
+                  aria-label={texts.tokens.revokeLabel(token.name, formatDateTime(token.createdAt))}
                   onClick={() => onRevoke(token)}
                 >
                   {texts.tokens.revoke}
@@ -107,9 +109,9 @@ function TokenTable({
   );
 }
 
-function expiryOf(token: Token): string {
+function expirationOf(token: Token): string {
   if (token.expiresAt === null || token.expiresAt === undefined) return texts.tokens.never;
-  return token.expiresAt < Date.now() ? texts.tokens.expired : dayOf(token.expiresAt);
+  return token.expiresAt < Date.now() ? texts.tokens.expired : formatDate(token.expiresAt);
 }
 
 interface NewTokenProperties {
@@ -118,17 +120,17 @@ interface NewTokenProperties {
   readonly onClose: () => void;
 }
 
-function NewToken({ actor, others, onClose }: NewTokenProperties) {
+function NewTokenDialog({ actor, others, onClose }: NewTokenProperties) {
   const [typed, setTyped] = useState("");
   const isUsed = others.some((other) => other.name === typed.trim());
-  const create = useChange(CreateTokenDocument);
-  const [problem, setProblem] = useState<string | null>(null);
+  const create = useApiMutation(CreateTokenDocument);
+  const [error, setError] = useState<string | null>(null);
   const secret = create.data?.createAccessToken?.accessToken;
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     const name = String(form.get("name")).trim();
-    setProblem(name === "" ? texts.tokens.nameMissing : null);
+    setError(name === "" ? texts.tokens.nameMissing : null);
     if (name !== "") create.mutate({ actor, name, duration: form.get("duration") as AccessTokenDuration });
   };
   return (
@@ -139,24 +141,24 @@ function NewToken({ actor, others, onClose }: NewTokenProperties) {
             {texts.tokens.name}
             <input
               name="name"
-              ref={focusAtFirst}
+              ref={focusOnMount}
               onChange={(event) => setTyped(event.target.value)}
-              aria-invalid={problem !== null}
+              aria-invalid={error !== null}
               aria-describedby="token-hint"
             />
             <span className="hint" id="token-hint">
               {texts.tokens.nameHint}
             </span>
-            <span className="field-problem" role="alert">
-              {problem}
+            <span className="field-error" role="alert">
+              {error}
             </span>
             <span className="hint warning" role="status">
               {isUsed && texts.tokens.nameUsed(typed.trim())}
             </span>
           </label>
           <label>
-            {texts.tokens.expiry}
-            <select name="duration" defaultValue={USUAL_DURATION}>
+            {texts.tokens.expiration}
+            <select name="duration" defaultValue={DEFAULT_DURATION}>
               {Object.entries(texts.tokens.durations).map(([value, label]) => (
                 <option key={value} value={value}>
                   {label}
@@ -164,13 +166,13 @@ function NewToken({ actor, others, onClose }: NewTokenProperties) {
               ))}
             </select>
           </label>
-          {create.error !== null && <Problem error={create.error} />}
-          <div className="dialog-feet">
+          {create.error !== null && <ErrorMessage error={create.error} />}
+          <div className="dialog-actions">
             <button type="button" onClick={onClose}>
               {texts.tokens.cancel}
             </button>
             <button type="submit" className="primary" disabled={create.isPending}>
-              {texts.tokens.createDo}
+              {texts.tokens.createButton}
             </button>
           </div>
         </form>
@@ -183,7 +185,7 @@ function NewToken({ actor, others, onClose }: NewTokenProperties) {
             </code>
             <CopyButton text={secret} label={texts.tokens.copy} />
           </p>
-          <div className="dialog-feet">
+          <div className="dialog-actions">
             <button type="button" className="primary" onClick={onClose}>
               {texts.tokens.done}
             </button>
@@ -194,13 +196,13 @@ function NewToken({ actor, others, onClose }: NewTokenProperties) {
   );
 }
 
-function Revoke({ token, onClose }: { readonly token: Token; readonly onClose: () => void }) {
-  const revoke = useChange(RevokeTokenDocument);
+function RevokeDialog({ token, onClose }: { readonly token: Token; readonly onClose: () => void }) {
+  const revoke = useApiMutation(RevokeTokenDocument);
   return (
     <Dialog title={texts.tokens.revokeTitle(token.name)} isOpen onClose={onClose}>
       <p>{texts.tokens.revokeBody}</p>
-      {revoke.error !== null && <Problem error={revoke.error} />}
-      <div className="dialog-feet">
+      {revoke.error !== null && <ErrorMessage error={revoke.error} />}
+      <div className="dialog-actions">
         <button type="button" onClick={onClose}>
           {texts.tokens.cancel}
         </button>

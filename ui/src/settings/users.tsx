@@ -1,34 +1,34 @@
 import { Link, useLocation, useSearch } from "wouter";
 
 import * as addresses from "../addresses.ts";
-import { useMe, useRead } from "../api/cache.ts";
-import { Pages, pageOf } from "../components/pages.tsx";
-import { Awaited, Empty, Outdated } from "../components/states.tsx";
+import { useMe, useApiQuery } from "../api/cache.ts";
+import { Pagination, pageFromAddress } from "../components/pagination.tsx";
+import { LoadingOrError, EmptyState, StaleNotice } from "../components/states.tsx";
 import { UsersDocument } from "../generated/operations.ts";
 import { nameOf } from "../names.ts";
 import { texts } from "../texts.ts";
 
 const PAGE_SIZE = 100;
 
-/** Everybody whom the catalog knows, for those who look after them. */
+/** Lists every user of the catalog, for administrators. */
 export function Users() {
   const me = useMe();
   const [, navigate] = useLocation();
   const parameters = new URLSearchParams(useSearch());
   const text = parameters.get("query") ?? "";
   const query = text.trim();
-  const page = pageOf(parameters, PAGE_SIZE);
-  const maySee = me.data?.me?.platformPrivileges.manageIdentities === true;
-  const read = useRead(
+  const page = pageFromAddress(parameters, PAGE_SIZE);
+  const canSee = me.data?.me?.platformPrivileges.manageIdentities === true;
+  const read = useApiQuery(
     UsersDocument,
     { query: query === "" ? "*" : query, start: (page - 1) * PAGE_SIZE, count: PAGE_SIZE },
-    { enabled: maySee, keep: true },
+    { enabled: canSee, keepPrevious: true },
   );
-  if (!maySee) return <p className="notice">{texts.users.notAllowed}</p>;
+  if (!canSee) return <p className="notice">{texts.users.notAllowed}</p>;
   const found = read.data?.searchAcrossEntities;
   return (
     <>
-      <div className="section-head">
+      <div className="section-header">
         <p className="hint">{texts.users.intro}</p>
         <input
           type="search"
@@ -37,20 +37,20 @@ export function Users() {
           placeholder={texts.users.filter}
           value={text}
           onChange={(event) =>
-            navigate(addresses.people(event.target.value), { replace: true, state: addresses.STAYS })
+            navigate(addresses.users(event.target.value), { replace: true, state: addresses.SAME_PAGE })
           }
         />
       </div>
-      {read.data === undefined && <Awaited read={read} />}
-      <Outdated read={read} />
+      {read.data === undefined && <LoadingOrError read={read} />}
+      <StaleNotice read={read} />
       {found?.total === 0 && (
-        <Empty title={texts.users.none(query)} hint={texts.users.noneHint}>
-          {query !== "" && <Link href={addresses.people("")}>{texts.users.showAll}</Link>}
-        </Empty>
+        <EmptyState title={texts.users.none(query)} hint={texts.users.noneHint}>
+          {query !== "" && <Link href={addresses.users("")}>{texts.users.showAll}</Link>}
+        </EmptyState>
       )}
       {found !== undefined && found !== null && found.total > 0 && (
         <div className="table-scroll">
-          <table className="quiet-table stacked">
+          <table className="data-table stacked">
             <thead>
               <tr>
                 {Object.values(texts.users.columns).map((label) => (
@@ -68,7 +68,7 @@ export function Users() {
                     <td>{user.username}</td>
                     <td>{user.properties?.email}</td>
                     <td data-label={texts.users.columns.signIn}>
-                      {user.isNativeUser === true ? texts.users.withPassword : texts.users.noSignIn}
+                      {user.isNativeUser === true ? texts.users.canSignIn : texts.users.cannotSignIn}
                     </td>
                     <td>{user.status === "SUSPENDED" ? texts.users.suspended : texts.users.active}</td>
                   </tr>
@@ -79,11 +79,11 @@ export function Users() {
         </div>
       )}
       {found !== undefined && found !== null && (
-        <Pages
+        <Pagination
           page={page}
           size={PAGE_SIZE}
           total={found.total}
-          addressOf={(number) => addresses.people(text, number)}
+          addressOf={(number) => addresses.users(text, number)}
         />
       )}
     </>

@@ -1,4 +1,4 @@
-// The real program with the sample catalog, for stories in a real browser. Each worker has a server and a store of its own.
+// Fixtures for the browser tests. Each worker starts the real server with the sample catalog and its own store.
 
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -7,25 +7,25 @@ import { join } from "node:path";
 
 import { test as base, expect, type Locator, type Page, type Request } from "@playwright/test";
 
-const PASSWORD = "a password for the stories";
+const PASSWORD = "a password for the tests";
 export const USER = "datahub";
 
-/** How a story talks to the server behind the page's back. */
+/** A client for the server, independent of the page. */
 export interface Docent {
   readonly address: string;
   readonly password: string;
-  /** Runs a GraphQL document as another person than the one at the page. */
-  ask<Result = unknown>(query: string, variables?: Readonly<Record<string, unknown>>): Promise<Result>;
-  /** Writes an aspect as ingestion does. */
+  /** Runs a GraphQL document in a separate session. */
+  graphql<Result = unknown>(query: string, variables?: Readonly<Record<string, unknown>>): Promise<Result>;
+  /** Writes an aspect through the ingestion API. */
   ingest(urn: string, aspect: string, value: unknown): Promise<void>;
-  /** Deletes an entity with everything that is known about it. */
+  /** Deletes an entity with all its aspects. */
   remove(urn: string): Promise<void>;
 }
 
 interface Fixtures {
-  /** Errors in the console that a story provokes. */
+  /** Console errors that a test provokes. */
   readonly expectedErrors: RegExp | null;
-  /** A page of somebody who is signed in. */
+  /** A page with a signed-in user. */
   readonly page: Page;
 }
 
@@ -34,7 +34,7 @@ interface WorkerFixtures {
   readonly cookies: ReadonlyArray<{ name: string; value: string; url: string }>;
 }
 
-/** Marks a story that writes: it runs on every engine. */
+/** Tags a test that writes: it runs on every storage engine. */
 export const WRITES = { tag: "@writes" };
 
 export const test = base.extend<Fixtures, WorkerFixtures>({
@@ -71,12 +71,12 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
   page: async ({ context, cookies, expectedErrors }, use) => {
     await context.addCookies([...cookies]);
     const page = await context.newPage();
-    // A page that has an error in its console is not right, whatever it shows.
+    // Any console error fails the test.
     const errors: string[] = [];
     page.on("pageerror", (error) => errors.push(String(error)));
     page.on("console", (message) => {
       const text = message.text();
-      // What the server refuses, or does not answer, is part of the stories.
+      // Failed requests are part of some tests.
       if (message.type() !== "error" || text.startsWith("Failed to load resource")) return;
       if (expectedErrors?.test(text) !== true) errors.push(text);
     });
@@ -97,26 +97,26 @@ interface EmptyStore {
   readonly remove: () => Promise<void>;
 }
 
-/** A store of the engine that the stories are run with (`DOCENT_TEST_STORE`). */
+/** A store on the engine under test (`DOCENT_TEST_STORE`). */
 async function emptyStore(directory: string): Promise<EmptyStore> {
   const engine = process.env["DOCENT_TEST_STORE"] || "sqlite";
   if (engine === "sqlite") return { url: `sqlite:${join(directory, "docent.db")}`, remove: async () => {} };
-  if (engine !== "postgres") throw new Error(`DOCENT_TEST_STORE is ${engine}: it is sqlite or postgres`);
+  if (engine !== "postgres") throw new Error(`DOCENT_TEST_STORE is ${engine}, expected sqlite or postgres`);
   const program = process.env["DOCENT_TEST_DATABASE"] ?? "../target/debug/examples/database";
-  // It keeps the database until its input ends.
-  const keeper = spawn(program, { stdio: ["pipe", "pipe", "inherit"] });
-  const ended = new Promise<void>((resolve) => keeper.on("exit", () => resolve()));
+  // The process keeps the database until its standard input closes.
+  const holder = spawn(program, { stdio: ["pipe", "pipe", "inherit"] });
+  const ended = new Promise<void>((resolve) => holder.on("exit", () => resolve()));
   const url = await new Promise<string>((resolve, reject) => {
-    let said = "";
-    keeper.stdout.on("data", (piece: Buffer) => {
-      said += piece.toString();
-      if (said.includes("\n")) resolve(said.trim());
+    let output = "";
+    holder.stdout.on("data", (chunk: Buffer) => {
+      output += chunk.toString();
+      if (output.includes("\n")) resolve(output.trim());
     });
-    keeper.on("error", reject);
-    keeper.on("exit", (code) => reject(new Error(`${program} ended with ${code} before it named a database`)));
+    holder.on("error", reject);
+    holder.on("exit", (code) => reject(new Error(`${program} exited with ${code} before it printed a database URL`)));
   });
   const remove = () => {
-    keeper.stdin.end();
+    holder.stdin.end();
     return ended;
   };
   return { url, remove };
@@ -132,19 +132,19 @@ function start(directory: string, store: string): Promise<Started> {
     { cwd: directory, stdio: ["ignore", "pipe", "pipe"] },
   );
   return new Promise((resolve, reject) => {
-    let said = "";
-    const listen = (piece: Buffer) => {
-      said += piece.toString();
-      const address = /listening on (http:\/\/\S+)/.exec(said)?.[1];
-      const token = /token: (\S+)/.exec(said)?.[1];
+    let output = "";
+    const onOutput = (chunk: Buffer) => {
+      output += chunk.toString();
+      const address = /listening on (http:\/\/\S+)/.exec(output)?.[1];
+      const token = /token: (\S+)/.exec(output)?.[1];
       if (address !== undefined && token !== undefined) {
-        resolve({ docent: speaker(address, token), process: child });
+        resolve({ docent: createClient(address, token), process: child });
       }
     };
-    child.stdout.on("data", listen);
-    child.stderr.on("data", listen);
+    child.stdout.on("data", onOutput);
+    child.stderr.on("data", onOutput);
     child.on("error", reject);
-    child.on("exit", (code) => reject(new Error(`docent ended with ${code} before it listened:\n${said}`)));
+    child.on("exit", (code) => reject(new Error(`docent exited with ${code} before it listened:\n${output}`)));
   });
 }
 
@@ -156,7 +156,7 @@ function stop(child: ChildProcess): Promise<void> {
   });
 }
 
-function speaker(address: string, token: string): Docent {
+function createClient(address: string, token: string): Docent {
   const send = async (method: string, path: string, body?: unknown): Promise<Response> => {
     const reply = await fetch(`${address}${path}`, {
       method,
@@ -170,7 +170,7 @@ function speaker(address: string, token: string): Docent {
   return {
     address,
     password: PASSWORD,
-    async ask<Result>(query: string, variables: Readonly<Record<string, unknown>> = {}) {
+    async graphql<Result>(query: string, variables: Readonly<Record<string, unknown>> = {}) {
       const reply = (await post("/api/graphql", { query, variables })) as { data: Result; errors?: unknown };
       if (reply.errors !== undefined) throw new Error(JSON.stringify(reply.errors));
       return reply.data;
@@ -188,22 +188,22 @@ function speaker(address: string, token: string): Docent {
   };
 }
 
-/** A dataset of the sample catalog, or one like them. */
+/** The URN of a dataset, in the sample catalog or created by a test. */
 export const datasetUrn = (platform: string, name: string) =>
   `urn:li:dataset:(urn:li:dataPlatform:${platform},${name},PROD)`;
 
-/** A dialog or a form hears keys once one of its fields or buttons has the focus. */
-export async function hearsKeys(place: Locator, part = "") {
-  await expect(place.locator(`${part}:focus`)).toHaveCount(1);
+/** Waits until an element inside has the focus, so that key presses reach it. */
+export async function expectFocusInside(container: Locator, selector = "") {
+  await expect(container.locator(`${selector}:focus`)).toHaveCount(1);
 }
 
-/** Keeps requests to the API from the server until what is answered is called: all of them, or those that are meant. */
-export async function holdRequests(page: Page, isMeant: (request: Request) => boolean = () => true) {
-  let goOn = () => {};
-  const held = new Promise<void>((resolve) => (goOn = resolve));
+/** Holds API requests, or those that match, until the returned function is called. */
+export async function holdRequests(page: Page, matches: (request: Request) => boolean = () => true) {
+  let release = () => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
   await page.route("**/api/graphql", async (route) => {
-    if (isMeant(route.request())) await held;
+    if (matches(route.request())) await released;
     await route.continue();
   });
-  return () => goOn();
+  return () => release();
 }

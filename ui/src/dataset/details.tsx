@@ -2,64 +2,63 @@ import { Fragment, useState, type ReactNode } from "react";
 import { Link } from "wouter";
 
 import * as addresses from "../addresses.ts";
-import { useChange } from "../api/cache.ts";
-import { CopyButton, EntityLink } from "../components/small.tsx";
-import { Problem } from "../components/states.tsx";
+import { useApiMutation } from "../api/cache.ts";
+import { CopyButton, EntityLink } from "../components/common.tsx";
+import { ErrorMessage } from "../components/states.tsx";
 import { DomainPicker } from "../domains/picker.tsx";
 import { SetDomainDocument, UnsetDomainDocument, type DatasetQuery } from "../generated/operations.ts";
-import { chainOf, nameOf } from "../names.ts";
+import { parentPath, nameOf } from "../names.ts";
 import { texts } from "../texts.ts";
 
 type Dataset = NonNullable<DatasetQuery["dataset"]>;
 
-/** What is known about a dataset beside words, as a list that can be taken in at a glance. */
-export function Facts({ dataset }: { readonly dataset: Dataset }) {
+/** Domain, owners, tags and other structured metadata of a dataset. */
+export function DatasetDetails({ dataset }: { readonly dataset: Dataset }) {
   const owners = dataset.ownership?.owners ?? [];
   const tags = dataset.tags?.tags ?? [];
   const terms = dataset.glossaryTerms?.terms ?? [];
   const properties = dataset.properties?.customProperties ?? [];
   return (
     <>
-      <dl className="facts" aria-label={texts.dataset.facts}>
-        <Fact name={texts.dataset.domain}>
-          <DomainFact dataset={dataset} />
-        </Fact>
-        <Fact name={texts.dataset.owners}>
+      <dl className="detail-list" aria-label={texts.dataset.details}>
+        <Detail name={texts.dataset.domain}>
+          <DomainDetail dataset={dataset} />
+        </Detail>
+        <Detail name={texts.dataset.owners}>
           {owners.length === 0 ? <span className="hint">{texts.dataset.noOwners}</span> : null}
-          {owners.map(({ owner }, place) => (
+          {owners.map(({ owner }, index) => (
             <Fragment key={owner.urn}>
-              {place > 0 && ", "}
+              {index > 0 && ", "}
               <EntityLink entity={owner} />
             </Fragment>
           ))}
-        </Fact>
+        </Detail>
         {tags.length > 0 && (
-          <Fact name={texts.dataset.tags}>
+          <Detail name={texts.dataset.tags}>
             {tags.map(({ tag }) => (
               <EntityLink key={tag.urn} entity={tag} className="chip" />
             ))}
-          </Fact>
+          </Detail>
         )}
         {terms.length > 0 && (
-          <Fact name={texts.dataset.terms}>
+          <Detail name={texts.dataset.terms}>
             {terms.map(({ term }) => (
               <EntityLink key={term.urn} entity={term} className="chip" />
             ))}
-          </Fact>
+          </Detail>
         )}
-        <Fact name={texts.dataset.identifier}>
-          <code className="urn">{dataset.urn}</code>{" "}
-          <CopyButton text={dataset.urn} label={texts.dataset.copyIdentifier} />
-        </Fact>
+        <Detail name={texts.dataset.urn}>
+          <code className="urn">{dataset.urn}</code> <CopyButton text={dataset.urn} label={texts.dataset.copyUrn} />
+        </Detail>
       </dl>
       {properties.length > 0 && (
         <details className="properties">
           <summary>{texts.dataset.properties(properties.length)}</summary>
-          <dl className="facts">
+          <dl className="detail-list">
             {properties.map((property) => (
-              <Fact key={property.key} name={property.key}>
+              <Detail key={property.key} name={property.key}>
                 {property.value}
-              </Fact>
+              </Detail>
             ))}
           </dl>
         </details>
@@ -68,7 +67,7 @@ export function Facts({ dataset }: { readonly dataset: Dataset }) {
   );
 }
 
-function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+function Detail({ name, children }: { readonly name: string; readonly children: ReactNode }) {
   return (
     <div>
       <dt>{name}</dt>
@@ -77,25 +76,25 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
   );
 }
 
-function DomainFact({ dataset }: { readonly dataset: Dataset }) {
+function DomainDetail({ dataset }: { readonly dataset: Dataset }) {
   const [isPicking, setPicking] = useState(false);
-  const set = useChange(SetDomainDocument);
-  const unset = useChange(UnsetDomainDocument);
+  const set = useApiMutation(SetDomainDocument);
+  const unset = useApiMutation(UnsetDomainDocument);
   const error = set.error ?? unset.error;
   const domain = dataset.domain?.domain;
-  const above = chainOf(domain?.parentDomains?.domains);
-  const begin = () => {
+  const parents = parentPath(domain?.parentDomains?.domains);
+  const closePicker = () => {
     setPicking(false);
-    // What went wrong before is over when something else is tried.
+    // Clear the error of the previous attempt.
     set.reset();
     unset.reset();
   };
   const pick = (urn: string) => {
-    begin();
+    closePicker();
     if (urn !== domain?.urn) set.mutate({ urn: dataset.urn, domain: urn });
   };
   const remove = () => {
-    begin();
+    closePicker();
     unset.mutate({ urn: dataset.urn });
   };
   return (
@@ -106,7 +105,7 @@ function DomainFact({ dataset }: { readonly dataset: Dataset }) {
         <Link
           href={addresses.domain(domain.urn)}
           className="chip"
-          title={above === "" ? undefined : `${above} › ${nameOf(domain)}`}
+          title={parents === "" ? undefined : `${parents} › ${nameOf(domain)}`}
         >
           {nameOf(domain)}
         </Link>
@@ -114,14 +113,14 @@ function DomainFact({ dataset }: { readonly dataset: Dataset }) {
       {dataset.privileges?.canEditDomains === true && (
         <button
           type="button"
-          className="quiet"
-          aria-label={domain === undefined ? texts.domainPicker.set : texts.domainPicker.change}
+          className="subtle"
+          aria-label={domain === undefined ? texts.domainPicker.set : texts.domainPicker.edit}
           onClick={() => setPicking(true)}
         >
           {domain === undefined ? texts.domainPicker.setShort : texts.description.edit}
         </button>
       )}
-      {error !== null && <Problem error={error} />}
+      {error !== null && <ErrorMessage error={error} />}
       <DomainPicker
         title={texts.domainPicker.title}
         isOpen={isPicking}

@@ -2,17 +2,17 @@ import { Link } from "wouter";
 
 import { texts } from "../texts.ts";
 
-/** How deep a search can be paged through. */
-const MOST_RESULTS = 10_000;
+/** The search API's limit on paging. */
+const MAX_RESULTS = 10_000;
 
-/** The page that an address asks for, as far down as there are any. */
-export function pageOf(parameters: URLSearchParams, size: number): number {
+/** The page number in the address, clamped to the valid range. */
+export function pageFromAddress(parameters: URLSearchParams, size: number): number {
   const page = Number.parseInt(parameters.get("page") ?? "1", 10);
-  return page >= 1 ? Math.min(page, Math.floor(MOST_RESULTS / size)) : 1;
+  return page >= 1 ? Math.min(page, Math.floor(MAX_RESULTS / size)) : 1;
 }
 
-/** The way to the pages before and after one. */
-export function Pages({
+/** Links to the previous and next page. */
+export function Pagination({
   page,
   size,
   total,
@@ -28,17 +28,17 @@ export function Pages({
   if (page > last) {
     return (
       <p>
-        {texts.search.beyond} <Link href={addressOf(last)}>{texts.search.toLast}</Link>
+        {texts.search.pastLastPage} <Link href={addressOf(last)}>{texts.search.lastPage}</Link>
       </p>
     );
   }
   const from = (page - 1) * size + 1;
   const to = Math.min(total, from + size - 1);
   const isLast = page === last;
-  const isDeepest = to + size > MOST_RESULTS;
+  const isAtLimit = to + size > MAX_RESULTS;
   return (
-    <nav className="pages" aria-label={texts.search.pages}>
-      {/* With keys, so that the link that has the focus does not become another one. */}
+    <nav className="pagination" aria-label={texts.search.pagination}>
+      {/* Keyed, so that a focused link is not reused for a different target. */}
       {page > 1 ? (
         <Link key="previous" href={addressOf(page - 1)}>
           {texts.search.previous}
@@ -49,14 +49,14 @@ export function Pages({
       <span key="range" className="hint">
         {texts.search.range(from, to, total)}
       </span>
-      {!isLast && !isDeepest ? (
+      {!isLast && !isAtLimit ? (
         <Link key="next" href={addressOf(page + 1)}>
           {texts.search.next}
         </Link>
       ) : (
         <span key="last" />
       )}
-      {!isLast && isDeepest && <p className="hint">{texts.search.deep(MOST_RESULTS)}</p>}
+      {!isLast && isAtLimit && <p className="hint">{texts.search.limited(MAX_RESULTS)}</p>}
     </nav>
   );
 }

@@ -1,8 +1,8 @@
 import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
 
-import { address, describe, made } from "./datasets.ts";
-import { datasetUrn, expect, test } from "./docent.ts";
+import { address, createDataset, describe } from "./datasets.ts";
+import { datasetUrn, expect, test } from "./fixtures.ts";
 
 const PAGES: ReadonlyArray<readonly [string, string]> = [
   ["home", "/"],
@@ -16,13 +16,13 @@ const PAGES: ReadonlyArray<readonly [string, string]> = [
   ["domain", "/domain/urn:li:domain:finance"],
   ["history of a domain", "/domain/urn:li:domain:finance?show=history"],
   ["tokens", "/settings/tokens"],
-  ["people", "/settings/users"],
+  ["users", "/settings/users"],
   ["appearance", "/settings/appearance"],
   ["GraphQL", "/graphiql"],
-  ["no page", "/no/such/page"],
+  ["unknown page", "/no/such/page"],
 ];
 
-/** Opens a page and waits until it is all there: nothing is wrong with what has not come yet. */
+/** Opens a page and waits until it is fully loaded, so that axe sees all of it. */
 async function open(page: Page, path: string): Promise<void> {
   await page.goto(path);
   await expect(page.getByRole("heading", { level: 1 }), path).toBeVisible();
@@ -31,53 +31,50 @@ async function open(page: Page, path: string): Promise<void> {
 }
 
 for (const scheme of ["light", "dark"] as const) {
-  test(`axe finds nothing on any page in the ${scheme}`, async ({ page }) => {
+  test(`axe finds no violations on any page in the ${scheme} theme`, async ({ page }) => {
     test.setTimeout(180_000);
     await page.emulateMedia({ colorScheme: scheme });
     for (const [name, path] of PAGES) {
       await open(page, path);
-      // What is wrong inside of GraphiQL is for its makers to mend.
+      // GraphiQL is third-party code.
       const { violations } = await new AxeBuilder({ page }).exclude(".graphiql-container").analyze();
       expect(violations.map((found) => `${name}: ${found.id} ${found.nodes[0]?.html}`)).toEqual([]);
     }
   });
 }
 
-test("axe finds nothing in dialogs and editors either", async ({ page }) => {
+test("axe finds no violations in dialogs and editors", async ({ page }) => {
   const check = async (name: string) => {
     const { violations } = await new AxeBuilder({ page }).analyze();
     expect(violations.map((found) => `${name}: ${found.id} ${found.nodes[0]?.html}`)).toEqual([]);
   };
   await page.goto(`/dataset/${datasetUrn("postgres", "shop.public.orders")}`);
-  await page.getByRole("button", { name: "Edit the description", exact: true }).click();
-  await expect(page.getByRole("textbox", { name: /Text of the description/ })).toBeFocused();
+  await page.getByRole("button", { name: "Edit description", exact: true }).click();
+  await expect(page.getByRole("textbox", { name: /^Description \(Markdown\)$/ })).toBeFocused();
   await check("editor");
   await page.keyboard.press("Escape");
-  await page.getByRole("button", { name: "Edit the domain" }).click();
+  await page.getByRole("button", { name: "Edit domain" }).click();
   await expect(page.getByRole("option").first()).toBeVisible();
   await check("picker");
   await page.keyboard.press("Escape");
   await page.keyboard.press("?");
-  await check("keys");
+  await expect(page.getByRole("dialog", { name: "Keyboard shortcuts" })).toBeVisible();
+  await check("keyboard shortcuts");
   await page.keyboard.press("Escape");
   await page.goto("/settings/tokens");
   await page.getByRole("button", { name: "New token" }).click();
+  await expect(page.getByRole("dialog", { name: "New token" })).toBeVisible();
   await check("new token");
 });
 
-test("axe finds nothing where a session ended or something was not saved", async ({
-  page,
-  context,
-  cookies,
-  docent,
-}) => {
-  const urn = await made(docent, "story_access");
+test("axe finds no violations after a session expired or a save failed", async ({ page, context, cookies, docent }) => {
+  const urn = await createDataset(docent, "story_access");
   await page.goto(address(urn));
-  await page.getByRole("button", { name: "Add a description of the column city" }).click();
+  await page.getByRole("button", { name: "Add description for column city" }).click();
   await page.keyboard.type("Half a sentence");
   await context.clearCookies();
   await page.keyboard.press("Control+Enter");
-  const dialog = page.getByRole("dialog", { name: "Your session has ended" });
+  const dialog = page.getByRole("dialog", { name: "Your session has expired" });
   await expect(dialog).toBeVisible();
   const check = async (name: string) => {
     const { violations } = await new AxeBuilder({ page }).analyze();
@@ -94,7 +91,7 @@ test("axe finds nothing where a session ended or something was not saved", async
   await check("conflict");
 });
 
-test("a stranger's page has no defect either", async ({ browser, docent }) => {
+test("axe finds no violations on the sign-in page", async ({ browser, docent }) => {
   const context = await browser.newContext();
   const page = await context.newPage();
   await page.goto(docent.address);
@@ -104,7 +101,7 @@ test("a stranger's page has no defect either", async ({ browser, docent }) => {
   await context.close();
 });
 
-test("nothing sticks out of a phone's window", async ({ page }) => {
+test("no page scrolls horizontally on a phone", async ({ page }) => {
   await page.setViewportSize({ width: 375, height: 740 });
   for (const [name, path] of PAGES) {
     await open(page, path);

@@ -1,33 +1,42 @@
-// The smallest things that many pages show: a moment, a person, a platform, a button that copies.
+// Small components that many pages share.
 
 import { useEffect, useState, type ReactNode } from "react";
 import { Link } from "wouter";
 
 import * as addresses from "../addresses.ts";
-import { nameOf, type Nameable } from "../names.ts";
+import { isSystemUser, nameOf, type Nameable } from "../names.ts";
 import { texts } from "../texts.ts";
-import { agoOf, momentOf } from "../time.ts";
-import { Sentence } from "./sentence.tsx";
+import { formatRelative, formatDateTime } from "../time.ts";
+import { FormattedText } from "./formatted_text.tsx";
 
-export function Moment({ time }: { readonly time: number }) {
+export function RelativeTime({ time }: { readonly time: number }) {
   if (time <= 0) return <span>{texts.common.unknownTime}</span>;
   return (
-    <time dateTime={new Date(time).toISOString()} title={momentOf(time)}>
-      {agoOf(time)}
+    <time dateTime={new Date(time).toISOString()} title={formatDateTime(time)}>
+      {formatRelative(time)}
     </time>
   );
 }
 
-/** Who did something, and when. */
-export function Stamp({ actor, time }: { readonly actor: Nameable | null | undefined; readonly time: number }) {
+interface BylineProperties {
+  readonly actor?: Nameable | null | undefined;
+  readonly time: number;
+  /** The text with the placeholders `{when}` and `{who}`, and the text without an actor. */
+  readonly by?: string;
+  readonly at?: string;
+}
+
+/** When something was done, and by whom unless it was the server. */
+export function Byline({ actor, time, by = texts.common.changedBy, at = "{when}" }: BylineProperties) {
+  const hasActor = actor !== null && actor !== undefined && !isSystemUser(actor);
   return (
-    <span className="stamp">
-      <Sentence text={texts.common.stamp} parts={{ who: nameOf(actor), when: <Moment time={time} /> }} />
+    <span className="byline">
+      <FormattedText text={hasActor ? by : at} values={{ who: nameOf(actor), when: <RelativeTime time={time} /> }} />
     </span>
   );
 }
 
-/** The name of an entity, leading to where it can be looked at. */
+/** The name of an entity as a link. */
 export function EntityLink({
   entity,
   className,
@@ -53,20 +62,20 @@ export function CopyButton({ text, label }: { readonly text: string; readonly la
     void copyText(text).then(setCopied);
   };
   return (
-    <button type="button" className="quiet" onClick={copy} aria-label={label}>
+    <button type="button" className="subtle" onClick={copy} aria-label={label}>
       <span aria-live="polite">{isCopied ? texts.common.copied : texts.common.copy}</span>
     </button>
   );
 }
 
-/** The clipboard is there on secure pages only; elsewhere the old way still works. */
+/** Falls back to `execCommand` where the Clipboard API is missing, as on pages served over plain HTTP. */
 async function copyText(text: string): Promise<boolean> {
   if (navigator.clipboard !== undefined) {
     try {
       await navigator.clipboard.writeText(text);
       return true;
     } catch {
-      // Not allowed: the way below asks nobody.
+      // Not permitted: use the fallback.
     }
   }
   const area = document.createElement("textarea");
@@ -78,7 +87,6 @@ async function copyText(text: string): Promise<boolean> {
   return isCopied;
 }
 
-/** A key of the keyboard. */
 export function Key({ children }: { readonly children: ReactNode }) {
   return <kbd>{children}</kbd>;
 }
