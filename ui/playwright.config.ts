@@ -1,6 +1,6 @@
 import { defineConfig } from "@playwright/test";
 
-// As root and without a network a browser needs these; see its own documentation for each.
+// Needed to run as root and without a network.
 const FLAGS = [
   "--no-sandbox",
   "--disable-gpu",
@@ -13,7 +13,7 @@ const FLAGS = [
 
 export default defineConfig({
   testDir: "tests",
-  // What only reads is the same on every engine.
+  // Tests that only read behave the same on every engine.
   ...(process.env["DOCENT_TEST_STORE"] === "postgres" ? { grep: /@writes/ } : {}),
   workers: 2,
   timeout: 60_000,
@@ -25,6 +25,9 @@ export default defineConfig({
     locale: "en-GB",
     timezoneId: "UTC",
     actionTimeout: 10_000,
-    launchOptions: { executablePath: process.env["DOCENT_TEST_BROWSER"] ?? "/usr/bin/chromium", args: FLAGS },
+    launchOptions: {
+      executablePath: process.env["DOCENT_TEST_BROWSER"] ?? "/usr/bin/chromium",
+      args: FLAGS,
+    },
   },
 });

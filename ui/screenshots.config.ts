@@ -1,4 +1,4 @@
-import stories from "./playwright.config.ts";
+import config from "./playwright.config.ts";
 
-// The pictures of docs/images; `npm run screenshots` takes them anew.
-export default { ...stories, testDir: "screenshots", workers: 1 };
+// `npm run screenshots` refreshes the screenshots in docs/images.
+export default { ...config, testDir: "screenshots", workers: 1 };

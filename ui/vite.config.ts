@@ -3,16 +3,17 @@ import { defineConfig } from "vite";
 
 import { texts } from "./src/texts.ts";
 
-/** What index.html says stands with all other texts. */
-const inDocument = {
-  name: "texts-in-document",
-  transformIndexHtml: (html: string) => html.replace("{locale}", texts.locale).replace("{noScript}", texts.noScript),
+/** Inserts texts into index.html, so that all texts stay in one file. */
+const documentTexts = {
+  name: "document-texts",
+  transformIndexHtml: (html: string) =>
+    html.replace("{locale}", texts.locale).replace("{noScript}", texts.noScript),
 };
 
-// The build lands in the crate that embeds it; see docs/ARCHITECTURE.md.
+// The output goes to the crate that embeds it; see docs/ARCHITECTURE.md.
 export default defineConfig({
-  plugins: [react(), inDocument],
-  // Preact speaks React's interface and weighs a tenth of it.
+  plugins: [react(), documentTexts],
+  // Preact implements React's API at a tenth of the size.
   resolve: {
     alias: {
       "react/jsx-runtime": "preact/jsx-runtime",
@@ -26,10 +27,10 @@ export default defineConfig({
     outDir: "../crates/page/files/built",
     emptyOutDir: true,
     target: "es2023",
-    // Small files stay files: the Content-Security-Policy allows no script or font in an address.
+    // No data: URLs, which the Content-Security-Policy forbids for scripts and fonts.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // scripts/finish.mjs has the limits that count.
+    // The size budget is enforced in scripts/finish.mjs.
     chunkSizeWarningLimit: 4000,
     manifest: true,
   },

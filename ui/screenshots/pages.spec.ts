@@ -11,22 +11,41 @@ const TEXTS = [
 
 /** Each page, and what must be visible before its screenshot is taken. */
 const PAGES: ReadonlyArray<readonly [string, string, (page: Page) => Promise<void>]> = [
-  ["home", "/", (page) => expect(page.getByRole("table", { name: "Changes per week" })).toBeVisible()],
-  ["search", "/search?query=customer+order", (page) => expect(page.getByRole("article").first()).toBeVisible()],
+  [
+    "home",
+    "/",
+    (page) => expect(page.getByRole("table", { name: "Changes per week" })).toBeVisible(),
+  ],
+  [
+    "search",
+    "/search?query=customer+order",
+    (page) => expect(page.getByRole("article").first()).toBeVisible(),
+  ],
   [
     "dataset",
     `/dataset/${PAYMENTS}`,
     (page) => expect(page.getByRole("rowheader", { name: "payment_id" })).toBeVisible(),
   ],
-  ["domains", "/domains", (page) => expect(page.getByRole("link", { name: "Finance" })).toBeVisible()],
-  ["history", `/dataset/${PAYMENTS}?show=history`, (page) => expect(page.locator("ins").first()).toBeVisible()],
+  [
+    "domains",
+    "/domains",
+    (page) => expect(page.getByRole("link", { name: "Finance" })).toBeVisible(),
+  ],
+  [
+    "history",
+    `/dataset/${PAYMENTS}?show=history`,
+    (page) => expect(page.locator("ins").first()).toBeVisible(),
+  ],
 ];
 
 async function prepare(docent: Docent): Promise<void> {
   for (const description of TEXTS) {
-    await docent.graphql(`mutation ($input: DescriptionUpdateInput!) { updateDescription(input: $input) }`, {
-      input: { resourceUrn: PAYMENTS, description },
-    });
+    await docent.graphql(
+      `mutation ($input: DescriptionUpdateInput!) { updateDescription(input: $input) }`,
+      {
+        input: { resourceUrn: PAYMENTS, description },
+      },
+    );
   }
 }
 

@@ -1,12 +1,13 @@
-// Every address of the page. Addresses match DataHub's where it has one, so that existing links keep working. The server
-// lists them too, in crates/http/src/page.rs.
+// Every address of the page. Addresses match DataHub's where it has one, so that existing links
+// keep working. The server lists them too, in crates/http/src/page.rs.
 
 /** Encodes a URN for use in a path, keeping it readable. */
 function encodeUrn(urn: string): string {
   return encodeURIComponent(urn).replaceAll("%3A", ":").replaceAll("%2C", ",");
 }
 
-/** History state of a navigation that changes the content of a page but keeps the scroll position and focus. */
+/** History state of a navigation that changes the content of a page but keeps the scroll position
+ *  and focus. */
 export const SAME_PAGE = "same-page";
 
 export const home = "/";
@@ -33,7 +34,8 @@ export function domainDatasets(urn: string, includeSubdomains: boolean, page = 1
 }
 
 /** A page of the user's access tokens. */
-export const tokens = (page: number) => (page > 1 ? `${settings("tokens")}?page=${page}` : settings("tokens"));
+export const tokens = (page: number) =>
+  page > 1 ? `${settings("tokens")}?page=${page}` : settings("tokens");
 
 /** A page of the list of users, optionally filtered by a query. */
 export function users(query: string, page = 1): string {
@@ -45,7 +47,11 @@ export function users(query: string, page = 1): string {
 }
 
 /** A search with its filters. */
-export function search(query: string, filters: Readonly<Record<string, readonly string[]>> = {}, page = 1): string {
+export function search(
+  query: string,
+  filters: Readonly<Record<string, readonly string[]>> = {},
+  page = 1,
+): string {
   const parameters = new URLSearchParams();
   if (query !== "") parameters.set("query", query);
   for (const [field, values] of Object.entries(filters)) {

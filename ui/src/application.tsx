@@ -32,7 +32,8 @@ export function Application() {
   );
 }
 
-/** Scrolls to the top and moves the focus when the page changes. Scroll positions on Back are restored elsewhere. */
+/** Scrolls to the top and moves the focus when the page changes. Scroll positions on Back are
+ *  restored elsewhere. */
 const navigateWithFocus: AroundNavHandler = (navigate, to, options) => {
   if (options?.state === addresses.SAME_PAGE) {
     navigate(to, options);
@@ -45,8 +46,9 @@ const navigateWithFocus: AroundNavHandler = (navigate, to, options) => {
   });
 };
 
-/** Shows the sign-in page to unauthenticated users, at the requested address. If the session expires or the server becomes
- *  unreachable later, the current page stays: it may contain unsaved text. */
+/** Shows the sign-in page to unauthenticated users, at the requested address. If the session
+ *  expires or the server becomes unreachable later, the current page stays: it may contain unsaved
+ *  text. */
 function AuthenticatedPages() {
   const me = useMe();
   const isExpired = useSessionExpired();
@@ -75,7 +77,9 @@ function AuthenticatedPages() {
           <Route path="/settings">
             <SettingsPage section="tokens" />
           </Route>
-          <Route path="/settings/:section">{(parameters) => <SettingsPage section={parameters.section} />}</Route>
+          <Route path="/settings/:section">
+            {(parameters) => <SettingsPage section={parameters.section} />}
+          </Route>
           <Route path="/graphiql" component={ExplorerPage} />
           <Route component={NotFound} />
         </Switch>
@@ -91,8 +95,9 @@ function EntityRoute({ page: Page }: { readonly page: ComponentType<{ readonly u
 }
 
 /**
- * Reads the URN from the address. The router leaves reserved characters such as `%2F` encoded, so this decodes the path
- * itself. DataHub's addresses may end with a tab name, which is ignored: `/dataset/urn:…/Schema`.
+ * Reads the URN from the address. The router leaves reserved characters such as `%2F` encoded, so
+ * this decodes the path itself. DataHub's addresses may end with a tab name, which is ignored:
+ * `/dataset/urn:…/Schema`.
  */
 function urnFromAddress(): string {
   const [, , ...segments] = currentPath().split("/");

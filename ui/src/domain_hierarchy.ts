@@ -1,5 +1,5 @@
-// All domains as a hierarchy, with dataset counts. Catalogs have about a thousand domains, not millions, so the page loads
-// them all at once and filters trees and pickers without a request.
+// All domains as a hierarchy, with dataset counts. Catalogs have about a thousand domains, not
+// millions, so the page loads them all at once and filters trees and pickers without a request.
 
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
@@ -80,14 +80,22 @@ export function useDomainHierarchy() {
   const hierarchy = useMemo(() => {
     // Wait for both, so that rows do not show a count of zero or shift when the counts arrive.
     if (domains.data === undefined || counts.data === undefined) return undefined;
-    const facet = counts.data.aggregateAcrossEntities?.facets?.find((candidate) => candidate.field === "domains");
-    return buildHierarchy(domains.data, new Map(facet?.aggregations.map((value) => [value.value, value.count])));
+    const facet = counts.data.aggregateAcrossEntities?.facets?.find(
+      (candidate) => candidate.field === "domains",
+    );
+    return buildHierarchy(
+      domains.data,
+      new Map(facet?.aggregations.map((value) => [value.value, value.count])),
+    );
   }, [domains.data, counts.data]);
   return { hierarchy, ...combineReads(domains, counts) };
 }
 
 /** Builds the hierarchy from records that name their parents. */
-export function buildHierarchy(records: readonly DomainRecord[], counts: ReadonlyMap<string, number>): DomainHierarchy {
+export function buildHierarchy(
+  records: readonly DomainRecord[],
+  counts: ReadonlyMap<string, number>,
+): DomainHierarchy {
   const known = new Set(records.map((domain) => domain.urn));
   const children = new Map<string | null, DomainRecord[]>();
   for (const domain of records) {
@@ -131,8 +139,12 @@ export function ancestorsOf(node: DomainNode): DomainNode[] {
   return node.parent === null ? [] : [...ancestorsOf(node.parent), node.parent];
 }
 
-/** Domains whose name contains the text, and their ancestors. Excludes the subtree of `excluded`. */
-export function matchingDomains(hierarchy: DomainHierarchy, text: string, excluded?: string): ReadonlySet<string> {
+/** Domains whose name contains the text, and their ancestors, without the subtree of `excluded`. */
+export function matchingDomains(
+  hierarchy: DomainHierarchy,
+  text: string,
+  excluded?: string,
+): ReadonlySet<string> {
   const needle = text.trim().toLocaleLowerCase();
   const matches = new Set<string>();
   for (const node of hierarchy.byUrn.values()) {

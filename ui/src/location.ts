@@ -1,6 +1,6 @@
-// The current location. Browsers do not let a page cancel Back and Forward, so the page follows the window's address only
-// when that loses no unsaved text; otherwise it moves the window back. The router reads its location from here
-// (`useAddress`), and nothing else reads the window's.
+// The current location. Browsers do not let a page cancel Back and Forward, so the page follows the
+// window's address only when that loses no unsaved text; otherwise it moves the window back. The
+// router reads its location from here (`useAddress`), and nothing else reads the window's.
 
 import { useSyncExternalStore } from "react";
 import type { BaseLocationHook, NavigateOptions } from "wouter";
@@ -18,11 +18,13 @@ interface HistoryEntry {
 }
 
 function parseEntry(state: unknown): HistoryEntry | null {
-  const isEntry = typeof state === "object" && state !== null && "position" in state && "isSamePage" in state;
+  const isEntry =
+    typeof state === "object" && state !== null && "position" in state && "isSamePage" in state;
   return isEntry ? (state as HistoryEntry) : null;
 }
 
-/** The window's current entry. Entries that the page did not create, such as fragment links, get the fallback. */
+/** The window's current entry. Entries that the page did not create, such as fragment links, get
+ *  the fallback. */
 function windowEntry(fallback: HistoryEntry): HistoryEntry {
   const known = parseEntry(window.history.state);
   if (known !== null) return known;
@@ -93,5 +95,8 @@ function subscribe(listener: () => void): () => void {
 /** The path of the current page, still encoded. */
 export const currentPath = () => current.path;
 
-export const useAddress: BaseLocationHook = () => [useSyncExternalStore(subscribe, currentPath), navigate];
+export const useAddress: BaseLocationHook = () => [
+  useSyncExternalStore(subscribe, currentPath),
+  navigate,
+];
 useAddress.searchHook = () => useSyncExternalStore(subscribe, () => current.search);

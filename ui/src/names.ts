@@ -1,4 +1,5 @@
-// Display names. The API returns a different shape for each entity type; this module turns each into a line of text.
+// Display names. The API returns a different shape for each entity type; this module turns each
+// into a line of text.
 
 import { texts } from "./texts.ts";
 
@@ -49,7 +50,10 @@ export function nameOf(entity: Nameable | null | undefined): string {
     if (name !== undefined && name !== null && name !== "") return name;
   }
   return (
-    entity.name ?? entity.username ?? entity.id ?? (entity.urn === undefined ? texts.common.unknown : urnId(entity.urn))
+    entity.name ??
+    entity.username ??
+    entity.id ??
+    (entity.urn === undefined ? texts.common.unknown : urnId(entity.urn))
   );
 }
 

@@ -80,9 +80,18 @@ function Account() {
         label={texts.shell.account(name)}
         trigger={<span className="account">{name}</span>}
         items={[
-          { label: texts.settings.sections.tokens, onSelect: () => navigate(addresses.settings("tokens")) },
-          { label: texts.settings.sections.users, onSelect: () => navigate(addresses.settings("users")) },
-          { label: texts.settings.sections.appearance, onSelect: () => navigate(addresses.settings("appearance")) },
+          {
+            label: texts.settings.sections.tokens,
+            onSelect: () => navigate(addresses.settings("tokens")),
+          },
+          {
+            label: texts.settings.sections.users,
+            onSelect: () => navigate(addresses.settings("users")),
+          },
+          {
+            label: texts.settings.sections.appearance,
+            onSelect: () => navigate(addresses.settings("appearance")),
+          },
           { label: texts.shell.signOut, onSelect: () => leave(endSession) },
         ]}
       />

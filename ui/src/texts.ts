@@ -1,19 +1,23 @@
-// Every text on the page. To translate the page, add a second object of the same type with its own `LOCALE` and choose
-// between them at the end. Texts are whole sentences, because word order differs between languages: a text with a number or
-// a name in it is a function, a text with a link in it has `{placeholders}` that `components/formatted_text.tsx` fills, and
-// a text that depends on a count lists its forms in `plural`. Server messages are shown as sent, in English.
+// Every text on the page. To translate the page, add a second object of the same type with its own
+// `LOCALE` and choose between them at the end. Texts are whole sentences, because word order
+// differs between languages: a text with a number or a name in it is a function, a text with a link
+// in it has `{placeholders}` that `components/formatted_text.tsx` fills, and a text that depends on
+// a count lists its forms in `plural`. Server messages are shown as sent, in English.
 
 const LOCALE = "en";
 
 const count = (number: number) => new Intl.NumberFormat(LOCALE).format(number);
 /** Abbreviates large numbers where space is tight. */
 const short = (number: number) =>
-  new Intl.NumberFormat(LOCALE, number < 10_000 ? {} : { notation: "compact", maximumSignificantDigits: 3 }).format(
-    number,
-  );
+  new Intl.NumberFormat(
+    LOCALE,
+    number < 10_000 ? {} : { notation: "compact", maximumSignificantDigits: 3 },
+  ).format(number);
 
 /** A text in every plural form of the language. `#` is replaced by the number. */
-type PluralForms = { readonly other: string } & Readonly<Partial<Record<Intl.LDMLPluralRule, string>>>;
+type PluralForms = { readonly other: string } & Readonly<
+  Partial<Record<Intl.LDMLPluralRule, string>>
+>;
 const rules = new Intl.PluralRules(LOCALE);
 const plural = (number: number, forms: PluralForms) =>
   (forms[rules.select(number)] ?? forms.other).replaceAll("#", count(number));
@@ -23,20 +27,25 @@ const list = (names: readonly string[]) => lists.format(names);
 
 const datasetsOf = (number: number) => plural(number, { one: "# dataset", other: "# datasets" });
 const domainsOf = (number: number) => plural(number, { one: "# domain", other: "# domains" });
-const subdomainsOf = (number: number) => plural(number, { one: "# subdomain", other: "# subdomains" });
+const subdomainsOf = (number: number) =>
+  plural(number, { one: "# subdomain", other: "# subdomains" });
 const columnsOf = (number: number) => plural(number, { one: "# column", other: "# columns" });
 const changesOf = (number: number) => plural(number, { one: "# change", other: "# changes" });
 
 /** The non-zero ones of some counts as a list: "2 subdomains and 5 datasets". */
 const countsOf = (subdomains: number, datasets: number) =>
-  list([...(subdomains > 0 ? [subdomainsOf(subdomains)] : []), ...(datasets > 0 ? [datasetsOf(datasets)] : [])]);
+  list([
+    ...(subdomains > 0 ? [subdomainsOf(subdomains)] : []),
+    ...(datasets > 0 ? [datasetsOf(datasets)] : []),
+  ]);
 
 const english = {
   locale: LOCALE,
   number: count,
   product: "Docent",
   title: (page: string) => `${page} · Docent`,
-  noScript: "This page needs JavaScript. The catalog is also available through its API: POST /api/graphql.",
+  noScript:
+    "This page needs JavaScript. The catalog is also available through its API: POST /api/graphql.",
 
   shell: {
     skip: "Skip to content",
@@ -78,13 +87,17 @@ const english = {
     none: (query: string) => `No results for “${query}”`,
     noneHint: "Check your spelling or try fewer words.",
     noneFiltered: (query: string) =>
-      query === "" ? "No results match these filters" : `No results for “${query}” match these filters`,
+      query === ""
+        ? "No results match these filters"
+        : `No results for “${query}” match these filters`,
     noneFilteredHint: "Try removing a filter.",
     emptyCatalog: "The catalog is empty",
-    emptyCatalogHint: "Import metadata into this server, or start it with {option} to explore sample data.",
+    emptyCatalogHint:
+      "Import metadata into this server, or start it with {option} to explore sample data.",
     filters: "Filters",
     filtersActive: (number: number) => (number === 0 ? "Filters" : `Filters (${count(number)})`),
-    showResults: (number: number) => plural(number, { one: "Show # result", other: "Show # results" }),
+    showResults: (number: number) =>
+      plural(number, { one: "Show # result", other: "Show # results" }),
     clear: "Clear filters",
     remove: (name: string) => `Remove filter ${name}`,
     more: (number: number) => `Show ${count(number)} more`,
@@ -94,11 +107,13 @@ const english = {
     pagination: "Pagination",
     previous: "Previous",
     next: "Next",
-    range: (from: number, to: number, total: number) => `${count(from)}–${count(to)} of ${count(total)}`,
+    range: (from: number, to: number, total: number) =>
+      `${count(from)}–${count(to)} of ${count(total)}`,
     topValues: (number: number) => `Showing the top ${count(number)}`,
     pastLastPage: "There are no more results.",
     lastPage: "Go to the last page",
-    limited: (limit: number) => `Only the first ${count(limit)} results are available. Refine your search to see more.`,
+    limited: (limit: number) =>
+      `Only the first ${count(limit)} results are available. Refine your search to see more.`,
     facets: {
       _entityType: "Entity type",
       platform: "Platform",
@@ -128,7 +143,8 @@ const english = {
   home: {
     title: "Home",
     heading: "What are you looking for?",
-    summary: (datasets: number, domains: number) => `${datasetsOf(datasets)} in ${domainsOf(domains)}`,
+    summary: (datasets: number, domains: number) =>
+      `${datasetsOf(datasets)} in ${domainsOf(domains)}`,
     domains: "Domains",
     domainsHint: "Dataset counts include subdomains.",
     allDomains: "View all domains",
@@ -138,7 +154,12 @@ const english = {
     noRecent: "No changes yet",
     coverage: "Documentation coverage",
     coverageCaption: "Documented columns by domain",
-    coverageTotal: (all: { datasets: number; describedDatasets: number; columns: number; describedColumns: number }) =>
+    coverageTotal: (all: {
+      datasets: number;
+      describedDatasets: number;
+      columns: number;
+      describedColumns: number;
+    }) =>
       `${count(all.describedDatasets)} of ${count(all.datasets)} datasets (${percent(all.describedDatasets, all.datasets)}) ` +
       `and ${count(all.describedColumns)} of ${count(all.columns)} columns (${percent(all.describedColumns, all.columns)}) are documented.`,
     coverageOf: (part: number, whole: number) => ({
@@ -176,7 +197,8 @@ const english = {
 
   dataset: {
     missing: "Dataset not found",
-    missingHint: "It may have been deleted, or the link may be incomplete. Try searching for its name.",
+    missingHint:
+      "It may have been deleted, or the link may be incomplete. Try searching for its name.",
     toSearch: "Search the catalog",
     deleted: "This dataset has been deleted. You are viewing the version that was last loaded.",
     removed: "This dataset has been removed from its source. Its metadata is still available here.",
@@ -193,7 +215,8 @@ const english = {
     urn: "URN",
     copyUrn: "Copy URN",
     external: (platform: string) => `View in ${platform}`,
-    properties: (number: number) => plural(number, { one: "# custom property", other: "# custom properties" }),
+    properties: (number: number) =>
+      plural(number, { one: "# custom property", other: "# custom properties" }),
     tabs: { overview: "Overview", history: "History" },
     tabsLabel: "Dataset sections",
   },
@@ -201,7 +224,8 @@ const english = {
   description: {
     heading: "Description",
     none: "No description yet",
-    noneHint: "A good description explains what a row represents, where the data comes from and who uses it.",
+    noneHint:
+      "A good description explains what a row represents, where the data comes from and who uses it.",
     add: "Add description",
     edit: "Edit",
     editLabel: "Edit description",
@@ -301,7 +325,10 @@ const english = {
     history: "History",
     conflict: "Someone else changed this description to:",
     notSaved: (number: number) =>
-      plural(number, { one: "# column has unsaved changes.", other: "# columns have unsaved changes." }),
+      plural(number, {
+        one: "# column has unsaved changes.",
+        other: "# columns have unsaved changes.",
+      }),
     missing: (path: string) => `Column ${path} no longer exists. This is your unsaved description:`,
     copy: "Copy text",
     discard: "Discard",
@@ -318,12 +345,14 @@ const english = {
     tree: "Domain tree",
     filter: "Filter domains",
     none: "No domains yet",
-    noneHint: "A domain is a business area, such as Finance. It groups datasets and can have subdomains.",
+    noneHint:
+      "A domain is a business area, such as Finance. It groups datasets and can have subdomains.",
     noneAskHint: "Ask an administrator to create the first one.",
     clearFilter: "Clear filter",
     noMatch: (query: string) => `No domains match “${query}”`,
     columns: { name: "Domain", direct: "Datasets", total: "Including subdomains" },
-    counts: (direct: number, total: number) => `${datasetsOf(direct)}, ${count(total)} including subdomains`,
+    counts: (direct: number, total: number) =>
+      `${datasetsOf(direct)}, ${count(total)} including subdomains`,
     actions: (name: string) => `Actions for ${name}`,
     rename: "Rename…",
     move: "Move…",
@@ -335,7 +364,8 @@ const english = {
     optional: "(optional, supports Markdown)",
     topLevel: "Top level",
     cancel: "Cancel",
-    createTitle: (parent: string | null) => (parent === null ? "New domain" : `New subdomain of ${parent}`),
+    createTitle: (parent: string | null) =>
+      parent === null ? "New domain" : `New subdomain of ${parent}`,
     renameTitle: (name: string) => `Rename ${name}`,
     moveTitle: (name: string) => `Move ${name}`,
     moveTo: "Move to: {destination}",
@@ -369,7 +399,8 @@ const english = {
       }),
     nameMissing: "Enter a name.",
     nameTaken: (name: string) => `A domain named “${name}” already exists here.`,
-    nameSimilar: (name: string) => `A domain named “${name}” already exists here. The names differ only in case.`,
+    nameSimilar: (name: string) =>
+      `A domain named “${name}” already exists here. The names differ only in case.`,
     dropHere: "Drop here to move to the top level",
   },
 
@@ -381,7 +412,8 @@ const english = {
     subdomains: "Subdomains",
     datasets: "Datasets",
     includingSubdomains: "Including subdomains",
-    noDirectDatasets: "No datasets are directly in this domain. Select “Including subdomains” to see the others.",
+    noDirectDatasets:
+      "No datasets are directly in this domain. Select “Including subdomains” to see the others.",
     noDatasets: "No datasets in this domain yet. To add one, open it and set its domain.",
     createdAt: "Created {when}",
     createdBy: "Created {when} by {who}",
@@ -400,6 +432,8 @@ const english = {
     ofDataset: "Back to dataset history",
     none: "No changes yet",
     incomplete: "Older versions are no longer available.",
+    changedAt: "Changed {when}",
+    changedBy: "Changed {when} by {who}",
     restore: "Restore",
     restoreLabel: (when: string) => `Restore version from ${when}`,
     restoreTitle: "Restore this version?",
@@ -412,22 +446,26 @@ const english = {
     unassigned: "Removed from domain",
     assigned: "Added to {domain}",
     assignedDeleted: "Added to {domain}, which has since been deleted and can't be restored",
-    domainDeleted: "This domain has been deleted, so it can't be restored. Set another domain on the Overview tab.",
-    conflict: "Someone else changed the description. Close this dialog and review the latest version first.",
+    domainDeleted:
+      "This domain has been deleted, so it can't be restored. Set another domain on the Overview tab.",
+    conflict:
+      "Someone else changed the description. Close this dialog and review the latest version first.",
     addedWords: "added",
     removedWords: "removed",
-    columnsHint: "To see the history of a column, open it from the list of columns on the Overview tab.",
+    columnsHint:
+      "To see the history of a column, open it from the list of columns on the Overview tab.",
   },
 
   settings: {
     title: "Settings",
     titleOf: (section: string) => `${section} · Settings`,
-    sections: { tokens: "Access tokens", users: "Users", appearance: "Appearance and shortcuts" },
+    sections: { tokens: "Access tokens", users: "Users", appearance: "Preferences" },
     sectionsLabel: "Settings sections",
   },
 
   tokens: {
-    intro: "Scripts and integrations sign in with a token instead of a password. A token has the same access as you.",
+    intro:
+      "Scripts and integrations sign in with a token instead of a password. A token has the same access as you.",
     create: "New token",
     name: "Name",
     nameHint: "What the token is for, such as “nightly ingestion”.",
@@ -456,28 +494,36 @@ const english = {
     revokeLabel: (name: string, created: string) => `Revoke token ${name}, created ${created}`,
     revokeTitle: (name: string) => `Revoke ${name}?`,
     revokeBody: "Anything that uses this token loses access immediately. This can't be undone.",
-    nameUsed: (name: string) => `You already have a token named “${name}”. Choose another name to tell them apart.`,
+    nameUsed: (name: string) =>
+      `You already have a token named “${name}”. Choose another name to tell them apart.`,
     notAllowed: "You don't have permission to create tokens. Ask an administrator.",
     nameMissing: "Enter a name.",
   },
 
   users: {
     intro: "Everyone in the catalog. Administrators add and suspend users with “docent user”.",
-    columns: { name: "Name", user: "Username", email: "Email", signIn: "Can sign in", status: "Status" },
+    columns: {
+      name: "Name",
+      user: "Username",
+      email: "Email",
+      signIn: "Can sign in",
+      status: "Status",
+    },
     canSignIn: "Yes",
     cannotSignIn: "No",
     active: "Active",
     suspended: "Suspended",
     filter: "Find users",
     none: (query: string) => (query === "" ? "No users yet" : `No users match “${query}”`),
-    noneHint: "Administrators add users with “docent user add”. Imports add the owners of datasets.",
+    noneHint:
+      "Administrators add users with “docent user add”. Imports add the owners of datasets.",
     showAll: "Show all users",
     notAllowed: "Only administrators can see the list of users.",
   },
 
   explorer: {
     title: "GraphQL",
-    hint: "Press Ctrl+Enter to run the query and Ctrl+Space to autocomplete.",
+    hint: "Run: Ctrl+Enter. Autocomplete: Ctrl+Space.",
   },
 
   shortcuts: {
@@ -493,7 +539,11 @@ const english = {
       { keys: ["g", "h"], action: "Go to the home page" },
       { keys: ["g", "d"], action: "Go to domains" },
       { keys: ["?"], action: "Show keyboard shortcuts" },
-    ] as ReadonlyArray<{ keys: readonly string[]; alternative?: readonly string[]; action: string }>,
+    ] as ReadonlyArray<{
+      keys: readonly string[];
+      alternative?: readonly string[];
+      action: string;
+    }>,
     or: "or",
     singleKey: "Enable single-key shortcuts (/, ?, e, g h and g d)",
     disabled: "Single-key shortcuts are turned off. You can turn them on in Settings.",
@@ -505,8 +555,10 @@ const english = {
     notFound: "Page not found",
     notFoundHint: "Check the address or start from the home page.",
     notFoundTitle: "Not found",
-    unexpected: (status: number) => `The server returned an error (status ${status}). See the server log for details.`,
-    sessionExpired: "Your session has expired. Sign in again and retry. Nothing you typed has been lost.",
+    unexpected: (status: number) =>
+      `The server returned an error (status ${status}). See the server log for details.`,
+    sessionExpired:
+      "Your session has expired. Sign in again and retry. Nothing you typed has been lost.",
     stale: (reason: string) => `This page may be out of date. ${reason}`,
     reload: "Reload page",
     crashed: {

@@ -1,7 +1,10 @@
 import { texts } from "./texts.ts";
 
 const date = new Intl.DateTimeFormat(texts.locale, { dateStyle: "medium" });
-const dateAndTime = new Intl.DateTimeFormat(texts.locale, { dateStyle: "medium", timeStyle: "short" });
+const dateAndTime = new Intl.DateTimeFormat(texts.locale, {
+  dateStyle: "medium",
+  timeStyle: "short",
+});
 const relative = new Intl.RelativeTimeFormat(texts.locale, { numeric: "auto" });
 
 const MINUTE = 60_000;

@@ -10,14 +10,17 @@ const PAGES: ReadonlyArray<readonly [string, string]> = [
   ["search without results", "/search?query=xyzzyplugh"],
   ["dataset", `/dataset/${datasetUrn("postgres", "shop.public.orders")}`],
   ["history", `/dataset/${datasetUrn("postgres", "shop.public.orders")}?show=history`],
-  ["history of a column", `/dataset/${datasetUrn("postgres", "shop.public.orders")}?show=history&column=order_id`],
+  [
+    "history of a column",
+    `/dataset/${datasetUrn("postgres", "shop.public.orders")}?show=history&column=order_id`,
+  ],
   ["missing dataset", `/dataset/${datasetUrn("hive", "no_such_table")}`],
   ["domains", "/domains"],
   ["domain", "/domain/urn:li:domain:finance"],
   ["history of a domain", "/domain/urn:li:domain:finance?show=history"],
   ["tokens", "/settings/tokens"],
   ["users", "/settings/users"],
-  ["appearance", "/settings/appearance"],
+  ["preferences", "/settings/appearance"],
   ["GraphQL", "/graphiql"],
   ["unknown page", "/no/such/page"],
 ];
@@ -37,7 +40,9 @@ for (const scheme of ["light", "dark"] as const) {
     for (const [name, path] of PAGES) {
       await open(page, path);
       // GraphiQL is third-party code.
-      const { violations } = await new AxeBuilder({ page }).exclude(".graphiql-container").analyze();
+      const { violations } = await new AxeBuilder({ page })
+        .exclude(".graphiql-container")
+        .analyze();
       expect(violations.map((found) => `${name}: ${found.id} ${found.nodes[0]?.html}`)).toEqual([]);
     }
   });
@@ -67,7 +72,12 @@ test("axe finds no violations in dialogs and editors", async ({ page }) => {
   await check("new token");
 });
 
-test("axe finds no violations after a session expired or a save failed", async ({ page, context, cookies, docent }) => {
+test("axe finds no violations after a session expired or a save failed", async ({
+  page,
+  context,
+  cookies,
+  docent,
+}) => {
   const urn = await createDataset(docent, "story_access");
   await page.goto(address(urn));
   await page.getByRole("button", { name: "Add description for column city" }).click();

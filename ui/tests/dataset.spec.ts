@@ -24,7 +24,9 @@ test(
     await expect(editor).toBeFocused();
     await page.keyboard.press("Control+a");
     await page.keyboard.type("One row for each **reader**.");
-    await expect(page.getByRole("region", { name: "Preview" }).locator("strong")).toHaveText("reader");
+    await expect(page.getByRole("region", { name: "Preview" }).locator("strong")).toHaveText(
+      "reader",
+    );
     await page.keyboard.press("Control+Enter");
     await expect(page.getByRole("button", { name: "Edit description", exact: true })).toBeVisible();
     await expect(page.getByText("One row for each reader.")).toBeVisible();
@@ -35,33 +37,39 @@ test(
   },
 );
 
-test("a concurrent change is shown and not overwritten by accident", WRITES, async ({ page, docent }) => {
-  const urn = await createDataset(docent, "story_conflict");
-  await describe(docent, urn, "The first text.");
-  await page.goto(address(urn));
-  await page.getByRole("button", { name: "Edit description", exact: true }).click();
-  const editor = page.getByRole("textbox", { name: "Description (Markdown)" });
-  await expect(editor).toBeFocused();
-  await page.keyboard.press("Control+a");
-  await page.keyboard.type("My own text.");
-  await describe(docent, urn, "Their text.");
-  await page.getByRole("button", { name: "Save" }).click();
-  const conflict = page.getByRole("alert");
-  await expect(conflict).toContainText("Someone else changed this description");
-  await expect(conflict).toContainText("Their text.");
-  await expect(conflict).toContainText("My own text.");
-  expect(await storedDescription(docent, urn)).toBe("Their text.");
+test(
+  "a concurrent change is shown and not overwritten by accident",
+  WRITES,
+  async ({ page, docent }) => {
+    const urn = await createDataset(docent, "story_conflict");
+    await describe(docent, urn, "The first text.");
+    await page.goto(address(urn));
+    await page.getByRole("button", { name: "Edit description", exact: true }).click();
+    const editor = page.getByRole("textbox", { name: "Description (Markdown)" });
+    await expect(editor).toBeFocused();
+    await page.keyboard.press("Control+a");
+    await page.keyboard.type("My own text.");
+    await describe(docent, urn, "Their text.");
+    await page.getByRole("button", { name: "Save" }).click();
+    const conflict = page.getByRole("alert");
+    await expect(conflict).toContainText("Someone else changed this description");
+    await expect(conflict).toContainText("Their text.");
+    await expect(conflict).toContainText("My own text.");
+    expect(await storedDescription(docent, urn)).toBe("Their text.");
 
-  await conflict.getByRole("button", { name: "Keep editing" }).click();
-  // The editor is a plain text area if typing started before CodeMirror was loaded.
-  const text = () =>
-    editor.evaluate((field) => (field instanceof HTMLTextAreaElement ? field.value : field.textContent));
-  await expect.poll(text).toContain("My own text.");
-  await page.getByRole("button", { name: "Save" }).click();
-  await expect(page.getByRole("button", { name: "Edit description", exact: true })).toBeVisible();
-  await expect(page.getByText("My own text.")).toBeVisible();
-  expect(await storedDescription(docent, urn)).toBe("My own text.");
-});
+    await conflict.getByRole("button", { name: "Keep editing" }).click();
+    // The editor is a plain text area if typing started before CodeMirror was loaded.
+    const text = () =>
+      editor.evaluate((field) =>
+        field instanceof HTMLTextAreaElement ? field.value : field.textContent,
+      );
+    await expect.poll(text).toContain("My own text.");
+    await page.getByRole("button", { name: "Save" }).click();
+    await expect(page.getByRole("button", { name: "Edit description", exact: true })).toBeVisible();
+    await expect(page.getByText("My own text.")).toBeVisible();
+    expect(await storedDescription(docent, urn)).toBe("My own text.");
+  },
+);
 
 test("navigating away asks before discarding unsaved text", WRITES, async ({ page, docent }) => {
   const urn = await createDataset(docent, "story_unsaved");
@@ -109,12 +117,15 @@ test("links are added, edited, removed and restored", WRITES, async ({ page, doc
   await links.getByLabel("URL").fill("https://example.org/runbook");
   await links.getByLabel("Label").fill("Runbook");
   await links.getByRole("button", { name: "Save" }).click();
-  await expect(links.getByRole("link", { name: "Runbook" })).toHaveAttribute("href", "https://example.org/runbook");
+  await expect(links.getByRole("link", { name: "Runbook" })).toHaveAttribute(
+    "href",
+    "https://example.org/runbook",
+  );
   await links.getByRole("button", { name: "Add link" }).click();
   await field.fill("https://EXAMPLE.org/runbook");
   await links.getByLabel("Label").fill("The same again");
   await links.getByRole("button", { name: "Save" }).click();
-  await expect(links.getByText("This address is in the list already, as “Runbook”.")).toBeVisible();
+  await expect(links.getByText("This URL is already in the list as “Runbook”.")).toBeVisible();
   page.once("dialog", (dialog) => void dialog.accept());
   await links.getByRole("button", { name: "Cancel" }).click();
   await links.getByRole("button", { name: "Edit link Runbook" }).click();
@@ -161,72 +172,94 @@ test("unsaved text of one dataset does not appear on another", async ({ page, do
   await expect(page.getByRole("button", { name: "Edit description", exact: true })).toBeVisible();
 });
 
-test("a dataset is added to a domain by typing and removed again", WRITES, async ({ page, docent }) => {
-  const urn = await createDataset(docent, "story_domain");
-  await page.goto(address(urn));
-  await page.getByRole("button", { name: "Set domain" }).click();
-  const picker = page.getByRole("dialog", { name: "Select a domain" });
-  await expect(picker.getByRole("option", { name: "Finance" })).toBeVisible();
-  await page.keyboard.type("refunds");
-  await expect(picker.getByRole("option")).toHaveText(["Finance", "Payments", "Refunds and Disputes"]);
-  await page.keyboard.press("Enter");
-  await expect(page.getByRole("link", { name: "Refunds and Disputes" })).toBeVisible();
-  await page.getByRole("button", { name: "Edit domain" }).click();
-  await page.getByRole("button", { name: "Remove from domain" }).click();
-  await expect(page.getByRole("button", { name: "Set domain" })).toBeVisible();
-  await page.reload();
-  await expect(page.getByRole("button", { name: "Set domain" })).toBeVisible();
-});
+test(
+  "a dataset is added to a domain by typing and removed again",
+  WRITES,
+  async ({ page, docent }) => {
+    const urn = await createDataset(docent, "story_domain");
+    await page.goto(address(urn));
+    await page.getByRole("button", { name: "Set domain" }).click();
+    const picker = page.getByRole("dialog", { name: "Select a domain" });
+    await expect(picker.getByRole("option", { name: "Finance" })).toBeVisible();
+    await page.keyboard.type("refunds");
+    await expect(picker.getByRole("option")).toHaveText([
+      "Finance",
+      "Payments",
+      "Refunds and Disputes",
+    ]);
+    await page.keyboard.press("Enter");
+    await expect(page.getByRole("link", { name: "Refunds and Disputes" })).toBeVisible();
+    await page.getByRole("button", { name: "Edit domain" }).click();
+    await page.getByRole("button", { name: "Remove from domain" }).click();
+    await expect(page.getByRole("button", { name: "Set domain" })).toBeVisible();
+    await page.reload();
+    await expect(page.getByRole("button", { name: "Set domain" })).toBeVisible();
+  },
+);
 
-test("Tab saves a column description and opens the next column", WRITES, async ({ page, docent }) => {
-  const urn = await createDataset(docent, "story_columns");
-  await page.goto(address(urn));
-  await page.getByRole("row", { name: /^id/ }).hover();
-  await page.getByRole("button", { name: "Add description for column id" }).click();
-  await expect(page.getByLabel("Description for column id")).toBeFocused();
-  await page.keyboard.type("The number of the reader");
-  await page.keyboard.press("Tab");
-  await expect(page.getByLabel("Description for column name")).toBeFocused();
-  await page.keyboard.type("What to call them");
-  await page.keyboard.press("Control+Enter");
-  await expect(page.getByRole("row", { name: /^id/ })).toContainText("The number of the reader");
-  await expect(page.getByRole("row", { name: /^name/ })).toContainText("What to call them");
-  await saved(page);
-  await page.reload();
-  await expect(page.getByRole("row", { name: /^id/ })).toContainText("The number of the reader");
-  await expect(page.getByRole("row", { name: /^name/ })).toContainText("What to call them");
-  await expect(page.getByText("3 columns · 2 documented")).toBeVisible();
-});
+test(
+  "Tab saves a column description and opens the next column",
+  WRITES,
+  async ({ page, docent }) => {
+    const urn = await createDataset(docent, "story_columns");
+    await page.goto(address(urn));
+    await page.getByRole("row", { name: /^id/ }).hover();
+    await page.getByRole("button", { name: "Add description for column id" }).click();
+    await expect(page.getByLabel("Description for column id")).toBeFocused();
+    await page.keyboard.type("The number of the reader");
+    await page.keyboard.press("Tab");
+    await expect(page.getByLabel("Description for column name")).toBeFocused();
+    await page.keyboard.type("What to call them");
+    await page.keyboard.press("Control+Enter");
+    await expect(page.getByRole("row", { name: /^id/ })).toContainText("The number of the reader");
+    await expect(page.getByRole("row", { name: /^name/ })).toContainText("What to call them");
+    await saved(page);
+    await page.reload();
+    await expect(page.getByRole("row", { name: /^id/ })).toContainText("The number of the reader");
+    await expect(page.getByRole("row", { name: /^name/ })).toContainText("What to call them");
+    await expect(page.getByText("3 columns · 2 documented")).toBeVisible();
+  },
+);
 
-test("a concurrent change to a column is kept until the user overwrites it", WRITES, async ({ page, docent }) => {
-  const urn = await createDataset(docent, "story_column_conflict");
-  await page.goto(address(urn));
-  await page.getByRole("button", { name: "Add description for column city" }).click();
-  await expect(page.getByLabel("Description for column city")).toBeFocused();
-  await page.keyboard.type("Mine");
-  await docent.graphql(
-    `mutation ($urn: String!) { updateDescription(input: { resourceUrn: $urn, subResource: "city", subResourceType: DATASET_FIELD, description: "Theirs" }) }`,
-    { urn },
-  );
-  await page.keyboard.press("Control+Enter");
-  const conflict = page.getByRole("alert");
-  await expect(conflict).toContainText("Theirs");
-  await expect(conflict).toContainText("Mine");
-  await conflict.getByRole("button", { name: "Overwrite with mine" }).click();
-  await expect(conflict).toBeHidden();
-  await expect(page.getByRole("row", { name: /^city/ })).toContainText("Mine");
-  await saved(page);
-  await page.reload();
-  await expect(page.getByRole("row", { name: /^city/ })).toContainText("Mine");
-});
+test(
+  "a concurrent change to a column is kept until the user overwrites it",
+  WRITES,
+  async ({ page, docent }) => {
+    const urn = await createDataset(docent, "story_column_conflict");
+    await page.goto(address(urn));
+    await page.getByRole("button", { name: "Add description for column city" }).click();
+    await expect(page.getByLabel("Description for column city")).toBeFocused();
+    await page.keyboard.type("Mine");
+    await docent.graphql(
+      `mutation ($urn: String!) { updateDescription(input: { resourceUrn: $urn, subResource: "city", subResourceType: DATASET_FIELD, description: "Theirs" }) }`,
+      { urn },
+    );
+    await page.keyboard.press("Control+Enter");
+    const conflict = page.getByRole("alert");
+    await expect(conflict).toContainText("Theirs");
+    await expect(conflict).toContainText("Mine");
+    await conflict.getByRole("button", { name: "Overwrite with mine" }).click();
+    await expect(conflict).toBeHidden();
+    await expect(page.getByRole("row", { name: /^city/ })).toContainText("Mine");
+    await saved(page);
+    await page.reload();
+    await expect(page.getByRole("row", { name: /^city/ })).toContainText("Mine");
+  },
+);
 
-test("nested fields appear below their parent and can be collapsed and filtered", async ({ page, docent }) => {
+test("nested fields appear below their parent and can be collapsed and filtered", async ({
+  page,
+  docent,
+}) => {
   const nested = [
     "[version=2.0].[type=struct].[type=string].reader",
     "[version=2.0].[type=struct].[type=struct].address",
     "[version=2.0].[type=struct].[type=struct].address.[type=string].city",
     "[version=2.0].[type=struct].[type=struct].address.[type=string].street",
-    ...Array.from({ length: 8 }, (_, number) => `[version=2.0].[type=struct].[type=string].other_${number}`),
+    ...Array.from(
+      { length: 8 },
+      (_, number) => `[version=2.0].[type=struct].[type=string].other_${number}`,
+    ),
   ];
   const urn = await createDataset(docent, "story_nested", nested);
   await page.goto(address(urn));

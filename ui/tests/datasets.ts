@@ -15,7 +15,10 @@ export async function createDataset(
   columns: readonly string[] = ["id", "name", "city"],
 ): Promise<string> {
   const urn = datasetUrn("hive", name);
-  await docent.ingest(urn, "datasetProperties", { description: "An imported description.", customProperties: {} });
+  await docent.ingest(urn, "datasetProperties", {
+    description: "An imported description.",
+    customProperties: {},
+  });
   await docent.ingest(urn, "schemaMetadata", {
     schemaName: name,
     platform: "urn:li:dataPlatform:hive",
@@ -33,26 +36,32 @@ export async function createDataset(
 
 /** Changes the description of a dataset or column through the API. */
 export const describe = (docent: Docent, urn: string, description: string, column?: string) =>
-  docent.graphql(`mutation ($input: DescriptionUpdateInput!) { updateDescription(input: $input) }`, {
-    input: {
-      resourceUrn: urn,
-      description,
-      ...(column === undefined ? {} : { subResource: column, subResourceType: "DATASET_FIELD" }),
+  docent.graphql(
+    `mutation ($input: DescriptionUpdateInput!) { updateDescription(input: $input) }`,
+    {
+      input: {
+        resourceUrn: urn,
+        description,
+        ...(column === undefined ? {} : { subResource: column, subResourceType: "DATASET_FIELD" }),
+      },
     },
-  });
+  );
 
 /** The stored description of a dataset. */
 export const storedDescription = async (docent: Docent, urn: string) => {
-  const read = await docent.graphql<{ dataset: { editableProperties: { description: string } | null } }>(
-    `query ($urn: String!) { dataset(urn: $urn) { editableProperties { description } } }`,
-    { urn },
-  );
+  const read = await docent.graphql<{
+    dataset: { editableProperties: { description: string } | null };
+  }>(`query ($urn: String!) { dataset(urn: $urn) { editableProperties { description } } }`, {
+    urn,
+  });
   return read.dataset.editableProperties?.description;
 };
 
 /** The stored description of a column. */
 export const storedColumnDescription = async (docent: Docent, urn: string, column: string) => {
-  type Fields = { editableSchemaFieldInfo: Array<{ fieldPath: string; description: string | null }> };
+  type Fields = {
+    editableSchemaFieldInfo: Array<{ fieldPath: string; description: string | null }>;
+  };
   const read = await docent.graphql<{ dataset: { editableSchemaMetadata: Fields | null } }>(
     `query ($urn: String!) {
       dataset(urn: $urn) { editableSchemaMetadata { editableSchemaFieldInfo { fieldPath description } } }
@@ -64,4 +73,5 @@ export const storedColumnDescription = async (docent: Docent, urn: string, colum
 };
 
 /** Waits until all column saves have finished. */
-export const saved = (page: Page) => expect(page.locator("[role=row][aria-busy=true]")).toHaveCount(0);
+export const saved = (page: Page) =>
+  expect(page.locator("[role=row][aria-busy=true]")).toHaveCount(0);

@@ -1,4 +1,5 @@
-// Fixtures for the browser tests. Each worker starts the real server with the sample catalog and its own store.
+// Fixtures for the browser tests. Each worker starts the real server with the sample catalog and
+// its own store.
 
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -15,7 +16,10 @@ export interface Docent {
   readonly address: string;
   readonly password: string;
   /** Runs a GraphQL document in a separate session. */
-  graphql<Result = unknown>(query: string, variables?: Readonly<Record<string, unknown>>): Promise<Result>;
+  graphql<Result = unknown>(
+    query: string,
+    variables?: Readonly<Record<string, unknown>>,
+  ): Promise<Result>;
   /** Writes an aspect through the ingestion API. */
   ingest(urn: string, aspect: string, value: unknown): Promise<void>;
   /** Deletes an entity with all its aspects. */
@@ -100,8 +104,10 @@ interface EmptyStore {
 /** A store on the engine under test (`DOCENT_TEST_STORE`). */
 async function emptyStore(directory: string): Promise<EmptyStore> {
   const engine = process.env["DOCENT_TEST_STORE"] || "sqlite";
-  if (engine === "sqlite") return { url: `sqlite:${join(directory, "docent.db")}`, remove: async () => {} };
-  if (engine !== "postgres") throw new Error(`DOCENT_TEST_STORE is ${engine}, expected sqlite or postgres`);
+  if (engine === "sqlite")
+    return { url: `sqlite:${join(directory, "docent.db")}`, remove: async () => {} };
+  if (engine !== "postgres")
+    throw new Error(`DOCENT_TEST_STORE is ${engine}, expected sqlite or postgres`);
   const program = process.env["DOCENT_TEST_DATABASE"] ?? "../target/debug/examples/database";
   // The process keeps the database until its standard input closes.
   const holder = spawn(program, { stdio: ["pipe", "pipe", "inherit"] });
@@ -113,7 +119,9 @@ async function emptyStore(directory: string): Promise<EmptyStore> {
       if (output.includes("\n")) resolve(output.trim());
     });
     holder.on("error", reject);
-    holder.on("exit", (code) => reject(new Error(`${program} exited with ${code} before it printed a database URL`)));
+    holder.on("exit", (code) =>
+      reject(new Error(`${program} exited with ${code} before it printed a database URL`)),
+    );
   });
   const remove = () => {
     holder.stdin.end();
@@ -128,7 +136,16 @@ function start(directory: string, store: string): Promise<Started> {
   writeFileSync(passwordFile, PASSWORD);
   const child = spawn(
     binary,
-    ["serve", "--demo", "--listen", "127.0.0.1:0", "--store", store, "--admin-password-file", passwordFile],
+    [
+      "serve",
+      "--demo",
+      "--listen",
+      "127.0.0.1:0",
+      "--store",
+      store,
+      "--admin-password-file",
+      passwordFile,
+    ],
     { cwd: directory, stdio: ["ignore", "pipe", "pipe"] },
   );
   return new Promise((resolve, reject) => {
@@ -144,7 +161,9 @@ function start(directory: string, store: string): Promise<Started> {
     child.stdout.on("data", onOutput);
     child.stderr.on("data", onOutput);
     child.on("error", reject);
-    child.on("exit", (code) => reject(new Error(`docent exited with ${code} before it listened:\n${output}`)));
+    child.on("exit", (code) =>
+      reject(new Error(`docent exited with ${code} before it listened:\n${output}`)),
+    );
   });
 }
 
@@ -166,12 +185,16 @@ function createClient(address: string, token: string): Docent {
     if (!reply.ok) throw new Error(`${path}: ${reply.status} ${await reply.text()}`);
     return reply;
   };
-  const post = async (path: string, body: unknown): Promise<unknown> => (await send("POST", path, body)).json();
+  const post = async (path: string, body: unknown): Promise<unknown> =>
+    (await send("POST", path, body)).json();
   return {
     address,
     password: PASSWORD,
     async graphql<Result>(query: string, variables: Readonly<Record<string, unknown>> = {}) {
-      const reply = (await post("/api/graphql", { query, variables })) as { data: Result; errors?: unknown };
+      const reply = (await post("/api/graphql", { query, variables })) as {
+        data: Result;
+        errors?: unknown;
+      };
       if (reply.errors !== undefined) throw new Error(JSON.stringify(reply.errors));
       return reply.data;
     },
@@ -179,7 +202,13 @@ function createClient(address: string, token: string): Docent {
       const entityType = urn.split(":")[2];
       const content = { value: JSON.stringify(value), contentType: "application/json" };
       await post("/aspects?action=ingestProposal", {
-        proposal: { entityType, entityUrn: urn, changeType: "UPSERT", aspectName: aspect, aspect: content },
+        proposal: {
+          entityType,
+          entityUrn: urn,
+          changeType: "UPSERT",
+          aspectName: aspect,
+          aspect: content,
+        },
       });
     },
     async remove(urn) {
@@ -198,7 +227,10 @@ export async function expectFocusInside(container: Locator, selector = "") {
 }
 
 /** Holds API requests, or those that match, until the returned function is called. */
-export async function holdRequests(page: Page, matches: (request: Request) => boolean = () => true) {
+export async function holdRequests(
+  page: Page,
+  matches: (request: Request) => boolean = () => true,
+) {
   let release = () => {};
   const released = new Promise<void>((resolve) => (release = resolve));
   await page.route("**/api/graphql", async (route) => {

@@ -1,4 +1,5 @@
-// Keyboard focus: dialogs and editors return it, and shortcuts do not work in text fields, menus and dialogs.
+// Keyboard focus: dialogs and editors return it, and shortcuts do not work in text fields, menus
+// and dialogs.
 
 import { address, createDataset, describe, saved } from "./datasets.ts";
 import { expect, expectFocusInside, holdRequests, test } from "./fixtures.ts";
@@ -35,8 +36,10 @@ test("closing the description editor returns the focus to its button", async ({ 
 test("closing a column editor returns the focus to its button", async ({ page, docent }) => {
   const urn = await createDataset(docent, "story_focus_column");
   await page.goto(address(urn));
-  const add = (name: string) => page.getByRole("button", { name: `Add description for column ${name}` });
-  const field = (name: string) => page.getByRole("textbox", { name: `Description for column ${name}`, exact: true });
+  const add = (name: string) =>
+    page.getByRole("button", { name: `Add description for column ${name}` });
+  const field = (name: string) =>
+    page.getByRole("textbox", { name: `Description for column ${name}`, exact: true });
   await add("city").click();
   await expect(field("city")).toBeFocused();
   await page.keyboard.press("Escape");
@@ -46,7 +49,9 @@ test("closing a column editor returns the focus to its button", async ({ page, d
   await page.keyboard.type("A city");
   // The last column has no next one.
   await page.keyboard.press("Tab");
-  await expect(page.getByRole("button", { name: "Edit description for column city" })).toBeFocused();
+  await expect(
+    page.getByRole("button", { name: "Edit description for column city" }),
+  ).toBeFocused();
   await saved(page);
   await add("id").click();
   await page.keyboard.type("A number");
@@ -54,7 +59,9 @@ test("closing a column editor returns the focus to its button", async ({ page, d
   await expect(page.getByRole("button", { name: "Edit description for column id" })).toBeFocused();
 });
 
-test("dialogs return the focus to the element that opened them, also from a menu", async ({ page }) => {
+test("dialogs return the focus to the element that opened them, also from a menu", async ({
+  page,
+}) => {
   await page.goto("/domains");
   const create = page.getByRole("button", { name: "New domain" });
   const dialog = page.getByRole("dialog");
@@ -88,7 +95,10 @@ test("dialogs return the focus to the element that opened them, also from a menu
   await expect(actions).toBeFocused();
 });
 
-test("a new domain gets the focus, and after a deletion the next domain does", async ({ page, docent }) => {
+test("a new domain gets the focus, and after a deletion the next domain does", async ({
+  page,
+  docent,
+}) => {
   const createDomain = (id: string, name: string, parent: string) =>
     docent.graphql(
       `mutation { createDomain(input: { id: "${id}", name: "${name}"${parent === "" ? "" : `, parentDomain: "urn:li:domain:${parent}"`} }) }`,
@@ -102,7 +112,9 @@ test("a new domain gets the focus, and after a deletion the next domain does", a
   await page.getByRole("menuitem", { name: "New subdomain" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Name").fill("focus First");
-  await expect(dialog.getByRole("status")).toContainText("A domain named “Focus first” already exists here.");
+  await expect(dialog.getByRole("status")).toContainText(
+    "A domain named “Focus first” already exists here.",
+  );
   await dialog.getByLabel("Name").fill("Focus made");
   await expect(dialog.getByRole("status")).toBeEmpty();
   await dialog.getByLabel("Description").fill("Made by keys");
@@ -121,7 +133,9 @@ test("a new domain gets the focus, and after a deletion the next domain does", a
 
 test("the domain picker starts at the current domain", async ({ page, docent }) => {
   const urn = await createDataset(docent, "story_picker_current");
-  await docent.graphql(`mutation { setDomain(entityUrn: "${urn}", domainUrn: "urn:li:domain:sales") }`);
+  await docent.graphql(
+    `mutation { setDomain(entityUrn: "${urn}", domainUrn: "urn:li:domain:sales") }`,
+  );
   await page.goto(address(urn));
   const edit = page.getByRole("button", { name: "Edit domain" });
   await edit.focus();
@@ -134,7 +148,9 @@ test("the domain picker starts at the current domain", async ({ page, docent }) 
   await expect(page.getByRole("link", { name: "Sales", exact: true })).toBeVisible();
 });
 
-test("the focus stays in the content if the element that opened a dialog is gone", async ({ page }) => {
+test("the focus stays in the content if the element that opened a dialog is gone", async ({
+  page,
+}) => {
   await page.goto("/settings/tokens");
   await page.getByRole("button", { name: "New token" }).click();
   const dialog = page.getByRole("dialog");
@@ -147,7 +163,9 @@ test("the focus stays in the content if the element that opened a dialog is gone
   await expect(dialog).toBeHidden();
   await expect(page.getByRole("row", { name: /for the focus/ })).toBeHidden();
   const isInContent = () =>
-    page.evaluate(() => document.getElementById("content")?.contains(document.activeElement) === true);
+    page.evaluate(
+      () => document.getElementById("content")?.contains(document.activeElement) === true,
+    );
   await expect.poll(isInContent).toBe(true);
 });
 
@@ -201,7 +219,9 @@ test("shortcuts do not work in menus, dialogs and text fields", async ({ page, d
   await expect(search).toBeFocused();
 });
 
-test("on the home page the question mark opens the shortcuts until the search box is used", async ({ page }) => {
+test("on the home page the question mark opens the shortcuts until the search box is used", async ({
+  page,
+}) => {
   await page.goto("/");
   const box = page.getByRole("combobox", { name: "Search the catalog" });
   const shortcuts = page.getByRole("dialog", { name: "Keyboard shortcuts" });
@@ -250,10 +270,14 @@ test("resolving a conflict returns the focus to the editor", async ({ page, doce
   await expect(page.getByRole("button", { name: "Edit description", exact: true })).toBeFocused();
 });
 
-test("resolving a failed or conflicting column save returns the focus to its button", async ({ page, docent }) => {
+test("resolving a failed or conflicting column save returns the focus to its button", async ({
+  page,
+  docent,
+}) => {
   const urn = await createDataset(docent, "story_focus_decided");
   await page.goto(address(urn));
-  const button = (name: string) => page.getByRole("button", { name: new RegExp(`description for column ${name}$`) });
+  const button = (name: string) =>
+    page.getByRole("button", { name: new RegExp(`description for column ${name}$`) });
   const edit = async (name: string) => {
     await button(name).click();
     await page.keyboard.type("Mine");
@@ -291,7 +315,9 @@ test("removing a filter moves the focus to the next one", async ({ page }) => {
   await expect(page.getByRole("main")).toBeFocused();
 });
 
-test("a new page gets the focus and is announced, and Back returns the focus to the link", async ({ page }) => {
+test("a new page gets the focus and is announced, and Back returns the focus to the link", async ({
+  page,
+}) => {
   await page.goto("/search?query=order");
   const results = page.locator("a[data-result]");
   await expect(results.nth(2)).toBeVisible();

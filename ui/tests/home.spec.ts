@@ -4,9 +4,13 @@ test("the home page shows domains, recent changes and documentation coverage", a
   await page.goto("/");
   await expect(page).toHaveTitle("Home · Docent");
   const domains = page.getByRole("region", { name: "Domains" });
-  await expect(domains.getByRole("listitem").filter({ hasText: "Finance" })).toContainText(/Finance\s*\d+/);
+  await expect(domains.getByRole("listitem").filter({ hasText: "Finance" })).toContainText(
+    /Finance\s*\d+/,
+  );
   await expect(page.getByText(/[\d,]+ datasets in [\d,]+ domains/)).toBeVisible();
-  await expect(page.getByText(/\d+ of \d+ datasets .+ and \d+ of \d+ columns .+ are documented/)).toBeVisible();
+  await expect(
+    page.getByText(/\d+ of \d+ datasets .+ and \d+ of \d+ columns .+ are documented/),
+  ).toBeVisible();
   await expect(page.getByRole("table", { name: "Documented columns by domain" })).toBeVisible();
   const weeks = page.getByRole("table", { name: "Changes per week" }).getByRole("row");
   await expect(weeks).toHaveCount(26);
@@ -15,62 +19,84 @@ test("the home page shows domains, recent changes and documentation coverage", a
   await expect(recent.getByRole("listitem").first()).toContainText(/just now|ago/);
 });
 
-test("a change appears first in recent changes, with its author", WRITES, async ({ page, docent }) => {
-  const urn = "urn:li:dataset:(urn:li:dataPlatform:hive,fct_users_deleted,PROD)";
-  await docent.graphql(
-    `mutation ($urn: String!) { updateDescription(input: { resourceUrn: $urn, description: "changed for the home page" }) }`,
-    { urn },
-  );
-  await page.goto("/");
-  const first = page.getByRole("region", { name: "Recent changes" }).getByRole("listitem").first();
-  await expect(first).toContainText("fct_users_deleted");
-  await expect(first).toContainText("Description · just now by DataHub");
-});
-
-test("describing a column updates the coverage of its domain immediately", WRITES, async ({ page, docent }) => {
-  const urn = "urn:li:dataset:(urn:li:dataPlatform:hive,counted_for_home,PROD)";
-  const column = (fieldPath: string, description: string | null) => ({
-    fieldPath,
-    description,
-    nullable: false,
-    type: { type: { "com.linkedin.schema.StringType": {} } },
-    nativeDataType: "varchar",
-    recursive: false,
-    isPartOfKey: false,
-  });
-  await docent.graphql(`mutation { createDomain(input: { id: "counted", name: "Counted for home" }) }`);
-  await docent.ingest(urn, "schemaMetadata", {
-    schemaName: "counted",
-    platform: "urn:li:dataPlatform:hive",
-    version: 0,
-    hash: "",
-    platformSchema: { "com.linkedin.schema.OtherSchema": { rawSchema: "" } },
-    fields: [column("imported", "An imported description"), column("edited", null), column("undocumented", null)],
-  });
-  await docent.graphql(`mutation ($urn: String!) { setDomain(entityUrn: $urn, domainUrn: "urn:li:domain:counted") }`, {
-    urn,
-  });
-  const coverage = page.getByRole("table", { name: /by domain/ }).getByRole("row", { name: /Counted for home/ });
-  await page.goto("/");
-  await expect(coverage).toContainText("1 / 3");
-  for (const [subResource, counted] of [
-    ["edited", "2 / 3"],
-    // A column with both descriptions counts once.
-    ["imported", "2 / 3"],
-  ] as const) {
+test(
+  "a change appears first in recent changes, with its author",
+  WRITES,
+  async ({ page, docent }) => {
+    const urn = "urn:li:dataset:(urn:li:dataPlatform:hive,fct_users_deleted,PROD)";
     await docent.graphql(
-      `mutation ($urn: String!, $subResource: String!) {
+      `mutation ($urn: String!) { updateDescription(input: { resourceUrn: $urn, description: "changed for the home page" }) }`,
+      { urn },
+    );
+    await page.goto("/");
+    const first = page
+      .getByRole("region", { name: "Recent changes" })
+      .getByRole("listitem")
+      .first();
+    await expect(first).toContainText("fct_users_deleted");
+    await expect(first).toContainText("Description · just now by DataHub");
+  },
+);
+
+test(
+  "describing a column updates the coverage of its domain immediately",
+  WRITES,
+  async ({ page, docent }) => {
+    const urn = "urn:li:dataset:(urn:li:dataPlatform:hive,counted_for_home,PROD)";
+    const column = (fieldPath: string, description: string | null) => ({
+      fieldPath,
+      description,
+      nullable: false,
+      type: { type: { "com.linkedin.schema.StringType": {} } },
+      nativeDataType: "varchar",
+      recursive: false,
+      isPartOfKey: false,
+    });
+    await docent.graphql(
+      `mutation { createDomain(input: { id: "counted", name: "Counted for home" }) }`,
+    );
+    await docent.ingest(urn, "schemaMetadata", {
+      schemaName: "counted",
+      platform: "urn:li:dataPlatform:hive",
+      version: 0,
+      hash: "",
+      platformSchema: { "com.linkedin.schema.OtherSchema": { rawSchema: "" } },
+      fields: [
+        column("imported", "An imported description"),
+        column("edited", null),
+        column("undocumented", null),
+      ],
+    });
+    await docent.graphql(
+      `mutation ($urn: String!) { setDomain(entityUrn: $urn, domainUrn: "urn:li:domain:counted") }`,
+      {
+        urn,
+      },
+    );
+    const coverage = page
+      .getByRole("table", { name: /by domain/ })
+      .getByRole("row", { name: /Counted for home/ });
+    await page.goto("/");
+    await expect(coverage).toContainText("1 / 3");
+    for (const [subResource, counted] of [
+      ["edited", "2 / 3"],
+      // A column with both descriptions counts once.
+      ["imported", "2 / 3"],
+    ] as const) {
+      await docent.graphql(
+        `mutation ($urn: String!, $subResource: String!) {
         updateDescription(input: {
           resourceUrn: $urn, subResource: $subResource, subResourceType: DATASET_FIELD, description: "An edited description"
         })
       }`,
-      { urn, subResource },
-    );
-    await page.goto("/domains");
-    await page.goto("/");
-    await expect(coverage).toContainText(counted);
-  }
-});
+        { urn, subResource },
+      );
+      await page.goto("/domains");
+      await page.goto("/");
+      await expect(coverage).toContainText(counted);
+    }
+  },
+);
 
 test("the search box suggests entities by type and the keyboard selects one", async ({ page }) => {
   await page.goto("/domains");
@@ -80,7 +106,9 @@ test("the search box suggests entities by type and the keyboard selects one", as
   await expect(box).toBeFocused();
   await box.fill("fct_");
   const list = page.getByRole("listbox", { name: "Suggestions" });
-  await expect(list.getByRole("group", { name: "Datasets" }).getByRole("option").first()).toBeVisible();
+  await expect(
+    list.getByRole("group", { name: "Datasets" }).getByRole("option").first(),
+  ).toBeVisible();
   await page.keyboard.press("ArrowDown");
   await expect(list.getByRole("option").first()).toHaveAttribute("aria-selected", "true");
   await page.keyboard.press("Enter");
@@ -88,7 +116,9 @@ test("the search box suggests entities by type and the keyboard selects one", as
   await page.keyboard.press("Control+k");
   await expect(box).toBeFocused();
   await box.fill("fina");
-  await expect(list.getByRole("group", { name: "Domains" }).getByRole("option", { name: /Finance/ })).toBeVisible();
+  await expect(
+    list.getByRole("group", { name: "Domains" }).getByRole("option", { name: /Finance/ }),
+  ).toBeVisible();
   await page.keyboard.press("Escape");
   await expect(list).toBeHidden();
 });

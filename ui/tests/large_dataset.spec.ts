@@ -4,7 +4,10 @@ import { datasetUrn, expect, test } from "./fixtures.ts";
 
 const COLUMNS = 5_000;
 
-test("5,000 columns load within a second, scroll smoothly and filter instantly", async ({ page, docent }) => {
+test("5,000 columns load within a second, scroll smoothly and filter instantly", async ({
+  page,
+  docent,
+}) => {
   const urn = datasetUrn("hive", "story_large");
   await docent.ingest(urn, "datasetProperties", { description: "Wide.", customProperties: {} });
   await docent.ingest(urn, "schemaMetadata", {
@@ -30,7 +33,10 @@ test("5,000 columns load within a second, scroll smoothly and filter instantly",
     openTimes.push(await timeToOpen(page));
   }
   expect(Math.min(...openTimes), "first rows").toBeLessThan(1_000);
-  await expect(page.getByRole("table", { name: "Columns" })).toHaveAttribute("aria-rowcount", String(COLUMNS + 1));
+  await expect(page.getByRole("table", { name: "Columns" })).toHaveAttribute(
+    "aria-rowcount",
+    String(COLUMNS + 1),
+  );
   expect(await page.getByRole("row").count(), "rendered rows").toBeLessThan(120);
 
   expect(await frameCost(page), "milliseconds per frame").toBeLessThan(1000 / 60);
@@ -39,12 +45,16 @@ test("5,000 columns load within a second, scroll smoothly and filter instantly",
   await expect(page.getByRole("rowheader", { name: "measurement_4999" })).toBeVisible();
   await page.evaluate(() => window.scrollTo(0, 0));
   const filterTimes: number[] = [];
-  for (const number of [4998, 3, 2001, 4002, 999]) filterTimes.push(await timeToFilter(page, `sensor ${number} after`));
+  for (const number of [4998, 3, 2001, 4002, 999])
+    filterTimes.push(await timeToFilter(page, `sensor ${number} after`));
   await expect(page.getByText("1 of 5,000 columns")).toBeVisible();
   expect(Math.min(...filterTimes), "filtering").toBeLessThan(50);
 });
 
-test("the End key reaches the last of many tall rows and the filter stays visible", async ({ page, docent }) => {
+test("the End key reaches the last of many tall rows and the filter stays visible", async ({
+  page,
+  docent,
+}) => {
   const urn = datasetUrn("hive", "story_large_texts");
   await docent.ingest(urn, "schemaMetadata", {
     schemaName: "long",
@@ -65,7 +75,9 @@ test("the End key reaches the last of many tall rows and the filter stays visibl
   await page.keyboard.press("End");
   await expect(page.getByRole("rowheader", { name: "measurement_0999" })).toBeInViewport();
   const distanceToEnd = () =>
-    page.evaluate(() => document.documentElement.scrollHeight - window.innerHeight - window.scrollY);
+    page.evaluate(
+      () => document.documentElement.scrollHeight - window.innerHeight - window.scrollY,
+    );
   await expect.poll(distanceToEnd).toBeLessThan(3);
   await expect(page.getByLabel("Filter columns")).toBeInViewport();
   await expect(page.getByRole("columnheader", { name: "Type" })).toBeInViewport();
@@ -79,13 +91,14 @@ function timeToOpen(page: Page): Promise<number> {
   return page.evaluate(async () => {
     const before = performance.now();
     document.querySelector<HTMLAnchorElement>("a[data-result]")?.click();
-    while (document.querySelector("[role=rowheader]") === null) await new Promise(requestAnimationFrame);
+    while (document.querySelector("[role=rowheader]") === null)
+      await new Promise(requestAnimationFrame);
     return performance.now() - before;
   });
 }
 
-/** Milliseconds of CPU time per frame of the page's main thread during fast scrolling. Wall-clock time would depend on the
- *  load of the machine. */
+/** Milliseconds of CPU time per frame of the page's main thread during fast scrolling. Wall-clock
+ *  time would depend on the load of the machine. */
 async function frameCost(page: Page): Promise<number> {
   const client = await page.context().newCDPSession(page);
   await client.send("Performance.enable", { timeDomain: "threadTicks" });
@@ -118,7 +131,8 @@ function timeToFilter(page: Page, text: string): Promise<number> {
     while (!status.textContent.includes("documented")) await new Promise(requestAnimationFrame);
     const before = performance.now();
     type(typed);
-    while (!status.textContent.startsWith("1 of")) await new Promise<void>((resolve) => setTimeout(resolve));
+    while (!status.textContent.startsWith("1 of"))
+      await new Promise<void>((resolve) => setTimeout(resolve));
     return performance.now() - before;
   }, text);
 }

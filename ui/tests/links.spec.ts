@@ -21,7 +21,12 @@ const ingestLinks = (docent: Docent, urn: string, ...labels: readonly string[]) 
   });
 
 /** Opens a dataset with links, with a fake clock to make the data stale. */
-async function openDataset(page: Page, docent: Docent, name: string, ...labels: readonly string[]): Promise<string> {
+async function openDataset(
+  page: Page,
+  docent: Docent,
+  name: string,
+  ...labels: readonly string[]
+): Promise<string> {
   const urn = await createDataset(docent, name);
   await ingestLinks(docent, urn, ...labels);
   await page.clock.install();
@@ -35,34 +40,42 @@ async function refresh(page: Page): Promise<void> {
   await page.evaluate(() => window.dispatchEvent(new Event("visibilitychange")));
 }
 
-test("the form of a link stays open when someone else changes the list", WRITES, async ({ page, docent }) => {
-  const urn = await openDataset(page, docent, "story_links_shift", "First", "Second", "Third");
-  const links = linksOf(page);
-  await links.getByRole("button", { name: "Edit link Second" }).click();
-  await links.getByLabel("Label").fill("Half a label");
-  await ingestLinks(docent, urn, "Second", "Third");
-  await refresh(page);
-  await expect(links.getByRole("link")).toHaveText(["Third"]);
-  await expect(links.getByLabel("Label")).toHaveValue("Half a label");
-  await expect(links.getByLabel("Label")).toBeFocused();
-  await links.getByRole("button", { name: "Save" }).click();
-  await expect(links.getByRole("link")).toHaveText(["Half a label", "Third"]);
-  await expect(links.getByRole("button", { name: "Add link" })).toBeVisible();
-});
+test(
+  "the form of a link stays open when someone else changes the list",
+  WRITES,
+  async ({ page, docent }) => {
+    const urn = await openDataset(page, docent, "story_links_shift", "First", "Second", "Third");
+    const links = linksOf(page);
+    await links.getByRole("button", { name: "Edit link Second" }).click();
+    await links.getByLabel("Label").fill("Half a label");
+    await ingestLinks(docent, urn, "Second", "Third");
+    await refresh(page);
+    await expect(links.getByRole("link")).toHaveText(["Third"]);
+    await expect(links.getByLabel("Label")).toHaveValue("Half a label");
+    await expect(links.getByLabel("Label")).toBeFocused();
+    await links.getByRole("button", { name: "Save" }).click();
+    await expect(links.getByRole("link")).toHaveText(["Half a label", "Third"]);
+    await expect(links.getByRole("button", { name: "Add link" })).toBeVisible();
+  },
+);
 
-test("a link that someone else removes during an edit is added again on save", WRITES, async ({ page, docent }) => {
-  const urn = await openDataset(page, docent, "story_links_gone", "First", "Second");
-  const links = linksOf(page);
-  await links.getByRole("button", { name: "Edit link First" }).click();
-  await links.getByLabel("Label").fill("Mine");
-  await ingestLinks(docent, urn, "Second");
-  await refresh(page);
-  await expect(links.getByText(/Someone else changed or removed this link/)).toBeVisible();
-  await expect(links.getByLabel("Label")).toHaveValue("Mine");
-  await expect(links.getByLabel("Label")).toBeFocused();
-  await links.getByRole("button", { name: "Save" }).click();
-  await expect(links.getByRole("link")).toHaveText(["Second", "Mine"]);
-});
+test(
+  "a link that someone else removes during an edit is added again on save",
+  WRITES,
+  async ({ page, docent }) => {
+    const urn = await openDataset(page, docent, "story_links_gone", "First", "Second");
+    const links = linksOf(page);
+    await links.getByRole("button", { name: "Edit link First" }).click();
+    await links.getByLabel("Label").fill("Mine");
+    await ingestLinks(docent, urn, "Second");
+    await refresh(page);
+    await expect(links.getByText(/Someone else changed or removed this link/)).toBeVisible();
+    await expect(links.getByLabel("Label")).toHaveValue("Mine");
+    await expect(links.getByLabel("Label")).toBeFocused();
+    await links.getByRole("button", { name: "Save" }).click();
+    await expect(links.getByRole("link")).toHaveText(["Second", "Mine"]);
+  },
+);
 
 test("discarding an edited link asks first", async ({ page, docent }) => {
   await openDataset(page, docent, "story_links_question", "First", "Second");
@@ -97,7 +110,10 @@ test("discarding an edited link asks first", async ({ page, docent }) => {
   expect(confirmations).toHaveLength(5);
 });
 
-test("the focus stays in the list of links when a form or button disappears", async ({ page, docent }) => {
+test("the focus stays in the list of links when a form or button disappears", async ({
+  page,
+  docent,
+}) => {
   await openDataset(page, docent, "story_links_focus", "First", "Second");
   const links = linksOf(page);
   const add = links.getByRole("button", { name: "Add link" });

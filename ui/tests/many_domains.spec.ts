@@ -22,7 +22,9 @@ test("a thousand domains load, expand and filter quickly", async ({ page, docent
   test.setTimeout(120_000);
   await createDomains(docent);
   await page.goto("/domains");
-  await expect(page.getByRole("link", { name: "Many 990", exact: true })).toBeVisible({ timeout: 20_000 });
+  await expect(page.getByRole("link", { name: "Many 990", exact: true })).toBeVisible({
+    timeout: 20_000,
+  });
   const names = await page.getByRole("rowheader").filter({ hasText: /Many/ }).allInnerTexts();
   expect(names.slice(0, 3).map((name) => name.replace(/\D/g, ""))).toEqual(["0", "10", "20"]);
   // A large hierarchy starts collapsed.
@@ -31,7 +33,8 @@ test("a thousand domains load, expand and filter quickly", async ({ page, docent
   await expect(page.getByRole("link", { name: "Many 991", exact: true })).toBeVisible();
   // Other tests run in parallel, so take the best of several attempts.
   const filterTimes: number[] = [];
-  for (const name of ["Many 123", "Many 789", "Many 456"]) filterTimes.push(await timeToFilter(page, name));
+  for (const name of ["Many 123", "Many 789", "Many 456"])
+    filterTimes.push(await timeToFilter(page, name));
   expect(Math.min(...filterTimes), "milliseconds to filter").toBeLessThan(100);
   await expect(page.getByRole("rowheader")).toHaveText([/Many 450/, /Many 456/]);
   await page.goto(`/dataset/${datasetUrn("hive", "fct_users_created")}`);
@@ -44,7 +47,7 @@ test("a thousand domains load, expand and filter quickly", async ({ page, docent
   await expect(page.getByRole("region", { name: "Domains" }).getByRole("listitem")).toHaveCount(16);
 });
 
-/** Milliseconds from typing into the filter to the two remaining rows: the domain and its parent. */
+/** Milliseconds from typing into the filter to the two remaining rows: domain and parent. */
 function timeToFilter(page: Page, text: string): Promise<number> {
   return page.getByLabel("Filter domains").evaluate(async (field: HTMLInputElement, typed) => {
     const rows = () => document.querySelectorAll("main [scope=row], main [role=rowheader]").length;
@@ -61,7 +64,10 @@ function timeToFilter(page: Page, text: string): Promise<number> {
   }, text);
 }
 
-test("the datasets of a domain are paginated and every page has an address", async ({ page, docent }) => {
+test("the datasets of a domain are paginated and every page has an address", async ({
+  page,
+  docent,
+}) => {
   const parent = "urn:li:domain:full";
   await docent.graphql(`mutation { createDomain(input: { id: "full", name: "Full" }) }`);
   await docent.graphql(
@@ -70,7 +76,9 @@ test("the datasets of a domain are paginated and every page has an address", asy
   const number = (index: number) => String(index).padStart(3, "0");
   for (let index = 0; index < 120; index += 1) {
     const domain = index < 110 ? parent : `${parent}-inside`;
-    await docent.ingest(datasetUrn("hive", `full.table_${number(index)}`), "domains", { domains: [domain] });
+    await docent.ingest(datasetUrn("hive", `full.table_${number(index)}`), "domains", {
+      domains: [domain],
+    });
   }
   const datasets = page.getByRole("region", { name: "Datasets" });
   const first = datasets.getByRole("rowheader").first();

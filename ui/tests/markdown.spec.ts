@@ -55,9 +55,10 @@ const HTML_ATTACKS = [
 
 /** The allowed output, repeated here so that a change to the page's own list fails a test. */
 const ALLOWED = {
-  elements: "a blockquote br code del em h1 h2 h3 h4 h5 h6 hr li ol p pre s strong table tbody td th thead tr ul".split(
-    " ",
-  ),
+  elements:
+    "a blockquote br code del em h1 h2 h3 h4 h5 h6 hr li ol p pre s strong table tbody td th thead tr ul".split(
+      " ",
+    ),
   attributes: "href title start align rel".split(" "),
   addresses: "^(https?:|ftp:|mailto:|/(?!/)|#)",
 };
@@ -89,7 +90,7 @@ declare global {
   }
 }
 
-/** The forbidden elements and attributes in the output of a layer, found without running any of it. */
+/** The forbidden elements and attributes in the output of a layer, found without running it. */
 function violations(page: Page, layer: keyof Renderer, text: string): Promise<string[]> {
   return page.evaluate(
     ({ layer, text, allowed }) => {
@@ -214,7 +215,9 @@ async function attack(page: Page, docent: Docent, name: string): Promise<void> {
   await expect(page.locator(".links a")).toHaveCount(0);
 
   await page.getByRole("button", { name: "Edit description", exact: true }).click();
-  await expect(page.getByRole("region", { name: "Preview" })).toContainText("<script>attacked(1)</script>");
+  await expect(page.getByRole("region", { name: "Preview" })).toContainText(
+    "<script>attacked(1)</script>",
+  );
   await expect(page.locator(`.preview :is(${harmful})`)).toHaveCount(0);
   await page.goto("/search?query=attacked");
   await expect(page.getByRole("article").first()).toBeVisible();
@@ -258,7 +261,10 @@ test("ordinary Markdown is rendered", async ({ page, docent }) => {
   const prose = page.locator(".prose").first();
   await expect(prose.locator("h3")).toHaveText("Title");
   await expect(prose.locator("em")).toHaveText("word");
-  await expect(prose.getByRole("link", { name: "a link" })).toHaveAttribute("rel", "noopener noreferrer nofollow");
+  await expect(prose.getByRole("link", { name: "a link" })).toHaveAttribute(
+    "rel",
+    "noopener noreferrer nofollow",
+  );
   await expect(prose.locator("li")).toHaveText(["one", "two"]);
   await expect(prose.locator("td")).toHaveText(["1", "2"]);
   await expect(prose.locator("pre")).toContainText("select 1");

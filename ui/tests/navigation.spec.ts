@@ -30,7 +30,13 @@ test("several values of a facet can be selected and the others stay listed", asy
 });
 
 test("an unknown address shows a not-found page with a link home", async ({ page }) => {
-  for (const path of ["/datasett/x", "/settings/nothing", "/settings/toString", "/dataset", "/search/order"]) {
+  for (const path of [
+    "/datasett/x",
+    "/settings/nothing",
+    "/settings/toString",
+    "/dataset",
+    "/search/order",
+  ]) {
     await page.goto(path);
     await expect(page.getByRole("heading", { level: 1 }), path).toHaveText("Page not found");
     await expect(page).toHaveTitle("Not found · Docent");
@@ -39,7 +45,9 @@ test("an unknown address shows a not-found page with a link home", async ({ page
   await expect(page.getByRole("heading", { name: "What are you looking for?" })).toBeVisible();
 });
 
-test("a chunk that can't be loaded shows why and leaves the navigation usable", async ({ page }) => {
+test("a chunk that can't be loaded shows why and leaves the navigation usable", async ({
+  page,
+}) => {
   await page.goto("/");
   await page.route("**/assets/domains-*.js", (route) => route.fulfill({ status: 404, json: {} }));
   const top = page.getByRole("navigation", { name: "Main" });
@@ -70,7 +78,10 @@ test("on a phone the filters are behind a button", async ({ page }) => {
   expect(await topOf(first)).toBeLessThan(400);
   await button.click();
   await platforms.getByRole("checkbox").first().check();
-  await expect(page.getByRole("button", { name: "Filters (1)" })).toHaveAttribute("aria-expanded", "true");
+  await expect(page.getByRole("button", { name: "Filters (1)" })).toHaveAttribute(
+    "aria-expanded",
+    "true",
+  );
   await page.getByRole("button", { name: /^Show \d+ results?$/ }).click();
   await expect(platforms).toBeHidden();
   await expect(page.getByRole("button", { name: "Filters (1)" })).toBeVisible();
@@ -88,8 +99,6 @@ test("an unreachable server can be retried", async ({ page }) => {
   await page.goto("/");
   await expect(page.getByText(/[\d,]+ datasets in [\d,]+ domains/)).toBeVisible();
   await page.route("**/api/graphql", (route) => route.abort());
-  await page.keyboard.press("g");
-  await page.keyboard.press("d");
   await page.goto("/domains");
   await expect(page.getByRole("alert")).toContainText("Can't reach the server.");
   await page.unroute("**/api/graphql");
@@ -102,15 +111,23 @@ test("the actions on a domain follow its privileges", async ({ page }) => {
     const reply = await route.fetch();
     const body = await reply.text();
     // Only Finance can be managed, and only Sales can have subdomains.
-    const json = JSON.parse(body, (_, value: { urn?: string; privileges?: Record<string, boolean> }) => {
-      if (value?.privileges === undefined || !value.urn?.startsWith("urn:li:domain:")) return value;
-      const isManaged = value.urn === "urn:li:domain:finance";
-      const canHaveSubdomains = value.urn === "urn:li:domain:sales";
-      return {
-        ...value,
-        privileges: { ...value.privileges, canManageEntity: isManaged, canManageChildren: canHaveSubdomains },
-      };
-    });
+    const json = JSON.parse(
+      body,
+      (_, value: { urn?: string; privileges?: Record<string, boolean> }) => {
+        if (value?.privileges === undefined || !value.urn?.startsWith("urn:li:domain:"))
+          return value;
+        const isManaged = value.urn === "urn:li:domain:finance";
+        const canHaveSubdomains = value.urn === "urn:li:domain:sales";
+        return {
+          ...value,
+          privileges: {
+            ...value.privileges,
+            canManageEntity: isManaged,
+            canManageChildren: canHaveSubdomains,
+          },
+        };
+      },
+    );
     await route.fulfill({ response: reply, json });
   });
   await page.goto("/domains");
@@ -130,7 +147,10 @@ test("the actions on a domain follow its privileges", async ({ page }) => {
   await expect(page.getByRole("menuitem")).toHaveText(["New subdomain"]);
 });
 
-test("the list of users is paginated and the search stays in the address", async ({ page, docent }) => {
+test("the list of users is paginated and the search stays in the address", async ({
+  page,
+  docent,
+}) => {
   for (let number = 0; number < 110; number += 1) {
     const name = `Reader ${String(number).padStart(3, "0")}`;
     const urn = `urn:li:corpuser:reader${number}`;
@@ -151,9 +171,12 @@ test("the list of users is paginated and the search stays in the address", async
 
 test("filter names that match object properties are harmless", async ({ page }) => {
   await page.goto("/search?filter_constructor=x&filter___proto__=y");
-  await expect(page.getByRole("main")).not.toBeEmpty();
-  await expect(page.getByRole("heading", { name: "Something went wrong" })).toHaveCount(0);
-  await expect(page.getByRole("main")).toContainText(/constructor|filters/);
+  await expect(page.getByText("No results match these filters")).toBeVisible();
+  for (const value of ["x", "y"]) {
+    await expect(
+      page.getByRole("button", { name: `Remove filter ${value}`, exact: true }),
+    ).toBeVisible();
+  }
 });
 
 test("a later page is not reported as missing while it loads", async ({ page, docent }) => {
@@ -167,14 +190,16 @@ test("a later page is not reported as missing while it loads", async ({ page, do
   await page.addInitScript(() => {
     const { reportMissing } = globalThis as unknown as { reportMissing: (path: string) => void };
     new MutationObserver(() => {
-      if (document.body?.textContent?.includes("no more results") === true) reportMissing(document.location.pathname);
+      if (document.body?.textContent?.includes("no more results") === true)
+        reportMissing(document.location.pathname);
     }).observe(document, { childList: true, subtree: true });
   });
   await page.goto("/domain/urn:li:domain:two-pages?page=2");
   await expect(page.getByText("51–51 of 51")).toBeVisible();
-  await page.goto("/settings/users?page=2");
-  await expect(page.getByText(/no more results|101–/)).toBeVisible();
-  expect(reported.filter((path) => path.startsWith("/domain/"))).toEqual([]);
+  expect(reported).toEqual([]);
+  // The observer does notice a page that is really missing.
+  await page.goto("/domain/urn:li:domain:two-pages?page=3");
+  await expect.poll(() => reported).toContain("/domain/urn:li:domain:two-pages");
 });
 
 test("every page has its own title", async ({ page }) => {
@@ -192,7 +217,7 @@ test("every page has its own title", async ({ page }) => {
     ["/domain/urn:li:domain:finance?show=history", "History of Finance"],
     ["/settings/tokens", "Access tokens · Settings"],
     ["/settings/users", "Users · Settings"],
-    ["/settings/appearance", "Appearance and shortcuts · Settings"],
+    ["/settings/appearance", "Preferences · Settings"],
     ["/graphiql", "GraphQL"],
     [`/dataset/${datasetUrn("hive", "no_such_table")}`, "Not found"],
     ["/domain/urn:li:domain:no-such-domain", "Not found"],
@@ -202,7 +227,9 @@ test("every page has its own title", async ({ page }) => {
   }
 });
 
-test("Back restores the page and scroll position of the results, also after a reload", async ({ page }) => {
+test("Back restores the page and scroll position of the results, also after a reload", async ({
+  page,
+}) => {
   await page.setViewportSize({ width: 1280, height: 400 });
   const position = () => page.evaluate(() => window.scrollY);
   await page.goto("/search");
@@ -228,15 +255,21 @@ test("Back restores the page and scroll position of the results, also after a re
 
 test("single-line descriptions show Markdown as plain text", async ({ page, docent }) => {
   const urn = datasetUrn("hive", "story_one_line");
-  const description = "## Orders\n\n- **Every** order of the [shop](https://example.org/shop), by `order_id`";
+  const description =
+    "## Orders\n\n- **Every** order of the [shop](https://example.org/shop), by `order_id`";
   await docent.ingest(urn, "datasetProperties", { description, customProperties: {} });
   await docent.graphql(`mutation { createDomain(input: { id: "one-line", name: "One line" }) }`);
-  await docent.graphql(`mutation ($urn: String!) { setDomain(entityUrn: $urn, domainUrn: "urn:li:domain:one-line") }`, {
-    urn,
-  });
+  await docent.graphql(
+    `mutation ($urn: String!) { setDomain(entityUrn: $urn, domainUrn: "urn:li:domain:one-line") }`,
+    {
+      urn,
+    },
+  );
   await page.goto("/domain/urn:li:domain:one-line");
   const words = "Orders Every order of the shop, by order_id";
-  await expect(page.getByRole("row", { name: /story_one_line/ }).locator(".single-line")).toHaveText(words);
+  await expect(
+    page.getByRole("row", { name: /story_one_line/ }).locator(".single-line"),
+  ).toHaveText(words);
   await page.goto("/search?query=story_one_line");
   await expect(page.locator(".result-text").first()).toHaveText(words);
 });

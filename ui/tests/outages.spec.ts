@@ -12,7 +12,8 @@ async function refresh(page: Page): Promise<void> {
   await page.evaluate(() => window.dispatchEvent(new Event("visibilitychange")));
 }
 
-const isQuery = (request: Request, name: string) => (request.postData() ?? "").includes(`query ${name}(`);
+const isQuery = (request: Request, name: string) =>
+  (request.postData() ?? "").includes(`query ${name}(`);
 
 test("a dialog keeps its text when the domains can't be refreshed", async ({ page }) => {
   await page.clock.install();
@@ -53,7 +54,9 @@ test("a home page that can't load shows one error and recovers on retry", async 
   await expect(page.getByText(/[\d,]+ datasets in [\d,]+ domains/)).toBeVisible();
 });
 
-test("the home page, a search and the domain picker keep their content when a refresh fails", async ({ page }) => {
+test("the home page, a search and the domain picker keep their content when a refresh fails", async ({
+  page,
+}) => {
   await page.clock.install();
   for (const [path, shown] of [
     ["/", () => page.getByRole("region", { name: "Recent changes" }).getByRole("listitem").first()],
@@ -83,9 +86,12 @@ test("the home page, a search and the domain picker keep their content when a re
 
 test("a domain can't be deleted before its datasets are shown", async ({ page, docent }) => {
   await docent.graphql(`mutation { createDomain(input: { id: "unseen", name: "Unseen" }) }`);
-  await docent.graphql(`mutation ($urn: String!) { setDomain(entityUrn: $urn, domainUrn: "urn:li:domain:unseen") }`, {
-    urn: datasetUrn("hive", "fct_users_created"),
-  });
+  await docent.graphql(
+    `mutation ($urn: String!) { setDomain(entityUrn: $urn, domainUrn: "urn:li:domain:unseen") }`,
+    {
+      urn: datasetUrn("hive", "fct_users_created"),
+    },
+  );
   await page.goto("/domains");
   await page.route("**/api/graphql", (route) =>
     isQuery(route.request(), "DomainDatasets") ? route.abort() : route.continue(),

@@ -1,9 +1,13 @@
 import { expect, holdRequests, test } from "./fixtures.ts";
 
-test("results show platform, domain, description and the columns that matched", async ({ page }) => {
+test("results show platform, domain, description and the columns that matched", async ({
+  page,
+}) => {
   await page.goto("/search?query=customer+order");
   await expect(page).toHaveTitle("Search: customer order · Docent");
-  const first = page.getByRole("article").filter({ has: page.getByRole("link", { name: "orders", exact: true }) });
+  const first = page
+    .getByRole("article")
+    .filter({ has: page.getByRole("link", { name: "orders", exact: true }) });
   await expect(first).toBeVisible();
   await expect(first).toContainText("PostgreSQL");
   await expect(first).toContainText("Sales");
@@ -79,7 +83,9 @@ test("undocumented datasets can be listed", async ({ page }) => {
   await expect(page.getByRole("button", { name: /Undocumented/ })).toBeVisible();
   await expect(page.getByRole("article").first()).toBeVisible();
   const missing = all - documented;
-  await expect(page.getByRole("status")).toHaveText(missing === 1 ? "1 result" : `${missing} results`);
+  await expect(page.getByRole("status")).toHaveText(
+    missing === 1 ? "1 result" : `${missing} results`,
+  );
 });
 
 test("a new page starts at the top and Back restores the scroll position", async ({ page }) => {

@@ -32,10 +32,14 @@ test("a token is created, shown once, works, and is revoked", WRITES, async ({ p
   await expect(page.getByText(token)).toBeHidden();
   await page.getByRole("button", { name: "New token" }).click();
   await dialog.getByLabel("Name").fill("nightly ingestion");
-  await expect(dialog.getByRole("status")).toContainText("You already have a token named “nightly ingestion”.");
+  await expect(dialog.getByRole("status")).toContainText(
+    "You already have a token named “nightly ingestion”.",
+  );
   await dialog.getByLabel("Name").fill("");
   await page.keyboard.press("Escape");
-  await row.getByRole("button", { name: /^Revoke token nightly ingestion, created .*\d{4}/ }).click();
+  await row
+    .getByRole("button", { name: /^Revoke token nightly ingestion, created .*\d{4}/ })
+    .click();
   await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
   // An open dialog hides everything else from the accessibility tree, so wait for it first.
   await expect(page.getByRole("dialog")).toBeHidden();
@@ -61,7 +65,8 @@ test("administrators see all users and can search them", async ({ page }) => {
 });
 
 test("the theme can be chosen and is remembered", async ({ page }) => {
-  const background = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+  const background = () =>
+    page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
   await page.goto("/settings/appearance");
   const light = await background();
   await page.getByLabel("Dark").check();
@@ -86,6 +91,8 @@ test("single-key shortcuts can be turned off and stay off", async ({ page }) => 
   expect(new URL(page.url()).pathname).toBe("/domains");
   await page.keyboard.press("Control+k");
   await expect(box).toBeFocused();
+  await expect(shortcuts).toBeHidden();
+  await expect(page).toHaveURL(/\/domains$/);
   await page.getByRole("button", { name: "Keyboard shortcuts" }).click();
   await expect(shortcuts).toContainText("are turned off");
   await page.goto("/settings/appearance");
@@ -120,7 +127,8 @@ test("the GraphQL explorer runs queries as the current user and loads nothing fr
 }) => {
   const external: string[] = [];
   page.on("request", (request) => {
-    if (!request.url().startsWith(docent.address) && !request.url().startsWith("data:")) external.push(request.url());
+    if (!request.url().startsWith(docent.address) && !request.url().startsWith("data:"))
+      external.push(request.url());
   });
   await page.goto("/graphiql");
   await expect(page.locator(".graphiql-query-editor")).toContainText("searchAcrossEntities");

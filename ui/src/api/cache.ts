@@ -16,7 +16,8 @@ export const cache = new QueryClient({
       refetchOnReconnect: true,
       staleTime: 10_000,
       // Retry only while the server is unreachable or restarting.
-      retry: (attempts, error) => error instanceof ApiError && (error.code === 0 || error.code === 503) && attempts < 2,
+      retry: (attempts, error) =>
+        error instanceof ApiError && (error.code === 0 || error.code === 503) && attempts < 2,
       retryDelay: (attempt) => 300 * 2 ** attempt,
     },
   },
@@ -42,7 +43,8 @@ export function useApiQuery<Result, Variables>(
   });
 }
 
-/** The current user; `null` if not signed in. Keeps returning the user after their session has expired. */
+/** The current user; `null` if not signed in. Keeps returning the user after their session has
+ *  expired. */
 export function useMe() {
   return useQuery({
     queryKey: ME,
@@ -60,7 +62,7 @@ export function useMe() {
   });
 }
 
-/** Runs a mutation and invalidates the whole cache, because any query may depend on what changed. */
+/** Runs a mutation and invalidates the whole cache, because any query may depend on it. */
 export function useApiMutation<Result, Variables>(operation: Operation<Result, Variables>) {
   return useMutation({
     mutationFn: (variables: Variables) => run(operation, variables),

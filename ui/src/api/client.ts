@@ -2,7 +2,8 @@ import { texts } from "../texts.ts";
 import type { Operation } from "./operation.ts";
 import { setSessionExpired } from "./session.ts";
 
-/** A failed request. `code` is the API's error code (404, 409, …), or 0 if the server could not be reached. */
+/** A failed request. `code` is the API's error code (404, 409, …), or 0 if the server could not be
+ *  reached. */
 export class ApiError extends Error {
   readonly code: number;
 
@@ -27,7 +28,10 @@ export function isUnauthenticated(error: unknown): boolean {
 interface Reply {
   readonly data?: unknown;
   readonly message?: string;
-  readonly errors?: ReadonlyArray<{ readonly message: string; readonly extensions?: { readonly code?: number } }>;
+  readonly errors?: ReadonlyArray<{
+    readonly message: string;
+    readonly extensions?: { readonly code?: number };
+  }>;
 }
 
 /** Browsers reject `keepalive` requests with larger bodies (the limit is 64 KiB). */
@@ -77,7 +81,10 @@ export async function run<Result, Variables>(
     setSessionExpired(true);
     throw new ApiError(texts.errors.sessionExpired, code);
   }
-  throw new ApiError(reply.message ?? error?.message ?? texts.errors.unexpected(response.status), code);
+  throw new ApiError(
+    reply.message ?? error?.message ?? texts.errors.unexpected(response.status),
+    code,
+  );
 }
 
 export async function signIn(username: string, password: string): Promise<void> {

@@ -1,5 +1,5 @@
-// Tracks whether the session has expired or was revoked. The current page stays as it is then, with all unsaved text, and a
-// sign-in dialog opens on top of it.
+// Tracks whether the session has expired or was revoked. The current page stays as it is then, with
+// all unsaved text, and a sign-in dialog opens on top of it.
 
 import { useSyncExternalStore } from "react";
 

@@ -14,7 +14,13 @@ export interface CoverageBar {
 }
 
 /** A bar for each row, showing a part of a whole. */
-export function CoverageBars({ bars, caption }: { readonly bars: readonly CoverageBar[]; readonly caption: string }) {
+export function CoverageBars({
+  bars,
+  caption,
+}: {
+  readonly bars: readonly CoverageBar[];
+  readonly caption: string;
+}) {
   return (
     <table className="coverage-bars">
       <caption className="visually-hidden">{caption}</caption>
@@ -23,7 +29,9 @@ export function CoverageBars({ bars, caption }: { readonly bars: readonly Covera
           <tr key={bar.key}>
             <th scope="row">{bar.label}</th>
             <td className="coverage-bar" aria-hidden="true">
-              <span style={{ inlineSize: `${bar.whole === 0 ? 0 : (100 * bar.part) / bar.whole}%` }} />
+              <span
+                style={{ inlineSize: `${bar.whole === 0 ? 0 : (100 * bar.part) / bar.whole}%` }}
+              />
             </td>
             <td className="number" title={bar.numbers.exact}>
               {bar.numbers.short}
@@ -44,13 +52,25 @@ export interface Bar {
 
 const HEIGHT = 48;
 
-/** A bar chart. Heights grow with the square root, so that one large import does not flatten every other week. */
-export function BarChart({ bars, caption }: { readonly bars: readonly Bar[]; readonly caption: string }) {
+/** A bar chart. Heights grow with the square root, so that one large import does not flatten every
+ *  other week. */
+export function BarChart({
+  bars,
+  caption,
+}: {
+  readonly bars: readonly Bar[];
+  readonly caption: string;
+}) {
   const maximum = Math.max(1, ...bars.map((bar) => bar.value));
   const width = 100 / Math.max(1, bars.length);
   return (
     <>
-      <svg className="bars" viewBox={`0 0 100 ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+      <svg
+        className="bars"
+        viewBox={`0 0 100 ${HEIGHT}`}
+        preserveAspectRatio="none"
+        aria-hidden="true"
+      >
         {bars.map((bar, index) => {
           const height = bar.value === 0 ? 1 : Math.max(2, HEIGHT * Math.sqrt(bar.value / maximum));
           return (

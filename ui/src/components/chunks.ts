@@ -1,4 +1,5 @@
-// Code that is loaded on demand. Loading fails if the server was updated and now serves other files, or is unreachable.
+// Code that is loaded on demand. Loading fails if the server was updated and now serves other
+// files, or is unreachable.
 
 export class ChunkLoadError extends Error {
   /** Whether the server responds. If so, it has been updated and no longer serves this chunk. */

@@ -13,7 +13,10 @@ const highlighting = HighlightStyle.define([
   { tag: tags.strong, fontWeight: "600" },
   { tag: tags.emphasis, fontStyle: "italic" },
   { tag: [tags.link, tags.url], color: "var(--accent)" },
-  { tag: [tags.monospace, tags.processingInstruction, tags.contentSeparator], color: "var(--text-muted)" },
+  {
+    tag: [tags.monospace, tags.processingInstruction, tags.contentSeparator],
+    color: "var(--text-muted)",
+  },
 ]);
 
 /** CodeMirror, in a chunk of its own that is loaded on demand. */
@@ -54,8 +57,8 @@ export default function CodeEditor({ value, label, onChange, onSave, onCancel }:
     });
     editor.focus();
     return () => editor.destroy();
-    // No dependencies: `value` is only the initial text, after which the editor owns it. Feeding it back would drop
-    // keystrokes.
+    // No dependencies: `value` is only the initial text, after which the editor owns it. Feeding it
+    // back would drop keystrokes.
   }, []);
 
   return <div className="editor" ref={container} />;

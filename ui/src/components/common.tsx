@@ -27,11 +27,19 @@ interface BylineProperties {
 }
 
 /** When something was done, and by whom unless it was the server. */
-export function Byline({ actor, time, by = texts.common.changedBy, at = "{when}" }: BylineProperties) {
+export function Byline({
+  actor,
+  time,
+  by = texts.common.changedBy,
+  at = "{when}",
+}: BylineProperties) {
   const hasActor = actor !== null && actor !== undefined && !isSystemUser(actor);
   return (
     <span className="byline">
-      <FormattedText text={hasActor ? by : at} values={{ who: nameOf(actor), when: <RelativeTime time={time} /> }} />
+      <FormattedText
+        text={hasActor ? by : at}
+        values={{ who: nameOf(actor), when: <RelativeTime time={time} /> }}
+      />
     </span>
   );
 }
@@ -68,7 +76,8 @@ export function CopyButton({ text, label }: { readonly text: string; readonly la
   );
 }
 
-/** Falls back to `execCommand` where the Clipboard API is missing, as on pages served over plain HTTP. */
+/** Falls back to `execCommand` where the Clipboard API is missing, as on pages served over plain
+ *  HTTP. */
 async function copyText(text: string): Promise<boolean> {
   if (navigator.clipboard !== undefined) {
     try {

@@ -15,14 +15,19 @@ interface DialogProperties {
 
 /** Ctrl+Enter submits the form, as it saves everywhere else. */
 function submitOnCtrlEnter(event: KeyboardEvent): void {
-  if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || !(event.target instanceof Element)) return;
+  if (
+    event.key !== "Enter" ||
+    !(event.ctrlKey || event.metaKey) ||
+    !(event.target instanceof Element)
+  )
+    return;
   const submit = event.target.closest("form")?.querySelector<HTMLButtonElement>("[type=submit]");
   if (submit === undefined || submit === null) return;
   event.preventDefault();
   submit.click();
 }
 
-/** A modal dialog. Returns the focus when it closes, and asks before discarding text typed into it. */
+/** A modal dialog. Returns the focus when it closes, and asks before discarding typed text. */
 export function Dialog({ title, isOpen, onClose, children, isWide }: DialogProperties) {
   const content = useRef<HTMLDivElement>(null);
   const opener = useOpener(isOpen);

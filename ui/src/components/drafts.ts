@@ -1,5 +1,5 @@
-// Unsaved text, stored in the browser tab until it is saved or discarded. It survives a reload, a crash of the page and a
-// phone that unloads the tab to save memory.
+// Unsaved text, stored in the browser tab until it is saved or discarded. It survives a reload, a
+// crash of the page and a phone that unloads the tab to save memory.
 
 /** Text as typed, and the saved text it is based on. */
 export interface Draft {

@@ -20,8 +20,8 @@ export async function loadEditor(): Promise<ComponentType<EditorProperties> | nu
   return loaded;
 }
 
-/** A Markdown editor. Shows a plain text area until CodeMirror is loaded, and keeps it once the user has started typing:
- *  swapping editors would lose keystrokes. */
+/** A Markdown editor. Shows a plain text area until CodeMirror is loaded, and keeps it once the
+ *  user has started typing: swapping editors would lose keystrokes. */
 export function Editor(properties: EditorProperties) {
   const [Loaded, setLoaded] = useState(() => loaded);
   const hasStarted = useRef(false);

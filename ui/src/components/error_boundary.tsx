@@ -14,7 +14,10 @@ interface ErrorBoundaryProperties {
 }
 
 /** Shows an error page instead of a blank window when rendering fails. */
-export class ErrorBoundary extends Component<ErrorBoundaryProperties, { readonly error: Error | null }> {
+export class ErrorBoundary extends Component<
+  ErrorBoundaryProperties,
+  { readonly error: Error | null }
+> {
   override state: { readonly error: Error | null } = { error: null };
 
   static getDerivedStateFromError(error: Error) {
@@ -22,7 +25,8 @@ export class ErrorBoundary extends Component<ErrorBoundaryProperties, { readonly
   }
 
   override componentDidUpdate(before: ErrorBoundaryProperties) {
-    if (before.location !== this.props.location && this.state.error !== null) this.setState({ error: null });
+    if (before.location !== this.props.location && this.state.error !== null)
+      this.setState({ error: null });
   }
 
   override render() {

@@ -1,4 +1,5 @@
-// Keyboard focus: returns it when a dialog closes, and finds a new place when the focused element disappears.
+// Keyboard focus: returns it when a dialog closes, and finds a new place when the focused element
+// disappears.
 
 import { useLayoutEffect, useRef, type RefObject } from "react";
 
@@ -13,7 +14,7 @@ export function focusElementOrContent(element: HTMLElement | undefined): void {
   target?.focus({ preventScroll: true });
 }
 
-/** The focused element. Stays set while that element is disabled, as buttons are during a request. */
+/** The focused element, also while it is disabled, as buttons are during a request. */
 let focused: Element | null = null;
 window.addEventListener("focusin", (event) => {
   focused = event.target instanceof Element ? event.target : null;
@@ -22,7 +23,8 @@ window.addEventListener("focusout", () => {
   if (focused?.matches(":disabled") === false) focused = null;
 });
 
-const isFocusLost = () => document.activeElement === null || document.activeElement === document.body;
+const isFocusLost = () =>
+  document.activeElement === null || document.activeElement === document.body;
 
 /** Returns the focus to an element, unless something else has taken it meanwhile. */
 export function restoreFocus(element: HTMLElement | undefined): void {
@@ -35,8 +37,9 @@ function selfAndAncestors(element: Element | null): readonly Element[] {
 }
 
 /**
- * Keeps the focus inside a container when the focused element is removed: `fallback` returns the next element to focus,
- * given the closest remaining ancestor. Call it from the component that re-renders the container.
+ * Keeps the focus inside a container when the focused element is removed: `fallback` returns the
+ * next element to focus, given the closest remaining ancestor. Call it from the component that
+ * re-renders the container.
  */
 export function useFocusFallback(
   container: RefObject<HTMLElement | null>,
@@ -56,8 +59,8 @@ export function useFocusFallback(
 /** After this time the user has started reading, so moving the focus would disturb them. */
 const RESTORE_TIMEOUT_MS = 5000;
 
-/** Focuses the main content of the next page, unless that page focuses something itself. Waits until the old page is gone,
- *  because a text field that loses the focus would save. */
+/** Focuses the main content of the next page, unless that page focuses something itself. Waits
+ *  until the old page is gone, because a text field that loses the focus would save. */
 export function focusNewPage(): void {
   const before = document.activeElement;
   setTimeout(() => {
@@ -77,7 +80,9 @@ export function focusLinkTo(address: string): void {
     // Leave the focus alone if the user has moved it meanwhile.
     if (!isFocusLost() && active !== content && !isUnchanged) return;
     const links = [...content.querySelectorAll<HTMLAnchorElement>("a[href]")];
-    links.find((link) => `${link.pathname}${link.search}` === address)?.focus({ preventScroll: true });
+    links
+      .find((link) => `${link.pathname}${link.search}` === address)
+      ?.focus({ preventScroll: true });
   });
   const end = () => {
     clearTimeout(timer);
@@ -92,12 +97,12 @@ export function focusLinkTo(address: string): void {
 const isInDocument = (element: Element | null): element is HTMLElement =>
   element instanceof HTMLElement && element.isConnected && element !== document.body;
 
-/** The elements that opened the current dialog. A dialog that replaces another one returns the focus to the opener of the
- *  first. */
+/** The elements that opened the current dialog. A dialog that replaces another one returns the
+ *  focus to the opener of the first. */
 let openers: readonly (Element | null)[] = [];
 
-/** Returns the element that had the focus before a dialog opened, if it still exists. Records it during rendering, before
- *  the dialog takes the focus. */
+/** Returns the element that had the focus before a dialog opened, if it still exists. Records it
+ *  during rendering, before the dialog takes the focus. */
 export function useOpener(isOpen: boolean): () => HTMLElement | undefined {
   const before = useRef<readonly (Element | null)[]>([]);
   const wasOpen = useRef(false);

@@ -10,5 +10,7 @@ export function FormattedText({
 }) {
   return text
     .split(/\{(\w+)\}/)
-    .map((segment, index) => <Fragment key={index}>{index % 2 === 0 ? segment : values[segment]}</Fragment>);
+    .map((segment, index) => (
+      <Fragment key={index}>{index % 2 === 0 ? segment : values[segment]}</Fragment>
+    ));
 }

@@ -4,11 +4,12 @@ import { memo, useMemo } from "react";
 
 import { texts } from "../texts.ts";
 
-// Descriptions are stored as sent, so their content is untrusted. There are three layers of defense: HTML in Markdown is shown
-// as text, the output is sanitized to a list of safe elements and attributes, and the server's Content-Security-Policy
-// forbids inline scripts.
+// Descriptions are stored as sent, so their content is untrusted. There are three layers of
+// defense: HTML in Markdown is shown as text, the output is sanitized to a list of safe elements
+// and attributes, and the server's Content-Security-Policy forbids inline scripts.
 
-const escapeHtml = (text: string) => text.replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`);
+const escapeHtml = (text: string) =>
+  text.replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`);
 
 const parser = new Marked({
   gfm: true,

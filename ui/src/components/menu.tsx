@@ -29,7 +29,8 @@ export function Menu({ label, trigger, items, className }: MenuProperties) {
               key={item.label}
               className={item.isDangerous === true ? "menu-item dangerous" : "menu-item"}
               onSelect={() => {
-                // Focus the trigger: a dialog opened here returns the focus to it, and the item no longer exists then.
+                // Focus the trigger: a dialog opened here returns the focus to it, and the item no
+                // longer exists then.
                 button.current?.focus();
                 item.onSelect();
               }}

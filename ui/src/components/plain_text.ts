@@ -1,5 +1,5 @@
-// Markdown as a single line of plain text. Uses regular expressions rather than the parser, to keep that out of the first
-// load; an occasional leftover character does no harm.
+// Markdown as a single line of plain text. Uses regular expressions rather than the parser, to keep
+// that out of the first load; an occasional leftover character does no harm.
 
 const RULES: ReadonlyArray<readonly [RegExp, string]> = [
   // Lines without text: fences, thematic breaks, table delimiters.
@@ -28,7 +28,10 @@ const RULES: ReadonlyArray<readonly [RegExp, string]> = [
 
 /** Strips the syntax of a Markdown text and joins its lines. */
 export function plainText(markdown: string): string {
-  return RULES.reduce((text, [pattern, replacement]) => text.replace(pattern, replacement), markdown).trim();
+  return RULES.reduce(
+    (text, [pattern, replacement]) => text.replace(pattern, replacement),
+    markdown,
+  ).trim();
 }
 
 /** Private-use characters that mark the highlighted spans while the text is transformed. */
@@ -42,9 +45,14 @@ export interface TextSpan {
 
 /** The same for a text with highlighted spans, which stay highlighted. */
 export function plainSpans(spans: readonly TextSpan[]): TextSpan[] {
-  const whole = spans.map((span) => (span.matched ? `${BEGIN}${span.text}${END}` : span.text)).join("");
+  const whole = spans
+    .map((span) => (span.matched ? `${BEGIN}${span.text}${END}` : span.text))
+    .join("");
   return plainText(whole)
     .split(new RegExp(`(${BEGIN}[^${END}]*${END})`))
     .filter((text) => text !== "")
-    .map((text) => ({ text: text.replace(/[\u{E000}\u{E001}]/gu, ""), matched: text.startsWith(BEGIN) }));
+    .map((text) => ({
+      text: text.replace(/[\u{E000}\u{E001}]/gu, ""),
+      matched: text.startsWith(BEGIN),
+    }));
 }

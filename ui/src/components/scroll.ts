@@ -1,7 +1,8 @@
-// Restores the scroll position on Back, even if the page has to load its data first. The browser's own restoration runs as
-// soon as the address changes, when the page is still too short.
+// Restores the scroll position on Back, even if the page has to load its data first. The browser's
+// own restoration runs as soon as the address changes, when the page is still too short.
 
-/** The key of the current history entry. Browsers without the Navigation API keep their own restoration. */
+/** The key of the current history entry. Browsers without the Navigation API keep their own
+ *  restoration. */
 const entryKey = () => window.navigation?.currentEntry?.key;
 
 const STORAGE_KEY = "scroll-positions";
@@ -75,7 +76,9 @@ function scrollWhenPossible(position: number, onEnd: () => void): () => void {
 
 function readPositions(): Map<string, number> {
   try {
-    return new Map(JSON.parse(window.sessionStorage.getItem(STORAGE_KEY) ?? "[]") as Array<[string, number]>);
+    return new Map(
+      JSON.parse(window.sessionStorage.getItem(STORAGE_KEY) ?? "[]") as Array<[string, number]>,
+    );
   } catch {
     return new Map();
   }

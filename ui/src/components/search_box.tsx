@@ -45,7 +45,9 @@ export function SearchBox({ isLarge = false }: { readonly isLarge?: boolean }) {
   const groups = useSuggestions(text, isOpen);
   const suggestions = groups.flatMap((group) => group.suggestions);
   const isShown = isOpen && suggestions.length > 0;
-  const active = isShown ? suggestions.findIndex((suggestion) => suggestion.address === selected) : -1;
+  const active = isShown
+    ? suggestions.findIndex((suggestion) => suggestion.address === selected)
+    : -1;
 
   const close = () => {
     setOpen(false);
@@ -132,7 +134,12 @@ interface SuggestionsProperties {
 function Suggestions({ id, groups, active, onSelect }: SuggestionsProperties) {
   let index = -1;
   return (
-    <div className="suggestions" role="listbox" id={`${id}-list`} aria-label={texts.search.suggestions}>
+    <div
+      className="suggestions"
+      role="listbox"
+      id={`${id}-list`}
+      aria-label={texts.search.suggestions}
+    >
       {groups.map((group) => (
         <div role="group" key={group.title} aria-label={group.title}>
           <div className="suggestions-title" aria-hidden="true">
@@ -175,7 +182,11 @@ function useSuggestions(text: string, isOpen: boolean): readonly SuggestionGroup
     { enabled: isOpen && debounced !== "", keepPrevious: true },
   );
   if (debounced === "" || text.trim() === "") return [];
-  const search = { address: addresses.search(text.trim()), label: texts.search.all(text.trim()), detail: "" };
+  const search = {
+    address: addresses.search(text.trim()),
+    label: texts.search.all(text.trim()),
+    detail: "",
+  };
   return [
     ...(found.data === undefined ? [] : groupsOf(found.data)),
     { title: texts.search.submit, suggestions: [search] },
@@ -204,7 +215,10 @@ function detailOf(entity: SuggestedEntity): string {
 }
 
 /** `/` and Ctrl+K focus the search box from anywhere. */
-function useSearchShortcut(input: React.RefObject<HTMLInputElement | null>, onFocus: () => void): void {
+function useSearchShortcut(
+  input: React.RefObject<HTMLInputElement | null>,
+  onFocus: () => void,
+): void {
   const current = useRef(onFocus);
   current.current = onFocus;
   useEffect(() => {

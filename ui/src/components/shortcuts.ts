@@ -1,12 +1,21 @@
-// Keyboard shortcuts that work anywhere on a page, except in text fields, menus and dialogs. A space in a name separates two
-// keys pressed one after the other.
+// Keyboard shortcuts that work anywhere on a page, except in text fields, menus and dialogs. A
+// space in a name separates two keys pressed one after the other.
 
 import { useEffect, useRef } from "react";
 
 const SECOND_KEY_MS = 1200;
 
 /** Input types that take no text. */
-const NON_TEXT_INPUTS = ["checkbox", "radio", "button", "submit", "reset", "range", "color", "file"];
+const NON_TEXT_INPUTS = [
+  "checkbox",
+  "radio",
+  "button",
+  "submit",
+  "reset",
+  "range",
+  "color",
+  "file",
+];
 
 export function isTyping(target: EventTarget | null): boolean {
   if (target instanceof HTMLInputElement && NON_TEXT_INPUTS.includes(target.type)) return false;
@@ -19,15 +28,20 @@ export function isTyping(target: EventTarget | null): boolean {
 /** Shortcuts that work in a field the user has not touched yet. */
 const WORK_IN_UNTOUCHED_FIELD = ["?", "/"];
 
-/** Fields that the page focused on load carry `data-untouched` until the user interacts with them. */
+/** Fields that the page focused on load carry `data-untouched` until the user touches them. */
 function isInUntouchedField(event: KeyboardEvent): boolean {
   const { target } = event;
-  return target instanceof HTMLElement && "untouched" in target.dataset && WORK_IN_UNTOUCHED_FIELD.includes(event.key);
+  return (
+    target instanceof HTMLElement &&
+    "untouched" in target.dataset &&
+    WORK_IN_UNTOUCHED_FIELD.includes(event.key)
+  );
 }
 
 /** Whether a key press belongs to a text field, menu or dialog. */
 export function isHandledElsewhere(event: KeyboardEvent): boolean {
-  if (event.defaultPrevented || document.querySelector("[role=dialog], [role=menu]") !== null) return true;
+  if (event.defaultPrevented || document.querySelector("[role=dialog], [role=menu]") !== null)
+    return true;
   return isTyping(event.target) && !isInUntouchedField(event);
 }
 
@@ -43,8 +57,8 @@ function isStoredAsOff(): boolean {
 
 let isEnabled = !isStoredAsOff();
 
-/** Whether single-key shortcuts work. Users of speech input, or those who press keys by accident, can turn them off. The
- *  choice is stored in the browser. */
+/** Whether single-key shortcuts work. Users of speech input, or those who press keys by accident,
+ *  can turn them off. The choice is stored in the browser. */
 export const areSingleKeyShortcutsEnabled = () => isEnabled;
 
 export function setSingleKeyShortcuts(enabled: boolean): void {
@@ -60,7 +74,11 @@ export function setSingleKeyShortcuts(enabled: boolean): void {
 /** Whether a key press without modifiers is meant as a shortcut. */
 export function isShortcutKey(event: KeyboardEvent): boolean {
   return (
-    !event.ctrlKey && !event.metaKey && !event.altKey && !isHandledElsewhere(event) && areSingleKeyShortcutsEnabled()
+    !event.ctrlKey &&
+    !event.metaKey &&
+    !event.altKey &&
+    !isHandledElsewhere(event) &&
+    areSingleKeyShortcutsEnabled()
   );
 }
 

@@ -5,7 +5,13 @@ import { Dialog } from "./dialog.tsx";
 import { areSingleKeyShortcutsEnabled } from "./shortcuts.ts";
 import { Key } from "./common.tsx";
 
-export function ShortcutsDialog({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }) {
+export function ShortcutsDialog({
+  isOpen,
+  onClose,
+}: {
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+}) {
   return (
     <Dialog title={texts.shortcuts.title} isOpen={isOpen} onClose={onClose}>
       {!areSingleKeyShortcutsEnabled() && <p className="notice">{texts.shortcuts.disabled}</p>}

@@ -13,8 +13,8 @@ let loadingSince: number | null = null;
 
 /** Whether the load has lasted long enough to show a skeleton. */
 function useSlowLoad(): boolean {
-  // A page whose code was loaded then loads its data. Users see that as one load, so the delay does not start again and
-  // visible lines do not disappear in between.
+  // A page whose code was loaded then loads its data. Users see that as one load, so the delay does
+  // not start again and visible lines do not disappear in between.
   const [since] = useState(() => loadingSince ?? performance.now());
   const [isSlow, setSlow] = useState(() => performance.now() - since >= SKELETON_DELAY_MS);
   useEffect(() => {
@@ -65,11 +65,19 @@ export function EmptyState({ title, hint, isPage, children }: EmptyStateProperti
 
 /** What to do with an empty catalog. */
 export function GettingStarted() {
-  return <FormattedText text={texts.search.emptyCatalogHint} values={{ option: <code>--demo</code> }} />;
+  return (
+    <FormattedText text={texts.search.emptyCatalogHint} values={{ option: <code>--demo</code> }} />
+  );
 }
 
 /** An error with an optional retry button. */
-export function ErrorMessage({ error, retry }: { readonly error: Error; readonly retry?: () => void }) {
+export function ErrorMessage({
+  error,
+  retry,
+}: {
+  readonly error: Error;
+  readonly retry?: () => void;
+}) {
   return (
     <div className="error-message" role="alert">
       <p>{error.message}</p>
@@ -101,8 +109,15 @@ export function combineReads(...reads: readonly ReadState[]): ReadState {
 }
 
 /** Replaces content that has not loaded yet: a skeleton, or the error. */
-export function LoadingOrError({ read, lines }: { readonly read: ReadState; readonly lines?: number }) {
-  if (read.error !== null) return <ErrorMessage error={read.error} retry={() => void read.refetch()} />;
+export function LoadingOrError({
+  read,
+  lines,
+}: {
+  readonly read: ReadState;
+  readonly lines?: number;
+}) {
+  if (read.error !== null)
+    return <ErrorMessage error={read.error} retry={() => void read.refetch()} />;
   return <Skeleton {...(lines === undefined ? {} : { lines })} />;
 }
 
@@ -128,7 +143,8 @@ export function DeletedNotice({ notice }: { readonly notice: string }) {
   );
 }
 
-/** Returns the last known value. Keeps a page usable, with its unsaved text, after the entity has been deleted. */
+/** Returns the last known value. Keeps a page usable, with its unsaved text, after the entity has
+ *  been deleted. */
 export function useLastKnown<Value>(value: Value | null | undefined): Value | undefined {
   const last = useRef<Value | undefined>(undefined);
   if (value !== null && value !== undefined) last.current = value;

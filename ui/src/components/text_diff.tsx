@@ -3,8 +3,8 @@ import { useMemo } from "react";
 import { texts } from "../texts.ts";
 import { wordDiff } from "./word_diff.ts";
 
-/** Shows the changes between two texts. The labels for screen readers come from the style sheet, so that they are not copied
- *  with the text. */
+/** Shows the changes between two texts. The labels for screen readers come from the style sheet, so
+ *  that they are not copied with the text. */
 export function TextDiff({ before, after }: { readonly before: string; readonly after: string }) {
   const parts = useMemo(() => wordDiff(before, after), [before, after]);
   return (

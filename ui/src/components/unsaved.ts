@@ -1,5 +1,5 @@
-// Keeps unsaved text from being lost. Components with unsaved text register here, and navigation, sign-out and closing the
-// window ask before they discard it.
+// Keeps unsaved text from being lost. Components with unsaved text register here, and navigation,
+// sign-out and closing the window ask before they discard it.
 
 import { useLayoutEffect, useRef } from "react";
 
@@ -22,7 +22,9 @@ let attempts = 0;
 
 const pendingSaves = () => [...sources].flatMap((source) => source.saving() ?? []);
 const hasUnsavedChanges = () =>
-  pendingSaves().length > 0 || [...sources].some((source) => source.hasUnsaved()) || hasFormChanges(document);
+  pendingSaves().length > 0 ||
+  [...sources].some((source) => source.hasUnsaved()) ||
+  hasFormChanges(document);
 
 /** Excludes search and sign-in forms, whose content is not worth a question. */
 const FORMS = "form:not([role=search]):not(:has([type=password]))";
@@ -30,7 +32,9 @@ const TEXT_FIELDS = ":is(textarea, input:is([type=text], [type=email], [type=url
 
 /** Whether a form field differs from its initial value. Plain forms need not register. */
 export function hasFormChanges(container: ParentNode): boolean {
-  const fields = container.querySelectorAll<HTMLInputElement | HTMLTextAreaElement>(`${FORMS} ${TEXT_FIELDS}`);
+  const fields = container.querySelectorAll<HTMLInputElement | HTMLTextAreaElement>(
+    `${FORMS} ${TEXT_FIELDS}`,
+  );
   return [...fields].some((field) => field.value !== field.defaultValue);
 }
 
@@ -39,7 +43,8 @@ export function confirmDiscard(): boolean {
   return window.confirm(texts.description.discard);
 }
 
-/** Waits for saves in progress, asks the user about any other unsaved text, and then calls `go` or `stay`. */
+/** Waits for saves in progress, asks the user about any other unsaved text, and then calls `go` or
+ *  `stay`. */
 export function leave(go: () => void, stay: () => void = () => undefined): void {
   attempts += 1;
   const attempt = attempts;
@@ -68,7 +73,10 @@ window.addEventListener("beforeunload", (event) => {
 const DEFAULTS = { saving: () => undefined, onDiscard: () => undefined };
 
 /** Registers a component as a source of unsaved text while it is mounted. */
-export function useUnsaved(hasUnsaved: () => boolean, more: Partial<Omit<UnsavedSource, "hasUnsaved">> = {}): void {
+export function useUnsaved(
+  hasUnsaved: () => boolean,
+  more: Partial<Omit<UnsavedSource, "hasUnsaved">> = {},
+): void {
   const current = useRef<UnsavedSource>({ ...DEFAULTS, hasUnsaved });
   current.current = { ...DEFAULTS, ...more, hasUnsaved };
   // A layout effect, so that an unmounted component is unregistered immediately.

@@ -23,7 +23,10 @@ export function wordDiff(before: string, after: string): DiffPart[] {
   ) {
     end += 1;
   }
-  const middle = differences(old.slice(start, old.length - end), updated.slice(start, updated.length - end));
+  const middle = differences(
+    old.slice(start, old.length - end),
+    updated.slice(start, updated.length - end),
+  );
   const same = (words: readonly string[]): DiffPart[] => [{ kind: "same", text: words.join("") }];
   return merge([...same(old.slice(0, start)), ...middle, ...same(old.slice(old.length - end))]);
 }
@@ -61,13 +64,14 @@ function differences(old: readonly string[], updated: readonly string[]): DiffPa
   return parts.reverse();
 }
 
-/** Whether the path reaches a diagonal from the one above it, by an addition. `reach` has the diagonals of the previous depth,
- *  starting at `-depth`. */
+/** Whether the path reaches a diagonal from the one above it, by an addition. `reach` has the
+ *  diagonals of the previous depth, starting at `-depth`. */
 const isAddition = (reach: Int32Array, diagonal: number, depth: number) =>
   diagonal === -depth ||
   (diagonal !== depth && (reach[depth + diagonal - 1] ?? -1) < (reach[depth + diagonal + 1] ?? -1));
 
-/** The furthest point on each diagonal for each number of differences; `null` if there are too many. */
+/** The furthest point on each diagonal for each number of differences; `null` if there are too
+ *  many. */
 function search(old: readonly string[], updated: readonly string[]): readonly Int32Array[] | null {
   const limit = Math.min(old.length + updated.length, MAX_DIFFERENCES);
   const trace: Int32Array[] = [];
@@ -80,7 +84,8 @@ function search(old: readonly string[], updated: readonly string[]): readonly In
     for (let diagonal = -depth; diagonal <= depth; diagonal += 2) {
       const down = isAddition(reach, diagonal, depth);
       let x = down ? (reach[depth + diagonal + 1] ?? 0) : (reach[depth + diagonal - 1] ?? 0) + 1;
-      while (x < old.length && x - diagonal < updated.length && old[x] === updated[x - diagonal]) x += 1;
+      while (x < old.length && x - diagonal < updated.length && old[x] === updated[x - diagonal])
+        x += 1;
       next[depth + 1 + diagonal] = x;
       if (x >= old.length && x - diagonal >= updated.length) return trace;
     }
@@ -89,7 +94,8 @@ function search(old: readonly string[], updated: readonly string[]): readonly In
   return null;
 }
 
-/** Merges adjacent parts of the same kind, removals before additions, so that a replaced phrase reads as one. */
+/** Merges adjacent parts of the same kind, removals before additions, so that a replaced phrase
+ *  reads as one. */
 function merge(parts: readonly DiffPart[]): DiffPart[] {
   const result: DiffPart[] = [];
   let removed = "";
@@ -111,7 +117,8 @@ function merge(parts: readonly DiffPart[]): DiffPart[] {
     } else {
       flush();
       const last = result.at(-1);
-      if (last?.kind === "same") result[result.length - 1] = { kind: "same", text: last.text + part.text };
+      if (last?.kind === "same")
+        result[result.length - 1] = { kind: "same", text: last.text + part.text };
       else result.push(part);
     }
   }

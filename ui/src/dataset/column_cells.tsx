@@ -38,13 +38,21 @@ export const ColumnCells = memo(function ColumnCells(properties: ColumnPropertie
   const { row, isCollapsed, actions } = properties;
   return (
     <>
-      <div role="rowheader" className="column-name" style={{ paddingInlineStart: `${row.depth * 1.1}rem` }}>
+      <div
+        role="rowheader"
+        className="column-name"
+        style={{ paddingInlineStart: `${row.depth * 1.1}rem` }}
+      >
         {row.hasChildren && (
           <button
             type="button"
             className="expand-button"
             aria-expanded={!isCollapsed}
-            aria-label={isCollapsed ? texts.columns.expand(row.readable) : texts.columns.collapse(row.readable)}
+            aria-label={
+              isCollapsed
+                ? texts.columns.expand(row.readable)
+                : texts.columns.collapse(row.readable)
+            }
             onClick={() => actions.onToggle(row.path)}
           >
             {isCollapsed ? "▸" : "▾"}
@@ -57,7 +65,11 @@ export const ColumnCells = memo(function ColumnCells(properties: ColumnPropertie
           </span>
         )}
       </div>
-      <div role="cell" className="column-type" title={row.isNullable ? texts.columns.nullable : undefined}>
+      <div
+        role="cell"
+        className="column-type"
+        title={row.isNullable ? texts.columns.nullable : undefined}
+      >
         {row.type}
         {row.isNullable && "?"}
       </div>
@@ -99,7 +111,11 @@ function ColumnDescription({ urn, row, isEditing, canEdit, save, actions }: Colu
               type="button"
               className="subtle"
               data-edit-button
-              aria-label={hasNone ? texts.columns.addLabel(row.readable) : texts.columns.editLabel(row.readable)}
+              aria-label={
+                hasNone
+                  ? texts.columns.addLabel(row.readable)
+                  : texts.columns.editLabel(row.readable)
+              }
               onClick={() => actions.onEdit(row.path)}
             >
               {hasNone ? texts.columns.add : texts.description.edit}
@@ -156,15 +172,15 @@ function SaveResult({ row, save, actions }: EditProperties) {
   );
 }
 
-/** The initial content of the editor: the text that could not be saved, else the saved description, else the imported one.
- *  An imported description is saved only if the user changes it. */
+/** The initial content of the editor: the text that could not be saved, else the saved description,
+ *  else the imported one. An imported description is saved only if the user changes it. */
 function initialDraft(row: ColumnRow, save: SaveState | undefined): Draft {
   if (save?.state === "failed") return save;
   if (save?.state === "conflict") return { text: save.text, base: save.theirs.text };
   return { text: row.edited === "" ? row.imported : row.edited, base: row.edited };
 }
 
-/** Edits a description in place. Tab saves and opens the next column; clicking elsewhere saves too. */
+/** Edits a description in place. Tab saves and opens the next column; a click elsewhere saves too. */
 function ColumnEditor({ row, save, actions }: EditProperties) {
   // Fixed at the start: data refreshed during the edit is not what the user saw.
   const [initial] = useState(() => initialDraft(row, save));
@@ -199,7 +215,10 @@ function ColumnEditor({ row, save, actions }: EditProperties) {
         onChange={(event) => {
           latest.current = event.target.value;
           setText(event.target.value);
-          actions.onChange(row.path, hasChanged() ? { text: latest.current, base: initial.base } : null);
+          actions.onChange(
+            row.path,
+            hasChanged() ? { text: latest.current, base: initial.base } : null,
+          );
         }}
         onBlur={(event) => {
           // The window lost the focus, not the field: to a confirmation dialog, for example.

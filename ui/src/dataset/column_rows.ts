@@ -68,8 +68,8 @@ export function rowsOf(columns: ColumnsQuery | undefined): ColumnRow[] {
   return rows.map((row) => (parents.has(row.path) ? { ...row, hasChildren: true } : row));
 }
 
-/** The visible rows: matches with their ancestors when there is a filter, else all rows that are not collapsed. Rows with
- *  unsaved text are `pinned`, which always shows them. */
+/** The visible rows: matches with their ancestors when there is a filter, else all rows that are
+ *  not collapsed. Rows with unsaved text are `pinned`, which always shows them. */
 export function visibleRows(
   rows: readonly ColumnRow[],
   text: string,

@@ -2,10 +2,20 @@ import { useRef, useState } from "react";
 
 import { cache, useMe } from "../api/cache.ts";
 import { ApiError, run } from "../api/client.ts";
-import { columnDrafts, draftKey, deleteDraft, saveDraft, type Draft } from "../components/drafts.ts";
+import {
+  columnDrafts,
+  draftKey,
+  deleteDraft,
+  saveDraft,
+  type Draft,
+} from "../components/drafts.ts";
 import { useUnsaved } from "../components/unsaved.ts";
 import { fetchSavedDescription, type SavedDescription } from "../description/saved_description.ts";
-import { ColumnsDocument, UpdateDescriptionDocument, type ColumnsQuery } from "../generated/operations.ts";
+import {
+  ColumnsDocument,
+  UpdateDescriptionDocument,
+  type ColumnsQuery,
+} from "../generated/operations.ts";
 import { texts } from "../texts.ts";
 
 /** The state of the last save of a column; absent if it succeeded. */
@@ -16,13 +26,14 @@ export type SaveState =
 
 const NO_SAVES: ReadonlyMap<string, SaveState> = new Map();
 
-/** Saves column descriptions in the background, so that the user can go on to the next column. A failed save is kept until
- *  the user retries or discards it. */
+/** Saves column descriptions in the background, so that the user can go on to the next column. A
+ *  failed save is kept until the user retries or discards it. */
 export function useColumnSaves(urn: string, canEdit: boolean) {
   const user = useMe().data?.me?.corpUser.urn ?? "";
   const [shown, setShown] = useState(() => (canEdit ? restoredDrafts(user, urn) : NO_SAVES));
   const states = useRef(shown);
-  /** Saves in progress by column. They run in order, or the second would look like a concurrent change. */
+  /** Saves in progress by column. They run in order, or the second would look like a concurrent
+   *  change. */
   const pending = useRef(new Map<string, Promise<void>>());
   const setState = (path: string, save: SaveState | null) => {
     const next = new Map(states.current);
@@ -101,9 +112,11 @@ export function useColumnSaves(urn: string, canEdit: boolean) {
     states: shown,
     save,
     /** Stores the text being typed, or `null` if it is unchanged. */
-    storeDraft: (path: string, draft: Draft | null) => storeDraft(path, draft ?? states.current.get(path) ?? null),
+    storeDraft: (path: string, draft: Draft | null) =>
+      storeDraft(path, draft ?? states.current.get(path) ?? null),
     /** Keeps text that can't be saved. */
-    fail: (path: string, draft: Draft, message: string) => setState(path, { ...draft, state: "failed", message }),
+    fail: (path: string, draft: Draft, message: string) =>
+      setState(path, { ...draft, state: "failed", message }),
     discard: (path: string) => setState(path, null),
   };
 }
@@ -112,12 +125,19 @@ export function useColumnSaves(urn: string, canEdit: boolean) {
 function restoredDrafts(user: string, urn: string): ReadonlyMap<string, SaveState> {
   const drafts = [...columnDrafts(user, urn)];
   return new Map(
-    drafts.map(([path, draft]) => [path, { ...draft, state: "failed", message: texts.description.draft }]),
+    drafts.map(([path, draft]) => [
+      path,
+      { ...draft, state: "failed", message: texts.description.draft },
+    ]),
   );
 }
 
 /** Updates a description in the cached columns, cancelling any refresh that would overwrite it. */
-async function updateCachedDescription(urn: string, path: string, description: string): Promise<void> {
+async function updateCachedDescription(
+  urn: string,
+  path: string,
+  description: string,
+): Promise<void> {
   const key = [ColumnsDocument.text, { urn }];
   await cache.cancelQueries({ queryKey: key });
   cache.setQueryData<ColumnsQuery>(key, (columns) => {
@@ -126,6 +146,9 @@ async function updateCachedDescription(urn: string, path: string, description: s
     const fields = dataset.editableSchemaMetadata?.editableSchemaFieldInfo ?? [];
     const others = fields.filter((field) => field.fieldPath !== path);
     const editableSchemaFieldInfo = [...others, { fieldPath: path, description }];
-    return { ...columns, dataset: { ...dataset, editableSchemaMetadata: { editableSchemaFieldInfo } } };
+    return {
+      ...columns,
+      dataset: { ...dataset, editableSchemaMetadata: { editableSchemaFieldInfo } },
+    };
   });
 }

@@ -36,18 +36,25 @@ export function Columns({ urn, canEdit }: { readonly urn: string; readonly canEd
   const [editing, setEditing] = useState<string | null>(null);
   const draft = useRef<readonly [string, Draft] | null>(null);
   const pinned = useMemo(() => pinnedRows(saves.states, editing), [saves.states, editing]);
-  const shown = useMemo(() => visibleRows(rows, filter, collapsed, pinned), [rows, filter, collapsed, pinned]);
+  const shown = useMemo(
+    () => visibleRows(rows, filter, collapsed, pinned),
+    [rows, filter, collapsed, pinned],
+  );
   const section = useRef<HTMLElement>(null);
   // Closing an editor or resolving a conflict moves the focus to the edit button of the row.
   useFocusFallback(section, (ancestor) =>
     ancestor.closest("[role=row]")?.querySelector<HTMLElement>("[data-edit-button]"),
   );
-  const documented = useMemo(() => rows.filter((row) => row.edited !== "" || row.imported !== "").length, [rows]);
+  const documented = useMemo(
+    () => rows.filter((row) => row.edited !== "" || row.imported !== "").length,
+    [rows],
+  );
   const unsaved = [...saves.states].filter(([, state]) => state.state !== "saving");
   // A failed save whose text is stored after all needs no decision: only the response was lost.
   useEffect(() => {
     for (const [path, { state, text }] of saves.states) {
-      if (state === "failed" && rows.some((row) => row.path === path && row.edited === text)) saves.discard(path);
+      if (state === "failed" && rows.some((row) => row.path === path && row.edited === text))
+        saves.discard(path);
     }
   }, [rows]);
   // If the edited column disappears from the schema, keep its text.
@@ -94,7 +101,9 @@ export function Columns({ urn, canEdit }: { readonly urn: string; readonly canEd
           <OrphanedDraft key={path} path={path} text={state.text} onDiscard={saves.discard} />
         ))}
       {read.isSuccess && rows.length === 0 && <p className="hint">{texts.columns.noSchema}</p>}
-      {rows.length > 0 && shown.length === 0 && <p className="hint">{texts.columns.none(filter)}</p>}
+      {rows.length > 0 && shown.length === 0 && (
+        <p className="hint">{texts.columns.none(filter)}</p>
+      )}
       {shown.length > 0 && (
         <ColumnTable
           urn={urn}
@@ -122,7 +131,10 @@ export function Columns({ urn, canEdit }: { readonly urn: string; readonly canEd
 const NO_ROWS: ReadonlySet<string> = new Set();
 
 /** Rows with unsaved text, which stay visible under any filter. */
-function pinnedRows(states: ReadonlyMap<string, SaveState>, editing: string | null): ReadonlySet<string> {
+function pinnedRows(
+  states: ReadonlyMap<string, SaveState>,
+  editing: string | null,
+): ReadonlySet<string> {
   const pinned = [...states].filter(([, save]) => save.state !== "saving").map(([path]) => path);
   if (editing !== null) pinned.push(editing);
   return pinned.length === 0 ? NO_ROWS : new Set(pinned);
@@ -164,7 +176,9 @@ interface TableProperties {
   /** The column being edited. */
   readonly editing: string | null;
   readonly states: ReadonlyMap<string, SaveState>;
-  readonly actions: Omit<ColumnActions, "onClose" | "onEdit"> & { readonly onEdit: (path: string | null) => void };
+  readonly actions: Omit<ColumnActions, "onClose" | "onEdit"> & {
+    readonly onEdit: (path: string | null) => void;
+  };
 }
 
 /** A virtualized table: a dataset may have thousands of columns. */
@@ -173,7 +187,8 @@ function ColumnTable({ urn, rows, canEdit, collapsed, editing, states, actions }
   const [offset, setOffset] = useState(0);
   // The content above the table changes its height during edits.
   useLayoutEffect(() => {
-    const measure = () => setOffset((body.current?.getBoundingClientRect().top ?? 0) + window.scrollY);
+    const measure = () =>
+      setOffset((body.current?.getBoundingClientRect().top ?? 0) + window.scrollY);
     measure();
     const observer = new ResizeObserver(measure);
     observer.observe(document.body);
@@ -226,7 +241,12 @@ function ColumnTable({ urn, rows, canEdit, collapsed, editing, states, actions }
           <div role="columnheader">{texts.columns.description}</div>
         </div>
       </div>
-      <div role="rowgroup" ref={body} className="columns-body" style={{ blockSize: virtual.getTotalSize() }}>
+      <div
+        role="rowgroup"
+        ref={body}
+        className="columns-body"
+        style={{ blockSize: virtual.getTotalSize() }}
+      >
         {virtual.getVirtualItems().map((item) => {
           const row = rows[item.index];
           if (row === undefined) return null;
@@ -270,7 +290,8 @@ function useStickToEnd(rows: readonly ColumnRow[], size: number): void {
     };
     // Smooth scrolling would stop at the estimated end.
     const onKeyDown = (event: KeyboardEvent) => {
-      if (event.key !== "End" || event.shiftKey || event.altKey || isHandledElsewhere(event)) return;
+      if (event.key !== "End" || event.shiftKey || event.altKey || isHandledElsewhere(event))
+        return;
       event.preventDefault();
       isAtEnd.current = true;
       scrollToEnd();

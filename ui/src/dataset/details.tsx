@@ -6,7 +6,11 @@ import { useApiMutation } from "../api/cache.ts";
 import { CopyButton, EntityLink } from "../components/common.tsx";
 import { ErrorMessage } from "../components/states.tsx";
 import { DomainPicker } from "../domains/picker.tsx";
-import { SetDomainDocument, UnsetDomainDocument, type DatasetQuery } from "../generated/operations.ts";
+import {
+  SetDomainDocument,
+  UnsetDomainDocument,
+  type DatasetQuery,
+} from "../generated/operations.ts";
 import { parentPath, nameOf } from "../names.ts";
 import { texts } from "../texts.ts";
 
@@ -48,7 +52,8 @@ export function DatasetDetails({ dataset }: { readonly dataset: Dataset }) {
           </Detail>
         )}
         <Detail name={texts.dataset.urn}>
-          <code className="urn">{dataset.urn}</code> <CopyButton text={dataset.urn} label={texts.dataset.copyUrn} />
+          <code className="urn">{dataset.urn}</code>{" "}
+          <CopyButton text={dataset.urn} label={texts.dataset.copyUrn} />
         </Detail>
       </dl>
       {properties.length > 0 && (
@@ -127,7 +132,9 @@ function DomainDetail({ dataset }: { readonly dataset: Dataset }) {
         onClose={() => setPicking(false)}
         current={domain?.urn}
         onPick={pick}
-        none={domain === undefined ? undefined : { label: texts.domainPicker.remove, onPick: remove }}
+        none={
+          domain === undefined ? undefined : { label: texts.domainPicker.remove, onPick: remove }
+        }
       />
     </>
   );

@@ -1,5 +1,5 @@
-// Field paths. Nested fields are written as `address.city`, or with type annotations between the names:
-// `[version=2.0].[type=struct].address.[type=string].city`.
+// Field paths. Nested fields are written as `address.city`, or with type annotations between the
+// names: `[version=2.0].[type=struct].address.[type=string].city`.
 
 const ANNOTATION = /^\[[^\]]*\]$/;
 
@@ -23,4 +23,5 @@ export function segmentsOf(path: string): string[] {
   return names.length === 0 ? [path] : names;
 }
 
-export const readablePath = (path: string) => (path.startsWith("[version=") ? segmentsOf(path).join(".") : path);
+export const readablePath = (path: string) =>
+  path.startsWith("[version=") ? segmentsOf(path).join(".") : path;

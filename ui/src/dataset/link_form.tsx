@@ -27,7 +27,15 @@ interface FieldErrors {
 }
 
 /** A form for a URL and its label, validated before it is sent. */
-export function LinkForm({ link, others, notice, error, isBusy, onSave, onCancel }: LinkFormProperties) {
+export function LinkForm({
+  link,
+  others,
+  notice,
+  error,
+  isBusy,
+  onSave,
+  onCancel,
+}: LinkFormProperties) {
   const [errors, setErrors] = useState<FieldErrors>({ url: null, label: null });
   const id = useId();
   const submit = (event: FormEvent<HTMLFormElement>) => {
@@ -35,7 +43,10 @@ export function LinkForm({ link, others, notice, error, isBusy, onSave, onCancel
     const form = new FormData(event.currentTarget);
     const url = String(form.get("url")).trim();
     const label = String(form.get("label")).trim();
-    const invalid = { url: urlError(url, others), label: label === "" ? texts.links.labelMissing : null };
+    const invalid = {
+      url: urlError(url, others),
+      label: label === "" ? texts.links.labelMissing : null,
+    };
     setErrors(invalid);
     if (invalid.url === null && invalid.label === null) onSave({ url, label });
     else focusField(event.currentTarget, invalid.url !== null ? "url" : "label");
@@ -106,7 +117,8 @@ function urlError(text: string, others: readonly LinkInput[]): string | null {
   // A host with a port also parses as a scheme: `wiki.example:8080/page`.
   if (scheme === undefined || !SCHEMES.includes(scheme)) return texts.links.urlScheme;
   const url = parseUrl(text);
-  const isComplete = scheme === "mailto:" ? /^[^@]+@[^@]+$/.test(url?.pathname ?? "") : url?.hostname;
+  const isComplete =
+    scheme === "mailto:" ? /^[^@]+@[^@]+$/.test(url?.pathname ?? "") : url?.hostname;
   if (url === null || !isComplete) return texts.links.urlIncomplete;
   const duplicate = others.find((other) => parseUrl(other.url)?.href === url.href);
   if (duplicate === undefined) return null;

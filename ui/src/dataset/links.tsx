@@ -8,7 +8,12 @@ import { SectionHeader } from "../components/sections.tsx";
 import { Byline } from "../components/common.tsx";
 import { ErrorMessage } from "../components/states.tsx";
 import { hasFormChanges, confirmDiscard } from "../components/unsaved.ts";
-import { AddLinkDocument, RemoveLinkDocument, UpdateLinkDocument, type DatasetQuery } from "../generated/operations.ts";
+import {
+  AddLinkDocument,
+  RemoveLinkDocument,
+  UpdateLinkDocument,
+  type DatasetQuery,
+} from "../generated/operations.ts";
 import { texts } from "../texts.ts";
 import { LinkForm, type LinkInput } from "./link_form.tsx";
 
@@ -22,7 +27,8 @@ interface LinksProperties {
 }
 
 /** Links are compared by value, because every refresh creates new objects. */
-const isSame = (left: LinkInput, right: LinkInput) => left.url === right.url && left.label === right.label;
+const isSame = (left: LinkInput, right: LinkInput) =>
+  left.url === right.url && left.label === right.label;
 const keyOf = (link: LinkInput) => `${link.url} ${link.label}`;
 
 /** The links of a dataset to external pages. */
@@ -41,7 +47,8 @@ export function Links({ urn, links, canEdit }: LinksProperties) {
 
   /** Opens the form for a link, or closes it, unless the user wants to keep unsaved text. */
   const edit = (link: LinkInput | "new" | null): boolean => {
-    if (section.current !== null && hasFormChanges(section.current) && !confirmDiscard()) return false;
+    if (section.current !== null && hasFormChanges(section.current) && !confirmDiscard())
+      return false;
     for (const change of [add, update, remove]) change.reset();
     if (link !== null) latest.current = link === "new" ? [] : [link];
     setRemoved(null);
@@ -59,7 +66,9 @@ export function Links({ urn, links, canEdit }: LinksProperties) {
 
   const isBusy = add.isPending || update.isPending;
   const index = links.findIndex(
-    (link) => (editing !== null && editing !== "new" && isSame(link, editing)) || (sent !== null && isSame(link, sent)),
+    (link) =>
+      (editing !== null && editing !== "new" && isSame(link, editing)) ||
+      (sent !== null && isSame(link, sent)),
   );
   /** Someone else has changed or removed the link, so saving adds a new one. */
   const isConflict = editing !== null && editing !== "new" && index === -1 && sent === null;
@@ -75,7 +84,10 @@ export function Links({ urn, links, canEdit }: LinksProperties) {
     setSent({ url, label });
     if (editing === "new" || isConflict) add.mutate({ urn, url, label }, done);
     else if (editing !== null) {
-      update.mutate({ urn, currentUrl: editing.url, currentLabel: editing.label, url, label }, done);
+      update.mutate(
+        { urn, currentUrl: editing.url, currentLabel: editing.label, url, label },
+        done,
+      );
     }
   };
   useFocusFallback(section, () => {
@@ -103,7 +115,13 @@ export function Links({ urn, links, canEdit }: LinksProperties) {
     editing !== null && position === index ? (
       form
     ) : (
-      <LinkItem key={keyOf(link)} link={link} canEdit={canEdit} onEdit={edit} onRemove={removeLink} />
+      <LinkItem
+        key={keyOf(link)}
+        link={link}
+        canEdit={canEdit}
+        onEdit={edit}
+        onRemove={removeLink}
+      />
     ),
   );
   const failed = describeConflict(remove.error ?? add.error);
@@ -143,7 +161,12 @@ function LinkItem({ link, canEdit, onEdit, onRemove }: LinkItemProperties) {
   return (
     <li>
       <LinkTarget link={link} />
-      <Byline actor={link.actor} time={link.created.time} by={texts.links.addedBy} at={texts.links.addedAt} />
+      <Byline
+        actor={link.actor}
+        time={link.created.time}
+        by={texts.links.addedBy}
+        at={texts.links.addedAt}
+      />
       {canEdit && (
         <span className="link-actions">
           <button
@@ -169,7 +192,7 @@ function LinkItem({ link, canEdit, onEdit, onRemove }: LinkItemProperties) {
   );
 }
 
-/** The form validates its input, so a "not found" error means that someone else changed the link. */
+/** The form validates its input, so "not found" means that someone else changed the link. */
 function describeConflict(error: Error | null): Error | null {
   return error !== null && isNotFound(error) ? new Error(texts.links.notSaved) : error;
 }

@@ -24,17 +24,27 @@ interface DescriptionProperties {
 }
 
 /** The description of an entity: the edited one first, the imported one below it. */
-export function Description({ urn, edited, editedBy, imported, importedBy, canEdit }: DescriptionProperties) {
+export function Description({
+  urn,
+  edited,
+  editedBy,
+  imported,
+  importedBy,
+  canEdit,
+}: DescriptionProperties) {
   const me = useMe();
   const draft = draftKey(me.data?.me?.corpUser.urn ?? "", urn);
   // Reopen the editor if there is an unsaved draft.
-  const [isEditing, setEditing] = useState(() => canEdit && (readDraft(draft)?.text ?? edited) !== edited);
+  const [isEditing, setEditing] = useState(
+    () => canEdit && (readDraft(draft)?.text ?? edited) !== edited,
+  );
   // A draft equal to the stored text was saved after all, here or in another window.
   useEffect(() => {
     if (readDraft(draft)?.text === edited) deleteDraft(draft);
   }, []);
   const section = useRef<HTMLElement>(null);
-  // Closing the editor returns the focus to the button that opened it, unless the user has moved on.
+  // Closing the editor returns the focus to the button that opened it, unless the user has moved
+  // on.
   const isReturning = useRef(false);
   const close = () => {
     const active = document.activeElement;
@@ -53,7 +63,13 @@ export function Description({ urn, edited, editedBy, imported, importedBy, canEd
     return (
       <section className="section" aria-labelledby="description" ref={section}>
         <SectionHeader title={texts.description.heading} id="description" />
-        <DescriptionEditor urn={urn} saved={edited} suggested={importedText} draft={draft} onDone={close} />
+        <DescriptionEditor
+          urn={urn}
+          saved={edited}
+          suggested={importedText}
+          draft={draft}
+          onDone={close}
+        />
       </section>
     );
   }
@@ -126,7 +142,11 @@ interface SourceProperties {
 function Source({ label, at, by, authorship }: SourceProperties) {
   return (
     <p className="source">
-      {authorship === undefined ? label : <Byline actor={authorship.actor} time={authorship.time} at={at} by={by} />}
+      {authorship === undefined ? (
+        label
+      ) : (
+        <Byline actor={authorship.actor} time={authorship.time} at={at} by={by} />
+      )}
     </p>
   );
 }

@@ -25,8 +25,8 @@ interface EditorProperties {
   readonly onDone: () => void;
 }
 
-/** Edits a description. Sends the text it is based on, so that the server rejects the save if someone else changed it. Then
- *  both versions are shown, and the user decides. */
+/** Edits a description. Sends the text it is based on, so that the server rejects the save if
+ *  someone else changed it. Then both versions are shown, and the user decides. */
 export function DescriptionEditor({ urn, saved, suggested, draft, onDone }: EditorProperties) {
   // Fixed at the start: data refreshed during the edit is not what the user saw.
   const [restored] = useState(() => readDraft(draft));
@@ -40,7 +40,10 @@ export function DescriptionEditor({ urn, saved, suggested, draft, onDone }: Edit
   const [hasNewerEdits, setNewerEdits] = useState(false);
   const [error, setError] = useState<Error | null>(null);
   const hasChanged = () => latest.current !== initial.current;
-  useUnsaved(hasChanged, { saving: () => saving.current ?? undefined, onDiscard: () => deleteDraft(draft) });
+  useUnsaved(hasChanged, {
+    saving: () => saving.current ?? undefined,
+    onDiscard: () => deleteDraft(draft),
+  });
   // A save that finishes after the editor was closed must not touch the next editor.
   const isClosed = useRef(false);
   useLayoutEffect(() => () => void (isClosed.current = true), []);
@@ -52,7 +55,9 @@ export function DescriptionEditor({ urn, saved, suggested, draft, onDone }: Edit
   };
   const root = useRef<HTMLDivElement>(null);
   // Resolving a conflict moves the focus to the editor.
-  useFocusFallback(root, () => root.current?.querySelector<HTMLElement>(".editor [contenteditable], textarea.editor"));
+  useFocusFallback(root, () =>
+    root.current?.querySelector<HTMLElement>(".editor [contenteditable], textarea.editor"),
+  );
 
   const write = async (sent: string, previous: string) => {
     try {
@@ -130,12 +135,21 @@ export function DescriptionEditor({ urn, saved, suggested, draft, onDone }: Edit
           onCancel={cancel}
         />
         <div className="preview" aria-label={texts.description.preview} role="region">
-          {text.trim() === "" ? <p className="hint">{texts.description.previewEmpty}</p> : <Markdown text={text} />}
+          {text.trim() === "" ? (
+            <p className="hint">{texts.description.previewEmpty}</p>
+          ) : (
+            <Markdown text={text} />
+          )}
         </div>
       </div>
       {error !== null && <ErrorMessage error={error} />}
       <div className="editor-actions">
-        <button type="button" className="primary" disabled={isBusy || theirs !== null} onClick={() => save(base)}>
+        <button
+          type="button"
+          className="primary"
+          disabled={isBusy || theirs !== null}
+          onClick={() => save(base)}
+        >
           {isBusy ? texts.description.saving : texts.description.save}
         </button>
         <button type="button" onClick={cancel}>

@@ -1,5 +1,8 @@
 import { run } from "../api/client.ts";
-import { CurrentColumnDescriptionDocument, CurrentDescriptionDocument } from "../generated/operations.ts";
+import {
+  CurrentColumnDescriptionDocument,
+  CurrentDescriptionDocument,
+} from "../generated/operations.ts";
 import type { Nameable } from "../names.ts";
 
 /** Who made a change, and when. */
@@ -19,15 +22,18 @@ interface History {
   readonly changes: readonly Authorship[];
 }
 
-/** The author of the latest version of a text, if known. The oldest version in an incomplete history may have changed
- *  something else, so its author need not be the author of the text. */
+/** The author of the latest version of a text, if known. The oldest version in an incomplete
+ *  history may have changed something else, so its author need not be the author of the text. */
 export function lastEditOf(history: History | undefined): Authorship | undefined {
   if (history === undefined) return undefined;
   return history.changes.length > 1 || history.isComplete ? history.changes[0] : undefined;
 }
 
 /** Fetches the current description of an entity or one of its columns. */
-export async function fetchSavedDescription(urn: string, column?: string): Promise<SavedDescription> {
+export async function fetchSavedDescription(
+  urn: string,
+  column?: string,
+): Promise<SavedDescription> {
   const reply =
     column === undefined
       ? await run(CurrentDescriptionDocument, { urn })

@@ -14,7 +14,13 @@ import { texts } from "../texts.ts";
 const PAGE_SIZE = 50;
 
 /** The datasets of a domain, optionally including its subdomains. */
-export function DomainDatasets({ urn, hasSubdomains }: { readonly urn: string; readonly hasSubdomains: boolean }) {
+export function DomainDatasets({
+  urn,
+  hasSubdomains,
+}: {
+  readonly urn: string;
+  readonly hasSubdomains: boolean;
+}) {
   const parameters = new URLSearchParams(useSearch());
   const [, navigate] = useLocation();
   const includesSubdomains = parameters.get("below") === "true";
@@ -38,19 +44,27 @@ export function DomainDatasets({ urn, hasSubdomains }: { readonly urn: string; r
               type="checkbox"
               checked={includesSubdomains}
               onChange={(event) =>
-                navigate(addresses.domainDatasets(urn, event.target.checked), { state: addresses.SAME_PAGE })
+                navigate(addresses.domainDatasets(urn, event.target.checked), {
+                  state: addresses.SAME_PAGE,
+                })
               }
             />
             {texts.domain.includingSubdomains}
           </label>
         )}
-        {total > 0 && <Link href={addresses.search("", { [DOMAIN_SUBTREE]: [urn] })}>{texts.domain.search}</Link>}
+        {total > 0 && (
+          <Link href={addresses.search("", { [DOMAIN_SUBTREE]: [urn] })}>
+            {texts.domain.search}
+          </Link>
+        )}
       </SectionHeader>
       {read.data === undefined && <LoadingOrError read={read} />}
       <StaleNotice read={read} />
       {isLoaded && total === 0 && (
         <p className="hint">
-          {hasSubdomains && !includesSubdomains ? texts.domain.noDirectDatasets : texts.domain.noDatasets}
+          {hasSubdomains && !includesSubdomains
+            ? texts.domain.noDirectDatasets
+            : texts.domain.noDatasets}
         </p>
       )}
       {total > 0 && (

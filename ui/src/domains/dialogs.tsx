@@ -36,17 +36,43 @@ interface DialogsProperties {
   readonly onDeleted?: () => void;
 }
 
-export function DomainDialogs({ action, hierarchy, onClose, onCreated, onDeleted }: DialogsProperties) {
+export function DomainDialogs({
+  action,
+  hierarchy,
+  onClose,
+  onCreated,
+  onDeleted,
+}: DialogsProperties) {
   if (action === null) return null;
   switch (action.kind) {
     case "create":
-      return <CreateDialog parent={action.parent} hierarchy={hierarchy} onClose={onClose} onCreated={onCreated} />;
+      return (
+        <CreateDialog
+          parent={action.parent}
+          hierarchy={hierarchy}
+          onClose={onClose}
+          onCreated={onCreated}
+        />
+      );
     case "rename":
       return <RenameDialog node={action.node} hierarchy={hierarchy} onClose={onClose} />;
     case "move":
-      return <MoveDialog node={action.node} target={action.target} onClose={onClose} hierarchy={hierarchy} />;
+      return (
+        <MoveDialog
+          node={action.node}
+          target={action.target}
+          onClose={onClose}
+          hierarchy={hierarchy}
+        />
+      );
     case "delete":
-      return <DeleteDialog node={action.node} onClose={onClose} {...(onDeleted === undefined ? {} : { onDeleted })} />;
+      return (
+        <DeleteDialog
+          node={action.node}
+          onClose={onClose}
+          {...(onDeleted === undefined ? {} : { onDeleted })}
+        />
+      );
   }
 }
 
@@ -56,7 +82,9 @@ const siblings = (hierarchy: DomainHierarchy, parent: DomainNode | null) =>
 /** Validates a name and returns the error message, if any. */
 function nameError(name: string, others: readonly DomainNode[]): string | null {
   if (name.trim() === "") return texts.domains.nameMissing;
-  return others.some((other) => other.name === name.trim()) ? texts.domains.nameTaken(name.trim()) : null;
+  return others.some((other) => other.name === name.trim())
+    ? texts.domains.nameTaken(name.trim())
+    : null;
 }
 
 function CreateDialog({
@@ -101,7 +129,11 @@ function CreateDialog({
           <textarea name="description" rows={4} />
         </label>
         {create.error !== null && <ErrorMessage error={create.error} />}
-        <DialogActions onClose={onClose} label={texts.domains.createButton} isBusy={create.isPending} />
+        <DialogActions
+          onClose={onClose}
+          label={texts.domains.createButton}
+          isBusy={create.isPending}
+        />
       </form>
     </Dialog>
   );
@@ -130,9 +162,15 @@ function RenameDialog({
     <Dialog title={texts.domains.renameTitle(node.name)} isOpen onClose={onClose}>
       <form className="form" onSubmit={submit}>
         <NameField error={invalid} others={others} value={node.name} />
-        <p className="hint">{texts.domains.renamePreview(node.directDatasets, node.children.length)}</p>
+        <p className="hint">
+          {texts.domains.renamePreview(node.directDatasets, node.children.length)}
+        </p>
         {rename.error !== null && <ErrorMessage error={rename.error} />}
-        <DialogActions onClose={onClose} label={texts.domains.renameButton} isBusy={rename.isPending} />
+        <DialogActions
+          onClose={onClose}
+          label={texts.domains.renameButton}
+          isBusy={rename.isPending}
+        />
       </form>
     </Dialog>
   );
@@ -150,7 +188,8 @@ function MoveDialog({ node, target, hierarchy, onClose }: MoveProperties) {
   const [destination, setDestination] = useState<DomainNode | null | undefined>(target);
   const move = useApiMutation(MoveDomainDocument);
   const me = useMe();
-  const canMoveToTopLevel = node.parent !== null && me.data?.me?.platformPrivileges.manageDomains === true;
+  const canMoveToTopLevel =
+    node.parent !== null && me.data?.me?.platformPrivileges.manageDomains === true;
   if (destination === undefined) {
     const toTopLevel = { label: texts.domainPicker.topLevel, onPick: () => setDestination(null) };
     return (
@@ -176,7 +215,9 @@ function MoveDialog({ node, target, hierarchy, onClose }: MoveProperties) {
         />
       </p>
       <p className="hint">
-        {isSame ? texts.domains.moveSame : texts.domains.movePreview(node.descendants, node.totalDatasets)}
+        {isSame
+          ? texts.domains.moveSame
+          : texts.domains.movePreview(node.descendants, node.totalDatasets)}
       </p>
       {move.error !== null && <ErrorMessage error={move.error} />}
       <div className="dialog-actions">
@@ -188,7 +229,9 @@ function MoveDialog({ node, target, hierarchy, onClose }: MoveProperties) {
           className="primary"
           ref={isSame ? undefined : focusOnMount}
           disabled={isSame || move.isPending}
-          onClick={() => move.mutate({ urn: node.urn, parent: destination?.urn ?? null }, { onSuccess: onClose })}
+          onClick={() =>
+            move.mutate({ urn: node.urn, parent: destination?.urn ?? null }, { onSuccess: onClose })
+          }
         >
           {texts.domains.moveButton}
         </button>
@@ -211,7 +254,11 @@ function DeleteDialog({
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<Error | null>(null);
   const filters = [{ and: [{ field: "domains", values: [node.urn] }] }];
-  const datasets = useApiQuery(DomainDatasetsDocument, { filters, start: 0, count: SHOWN_DATASETS });
+  const datasets = useApiQuery(DomainDatasetsDocument, {
+    filters,
+    start: 0,
+    count: SHOWN_DATASETS,
+  });
   const isBlocked = node.children.length > 0;
   const found = datasets.data?.searchAcrossEntities;
   const submit = async () => {
@@ -239,7 +286,9 @@ function DeleteDialog({
           <p>{texts.domains.deletePreview(found.total)}</p>
           {found.total > 0 && (
             <>
-              {found.total > found.searchResults.length && <p className="hint">{texts.domains.deleteExamples}</p>}
+              {found.total > found.searchResults.length && (
+                <p className="hint">{texts.domains.deleteExamples}</p>
+              )}
               <ul>
                 {found.searchResults.map(({ entity }) =>
                   "urn" in entity ? (
@@ -281,7 +330,9 @@ interface NameProperties {
 function NameField({ error, others, value }: NameProperties) {
   const [typed, setTyped] = useState("");
   const name = typed.trim().toLocaleLowerCase();
-  const similar = others.find((other) => other.name.toLocaleLowerCase() === name && other.name !== typed.trim());
+  const similar = others.find(
+    (other) => other.name.toLocaleLowerCase() === name && other.name !== typed.trim(),
+  );
   return (
     <label>
       {texts.domains.name}

@@ -3,7 +3,12 @@ import { useState } from "react";
 import { Dialog } from "../components/dialog.tsx";
 import { focusOnMount } from "../components/focus.ts";
 import { LoadingOrError, StaleNotice } from "../components/states.tsx";
-import { matchingDomains, useDomainHierarchy, type DomainHierarchy, type DomainNode } from "../domain_hierarchy.ts";
+import {
+  matchingDomains,
+  useDomainHierarchy,
+  type DomainHierarchy,
+  type DomainNode,
+} from "../domain_hierarchy.ts";
 import { texts } from "../texts.ts";
 
 interface PickerProperties {
@@ -39,7 +44,9 @@ function PickerBody({ current, onPick, none, canPick, excluded }: PickerProperti
   const visible = visibleNodes(hierarchy, text, excluded);
   const needle = text.trim().toLocaleLowerCase();
   const pickable = visible.filter(
-    (node) => (needle === "" || node.name.toLocaleLowerCase().includes(needle)) && (canPick?.(node) ?? true),
+    (node) =>
+      (needle === "" || node.name.toLocaleLowerCase().includes(needle)) &&
+      (canPick?.(node) ?? true),
   );
   const index =
     active ??
@@ -77,7 +84,12 @@ function PickerBody({ current, onPick, none, canPick, excluded }: PickerProperti
           }
         }}
       />
-      <ul id="picker-list" role="listbox" aria-label={texts.domainPicker.title} className="picker-list">
+      <ul
+        id="picker-list"
+        role="listbox"
+        aria-label={texts.domainPicker.title}
+        className="picker-list"
+      >
         {visible.map((node) => (
           <li
             key={node.urn}
@@ -112,7 +124,11 @@ function scrollToOption(option: HTMLElement | null): void {
 }
 
 /** Explains an empty list. */
-function emptyMessage(hierarchy: DomainHierarchy, text: string, excluded: string | undefined): string {
+function emptyMessage(
+  hierarchy: DomainHierarchy,
+  text: string,
+  excluded: string | undefined,
+): string {
   if (text.trim() === "") return texts.domainPicker.empty;
   const moved = hierarchy.byUrn.get(excluded ?? "");
   const isInside = moved !== undefined && matchingDomains(hierarchy, text).size > 0;
@@ -120,7 +136,11 @@ function emptyMessage(hierarchy: DomainHierarchy, text: string, excluded: string
 }
 
 /** The nodes to list, from the root down: all, or the matches and their ancestors. */
-function visibleNodes(hierarchy: DomainHierarchy, text: string, excluded: string | undefined): DomainNode[] {
+function visibleNodes(
+  hierarchy: DomainHierarchy,
+  text: string,
+  excluded: string | undefined,
+): DomainNode[] {
   const matches = text.trim() === "" ? null : matchingDomains(hierarchy, text, excluded);
   const visible: DomainNode[] = [];
   const visit = (nodes: readonly DomainNode[]) => {

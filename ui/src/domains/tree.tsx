@@ -26,10 +26,18 @@ interface TreeProperties {
 }
 
 /** All domains, one per row. Rows can be dragged onto each other; the menu offers the same. */
-export function DomainTree({ hierarchy, matches, canMoveToTopLevel, onAction, created, onShown }: TreeProperties) {
+export function DomainTree({
+  hierarchy,
+  matches,
+  canMoveToTopLevel,
+  onAction,
+  created,
+  onShown,
+}: TreeProperties) {
   const [toggleFilter, setToggled] = useState<ReadonlySet<string>>(new Set());
   const startsExpanded = hierarchy.byUrn.size <= MAX_EXPANDED_AT_START;
-  const isExpanded = (tree: DomainNode) => matches !== null || toggleFilter.has(tree.urn) !== startsExpanded;
+  const isExpanded = (tree: DomainNode) =>
+    matches !== null || toggleFilter.has(tree.urn) !== startsExpanded;
   const toggle = (...nodes: readonly DomainNode[]) =>
     setToggled((before) => {
       const next = new Set(before);
@@ -65,7 +73,9 @@ export function DomainTree({ hierarchy, matches, canMoveToTopLevel, onAction, cr
       <table className="data-table tree" aria-label={texts.domains.tree} ref={table}>
         <thead {...drag.dropTarget(null)}>
           <tr>
-            <th scope="col">{drag.canDropOn(null) ? texts.domains.dropHere : texts.domains.columns.name}</th>
+            <th scope="col">
+              {drag.canDropOn(null) ? texts.domains.dropHere : texts.domains.columns.name}
+            </th>
             <th scope="col" className="number">
               {texts.domains.columns.direct}
             </th>
@@ -86,8 +96,15 @@ export function DomainTree({ hierarchy, matches, canMoveToTopLevel, onAction, cr
               {...drag.dropTarget(node)}
             >
               <th scope="row">
-                <span className="tree-name" style={{ paddingInlineStart: `${node.depth * 1.3}rem` }}>
-                  <ExpandButton node={node} isExpanded={isExpanded(node)} onToggle={() => toggle(node)} />
+                <span
+                  className="tree-name"
+                  style={{ paddingInlineStart: `${node.depth * 1.3}rem` }}
+                >
+                  <ExpandButton
+                    node={node}
+                    isExpanded={isExpanded(node)}
+                    onToggle={() => toggle(node)}
+                  />
                   <Link href={addresses.domain(node.urn)}>{node.name}</Link>
                 </span>
               </th>
@@ -110,7 +127,9 @@ function useDrag(canMoveToTopLevel: boolean, onAction: (action: DomainAction) =>
   const [over, setOver] = useState<DomainNode | null | undefined>(undefined);
   const canDropOn = (target: DomainNode | null) => {
     if (dragged === null || dragged === target || dragged.parent === target) return false;
-    return target === null ? canMoveToTopLevel : target.canManageChildren && !ancestorsOf(target).includes(dragged);
+    return target === null
+      ? canMoveToTopLevel
+      : target.canManageChildren && !ancestorsOf(target).includes(dragged);
   };
   const end = () => {
     setDragged(null);
@@ -135,7 +154,8 @@ function useDrag(canMoveToTopLevel: boolean, onAction: (action: DomainAction) =>
       },
       onDrop: (event: DragEvent) => {
         event.preventDefault();
-        if (dragged !== null && canDropOn(target)) onAction({ kind: "move", node: dragged, target });
+        if (dragged !== null && canDropOn(target))
+          onAction({ kind: "move", node: dragged, target });
         end();
       },
     }),
@@ -174,15 +194,27 @@ export function DomainMenu({
   readonly onAction: (action: DomainAction) => void;
 }) {
   const childActions = [
-    { label: texts.domains.createSubdomain, onSelect: () => onAction({ kind: "create", parent: node }) },
+    {
+      label: texts.domains.createSubdomain,
+      onSelect: () => onAction({ kind: "create", parent: node }),
+    },
   ];
   const ownActions = [
     { label: texts.domains.rename, onSelect: () => onAction({ kind: "rename", node }) },
     { label: texts.domains.move, onSelect: () => onAction({ kind: "move", node }) },
-    { label: texts.domains.remove, onSelect: () => onAction({ kind: "delete", node }), isDangerous: true },
+    {
+      label: texts.domains.remove,
+      onSelect: () => onAction({ kind: "delete", node }),
+      isDangerous: true,
+    },
   ];
-  const items = [...(node.canManageChildren ? childActions : []), ...(node.canManage ? ownActions : [])];
-  return items.length === 0 ? null : <Menu label={texts.domains.actions(node.name)} trigger="⋯" items={items} />;
+  const items = [
+    ...(node.canManageChildren ? childActions : []),
+    ...(node.canManage ? ownActions : []),
+  ];
+  return items.length === 0 ? null : (
+    <Menu label={texts.domains.actions(node.name)} trigger="⋯" items={items} />
+  );
 }
 
 function visibleNodes(
@@ -192,5 +224,8 @@ function visibleNodes(
 ): DomainNode[] {
   return nodes
     .filter((node) => matches === null || matches.has(node.urn))
-    .flatMap((node) => [node, ...(isExpanded(node) ? visibleNodes(node.children, isExpanded, matches) : [])]);
+    .flatMap((node) => [
+      node,
+      ...(isExpanded(node) ? visibleNodes(node.children, isExpanded, matches) : []),
+    ]);
 }

@@ -32,7 +32,8 @@ type Change = HistoryChangesFragment["changes"][number];
 export function DatasetHistory({ dataset }: { readonly dataset: Dataset }) {
   const read = useApiQuery(DatasetHistoryDocument, { urn: dataset.urn });
   if (read.isPending) return <Skeleton />;
-  if (read.isLoadingError) return <ErrorMessage error={read.error} retry={() => void read.refetch()} />;
+  if (read.isLoadingError)
+    return <ErrorMessage error={read.error} retry={() => void read.refetch()} />;
   const canEdit = dataset.privileges?.canEditDescription === true;
   return (
     <>
@@ -47,21 +48,35 @@ export function DatasetHistory({ dataset }: { readonly dataset: Dataset }) {
         urn={dataset.urn}
         canRestore={dataset.privileges?.canEditDomains === true}
       />
-      <TextHistory title={texts.history.imported} history={read.data.imported} urn={dataset.urn} canRestore={false} />
+      <TextHistory
+        title={texts.history.imported}
+        history={read.data.imported}
+        urn={dataset.urn}
+        canRestore={false}
+      />
       <p className="hint">{texts.history.columnsHint}</p>
     </>
   );
 }
 
-export function ColumnHistory({ dataset, column }: { readonly dataset: Dataset; readonly column: string }) {
+export function ColumnHistory({
+  dataset,
+  column,
+}: {
+  readonly dataset: Dataset;
+  readonly column: string;
+}) {
   const read = useApiQuery(ColumnHistoryDocument, { urn: dataset.urn, column });
   if (read.isPending) return <Skeleton />;
-  if (read.isLoadingError) return <ErrorMessage error={read.error} retry={() => void read.refetch()} />;
+  if (read.isLoadingError)
+    return <ErrorMessage error={read.error} retry={() => void read.refetch()} />;
   const canEdit = dataset.privileges?.canEditSchemaFieldDescription === true;
   return (
     <>
       <p>
-        <Link href={addresses.history(addresses.dataset(dataset.urn))}>{texts.history.ofDataset}</Link>
+        <Link href={addresses.history(addresses.dataset(dataset.urn))}>
+          {texts.history.ofDataset}
+        </Link>
       </p>
       <h2>{texts.history.ofColumn(readablePath(column))}</h2>
       <TextHistory
@@ -86,7 +101,8 @@ export function ColumnHistory({ dataset, column }: { readonly dataset: Dataset; 
 export function DomainHistory({ domain }: { readonly domain: Domain }) {
   const read = useApiQuery(DomainHistoryDocument, { urn: domain.urn });
   if (read.isPending) return <Skeleton />;
-  if (read.isLoadingError) return <ErrorMessage error={read.error} retry={() => void read.refetch()} />;
+  if (read.isLoadingError)
+    return <ErrorMessage error={read.error} retry={() => void read.refetch()} />;
   const canEdit = domain.privileges?.canEditDescription === true;
   return (
     <TextHistory
@@ -108,12 +124,22 @@ interface TextHistoryProperties {
 }
 
 /** The versions of a text, each with its changes. */
-function TextHistory({ title, history, urn, column, isNested = false, canRestore }: TextHistoryProperties) {
+function TextHistory({
+  title,
+  history,
+  urn,
+  column,
+  isNested = false,
+  canRestore,
+}: TextHistoryProperties) {
   const [selected, setSelected] = useState<Change | null>(null);
   const update = useApiMutation(UpdateDescriptionDocument);
   const latest = history.changes[0];
   const restore = (change: Change) => {
-    const target = column === undefined ? {} : { subResource: column, subResourceType: "DATASET_FIELD" as const };
+    const target =
+      column === undefined
+        ? {}
+        : { subResource: column, subResourceType: "DATASET_FIELD" as const };
     const input = {
       resourceUrn: urn,
       ...target,
@@ -138,7 +164,10 @@ function TextHistory({ title, history, urn, column, isNested = false, canRestore
         change.text === null || change.text === undefined ? (
           <p className="hint">{texts.history.emptied}</p>
         ) : (
-          <TextDiff before={before === undefined ? change.text : (before.text ?? "")} after={change.text} />
+          <TextDiff
+            before={before === undefined ? change.text : (before.text ?? "")}
+            after={change.text}
+          />
         )
       }
       {selected !== null && (
@@ -156,7 +185,9 @@ function TextHistory({ title, history, urn, column, isNested = false, canRestore
 }
 
 function describeConflict(error: Error | null): Error | null {
-  return error instanceof ApiError && error.code === 409 ? new Error(texts.history.conflict) : error;
+  return error instanceof ApiError && error.code === 409
+    ? new Error(texts.history.conflict)
+    : error;
 }
 
 interface AssignmentsProperties {
@@ -180,13 +211,17 @@ function DomainAssignments({ history, urn, canRestore }: AssignmentsProperties) 
     setSelected(change);
   };
   const domainName = (change: Change | undefined) =>
-    change?.domain === null || change?.domain === undefined ? texts.history.noDomain : nameOf(change.domain);
+    change?.domain === null || change?.domain === undefined
+      ? texts.history.noDomain
+      : nameOf(change.domain);
   return (
     <Versions
       title={texts.history.domain}
       history={history}
       canRestore={(change) =>
-        canRestore && change.domain?.exists !== false && change.domain?.urn !== history.changes[0]?.domain?.urn
+        canRestore &&
+        change.domain?.exists !== false &&
+        change.domain?.urn !== history.changes[0]?.domain?.urn
       }
       onRestore={select}
     >
@@ -216,7 +251,10 @@ function Assignment({ change }: { readonly change: Change }) {
   if (domain.exists === false) {
     return (
       <p>
-        <FormattedText text={texts.history.assignedDeleted} values={{ domain: <code>{nameOf(domain)}</code> }} />
+        <FormattedText
+          text={texts.history.assignedDeleted}
+          values={{ domain: <code>{nameOf(domain)}</code> }}
+        />
       </p>
     );
   }
@@ -241,7 +279,14 @@ interface VersionsProperties {
   readonly children: [(change: Change, before: Change | undefined) => ReactNode, ReactNode];
 }
 
-function Versions({ title, isNested = false, history, canRestore, onRestore, children }: VersionsProperties) {
+function Versions({
+  title,
+  isNested = false,
+  history,
+  canRestore,
+  onRestore,
+  children,
+}: VersionsProperties) {
   const [renderVersion, more] = children;
   return (
     <section className="section" aria-label={title}>
@@ -251,7 +296,12 @@ function Versions({ title, isNested = false, history, canRestore, onRestore, chi
         {history.changes.map((change, index) => (
           <li key={change.version}>
             <div className="version-header">
-              <Byline actor={change.actor} time={change.time} />
+              <Byline
+                actor={change.actor}
+                time={change.time}
+                by={texts.history.changedBy}
+                at={texts.history.changedAt}
+              />
               {index === 0 && <span className="hint">{texts.history.current}</span>}
               {index === history.changes.length - 1 && history.isComplete && (
                 <span className="hint">{texts.history.first}</span>

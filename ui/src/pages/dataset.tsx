@@ -20,7 +20,11 @@ import { DatasetDetails } from "../dataset/details.tsx";
 import { Links } from "../dataset/links.tsx";
 import { Description } from "../description/description.tsx";
 import { lastEditOf } from "../description/saved_description.ts";
-import { DatasetDocument, DatasetHistoryDocument, type DatasetQuery } from "../generated/operations.ts";
+import {
+  DatasetDocument,
+  DatasetHistoryDocument,
+  type DatasetQuery,
+} from "../generated/operations.ts";
 import { ColumnHistory, DatasetHistory } from "../history/history.tsx";
 import { nameOf } from "../names.ts";
 import { texts } from "../texts.ts";
@@ -42,14 +46,22 @@ export default function DatasetPage({ urn }: { readonly urn: string }) {
 
   if (read.isPending) return <Skeleton lines={10} />;
   if (read.isLoadingError) {
-    return isNotFound(read.error) ? <Missing /> : <ErrorMessage error={read.error} retry={() => void read.refetch()} />;
+    return isNotFound(read.error) ? (
+      <Missing />
+    ) : (
+      <ErrorMessage error={read.error} retry={() => void read.refetch()} />
+    );
   }
   if (dataset === undefined) return <Missing />;
   return (
     <article className="entity">
       {isDeleted ? <DeletedNotice notice={texts.dataset.deleted} /> : <StaleNotice read={read} />}
       <DatasetHeader dataset={dataset} />
-      <EntityTabs address={addresses.dataset(urn)} label={texts.dataset.tabsLabel} isHistory={isHistory} />
+      <EntityTabs
+        address={addresses.dataset(urn)}
+        label={texts.dataset.tabsLabel}
+        isHistory={isHistory}
+      />
       {!isHistory && <Overview dataset={dataset} />}
       {isHistory && column === null && <DatasetHistory dataset={dataset} />}
       {isHistory && column !== null && <ColumnHistory dataset={dataset} column={column} />}
@@ -75,7 +87,10 @@ function Overview({ dataset }: { readonly dataset: Dataset }) {
         links={dataset.institutionalMemory?.elements ?? []}
         canEdit={dataset.privileges?.canEditLinks === true}
       />
-      <Columns urn={dataset.urn} canEdit={dataset.privileges?.canEditSchemaFieldDescription === true} />
+      <Columns
+        urn={dataset.urn}
+        canEdit={dataset.privileges?.canEditSchemaFieldDescription === true}
+      />
     </>
   );
 }

@@ -21,7 +21,11 @@ import { DomainDatasets } from "../domains/datasets.tsx";
 import { DomainDialogs, type DomainAction } from "../domains/dialogs.tsx";
 import { DomainMenu } from "../domains/tree.tsx";
 import { useDomainHierarchy, type DomainNode } from "../domain_hierarchy.ts";
-import { DomainDocument, DomainHistoryDocument, type DomainQuery } from "../generated/operations.ts";
+import {
+  DomainDocument,
+  DomainHistoryDocument,
+  type DomainQuery,
+} from "../generated/operations.ts";
 import { DomainHistory } from "../history/history.tsx";
 import { nameOf } from "../names.ts";
 import { texts } from "../texts.ts";
@@ -39,14 +43,22 @@ export default function DomainPage({ urn }: { readonly urn: string }) {
   useTitle(read.isLoadingError ? undefined : title);
   if (read.isPending) return <Skeleton lines={10} />;
   if (read.isLoadingError) {
-    return isNotFound(read.error) ? <Missing /> : <ErrorMessage error={read.error} retry={() => void read.refetch()} />;
+    return isNotFound(read.error) ? (
+      <Missing />
+    ) : (
+      <ErrorMessage error={read.error} retry={() => void read.refetch()} />
+    );
   }
   if (domain === undefined) return <Missing />;
   return (
     <article className="entity">
       {isDeleted ? <DeletedNotice notice={texts.domain.deleted} /> : <StaleNotice read={read} />}
       <DomainHeader domain={domain} />
-      <EntityTabs address={addresses.domain(urn)} label={texts.domain.tabsLabel} isHistory={isHistory} />
+      <EntityTabs
+        address={addresses.domain(urn)}
+        label={texts.domain.tabsLabel}
+        isHistory={isHistory}
+      />
       {isHistory ? <DomainHistory domain={domain} /> : <Overview domain={domain} />}
     </article>
   );
@@ -78,12 +90,18 @@ function DomainHeader({ domain }: { readonly domain: Domain }) {
       </div>
       <p className="hint">
         {texts.entityTypes["DOMAIN"]?.one}
-        {node !== undefined && ` · ${texts.domains.counts(node.directDatasets, node.totalDatasets)}`}
+        {node !== undefined &&
+          ` · ${texts.domains.counts(node.directDatasets, node.totalDatasets)}`}
         {owners.length > 0 && ` · ${texts.domain.owners(owners.map(({ owner }) => nameOf(owner)))}`}
         {created !== null && created !== undefined && created.time > 0 && (
           <>
             {" · "}
-            <Byline actor={created.actor} time={created.time} by={texts.domain.createdBy} at={texts.domain.createdAt} />
+            <Byline
+              actor={created.actor}
+              time={created.time}
+              by={texts.domain.createdBy}
+              at={texts.domain.createdAt}
+            />
           </>
         )}
       </p>
@@ -112,7 +130,10 @@ function Overview({ domain }: { readonly domain: Domain }) {
         canEdit={domain.privileges?.canEditDescription === true}
       />
       {node !== undefined && node.children.length > 0 && <Subdomains parent={node} />}
-      <DomainDatasets urn={domain.urn} hasSubdomains={node !== undefined && node.children.length > 0} />
+      <DomainDatasets
+        urn={domain.urn}
+        hasSubdomains={node !== undefined && node.children.length > 0}
+      />
     </>
   );
 }

@@ -44,7 +44,10 @@ export default function DomainsPage() {
         )}
       </div>
       {hierarchy.byUrn.size === 0 && (
-        <EmptyState title={texts.domains.none} hint={canCreate ? texts.domains.noneHint : texts.domains.noneAskHint} />
+        <EmptyState
+          title={texts.domains.none}
+          hint={canCreate ? texts.domains.noneHint : texts.domains.noneAskHint}
+        />
       )}
       {matches?.size === 0 && (
         <EmptyState title={texts.domains.noMatch(text)}>

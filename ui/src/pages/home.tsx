@@ -46,22 +46,37 @@ export function Home() {
         <SearchBox isLarge />
         <p className="hint">
           {overview.data !== undefined && hierarchy !== undefined
-            ? texts.home.summary(overview.data.documentationCoverage.all.datasets, hierarchy.byUrn.size)
+            ? texts.home.summary(
+                overview.data.documentationCoverage.all.datasets,
+                hierarchy.byUrn.size,
+              )
             : " "}
         </p>
       </section>
-      {isFailed ? <ErrorMessage error={all.error} retry={() => void all.refetch()} /> : <StaleNotice read={all} />}
+      {isFailed ? (
+        <ErrorMessage error={all.error} retry={() => void all.refetch()} />
+      ) : (
+        <StaleNotice read={all} />
+      )}
       <div className="home-columns">
         {(hierarchy !== undefined || !isFailed) && (
           <section aria-labelledby="home-domains">
             <h2 id="home-domains">{texts.home.domains}</h2>
-            {hierarchy === undefined ? <Skeleton lines={8} /> : <TopDomains hierarchy={hierarchy} />}
+            {hierarchy === undefined ? (
+              <Skeleton lines={8} />
+            ) : (
+              <TopDomains hierarchy={hierarchy} />
+            )}
           </section>
         )}
         {(recent.data !== undefined || !isFailed) && (
           <section aria-labelledby="home-recent">
             <h2 id="home-recent">{texts.home.recent}</h2>
-            {recent.data === undefined ? <Skeleton lines={8} /> : <Recent changes={recent.data.recentChanges} />}
+            {recent.data === undefined ? (
+              <Skeleton lines={8} />
+            ) : (
+              <Recent changes={recent.data.recentChanges} />
+            )}
           </section>
         )}
         {(overview.data !== undefined || !isFailed) && (
@@ -70,7 +85,9 @@ export function Home() {
             {overview.data !== undefined && hierarchy !== undefined && (
               <Coverage coverage={overview.data.documentationCoverage} hierarchy={hierarchy} />
             )}
-            {(overview.data === undefined || hierarchy === undefined) && !isFailed && <Skeleton lines={8} />}
+            {(overview.data === undefined || hierarchy === undefined) && !isFailed && (
+              <Skeleton lines={8} />
+            )}
             <h2>{texts.home.activity}</h2>
             {overview.data !== undefined && <Activity weeks={overview.data.changesByWeek} />}
           </section>
@@ -94,7 +111,9 @@ function TopDomains({ hierarchy }: { readonly hierarchy: DomainHierarchy }) {
   const shown =
     hierarchy.roots.length <= MAX_DOMAINS
       ? hierarchy.roots
-      : hierarchy.roots.toSorted((left, right) => right.totalDatasets - left.totalDatasets).slice(0, MAX_DOMAINS);
+      : hierarchy.roots
+          .toSorted((left, right) => right.totalDatasets - left.totalDatasets)
+          .slice(0, MAX_DOMAINS);
   return (
     <>
       <ul className="row-list">
@@ -113,14 +132,16 @@ function TopDomains({ hierarchy }: { readonly hierarchy: DomainHierarchy }) {
 }
 
 function Recent({ changes }: { readonly changes: RecentChangesQuery["recentChanges"] }) {
-  if (changes.length === 0) return <EmptyState title={texts.home.noRecent} hint={<GettingStarted />} />;
+  if (changes.length === 0)
+    return <EmptyState title={texts.home.noRecent} hint={<GettingStarted />} />;
   return (
     <ul className="row-list row-list-two-line">
       {changes.map((change) => (
         <li key={change.entity.urn}>
           <EntityLink entity={change.entity} />
           <span className="hint">
-            {texts.aspects[change.aspectName] ?? texts.otherAspect} · <Byline actor={change.actor} time={change.time} />
+            {texts.aspects[change.aspectName] ?? texts.otherAspect} ·{" "}
+            <Byline actor={change.actor} time={change.time} />
           </span>
         </li>
       ))}
@@ -129,7 +150,10 @@ function Recent({ changes }: { readonly changes: RecentChangesQuery["recentChang
 }
 
 /** The coverage of a domain including its subdomains. */
-function coverageOf(node: DomainNode, byDomain: ReadonlyMap<string, ColumnCoverage>): ColumnCoverage {
+function coverageOf(
+  node: DomainNode,
+  byDomain: ReadonlyMap<string, ColumnCoverage>,
+): ColumnCoverage {
   const sum = { columns: 0, describedColumns: 0, ...byDomain.get(node.urn) };
   for (const child of node.children) {
     const subtree = coverageOf(child, byDomain);
@@ -139,7 +163,10 @@ function coverageOf(node: DomainNode, byDomain: ReadonlyMap<string, ColumnCovera
   return sum;
 }
 
-type ColumnCoverage = Pick<OverviewQuery["documentationCoverage"]["all"], "columns" | "describedColumns">;
+type ColumnCoverage = Pick<
+  OverviewQuery["documentationCoverage"]["all"],
+  "columns" | "describedColumns"
+>;
 
 function Coverage({
   coverage,
@@ -149,7 +176,9 @@ function Coverage({
   readonly hierarchy: DomainHierarchy;
 }) {
   const { all } = coverage;
-  const byDomain = new Map(coverage.domains.map(({ domain, counts }) => [domain?.urn ?? "", counts]));
+  const byDomain = new Map(
+    coverage.domains.map(({ domain, counts }) => [domain?.urn ?? "", counts]),
+  );
   const bars = hierarchy.roots
     .map((node) => ({ node, sum: coverageOf(node, byDomain) }))
     .filter(({ sum }) => sum.columns > 0)
@@ -169,7 +198,9 @@ function Coverage({
       <CoverageBars bars={bars} caption={texts.home.coverageCaption} />
       <p className="hint">
         {all.describedDatasets < all.datasets && (
-          <Link href={addresses.search("", { [ENTITY_TYPE]: ["DATASET"], hasDescription: ["false"] })}>
+          <Link
+            href={addresses.search("", { [ENTITY_TYPE]: ["DATASET"], hasDescription: ["false"] })}
+          >
             {texts.home.undocumented}
           </Link>
         )}

@@ -5,7 +5,13 @@ import * as addresses from "../addresses.ts";
 import { useFocusFallback } from "../components/focus.ts";
 import { isHandledElsewhere } from "../components/shortcuts.ts";
 import { Pagination } from "../components/pagination.tsx";
-import { LoadingOrError, EmptyState, GettingStarted, StaleNotice, useTitle } from "../components/states.tsx";
+import {
+  LoadingOrError,
+  EmptyState,
+  GettingStarted,
+  StaleNotice,
+  useTitle,
+} from "../components/states.tsx";
 import { ActiveFilters, Facets } from "../search/facets.tsx";
 import { ResultItem } from "../search/result.tsx";
 import { useResults } from "../search/results.ts";
@@ -90,14 +96,18 @@ function Filters({ active, total, children }: FiltersProperties) {
 function NoResults({ state }: { readonly state: SearchState }) {
   if (activeFilterCount(state) > 0) {
     return (
-      <EmptyState title={texts.search.noneFiltered(state.query)} hint={texts.search.noneFilteredHint}>
+      <EmptyState
+        title={texts.search.noneFiltered(state.query)}
+        hint={texts.search.noneFilteredHint}
+      >
         <Link href={addresses.search(state.query)} className="button">
           {texts.search.clear}
         </Link>
       </EmptyState>
     );
   }
-  if (state.query === "") return <EmptyState title={texts.search.emptyCatalog} hint={<GettingStarted />} />;
+  if (state.query === "")
+    return <EmptyState title={texts.search.emptyCatalog} hint={<GettingStarted />} />;
   return <EmptyState title={texts.search.none(state.query)} hint={texts.search.noneHint} />;
 }
 
@@ -107,7 +117,8 @@ function useResultKeys(): void {
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
-      if (step === 0 || event.ctrlKey || event.metaKey || event.altKey || isHandledElsewhere(event)) return;
+      if (step === 0 || event.ctrlKey || event.metaKey || event.altKey || isHandledElsewhere(event))
+        return;
       const links = [...document.querySelectorAll<HTMLAnchorElement>("a[data-result]")];
       const index = links.findIndex((link) => link === document.activeElement);
       const next = links[index === -1 && step === -1 ? links.length - 1 : index + step];

@@ -3,7 +3,7 @@ import { Link } from "wouter";
 
 import * as addresses from "../addresses.ts";
 import { useTitle } from "../components/states.tsx";
-import { Appearance } from "../settings/appearance.tsx";
+import { Preferences } from "../settings/preferences.tsx";
 import { Tokens } from "../settings/tokens.tsx";
 import { Users } from "../settings/users.tsx";
 import { texts } from "../texts.ts";
@@ -12,7 +12,7 @@ import { NotFound } from "./not_found.tsx";
 const SECTIONS: Readonly<Record<keyof typeof texts.settings.sections, () => ReactNode>> = {
   tokens: Tokens,
   users: Users,
-  appearance: Appearance,
+  appearance: Preferences,
 };
 
 function isSection(name: string): name is keyof typeof SECTIONS {
@@ -20,7 +20,9 @@ function isSection(name: string): name is keyof typeof SECTIONS {
 }
 
 export default function SettingsPage({ section }: { readonly section: string }) {
-  useTitle(isSection(section) ? texts.settings.titleOf(texts.settings.sections[section]) : undefined);
+  useTitle(
+    isSection(section) ? texts.settings.titleOf(texts.settings.sections[section]) : undefined,
+  );
   if (!isSection(section)) return <NotFound />;
   const Section = SECTIONS[section];
   return (
@@ -28,7 +30,11 @@ export default function SettingsPage({ section }: { readonly section: string }) 
       <h1 className="settings-title">{texts.settings.title}</h1>
       <nav className="tabs" aria-label={texts.settings.sectionsLabel}>
         {Object.entries(texts.settings.sections).map(([name, label]) => (
-          <Link key={name} href={addresses.settings(name)} aria-current={name === section ? "page" : undefined}>
+          <Link
+            key={name}
+            href={addresses.settings(name)}
+            aria-current={name === section ? "page" : undefined}
+          >
             {label}
           </Link>
         ))}

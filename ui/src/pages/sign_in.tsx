@@ -21,8 +21,8 @@ export function SignIn() {
   );
 }
 
-/** Lets the same user sign in again after their session has expired, keeping the page behind the dialog. Another user starts
- *  with a fresh page. */
+/** Lets the same user sign in again after their session has expired, keeping the page behind the
+ *  dialog. Another user starts with a fresh page. */
 export function SessionExpiredDialog() {
   const me = useMe();
   return (

@@ -27,8 +27,16 @@ export const FACET_ORDER: readonly string[] = [
   "origin",
 ];
 
-export function Facets({ facets, state }: { readonly facets: readonly FacetFragment[]; readonly state: SearchState }) {
-  const shown = FACET_ORDER.flatMap((field) => facets.filter((facet) => facet.field === field)).filter(
+export function Facets({
+  facets,
+  state,
+}: {
+  readonly facets: readonly FacetFragment[];
+  readonly state: SearchState;
+}) {
+  const shown = FACET_ORDER.flatMap((field) =>
+    facets.filter((facet) => facet.field === field),
+  ).filter(
     (facet) => facet.aggregations.length > 1 || (state.filters[facet.field] ?? []).length > 0,
   );
   return (
@@ -40,7 +48,13 @@ export function Facets({ facets, state }: { readonly facets: readonly FacetFragm
   );
 }
 
-function FacetGroup({ facet, state }: { readonly facet: FacetFragment; readonly state: SearchState }) {
+function FacetGroup({
+  facet,
+  state,
+}: {
+  readonly facet: FacetFragment;
+  readonly state: SearchState;
+}) {
   const [isExpanded, setExpanded] = useState(false);
   const [, navigate] = useLocation();
   const id = useId();
@@ -58,7 +72,9 @@ function FacetGroup({ facet, state }: { readonly facet: FacetFragment; readonly 
             id={`${id}-${value.value}`}
             type="checkbox"
             checked={selected.includes(value.value)}
-            onChange={() => navigate(toggleFilter(state, facet.field, value.value), { state: SAME_PAGE })}
+            onChange={() =>
+              navigate(toggleFilter(state, facet.field, value.value), { state: SAME_PAGE })
+            }
           />
           <span className="facet-name">{valueName(facet.field, value)}</span>
           <span className="number">{texts.number(value.count)}</span>
@@ -105,7 +121,9 @@ export function ActiveFilters({
         return <FilterChip key={key} {...filter} name={name} />;
       }
       if (field !== "domains" && field !== DOMAIN_SUBTREE) {
-        return <FilterChip key={key} {...filter} name={nameOfValue(field, value) ?? urnId(value)} />;
+        return (
+          <FilterChip key={key} {...filter} name={nameOfValue(field, value) ?? urnId(value)} />
+        );
       }
       const name = nameOfValue("domains", value);
       return name === undefined ? (

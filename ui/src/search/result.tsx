@@ -14,7 +14,12 @@ type Match = Result["matchedFields"][number];
 const MAX_COLUMNS = 5;
 const SNIPPET_LENGTH = 220;
 const COLUMN_FIELDS = ["fieldPaths", "fieldLabels"];
-const TEXT_FIELDS = ["description", "editedDescription", "fieldDescriptions", "editedFieldDescriptions"];
+const TEXT_FIELDS = [
+  "description",
+  "editedDescription",
+  "fieldDescriptions",
+  "editedFieldDescriptions",
+];
 
 /** A search result with its matches. */
 export function ResultItem({ result }: { readonly result: Result }) {
@@ -31,7 +36,9 @@ export function ResultItem({ result }: { readonly result: Result }) {
       </h2>
       <p className="result-details">
         <span>{typeOf(entity)}</span>
-        {"platform" in entity && entity.platform !== undefined && <span>{nameOf(entity.platform)}</span>}
+        {"platform" in entity && entity.platform !== undefined && (
+          <span>{nameOf(entity.platform)}</span>
+        )}
         {"domain" in entity && entity.domain?.domain !== undefined && (
           <Link href={addresses.domain(entity.domain.domain.urn)} className="chip">
             {nameOf(entity.domain.domain)}
@@ -52,7 +59,9 @@ export function ResultItem({ result }: { readonly result: Result }) {
             </code>
           ))}
           {matches.columns.length > MAX_COLUMNS && (
-            <span className="hint">{texts.search.moreMatches(matches.columns.length - MAX_COLUMNS)}</span>
+            <span className="hint">
+              {texts.search.moreMatches(matches.columns.length - MAX_COLUMNS)}
+            </span>
           )}
         </p>
       )}
@@ -68,14 +77,19 @@ function typeOf(entity: Result["entity"]): string {
   return texts.entityTypes[entity.type]?.one ?? entity.type;
 }
 
-function matchesOf(result: Result): { readonly columns: readonly Match[]; readonly text: Match | undefined } {
+function matchesOf(result: Result): {
+  readonly columns: readonly Match[];
+  readonly text: Match | undefined;
+} {
   const columns = result.matchedFields.filter((match) => COLUMN_FIELDS.includes(match.name));
   const descriptions = result.matchedFields.filter((match) => TEXT_FIELDS.includes(match.name));
   return { columns: unique(columns), text: descriptions[0] };
 }
 
 const unique = (matches: readonly Match[]) =>
-  matches.filter((match, index) => matches.findIndex((other) => other.value === match.value) === index);
+  matches.filter(
+    (match, index) => matches.findIndex((other) => other.value === match.value) === index,
+  );
 
 /** The matching text with highlights, or the start of the description. */
 function Snippet({ text, match }: { readonly text: string; readonly match: Match | undefined }) {
@@ -83,7 +97,11 @@ function Snippet({ text, match }: { readonly text: string; readonly match: Match
     return (
       <p className="result-text">
         {excerpt(plainSpans(match.pieces)).map((span, index) =>
-          span.matched ? <mark key={index}>{span.text}</mark> : <Fragment key={index}>{span.text}</Fragment>,
+          span.matched ? (
+            <mark key={index}>{span.text}</mark>
+          ) : (
+            <Fragment key={index}>{span.text}</Fragment>
+          ),
         )}
       </p>
     );
@@ -91,7 +109,8 @@ function Snippet({ text, match }: { readonly text: string; readonly match: Match
   return text === "" ? null : <p className="result-text">{truncate(plainText(text))}</p>;
 }
 
-const truncate = (text: string) => (text.length > SNIPPET_LENGTH ? `${text.slice(0, SNIPPET_LENGTH)}…` : text);
+const truncate = (text: string) =>
+  text.length > SNIPPET_LENGTH ? `${text.slice(0, SNIPPET_LENGTH)}…` : text;
 
 /** The part of a long text around its first match. */
 function excerpt(spans: readonly TextSpan[]): readonly TextSpan[] {
@@ -99,7 +118,9 @@ function excerpt(spans: readonly TextSpan[]): readonly TextSpan[] {
   return spans.slice(Math.max(0, first - 1), first + 8).map((span, index) => {
     if (span.matched || span.text.length <= SNIPPET_LENGTH) return span;
     const isBefore = index === 0 && first > 0;
-    const text = isBefore ? `…${span.text.slice(-SNIPPET_LENGTH / 2)}` : `${span.text.slice(0, SNIPPET_LENGTH)}…`;
+    const text = isBefore
+      ? `…${span.text.slice(-SNIPPET_LENGTH / 2)}`
+      : `${span.text.slice(0, SNIPPET_LENGTH)}…`;
     return { ...span, text };
   });
 }
@@ -107,6 +128,10 @@ function excerpt(spans: readonly TextSpan[]): readonly TextSpan[] {
 function HighlightedColumn({ match }: { readonly match: Match }) {
   if (readablePath(match.value) !== match.value) return readablePath(match.value);
   return match.pieces.map((span, index) =>
-    span.matched ? <mark key={index}>{span.text}</mark> : <Fragment key={index}>{span.text}</Fragment>,
+    span.matched ? (
+      <mark key={index}>{span.text}</mark>
+    ) : (
+      <Fragment key={index}>{span.text}</Fragment>
+    ),
   );
 }

@@ -1,4 +1,5 @@
-// The state of a search, stored in the address so that searches can be shared, bookmarked and returned to.
+// The state of a search, stored in the address so that searches can be shared, bookmarked and
+// returned to.
 
 import * as addresses from "../addresses.ts";
 import { pageFromAddress } from "../components/pagination.tsx";
@@ -32,13 +33,19 @@ export function stateOf(search: string): SearchState {
   for (const [name, value] of parameters) {
     if (name.startsWith(PREFIX)) (filters[name.slice(PREFIX.length)] ??= []).push(value);
   }
-  return { query: parameters.get("query") ?? "", filters, page: pageFromAddress(parameters, PAGE_SIZE) };
+  return {
+    query: parameters.get("query") ?? "",
+    filters,
+    page: pageFromAddress(parameters, PAGE_SIZE),
+  };
 }
 
 /** The address of the search with a filter value added or removed, at its first page. */
 export function toggleFilter(state: SearchState, field: string, value: string): string {
   const selected = state.filters[field] ?? [];
-  const next = selected.includes(value) ? selected.filter((other) => other !== value) : [...selected, value];
+  const next = selected.includes(value)
+    ? selected.filter((other) => other !== value)
+    : [...selected, value];
   return addresses.search(state.query, { ...state.filters, [field]: next });
 }
 
@@ -54,14 +61,18 @@ export function searchVariables(state: SearchState): SearchQueryVariables {
   return { ...conditionsOf(state), start: (state.page - 1) * PAGE_SIZE, count: PAGE_SIZE };
 }
 
-/** Variables to count the values of a facet. Ignores the filter on that facet, because selecting another value widens the
- *  search. */
+/** Variables to count the values of a facet. Ignores the filter on that facet, because selecting
+ *  another value widens the search. */
 export function facetVariables(state: SearchState, field: string): FacetValuesQueryVariables {
   return { ...conditionsOf({ ...state, filters: { ...state.filters, [field]: [] } }), field };
 }
 
-function conditionsOf(state: SearchState): Pick<SearchQueryVariables, "query" | "types" | "filters"> {
-  const and = Object.entries(state.filters).flatMap(([field, values]) => conditionOf(field, values));
+function conditionsOf(
+  state: SearchState,
+): Pick<SearchQueryVariables, "query" | "types" | "filters"> {
+  const and = Object.entries(state.filters).flatMap(([field, values]) =>
+    conditionOf(field, values),
+  );
   const filters: AndFilterInput[] = and.length === 0 ? [] : [{ and }];
   const types = TYPES.filter((type) => state.filters[ENTITY_TYPE]?.includes(type) ?? false);
   return {
@@ -73,6 +84,7 @@ function conditionsOf(state: SearchState): Pick<SearchQueryVariables, "query" | 
 
 function conditionOf(field: string, values: readonly string[]): FacetFilterInput[] {
   if (values.length === 0 || field === ENTITY_TYPE) return [];
-  if (field === DOMAIN_SUBTREE) return [{ field: "domains", values, condition: "DESCENDANTS_INCL" }];
+  if (field === DOMAIN_SUBTREE)
+    return [{ field: "domains", values, condition: "DESCENDANTS_INCL" }];
   return [{ field, values }];
 }

@@ -51,11 +51,19 @@ export function Tokens() {
       {found === undefined && <LoadingOrError read={read} />}
       <StaleNotice read={read} />
       {found?.total === 0 && <EmptyState title={texts.tokens.none} hint={texts.tokens.noneHint} />}
-      {found !== undefined && found.tokens.length > 0 && <TokenTable tokens={found.tokens} onRevoke={setRevoking} />}
+      {found !== undefined && found.tokens.length > 0 && (
+        <TokenTable tokens={found.tokens} onRevoke={setRevoking} />
+      )}
       {found !== undefined && (
         <Pagination page={page} size={PAGE_SIZE} total={found.total} addressOf={addresses.tokens} />
       )}
-      {isCreating && <NewTokenDialog actor={urn} others={found?.tokens ?? []} onClose={() => setCreating(false)} />}
+      {isCreating && (
+        <NewTokenDialog
+          actor={urn}
+          others={found?.tokens ?? []}
+          onClose={() => setCreating(false)}
+        />
+      )}
       {revoking !== null && <RevokeDialog token={revoking} onClose={() => setRevoking(null)} />}
     </>
   );
@@ -89,7 +97,11 @@ function TokenTable({
               </td>
               <td data-label={texts.tokens.columns.expires}>{expirationOf(token)}</td>
               <td data-label={texts.tokens.columns.lastUsed}>
-                {typeof token.lastUsedAt === "number" ? <RelativeTime time={token.lastUsedAt} /> : texts.tokens.never}
+                {typeof token.lastUsedAt === "number" ? (
+                  <RelativeTime time={token.lastUsedAt} />
+                ) : (
+                  texts.tokens.never
+                )}
               </td>
               <td className="row-actions">
                 <button
@@ -131,7 +143,8 @@ function NewTokenDialog({ actor, others, onClose }: NewTokenProperties) {
     const form = new FormData(event.currentTarget);
     const name = String(form.get("name")).trim();
     setError(name === "" ? texts.tokens.nameMissing : null);
-    if (name !== "") create.mutate({ actor, name, duration: form.get("duration") as AccessTokenDuration });
+    if (name !== "")
+      create.mutate({ actor, name, duration: form.get("duration") as AccessTokenDuration });
   };
   return (
     <Dialog title={texts.tokens.create} isOpen onClose={onClose}>

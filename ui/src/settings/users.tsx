@@ -37,7 +37,10 @@ export function Users() {
           placeholder={texts.users.filter}
           value={text}
           onChange={(event) =>
-            navigate(addresses.users(event.target.value), { replace: true, state: addresses.SAME_PAGE })
+            navigate(addresses.users(event.target.value), {
+              replace: true,
+              state: addresses.SAME_PAGE,
+            })
           }
         />
       </div>
@@ -68,9 +71,13 @@ export function Users() {
                     <td>{user.username}</td>
                     <td>{user.properties?.email}</td>
                     <td data-label={texts.users.columns.signIn}>
-                      {user.isNativeUser === true ? texts.users.canSignIn : texts.users.cannotSignIn}
+                      {user.isNativeUser === true
+                        ? texts.users.canSignIn
+                        : texts.users.cannotSignIn}
                     </td>
-                    <td>{user.status === "SUSPENDED" ? texts.users.suspended : texts.users.active}</td>
+                    <td>
+                      {user.status === "SUSPENDED" ? texts.users.suspended : texts.users.active}
+                    </td>
                   </tr>
                 ) : null,
               )}

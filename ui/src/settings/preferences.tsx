@@ -6,7 +6,7 @@ import { setTheme, theme, type Theme } from "../theme.ts";
 
 const THEMES: readonly Theme[] = ["system", "light", "dark"];
 
-export function Appearance() {
+export function Preferences() {
   return (
     <>
       <ThemeChoice />
