@@ -4,7 +4,7 @@
 
 use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, EpochMillis, Registry, Urn};
-use docent_store::AspectKey;
+use docent_store::{AspectKey, ReadRequest};
 use serde_json::{Map, Value, json};
 
 use crate::proposal::Proposal;
@@ -99,7 +99,7 @@ impl Catalog {
     ) -> Result<(), Error> {
         assertion.expect_type("assertion")?;
         let key = AspectKey::new(assertion, AspectName::ASSERTION_INFO);
-        let row = self.store().aspects_read(&[key]).await?.pop().flatten();
+        let row = self.store().read(ReadRequest::row(&key)).await?.into_row();
         let missing = format!("Failed to report a result of {assertion}. It does not exist.");
         let Some(row) = row else {
             return Err(Error::no_entity(missing));

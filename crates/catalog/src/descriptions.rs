@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::domains::edit_properties;
 use crate::proposal::{Proposal, missing_target};
 use crate::target::{Target, edit_column};
-use crate::{AspectKey, Caller, Catalog, ConflictReason, Error, ErrorKind};
+use crate::{AspectKey, Caller, Catalog, ConflictReason, Error, ErrorKind, ReadRequest};
 
 /// A text to write, and the one that its author saw.
 #[derive(Debug, Clone)]
@@ -82,7 +82,7 @@ impl Catalog {
             siblings: Vec<Urn>,
         }
         let key = AspectKey::new(dataset, AspectName::SIBLINGS);
-        let row = self.read(caller, &[key]).await?.pop().flatten();
+        let row = self.read(caller, ReadRequest::row(&key)).await?.into_row();
         let siblings = row.and_then(|row| serde_json::from_str::<Siblings>(&row.metadata).ok());
         Ok(siblings
             .map(|found| found.siblings)

@@ -57,7 +57,9 @@ pub use apply::Applied;
 pub use caller::Caller;
 pub use conditions::Conditions;
 pub use docent_model::aspects::SYSTEM_ACTOR;
-pub use docent_store::{AspectKey, MixedRows, Page, PointRange, Related, Row, StoredAspect};
+pub use docent_store::{
+    AspectKey, EntityAspects, Page, PointRange, ReadReply, ReadRequest, Related, Row, StoredAspect,
+};
 pub use error::{ConflictReason, Error, ErrorKind, ErrorSubject};
 pub use ids::{Ids, RandomIds};
 pub use proposal::{Change, NOT_THERE, Proposal, Requirement};

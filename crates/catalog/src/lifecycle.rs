@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use docent_model::aspects::Status;
 use docent_model::{AspectName, EpochMillis, Urn};
-use docent_store::{AspectKey, Row};
+use docent_store::{AspectKey, ReadRequest, Row};
 use serde_json::{Map, Value, json};
 
 use crate::proposal::Proposal;
@@ -83,7 +83,7 @@ impl Catalog {
             .into_iter()
             .map(|urn| AspectKey::new(urn, AspectName::STATUS))
             .collect();
-        let rows = self.read(caller, &keys).await?;
+        let rows = self.read(caller, ReadRequest::rows(&keys)).await?.rows;
         Ok(keys
             .into_iter()
             .zip(rows)

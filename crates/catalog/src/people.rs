@@ -19,7 +19,7 @@ use docent_model::aspects::{
     AuditStamp, CorpUserCredentials, CorpUserInfo, CorpUserStatus, Other, Status,
 };
 use docent_model::{AspectName, Registry, Urn};
-use docent_store::{AspectKey, Row};
+use docent_store::{AspectKey, ReadRequest, Row};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -301,7 +301,7 @@ impl Catalog {
             .iter()
             .flat_map(|urn| ASPECTS.map(|aspect| AspectKey::new(urn, aspect)))
             .collect();
-        let rows = self.store().aspects_read(&keys).await?;
+        let rows = self.store().read(ReadRequest::rows(&keys)).await?.rows;
         let users = urns.into_iter().zip(rows.chunks(ASPECTS.len()));
         Ok(users
             .filter_map(|(urn, rows)| {
@@ -339,7 +339,7 @@ impl Catalog {
             AspectName::CORP_USER_STATUS,
         ]
         .map(|aspect| AspectKey::new(user, aspect));
-        let rows = self.store().aspects_read(&keys).await?;
+        let rows = self.store().read(ReadRequest::rows(&keys)).await?.rows;
         let [Some(_), status, user_status] = rows.as_slice() else {
             return Ok(Standing::Unknown);
         };
@@ -358,15 +358,16 @@ impl Catalog {
         user: &Urn,
     ) -> Result<Option<CorpUserCredentials>, Error> {
         let key = AspectKey::new(user, AspectName::CORP_USER_CREDENTIALS);
-        let rows = self.store().aspects_read(&[key]).await?;
-        Ok(rows.first().and_then(value))
+        let row = self.store().read(ReadRequest::row(&key)).await?.into_row();
+        Ok(value(&row))
     }
 
     /// Fails for a user that nobody knows.
     pub async fn check_user_exists(&self, user: &Urn) -> Result<(), Error> {
         let spec = Registry::get().check_urn(user)?;
         let key = AspectKey::new(user, spec.key_aspect);
-        if self.store().aspects_read(&[key]).await? == [None] {
+        let reply = self.store().read(ReadRequest::exists(&[key])).await?;
+        if reply.exists != [true] {
             return Err(Error::not_found(unknown(user)));
         }
         Ok(())

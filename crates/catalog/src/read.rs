@@ -5,7 +5,8 @@ use std::sync::Arc;
 use docent_model::aspects::SYSTEM_ACTOR;
 use docent_model::{AspectName, EntitySpec, MAX_ENCODED_BYTES, Registry, Urn};
 use docent_store::{
-    AspectKey, MixedRows, Page, Related, Row, StoredAspect, TimeseriesRow, version,
+    AspectKey, EntityAspects, Page, ReadReply, ReadRequest, Related, Row, StoredAspect,
+    TimeseriesRow, version,
 };
 
 use crate::sessions::{self, is_session};
@@ -40,12 +41,16 @@ impl Catalog {
         Ok(self.store().is_writable().await?)
     }
 
-    /// The latest version of each aspect, in the order of the keys, from one snapshot.
-    pub async fn read(&self, _caller: &Caller, keys: &[AspectKey]) -> Result<Vec<Row>, Error> {
-        Ok(self.store().aspects_read(keys).await?)
+    /// Latest versions, existence checks and whole entities from one snapshot.
+    pub async fn read(
+        &self,
+        _caller: &Caller,
+        request: ReadRequest<'_>,
+    ) -> Result<ReadReply, Error> {
+        Ok(self.store().read(request).await?)
     }
 
-    /// Like [`Catalog::read`]; of a time series the newest point, which has no version.
+    /// The latest version of each aspect; of a time series the newest point, which has no version.
     pub async fn read_current(
         &self,
         caller: &Caller,
@@ -53,12 +58,13 @@ impl Catalog {
     ) -> Result<Vec<Row>, Error> {
         let is_series = |key: &AspectKey| Registry::get().is_timeseries(key.aspect);
         if !keys.iter().any(is_series) {
-            return self.read(caller, keys).await;
+            return Ok(self.read(caller, ReadRequest::rows(keys)).await?.rows);
         }
         let (series, versioned): (Vec<AspectKey>, Vec<AspectKey>) =
             keys.iter().cloned().partition(is_series);
         let mut points = self.store().timeseries_latest(&series).await?.into_iter();
-        let mut rows = self.read(caller, &versioned).await?.into_iter();
+        let reply = self.read(caller, ReadRequest::rows(&versioned)).await?;
+        let mut rows = reply.rows.into_iter();
         let current = keys.iter().map(|key| {
             if is_series(key) {
                 let point = points.next().flatten();
@@ -70,34 +76,16 @@ impl Catalog {
         Ok(current.collect())
     }
 
-    /// Like [`Catalog::read`], and whether the entities of these key aspects exist.
-    pub async fn read_witnessed(
-        &self,
-        _caller: &Caller,
-        keys: &[AspectKey],
-        witnesses: &[AspectKey],
-    ) -> Result<(Vec<Row>, Vec<bool>), Error> {
-        Ok(self.store().aspects_read_witnessed(keys, witnesses).await?)
-    }
-
-    /// Like [`Catalog::read_witnessed`], and all latest aspects of these entities.
-    pub async fn read_mixed(
-        &self,
-        _caller: &Caller,
-        keys: &[AspectKey],
-        witnesses: &[AspectKey],
-        urns: &[Urn],
-    ) -> Result<MixedRows, Error> {
-        Ok(self.store().mixed_read(keys, witnesses, urns).await?)
-    }
-
     /// All latest aspects of each entity, in the order of the URNs.
     pub async fn read_entities(
         &self,
-        _caller: &Caller,
+        caller: &Caller,
         urns: &[Urn],
-    ) -> Result<Vec<Vec<(AspectName, StoredAspect)>>, Error> {
-        Ok(self.store().entities_read(urns).await?)
+    ) -> Result<Vec<EntityAspects>, Error> {
+        Ok(self
+            .read(caller, ReadRequest::entities(urns))
+            .await?
+            .entities)
     }
 
     /// A version of one aspect: 0 is the latest, otherwise the logical version, 1 being the oldest.
@@ -112,9 +100,8 @@ impl Catalog {
             return Ok(row);
         }
         // The latest version has no history row of its own yet.
-        let latest = self.read(caller, std::slice::from_ref(key)).await?.pop();
+        let latest = self.read(caller, ReadRequest::row(key)).await?.into_row();
         Ok(latest
-            .flatten()
             .filter(|row| version::logical_version_of(row) == version)
             .map(Arc::unwrap_or_clone))
     }
@@ -146,8 +133,7 @@ impl Catalog {
                 Ok(AspectKey::new(urn, entity.key_aspect))
             })
             .collect::<Result<Vec<_>, Error>>()?;
-        let rows = self.read(caller, &keys).await?;
-        Ok(rows.iter().map(Option::is_some).collect())
+        Ok(self.read(caller, ReadRequest::exists(&keys)).await?.exists)
     }
 
     /// Fails with `otherwise` unless the entity exists: for calls that have no proposal which could require it.

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashSet};
 
 use docent_model::{AspectName, NO_RUN_ID, Registry, Urn};
-use docent_store::{AspectKey, PointRange, version};
+use docent_store::{AspectKey, PointRange, ReadRequest, version};
 
 use crate::{Applied, Caller, Catalog, Change, Error, Proposal};
 
@@ -213,7 +213,7 @@ impl Catalog {
         rows: &[RunAspect],
     ) -> Result<usize, Error> {
         let keys: Vec<AspectKey> = rows.iter().map(|row| row.key.clone()).collect();
-        let rows = self.read(caller, &keys).await?;
+        let rows = self.read(caller, ReadRequest::rows(&keys)).await?.rows;
         let of_run = rows.iter().flatten();
         Ok(of_run
             .filter(|row| version::noted_of(row).run_id == run)

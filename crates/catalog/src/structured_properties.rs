@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::proposal::Proposal;
 use crate::target::Target;
-use crate::{AspectKey, Caller, Catalog, ConflictReason, Error};
+use crate::{AspectKey, Caller, Catalog, ConflictReason, Error, ReadRequest};
 
 /// All values that an entity is to have of one property.
 #[derive(Debug, Clone)]
@@ -127,7 +127,7 @@ impl Catalog {
                 AspectName::PROPERTY_DEFINITION,
             ));
         }
-        let definitions = self.read(caller, &keys).await?;
+        let definitions = self.read(caller, ReadRequest::rows(&keys)).await?.rows;
         for (one, row) in given.iter().zip(definitions) {
             let missing = || {
                 Error::no_entity(format!(
@@ -200,8 +200,8 @@ impl Catalog {
         )
         .requires_target();
         self.apply(caller, vec![proposal]).await?;
-        let rows = self.read(caller, &[AspectKey::new(entity, aspect)]).await?;
-        let row = rows.into_iter().next().flatten();
+        let key = AspectKey::new(entity, aspect);
+        let row = self.read(caller, ReadRequest::row(&key)).await?.into_row();
         Ok(row
             .and_then(|row| serde_json::from_str(&row.metadata).ok())
             .unwrap_or_else(|| json!({"properties": []})))

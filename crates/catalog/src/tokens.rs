@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use docent_model::aspects::{AccessTokenInfo, Other};
 use docent_model::{AspectName, EpochMillis, Registry, Urn, hex};
-use docent_store::{AspectKey, Page, StoredAspect};
+use docent_store::{AspectKey, Page, ReadRequest, StoredAspect};
 use jiff::Timestamp;
 use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
@@ -325,7 +325,8 @@ impl Catalog {
             return Err(unknown(id));
         };
         let key = AspectKey::new(&urn, AspectName::ACCESS_TOKEN_INFO);
-        if self.store().aspects_read(&[key]).await? == [None] {
+        let stored = self.store().read(ReadRequest::row(&key)).await?;
+        if stored.into_row().is_none() {
             return Err(unknown(id));
         }
         self.apply(caller, vec![Proposal::new(urn, Change::DeleteEntity)])
@@ -436,7 +437,7 @@ impl Catalog {
             .iter()
             .map(|urn| AspectKey::new(urn, AspectName::ACCESS_TOKEN_INFO))
             .collect();
-        let rows = self.store().aspects_read(&keys).await?;
+        let rows = self.store().read(ReadRequest::rows(&keys)).await?.rows;
         let tokens = urns.iter().zip(rows);
         Ok(tokens
             .map(|(urn, row)| self.token_of(urn, &*row?))

@@ -10,7 +10,7 @@ use std::fmt::{self, Display};
 use anyhow::{Context as _, Result, bail};
 use docent_catalog::{Catalog, Change, Proposal};
 use docent_model::{Clock as _, Registry, SystemClock, Urn};
-use docent_store::{AspectKey, Store};
+use docent_store::{AspectKey, ReadRequest, Store};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -90,7 +90,7 @@ impl Display for Mark {
 /// What stands in a store; the unfinished first, if there is any.
 async fn marks(store: &dyn Store) -> Result<Vec<Mark>> {
     let keys: Result<Vec<AspectKey>> = Filling::ALL.into_iter().map(Filling::key).collect();
-    let rows = store.aspects_read(&keys?).await?;
+    let rows = store.read(ReadRequest::rows(&keys?)).await?.rows;
     let mut marks = Vec::new();
     for (filling, row) in Filling::ALL.into_iter().zip(rows) {
         let Some(row) = row else { continue };

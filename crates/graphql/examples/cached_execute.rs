@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use docent_catalog::{Caller, Catalog, Proposal};
+use docent_catalog::{Caller, Catalog, Proposal, ReadRequest};
 use docent_graphql::{Context, Engine, Request, Resolvers, Schema};
 use docent_model::{Registry, SystemClock, Urn};
 use docent_store_sqlite::{OpenOptions, SqliteStore};
@@ -85,9 +85,9 @@ async fn run() -> Result<(), Failure> {
             .collect();
         measure(name, async || {
             catalog
-                .read(&caller, &keys)
+                .read(&caller, ReadRequest::rows(&keys))
                 .await
-                .map_or(0, |rows| rows.len())
+                .map_or(0, |reply| reply.rows.len())
         })
         .await;
     }

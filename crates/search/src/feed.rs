@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use docent_model::{AspectName, Registry, Urn};
-use docent_store::{Change, EntityTexts, Store, StoredAspect};
+use docent_store::{Change, EntityTexts, ReadRequest, Store, StoredAspect};
 use tantivy::IndexWriter;
 
 use crate::document::{Entity, EntityDocument};
@@ -150,7 +150,7 @@ async fn take_in(
     fields: &Fields,
 ) -> Result<(), SearchError> {
     for chunk in urns.chunks(CHUNK) {
-        let entities = store.entities_read(chunk).await?;
+        let entities = store.read(ReadRequest::entities(chunk)).await?.entities;
         let (urns, fields) = (chunk.to_vec(), fields.clone());
         let writer = Arc::clone(&open.writer);
         blocking(move || replace(&locked(&writer), &urns, &entities, &fields)).await?;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use docent_model::{Registry, Urn};
-use docent_store::Store;
+use docent_store::{ReadRequest, Store};
 use tantivy::{Searcher, TantivyError};
 use tokio::sync::Semaphore;
 
@@ -178,7 +178,12 @@ impl Search {
             })
             .await?;
         let urns = urns_of(&gathered)?;
-        let entities = self.live.store().entities_read(&urns).await?;
+        let entities = self
+            .live
+            .store()
+            .read(ReadRequest::entities(&urns))
+            .await?
+            .entities;
         let named = urns.clone();
         let suggestions = self.in_turn(move || {
             let mut suggestions: Vec<String> = Vec::new();

@@ -46,9 +46,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use docent_model::{AspectName, Urn};
 use docent_store::{
-    AspectKey, Change, EntityTexts, MixedRows, Page, PointRange, RawAspect, RawPoint, RawRetired,
-    RebuildReport, Related, Row, Run, RunAspect, Store, StoreError, StoredAspect, TimeseriesRow,
-    Work,
+    AspectKey, Change, EntityTexts, Page, PointRange, RawAspect, RawPoint, RawRetired, ReadReply,
+    ReadRequest, RebuildReport, Related, Run, RunAspect, StoreError, StoreMaintenance, StoreReader,
+    StoreWriter, StoredAspect, TimeseriesRow, Work,
 };
 
 use crate::connect::Connector;
@@ -73,7 +73,7 @@ pub struct OpenOptions {
     pub watch: bool,
 }
 
-/// A PostgreSQL database as a [`Store`].
+/// A PostgreSQL database as a [`docent_store::Store`].
 #[derive(Debug)]
 pub struct PostgresStore {
     connections: Arc<Connections>,
@@ -161,18 +161,21 @@ impl Drop for PostgresStore {
 }
 
 #[async_trait]
-impl Store for PostgresStore {
-    async fn aspects_read(&self, keys: &[AspectKey]) -> Result<Vec<Row>, StoreError> {
-        Ok(self.aspects_read_witnessed(keys, &[]).await?.0)
-    }
-
-    async fn aspects_read_witnessed(
-        &self,
-        keys: &[AspectKey],
-        witnesses: &[AspectKey],
-    ) -> Result<(Vec<Row>, Vec<bool>), StoreError> {
-        let question = Question { keys, witnesses };
-        Ok(self.short_reads.ask(question).await?)
+impl StoreReader for PostgresStore {
+    async fn read(&self, request: ReadRequest<'_>) -> Result<ReadReply, StoreError> {
+        if !request.entities.is_empty() {
+            return Ok(read::mixed(&self.connections, request).await?);
+        }
+        let question = Question {
+            keys: request.rows,
+            witnesses: request.exists,
+        };
+        let (rows, exists) = self.short_reads.ask(question).await?;
+        Ok(ReadReply {
+            rows,
+            exists,
+            entities: Vec::new(),
+        })
     }
 
     async fn aspect_read_version(
@@ -188,22 +191,6 @@ impl Store for PostgresStore {
         keys: &[AspectKey],
     ) -> Result<Vec<Vec<StoredAspect>>, StoreError> {
         Ok(read::histories(&self.connections, keys).await?)
-    }
-
-    async fn entities_read(
-        &self,
-        urns: &[Urn],
-    ) -> Result<Vec<Vec<(AspectName, StoredAspect)>>, StoreError> {
-        Ok(read::entities(&self.connections, urns).await?)
-    }
-
-    async fn mixed_read(
-        &self,
-        keys: &[AspectKey],
-        witnesses: &[AspectKey],
-        urns: &[Urn],
-    ) -> Result<MixedRows, StoreError> {
-        Ok(read::mixed(&self.connections, keys, witnesses, urns).await?)
     }
 
     async fn urns_list(
@@ -338,7 +325,10 @@ impl Store for PostgresStore {
     async fn commit_stamp_exact(&self) -> Result<u64, StoreError> {
         Ok(log::bring_up(&self.connections).await? as u64)
     }
+}
 
+#[async_trait]
+impl StoreWriter for PostgresStore {
     async fn is_writable(&self) -> Result<bool, StoreError> {
         Ok(!outage::is_read_only(&self.connections).await?)
     }
@@ -356,7 +346,10 @@ impl Store for PostgresStore {
         });
         running.await.map_err(StoreError::other)?
     }
+}
 
+#[async_trait]
+impl StoreMaintenance for PostgresStore {
     async fn export_count(&self) -> Result<u64, StoreError> {
         Ok(transfer::count(&self.connections).await?)
     }

@@ -252,7 +252,7 @@ pub(crate) mod tests {
     use std::time::{Duration, Instant};
 
     use docent_model::{Derived, Registry, Urn};
-    use docent_store::{AspectKey, AspectWrite, Effect, Store as _, StoredAspect, transact};
+    use docent_store::{AspectKey, AspectWrite, Effect, StoreReader as _, StoredAspect, transact};
     use docent_test_postgres::Database;
     use docent_test_store::postgres_database;
 

@@ -10,7 +10,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use docent_model::{AspectName, Registry, Urn};
-use docent_store::{AspectKey, EntityTexts, MixedRows, Row as AspectRow, StoredAspect};
+use docent_store::{
+    AspectKey, EntityAspects, EntityTexts, ReadReply, ReadRequest, Row as AspectRow, StoredAspect,
+};
 use tokio_postgres::Row;
 
 use crate::error::EngineError;
@@ -331,19 +333,28 @@ fn let_speak(keys: &[AspectKey], found: &[AspectRow], witnesses: &[AspectKey], e
     }
 }
 
-/// The latest versions, whether each witness is there, and all latest aspects of entities, in one round trip.
+/// A request that includes whole entities, in one round trip.
 pub(crate) async fn mixed(
     connections: &Connections,
-    keys: &[AspectKey],
-    witnesses: &[AspectKey],
-    urns: &[Urn],
-) -> Result<MixedRows, EngineError> {
-    let mut mixed = MixedRows {
+    request: ReadRequest<'_>,
+) -> Result<ReadReply, EngineError> {
+    let ReadRequest {
+        rows: keys,
+        exists,
+        entities: urns,
+    } = request;
+    if keys.is_empty() && exists.is_empty() {
+        return Ok(ReadReply {
+            entities: entities(connections, urns).await?,
+            ..ReadReply::default()
+        });
+    }
+    let mut reply = ReadReply {
         rows: vec![None; keys.len()],
-        exist: vec![false; witnesses.len()],
+        exists: vec![false; exists.len()],
         entities: vec![Vec::new(); urns.len()],
     };
-    let (single_urns, aspects) = key_arrays(keys.iter().chain(witnesses));
+    let (single_urns, aspects) = key_arrays(keys.iter().chain(exists));
     let texts: Vec<&str> = urns.iter().map(Urn::as_str).collect();
     let limit = as_limit(keys.len());
     let rows = connections
@@ -353,18 +364,18 @@ pub(crate) async fn mixed(
         let place: i64 = row.try_get(0)?;
         if place < 0 {
             if let Some(name) = aspect_name(row, 1)? {
-                mixed.entities[(-place - 1) as usize].push((name, stored_aspect(row, 2)?));
+                reply.entities[(-place - 1) as usize].push((name, stored_aspect(row, 2)?));
             }
             continue;
         }
         let place = place_at(row)?;
         match place.checked_sub(keys.len()) {
-            Some(witness) => mixed.exist[witness] = true,
-            None => mixed.rows[place] = Some(Arc::new(stored_aspect(row, 2)?)),
+            Some(check) => reply.exists[check] = true,
+            None => reply.rows[place] = Some(Arc::new(stored_aspect(row, 2)?)),
         }
     }
-    let_speak(keys, &mixed.rows, witnesses, &mut mixed.exist);
-    Ok(mixed)
+    let_speak(keys, &reply.rows, exists, &mut reply.exists);
+    Ok(reply)
 }
 
 pub(crate) async fn version(
@@ -398,14 +409,11 @@ pub(crate) async fn histories(
 }
 
 /// All latest aspects of entities, by name; those that the registry does not know are left out.
-pub(crate) async fn entities(
+async fn entities(
     connections: &Connections,
     urns: &[Urn],
-) -> Result<Vec<Vec<(AspectName, StoredAspect)>>, EngineError> {
+) -> Result<Vec<EntityAspects>, EngineError> {
     let mut entities = vec![Vec::new(); urns.len()];
-    if urns.is_empty() {
-        return Ok(entities);
-    }
     let texts: Vec<&str> = urns.iter().map(Urn::as_str).collect();
     for row in &connections.query(ENTITIES, &[&texts]).await? {
         if let Some(name) = aspect_name(row, 1)? {

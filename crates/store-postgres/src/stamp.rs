@@ -395,7 +395,7 @@ impl Line {
 
 #[cfg(test)]
 mod tests {
-    use docent_store::Store as _;
+    use docent_store::StoreReader as _;
     use docent_test_postgres::Database;
     use docent_test_store::postgres_database;
 

@@ -10,7 +10,7 @@ use std::time::Instant;
 use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, Derived, Urn};
 use docent_store::version::{self, NewAspect};
-use docent_store::{AspectKey, Store, StoreError, transact};
+use docent_store::{AspectKey, ReadRequest, Store, StoreError, StoreReader as _, transact};
 use docent_store_sqlite::{OpenOptions, SqliteStore};
 
 const ENTITIES: usize = 10_000;
@@ -75,15 +75,20 @@ async fn main() {
     let keys: Vec<AspectKey> = (0..ENTITIES).map(key).collect();
 
     for (what, stride) in [("the same", 0), ("any of 10,000", 7919)] {
-        measure(&format!("aspects_read, one key, {what}"), async |round| {
+        measure(&format!("read, one key, {what}"), async |round| {
             let key = &keys[(round * stride) % ENTITIES];
-            black_box(store.aspects_read(std::slice::from_ref(key)).await.unwrap());
+            black_box(store.read(ReadRequest::row(key)).await.unwrap());
         })
         .await;
     }
-    measure("aspects_read, ten keys", async |round| {
+    measure("read, ten keys", async |round| {
         let first = (round * 10) % (ENTITIES - 10);
-        black_box(store.aspects_read(&keys[first..first + 10]).await.unwrap());
+        black_box(
+            store
+                .read(ReadRequest::rows(&keys[first..first + 10]))
+                .await
+                .unwrap(),
+        );
     })
     .await;
     measure("commit_stamp", async |_| {

@@ -26,6 +26,8 @@ mod rebuild;
 mod recent;
 mod runs;
 mod stamp;
+mod store_maintenance;
+mod store_reader;
 mod transaction;
 mod transfer;
 mod writer;
@@ -34,15 +36,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use docent_model::{AspectName, Urn};
-use docent_store::{
-    AspectKey, Change, EntityTexts, MixedRows, Page, PointRange, RawAspect, RawPoint, RawRetired,
-    RebuildReport, Related, Row, Run, RunAspect, Store, StoreError, StoredAspect, TimeseriesRow,
-    Work,
-};
-use rusqlite::Connection;
+use docent_store::{StoreError, StoreWriter, Work};
 
-use crate::connection::SMALL_CACHE_KIB;
 use crate::error::EngineError;
 use crate::lock::ServerLock;
 use crate::readers::Readers;
@@ -54,9 +49,6 @@ pub use backup::{BACKUP_START, restore};
 pub use check::check_file;
 pub use path::real_path;
 pub use writer::WriterStatistics;
-
-/// Reads of more rows than this leave the caller's thread.
-const IN_PLACE_ROWS: usize = 64;
 
 /// How to open a database.
 #[derive(Debug, Clone, Copy)]
@@ -80,7 +72,7 @@ impl Default for OpenOptions {
     }
 }
 
-/// A SQLite file as a [`Store`]. Dropping it finishes the queued writes.
+/// A SQLite file as a [`docent_store::Store`]. Dropping it finishes the queued writes.
 #[derive(Debug)]
 pub struct SqliteStore {
     // Fields are dropped from the top: the connection that may write closes last, so that SQLite can put its log
@@ -149,383 +141,16 @@ impl SqliteStore {
     pub fn writer_statistics(&self) -> WriterStatistics {
         self.writer.statistics()
     }
-
-    /// A few latest rows, and whether each witness is there: from memory if nothing was committed since they were read.
-    fn read_in_place(
-        &self,
-        keys: &[AspectKey],
-        witnesses: &[AspectKey],
-    ) -> Result<(Vec<Row>, Vec<bool>), EngineError> {
-        let stamp = self.stamp.if_cheap()?;
-        if let Some(stamp) = stamp
-            && let Some(rows) = self.recent.get(keys, stamp)
-            && witnesses
-                .iter()
-                .all(|witness| read::speaks_for(keys, &rows, witness))
-        {
-            return Ok((rows, vec![true; witnesses.len()]));
-        }
-        let (rows, exist) = self.readers.snapshot_since(stamp, |connection| {
-            read::witnessed(connection, keys, witnesses)
-        })?;
-        // The snapshot may be newer than the stamp, unless that is still the same.
-        if let Some(stamp) = stamp
-            && self.stamp.read()? == stamp
-        {
-            self.recent.keep(keys, &rows, stamp);
-        }
-        Ok((rows, exist))
-    }
-
-    /// Runs a read in place, or on a thread that may block if it is long.
-    async fn read<T: Send + 'static>(
-        &self,
-        long: bool,
-        read: impl FnOnce(&Connection) -> Result<T, EngineError> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        if !long {
-            return Ok(self.readers.snapshot(read)?);
-        }
-        let readers = Arc::clone(&self.readers);
-        blocking(move || readers.snapshot(read)).await
-    }
 }
 
 #[async_trait]
-impl Store for SqliteStore {
-    async fn aspects_read(&self, keys: &[AspectKey]) -> Result<Vec<Row>, StoreError> {
-        if keys.len() <= IN_PLACE_ROWS {
-            return Ok(self.read_in_place(keys, &[])?.0);
-        }
-        let keys = keys.to_vec();
-        self.read(true, move |connection| read::latest_of(connection, &keys))
-            .await
-    }
-
-    async fn aspects_read_witnessed(
-        &self,
-        keys: &[AspectKey],
-        witnesses: &[AspectKey],
-    ) -> Result<(Vec<Row>, Vec<bool>), StoreError> {
-        if keys.len() + witnesses.len() <= IN_PLACE_ROWS {
-            return Ok(self.read_in_place(keys, witnesses)?);
-        }
-        let (keys, witnesses) = (keys.to_vec(), witnesses.to_vec());
-        self.read(true, move |connection| {
-            read::witnessed(connection, &keys, &witnesses)
-        })
-        .await
-    }
-
-    async fn aspect_read_version(
-        &self,
-        key: &AspectKey,
-        version: i64,
-    ) -> Result<Option<StoredAspect>, StoreError> {
-        let read = |connection: &Connection| read::version(connection, key, version);
-        Ok(self.readers.snapshot(read)?)
-    }
-
-    async fn histories_read(
-        &self,
-        keys: &[AspectKey],
-    ) -> Result<Vec<Vec<StoredAspect>>, StoreError> {
-        let keys = keys.to_vec();
-        self.read(true, move |connection| {
-            keys.iter()
-                .map(|key| read::versions(connection, key))
-                .collect()
-        })
-        .await
-    }
-
-    async fn entities_read(
-        &self,
-        urns: &[Urn],
-    ) -> Result<Vec<Vec<(AspectName, StoredAspect)>>, StoreError> {
-        // An entity has some ten aspects.
-        let long = urns.len() > IN_PLACE_ROWS / 10;
-        let urns = urns.to_vec();
-        self.read(long, move |connection| read::entities(connection, &urns))
-            .await
-    }
-
-    async fn mixed_read(
-        &self,
-        keys: &[AspectKey],
-        witnesses: &[AspectKey],
-        urns: &[Urn],
-    ) -> Result<MixedRows, StoreError> {
-        let long = keys.len() + witnesses.len() + urns.len() * 10 > IN_PLACE_ROWS;
-        let (keys, witnesses, urns) = (keys.to_vec(), witnesses.to_vec(), urns.to_vec());
-        self.read(long, move |connection| {
-            let (rows, exist) = read::witnessed(connection, &keys, &witnesses)?;
-            Ok(MixedRows {
-                rows,
-                exist,
-                entities: read::entities(connection, &urns)?,
-            })
-        })
-        .await
-    }
-
-    async fn urns_list(
-        &self,
-        entity_type: &str,
-        aspect: AspectName,
-        after: Option<&Urn>,
-        limit: usize,
-    ) -> Result<Vec<Urn>, StoreError> {
-        let (entity_type, after) = (entity_type.to_owned(), after.cloned());
-        self.read(true, move |connection| {
-            read::urns(connection, &entity_type, aspect, after.as_ref(), limit)
-        })
-        .await
-    }
-
-    async fn entities_list(
-        &self,
-        entity_type: &str,
-        after: Option<&Urn>,
-        limit: usize,
-    ) -> Result<Vec<EntityTexts>, StoreError> {
-        let (entity_type, after) = (entity_type.to_owned(), after.cloned());
-        self.read(true, move |connection| {
-            read::entity_range(connection, &entity_type, after.as_ref(), limit)
-        })
-        .await
-    }
-
-    async fn placements_list(
-        &self,
-        kind: &str,
-        parent: Option<&Urn>,
-        start: usize,
-        limit: usize,
-    ) -> Result<Page<Urn>, StoreError> {
-        // Counting takes as long as there are entities.
-        let (kind, parent) = (kind.to_owned(), parent.cloned());
-        self.read(true, move |connection| {
-            placements::below(connection, &kind, parent.as_ref(), start, limit)
-        })
-        .await
-    }
-
-    async fn placement_ancestors(
-        &self,
-        urns: &[Urn],
-        max: usize,
-    ) -> Result<Vec<Vec<Urn>>, StoreError> {
-        let long = urns.len() > IN_PLACE_ROWS / 4;
-        let urns = urns.to_vec();
-        self.read(long, move |connection| {
-            urns.iter()
-                .map(|urn| placements::ancestors(connection, urn, max))
-                .collect()
-        })
-        .await
-    }
-
-    async fn edges_list(
-        &self,
-        urns: &[Urn],
-        outgoing: bool,
-        relationships: &[&str],
-        start: usize,
-        limit: usize,
-    ) -> Result<Vec<Page<Related>>, StoreError> {
-        // What an entity points at stands in one aspect or another; who points at it may be everybody.
-        let long = !outgoing || urns.len() > IN_PLACE_ROWS / 10;
-        let urns = urns.to_vec();
-        let relationships: Vec<String> = relationships.iter().map(ToString::to_string).collect();
-        self.read(long, move |connection| {
-            let relationships: Vec<&str> = relationships.iter().map(String::as_str).collect();
-            urns.iter()
-                .map(|urn| read::edges(connection, urn, outgoing, &relationships, start, limit))
-                .collect()
-        })
-        .await
-    }
-
-    async fn timeseries_list(
-        &self,
-        key: &AspectKey,
-        range: &PointRange,
-        newest_first: bool,
-        start: usize,
-        limit: usize,
-    ) -> Result<Vec<TimeseriesRow>, StoreError> {
-        // Those of a run are found by looking at all.
-        let long = start.saturating_add(limit) > IN_PLACE_ROWS || range.run.is_some();
-        let (key, range) = (key.clone(), range.clone());
-        self.read(long, move |connection| {
-            points::list(connection, &key, &range, newest_first, start, limit)
-        })
-        .await
-    }
-
-    async fn timeseries_latest(
-        &self,
-        keys: &[AspectKey],
-    ) -> Result<Vec<Option<TimeseriesRow>>, StoreError> {
-        let long = keys.len() > IN_PLACE_ROWS;
-        let keys = keys.to_vec();
-        self.read(long, move |connection| points::latest(connection, &keys))
-            .await
-    }
-
-    async fn runs_list(
-        &self,
-        include_removed: bool,
-        start: usize,
-        limit: usize,
-    ) -> Result<Vec<Run>, StoreError> {
-        self.read(true, move |connection| {
-            runs::list(connection, include_removed, start, limit)
-        })
-        .await
-    }
-
-    async fn run_aspects(
-        &self,
-        run: &str,
-        include_removed: bool,
-        start: usize,
-        limit: usize,
-    ) -> Result<Vec<RunAspect>, StoreError> {
-        let run = run.to_owned();
-        self.read(true, move |connection| {
-            runs::aspects(connection, &run, include_removed, start, limit)
-        })
-        .await
-    }
-
-    async fn run_timeseries(
-        &self,
-        run: &str,
-        limit: usize,
-    ) -> Result<Vec<(AspectKey, u64)>, StoreError> {
-        let run = run.to_owned();
-        self.read(true, move |connection| {
-            runs::timeseries(connection, &run, limit)
-        })
-        .await
-    }
-
-    async fn run_points_count(&self, run: &str) -> Result<u64, StoreError> {
-        let run = run.to_owned();
-        self.read(true, move |connection| runs::points_count(connection, &run))
-            .await
-    }
-
-    async fn aspects_count(
-        &self,
-        aspect: AspectName,
-        urn_like: Option<&str>,
-    ) -> Result<u64, StoreError> {
-        let urn_like = urn_like.map(str::to_owned);
-        self.read(true, move |connection| {
-            read::aspects_count(connection, aspect, urn_like.as_deref())
-        })
-        .await
-    }
-
-    async fn changes_read(&self, after: i64, limit: usize) -> Result<Vec<Change>, StoreError> {
-        self.read(limit > IN_PLACE_ROWS, move |connection| {
-            read::changes(connection, after, limit)
-        })
-        .await
-    }
-
-    async fn change_newest(&self) -> Result<Option<Change>, StoreError> {
-        self.read(false, read::newest_change).await
-    }
-
-    fn commit_stamp(&self) -> Result<u64, StoreError> {
-        Ok(self.stamp.read()?)
+impl StoreWriter for SqliteStore {
+    async fn is_writable(&self) -> Result<bool, StoreError> {
+        Ok(true)
     }
 
     async fn run(&self, work: Box<dyn Work>) -> Result<(), StoreError> {
         self.writer.run(work).await
-    }
-
-    async fn export_count(&self) -> Result<u64, StoreError> {
-        self.read(true, transfer::count).await
-    }
-
-    async fn aspects_export(
-        &self,
-        after: Option<&RawAspect>,
-        limit: usize,
-    ) -> Result<Vec<RawAspect>, StoreError> {
-        let after = after.cloned();
-        self.read(true, move |connection| {
-            transfer::aspects(connection, after.as_ref(), limit)
-        })
-        .await
-    }
-
-    async fn points_export(
-        &self,
-        after: Option<&RawPoint>,
-        limit: usize,
-    ) -> Result<Vec<RawPoint>, StoreError> {
-        let after = after.cloned();
-        self.read(true, move |connection| {
-            transfer::points(connection, after.as_ref(), limit)
-        })
-        .await
-    }
-
-    async fn retired_export(
-        &self,
-        after: Option<&RawRetired>,
-        limit: usize,
-    ) -> Result<Vec<RawRetired>, StoreError> {
-        let after = after.cloned();
-        self.read(true, move |connection| {
-            transfer::retired(connection, after.as_ref(), limit)
-        })
-        .await
-    }
-
-    async fn retired_import(&self, retired: Vec<RawRetired>) -> Result<(), StoreError> {
-        self.writer
-            .run_alone(move |connection| transfer::import_retired(connection, &retired))
-            .await
-    }
-
-    async fn import(
-        &self,
-        aspects: Vec<RawAspect>,
-        points: Vec<RawPoint>,
-    ) -> Result<(), StoreError> {
-        self.writer
-            .run_alone(move |connection| transfer::import(connection, &aspects, &points))
-            .await
-    }
-
-    async fn rebuild(
-        &self,
-        mut progress: Box<dyn FnMut(u64, u64) + Send>,
-    ) -> Result<RebuildReport, StoreError> {
-        self.writer
-            .run_alone(move |connection| rebuild::rebuild(connection, &mut *progress))
-            .await
-    }
-
-    async fn backup(
-        &self,
-        target: &Path,
-        mut progress: Box<dyn FnMut(u64, u64) + Send>,
-    ) -> Result<(), StoreError> {
-        let (source, target) = (self.path.clone(), target.to_owned());
-        blocking(move || backup::backup(&source, &target, &mut *progress)).await
-    }
-
-    async fn check(&self) -> Result<Vec<String>, StoreError> {
-        let path = self.path.clone();
-        blocking(move || check::check(&connection::open_reader(&path, SMALL_CACHE_KIB)?)).await
     }
 }
 

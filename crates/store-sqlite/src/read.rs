@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use docent_model::{AspectName, Registry, Urn};
 use docent_store::{
-    AspectKey, Change, ChangeKind, EntityTexts, Page, Related, Row as AspectRow, StoreError,
-    StoredAspect,
+    AspectKey, Change, ChangeKind, EntityAspects, EntityTexts, Page, ReadReply, ReadRequest,
+    Related, Row as AspectRow, StoreError, StoredAspect,
 };
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};
@@ -39,46 +39,62 @@ pub(crate) fn latest(
     version(connection, key, 0)
 }
 
-pub(crate) fn latest_of(
-    connection: &Connection,
-    keys: &[AspectKey],
-) -> Result<Vec<AspectRow>, EngineError> {
+fn latest_of(connection: &Connection, keys: &[AspectKey]) -> Result<Vec<AspectRow>, EngineError> {
     keys.iter()
         .map(|key| Ok(latest(connection, key)?.map(Arc::new)))
         .collect()
 }
 
-/// The latest versions, and whether each witness is there.
-pub(crate) fn witnessed(
+pub(crate) fn read(
     connection: &Connection,
-    keys: &[AspectKey],
-    witnesses: &[AspectKey],
-) -> Result<(Vec<AspectRow>, Vec<bool>), EngineError> {
-    let rows = latest_of(connection, keys)?;
-    let found: HashSet<&str> = keys
+    request: ReadRequest<'_>,
+) -> Result<ReadReply, EngineError> {
+    let rows = latest_of(connection, request.rows)?;
+    Ok(ReadReply {
+        exists: exists(connection, request, &rows)?,
+        entities: entities(connection, request.entities)?,
+        rows,
+    })
+}
+
+/// Existence checks; a row that was found proves that its entity exists.
+fn exists(
+    connection: &Connection,
+    request: ReadRequest<'_>,
+    rows: &[AspectRow],
+) -> Result<Vec<bool>, EngineError> {
+    if request.exists.is_empty() {
+        return Ok(Vec::new());
+    }
+    let found: HashSet<&str> = request
+        .rows
         .iter()
-        .zip(&rows)
+        .zip(rows)
         .filter(|(_, row)| row.is_some())
         .map(|(key, _)| key.urn.as_str())
         .collect();
     let mut statement = connection.prepare_cached(
         "SELECT 1 FROM metadata_aspect_v2 WHERE urn=?1 AND aspect=?2 AND version=0",
     )?;
-    let exist = witnesses
+    request
+        .exists
         .iter()
-        .map(|witness| {
-            let key = (witness.urn.as_str(), witness.aspect.as_str());
-            Ok(found.contains(key.0) || statement.exists(key)?)
+        .map(|key| {
+            let (urn, aspect) = (key.urn.as_str(), key.aspect.as_str());
+            Ok(found.contains(urn) || statement.exists((urn, aspect))?)
         })
-        .collect::<Result<_, EngineError>>()?;
-    Ok((rows, exist))
+        .collect()
 }
 
-/// Whether a row that was found shows that the witness is there: an aspect speaks for its entity.
-pub(crate) fn speaks_for(keys: &[AspectKey], rows: &[AspectRow], witness: &AspectKey) -> bool {
-    keys.iter()
-        .zip(rows)
-        .any(|(key, row)| row.is_some() && key.urn == witness.urn)
+/// Whether the rows prove that every entity of the request's existence checks exists.
+pub(crate) fn all_proven(request: ReadRequest<'_>, rows: &[AspectRow]) -> bool {
+    request.exists.iter().all(|check| {
+        request
+            .rows
+            .iter()
+            .zip(rows)
+            .any(|(key, row)| row.is_some() && key.urn == check.urn)
+    })
 }
 
 pub(crate) fn version(
@@ -135,10 +151,7 @@ pub(crate) fn retired_version(
 }
 
 /// All latest aspects of an entity, by name; those that the registry does not know are left out.
-pub(crate) fn entity(
-    connection: &Connection,
-    urn: &Urn,
-) -> Result<Vec<(AspectName, StoredAspect)>, EngineError> {
+fn entity(connection: &Connection, urn: &Urn) -> Result<EntityAspects, EngineError> {
     let mut statement =
         connection.prepare_cached(select_rows!(",aspect", "version=0 ORDER BY aspect"))?;
     let mut rows = statement.query([urn.as_str()])?;
@@ -195,10 +208,7 @@ fn range_of_type(entity_type: &str) -> (String, String) {
     (first, format!("urn:li:{entity_type};"))
 }
 
-pub(crate) fn entities(
-    connection: &Connection,
-    urns: &[Urn],
-) -> Result<Vec<Vec<(AspectName, StoredAspect)>>, EngineError> {
+fn entities(connection: &Connection, urns: &[Urn]) -> Result<Vec<EntityAspects>, EngineError> {
     urns.iter().map(|urn| entity(connection, urn)).collect()
 }
 

@@ -47,16 +47,6 @@ pub struct EntityTexts {
 /// What is stored under a key. Engines may give out one row to several callers.
 pub type Row = Option<Arc<StoredAspect>>;
 
-/// What [`crate::Store::mixed_read`] found, each in the order in which it was asked for.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct MixedRows {
-    pub rows: Vec<Row>,
-    /// Whether each witness is there.
-    pub exist: Vec<bool>,
-    /// All latest aspects of each entity.
-    pub entities: Vec<Vec<(AspectName, StoredAspect)>>,
-}
-
 /// One change to one aspect, decided by [`crate::version`] or by the catalog; the engine only carries it out.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AspectWrite {

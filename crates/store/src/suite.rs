@@ -31,7 +31,9 @@ use docent_model::{AspectName, Derived, Edge, EpochMillis, Placement, Urn};
 use serde_json::json;
 
 use crate::version::{self, NewAspect};
-use crate::{AspectKey, AspectWrite, Store, StoreError, StoredAspect, Transaction, transact};
+use crate::{
+    AspectKey, AspectWrite, ReadRequest, Store, StoreError, StoredAspect, Transaction, transact,
+};
 
 /// How the suite gets stores of an engine.
 #[async_trait]
@@ -80,12 +82,12 @@ cases! { $
         an_aspect_reads_back_exactly_as_written,
         what_was_never_written_is_absent,
         answers_come_in_the_order_of_the_keys,
-        a_witness_is_there_or_not,
-        another_aspect_speaks_for_the_witness_of_its_entity_alone,
-        witnesses_of_many_entities_are_answered_in_their_order,
+        existence_checks_follow_writes_and_deletions,
+        another_aspect_proves_the_existence_of_its_entity_alone,
+        existence_checks_of_many_entities_keep_their_order,
         hundreds_of_keys_are_answered_at_once,
         all_aspects_of_entities_are_read_together,
-        rows_witnesses_and_whole_entities_are_read_at_once,
+        one_request_reads_rows_existence_and_whole_entities,
         entities_are_listed_in_urn_order_page_by_page,
         entities_are_listed_with_their_latest_texts,
         only_entities_of_the_type_are_listed,
@@ -280,9 +282,9 @@ async fn delete(store: &dyn Store, key: &AspectKey) {
 }
 
 async fn read(store: &dyn Store, key: &AspectKey) -> Option<StoredAspect> {
-    let mut rows = store.aspects_read(std::slice::from_ref(key)).await.unwrap();
-    assert_eq!(rows.len(), 1);
-    rows.remove(0).map(Arc::unwrap_or_clone)
+    let reply = store.read(ReadRequest::row(key)).await.unwrap();
+    assert_eq!(reply.rows.len(), 1);
+    reply.into_row().map(Arc::unwrap_or_clone)
 }
 
 fn edges(list: &[(&'static str, &Urn)]) -> Derived {

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use docent_model::{AspectName, Urn};
 use futures_util::future::BoxFuture;
 
-use crate::{AspectKey, AspectWrite, PointRange, Related, Store, StoreError, StoredAspect};
+use crate::{AspectKey, AspectWrite, PointRange, Related, StoreError, StoreWriter, StoredAspect};
 
 /// The database as a piece of work sees it. Written rows are not visible to the reads of the same transaction until
 /// [`Transaction::write`] has been called.
@@ -101,7 +101,7 @@ impl From<StoreError> for Aborted {
 
 /// Runs `work` in one transaction of the store and returns what it returned. An error of the work rolls
 /// everything back; so does an error of the store.
-pub async fn transact<T, E, F>(store: &dyn Store, work: F) -> Result<T, E>
+pub async fn transact<T, E, F>(store: &dyn StoreWriter, work: F) -> Result<T, E>
 where
     T: Send + 'static,
     E: From<StoreError> + Send + 'static,

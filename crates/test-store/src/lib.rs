@@ -5,7 +5,7 @@
 //!
 //! To add an engine: a variant of [`Engine`], and how to make a new, empty store of it.
 
-mod front;
+mod intercept;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use docent_test_postgres::{Database, on_own_thread};
 use tempfile::TempDir;
 
 pub use docent_test_postgres::Engine;
-pub use front::{Front, InFront};
+pub use intercept::{Intercept, InterceptedStore};
 
 /// An empty store that no other test uses, and a directory for the test's files. Dropping it removes both.
 #[derive(Debug)]

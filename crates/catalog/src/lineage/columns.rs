@@ -7,7 +7,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use docent_model::{AspectName, LineageDirection, Registry, Urn};
-use docent_store::{AspectKey, Related};
+use docent_store::{AspectKey, ReadRequest, Related};
 use serde::Deserialize;
 
 use super::MAX_NEIGHBOURS;
@@ -78,7 +78,7 @@ impl Catalog {
             .map(|(at, urn)| (urn.as_str(), at))
             .collect();
         let mut found: Vec<Vec<Related>> = columns.iter().map(|_| Vec::new()).collect();
-        let rows = self.store().aspects_read(&sources).await?;
+        let rows = self.store().read(ReadRequest::rows(&sources)).await?.rows;
         for (key, row) in sources.iter().zip(rows) {
             let Some(row) = row else { continue };
             // What other servers stored may not fit; then it says nothing about columns.

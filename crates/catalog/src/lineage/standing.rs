@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use docent_model::{AspectName, Registry, Urn};
-use docent_store::AspectKey;
+use docent_store::{AspectKey, ReadRequest};
 
 use super::columns;
 use crate::lifecycle::is_removed;
@@ -57,17 +57,19 @@ impl Catalog {
             .iter()
             .map(|(urn, _)| AspectKey::new(urn, AspectName::STATUS))
             .collect();
-        let witnesses: Vec<AspectKey> = known.iter().map(|(_, key)| key.clone()).collect();
+        let keys: Vec<AspectKey> = known.iter().map(|(_, key)| key.clone()).collect();
         if known.is_empty() {
             return Ok(Standings::default());
         }
-        let (rows, exist) = self
-            .store()
-            .aspects_read_witnessed(&statuses, &witnesses)
-            .await?;
+        let request = ReadRequest {
+            rows: &statuses,
+            exists: &keys,
+            entities: &[],
+        };
+        let reply = self.store().read(request).await?;
         let own: HashMap<&Urn, Standing> = known
             .iter()
-            .zip(rows.iter().zip(exist))
+            .zip(reply.rows.iter().zip(reply.exists))
             .map(|((urn, _), (row, exists))| {
                 let is_removed = is_removed(row);
                 (*urn, Standing { exists, is_removed })

@@ -1,6 +1,6 @@
 //! Taking back and taking away: runs while others write, and what many refer to.
 
-use docent_catalog::{AspectKey, Change, ErrorKind, Proposal};
+use docent_catalog::{AspectKey, Change, ErrorKind, Proposal, ReadRequest};
 use docent_model::{AspectName, Registry, SystemMetadata, Urn};
 use serde_json::json;
 
@@ -51,14 +51,24 @@ async fn an_edit_made_while_its_entity_is_about_to_go_is_not_lost() {
         .iter()
         .map(|urn| AspectKey::new(urn, AspectName::EDITABLE_DATASET_PROPERTIES))
         .collect();
-    let rows = house.catalog.read(&house.caller, &keys).await.unwrap();
+    let rows = house
+        .catalog
+        .read(&house.caller, ReadRequest::rows(&keys))
+        .await
+        .unwrap()
+        .rows;
     let lost = rows.iter().filter(|row| row.is_none()).count();
     assert_eq!(lost, 0, "{rolled_back:?}");
     let gone: Vec<AspectKey> = urns
         .iter()
         .map(|urn| AspectKey::new(urn, properties()))
         .collect();
-    let rows = house.catalog.read(&house.caller, &gone).await.unwrap();
+    let rows = house
+        .catalog
+        .read(&house.caller, ReadRequest::rows(&gone))
+        .await
+        .unwrap()
+        .rows;
     assert!(rows.iter().all(Option::is_none));
 }
 
@@ -81,12 +91,15 @@ async fn a_value_that_a_run_wrote_over_keeps_the_entity_that_the_run_made() {
         .await
         .unwrap();
     assert_eq!((done.unsafe_entities, done.entities_affected), (1, 0));
-    let rows = house
+    let reply = house
         .catalog
-        .read(&house.caller, &[AspectKey::new(&urn, aspect)])
+        .read(
+            &house.caller,
+            ReadRequest::row(&AspectKey::new(&urn, aspect)),
+        )
         .await
         .unwrap();
-    let text = rows[0].as_ref().map(|row| row.metadata.clone());
+    let text = reply.into_row().map(|row| row.metadata.clone());
     assert_eq!(text, Some(json!({"description": "by hand"}).to_string()));
 }
 

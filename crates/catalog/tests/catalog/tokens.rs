@@ -5,7 +5,7 @@ use std::sync::Arc;
 use docent_catalog::tokens::{NewToken, Token, TokenFilter};
 use docent_catalog::{AspectKey, Caller, Catalog};
 use docent_model::{AspectName, FixedClock, Urn};
-use docent_store::Store;
+use docent_store::{ReadRequest, Store};
 use docent_test_store::TestStore;
 
 const NOON_MS: i64 = 1_790_000_000_000;
@@ -132,6 +132,11 @@ async fn a_revoked_token_does_not_come_back_by_its_last_use() {
     let revoked = office.catalog.revoke_token(&office.caller, id);
     revoked.await.unwrap();
     office.note().await;
-    let entities = office.store.entities_read(&[office.token]).await.unwrap();
+    let entities = office
+        .store
+        .read(ReadRequest::entities(&[office.token]))
+        .await
+        .unwrap()
+        .entities;
     assert!(entities[0].is_empty(), "{entities:?}");
 }

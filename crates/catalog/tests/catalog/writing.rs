@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use docent_catalog::domains::NewDomain;
-use docent_catalog::{AspectKey, Change, ConflictReason, ErrorKind, Ids, Proposal, Requirement};
+use docent_catalog::{AspectKey, Change, ConflictReason, ErrorKind, Ids, Proposal, Requirement, ReadRequest};
 use docent_model::aspects::{AuditStamp, DomainProperties, Other};
 use docent_model::{AspectName, Derived};
 use docent_store::version::{self, NewAspect};
@@ -153,8 +153,11 @@ async fn a_column_is_described_at_a_sibling_only_if_the_dataset_has_no_such_colu
         .await;
     let kind = described.unwrap_err().kind();
     assert_eq!(kind, ErrorKind::Conflict(ConflictReason::UnexpectedValue));
-    let read = house.catalog.read(&house.caller, &[columns("b")]).await;
-    assert_eq!(read.unwrap(), [None]);
+    let read = house
+        .catalog
+        .read(&house.caller, ReadRequest::rows(&[columns("b")]))
+        .await;
+    assert_eq!(read.unwrap().rows, [None]);
 }
 
 /// Ids that are counted.

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use docent_catalog::{AspectKey, Error, MixedRows, Row, StoredAspect};
+use docent_catalog::{AspectKey, EntityAspects, Error, ReadRequest, Row};
 use docent_model::{AspectName, Urn};
 use serde_json::Value;
 
@@ -139,37 +139,21 @@ impl<'p> Levels<'p> {
         } = wanted;
         let (row_takers, witness_takers) = (rows.takers, witnesses.takers);
         let Context { catalog, caller } = self.scope.context;
-        let read = if !whole.is_empty() {
-            let urns: Vec<_> = whole
-                .iter()
-                .map(|slot| self.loaded.slots[*slot].urn.clone())
-                .collect();
-            catalog
-                .read_mixed(caller, &rows.keys, &witnesses.keys, &urns)
-                .await
-        } else if !witnesses.keys.is_empty() {
-            let read = catalog
-                .read_witnessed(caller, &rows.keys, &witnesses.keys)
-                .await;
-            read.map(|(rows, exist)| MixedRows {
-                rows,
-                exist,
-                entities: Vec::new(),
-            })
-        } else if !rows.keys.is_empty() {
-            let read = catalog.read(caller, &rows.keys).await;
-            read.map(|rows| MixedRows {
-                rows,
-                ..MixedRows::default()
-            })
-        } else {
-            Ok(MixedRows::default())
+        let urns: Vec<_> = whole
+            .iter()
+            .map(|slot| self.loaded.slots[*slot].urn.clone())
+            .collect();
+        let request = ReadRequest {
+            rows: &rows.keys,
+            exists: &witnesses.keys,
+            entities: &urns,
         };
+        let read = catalog.read(caller, request).await;
         match read {
             Ok(found) => {
                 self.take(&row_takers, found.rows, budget)?;
                 for (key, cell) in witness_takers {
-                    self.loaded.cells[cell].exists = found.exist.get(key) == Some(&true);
+                    self.loaded.cells[cell].exists = found.exists.get(key) == Some(&true);
                 }
                 self.take_whole(&whole, found.entities, budget)?;
             }
@@ -215,7 +199,7 @@ impl<'p> Levels<'p> {
     fn take_whole(
         &mut self,
         whole: &[usize],
-        entities: Vec<Vec<(AspectName, StoredAspect)>>,
+        entities: Vec<EntityAspects>,
         budget: &mut Budget,
     ) -> Result<(), LimitExceeded> {
         for (index, rows) in whole.iter().zip(entities) {

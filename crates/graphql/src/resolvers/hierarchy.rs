@@ -1,6 +1,6 @@
 //! The ancestors of domains, containers and glossary nodes.
 
-use docent_catalog::{AspectKey, Error};
+use docent_catalog::{AspectKey, Error, ReadRequest};
 use docent_model::{AspectName, Registry, Urn};
 use serde_json::{Value, json};
 
@@ -78,7 +78,11 @@ async fn climb(
         if keys.is_empty() {
             break;
         }
-        let rows = context.catalog.read(&context.caller, &keys).await?;
+        let rows = context
+            .catalog
+            .read(&context.caller, ReadRequest::rows(&keys))
+            .await?
+            .rows;
         climbing = climbing
             .into_iter()
             .zip(rows)

@@ -1,5 +1,6 @@
 //! An engine with a small test schema, over a real store that counts calls.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -9,8 +10,8 @@ use docent_graphql::{
     Args, BatchResult, Context, Engine, EntityView, Limits, Request, Resolvers, Schema,
 };
 use docent_model::{AspectName, FixedClock, Registry, Urn};
-use docent_store::{AspectKey, Page, Related, Row, Store, StoreError, StoredAspect};
-use docent_test_store::{Front, InFront, TestStore};
+use docent_store::{AspectKey, Page, ReadReply, ReadRequest, Related, Store, StoreError};
+use docent_test_store::{Intercept, InterceptedStore, TestStore};
 use serde_json::{Map, Value, json};
 
 /// The test schema with the directives of the real one.
@@ -30,14 +31,14 @@ fn schema() -> Schema {
 pub(crate) struct Fixture {
     pub(crate) engine: Engine,
     pub(crate) context: Context,
-    pub(crate) store: Arc<InFront<CountingStore>>,
+    pub(crate) store: Arc<InterceptedStore<CountingStore>>,
     _guard: TestStore,
 }
 
 impl Fixture {
     pub(crate) async fn new(aspects: &[(&str, &str, Value)]) -> Self {
         let guard = TestStore::open().await.unwrap();
-        let store = Arc::new(InFront(CountingStore {
+        let store = Arc::new(InterceptedStore(CountingStore {
             inner: guard.store(),
             reads: AtomicUsize::new(0),
             fails: AtomicUsize::new(0),
@@ -303,37 +304,28 @@ impl CountingStore {
 }
 
 #[async_trait]
-impl Front for CountingStore {
-    fn behind(&self) -> &dyn Store {
+impl Intercept for CountingStore {
+    fn inner(&self) -> &dyn Store {
         &*self.inner
     }
 
-    async fn aspects_read(&self, keys: &[AspectKey]) -> Result<Vec<Row>, StoreError> {
+    async fn read(&self, request: ReadRequest<'_>) -> Result<ReadReply, StoreError> {
         self.count()?;
-        let mut distinct = keys.to_vec();
-        distinct.sort_unstable();
-        distinct.dedup();
+        let keys: Vec<&AspectKey> = request.rows.iter().chain(request.exists).collect();
+        let distinct: HashSet<_> = keys.iter().collect();
         assert_eq!(
             distinct.len(),
             keys.len(),
             "a row is requested twice: {keys:?}"
         );
-        let mut rows = self.inner.aspects_read(keys).await?;
+        let mut reply = self.inner.read(request).await?;
         let replaced = self.replaced.lock().unwrap();
-        for (key, row) in keys.iter().zip(&mut rows) {
+        for (key, row) in request.rows.iter().zip(&mut reply.rows) {
             if let (Some(row), Some((_, text))) = (row, replaced.iter().find(|(it, _)| it == key)) {
                 Arc::make_mut(row).metadata.clone_from(text);
             }
         }
-        Ok(rows)
-    }
-
-    async fn entities_read(
-        &self,
-        urns: &[Urn],
-    ) -> Result<Vec<Vec<(AspectName, StoredAspect)>>, StoreError> {
-        self.count()?;
-        self.inner.entities_read(urns).await
+        Ok(reply)
     }
 
     async fn edges_list(
@@ -345,8 +337,9 @@ impl Front for CountingStore {
         limit: usize,
     ) -> Result<Vec<Page<Related>>, StoreError> {
         self.count()?;
-        let behind = self.behind();
-        let list = behind.edges_list(urns, outgoing, relationships, start, limit);
+        let list = self
+            .inner
+            .edges_list(urns, outgoing, relationships, start, limit);
         list.await
     }
 }

@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::response::Response;
 use docent_catalog::runs::RunAspect;
 use docent_catalog::search::whole;
-use docent_catalog::{Caller, Catalog};
+use docent_catalog::{Caller, Catalog, ReadRequest};
 use docent_model::Registry;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -108,7 +108,11 @@ async fn describe(
         let mut shown = Shown::default();
         for (rows, summaries) in rows.chunks(PIECE).zip(summaries.chunks_mut(PIECE)) {
             let keys: Vec<_> = rows.iter().map(|row| row.key.clone()).collect();
-            let stored = state.catalog().read(caller, &keys).await?;
+            let stored = state
+                .catalog()
+                .read(caller, ReadRequest::rows(&keys))
+                .await?
+                .rows;
             for ((key, stored), summary) in keys.iter().zip(stored).zip(summaries) {
                 let visible = stored.filter(|_| !Catalog::is_secret(key.aspect));
                 if let Some(stored) = visible {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use docent_model::{AspectName, Urn};
-use docent_store::StoredAspect;
+use docent_store::{ReadRequest, StoredAspect};
 
 use super::Search;
 use crate::analysis;
@@ -35,7 +35,12 @@ impl Search {
         let wanted = Arc::new((query, labels));
         for hits in hits.chunks_mut(ENTITIES) {
             let urns: Vec<Urn> = hits.iter().map(|hit| hit.urn.clone()).collect();
-            let entities = self.live.store().entities_read(&urns).await?;
+            let entities = self
+                .live
+                .store()
+                .read(ReadRequest::entities(&urns))
+                .await?
+                .entities;
             let wanted = Arc::clone(&wanted);
             let limits = Limits {
                 time: self.limits.time.saturating_sub(began.elapsed()),

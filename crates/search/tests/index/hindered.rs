@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use async_trait::async_trait;
-use docent_model::{AspectName, Urn};
-use docent_store::{Change, Store, StoreError, StoredAspect};
-use docent_test_store::{Front, InFront};
+use docent_model::Urn;
+use docent_store::{Change, EntityTexts, ReadReply, ReadRequest, Store, StoreError};
+use docent_test_store::{Intercept, InterceptedStore};
 
 #[derive(Debug)]
 pub(crate) struct HinderedStore {
@@ -27,8 +27,8 @@ pub(crate) struct HinderedStore {
 const MOST_READS: u64 = 100;
 
 impl HinderedStore {
-    pub(crate) fn before(inner: Arc<dyn Store>) -> InFront<Self> {
-        InFront(Self {
+    pub(crate) fn before(inner: Arc<dyn Store>) -> InterceptedStore<Self> {
+        InterceptedStore(Self {
             inner,
             reads_left: AtomicU64::new(u64::MAX),
             listed: AtomicU64::new(0),
@@ -44,33 +44,29 @@ impl HinderedStore {
     }
 }
 
-type Rows = Vec<(AspectName, StoredAspect)>;
-
 #[async_trait]
-impl Front for HinderedStore {
-    fn behind(&self) -> &dyn Store {
+impl Intercept for HinderedStore {
+    fn inner(&self) -> &dyn Store {
         &*self.inner
     }
 
-    async fn entities_read(&self, urns: &[Urn]) -> Result<Vec<Rows>, StoreError> {
+    async fn read(&self, request: ReadRequest<'_>) -> Result<ReadReply, StoreError> {
         let left = |left: u64| left.checked_sub(1);
         let (set, get) = (Ordering::SeqCst, Ordering::SeqCst);
         if self.reads_left.fetch_update(set, get, left).is_err() {
             return Err(StoreError::other("the disk is on fire"));
         }
-        self.inner.entities_read(urns).await
+        self.inner.read(request).await
     }
 
-    async fn urns_list(
+    async fn entities_list(
         &self,
         entity_type: &str,
-        aspect: AspectName,
         after: Option<&Urn>,
         limit: usize,
-    ) -> Result<Vec<Urn>, StoreError> {
+    ) -> Result<Vec<EntityTexts>, StoreError> {
         self.listed.fetch_add(1, Ordering::SeqCst);
-        let list = self.inner.urns_list(entity_type, aspect, after, limit);
-        list.await
+        self.inner.entities_list(entity_type, after, limit).await
     }
 
     async fn changes_read(&self, after: i64, limit: usize) -> Result<Vec<Change>, StoreError> {

@@ -20,7 +20,7 @@ use docent_model::aspects::AuditStamp;
 use docent_model::{Registry, Urn, derive};
 use docent_search::{Found, Page, Request, Search};
 use docent_store::version::{self, NewAspect};
-use docent_store::{AspectKey, AspectWrite, Effect, Store, transact};
+use docent_store::{AspectKey, AspectWrite, Effect, ReadRequest, Store, transact};
 use docent_test_store::TestStore;
 use serde_json::{Value, json};
 
@@ -123,8 +123,9 @@ impl Fixture {
 
     /// Removes an entity with everything that is known about it.
     async fn delete(&self, urn: &Urn) {
-        let rows = self.store.entities_read(std::slice::from_ref(urn)).await;
-        let writes: Vec<AspectWrite> = rows.unwrap()[0]
+        let urns = std::slice::from_ref(urn);
+        let reply = self.store.read(ReadRequest::entities(urns)).await;
+        let writes: Vec<AspectWrite> = reply.unwrap().entities[0]
             .iter()
             .map(|(aspect, _)| AspectWrite {
                 key: AspectKey::new(urn, *aspect),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use docent_store::{Store as _, StoreError, transact};
+use docent_store::{ReadRequest, Store as _, StoreError, StoreReader as _, transact};
 use docent_store_postgres::{OpenOptions, PostgresStore, Settings, restore};
 use docent_test_store::{open_postgres, postgres_database};
 
@@ -210,7 +210,7 @@ async fn a_database_that_falls_silent_is_noticed_once_and_not_for_each_connectio
     put(&*store, &status("a"), "1").await;
     // Several connections, all of which will be dead.
     let keys = [status("a")];
-    let reads = (0..8).map(|_| store.aspects_read(&keys));
+    let reads = (0..8).map(|_| store.read(ReadRequest::rows(&keys)));
     futures_util::future::join_all(reads).await;
     line.cut.store(true, Ordering::Relaxed);
     let cut = Instant::now();
@@ -219,7 +219,7 @@ async fn a_database_that_falls_silent_is_noticed_once_and_not_for_each_connectio
         let key = key.clone();
         Box::pin(async move { put_in(tx, &key, "1").await })
     });
-    let (written, read) = tokio::join!(writing, store.aspects_read(&keys));
+    let (written, read) = tokio::join!(writing, store.read(ReadRequest::rows(&keys)));
     for failed in [written.unwrap_err(), read.unwrap_err()] {
         assert!(
             matches!(failed, StoreError::Unavailable { .. }),

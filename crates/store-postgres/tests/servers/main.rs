@@ -12,7 +12,9 @@ use std::time::{Duration, Instant};
 use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, Derived, Urn, derive};
 use docent_store::version::{self, NewAspect};
-use docent_store::{AspectKey, Store, StoreError, Transaction, transact};
+use docent_store::{
+    AspectKey, ReadRequest, Store, StoreError, StoreReader as _, Transaction, transact,
+};
 use docent_store_postgres::{OpenOptions, PostgresStore, Settings};
 use docent_test_postgres::Database;
 use docent_test_store::{open_postgres, postgres_database};
@@ -186,9 +188,10 @@ async fn a_slow_writer_holds_up_nobody_but_writers_of_the_same_entity() {
     slow.await.unwrap();
     same.await.unwrap();
     let row = store
-        .aspects_read(&[status("slow")])
+        .read(ReadRequest::rows(&[status("slow")]))
         .await
         .unwrap()
+        .rows
         .remove(0)
         .unwrap();
     assert_eq!(row.metadata, r#"{"removed":false}"#);
@@ -232,7 +235,12 @@ async fn many_writers_of_one_entity_do_not_do_everything_twice() {
     for writer in futures_util::future::join_all(writers).await {
         writer.unwrap();
     }
-    let row = store.aspects_read(&keys[..1]).await.unwrap().remove(0);
+    let row = store
+        .read(ReadRequest::rows(&keys[..1]))
+        .await
+        .unwrap()
+        .rows
+        .remove(0);
     assert_eq!(
         version::logical_version_of(&row.unwrap()) as usize,
         1 + 8 * WRITES
@@ -385,7 +393,11 @@ async fn a_read_sees_what_any_server_acknowledged_before_it_began() {
                 let mut reads = 0;
                 while !done.load(Ordering::Relaxed) {
                     let acknowledged = newest.load(Ordering::Acquire);
-                    let rows = store.aspects_read(&[status("a")]).await.unwrap();
+                    let rows = store
+                        .read(ReadRequest::rows(&[status("a")]))
+                        .await
+                        .unwrap()
+                        .rows;
                     let seen: u64 = rows[0].as_ref().unwrap().metadata.parse().unwrap();
                     assert!(seen >= acknowledged, "{seen} after {acknowledged}");
                     reads += 1;
@@ -420,7 +432,10 @@ async fn a_stamp_without_a_database_is_never_the_same_twice() {
         stamps[0] != stamps[1] && stamps[1] != stamps[2],
         "{stamps:?}"
     );
-    let failed = store.aspects_read(&[status("a")]).await.unwrap_err();
+    let failed = store
+        .read(ReadRequest::rows(&[status("a")]))
+        .await
+        .unwrap_err();
     assert!(
         matches!(failed, StoreError::Unavailable { .. }),
         "{failed:?}"
@@ -439,7 +454,7 @@ async fn a_stamp_without_a_database_is_never_the_same_twice() {
     server.start_again().unwrap();
     let back = Instant::now();
     let row = loop {
-        match store.aspects_read(&[status("a")]).await {
+        match store.read(ReadRequest::rows(&[status("a")])).await {
             Ok(mut rows) => break rows.remove(0),
             Err(error) => assert!(back.elapsed() < Duration::from_secs(2), "{error}"),
         }

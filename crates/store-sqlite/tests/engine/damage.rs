@@ -1,7 +1,9 @@
 //! Damage done past the engine is found by the check, and by the rebuild where it can be mended.
 
 use docent_model::{AspectName, Registry, derive};
-use docent_store::{AspectKey, RebuildReport, Store};
+use docent_store::{
+    AspectKey, ReadRequest, RebuildReport, Store, StoreMaintenance as _, StoreReader as _,
+};
 use docent_store_sqlite::{OpenOptions, SqliteStore, check_file};
 use serde_json::{Value, json};
 
@@ -215,7 +217,8 @@ async fn a_damaged_row_is_an_error_that_names_it() {
         .execute_batch("UPDATE metadata_aspect_v2 SET metadata = x'ff' WHERE aspect = 'domains'")
         .unwrap();
     let key = AspectKey::new(&dataset("t"), AspectName::DOMAINS);
-    let error = store.aspects_read(&[key]).await.unwrap_err().to_string();
+    let read = store.read(ReadRequest::row(&key)).await;
+    let error = read.unwrap_err().to_string();
     assert!(error.contains("metadata_aspect_v2"), "{error}");
     assert!(error.contains(dataset("t").as_str()), "{error}");
 }
@@ -233,7 +236,11 @@ async fn aspects_that_the_registry_does_not_know_are_left_out() {
              INSERT INTO change_log SELECT 1001, urn, aspect, 'delete', 1, 0, '' FROM change_log LIMIT 1;",
         )
         .unwrap();
-    let entities = store.entities_read(&[dataset("t")]).await.unwrap();
+    let entities = store
+        .read(ReadRequest::entities(&[dataset("t")]))
+        .await
+        .unwrap()
+        .entities;
     let names: Vec<&str> = entities[0].iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["datasetKey", "domains"]);
     let changes = store.changes_read(999, 1).await.unwrap();

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use docent_model::Derived;
-use docent_store::Store;
+use docent_store::{Store, StoreMaintenance as _, StoreReader as _};
 use docent_store_sqlite::{OpenOptions, SqliteStore, restore};
 use rusqlite::OpenFlags;
 

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, Derived, Urn};
 use docent_store::version::{self, NewAspect};
-use docent_store::{AspectKey, Store, StoreError, transact};
+use docent_store::{AspectKey, ReadRequest, Store, StoreError, transact};
 use docent_store_sqlite::{OpenOptions, SqliteStore};
 use rusqlite::{Connection, OpenFlags};
 use tempfile::TempDir;
@@ -97,6 +97,6 @@ async fn put(
 }
 
 async fn text(store: &dyn Store, key: &AspectKey) -> Option<String> {
-    let mut rows = store.aspects_read(std::slice::from_ref(key)).await.unwrap();
-    rows.remove(0).map(|row| row.metadata.clone())
+    let reply = store.read(ReadRequest::row(key)).await.unwrap();
+    reply.into_row().map(|row| row.metadata.clone())
 }

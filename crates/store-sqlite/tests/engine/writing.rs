@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use docent_model::Derived;
-use docent_store::{Aborted, AspectWrite, Effect, Store, StoreError, Transaction, Work};
+use docent_store::{
+    Aborted, AspectWrite, Effect, Store, StoreError, StoreReader as _, StoreWriter as _,
+    Transaction, Work,
+};
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 

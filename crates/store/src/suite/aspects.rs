@@ -4,7 +4,7 @@ use docent_model::{AspectName, Derived, Registry, Urn};
 
 use super::{ACTOR, Harness, NOON, dataset, delete, domain, key, put, read, write};
 use crate::version::noted_of;
-use crate::{AspectKey, AspectWrite, Effect, EntityTexts, MixedRows, StoredAspect};
+use crate::{AspectKey, AspectWrite, Effect, EntityTexts, ReadReply, ReadRequest, StoredAspect};
 
 pub(super) async fn an_aspect_reads_back_exactly_as_written(harness: &impl Harness) {
     let key = key(&dataset("t"), AspectName::STATUS);
@@ -41,8 +41,9 @@ pub(super) async fn what_was_never_written_is_absent(harness: &impl Harness) {
     let absent = key(&dataset("t"), AspectName::STATUS);
     assert_eq!(read(store, &absent).await, None);
     assert_eq!(store.aspect_read_version(&absent, 0).await.unwrap(), None);
-    assert_eq!(store.entities_read(&[dataset("t")]).await.unwrap(), [[]]);
-    assert!(store.aspects_read(&[]).await.unwrap().is_empty());
+    let urns = [dataset("t")];
+    let reply = store.read(ReadRequest::entities(&urns)).await.unwrap();
+    assert_eq!(reply.entities, [[]]);
     // Neither another aspect of the entity nor the same aspect of another is found in its place.
     put(
         store,
@@ -66,11 +67,10 @@ pub(super) async fn answers_come_in_the_order_of_the_keys(harness: &impl Harness
     let [a, b, c] = ["a", "b", "c"].map(|name| key(&dataset(name), AspectName::STATUS));
     put(store, &a, r#"{"n":"a"}"#, Derived::default()).await;
     put(store, &c, r#"{"n":"c"}"#, Derived::default()).await;
-    let rows = store
-        .aspects_read(&[c.clone(), b, a.clone(), c])
-        .await
-        .unwrap();
-    let texts: Vec<_> = rows
+    let keys = [c.clone(), b, a.clone(), c];
+    let reply = store.read(ReadRequest::rows(&keys)).await.unwrap();
+    let texts: Vec<_> = reply
+        .rows
         .into_iter()
         .map(|row| row.map(|row| row.metadata.clone()))
         .collect();
@@ -78,27 +78,26 @@ pub(super) async fn answers_come_in_the_order_of_the_keys(harness: &impl Harness
     assert_eq!(texts, [text("c"), None, text("a"), text("c")]);
 }
 
-pub(super) async fn a_witness_is_there_or_not(harness: &impl Harness) {
+pub(super) async fn existence_checks_follow_writes_and_deletions(harness: &impl Harness) {
     let store = harness.store();
     let (there, missing) = (dataset_key("there"), dataset_key("missing"));
     put(store, &there, "{}", Derived::default()).await;
-    for (witness, exists) in [(&there, true), (&missing, false)] {
-        let (rows, exist) = store
-            .aspects_read_witnessed(&[], std::slice::from_ref(witness))
-            .await
-            .unwrap();
-        assert_eq!((rows, exist), (vec![], vec![exists]));
+    for (checked, exists) in [(&there, true), (&missing, false)] {
+        let checked = std::slice::from_ref(checked);
+        let reply = store.read(ReadRequest::exists(checked)).await.unwrap();
+        let expected = ReadReply {
+            exists: vec![exists],
+            ..ReadReply::default()
+        };
+        assert_eq!(reply, expected);
     }
-    // A deleted one is there no more.
     put(store, &there, "{ }", Derived::default()).await;
     delete(store, &there).await;
-    let (_, exist) = store.aspects_read_witnessed(&[], &[there]).await.unwrap();
-    assert_eq!(exist, [false]);
-    let nothing = store.aspects_read_witnessed(&[], &[]).await.unwrap();
-    assert_eq!(nothing, (vec![], vec![]));
+    let reply = store.read(ReadRequest::exists(&[there])).await.unwrap();
+    assert_eq!(reply.exists, [false]);
 }
 
-pub(super) async fn another_aspect_speaks_for_the_witness_of_its_entity_alone(
+pub(super) async fn another_aspect_proves_the_existence_of_its_entity_alone(
     harness: &impl Harness,
 ) {
     let store = harness.store();
@@ -108,27 +107,29 @@ pub(super) async fn another_aspect_speaks_for_the_witness_of_its_entity_alone(
     }
     let status = |name| key(&dataset(name), AspectName::STATUS);
     put(store, &status("one"), r#"{"n":1}"#, Derived::default()).await;
-    // Found, not found, and found for another entity than the witness's.
-    for (name, witness, row, exists) in [
+    // Found, missing, and found on another entity than the checked one.
+    for (name, checked, row, exists) in [
         ("one", "one", Some(r#"{"n":1}"#), true),
         ("two", "two", None, true),
         ("one", "missing", Some(r#"{"n":1}"#), false),
         ("missing", "one", None, true),
     ] {
-        // The second time an engine may know the answer.
+        // The second read may come from a cache.
         for _ in 0..2 {
-            let (mut rows, exist) = store
-                .aspects_read_witnessed(&[status(name)], &[dataset_key(witness)])
-                .await
-                .unwrap();
-            let found = rows.remove(0).map(|row| row.metadata.clone());
-            assert_eq!(found.as_deref(), row, "{name}, {witness}");
-            assert_eq!(exist, [exists], "{name}, {witness}");
+            let request = ReadRequest {
+                rows: &[status(name)],
+                exists: &[dataset_key(checked)],
+                entities: &[],
+            };
+            let reply = store.read(request).await.unwrap();
+            assert_eq!(reply.exists, [exists], "{name}, {checked}");
+            let found = reply.into_row().map(|row| row.metadata.clone());
+            assert_eq!(found.as_deref(), row, "{name}, {checked}");
         }
     }
 }
 
-pub(super) async fn witnesses_of_many_entities_are_answered_in_their_order(harness: &impl Harness) {
+pub(super) async fn existence_checks_of_many_entities_keep_their_order(harness: &impl Harness) {
     let store = harness.store();
     let names: Vec<String> = (0..100).map(|number| format!("t{number}")).collect();
     let status = |name: &String| key(&dataset(name), AspectName::STATUS);
@@ -140,19 +141,21 @@ pub(super) async fn witnesses_of_many_entities_are_answered_in_their_order(harne
     }
     for count in [3, 100] {
         let keys: Vec<_> = names[..count].iter().map(status).collect();
-        let witnesses: Vec<_> = names[..count]
+        let checked: Vec<_> = names[..count]
             .iter()
             .rev()
             .map(|name| dataset_key(name))
             .collect();
-        let (rows, exist) = store
-            .aspects_read_witnessed(&keys, &witnesses)
-            .await
-            .unwrap();
-        let found: Vec<bool> = rows.iter().map(Option::is_some).collect();
+        let request = ReadRequest {
+            rows: &keys,
+            exists: &checked,
+            entities: &[],
+        };
+        let reply = store.read(request).await.unwrap();
+        let found: Vec<bool> = reply.rows.iter().map(Option::is_some).collect();
         let every = |step: usize| (0..count).map(move |number| number % step == 0);
         assert_eq!(found, every(4).collect::<Vec<_>>());
-        assert_eq!(exist, every(2).rev().collect::<Vec<_>>());
+        assert_eq!(reply.exists, every(2).rev().collect::<Vec<_>>());
     }
 }
 
@@ -169,7 +172,7 @@ pub(super) async fn hundreds_of_keys_are_answered_at_once(harness: &impl Harness
     for key in keys.iter().step_by(3) {
         put(store, key, &format!("\"{}\"", key.urn), Derived::default()).await;
     }
-    let rows = store.aspects_read(&keys).await.unwrap();
+    let rows = store.read(ReadRequest::rows(&keys)).await.unwrap().rows;
     assert_eq!(rows.len(), 300);
     for (number, (row, key)) in rows.iter().zip(&keys).enumerate() {
         let expected = (number % 3 == 0).then(|| format!("\"{}\"", key.urn));
@@ -177,7 +180,7 @@ pub(super) async fn hundreds_of_keys_are_answered_at_once(harness: &impl Harness
     }
 }
 
-pub(super) async fn rows_witnesses_and_whole_entities_are_read_at_once(harness: &impl Harness) {
+pub(super) async fn one_request_reads_rows_existence_and_whole_entities(harness: &impl Harness) {
     let store = harness.store();
     let status = |name| key(&dataset(name), AspectName::STATUS);
     for name in ["one", "two"] {
@@ -193,20 +196,27 @@ pub(super) async fn rows_witnesses_and_whole_entities_are_read_at_once(harness: 
     // A few, and more than are read in place.
     for repeat in [1, 100] {
         let keys = vec![[status("two"), status("missing")]; repeat].concat();
-        let witnesses = vec![[dataset_key("missing"), dataset_key("one")]; repeat].concat();
+        let checked = vec![[dataset_key("missing"), dataset_key("one")]; repeat].concat();
         let urns = vec![[dataset("missing"), dataset("two"), dataset("one")]; repeat].concat();
-        let found = store.mixed_read(&keys, &witnesses, &urns).await.unwrap();
-        assert_eq!(found.rows, store.aspects_read(&keys).await.unwrap());
-        assert_eq!(found.rows.len(), 2 * repeat);
-        let text = found.rows[0].as_ref().map(|row| row.metadata.as_str());
+        let request = ReadRequest {
+            rows: &keys,
+            exists: &checked,
+            entities: &urns,
+        };
+        let reply = store.read(request).await.unwrap();
+        let rows = store.read(ReadRequest::rows(&keys)).await.unwrap().rows;
+        assert_eq!(reply.rows, rows);
+        assert_eq!(reply.rows.len(), 2 * repeat);
+        let text = reply.rows[0].as_ref().map(|row| row.metadata.as_str());
         assert_eq!(text, Some("\"two\""));
-        assert_eq!(found.exist, [false, true].repeat(repeat));
-        assert_eq!(found.entities, store.entities_read(&urns).await.unwrap());
-        let sizes: Vec<usize> = found.entities.iter().map(Vec::len).collect();
+        assert_eq!(reply.exists, [false, true].repeat(repeat));
+        let whole = store.read(ReadRequest::entities(&urns)).await.unwrap();
+        assert_eq!(reply.entities, whole.entities);
+        let sizes: Vec<usize> = reply.entities.iter().map(Vec::len).collect();
         assert_eq!(sizes, [0, 2, 2].repeat(repeat));
     }
-    let nothing = store.mixed_read(&[], &[], &[]).await.unwrap();
-    assert_eq!(nothing, MixedRows::default());
+    let reply = store.read(ReadRequest::default()).await.unwrap();
+    assert_eq!(reply, ReadReply::default());
 }
 
 pub(super) async fn all_aspects_of_entities_are_read_together(harness: &impl Harness) {
@@ -240,11 +250,10 @@ pub(super) async fn all_aspects_of_entities_are_read_together(harness: &impl Har
         Derived::default(),
     )
     .await;
-    let entities = store
-        .entities_read(&[other, dataset("missing"), one])
-        .await
-        .unwrap();
-    let mut texts: Vec<Vec<(AspectName, &str)>> = entities
+    let urns = [other, dataset("missing"), one];
+    let reply = store.read(ReadRequest::entities(&urns)).await.unwrap();
+    let mut texts: Vec<Vec<(AspectName, &str)>> = reply
+        .entities
         .iter()
         .map(|aspects| {
             let pair = |(name, row): &'_ (AspectName, StoredAspect)| (*name, row.version);

@@ -6,7 +6,8 @@ use futures_util::future::{join, join_all};
 use super::{Harness, NOON, Stopped, dataset, domain, edges, key, new_aspect, placed, put, read};
 use crate::version;
 use crate::{
-    AspectKey, AspectWrite, Effect, Store, StoreError, TimeseriesRow, Transaction, transact,
+    AspectKey, AspectWrite, Effect, ReadRequest, Store, StoreError, TimeseriesRow, Transaction,
+    transact,
 };
 
 fn counter(name: &str) -> AspectKey {
@@ -164,7 +165,7 @@ pub(super) async fn a_list_of_writes_is_committed_whole(harness: &impl Harness) 
     let keys: Vec<AspectKey> = (0..50).map(|number| counter(&number.to_string())).collect();
     let writes: Vec<AspectWrite> = keys.iter().map(|key| put_of(key, "1")).collect();
     super::write(store, writes).await;
-    let rows = store.aspects_read(&keys).await.unwrap();
+    let rows = store.read(ReadRequest::rows(&keys)).await.unwrap().rows;
     assert!(rows.iter().all(Option::is_some));
     let logged = store.changes_read(0, 100).await.unwrap();
     let order: Vec<AspectKey> = logged.into_iter().map(|change| change.key).collect();
@@ -186,7 +187,7 @@ pub(super) async fn reads_during_writes_see_whole_commits(harness: &impl Harness
     };
     let reads = async {
         for _ in 0..200 {
-            let rows = store.aspects_read(&keys).await.unwrap();
+            let rows = store.read(ReadRequest::rows(&keys)).await.unwrap().rows;
             let texts: Vec<_> = rows
                 .iter()
                 .map(|row| row.as_ref().map(|row| row.metadata.as_str()))

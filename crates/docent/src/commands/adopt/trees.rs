@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use anyhow::Result;
 use docent_model::{AspectName, Registry, Urn, derive};
-use docent_store::{AspectKey, Store};
+use docent_store::{AspectKey, ReadRequest, Store};
 use serde_json::Value;
 
 /// How many domains are read at once.
@@ -55,7 +55,7 @@ async fn parents(store: &dyn Store) -> Result<HashMap<Urn, Option<Urn>>> {
         last = Some(newest.clone());
         let aspect = AspectName::DOMAIN_PROPERTIES;
         let keys: Vec<AspectKey> = urns.iter().map(|urn| AspectKey::new(urn, aspect)).collect();
-        let rows = store.aspects_read(&keys).await?;
+        let rows = store.read(ReadRequest::rows(&keys)).await?.rows;
         for (urn, row) in urns.into_iter().zip(rows) {
             let value = row.and_then(|row| serde_json::from_str::<Value>(&row.metadata).ok());
             let placed = value.and_then(|value| derive(&urn, aspect, &value).placement);

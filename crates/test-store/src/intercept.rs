@@ -1,6 +1,6 @@
-//! A store in front of another one, for tests that count calls, change what is answered, or let something fail.
+//! A store that wraps another one, for tests that count calls, change results, or inject failures.
 //!
-//! To alter one more call: a method of [`Front`] that passes it on, and its name in [`InFront`].
+//! To intercept one more call: a method of [`Intercept`] that forwards it, called by [`InterceptedStore`].
 
 use std::fmt::Debug;
 use std::ops::Deref;
@@ -9,35 +9,27 @@ use std::path::Path;
 use async_trait::async_trait;
 use docent_model::{AspectName, Urn};
 use docent_store::{
-    AspectKey, Change, Page, PointRange, RawAspect, RawPoint, RawRetired, RebuildReport, Related,
-    Row, Run, RunAspect, Store, StoreError, StoredAspect, TimeseriesRow, Work,
+    AspectKey, Change, EntityTexts, Page, PointRange, RawAspect, RawPoint, RawRetired, ReadReply,
+    ReadRequest, RebuildReport, Related, Run, RunAspect, Store, StoreError, StoreMaintenance,
+    StoreReader, StoreWriter, StoredAspect, TimeseriesRow, Work,
 };
 
-/// The calls that a test may alter. Those that it does not are passed on.
+/// The calls that a test may intercept; the default is to forward them.
 #[async_trait]
-pub trait Front: Debug + Send + Sync {
-    fn behind(&self) -> &dyn Store;
+pub trait Intercept: Debug + Send + Sync {
+    fn inner(&self) -> &dyn Store;
 
-    async fn aspects_read(&self, keys: &[AspectKey]) -> Result<Vec<Row>, StoreError> {
-        self.behind().aspects_read(keys).await
+    async fn read(&self, request: ReadRequest<'_>) -> Result<ReadReply, StoreError> {
+        self.inner().read(request).await
     }
 
-    async fn entities_read(
-        &self,
-        urns: &[Urn],
-    ) -> Result<Vec<Vec<(AspectName, StoredAspect)>>, StoreError> {
-        self.behind().entities_read(urns).await
-    }
-
-    async fn urns_list(
+    async fn entities_list(
         &self,
         entity_type: &str,
-        aspect: AspectName,
         after: Option<&Urn>,
         limit: usize,
-    ) -> Result<Vec<Urn>, StoreError> {
-        let list = self.behind().urns_list(entity_type, aspect, after, limit);
-        list.await
+    ) -> Result<Vec<EntityTexts>, StoreError> {
+        self.inner().entities_list(entity_type, after, limit).await
     }
 
     async fn edges_list(
@@ -48,36 +40,36 @@ pub trait Front: Debug + Send + Sync {
         start: usize,
         limit: usize,
     ) -> Result<Vec<Page<Related>>, StoreError> {
-        let behind = self.behind();
-        let list = behind.edges_list(urns, outgoing, relationships, start, limit);
+        let inner = self.inner();
+        let list = inner.edges_list(urns, outgoing, relationships, start, limit);
         list.await
     }
 
     async fn changes_read(&self, after: i64, limit: usize) -> Result<Vec<Change>, StoreError> {
-        self.behind().changes_read(after, limit).await
+        self.inner().changes_read(after, limit).await
     }
 
     async fn change_newest(&self) -> Result<Option<Change>, StoreError> {
-        self.behind().change_newest().await
+        self.inner().change_newest().await
     }
 }
 
-/// A [`Front`] as a store.
+/// The store that an [`Intercept`] makes of the wrapped one.
 #[derive(Debug)]
-pub struct InFront<F>(pub F);
+pub struct InterceptedStore<I>(pub I);
 
-impl<F> Deref for InFront<F> {
-    type Target = F;
+impl<I> Deref for InterceptedStore<I> {
+    type Target = I;
 
-    fn deref(&self) -> &F {
+    fn deref(&self) -> &I {
         &self.0
     }
 }
 
 #[async_trait]
-impl<F: Front> Store for InFront<F> {
-    async fn aspects_read(&self, keys: &[AspectKey]) -> Result<Vec<Row>, StoreError> {
-        self.0.aspects_read(keys).await
+impl<I: Intercept> StoreReader for InterceptedStore<I> {
+    async fn read(&self, request: ReadRequest<'_>) -> Result<ReadReply, StoreError> {
+        self.0.read(request).await
     }
 
     async fn aspect_read_version(
@@ -85,21 +77,14 @@ impl<F: Front> Store for InFront<F> {
         key: &AspectKey,
         version: i64,
     ) -> Result<Option<StoredAspect>, StoreError> {
-        self.0.behind().aspect_read_version(key, version).await
+        self.0.inner().aspect_read_version(key, version).await
     }
 
     async fn histories_read(
         &self,
         keys: &[AspectKey],
     ) -> Result<Vec<Vec<StoredAspect>>, StoreError> {
-        self.0.behind().histories_read(keys).await
-    }
-
-    async fn entities_read(
-        &self,
-        urns: &[Urn],
-    ) -> Result<Vec<Vec<(AspectName, StoredAspect)>>, StoreError> {
-        self.0.entities_read(urns).await
+        self.0.inner().histories_read(keys).await
     }
 
     async fn urns_list(
@@ -109,7 +94,17 @@ impl<F: Front> Store for InFront<F> {
         after: Option<&Urn>,
         limit: usize,
     ) -> Result<Vec<Urn>, StoreError> {
-        self.0.urns_list(entity_type, aspect, after, limit).await
+        let inner = self.0.inner();
+        inner.urns_list(entity_type, aspect, after, limit).await
+    }
+
+    async fn entities_list(
+        &self,
+        entity_type: &str,
+        after: Option<&Urn>,
+        limit: usize,
+    ) -> Result<Vec<EntityTexts>, StoreError> {
+        self.0.entities_list(entity_type, after, limit).await
     }
 
     async fn placements_list(
@@ -120,7 +115,7 @@ impl<F: Front> Store for InFront<F> {
         limit: usize,
     ) -> Result<Page<Urn>, StoreError> {
         self.0
-            .behind()
+            .inner()
             .placements_list(kind, parent, start, limit)
             .await
     }
@@ -130,7 +125,7 @@ impl<F: Front> Store for InFront<F> {
         urns: &[Urn],
         max: usize,
     ) -> Result<Vec<Vec<Urn>>, StoreError> {
-        self.0.behind().placement_ancestors(urns, max).await
+        self.0.inner().placement_ancestors(urns, max).await
     }
 
     async fn edges_list(
@@ -155,7 +150,7 @@ impl<F: Front> Store for InFront<F> {
         limit: usize,
     ) -> Result<Vec<TimeseriesRow>, StoreError> {
         self.0
-            .behind()
+            .inner()
             .timeseries_list(key, range, newest_first, start, limit)
             .await
     }
@@ -164,7 +159,7 @@ impl<F: Front> Store for InFront<F> {
         &self,
         keys: &[AspectKey],
     ) -> Result<Vec<Option<TimeseriesRow>>, StoreError> {
-        self.0.behind().timeseries_latest(keys).await
+        self.0.inner().timeseries_latest(keys).await
     }
 
     async fn runs_list(
@@ -174,7 +169,7 @@ impl<F: Front> Store for InFront<F> {
         limit: usize,
     ) -> Result<Vec<Run>, StoreError> {
         self.0
-            .behind()
+            .inner()
             .runs_list(include_removed, start, limit)
             .await
     }
@@ -187,7 +182,7 @@ impl<F: Front> Store for InFront<F> {
         limit: usize,
     ) -> Result<Vec<RunAspect>, StoreError> {
         self.0
-            .behind()
+            .inner()
             .run_aspects(run, include_removed, start, limit)
             .await
     }
@@ -197,11 +192,11 @@ impl<F: Front> Store for InFront<F> {
         run: &str,
         limit: usize,
     ) -> Result<Vec<(AspectKey, u64)>, StoreError> {
-        self.0.behind().run_timeseries(run, limit).await
+        self.0.inner().run_timeseries(run, limit).await
     }
 
     async fn run_points_count(&self, run: &str) -> Result<u64, StoreError> {
-        self.0.behind().run_points_count(run).await
+        self.0.inner().run_points_count(run).await
     }
 
     async fn aspects_count(
@@ -209,7 +204,7 @@ impl<F: Front> Store for InFront<F> {
         aspect: AspectName,
         urn_like: Option<&str>,
     ) -> Result<u64, StoreError> {
-        self.0.behind().aspects_count(aspect, urn_like).await
+        self.0.inner().aspects_count(aspect, urn_like).await
     }
 
     async fn changes_read(&self, after: i64, limit: usize) -> Result<Vec<Change>, StoreError> {
@@ -221,19 +216,33 @@ impl<F: Front> Store for InFront<F> {
     }
 
     fn commit_stamp(&self) -> Result<u64, StoreError> {
-        self.0.behind().commit_stamp()
+        self.0.inner().commit_stamp()
+    }
+
+    fn commit_stamp_of(&self, entity_types: &[&str]) -> Result<u64, StoreError> {
+        self.0.inner().commit_stamp_of(entity_types)
     }
 
     async fn commit_stamp_exact(&self) -> Result<u64, StoreError> {
-        self.0.behind().commit_stamp_exact().await
+        self.0.inner().commit_stamp_exact().await
+    }
+}
+
+#[async_trait]
+impl<I: Intercept> StoreWriter for InterceptedStore<I> {
+    async fn is_writable(&self) -> Result<bool, StoreError> {
+        self.0.inner().is_writable().await
     }
 
     async fn run(&self, work: Box<dyn Work>) -> Result<(), StoreError> {
-        self.0.behind().run(work).await
+        self.0.inner().run(work).await
     }
+}
 
+#[async_trait]
+impl<I: Intercept> StoreMaintenance for InterceptedStore<I> {
     async fn export_count(&self) -> Result<u64, StoreError> {
-        self.0.behind().export_count().await
+        self.0.inner().export_count().await
     }
 
     async fn aspects_export(
@@ -241,7 +250,7 @@ impl<F: Front> Store for InFront<F> {
         after: Option<&RawAspect>,
         limit: usize,
     ) -> Result<Vec<RawAspect>, StoreError> {
-        self.0.behind().aspects_export(after, limit).await
+        self.0.inner().aspects_export(after, limit).await
     }
 
     async fn points_export(
@@ -249,7 +258,7 @@ impl<F: Front> Store for InFront<F> {
         after: Option<&RawPoint>,
         limit: usize,
     ) -> Result<Vec<RawPoint>, StoreError> {
-        self.0.behind().points_export(after, limit).await
+        self.0.inner().points_export(after, limit).await
     }
 
     async fn retired_export(
@@ -257,11 +266,11 @@ impl<F: Front> Store for InFront<F> {
         after: Option<&RawRetired>,
         limit: usize,
     ) -> Result<Vec<RawRetired>, StoreError> {
-        self.0.behind().retired_export(after, limit).await
+        self.0.inner().retired_export(after, limit).await
     }
 
     async fn retired_import(&self, retired: Vec<RawRetired>) -> Result<(), StoreError> {
-        self.0.behind().retired_import(retired).await
+        self.0.inner().retired_import(retired).await
     }
 
     async fn import(
@@ -269,14 +278,14 @@ impl<F: Front> Store for InFront<F> {
         aspects: Vec<RawAspect>,
         points: Vec<RawPoint>,
     ) -> Result<(), StoreError> {
-        self.0.behind().import(aspects, points).await
+        self.0.inner().import(aspects, points).await
     }
 
     async fn rebuild(
         &self,
         progress: Box<dyn FnMut(u64, u64) + Send>,
     ) -> Result<RebuildReport, StoreError> {
-        self.0.behind().rebuild(progress).await
+        self.0.inner().rebuild(progress).await
     }
 
     async fn backup(
@@ -284,10 +293,10 @@ impl<F: Front> Store for InFront<F> {
         target: &Path,
         progress: Box<dyn FnMut(u64, u64) + Send>,
     ) -> Result<(), StoreError> {
-        self.0.behind().backup(target, progress).await
+        self.0.inner().backup(target, progress).await
     }
 
     async fn check(&self) -> Result<Vec<String>, StoreError> {
-        self.0.behind().check().await
+        self.0.inner().check().await
     }
 }

@@ -1,0 +1,91 @@
+//! [`StoreMaintenance`] on SQLite: long reads on a blocking thread, imports and rebuilds on the writer.
+
+use std::path::Path;
+
+use async_trait::async_trait;
+use docent_store::{RawAspect, RawPoint, RawRetired, RebuildReport, StoreError, StoreMaintenance};
+
+use crate::connection::SMALL_CACHE_KIB;
+use crate::{SqliteStore, backup, blocking, check, connection, rebuild, transfer};
+
+#[async_trait]
+impl StoreMaintenance for SqliteStore {
+    async fn export_count(&self) -> Result<u64, StoreError> {
+        self.read_snapshot(true, transfer::count).await
+    }
+
+    async fn aspects_export(
+        &self,
+        after: Option<&RawAspect>,
+        limit: usize,
+    ) -> Result<Vec<RawAspect>, StoreError> {
+        let after = after.cloned();
+        self.read_snapshot(true, move |connection| {
+            transfer::aspects(connection, after.as_ref(), limit)
+        })
+        .await
+    }
+
+    async fn points_export(
+        &self,
+        after: Option<&RawPoint>,
+        limit: usize,
+    ) -> Result<Vec<RawPoint>, StoreError> {
+        let after = after.cloned();
+        self.read_snapshot(true, move |connection| {
+            transfer::points(connection, after.as_ref(), limit)
+        })
+        .await
+    }
+
+    async fn retired_export(
+        &self,
+        after: Option<&RawRetired>,
+        limit: usize,
+    ) -> Result<Vec<RawRetired>, StoreError> {
+        let after = after.cloned();
+        self.read_snapshot(true, move |connection| {
+            transfer::retired(connection, after.as_ref(), limit)
+        })
+        .await
+    }
+
+    async fn retired_import(&self, retired: Vec<RawRetired>) -> Result<(), StoreError> {
+        self.writer
+            .run_alone(move |connection| transfer::import_retired(connection, &retired))
+            .await
+    }
+
+    async fn import(
+        &self,
+        aspects: Vec<RawAspect>,
+        points: Vec<RawPoint>,
+    ) -> Result<(), StoreError> {
+        self.writer
+            .run_alone(move |connection| transfer::import(connection, &aspects, &points))
+            .await
+    }
+
+    async fn rebuild(
+        &self,
+        mut progress: Box<dyn FnMut(u64, u64) + Send>,
+    ) -> Result<RebuildReport, StoreError> {
+        self.writer
+            .run_alone(move |connection| rebuild::rebuild(connection, &mut *progress))
+            .await
+    }
+
+    async fn backup(
+        &self,
+        target: &Path,
+        mut progress: Box<dyn FnMut(u64, u64) + Send>,
+    ) -> Result<(), StoreError> {
+        let (source, target) = (self.path.clone(), target.to_owned());
+        blocking(move || backup::backup(&source, &target, &mut *progress)).await
+    }
+
+    async fn check(&self) -> Result<Vec<String>, StoreError> {
+        let path = self.path.clone();
+        blocking(move || check::check(&connection::open_reader(&path, SMALL_CACHE_KIB)?)).await
+    }
+}

@@ -1,0 +1,290 @@
+//! [`StoreReader`] on SQLite: which reads run in place, and which on a blocking thread.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use docent_model::{AspectName, Urn};
+use docent_store::{
+    AspectKey, Change, EntityTexts, Page, PointRange, ReadReply, ReadRequest, Related, Run,
+    RunAspect, StoreError, StoreReader, StoredAspect, TimeseriesRow,
+};
+use rusqlite::Connection;
+
+use crate::error::EngineError;
+use crate::{SqliteStore, blocking, placements, points, read, runs};
+
+/// Reads of more rows than this leave the caller's thread.
+const IN_PLACE_ROWS: usize = 64;
+/// About how many aspects an entity has.
+const ROWS_PER_ENTITY: usize = 10;
+/// About how many rows a chain of parents takes.
+const ROWS_PER_CHAIN: usize = 4;
+
+impl SqliteStore {
+    /// A short read on the calling thread, from memory if nothing was committed since its rows were cached.
+    fn read_in_place(&self, request: ReadRequest<'_>) -> Result<ReadReply, EngineError> {
+        let stamp = self.stamp.if_cheap()?;
+        if let Some(stamp) = stamp
+            && request.entities.is_empty()
+            && let Some(rows) = self.recent.get(request.rows, stamp)
+            && read::all_proven(request, &rows)
+        {
+            return Ok(ReadReply {
+                rows,
+                exists: vec![true; request.exists.len()],
+                entities: Vec::new(),
+            });
+        }
+        let reply = self
+            .readers
+            .snapshot_since(stamp, |connection| read::read(connection, request))?;
+        // The snapshot may be newer than the stamp, unless the stamp is still the same.
+        if let Some(stamp) = stamp
+            && !request.rows.is_empty()
+            && self.stamp.read()? == stamp
+        {
+            self.recent.keep(request.rows, &reply.rows, stamp);
+        }
+        Ok(reply)
+    }
+
+    /// Runs a read in place, or on a blocking thread if it is long.
+    async fn read_snapshot<T: Send + 'static>(
+        &self,
+        long: bool,
+        read: impl FnOnce(&Connection) -> Result<T, EngineError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        if !long {
+            return Ok(self.readers.snapshot(read)?);
+        }
+        let readers = Arc::clone(&self.readers);
+        blocking(move || readers.snapshot(read)).await
+    }
+}
+
+#[async_trait]
+impl StoreReader for SqliteStore {
+    async fn read(&self, request: ReadRequest<'_>) -> Result<ReadReply, StoreError> {
+        let rows = request.rows.len() + request.exists.len();
+        if rows + request.entities.len() * ROWS_PER_ENTITY <= IN_PLACE_ROWS {
+            return Ok(self.read_in_place(request)?);
+        }
+        let (rows, exists) = (request.rows.to_vec(), request.exists.to_vec());
+        let entities = request.entities.to_vec();
+        self.read_snapshot(true, move |connection| {
+            let request = ReadRequest {
+                rows: &rows,
+                exists: &exists,
+                entities: &entities,
+            };
+            read::read(connection, request)
+        })
+        .await
+    }
+
+    async fn aspect_read_version(
+        &self,
+        key: &AspectKey,
+        version: i64,
+    ) -> Result<Option<StoredAspect>, StoreError> {
+        let read = |connection: &Connection| read::version(connection, key, version);
+        Ok(self.readers.snapshot(read)?)
+    }
+
+    async fn histories_read(
+        &self,
+        keys: &[AspectKey],
+    ) -> Result<Vec<Vec<StoredAspect>>, StoreError> {
+        let keys = keys.to_vec();
+        self.read_snapshot(true, move |connection| {
+            keys.iter()
+                .map(|key| read::versions(connection, key))
+                .collect()
+        })
+        .await
+    }
+
+    async fn urns_list(
+        &self,
+        entity_type: &str,
+        aspect: AspectName,
+        after: Option<&Urn>,
+        limit: usize,
+    ) -> Result<Vec<Urn>, StoreError> {
+        let (entity_type, after) = (entity_type.to_owned(), after.cloned());
+        self.read_snapshot(true, move |connection| {
+            read::urns(connection, &entity_type, aspect, after.as_ref(), limit)
+        })
+        .await
+    }
+
+    async fn entities_list(
+        &self,
+        entity_type: &str,
+        after: Option<&Urn>,
+        limit: usize,
+    ) -> Result<Vec<EntityTexts>, StoreError> {
+        let (entity_type, after) = (entity_type.to_owned(), after.cloned());
+        self.read_snapshot(true, move |connection| {
+            read::entity_range(connection, &entity_type, after.as_ref(), limit)
+        })
+        .await
+    }
+
+    async fn placements_list(
+        &self,
+        kind: &str,
+        parent: Option<&Urn>,
+        start: usize,
+        limit: usize,
+    ) -> Result<Page<Urn>, StoreError> {
+        // Counting takes as long as there are entities.
+        let (kind, parent) = (kind.to_owned(), parent.cloned());
+        self.read_snapshot(true, move |connection| {
+            placements::below(connection, &kind, parent.as_ref(), start, limit)
+        })
+        .await
+    }
+
+    async fn placement_ancestors(
+        &self,
+        urns: &[Urn],
+        max: usize,
+    ) -> Result<Vec<Vec<Urn>>, StoreError> {
+        let long = urns.len() > IN_PLACE_ROWS / ROWS_PER_CHAIN;
+        let urns = urns.to_vec();
+        self.read_snapshot(long, move |connection| {
+            urns.iter()
+                .map(|urn| placements::ancestors(connection, urn, max))
+                .collect()
+        })
+        .await
+    }
+
+    async fn edges_list(
+        &self,
+        urns: &[Urn],
+        outgoing: bool,
+        relationships: &[&str],
+        start: usize,
+        limit: usize,
+    ) -> Result<Vec<Page<Related>>, StoreError> {
+        // What an entity points at stands in one aspect or another; who points at it may be everybody.
+        let long = !outgoing || urns.len() > IN_PLACE_ROWS / ROWS_PER_ENTITY;
+        let urns = urns.to_vec();
+        let relationships: Vec<String> = relationships.iter().map(ToString::to_string).collect();
+        self.read_snapshot(long, move |connection| {
+            let relationships: Vec<&str> = relationships.iter().map(String::as_str).collect();
+            urns.iter()
+                .map(|urn| read::edges(connection, urn, outgoing, &relationships, start, limit))
+                .collect()
+        })
+        .await
+    }
+
+    async fn timeseries_list(
+        &self,
+        key: &AspectKey,
+        range: &PointRange,
+        newest_first: bool,
+        start: usize,
+        limit: usize,
+    ) -> Result<Vec<TimeseriesRow>, StoreError> {
+        // Those of a run are found by looking at all.
+        let long = start.saturating_add(limit) > IN_PLACE_ROWS || range.run.is_some();
+        let (key, range) = (key.clone(), range.clone());
+        self.read_snapshot(long, move |connection| {
+            points::list(connection, &key, &range, newest_first, start, limit)
+        })
+        .await
+    }
+
+    async fn timeseries_latest(
+        &self,
+        keys: &[AspectKey],
+    ) -> Result<Vec<Option<TimeseriesRow>>, StoreError> {
+        let long = keys.len() > IN_PLACE_ROWS;
+        let keys = keys.to_vec();
+        self.read_snapshot(long, move |connection| points::latest(connection, &keys))
+            .await
+    }
+
+    async fn runs_list(
+        &self,
+        include_removed: bool,
+        start: usize,
+        limit: usize,
+    ) -> Result<Vec<Run>, StoreError> {
+        self.read_snapshot(true, move |connection| {
+            runs::list(connection, include_removed, start, limit)
+        })
+        .await
+    }
+
+    async fn run_aspects(
+        &self,
+        run: &str,
+        include_removed: bool,
+        start: usize,
+        limit: usize,
+    ) -> Result<Vec<RunAspect>, StoreError> {
+        let run = run.to_owned();
+        self.read_snapshot(true, move |connection| {
+            runs::aspects(connection, &run, include_removed, start, limit)
+        })
+        .await
+    }
+
+    async fn run_timeseries(
+        &self,
+        run: &str,
+        limit: usize,
+    ) -> Result<Vec<(AspectKey, u64)>, StoreError> {
+        let run = run.to_owned();
+        self.read_snapshot(true, move |connection| {
+            runs::timeseries(connection, &run, limit)
+        })
+        .await
+    }
+
+    async fn run_points_count(&self, run: &str) -> Result<u64, StoreError> {
+        let run = run.to_owned();
+        self.read_snapshot(true, move |connection| runs::points_count(connection, &run))
+            .await
+    }
+
+    async fn aspects_count(
+        &self,
+        aspect: AspectName,
+        urn_like: Option<&str>,
+    ) -> Result<u64, StoreError> {
+        let urn_like = urn_like.map(str::to_owned);
+        self.read_snapshot(true, move |connection| {
+            read::aspects_count(connection, aspect, urn_like.as_deref())
+        })
+        .await
+    }
+
+    async fn changes_read(&self, after: i64, limit: usize) -> Result<Vec<Change>, StoreError> {
+        self.read_snapshot(limit > IN_PLACE_ROWS, move |connection| {
+            read::changes(connection, after, limit)
+        })
+        .await
+    }
+
+    async fn change_newest(&self) -> Result<Option<Change>, StoreError> {
+        self.read_snapshot(false, read::newest_change).await
+    }
+
+    fn commit_stamp(&self) -> Result<u64, StoreError> {
+        Ok(self.stamp.read()?)
+    }
+
+    fn commit_stamp_of(&self, _entity_types: &[&str]) -> Result<u64, StoreError> {
+        self.commit_stamp()
+    }
+
+    async fn commit_stamp_exact(&self) -> Result<u64, StoreError> {
+        self.commit_stamp()
+    }
+}
