@@ -200,7 +200,7 @@ pub(crate) async fn put(store: &dyn Store, urn: &Urn, aspect: &str, value: &Valu
         system_metadata: None,
         stamp: AuditStamp::new(&Urn::parse(ACTOR)?, NOON_MS),
         derived: derive(urn, aspect, value),
-        retired_version: 0,
+        retired_version: None,
     };
     transact(store, move |tx| {
         let (key, new) = (key.clone(), new.clone());

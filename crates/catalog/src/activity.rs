@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use docent_model::{AspectName, EpochMillis, Urn};
-use docent_store::ChangeKind;
+use docent_store::{ChangeKind, LogPosition};
 
 use crate::{Caller, Catalog, Error};
 
@@ -47,7 +47,7 @@ impl Catalog {
         let Some(newest) = self.store().change_newest().await? else {
             return Ok(Vec::new());
         };
-        let after = (newest.position - LOOKED_AT).max(0);
+        let after = newest.position.minus(LOOKED_AT);
         let log = self.store().changes_read(after, LOOKED_AT as usize).await?;
         let mut seen = HashSet::new();
         let mut changes = Vec::new();
@@ -80,7 +80,7 @@ impl Catalog {
         let since_monday = (self.now_ms() - FIRST_MONDAY_MS).rem_euclid(WEEK_MS);
         let this_week = self.now_ms() - since_monday;
         let newest = self.store().change_newest().await?;
-        let newest = newest.map_or(0, |change| change.position);
+        let newest = newest.map_or(LogPosition::START, |change| change.position);
         let mut counted = Vec::new();
         let mut end = newest;
         for back in 0..weeks {
@@ -88,7 +88,7 @@ impl Catalog {
             let before = self.position_before(begins_ms, end).await?;
             counted.push(Week {
                 begins_ms,
-                changes: end - before,
+                changes: end.get() - before.get(),
             });
             end = before;
         }
@@ -98,10 +98,14 @@ impl Catalog {
 
     /// The last position of the log that was written before a time, at most `newest`; 0 if there is none. The log is in the
     /// order of time, so it is found by halving.
-    async fn position_before(&self, time_ms: EpochMillis, newest: i64) -> Result<i64, Error> {
-        let (mut before, mut end) = (0, newest);
+    async fn position_before(
+        &self,
+        time_ms: EpochMillis,
+        newest: LogPosition,
+    ) -> Result<LogPosition, Error> {
+        let (mut before, mut end) = (LogPosition::START, newest);
         while before < end {
-            let middle = before + (end - before) / 2;
+            let middle = LogPosition::new(before.get().midpoint(end.get()));
             // The entry at or behind the middle: an engine may leave positions out.
             let next = self.store().changes_read(middle, 1).await?;
             match next.first() {

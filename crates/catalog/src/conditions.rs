@@ -2,6 +2,7 @@
 //!
 //! What each of them asks of the stored aspect is decided inside the transaction (`apply/batch/conditions.rs`).
 
+use docent_store::LogicalVersion;
 use std::collections::HashSet;
 
 use docent_model::{EpochMillis, Registry, Urn};
@@ -94,7 +95,7 @@ impl Conditions {
     pub fn put_on(&self, mut proposal: Proposal) -> Proposal {
         if let Some(version) = self.version {
             proposal = proposal.requires(Requirement::Version {
-                expected: (version != NOT_THERE).then_some(version),
+                expected: (version != NOT_THERE).then(|| LogicalVersion::new(version)),
             });
         }
         if let Some(time_ms) = self.modified_since {

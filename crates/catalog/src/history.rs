@@ -7,7 +7,7 @@
 //! ([`Subject::value`]).
 
 use docent_model::{AspectName, EpochMillis, Registry, Urn};
-use docent_store::{AspectKey, version};
+use docent_store::{AspectKey, LogicalVersion, version};
 use serde_json::Value;
 
 use crate::{Caller, Catalog, Error, descriptions};
@@ -34,7 +34,7 @@ pub struct History {
 /// What the subject became.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    pub version: i64,
+    pub version: LogicalVersion,
     pub time_ms: EpochMillis,
     pub actor: String,
     /// The text or the URN; `None` if there was none then.
@@ -55,7 +55,7 @@ impl Catalog {
         let versions = versions.unwrap_or_default();
         let is_complete = versions
             .first()
-            .is_none_or(|row| version::logical_version_of(row) <= 1);
+            .is_none_or(|row| version::logical_version_of(row) <= LogicalVersion::FIRST);
         let mut changes: Vec<Change> = Vec::new();
         for row in &versions {
             let stored: Value = serde_json::from_str(&row.metadata).unwrap_or_default();

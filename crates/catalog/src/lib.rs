@@ -58,7 +58,8 @@ pub use caller::Caller;
 pub use conditions::Conditions;
 pub use docent_model::aspects::SYSTEM_ACTOR;
 pub use docent_store::{
-    AspectKey, EntityAspects, Page, PointRange, ReadReply, ReadRequest, Related, Row, StoredAspect,
+    AspectKey, EntityAspects, LogicalVersion, Page, PointRange, ReadReply, ReadRequest, Related,
+    Row, RowVersion, StoredAspect,
 };
 pub use error::{ConflictReason, Error, ErrorKind, ErrorSubject};
 pub use ids::{Ids, RandomIds};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use docent_model::aspects::{AuditStamp, Stamped};
 use docent_model::patch::Patch;
 use docent_model::{AspectName, EpochMillis, SystemMetadata, Urn};
-use docent_store::PointRange;
+use docent_store::{LogicalVersion, PointRange};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -129,7 +129,7 @@ pub enum Requirement {
     IsNew { otherwise: String },
     /// The aspect that the change is about has this logical version; `None` if it must not be there. Like the next two,
     /// of an entity's deletion it asks for the key aspect, and of [`Change::Clear`] for each aspect that would go.
-    Version { expected: Option<i64> },
+    Version { expected: Option<LogicalVersion> },
     /// The aspect was written after this time.
     ModifiedSince { time_ms: EpochMillis },
     /// The aspect was not written after this time; one that is not there never was.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use docent_model::aspects::SYSTEM_ACTOR;
 use docent_model::{AspectName, EntitySpec, MAX_ENCODED_BYTES, Registry, Urn};
 use docent_store::{
-    AspectKey, EntityAspects, Page, ReadReply, ReadRequest, Related, Row, StoredAspect,
+    AspectKey, EntityAspects, Page, ReadReply, ReadRequest, Related, Row, RowVersion, StoredAspect,
     TimeseriesRow, version,
 };
 
@@ -88,21 +88,21 @@ impl Catalog {
             .entities)
     }
 
-    /// A version of one aspect: 0 is the latest, otherwise the logical version, 1 being the oldest.
+    /// A version of one aspect: the latest, or the one with that logical version.
     pub async fn read_version(
         &self,
         caller: &Caller,
         key: &AspectKey,
-        version: i64,
+        version: RowVersion,
     ) -> Result<Option<StoredAspect>, Error> {
         let row = self.store().aspect_read_version(key, version).await?;
-        if row.is_some() || version <= 0 {
+        if row.is_some() || !version.is_history() {
             return Ok(row);
         }
         // The latest version has no history row of its own yet.
         let latest = self.read(caller, ReadRequest::row(key)).await?.into_row();
         Ok(latest
-            .filter(|row| version::logical_version_of(row) == version)
+            .filter(|row| version == version::logical_version_of(row).into())
             .map(Arc::unwrap_or_clone))
     }
 
@@ -277,7 +277,7 @@ fn is_shown(urn: &Urn) -> bool {
 /// A point in the form of a stored aspect, whose author is not known.
 fn as_aspect(point: TimeseriesRow) -> StoredAspect {
     StoredAspect {
-        version: 0,
+        version: RowVersion::LATEST,
         metadata: point.metadata,
         system_metadata: point.system_metadata,
         created_on_ms: point.time_ms,

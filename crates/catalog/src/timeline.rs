@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use docent_model::{AspectName, EpochMillis, Registry, Urn};
-use docent_store::{AspectKey, StoredAspect, version};
+use docent_store::{AspectKey, LogicalVersion, StoredAspect, version};
 use serde_json::Value;
 
 use crate::{Caller, Catalog, Error};
@@ -283,7 +283,7 @@ impl Catalog {
                 let before = match place.checked_sub(1) {
                     Some(place) => versions.get(place),
                     // What the first version that is kept has changed is not known.
-                    None if version::logical_version_of(row) > 1 => continue,
+                    None if version::logical_version_of(row) > LogicalVersion::FIRST => continue,
                     None => None,
                 };
                 let events = rule.compare(urn, before, row);

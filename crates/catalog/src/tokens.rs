@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use docent_model::aspects::{AccessTokenInfo, Other};
 use docent_model::{AspectName, EpochMillis, Registry, Urn, hex};
-use docent_store::{AspectKey, Page, ReadRequest, StoredAspect};
+use docent_store::{AspectKey, CommitStamp, Page, ReadRequest, StoredAspect};
 use jiff::Timestamp;
 use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
@@ -105,7 +105,7 @@ pub(crate) struct KnownToken {
     pub(crate) actor: Urn,
     expires_at: Option<EpochMillis>,
     /// The store's commit stamp of tokens and users when the token was read.
-    seen_at: u64,
+    seen_at: CommitStamp,
     noted: Arc<Noted>,
 }
 

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
-use crate::EpochMillis;
 use crate::aspects::AuditStamp;
+use crate::{EpochMillis, LogicalVersion};
 
 /// The run id of writes that belong to no ingestion run.
 pub const NO_RUN_ID: &str = "no-run-id-provided";
@@ -67,8 +67,9 @@ impl Default for SystemMetadata {
 
 impl SystemMetadata {
     /// The logical version: 1 for the first write. Rows without one (written by old servers) count as `None`.
-    pub fn logical_version(&self) -> Option<i64> {
-        self.version.as_deref()?.parse().ok()
+    pub fn logical_version(&self) -> Option<LogicalVersion> {
+        let number = self.version.as_deref()?.parse().ok()?;
+        Some(LogicalVersion::new(number))
     }
 
     /// The ingestion run that wrote or last confirmed the aspect, if any did.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use docent_model::{AspectName, Registry, Urn};
-use docent_store::{Change, EntityTexts, ReadRequest, Store, StoredAspect};
+use docent_store::{Change, EntityTexts, LogPosition, ReadRequest, Store, StoredAspect};
 use tantivy::IndexWriter;
 
 use crate::document::{Entity, EntityDocument};
@@ -88,7 +88,7 @@ pub(crate) async fn catch_up(
 ) -> Result<(), SearchError> {
     let mut last: Option<Change> = None;
     // Whoever writes faster than we read must not keep us here for ever.
-    let mut end: Option<i64> = None;
+    let mut end: Option<LogPosition> = None;
     // An entity that changed often is read once, behind its last change.
     let mut urns_to_read: HashSet<Urn> = HashSet::new();
     let most = match amount {
@@ -107,7 +107,7 @@ pub(crate) async fn catch_up(
         if full && end.is_none() {
             end = Some(tail(store).await?.position);
         }
-        let reached = last.as_ref().map_or(0, |it| it.position);
+        let reached = last.as_ref().map_or(LogPosition::START, |it| it.position);
         let complete = !full || end.is_some_and(|end| reached >= end);
         let enough = urns_to_read.len() >= most;
         if (complete || enough)
@@ -115,7 +115,7 @@ pub(crate) async fn catch_up(
         {
             let urns: Vec<Urn> = urns_to_read.drain().collect();
             take_in(store, open, urns, position_of(last), fields).await?;
-            held.store(open.holds.position, Ordering::Relaxed);
+            held.store(open.holds.position.get(), Ordering::Relaxed);
         }
         if complete || (enough && amount != Amount::All) {
             return Ok(());
@@ -126,10 +126,12 @@ pub(crate) async fn catch_up(
 /// The first changes behind those that the index holds. An error if the log is not the one that it was fed from any more: a
 /// database that was put back to an earlier state gives its positions to other changes.
 async fn changes_behind(store: &dyn Store, holds: &Position) -> Result<Vec<Change>, SearchError> {
-    if holds.position == 0 {
-        return Ok(store.changes_read(0, CHANGES).await?);
+    if holds.position == LogPosition::START {
+        return Ok(store.changes_read(LogPosition::START, CHANGES).await?);
     }
-    let mut changes = store.changes_read(holds.position - 1, CHANGES + 1).await?;
+    let mut changes = store
+        .changes_read(holds.position.minus(1), CHANGES + 1)
+        .await?;
     if !changes
         .first()
         .is_some_and(|first| position_of(first) == *holds)
@@ -186,10 +188,10 @@ fn replace(
 
 /// Whether the log still is the one that the index was fed from, and not shorter.
 pub(crate) async fn is_of_log(store: &dyn Store, holds: &Position) -> Result<bool, SearchError> {
-    if holds.position == 0 {
+    if holds.position == LogPosition::START {
         return Ok(true);
     }
-    let at = store.changes_read(holds.position - 1, 1).await?;
+    let at = store.changes_read(holds.position.minus(1), 1).await?;
     Ok(at
         .first()
         .is_some_and(|change| position_of(change) == *holds))

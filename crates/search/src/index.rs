@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use docent_store::LogPosition;
 use serde::{Deserialize, Serialize};
 use tantivy::index::SegmentMeta;
 use tantivy::indexer::{LogMergePolicy, NoMergePolicy};
@@ -47,7 +48,7 @@ pub(crate) enum Location {
 /// What an index holds: everything up to a position of the log. The mark tells that log from another one.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Position {
-    pub(crate) position: i64,
+    pub(crate) position: LogPosition,
     pub(crate) mark: String,
 }
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use docent_store::Store;
+use docent_store::{CommitStamp, Store};
 use tantivy::{Index, IndexReader, Searcher, TantivyError};
 use tokio::sync::Mutex;
 
@@ -62,7 +62,7 @@ struct Inner {
 struct Current {
     reader: IndexReader,
     /// Nothing had been committed after this stamp that the reader does not have.
-    stamp: u64,
+    stamp: CommitStamp,
     /// Which feeding made it.
     feed: u64,
     /// Which index it is of.
@@ -165,7 +165,7 @@ impl Live {
 
     /// How far the index has come from a position to the end of the log.
     async fn progress_since(&self, start: i64) -> Result<SearchError, SearchError> {
-        let newest = feed::tail(&*self.0.store).await?.position;
+        let newest = feed::tail(&*self.0.store).await?.position.get();
         let held = self.0.held.load(Ordering::Relaxed);
         Ok(SearchError::Behind {
             done: held.saturating_sub(start).try_into().unwrap_or_default(),
@@ -176,12 +176,12 @@ impl Live {
     /// How many changes the index does not have yet.
     pub(crate) async fn behind(&self) -> Result<u64, SearchError> {
         let inner = &*self.0;
-        let newest = feed::tail(&*inner.store).await?.position;
+        let newest = feed::tail(&*inner.store).await?.position.get();
         let held = match inner.held.load(Ordering::Relaxed) {
             UNKNOWN => {
                 let location = inner.location.clone();
                 let holds = blocking(move || Ok(location.holds())).await?;
-                holds.map_or(0, |holds| holds.position)
+                holds.map_or(0, |holds| holds.position.get())
             }
             held => held,
         };
@@ -268,7 +268,9 @@ impl Live {
                 if !open.checked {
                     self.check_later(&open);
                 }
-                inner.held.store(open.holds.position, Ordering::Relaxed);
+                inner
+                    .held
+                    .store(open.holds.position.get(), Ordering::Relaxed);
                 return Ok(open);
             }
             tracing::warn!(
@@ -279,7 +281,9 @@ impl Live {
         let building = Building::begin(&inner.building);
         let open = feed::build(&*inner.store, &inner.location, &inner.fields, &inner.built).await?;
         drop(building);
-        inner.held.store(open.holds.position, Ordering::Relaxed);
+        inner
+            .held
+            .store(open.holds.position.get(), Ordering::Relaxed);
         let entities = inner.built.load(Ordering::Relaxed);
         tracing::info!(entities, elapsed = ?started.elapsed(), "the search index is built");
         Ok(open)

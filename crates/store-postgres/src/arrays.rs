@@ -3,7 +3,7 @@
 //! Aspects are those of the registry, or whatever another store has (`A`).
 
 use docent_model::EpochMillis;
-use docent_store::{AspectKey, StoredAspect, TimeseriesRow};
+use docent_store::{AspectKey, LogicalVersion, RowVersion, StoredAspect, TimeseriesRow};
 use tokio_postgres::types::ToSql;
 
 use crate::pool::Step;
@@ -51,6 +51,11 @@ fn texts(key: &AspectKey) -> (String, &'static str) {
     (key.urn.to_string(), key.aspect.as_str())
 }
 
+/// Tables have 0 for no version.
+fn stored_version(version: Option<LogicalVersion>) -> i64 {
+    version.map_or(0, LogicalVersion::get)
+}
+
 /// Rows of the table of aspects.
 #[derive(Debug)]
 pub(crate) struct Rows<A = &'static str> {
@@ -78,9 +83,9 @@ impl<A> Default for Rows<A> {
 }
 
 impl<A: Aspect> Rows<A> {
-    pub(crate) fn add(&mut self, key: (String, A), version: i64, row: StoredAspect) {
+    pub(crate) fn add(&mut self, key: (String, A), version: RowVersion, row: StoredAspect) {
         self.keys.add(key);
-        self.versions.push(version);
+        self.versions.push(version.get());
         self.metadata.push(row.metadata);
         self.system_metadata.push(row.system_metadata);
         self.created_on.push(Timestamp(row.created_on_ms));
@@ -109,7 +114,7 @@ impl<A: Aspect> Rows<A> {
 }
 
 impl Rows {
-    pub(crate) fn push(&mut self, key: &AspectKey, version: i64, row: &StoredAspect) {
+    pub(crate) fn push(&mut self, key: &AspectKey, version: RowVersion, row: &StoredAspect) {
         self.add(texts(key), version, row.clone());
     }
 }
@@ -131,9 +136,9 @@ impl<A> Default for Retired<A> {
 }
 
 impl<A: Aspect> Retired<A> {
-    pub(crate) fn add(&mut self, key: (String, A), version: i64) {
+    pub(crate) fn add(&mut self, key: (String, A), version: Option<LogicalVersion>) {
         self.keys.add(key);
-        self.versions.push(version);
+        self.versions.push(stored_version(version));
     }
 
     /// `None` if there are no rows.
@@ -153,7 +158,7 @@ impl<A: Aspect> Retired<A> {
 }
 
 impl Retired {
-    pub(crate) fn push(&mut self, key: &AspectKey, version: i64) {
+    pub(crate) fn push(&mut self, key: &AspectKey, version: Option<LogicalVersion>) {
         self.add(texts(key), version);
     }
 }
@@ -240,13 +245,13 @@ impl<A: Aspect> Entries<A> {
         &mut self,
         key: (String, A),
         kind: &'static str,
-        version: i64,
+        version: Option<LogicalVersion>,
         time_ms: EpochMillis,
         actor: String,
     ) {
         self.keys.add(key);
         self.kinds.push(kind);
-        self.versions.push(version);
+        self.versions.push(stored_version(version));
         self.times_ms.push(time_ms);
         self.actors.push(actor);
     }

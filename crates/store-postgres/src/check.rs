@@ -2,6 +2,7 @@
 //!
 //! Whether the files of the database are whole is PostgreSQL's own business (`pg_amcheck`, `pg_checksums`).
 
+use docent_store::RowVersion;
 use docent_store::audit::Audit;
 
 use crate::derived::{Expected, TABLES, differ};
@@ -62,7 +63,7 @@ async fn rows(lease: &Lease, audit: &mut Audit) -> Result<(), EngineError> {
             let follows = audit.row(
                 urn,
                 aspect,
-                row.try_get(2)?,
+                RowVersion::new(row.try_get(2)?),
                 row.try_get(3)?,
                 row.try_get(4)?,
             );

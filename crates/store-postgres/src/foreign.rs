@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fmt::{self, Debug};
 use std::pin::Pin;
 
-use docent_store::{RawAspect, StoreError, StoredAspect};
+use docent_store::{RawAspect, RowVersion, StoreError, StoredAspect};
 use futures_util::StreamExt as _;
 use tokio_postgres::types::{FromSql, ToSql, Type};
 use tokio_postgres::{Row, RowStream};
@@ -143,7 +143,7 @@ fn read(row: &Row) -> Result<ForeignAspect, EngineError> {
             urn: urn.unwrap_or_default(),
             aspect: aspect.unwrap_or_default(),
             row: StoredAspect {
-                version: row.try_get(2)?,
+                version: RowVersion::new(row.try_get(2)?),
                 metadata: metadata.unwrap_or_default(),
                 system_metadata,
                 created_on_ms: created_on_ms.unwrap_or_default(),

@@ -46,9 +46,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use docent_model::{AspectName, Urn};
 use docent_store::{
-    AspectKey, Change, EntityTexts, Page, PointRange, RawAspect, RawPoint, RawRetired, ReadReply,
-    ReadRequest, RebuildReport, Related, Run, RunAspect, StoreError, StoreMaintenance, StoreReader,
-    StoreWriter, StoredAspect, TimeseriesRow, Work,
+    AspectKey, Change, CommitStamp, EntityTexts, LogPosition, Page, PointRange, RawAspect,
+    RawPoint, RawRetired, ReadReply, ReadRequest, RebuildReport, Related, RowVersion, Run,
+    RunAspect, StoreError, StoreMaintenance, StoreReader, StoreWriter, StoredAspect, TimeseriesRow,
+    Work,
 };
 
 use crate::connect::Connector;
@@ -181,7 +182,7 @@ impl StoreReader for PostgresStore {
     async fn aspect_read_version(
         &self,
         key: &AspectKey,
-        version: i64,
+        version: RowVersion,
     ) -> Result<Option<StoredAspect>, StoreError> {
         Ok(read::version(&self.connections, key, version).await?)
     }
@@ -306,7 +307,11 @@ impl StoreReader for PostgresStore {
         Ok(read::aspects_count(&self.connections, aspect, urn_like).await?)
     }
 
-    async fn changes_read(&self, after: i64, limit: usize) -> Result<Vec<Change>, StoreError> {
+    async fn changes_read(
+        &self,
+        after: LogPosition,
+        limit: usize,
+    ) -> Result<Vec<Change>, StoreError> {
         Ok(log::changes(&self.connections, after, limit).await?)
     }
 
@@ -314,16 +319,17 @@ impl StoreReader for PostgresStore {
         Ok(log::newest(&self.connections).await?)
     }
 
-    fn commit_stamp(&self) -> Result<u64, StoreError> {
+    fn commit_stamp(&self) -> Result<CommitStamp, StoreError> {
         Ok(self.stamp.read())
     }
 
-    fn commit_stamp_of(&self, entity_types: &[&str]) -> Result<u64, StoreError> {
+    fn commit_stamp_of(&self, entity_types: &[&str]) -> Result<CommitStamp, StoreError> {
         Ok(self.stamp.read_of(entity_types))
     }
 
-    async fn commit_stamp_exact(&self) -> Result<u64, StoreError> {
-        Ok(log::bring_up(&self.connections).await? as u64)
+    async fn commit_stamp_exact(&self) -> Result<CommitStamp, StoreError> {
+        let newest = log::bring_up(&self.connections).await?;
+        Ok(CommitStamp::new(newest.get().cast_unsigned()))
     }
 }
 

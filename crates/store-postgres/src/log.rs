@@ -16,7 +16,7 @@
 //! not over when nothing was pending ([`STATE`]): nothing of older ones will ever be. A session ends with the server it is
 //! on, so what it remembers is never of another one's transactions.
 
-use docent_store::{AspectKey, Change, ChangeKind, StoreError};
+use docent_store::{AspectKey, Change, ChangeKind, LogPosition, LogicalVersion, StoreError};
 use tokio_postgres::Row;
 
 use crate::error::EngineError;
@@ -87,7 +87,7 @@ pub(crate) const TYPES: &str = "SELECT DISTINCT split_part(l.urn, ':', 3) FROM u
      CROSS JOIN LATERAL (SELECT l.urn FROM change_log l WHERE l.transaction = k.transaction OFFSET 0) AS l";
 
 /// Gives positions to all that is committed; says which the newest is.
-pub(crate) async fn bring_up(connections: &Connections) -> Result<i64, EngineError> {
+pub(crate) async fn bring_up(connections: &Connections) -> Result<LogPosition, EngineError> {
     let (pending, newest) = state(&connections.query(STATE, &[]).await?)?;
     if !pending {
         return Ok(newest);
@@ -109,10 +109,10 @@ async fn give_positions(lease: &Lease) -> Result<(), EngineError> {
     given.map(drop)
 }
 
-fn state(rows: &[Row]) -> Result<(bool, i64), EngineError> {
+fn state(rows: &[Row]) -> Result<(bool, LogPosition), EngineError> {
     match rows.first() {
-        Some(row) => Ok((row.try_get(0)?, row.try_get(1)?)),
-        None => Ok((false, 0)),
+        Some(row) => Ok((row.try_get(0)?, LogPosition::new(row.try_get(1)?))),
+        None => Ok((false, LogPosition::START)),
     }
 }
 
@@ -125,11 +125,11 @@ pub(crate) struct Logged {
 /// The transactions behind a position.
 pub(crate) async fn transactions(
     connections: &Connections,
-    after: i64,
+    after: LogPosition,
     limit: usize,
 ) -> Result<Vec<Logged>, EngineError> {
     let rows = connections
-        .query(TRANSACTIONS, &[&after, &as_limit(limit)])
+        .query(TRANSACTIONS, &[&after.get(), &as_limit(limit)])
         .await?;
     let logged = |row: &Row| {
         Ok(Logged {
@@ -153,11 +153,11 @@ pub(crate) async fn types(
 /// answer always means the end of the log.
 pub(crate) async fn changes(
     connections: &Connections,
-    after: i64,
+    after: LogPosition,
     limit: usize,
 ) -> Result<Vec<Change>, EngineError> {
     bring_up(connections).await?;
-    let (mut changes, mut after) = (Vec::new(), after);
+    let (mut changes, mut after) = (Vec::new(), after.get());
     while changes.len() < limit {
         let wanted = limit - changes.len();
         let rows = connections
@@ -211,10 +211,12 @@ fn change_at(row: &Row) -> Result<Option<Change>, EngineError> {
     };
     let urn = urn_at(row, 2, TABLE)?;
     Ok(Some(Change {
-        position,
+        position: LogPosition::new(position),
         key: AspectKey { urn, aspect },
         kind,
-        logical_version: row.try_get(4)?,
+        logical_version: (kind == ChangeKind::Put)
+            .then(|| row.try_get(4).map(LogicalVersion::new))
+            .transpose()?,
         time_ms: row.try_get(5)?,
         actor: row.try_get(6)?,
     }))
@@ -286,7 +288,7 @@ mod tests {
         let lease = connections.lease().await.unwrap();
         give_positions(&lease).await.unwrap();
         let newest = state(&lease.query(STATE, &[]).await.unwrap()).unwrap();
-        assert_eq!(newest, (false, 20_000));
+        assert_eq!(newest, (false, LogPosition::new(20_000)));
         remember_all(&lease).await;
         let looked = pages(&lease, STATE).await;
         assert!(looked < 100, "{looked} pages for nothing");
@@ -296,7 +298,7 @@ mod tests {
         let looked = pages(&lease, GIVE_POSITIONS).await;
         assert!(looked < 200, "{looked} pages for one position");
         let newest = state(&lease.query(STATE, &[]).await.unwrap()).unwrap();
-        assert_eq!(newest, (false, 20_001));
+        assert_eq!(newest, (false, LogPosition::new(20_001)));
     }
 
     /// A transaction that began before others ended, and ends when those have their positions.
@@ -316,12 +318,13 @@ mod tests {
             assert!(state(&lease.query(STATE, &[]).await.unwrap()).unwrap().0);
             give_positions(&lease).await.unwrap();
             let (pending, newest) = state(&lease.query(STATE, &[]).await.unwrap()).unwrap();
-            assert_eq!((pending, newest), (false, number as i64 - 1));
+            assert!(!pending);
+            assert_eq!(newest.get(), i64::try_from(number).unwrap() - 1);
         }
         late.commit().await.unwrap();
         assert!(state(&lease.query(STATE, &[]).await.unwrap()).unwrap().0);
         give_positions(&lease).await.unwrap();
         let newest = state(&lease.query(STATE, &[]).await.unwrap()).unwrap();
-        assert_eq!(newest, (false, 4));
+        assert_eq!(newest, (false, LogPosition::new(4)));
     }
 }

@@ -252,7 +252,10 @@ pub(crate) mod tests {
     use std::time::{Duration, Instant};
 
     use docent_model::{Derived, Registry, Urn};
-    use docent_store::{AspectKey, AspectWrite, Effect, StoreReader as _, StoredAspect, transact};
+    use docent_store::{
+        AspectKey, AspectWrite, Effect, LogPosition, LogicalVersion, RowVersion,
+        StoreMaintenance as _, StoreReader as _, StoredAspect, transact,
+    };
     use docent_test_postgres::Database;
     use docent_test_store::postgres_database;
 
@@ -299,7 +302,7 @@ pub(crate) mod tests {
         let entity = Registry::get().entity("domain").unwrap();
         let key = AspectKey::new(&Urn::new("domain", &name).unwrap(), entity.key_aspect);
         let row = StoredAspect {
-            version: 0,
+            version: RowVersion::LATEST,
             metadata: format!("{{\"id\":\"{name}\"}}"),
             system_metadata: None,
             created_on_ms: 1,
@@ -311,7 +314,7 @@ pub(crate) mod tests {
             history: None,
             prune_through: None,
             derived: Derived::default(),
-            logical_version: 1,
+            logical_version: LogicalVersion::FIRST,
         };
         let writes = [AspectWrite { key, effect }];
         transact::<(), StoreError, _>(store, move |tx| {
@@ -554,13 +557,17 @@ pub(crate) mod tests {
         };
         let serve = async {
             let fresh = serve(&database).await.unwrap();
-            let after = fresh.change_newest().await.unwrap().unwrap().position;
-            while fresh.change_newest().await.unwrap().unwrap().position < after + 20 {}
+            let newest = async || fresh.change_newest().await.unwrap().unwrap().position.get();
+            let after = newest().await;
+            while newest().await < after + 20 {}
             stop.store(true, Ordering::Relaxed);
             fresh
         };
         let ((), fresh) = tokio::join!(write, serve);
-        let changes = fresh.changes_read(0, 1_000_000).await.unwrap();
+        let changes = fresh
+            .changes_read(LogPosition::START, 1_000_000)
+            .await
+            .unwrap();
         assert_eq!(changes.len(), written);
         let position = changes.last().unwrap().position;
         writing.execute(WRITE).await.unwrap();

@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use docent_model::{AspectName, Registry, Urn};
 use docent_store::{
-    AspectKey, EntityAspects, EntityTexts, ReadReply, ReadRequest, Row as AspectRow, StoredAspect,
+    AspectKey, EntityAspects, EntityTexts, ReadReply, ReadRequest, Row as AspectRow, RowVersion,
+    StoredAspect,
 };
 use tokio_postgres::Row;
 
@@ -381,12 +382,12 @@ pub(crate) async fn mixed(
 pub(crate) async fn version(
     connections: &Connections,
     key: &AspectKey,
-    version: i64,
+    version: RowVersion,
 ) -> Result<Option<StoredAspect>, EngineError> {
     let rows = connections
         .query(
             VERSION,
-            &[&key.urn.as_str(), &key.aspect.as_str(), &version],
+            &[&key.urn.as_str(), &key.aspect.as_str(), &version.get()],
         )
         .await?;
     rows.first().map(|row| stored_aspect(row, 0)).transpose()

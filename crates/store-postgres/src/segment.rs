@@ -6,7 +6,9 @@
 use std::collections::{BTreeSet, HashSet};
 
 use docent_model::{Derived, EpochMillis};
-use docent_store::{AspectKey, AspectWrite, Effect, PointRange, TimeseriesRow};
+use docent_store::{
+    AspectKey, AspectWrite, Effect, LogicalVersion, PointRange, RowVersion, TimeseriesRow,
+};
 
 use crate::arrays::{Entries, Keys, Points, Retired, Rows};
 use crate::points;
@@ -292,9 +294,14 @@ impl Segment {
         }
     }
 
-    /// Takes a write in. `fresh` if the transaction knows that the aspect is not there: the version that was remembered
-    /// of it, or 0.
-    pub(crate) fn push(&mut self, write: &AspectWrite, fresh: Option<i64>) {
+    /// Takes a write in. `is_fresh` if the transaction knows that the aspect does not exist; then `retired` is the version
+    /// that was remembered of it.
+    pub(crate) fn push(
+        &mut self,
+        write: &AspectWrite,
+        is_fresh: bool,
+        retired: Option<LogicalVersion>,
+    ) {
         let key = &write.key;
         if let Effect::Timeseries(point) = &write.effect {
             self.push_point(key, point);
@@ -313,15 +320,15 @@ impl Segment {
                     self.history.push(key, history.version, history);
                 }
                 if let Some(prune_through) = prune_through {
-                    self.remove_versions(key, 1, *prune_through);
+                    self.remove_versions(key, 1, prune_through.get());
                 }
-                if let Some(retired) = fresh {
-                    self.inserted.push(key, 0, row);
+                if is_fresh {
+                    self.inserted.push(key, RowVersion::LATEST, row);
                     self.inserted_after.push(key, retired);
                 } else {
-                    self.put.push(key, 0, row);
+                    self.put.push(key, RowVersion::LATEST, row);
                 }
-                self.derived.push(key, derived, fresh.is_some());
+                self.derived.push(key, derived, is_fresh);
             }
             Effect::Touch { system_metadata } => {
                 self.touched.push(key);
@@ -333,15 +340,15 @@ impl Segment {
                 derived,
                 ..
             } => {
-                self.remove_versions(key, keep_through.saturating_add(1), i64::MAX);
-                self.put.push(key, 0, row);
+                self.remove_versions(key, keep_through.get().saturating_add(1), i64::MAX);
+                self.put.push(key, RowVersion::LATEST, row);
                 self.derived.push(key, derived, false);
             }
             Effect::Delete {
                 retired_version, ..
             } => {
                 self.deleted.push(key);
-                if *retired_version > 0 {
+                if retired_version.is_some() {
                     self.retired.push(key, *retired_version);
                 }
                 self.derived.push(key, &Derived::default(), false);
@@ -430,8 +437,13 @@ impl Logged {
                 row,
                 logical_version,
                 ..
-            } => ("put", *logical_version, row.created_on_ms, &row.created_by),
-            Effect::Delete { time_ms, actor, .. } => ("delete", 0, *time_ms, actor),
+            } => (
+                "put",
+                Some(*logical_version),
+                row.created_on_ms,
+                &row.created_by,
+            ),
+            Effect::Delete { time_ms, actor, .. } => ("delete", None, *time_ms, actor),
             Effect::Touch { .. } | Effect::Timeseries(_) | Effect::DeletePoints(_) => return,
         };
         let entity_type = write.key.urn.entity_type();

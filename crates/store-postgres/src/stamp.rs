@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use docent_model::Registry;
-use docent_store::StoreError;
+use docent_store::{CommitStamp, LogPosition, StoreError};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio_postgres::error::SqlState;
@@ -78,23 +78,23 @@ impl Stamp {
         }
     }
 
-    pub(crate) fn read(&self) -> u64 {
-        if self.is_trusted() {
+    pub(crate) fn read(&self) -> CommitStamp {
+        CommitStamp::new(if self.is_trusted() {
             self.moved.load(Ordering::Acquire)
         } else {
             self.shift()
-        }
+        })
     }
 
     /// The stamp of the last commit that changed an entity of one of the types.
-    pub(crate) fn read_of(&self, entity_types: &[&str]) -> u64 {
+    pub(crate) fn read_of(&self, entity_types: &[&str]) -> CommitStamp {
         if !self.is_trusted() {
-            return self.shift();
+            return CommitStamp::new(self.shift());
         }
         let types = lock(&self.types);
         let of = |name: &&str| types.known.get(*name).copied();
         let newest = entity_types.iter().filter_map(of).max();
-        newest.map_or(types.any, |newest| newest.max(types.any))
+        CommitStamp::new(newest.map_or(types.any, |newest| newest.max(types.any)))
     }
 
     fn is_trusted(&self) -> bool {
@@ -166,8 +166,8 @@ impl Stamp {
     pub(crate) async fn ask(
         &self,
         connections: &Connections,
-        after: i64,
-    ) -> Result<i64, EngineError> {
+        after: LogPosition,
+    ) -> Result<LogPosition, EngineError> {
         let asked = Instant::now();
         let newest = log::bring_up(connections).await?;
         if newest != after {
@@ -227,7 +227,7 @@ impl Watch {
                 begun => break begun?,
             }
         };
-        let newest = stamp.ask(&watch, 0).await?;
+        let newest = stamp.ask(&watch, LogPosition::START).await?;
         let mut tasks = JoinSet::new();
         tasks.spawn(ask_again(Arc::clone(stamp), watch, newest));
         tasks.spawn(listen_again(listener, line, Arc::clone(served)));
@@ -235,7 +235,7 @@ impl Watch {
     }
 }
 
-async fn ask_again(stamp: Arc<Stamp>, watch: Arc<Connections>, mut newest: i64) {
+async fn ask_again(stamp: Arc<Stamp>, watch: Arc<Connections>, mut newest: LogPosition) {
     let mut outage = Outage::default();
     let mut ticks = tokio::time::interval(ASK_EVERY);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -395,7 +395,7 @@ impl Line {
 
 #[cfg(test)]
 mod tests {
-    use docent_store::StoreReader as _;
+    use docent_store::StoreMaintenance as _;
     use docent_test_postgres::Database;
     use docent_test_store::postgres_database;
 

@@ -29,7 +29,8 @@ use async_trait::async_trait;
 use docent_model::{AspectName, Registry, Urn, has_tree, places};
 use docent_store::audit::expected;
 use docent_store::{
-    AspectKey, AspectWrite, Effect, PointRange, Related, StoreError, StoredAspect, Transaction,
+    AspectKey, AspectWrite, Effect, LogicalVersion, PointRange, Related, StoreError, StoredAspect,
+    Transaction,
 };
 
 use tokio_postgres::Row;
@@ -85,7 +86,7 @@ pub(crate) struct PostgresTransaction<'l> {
     /// What was read, with the mark of each row; `None` for what was not there.
     seen: HashMap<AspectKey, Option<String>>,
     /// The versions that are remembered of what was not there.
-    retired: HashMap<AspectKey, i64>,
+    retired: HashMap<AspectKey, Option<LogicalVersion>>,
     /// What this transaction has written itself, and what of it has not been sent yet.
     own: HashSet<AspectKey>,
     writing: HashSet<AspectKey>,
@@ -289,14 +290,14 @@ impl<'l> PostgresTransaction<'l> {
             self.held.read = keys.to_vec();
         }
         let mut marks: Vec<Option<String>> = vec![None; keys.len()];
-        let mut retired = vec![0; keys.len()];
+        let mut retired = vec![None; keys.len()];
         for row in &rows {
             let place = place_at(row)?;
             marks[place] = row.try_get(7)?;
             if marks[place].is_some() {
                 found[place] = Some(stored_aspect(row, 1)?);
             }
-            retired[place] = row.try_get::<_, Option<i64>>(8)?.unwrap_or(0);
+            retired[place] = row.try_get::<_, Option<_>>(8)?.map(LogicalVersion::new);
         }
         for ((key, mark), retired) in keys.iter().zip(marks).zip(retired) {
             if !self.own.contains(key) {
@@ -336,8 +337,11 @@ impl<'l> PostgresTransaction<'l> {
     }
 
     /// What was not read before is asked for now.
-    async fn retired(&mut self, keys: &[AspectKey]) -> Result<Vec<i64>, EngineError> {
-        let known: Option<Vec<i64>> = keys
+    async fn retired(
+        &mut self,
+        keys: &[AspectKey],
+    ) -> Result<Vec<Option<LogicalVersion>>, EngineError> {
+        let known: Option<Vec<_>> = keys
             .iter()
             .map(|key| self.retired.get(key).copied())
             .collect();
@@ -345,10 +349,10 @@ impl<'l> PostgresTransaction<'l> {
             return Ok(known);
         }
         self.flush().await?;
-        let mut versions = vec![0; keys.len()];
+        let mut versions = vec![None; keys.len()];
         let (urns, aspects) = key_arrays(keys.iter());
         for row in &self.lease.query(RETIRED, &[&urns, &aspects]).await? {
-            versions[place_at(row)?] = row.try_get(1)?;
+            versions[place_at(row)?] = Some(LogicalVersion::new(row.try_get(1)?));
         }
         Ok(versions)
     }
@@ -358,8 +362,8 @@ impl<'l> PostgresTransaction<'l> {
         let absent = matches!(self.seen.get(key), Some(None));
         let first = self.writing.insert(key.clone());
         let retired = self.retired.remove(key);
-        let fresh = (first && absent).then(|| retired.unwrap_or(0));
-        if fresh.is_some() && matches!(write.effect, Effect::Put { .. }) {
+        let is_fresh = first && absent;
+        if is_fresh && matches!(write.effect, Effect::Put { .. }) {
             self.inserting.insert(key.clone());
         }
         if self
@@ -370,7 +374,7 @@ impl<'l> PostgresTransaction<'l> {
             self.pending.push(Segment::default());
         }
         if let Some(segment) = self.pending.last_mut() {
-            segment.push(write, fresh);
+            segment.push(write, is_fresh, retired.flatten());
         }
         self.logged.push(write);
         self.wrote = true;
@@ -453,7 +457,10 @@ impl Transaction for PostgresTransaction<'_> {
         self.note(history)
     }
 
-    async fn retired_versions(&mut self, keys: &[AspectKey]) -> Result<Vec<i64>, StoreError> {
+    async fn retired_versions(
+        &mut self,
+        keys: &[AspectKey],
+    ) -> Result<Vec<Option<LogicalVersion>>, StoreError> {
         let versions = self.retired(keys).await;
         self.note(versions)
     }

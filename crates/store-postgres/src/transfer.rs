@@ -1,7 +1,9 @@
 //! Everything as it is, out of one store and into another.
 
 use docent_store::version::logical_version_of;
-use docent_store::{EXPORTED_BYTES, RawAspect, RawPoint, RawRetired, TimeseriesRow};
+use docent_store::{
+    EXPORTED_BYTES, LogicalVersion, RawAspect, RawPoint, RawRetired, TimeseriesRow,
+};
 
 use crate::arrays::{Entries, Points, Retired, Rows};
 use crate::error::EngineError;
@@ -42,7 +44,7 @@ pub(crate) async fn aspects(
     limit: usize,
 ) -> Result<Vec<RawAspect>, EngineError> {
     let (urn, aspect, version) = after.map_or(("", "", -1), |raw| {
-        (raw.urn.as_str(), raw.aspect.as_str(), raw.row.version)
+        (raw.urn.as_str(), raw.aspect.as_str(), raw.row.version.get())
     });
     let rows = connections
         .query(
@@ -124,7 +126,7 @@ pub(crate) async fn retired(
             Ok(RawRetired {
                 urn: row.try_get(0)?,
                 aspect: row.try_get(1)?,
-                version: row.try_get(2)?,
+                version: LogicalVersion::new(row.try_get(2)?),
             })
         })
         .collect()
@@ -141,7 +143,7 @@ pub(crate) async fn import_retired(
         version,
     } in retired
     {
-        rows.add((urn, aspect), version);
+        rows.add((urn, aspect), Some(version));
     }
     let steps: Vec<Step> = rows.step(RETIRE).into_iter().collect();
     connections.lease().await?.pipeline(&steps).await?;
@@ -156,9 +158,9 @@ pub(crate) async fn import(
     let (mut rows, mut logged) = (Rows::default(), Entries::default());
     for RawAspect { urn, aspect, row } in aspects {
         // The log is about the latest versions.
-        if row.version == 0 {
+        if row.version.is_latest() {
             let (key, actor) = ((urn.clone(), aspect.clone()), row.created_by.clone());
-            let version = logical_version_of(&row);
+            let version = Some(logical_version_of(&row));
             logged.add(key, "put", version, row.created_on_ms, actor);
         }
         rows.add((urn, aspect), row.version, row);

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use bytes::BytesMut;
 use docent_model::{AspectName, EpochMillis, Registry, Urn};
-use docent_store::{StoreError, StoredAspect};
+use docent_store::{RowVersion, StoreError, StoredAspect};
 use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, accepts, to_sql_checked};
 
@@ -53,7 +53,7 @@ pub(crate) fn storable(text: &str) -> String {
 /// Reads six columns, `version` first, in the order of the table.
 pub(crate) fn stored_aspect(row: &Row, first: usize) -> Result<StoredAspect, EngineError> {
     Ok(StoredAspect {
-        version: row.try_get(first)?,
+        version: RowVersion::new(row.try_get(first)?),
         metadata: row.try_get(first + 1)?,
         system_metadata: row.try_get(first + 2)?,
         created_on_ms: row.try_get::<_, Timestamp>(first + 3)?.0,

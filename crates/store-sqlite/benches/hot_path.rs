@@ -10,7 +10,7 @@ use std::time::Instant;
 use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, Derived, Urn};
 use docent_store::version::{self, NewAspect};
-use docent_store::{AspectKey, ReadRequest, Store, StoreError, StoreReader as _, transact};
+use docent_store::{AspectKey, ReadRequest, StoreError, StoreReader as _, transact};
 use docent_store_sqlite::{OpenOptions, SqliteStore};
 
 const ENTITIES: usize = 10_000;
@@ -35,7 +35,7 @@ async fn fill(store: &SqliteStore) {
                     system_metadata: None,
                     stamp: AuditStamp::new(&actor, 1_700_000_000_000),
                     derived: Derived::default(),
-                    retired_version: 0,
+                    retired_version: None,
                 };
                 let write = version::put(key(number), None, new);
                 tx.write(write.as_slice()).await?;

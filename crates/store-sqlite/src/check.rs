@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use docent_store::StoreError;
 use docent_store::audit::{Audit, MAX_FINDINGS};
+use docent_store::{RowVersion, StoreError};
 use rusqlite::{Connection, ErrorCode};
 
 use crate::connection::open_visitor;
@@ -115,7 +115,7 @@ fn rows(connection: &Connection, audit: &mut Audit) -> Result<(), EngineError> {
         let expected = audit.row(
             urn,
             aspect,
-            row.get(2)?,
+            RowVersion::new(row.get(2)?),
             metadata,
             system_metadata.as_deref(),
         );

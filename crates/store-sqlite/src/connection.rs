@@ -16,6 +16,7 @@ use rusqlite::{Connection, OpenFlags};
 use crate::error::{EngineError, opening};
 use crate::migrations;
 use crate::path::beside;
+use crate::read::as_limit;
 
 /// How long a connection waits for another process that holds the lock it needs.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -99,7 +100,7 @@ fn open_reading(
         .map_err(opening(path))?;
     // Negative means kibibytes, not pages.
     connection
-        .pragma_update(None, "cache_size", -(cache_kib as i64))
+        .pragma_update(None, "cache_size", -as_limit(cache_kib))
         .map_err(opening(path))?;
     Ok(connection)
 }

@@ -42,7 +42,7 @@ use crate::error::EngineError;
 use crate::lock::ServerLock;
 use crate::readers::Readers;
 use crate::recent::RecentRows;
-use crate::stamp::{CommitStamp, LogIndex};
+use crate::stamp::{LogIndex, StampSource};
 use crate::writer::{Log, Writer};
 
 pub use backup::{BACKUP_START, restore};
@@ -79,7 +79,7 @@ pub struct SqliteStore {
     // away; then the file beside the database may close, and then the lock goes.
     readers: Arc<Readers>,
     recent: RecentRows,
-    stamp: Arc<CommitStamp>,
+    stamp: Arc<StampSource>,
     writer: Writer,
     _log_index: Option<LogIndex>,
     path: PathBuf,
@@ -116,8 +116,8 @@ impl SqliteStore {
             .transpose()?;
         migrations::migrate(&writing, &path)?;
         let stamp = Arc::new(match &log_index {
-            Some(index) => CommitStamp::Log(index.clone()),
-            None => CommitStamp::asked(&path)?,
+            Some(index) => StampSource::Log(index.clone()),
+            None => StampSource::asked(&path)?,
         });
         let readers = Readers::open(&path, options.readers, Arc::clone(&stamp))?;
         let readers = Arc::new(readers);

@@ -5,7 +5,7 @@ use docent_store::Page;
 use rusqlite::{Connection, params};
 
 use crate::error::EngineError;
-use crate::read::{as_limit, text_at, urn_at};
+use crate::read::{as_limit, length_at, text_at, urn_at};
 
 pub(crate) fn below(
     connection: &Connection,
@@ -15,9 +15,9 @@ pub(crate) fn below(
     limit: usize,
 ) -> Result<Page<Urn>, EngineError> {
     let parent = parent_text(parent);
-    let total: i64 = connection
+    let total = connection
         .prepare_cached("SELECT count(*) FROM placement WHERE kind=?1 AND parent=?2")?
-        .query_row((kind, parent), |row| row.get(0))?;
+        .query_row((kind, parent), length_at)?;
     let mut statement = connection.prepare_cached(
         "SELECT urn FROM placement WHERE kind=?1 AND parent=?2 \
          ORDER BY created_ms DESC, urn LIMIT ?3 OFFSET ?4",
@@ -27,10 +27,7 @@ pub(crate) fn below(
     while let Some(row) = rows.next()? {
         items.push(urn_at(row, 0, "placement", "urn")?);
     }
-    Ok(Page {
-        total: total as usize,
-        items,
-    })
+    Ok(Page { total, items })
 }
 
 /// `None` if the entity is not placed, `Some(None)` if it stands at the root.

@@ -5,7 +5,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
 use crate::error::EngineError;
-use crate::read::{as_limit, text_at};
+use crate::read::{as_limit, count_at, text_at};
 
 const TABLE: &str = "timeseries";
 
@@ -81,12 +81,11 @@ pub(crate) fn count(
     range: &PointRange,
 ) -> Result<u64, EngineError> {
     let (condition, bound) = condition(key, range);
-    let count: i64 = connection
+    Ok(connection
         .prepare_cached(&format!(
             "SELECT count(*) FROM timeseries WHERE {condition}"
         ))?
-        .query_row(params_from_iter(bound), |row| row.get(0))?;
-    Ok(count as u64)
+        .query_row(params_from_iter(bound), count_at)?)
 }
 
 pub(crate) fn delete(

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use docent_model::{AspectName, Registry, Urn};
 use docent_store::{
-    AspectKey, Change, ChangeKind, EntityAspects, EntityTexts, Page, ReadReply, ReadRequest,
-    Related, Row as AspectRow, StoreError, StoredAspect,
+    AspectKey, Change, ChangeKind, EntityAspects, EntityTexts, LogPosition, LogicalVersion, Page,
+    ReadReply, ReadRequest, Related, Row as AspectRow, RowVersion, StoreError, StoredAspect,
 };
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};
@@ -36,7 +36,7 @@ pub(crate) fn latest(
     connection: &Connection,
     key: &AspectKey,
 ) -> Result<Option<StoredAspect>, EngineError> {
-    version(connection, key, 0)
+    version(connection, key, RowVersion::LATEST)
 }
 
 fn latest_of(connection: &Connection, keys: &[AspectKey]) -> Result<Vec<AspectRow>, EngineError> {
@@ -100,10 +100,10 @@ pub(crate) fn all_proven(request: ReadRequest<'_>, rows: &[AspectRow]) -> bool {
 pub(crate) fn version(
     connection: &Connection,
     key: &AspectKey,
-    version: i64,
+    version: RowVersion,
 ) -> Result<Option<StoredAspect>, EngineError> {
     let mut statement = connection.prepare_cached(select_rows!("", "aspect=?2 AND version=?3"))?;
-    let mut rows = statement.query((key.urn.as_str(), key.aspect.as_str(), version))?;
+    let mut rows = statement.query((key.urn.as_str(), key.aspect.as_str(), version.get()))?;
     match rows.next()? {
         Some(row) => Ok(Some(stored_aspect(row, key.urn.as_str())?)),
         None => Ok(None),
@@ -138,16 +138,16 @@ pub(crate) fn versions(
     Ok(versions)
 }
 
-/// The version that was remembered of an aspect when it was deleted, or 0.
+/// The version that was remembered of an aspect when it was deleted.
 pub(crate) fn retired_version(
     connection: &Connection,
     key: &AspectKey,
-) -> Result<i64, EngineError> {
+) -> Result<Option<LogicalVersion>, EngineError> {
     let version = connection
         .prepare_cached("SELECT version FROM retired_version WHERE urn=?1 AND aspect=?2")?
         .query_row((key.urn.as_str(), key.aspect.as_str()), |row| row.get(0))
         .optional()?;
-    Ok(version.unwrap_or(0))
+    Ok(version.map(LogicalVersion::new))
 }
 
 /// All latest aspects of an entity, by name; those that the registry does not know are left out.
@@ -257,10 +257,10 @@ pub(crate) fn aspects_count(
     urn_like: Option<&str>,
 ) -> Result<u64, EngineError> {
     const ALL: &str = "SELECT count(*) FROM metadata_aspect_v2 WHERE aspect=?1 AND version=0";
-    let count: i64 = match urn_like.map(glob) {
+    Ok(match urn_like.map(glob) {
         None => connection
             .prepare_cached(ALL)?
-            .query_row([aspect.as_str()], |row| row.get(0))?,
+            .query_row([aspect.as_str()], count_at)?,
         Some(pattern) => {
             // What stands before the first wildcard bounds the part of the index that is looked at.
             let first: String = pattern.split(['*', '?', '[']).take(1).collect();
@@ -273,11 +273,10 @@ pub(crate) fn aspects_count(
                         &pattern,
                         format!("{first}\u{10FFFF}"),
                     ),
-                    |row| row.get(0),
+                    count_at,
                 )?
         }
-    };
-    Ok(count as u64)
+    })
 }
 
 /// A pattern of LIKE as one of GLOB: SQLite's LIKE takes capital and small letters for the same.
@@ -306,7 +305,7 @@ pub(crate) fn rows_count(
     )?;
     let aspect = aspect.map(AspectName::as_str);
     Ok(statement.query_row((urn.as_str(), aspect), |row| {
-        Ok((row.get::<_, i64>(0)? as u64, row.get::<_, i64>(1)? as u64))
+        Ok((unsigned_at(row, 0)?, unsigned_at(row, 1)?))
     })?)
 }
 
@@ -356,9 +355,9 @@ pub(crate) fn edges(
             .chain(relationships.iter().copied())
             .map(ToSqlOutput::from)
     };
-    let total: i64 = connection
+    let total = connection
         .prepare_cached(&format!("SELECT count(*) {condition}"))?
-        .query_row(params_from_iter(bound()), |row| row.get(0))?;
+        .query_row(params_from_iter(bound()), length_at)?;
     let mut statement = connection.prepare_cached(&format!(
         "SELECT relationship,{far},aspect {condition} ORDER BY relationship,{far},aspect \
          LIMIT ? OFFSET ?"
@@ -369,24 +368,21 @@ pub(crate) fn edges(
     while let Some(row) = rows.next()? {
         items.extend(related_at(row)?);
     }
-    Ok(Page {
-        total: total as usize,
-        items,
-    })
+    Ok(Page { total, items })
 }
 
 /// Changes behind a position. Aspects that the registry does not know are passed over without counting, so that
 /// an empty answer always means the end of the log.
 pub(crate) fn changes(
     connection: &Connection,
-    after: i64,
+    after: LogPosition,
     limit: usize,
 ) -> Result<Vec<Change>, EngineError> {
     let mut statement = connection.prepare_cached(
         "SELECT aspect,position,urn,kind,logical_version,time_ms,actor FROM change_log \
          WHERE position>?1 ORDER BY position",
     )?;
-    let mut rows = statement.query([after])?;
+    let mut rows = statement.query([after.get()])?;
     let mut changes = Vec::new();
     while changes.len() < limit {
         let Some(row) = rows.next()? else { break };
@@ -422,13 +418,15 @@ fn change_at(row: &Row<'_>) -> Result<Option<Change>, EngineError> {
         other => return Err(damaged("change_log", "kind", &key, &format!("'{other}'"))),
     };
     Ok(Some(Change {
-        position,
+        position: LogPosition::new(position),
         key: AspectKey {
             urn: urn_at(row, 2, "change_log", "urn")?,
             aspect,
         },
         kind,
-        logical_version: row.get(4)?,
+        logical_version: (kind == ChangeKind::Put)
+            .then(|| row.get(4).map(LogicalVersion::new))
+            .transpose()?,
         time_ms: row.get(5)?,
         actor: text_at(row, 6, "change_log", "actor", &key)?.to_owned(),
     }))
@@ -437,7 +435,7 @@ fn change_at(row: &Row<'_>) -> Result<Option<Change>, EngineError> {
 /// Reads the columns of `select_rows`.
 fn stored_aspect(row: &Row<'_>, urn: &str) -> Result<StoredAspect, EngineError> {
     Ok(StoredAspect {
-        version: row.get(0)?,
+        version: RowVersion::new(row.get(0)?),
         metadata: text_at(row, 1, ASPECTS, "metadata", urn)?.to_owned(),
         system_metadata: optional_text_at(row, 2, "systemmetadata", urn)?,
         created_on_ms: row.get(3)?,
@@ -515,6 +513,22 @@ fn damaged(table: &'static str, column: &'static str, key: &str, reason: &str) -
         key: key.to_owned(),
         reason: reason.to_owned(),
     })
+}
+
+/// The first column of a statement that counts.
+pub(crate) fn count_at(row: &Row<'_>) -> rusqlite::Result<u64> {
+    unsigned_at(row, 0)
+}
+
+/// The first column of a statement that counts, as a length.
+pub(crate) fn length_at(row: &Row<'_>) -> rusqlite::Result<usize> {
+    unsigned_at(row, 0)
+}
+
+/// A number that is never negative.
+pub(crate) fn unsigned_at<N: TryFrom<i64>>(row: &Row<'_>, index: usize) -> rusqlite::Result<N> {
+    let number: i64 = row.get(index)?;
+    N::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(index, number))
 }
 
 pub(crate) fn as_limit(number: usize) -> i64 {

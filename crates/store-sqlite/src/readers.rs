@@ -11,11 +11,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
+use docent_store::CommitStamp;
 use rusqlite::Connection;
 
 use crate::connection::{READ_CACHE_KIB, open_reader};
 use crate::error::EngineError;
-use crate::stamp::CommitStamp;
+use crate::stamp::StampSource;
 
 thread_local! {
     static PREFERRED: usize = {
@@ -27,21 +28,22 @@ thread_local! {
 #[derive(Debug)]
 pub(crate) struct Readers {
     readers: Vec<Mutex<Reader>>,
-    stamp: Arc<CommitStamp>,
+    stamp: Arc<StampSource>,
 }
 
 #[derive(Debug)]
 struct Reader {
     connection: Connection,
-    /// A read transaction is open, and nothing had been committed after this stamp when it began.
-    snapshot: Option<u64>,
+    in_transaction: bool,
+    /// Nothing had been committed after this stamp when the open transaction began; `None` if the stamp is unknown.
+    stamp: Option<CommitStamp>,
 }
 
 impl Readers {
     pub(crate) fn open(
         path: &Path,
         count: usize,
-        stamp: Arc<CommitStamp>,
+        stamp: Arc<StampSource>,
     ) -> Result<Self, EngineError> {
         let count = count.max(1);
         let readers = (0..count)
@@ -49,7 +51,8 @@ impl Readers {
                 let connection = open_reader(path, READ_CACHE_KIB / count)?;
                 Ok(Mutex::new(Reader {
                     connection,
-                    snapshot: None,
+                    in_transaction: false,
+                    stamp: None,
                 }))
             })
             .collect::<Result<_, EngineError>>()?;
@@ -68,14 +71,15 @@ impl Readers {
     /// The same with a stamp that the caller has just asked for.
     pub(crate) fn snapshot_since<T>(
         &self,
-        stamp: Option<u64>,
+        stamp: Option<CommitStamp>,
         read: impl FnOnce(&Connection) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
         let mut reader = self.take();
-        if stamp.is_none() || reader.snapshot != stamp {
+        if stamp.is_none() || reader.stamp != stamp {
             reader.end();
             begin(&reader.connection)?;
-            reader.snapshot = Some(stamp.unwrap_or_default());
+            reader.in_transaction = true;
+            reader.stamp = stamp;
         }
         let result = read(&reader.connection);
         if stamp.is_none() || result.is_err() {
@@ -120,7 +124,8 @@ fn if_free(reader: &Mutex<Reader>) -> Option<MutexGuard<'_, Reader>> {
 
 impl Reader {
     fn end(&mut self) {
-        if self.snapshot.take().is_some() {
+        self.stamp = None;
+        if std::mem::take(&mut self.in_transaction) {
             commit(&self.connection);
         }
     }

@@ -58,10 +58,9 @@ fn mend(
 }
 
 pub(crate) fn latest_count(connection: &Connection) -> Result<u64, EngineError> {
-    let count: i64 = connection.query_row(
+    Ok(connection.query_row(
         "SELECT count(*) FROM metadata_aspect_v2 WHERE version=0",
         [],
-        |row| row.get(0),
-    )?;
-    Ok(count as u64)
+        read::count_at,
+    )?)
 }

@@ -11,7 +11,7 @@
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use docent_store::{AspectKey, Row};
+use docent_store::{AspectKey, CommitStamp, Row};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
@@ -41,7 +41,7 @@ pub(crate) struct RecentRows {
 
 #[derive(Debug, Clone)]
 struct Read {
-    stamp: u64,
+    stamp: CommitStamp,
     row: Row,
 }
 
@@ -70,7 +70,7 @@ impl RecentRows {
     }
 
     /// The rows under these keys, if all of them were read under this stamp: together they are of one snapshot.
-    pub(crate) fn get(&self, keys: &[AspectKey], stamp: u64) -> Option<Vec<Row>> {
+    pub(crate) fn get(&self, keys: &[AspectKey], stamp: CommitStamp) -> Option<Vec<Row>> {
         keys.iter()
             .map(|key| {
                 let read = self.rows.get(key)?;
@@ -80,7 +80,7 @@ impl RecentRows {
     }
 
     /// Keeps rows that were read while the stamp was this one, from before the snapshot began until after the read.
-    pub(crate) fn keep(&self, keys: &[AspectKey], rows: &[Row], stamp: u64) {
+    pub(crate) fn keep(&self, keys: &[AspectKey], rows: &[Row], stamp: CommitStamp) {
         for (key, row) in keys.iter().zip(rows) {
             let row = row.clone();
             let read = Read { stamp, row };
@@ -108,9 +108,11 @@ mod tests {
     use std::sync::Arc;
 
     use docent_model::{AspectName, Urn};
-    use docent_store::StoredAspect;
+    use docent_store::{RowVersion, StoredAspect};
 
     use super::*;
+
+    const STAMPS: [CommitStamp; 2] = [CommitStamp::new(7), CommitStamp::new(8)];
 
     fn key(name: &str) -> AspectKey {
         let urn = Urn::parse(&format!("urn:li:corpuser:{name}")).unwrap();
@@ -119,7 +121,7 @@ mod tests {
 
     fn row(length: usize) -> Arc<StoredAspect> {
         Arc::new(StoredAspect {
-            version: 0,
+            version: RowVersion::LATEST,
             metadata: "x".repeat(length),
             system_metadata: None,
             created_on_ms: 0,
@@ -132,23 +134,23 @@ mod tests {
     fn rows_are_given_only_under_the_stamp_they_were_read_under_and_only_together() {
         let recent = RecentRows::new();
         let keys = [key("a"), key("b")];
-        recent.keep(&keys, &[Some(row(1)), None], 7);
-        assert_eq!(recent.get(&keys, 7), Some(vec![Some(row(1)), None]));
-        assert_eq!(recent.get(&keys, 8), None);
-        recent.keep(&keys[..1], &[Some(row(2))], 8);
-        assert_eq!(recent.get(&keys[..1], 8), Some(vec![Some(row(2))]));
-        assert_eq!(recent.get(&keys, 8), None);
-        assert_eq!(recent.get(&keys, 7), None);
+        recent.keep(&keys, &[Some(row(1)), None], STAMPS[0]);
+        assert_eq!(recent.get(&keys, STAMPS[0]), Some(vec![Some(row(1)), None]));
+        assert_eq!(recent.get(&keys, STAMPS[1]), None);
+        recent.keep(&keys[..1], &[Some(row(2))], STAMPS[1]);
+        assert_eq!(recent.get(&keys[..1], STAMPS[1]), Some(vec![Some(row(2))]));
+        assert_eq!(recent.get(&keys, STAMPS[1]), None);
+        assert_eq!(recent.get(&keys, STAMPS[0]), None);
     }
 
     #[test]
     fn a_long_row_is_kept_when_it_is_missed_again() {
         let recent = RecentRows::new();
         let keys = [key("long")];
-        recent.keep(&keys, &[Some(row(5000))], 1);
-        assert_eq!(recent.get(&keys, 1), None);
-        recent.keep(&keys, &[Some(row(5000))], 1);
-        assert_eq!(recent.get(&keys, 1), Some(vec![Some(row(5000))]));
+        recent.keep(&keys, &[Some(row(5000))], STAMPS[1]);
+        assert_eq!(recent.get(&keys, STAMPS[1]), None);
+        recent.keep(&keys, &[Some(row(5000))], STAMPS[1]);
+        assert_eq!(recent.get(&keys, STAMPS[1]), Some(vec![Some(row(5000))]));
     }
 
     #[test]
@@ -158,10 +160,12 @@ mod tests {
         let long = [Some(row(2000))];
         for _ in 0..2 {
             for key in &keys {
-                recent.keep(key, &long, 1);
+                recent.keep(key, &long, STAMPS[1]);
             }
         }
-        let kept = keys.iter().filter(|key| recent.get(*key, 1).is_some());
+        let kept = keys
+            .iter()
+            .filter(|key| recent.get(*key, STAMPS[1]).is_some());
         assert!(kept.count() > 9_700);
     }
 
@@ -169,7 +173,7 @@ mod tests {
     fn memory_is_bounded() {
         let recent = RecentRows::new();
         for number in 0..400_000 {
-            recent.keep(&[key(&number.to_string())], &[Some(row(300))], 1);
+            recent.keep(&[key(&number.to_string())], &[Some(row(300))], STAMPS[1]);
         }
         assert!(recent.rows.weight() <= CACHE_BYTES);
     }

@@ -7,7 +7,7 @@ use docent_store::{AspectKey, Run, RunAspect};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::error::EngineError;
-use crate::read::{ASPECTS, as_limit, aspect_name, text_at, urn_at};
+use crate::read::{ASPECTS, as_limit, aspect_name, count_at, text_at, unsigned_at, urn_at};
 
 const RUN: &str = "json_extract(systemmetadata,'$.runId')";
 const TIME: &str = "json_extract(systemmetadata,'$.lastObserved')";
@@ -47,12 +47,8 @@ pub(crate) fn list(
             before -= 1;
             continue;
         }
-        let rows: i64 = count.query_row([&id], |row| row.get(0))?;
-        runs.push(Run {
-            id,
-            rows: rows as u64,
-            time_ms,
-        });
+        let rows = count.query_row([&id], count_at)?;
+        runs.push(Run { id, rows, time_ms });
     }
     Ok(runs)
 }
@@ -124,7 +120,7 @@ pub(crate) fn timeseries(
     while let Some(row) = rows.next()? {
         let urn = urn_at(row, 0, "timeseries", "urn")?;
         if let Some(aspect) = aspect_name(row, 1, "timeseries", urn.as_str())? {
-            found.push((AspectKey { urn, aspect }, row.get::<_, i64>(2)? as u64));
+            found.push((AspectKey { urn, aspect }, unsigned_at(row, 2)?));
         }
     }
     Ok(found)
@@ -132,12 +128,11 @@ pub(crate) fn timeseries(
 
 /// How many points of time series a run wrote.
 pub(crate) fn points_count(connection: &Connection, run: &str) -> Result<u64, EngineError> {
-    let count: i64 = connection
+    Ok(connection
         .prepare_cached(&format!(
             "SELECT count(*) FROM timeseries WHERE {OF_RUNS} AND {RUN}=?1"
         ))?
-        .query_row([run], |row| row.get(0))?;
-    Ok(count as u64)
+        .query_row([run], count_at)?)
 }
 
 /// Makes the indexes anew from the rows.

@@ -10,6 +10,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use docent_store::CommitStamp;
 use rusqlite::Connection;
 
 use crate::connection::{SMALL_CACHE_KIB, open_reader};
@@ -27,7 +28,7 @@ const CHECKSUM: usize = 40;
 pub(crate) struct LogIndex(Arc<File>);
 
 #[derive(Debug)]
-pub(crate) enum CommitStamp {
+pub(crate) enum StampSource {
     /// The file beside the database, for a server; see [`LogIndex`].
     Log(LogIndex),
     /// A connection that never writes, so that every commit is another connection's to it.
@@ -52,7 +53,7 @@ impl LogIndex {
     }
 }
 
-impl CommitStamp {
+impl StampSource {
     /// For commands, which may open the same database more than once.
     pub(crate) fn asked(database: &Path) -> Result<Self, EngineError> {
         Ok(Self::Asked(Mutex::new(open_reader(
@@ -61,24 +62,24 @@ impl CommitStamp {
         )?)))
     }
 
-    pub(crate) fn read(&self) -> Result<u64, EngineError> {
+    pub(crate) fn read(&self) -> Result<CommitStamp, EngineError> {
         match self {
             Self::Log(index) => {
                 let header = index.header()?;
                 let word = |at| u64::from(word_at(&header, at));
-                Ok(word(CHECKSUM) << 32 | word(CHECKSUM + 4))
+                Ok(CommitStamp::new(word(CHECKSUM) << 32 | word(CHECKSUM + 4)))
             }
             Self::Asked(connection) => {
                 let connection = connection.lock().unwrap_or_else(PoisonError::into_inner);
                 let mut statement = connection.prepare_cached("PRAGMA data_version")?;
                 let stamp: i64 = statement.query_row([], |row| row.get(0))?;
-                Ok(stamp as u64)
+                Ok(CommitStamp::new(stamp.cast_unsigned()))
             }
         }
     }
 
     /// The stamp, if asking for it is cheaper than beginning a new snapshot.
-    pub(crate) fn if_cheap(&self) -> Result<Option<u64>, EngineError> {
+    pub(crate) fn if_cheap(&self) -> Result<Option<CommitStamp>, EngineError> {
         match self {
             Self::Log(_) => self.read().map(Some),
             Self::Asked(_) => Ok(None),

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use docent_model::{AspectName, Urn};
 use docent_store::{
-    AspectKey, Change, EntityTexts, Page, PointRange, ReadReply, ReadRequest, Related, Run,
-    RunAspect, StoreError, StoreReader, StoredAspect, TimeseriesRow,
+    AspectKey, Change, CommitStamp, EntityTexts, LogPosition, Page, PointRange, ReadReply,
+    ReadRequest, Related, RowVersion, Run, RunAspect, StoreError, StoreReader, StoredAspect,
+    TimeseriesRow,
 };
 use rusqlite::Connection;
 
@@ -49,7 +50,7 @@ impl SqliteStore {
     }
 
     /// Runs a read in place, or on a blocking thread if it is long.
-    async fn read_snapshot<T: Send + 'static>(
+    pub(crate) async fn read_snapshot<T: Send + 'static>(
         &self,
         long: bool,
         read: impl FnOnce(&Connection) -> Result<T, EngineError> + Send + 'static,
@@ -85,7 +86,7 @@ impl StoreReader for SqliteStore {
     async fn aspect_read_version(
         &self,
         key: &AspectKey,
-        version: i64,
+        version: RowVersion,
     ) -> Result<Option<StoredAspect>, StoreError> {
         let read = |connection: &Connection| read::version(connection, key, version);
         Ok(self.readers.snapshot(read)?)
@@ -265,7 +266,11 @@ impl StoreReader for SqliteStore {
         .await
     }
 
-    async fn changes_read(&self, after: i64, limit: usize) -> Result<Vec<Change>, StoreError> {
+    async fn changes_read(
+        &self,
+        after: LogPosition,
+        limit: usize,
+    ) -> Result<Vec<Change>, StoreError> {
         self.read_snapshot(limit > IN_PLACE_ROWS, move |connection| {
             read::changes(connection, after, limit)
         })
@@ -276,15 +281,15 @@ impl StoreReader for SqliteStore {
         self.read_snapshot(false, read::newest_change).await
     }
 
-    fn commit_stamp(&self) -> Result<u64, StoreError> {
+    fn commit_stamp(&self) -> Result<CommitStamp, StoreError> {
         Ok(self.stamp.read()?)
     }
 
-    fn commit_stamp_of(&self, _entity_types: &[&str]) -> Result<u64, StoreError> {
+    fn commit_stamp_of(&self, _entity_types: &[&str]) -> Result<CommitStamp, StoreError> {
         self.commit_stamp()
     }
 
-    async fn commit_stamp_exact(&self) -> Result<u64, StoreError> {
+    async fn commit_stamp_exact(&self) -> Result<CommitStamp, StoreError> {
         self.commit_stamp()
     }
 }

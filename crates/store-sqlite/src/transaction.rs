@@ -1,10 +1,10 @@
 //! A transaction as a piece of work sees it. Nothing here waits: every future is ready when it is first asked.
 
 use async_trait::async_trait;
-use docent_model::{AspectName, Urn};
+use docent_model::{AspectName, EpochMillis, Urn};
 use docent_store::{
-    AspectKey, AspectWrite, Effect, PointRange, Related, StoreError, StoredAspect, TimeseriesRow,
-    Transaction,
+    AspectKey, AspectWrite, Effect, LogicalVersion, PointRange, Related, RowVersion, StoreError,
+    StoredAspect, TimeseriesRow, Transaction,
 };
 use rusqlite::{Connection, params};
 
@@ -61,7 +61,10 @@ impl Transaction for SqliteTransaction<'_> {
         Ok(read::history(self.connection, key)?)
     }
 
-    async fn retired_versions(&mut self, keys: &[AspectKey]) -> Result<Vec<i64>, StoreError> {
+    async fn retired_versions(
+        &mut self,
+        keys: &[AspectKey],
+    ) -> Result<Vec<Option<LogicalVersion>>, StoreError> {
         let read = |key| read::retired_version(self.connection, key);
         Ok(keys.iter().map(read).collect::<Result<_, _>>()?)
     }
@@ -144,7 +147,7 @@ fn carry_out(connection: &Connection, write: &AspectWrite) -> Result<(), EngineE
                     .execute(params![
                         key.urn.as_str(),
                         key.aspect.as_str(),
-                        prune_through
+                        prune_through.get()
                     ])?;
             }
             let (urn, aspect) = (key.urn.as_str(), key.aspect.as_str());
@@ -158,7 +161,7 @@ fn carry_out(connection: &Connection, write: &AspectWrite) -> Result<(), EngineE
                 connection,
                 key,
                 "put",
-                *logical_version,
+                Some(*logical_version),
                 row.created_on_ms,
                 &row.created_by,
             )
@@ -184,10 +187,11 @@ fn carry_out(connection: &Connection, write: &AspectWrite) -> Result<(), EngineE
                 .prepare_cached(
                     "DELETE FROM metadata_aspect_v2 WHERE urn=?1 AND aspect=?2 AND version>?3",
                 )?
-                .execute(params![urn, aspect, keep_through])?;
+                .execute(params![urn, aspect, keep_through.get()])?;
             derived::replace(connection, urn, aspect, derived)?;
             let (time_ms, actor) = (row.created_on_ms, &row.created_by);
-            log(connection, key, "put", *logical_version, time_ms, actor)
+            let version = Some(*logical_version);
+            log(connection, key, "put", version, time_ms, actor)
         }
         Effect::Delete {
             retired_version,
@@ -204,10 +208,10 @@ fn carry_out(connection: &Connection, write: &AspectWrite) -> Result<(), EngineE
                     .execute((key.urn.as_str(), key.aspect.as_str()))?;
             }
             derived::remove(connection, key)?;
-            if *retired_version > 0 {
-                retire(connection, key, *retired_version)?;
+            if let Some(version) = retired_version {
+                retire(connection, key, *version)?;
             }
-            log(connection, key, "delete", 0, *time_ms, actor)
+            log(connection, key, "delete", None, *time_ms, actor)
         }
         Effect::Timeseries(point) => put_point(connection, key, point),
         Effect::DeletePoints(range) => points::delete(connection, key, range),
@@ -228,7 +232,7 @@ fn put_latest(
              createdby=excluded.createdby, createdfor=excluded.createdfor"
         ),
         key,
-        0,
+        RowVersion::LATEST,
         row,
     )?;
     Ok(())
@@ -245,7 +249,7 @@ fn keep_former(
         insert_row!(),
         " ON CONFLICT (urn,aspect,version) DO NOTHING"
     );
-    if version > 0 && insert(connection, sql, key, version, row)? == 1 {
+    if version.is_history() && insert(connection, sql, key, version, row)? == 1 {
         return Ok(());
     }
     Err(EngineError::Store(StoreError::Corrupt {
@@ -264,13 +268,13 @@ fn insert(
     connection: &Connection,
     sql: &str,
     key: &AspectKey,
-    version: i64,
+    version: RowVersion,
     row: &StoredAspect,
 ) -> Result<usize, EngineError> {
     Ok(connection.prepare_cached(sql)?.execute(params![
         key.urn.as_str(),
         key.aspect.as_str(),
-        version,
+        version.get(),
         row.metadata,
         row.system_metadata,
         row.created_on_ms,
@@ -280,10 +284,18 @@ fn insert(
 }
 
 /// Remembers the last version of an aspect that is gone.
-fn retire(connection: &Connection, key: &AspectKey, version: i64) -> Result<(), EngineError> {
+fn retire(
+    connection: &Connection,
+    key: &AspectKey,
+    version: LogicalVersion,
+) -> Result<(), EngineError> {
     connection
         .prepare_cached("INSERT INTO retired_version (urn,aspect,version) VALUES (?1,?2,?3)")?
-        .execute(params![key.urn.as_str(), key.aspect.as_str(), version])?;
+        .execute(params![
+            key.urn.as_str(),
+            key.aspect.as_str(),
+            version.get()
+        ])?;
     Ok(())
 }
 
@@ -313,8 +325,8 @@ fn log(
     connection: &Connection,
     key: &AspectKey,
     kind: &str,
-    logical_version: i64,
-    time_ms: i64,
+    logical_version: Option<LogicalVersion>,
+    time_ms: EpochMillis,
     actor: &str,
 ) -> Result<(), EngineError> {
     connection
@@ -326,7 +338,7 @@ fn log(
             key.urn.as_str(),
             key.aspect.as_str(),
             kind,
-            logical_version,
+            logical_version.map_or(0, LogicalVersion::get),
             time_ms,
             actor
         ])?;

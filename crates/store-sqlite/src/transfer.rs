@@ -1,10 +1,13 @@
 //! Everything as it is, out of one store and into another.
 
-use docent_store::{EXPORTED_BYTES, RawAspect, RawPoint, RawRetired, StoredAspect, TimeseriesRow};
+use docent_store::{
+    EXPORTED_BYTES, LogicalVersion, RawAspect, RawPoint, RawRetired, RowVersion, StoredAspect,
+    TimeseriesRow,
+};
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use crate::error::EngineError;
-use crate::read::as_limit;
+use crate::read::{as_limit, count_at};
 
 pub(crate) fn aspects(
     connection: &Connection,
@@ -12,7 +15,7 @@ pub(crate) fn aspects(
     limit: usize,
 ) -> Result<Vec<RawAspect>, EngineError> {
     let (urn, aspect, version) = after.map_or(("", "", -1), |raw| {
-        (raw.urn.as_str(), raw.aspect.as_str(), raw.row.version)
+        (raw.urn.as_str(), raw.aspect.as_str(), raw.row.version.get())
     });
     let mut statement = connection.prepare_cached(
         "SELECT urn,aspect,version,metadata,systemmetadata,createdon,createdby,createdfor \
@@ -23,7 +26,7 @@ pub(crate) fn aspects(
             urn: row.get(0)?,
             aspect: row.get(1)?,
             row: StoredAspect {
-                version: row.get(2)?,
+                version: RowVersion::new(row.get(2)?),
                 metadata: row.get(3)?,
                 system_metadata: row.get(4)?,
                 created_on_ms: row.get(5)?,
@@ -88,8 +91,7 @@ fn bounded<T>(
 pub(crate) fn count(connection: &Connection) -> Result<u64, EngineError> {
     let count = "SELECT (SELECT count(*) FROM metadata_aspect_v2)+(SELECT count(*) FROM timeseries)\
                  +(SELECT count(*) FROM retired_version)";
-    let count: i64 = connection.query_row(count, [], |row| row.get(0))?;
-    Ok(count.unsigned_abs())
+    Ok(connection.query_row(count, [], count_at)?)
 }
 
 pub(crate) fn retired(
@@ -105,7 +107,7 @@ pub(crate) fn retired(
         Ok(RawRetired {
             urn: row.get(0)?,
             aspect: row.get(1)?,
-            version: row.get(2)?,
+            version: LogicalVersion::new(row.get(2)?),
         })
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
@@ -124,7 +126,7 @@ pub(crate) fn import_retired(
     {
         transaction
             .prepare_cached("INSERT INTO retired_version (urn,aspect,version) VALUES (?1,?2,?3)")?
-            .execute(params![urn, aspect, version])?;
+            .execute(params![urn, aspect, version.get()])?;
     }
     Ok(transaction.commit()?)
 }
@@ -145,14 +147,14 @@ pub(crate) fn import(
             .execute(params![
                 urn,
                 aspect,
-                row.version,
+                row.version.get(),
                 row.metadata,
                 row.system_metadata,
                 row.created_on_ms,
                 row.created_by,
                 row.created_for
             ])?;
-        if row.version == 0 {
+        if row.version.is_latest() {
             transaction
                 .prepare_cached(
                     "INSERT INTO change_log (urn,aspect,kind,logical_version,time_ms,actor) \
@@ -161,7 +163,7 @@ pub(crate) fn import(
                 .execute(params![
                     urn,
                     aspect,
-                    docent_store::version::logical_version_of(row),
+                    docent_store::version::logical_version_of(row).get(),
                     row.created_on_ms,
                     row.created_by
                 ])?;

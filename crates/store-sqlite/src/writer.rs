@@ -22,7 +22,7 @@ use tokio::sync::oneshot;
 use crate::error::{EngineError, store_error};
 use crate::lock::Place;
 use crate::readers::Readers;
-use crate::stamp::CommitStamp;
+use crate::stamp::StampSource;
 use crate::transaction::SqliteTransaction;
 
 /// More waiting work than this is refused: the caller can say "try again" sooner than it could be answered.
@@ -220,7 +220,7 @@ fn serve(mut connection: Connection, requests: &Receiver<Request>, log: Log, cou
 /// What the writer must know to empty the log.
 #[derive(Debug)]
 pub(crate) struct Log {
-    pub(crate) stamp: Arc<CommitStamp>,
+    pub(crate) stamp: Arc<StampSource>,
     pub(crate) readers: Arc<Readers>,
     /// Of a server: the file that it opened.
     pub(crate) place: Option<Place>,

@@ -5,10 +5,11 @@
 //!
 //! To add an invariant: a sentence per violation here, and a test in an engine that breaks it.
 
-use docent_model::{Derived, Registry, SystemMetadata, Urn, derive};
+use docent_model::{Derived, LogicalVersion, Registry, SystemMetadata, Urn, derive};
 use serde_json::Value;
 
-use crate::version::RETAINED_VERSIONS;
+use crate::RowVersion;
+use crate::version::{RETAINED_VERSIONS, logical_version};
 
 /// More findings than this say nothing new.
 pub const MAX_FINDINGS: usize = 100;
@@ -33,7 +34,7 @@ pub struct Audit {
     missing_key: Option<&'static str>,
     aspect: String,
     /// The logical version of the current aspect's row 0; `None` if it has no row 0.
-    logical_version: Option<i64>,
+    logical_version: Option<LogicalVersion>,
     versions: i64,
 }
 
@@ -48,7 +49,7 @@ impl Audit {
         &mut self,
         urn: &str,
         aspect: &str,
-        version: i64,
+        version: RowVersion,
         metadata: &str,
         system_metadata: Option<&str>,
     ) -> Option<Derived> {
@@ -71,9 +72,9 @@ impl Audit {
                 "has unreadable system metadata in version {version}: {error}"
             ));
         }
-        if version == 0 {
+        if version.is_latest() {
             let noted = noted.and_then(Result::ok).unwrap_or_default();
-            self.logical_version = Some(noted.logical_version().unwrap_or(1).max(1));
+            self.logical_version = Some(logical_version(&noted));
             if self.missing_key == Some(aspect) {
                 self.missing_key = None;
             }
@@ -82,9 +83,11 @@ impl Audit {
         }
         match self.logical_version {
             None if self.versions == 1 => self.find("has history but no latest version"),
-            Some(latest) if !(1..latest).contains(&version) => self.find(&format!(
-                "has version {version} in its history although its latest version is {latest}"
-            )),
+            Some(latest) if !version.is_history() || version >= latest.into() => {
+                self.find(&format!(
+                    "has version {version} in its history although its latest version is {latest}"
+                ))
+            }
             _ => {}
         }
         None

@@ -18,6 +18,7 @@
 pub mod audit;
 mod error;
 mod maintenance;
+mod numbers;
 mod reader;
 mod rows;
 #[cfg(feature = "suite")]
@@ -28,8 +29,10 @@ mod writer;
 
 use std::fmt::Debug;
 
+pub use docent_model::LogicalVersion;
 pub use error::StoreError;
 pub use maintenance::{EXPORTED_BYTES, RebuildReport, StoreMaintenance};
+pub use numbers::{CommitStamp, LogPosition, RowVersion};
 pub use reader::{EntityAspects, ReadReply, ReadRequest, StoreReader};
 pub use rows::{
     AspectKey, AspectWrite, Change, ChangeKind, Effect, EntityTexts, Page, PointRange, RawAspect,

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use docent_model::{AspectName, Urn};
 
 use crate::{
-    AspectKey, Change, EntityTexts, Page, PointRange, Related, Row, Run, RunAspect, StoreError,
-    StoredAspect, TimeseriesRow,
+    AspectKey, Change, CommitStamp, EntityTexts, LogPosition, Page, PointRange, Related, Row,
+    RowVersion, Run, RunAspect, StoreError, StoredAspect, TimeseriesRow,
 };
 
 /// What [`StoreReader::read`] is to return, all of it from one snapshot.
@@ -77,7 +77,7 @@ pub trait StoreReader: Send + Sync {
     async fn aspect_read_version(
         &self,
         key: &AspectKey,
-        version: i64,
+        version: RowVersion,
     ) -> Result<Option<StoredAspect>, StoreError>;
 
     /// All versions of each aspect that are kept, the oldest first and the latest last, from one snapshot.
@@ -186,7 +186,11 @@ pub trait StoreReader: Send + Sync {
     ) -> Result<u64, StoreError>;
 
     /// Committed changes behind a position of the log, in commit order.
-    async fn changes_read(&self, after: i64, limit: usize) -> Result<Vec<Change>, StoreError>;
+    async fn changes_read(
+        &self,
+        after: LogPosition,
+        limit: usize,
+    ) -> Result<Vec<Change>, StoreError>;
 
     /// The newest entry of the log; `None` if nothing was ever written.
     async fn change_newest(&self) -> Result<Option<Change>, StoreError>;
@@ -194,13 +198,13 @@ pub trait StoreReader: Send + Sync {
     /// A number that differs from the one before whenever anything was committed in between, by this process
     /// or by another. Cheap enough to ask on every request. Where other servers use the same database, what they
     /// committed may show up to a second late.
-    fn commit_stamp(&self) -> Result<u64, StoreError>;
+    fn commit_stamp(&self) -> Result<CommitStamp, StoreError>;
 
     /// Like [`StoreReader::commit_stamp`], restricted to entities of these types: engines where a recheck costs a round
     /// trip keep the stamp when only other types changed. Comparable only with stamps of this method for these types.
-    fn commit_stamp_of(&self, entity_types: &[&str]) -> Result<u64, StoreError>;
+    fn commit_stamp_of(&self, entity_types: &[&str]) -> Result<CommitStamp, StoreError>;
 
     /// Like [`StoreReader::commit_stamp`], but covers every commit before the call, by any server. Comparable only with
     /// stamps of this method; changes that are not logged need not move it.
-    async fn commit_stamp_exact(&self) -> Result<u64, StoreError>;
+    async fn commit_stamp_exact(&self) -> Result<CommitStamp, StoreError>;
 }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use docent_model::{AspectName, Derived, EpochMillis, Registry, Urn};
+use docent_model::{AspectName, Derived, EpochMillis, LogicalVersion, Registry, Urn};
+
+use crate::{LogPosition, RowVersion};
 
 /// Which aspect of which entity.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -29,7 +31,7 @@ impl AspectKey {
 /// A row of the aspect table without its key. `metadata` is the JSON text exactly as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredAspect {
-    pub version: i64,
+    pub version: RowVersion,
     pub metadata: String,
     pub system_metadata: Option<String>,
     pub created_on_ms: EpochMillis,
@@ -61,10 +63,10 @@ pub enum Effect {
     Put {
         row: StoredAspect,
         history: Option<StoredAspect>,
-        prune_through: Option<i64>,
+        prune_through: Option<RowVersion>,
         derived: Derived,
         /// The logical version that `row` has, for the log.
-        logical_version: i64,
+        logical_version: LogicalVersion,
     },
     /// The value stays; only what the server notes about it changes. Not logged.
     Touch { system_metadata: String },
@@ -73,15 +75,15 @@ pub enum Effect {
     Revert {
         row: StoredAspect,
         /// The former version, which stays in the history.
-        keep_through: i64,
+        keep_through: RowVersion,
         /// The logical version that `row` has, for the log.
-        logical_version: i64,
+        logical_version: LogicalVersion,
         derived: Derived,
     },
     /// All versions, all points of a time series and all derived rows go; logged with this time and actor.
     Delete {
-        /// The version to remember for [`crate::Transaction::retired_versions`]; 0 if none, not even one from before.
-        retired_version: i64,
+        /// The version to remember for [`crate::Transaction::retired_versions`]; `None` forgets one from before, too.
+        retired_version: Option<LogicalVersion>,
         time_ms: EpochMillis,
         actor: String,
     },
@@ -134,11 +136,11 @@ pub struct RunAspect {
 /// An entry of the change log. Positions grow in commit order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    pub position: i64,
+    pub position: LogPosition,
     pub key: AspectKey,
     pub kind: ChangeKind,
-    /// The logical version after the change, 0 for a deletion.
-    pub logical_version: i64,
+    /// The logical version after the change; `None` for a deletion.
+    pub logical_version: Option<LogicalVersion>,
     pub time_ms: EpochMillis,
     pub actor: String,
 }
@@ -178,7 +180,7 @@ pub struct RawAspect {
 pub struct RawRetired {
     pub urn: String,
     pub aspect: String,
-    pub version: i64,
+    pub version: LogicalVersion,
 }
 
 /// A point of a time series with its key, whatever it holds.

@@ -32,7 +32,8 @@ use serde_json::json;
 
 use crate::version::{self, NewAspect};
 use crate::{
-    AspectKey, AspectWrite, ReadRequest, Store, StoreError, StoredAspect, Transaction, transact,
+    AspectKey, AspectWrite, Change, LogPosition, ReadRequest, RowVersion, Store, StoreError,
+    StoredAspect, Transaction, transact,
 };
 
 /// How the suite gets stores of an engine.
@@ -208,7 +209,7 @@ fn new_aspect(metadata: &str, derived: Derived, time_ms: EpochMillis) -> NewAspe
         system_metadata: None,
         stamp: AuditStamp::new(&urn(ACTOR), time_ms),
         derived,
-        retired_version: 0,
+        retired_version: None,
     }
 }
 
@@ -285,6 +286,17 @@ async fn read(store: &dyn Store, key: &AspectKey) -> Option<StoredAspect> {
     let reply = store.read(ReadRequest::row(key)).await.unwrap();
     assert_eq!(reply.rows.len(), 1);
     reply.into_row().map(Arc::unwrap_or_clone)
+}
+
+/// The row with this version.
+async fn version_of(store: &dyn Store, key: &AspectKey, version: i64) -> Option<StoredAspect> {
+    let version = RowVersion::new(version);
+    store.aspect_read_version(key, version).await.unwrap()
+}
+
+/// The whole change log.
+async fn log(store: &dyn Store) -> Vec<Change> {
+    store.changes_read(LogPosition::START, 1000).await.unwrap()
 }
 
 fn edges(list: &[(&'static str, &Urn)]) -> Derived {

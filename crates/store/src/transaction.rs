@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use docent_model::{AspectName, Urn};
+use docent_model::{AspectName, LogicalVersion, Urn};
 use futures_util::future::BoxFuture;
 
 use crate::{AspectKey, AspectWrite, PointRange, Related, StoreError, StoreWriter, StoredAspect};
@@ -37,8 +37,11 @@ pub trait Transaction: Send {
     /// The former versions of an aspect, newest first; the latest is not among them.
     async fn aspect_history(&mut self, key: &AspectKey) -> Result<Vec<StoredAspect>, StoreError>;
 
-    /// The version that was remembered of each of these aspects when it was deleted; 0 if none was.
-    async fn retired_versions(&mut self, keys: &[AspectKey]) -> Result<Vec<i64>, StoreError>;
+    /// The version that was remembered of each of these aspects when it was deleted.
+    async fn retired_versions(
+        &mut self,
+        keys: &[AspectKey],
+    ) -> Result<Vec<Option<LogicalVersion>>, StoreError>;
 
     /// How many points of a time series stand in a range.
     async fn points_count(

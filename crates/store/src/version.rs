@@ -10,10 +10,10 @@
 //! that it has never seen. Only an aspect that somebody deletes begins anew at 1, as clients expect.
 
 use docent_model::aspects::{AuditStamp, SYSTEM_ACTOR};
-use docent_model::{AspectName, Derived, NO_RUN_ID, SystemMetadata, derive};
+use docent_model::{Derived, LogicalVersion, NO_RUN_ID, SystemMetadata, derive};
 use serde_json::{Map, Value};
 
-use crate::{AspectKey, AspectWrite, Effect, StoredAspect};
+use crate::{AspectKey, AspectWrite, Effect, RowVersion, StoredAspect};
 
 /// How many versions of an aspect are kept, the latest included.
 pub const RETAINED_VERSIONS: i64 = 20;
@@ -31,9 +31,8 @@ pub struct NewAspect {
     /// Who writes, and when.
     pub stamp: AuditStamp,
     pub derived: Derived,
-    /// The last version that the aspect had before it was taken back; 0 if it never was. Only asked for where there is
-    /// no previous version.
-    pub retired_version: i64,
+    /// The last version of the aspect before a rollback deleted it. Used only if there is no previous version.
+    pub retired_version: Option<LogicalVersion>,
 }
 
 /// The write that brings an aspect from `previous` to `new`; `None` if there is nothing to do.
@@ -51,7 +50,9 @@ pub fn put(key: AspectKey, previous: Option<&StoredAspect>, new: NewAspect) -> O
         });
     }
     let former_version = noted.as_ref().map(logical_version);
-    let logical_version = former_version.unwrap_or(new.retired_version) + 1;
+    let logical_version = former_version
+        .or(new.retired_version)
+        .map_or(LogicalVersion::FIRST, LogicalVersion::next);
     let mut system_metadata = observed(new.system_metadata.unwrap_or_default(), &new.stamp);
     system_metadata.version = Some(logical_version.to_string());
     if key.aspect == AspectName::DOMAINS {
@@ -66,14 +67,14 @@ pub fn put(key: AspectKey, previous: Option<&StoredAspect>, new: NewAspect) -> O
         None => system_metadata.aspect_modified.clone(),
     };
     let history = previous.map(|previous| StoredAspect {
-        version: former_version.unwrap_or(1),
+        version: former_version.unwrap_or(LogicalVersion::FIRST).into(),
         ..previous.clone()
     });
     Some(AspectWrite {
         key,
         effect: Effect::Put {
             row: StoredAspect {
-                version: 0,
+                version: RowVersion::LATEST,
                 metadata: new.metadata,
                 system_metadata: Some(to_json(&system_metadata)),
                 created_on_ms: new.stamp.time,
@@ -81,8 +82,8 @@ pub fn put(key: AspectKey, previous: Option<&StoredAspect>, new: NewAspect) -> O
                 created_for: None,
             },
             history,
-            prune_through: (logical_version > RETAINED_VERSIONS)
-                .then_some(logical_version - RETAINED_VERSIONS),
+            prune_through: Some(RowVersion::new(logical_version.get() - RETAINED_VERSIONS))
+                .filter(|version| version.is_history()),
             derived: new.derived,
             logical_version,
         },
@@ -95,7 +96,7 @@ pub fn delete(key: AspectKey, retired: Option<&StoredAspect>, stamp: &AuditStamp
     AspectWrite {
         key,
         effect: Effect::Delete {
-            retired_version: retired.map_or(0, logical_version_of),
+            retired_version: retired.map(logical_version_of),
             time_ms: stamp.time,
             actor: stamp.actor.to_string(),
         },
@@ -129,9 +130,9 @@ pub fn is_numbered(row: &StoredAspect) -> bool {
 }
 
 /// A latest row that does not say which version it is, as the one behind `newest`, the newest of its history.
-pub fn numbered(row: &StoredAspect, newest: i64) -> StoredAspect {
+pub fn numbered(row: &StoredAspect, newest: RowVersion) -> StoredAspect {
     let mut noted = noted_of(row);
-    noted.version = Some((newest + 1).to_string());
+    noted.version = Some(LogicalVersion::new(newest.get()).next().to_string());
     StoredAspect {
         system_metadata: Some(to_json(&noted)),
         ..row.clone()
@@ -139,7 +140,7 @@ pub fn numbered(row: &StoredAspect, newest: i64) -> StoredAspect {
 }
 
 /// The logical version of a stored row.
-pub fn logical_version_of(row: &StoredAspect) -> i64 {
+pub fn logical_version_of(row: &StoredAspect) -> LogicalVersion {
     logical_version(&noted_of(row))
 }
 
@@ -151,8 +152,9 @@ pub fn noted_of(row: &StoredAspect) -> SystemMetadata {
         .unwrap_or_default()
 }
 
-fn logical_version(noted: &SystemMetadata) -> i64 {
-    noted.logical_version().unwrap_or(1).max(1)
+pub(crate) fn logical_version(noted: &SystemMetadata) -> LogicalVersion {
+    let first = LogicalVersion::FIRST;
+    noted.logical_version().unwrap_or(first).max(first)
 }
 
 fn touch(noted: &SystemMetadata, new: SystemMetadata) -> SystemMetadata {
@@ -196,7 +198,7 @@ pub fn revert(
         return Some(delete(key, Some(latest), stamp));
     };
     let value: Value = serde_json::from_str(&former.metadata).unwrap_or_default();
-    let logical_version = logical_version_of(latest) + 1;
+    let logical_version = logical_version_of(latest).next();
     let mut noted = noted_of(&former);
     noted.version = Some(logical_version.to_string());
     Some(AspectWrite {
@@ -205,7 +207,7 @@ pub fn revert(
             logical_version,
             derived: derive(&key.urn, key.aspect, &value),
             row: StoredAspect {
-                version: 0,
+                version: RowVersion::LATEST,
                 system_metadata: Some(to_json(&noted)),
                 created_on_ms: stamp.time,
                 created_by: stamp.actor.to_string(),
@@ -241,7 +243,7 @@ fn to_json(system_metadata: &SystemMetadata) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use docent_model::Urn;
+    use docent_model::{AspectName, Urn};
 
     fn key() -> AspectKey {
         AspectKey::new(
@@ -256,7 +258,7 @@ mod tests {
             system_metadata,
             stamp: AuditStamp::new(&Urn::parse("urn:li:corpuser:a").unwrap(), 7),
             derived: Derived::default(),
-            retired_version: 0,
+            retired_version: None,
         }
     }
 
@@ -270,7 +272,7 @@ mod tests {
     #[test]
     fn each_change_of_content_is_one_version_and_keeps_the_former_row() {
         let first = row_after(None, r#"{"name":"a"}"#);
-        assert_eq!(logical_version_of(&first), 1);
+        assert_eq!(logical_version_of(&first), LogicalVersion::FIRST);
         let write = put(key(), Some(&first), new(r#"{"name":"b"}"#, None)).unwrap();
         let Effect::Put {
             row,
@@ -282,10 +284,15 @@ mod tests {
         else {
             panic!()
         };
-        assert_eq!((logical_version, logical_version_of(&row)), (2, 2));
+        let second = LogicalVersion::new(2);
+        assert_eq!(
+            (logical_version, logical_version_of(&row)),
+            (second, second)
+        );
         assert_eq!(prune_through, None);
         let history = history.unwrap();
-        assert_eq!((history.version, history.metadata), (1, first.metadata));
+        assert_eq!(history.version, RowVersion::new(1));
+        assert_eq!(history.metadata, first.metadata);
     }
 
     #[test]
@@ -347,7 +354,7 @@ mod tests {
             else {
                 panic!()
             };
-            assert_eq!(prune_through, (number == 20).then_some(1));
+            assert_eq!(prune_through, (number == 20).then_some(RowVersion::new(1)));
             row = next;
         }
     }

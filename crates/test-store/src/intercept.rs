@@ -9,9 +9,10 @@ use std::path::Path;
 use async_trait::async_trait;
 use docent_model::{AspectName, Urn};
 use docent_store::{
-    AspectKey, Change, EntityTexts, Page, PointRange, RawAspect, RawPoint, RawRetired, ReadReply,
-    ReadRequest, RebuildReport, Related, Run, RunAspect, Store, StoreError, StoreMaintenance,
-    StoreReader, StoreWriter, StoredAspect, TimeseriesRow, Work,
+    AspectKey, Change, CommitStamp, EntityTexts, LogPosition, Page, PointRange, RawAspect,
+    RawPoint, RawRetired, ReadReply, ReadRequest, RebuildReport, Related, RowVersion, Run,
+    RunAspect, Store, StoreError, StoreMaintenance, StoreReader, StoreWriter, StoredAspect,
+    TimeseriesRow, Work,
 };
 
 /// The calls that a test may intercept; the default is to forward them.
@@ -45,7 +46,11 @@ pub trait Intercept: Debug + Send + Sync {
         list.await
     }
 
-    async fn changes_read(&self, after: i64, limit: usize) -> Result<Vec<Change>, StoreError> {
+    async fn changes_read(
+        &self,
+        after: LogPosition,
+        limit: usize,
+    ) -> Result<Vec<Change>, StoreError> {
         self.inner().changes_read(after, limit).await
     }
 
@@ -75,7 +80,7 @@ impl<I: Intercept> StoreReader for InterceptedStore<I> {
     async fn aspect_read_version(
         &self,
         key: &AspectKey,
-        version: i64,
+        version: RowVersion,
     ) -> Result<Option<StoredAspect>, StoreError> {
         self.0.inner().aspect_read_version(key, version).await
     }
@@ -207,7 +212,11 @@ impl<I: Intercept> StoreReader for InterceptedStore<I> {
         self.0.inner().aspects_count(aspect, urn_like).await
     }
 
-    async fn changes_read(&self, after: i64, limit: usize) -> Result<Vec<Change>, StoreError> {
+    async fn changes_read(
+        &self,
+        after: LogPosition,
+        limit: usize,
+    ) -> Result<Vec<Change>, StoreError> {
         self.0.changes_read(after, limit).await
     }
 
@@ -215,15 +224,15 @@ impl<I: Intercept> StoreReader for InterceptedStore<I> {
         self.0.change_newest().await
     }
 
-    fn commit_stamp(&self) -> Result<u64, StoreError> {
+    fn commit_stamp(&self) -> Result<CommitStamp, StoreError> {
         self.0.inner().commit_stamp()
     }
 
-    fn commit_stamp_of(&self, entity_types: &[&str]) -> Result<u64, StoreError> {
+    fn commit_stamp_of(&self, entity_types: &[&str]) -> Result<CommitStamp, StoreError> {
         self.0.inner().commit_stamp_of(entity_types)
     }
 
-    async fn commit_stamp_exact(&self) -> Result<u64, StoreError> {
+    async fn commit_stamp_exact(&self) -> Result<CommitStamp, StoreError> {
         self.0.inner().commit_stamp_exact().await
     }
 }

@@ -23,7 +23,10 @@ use docent_model::aspects::AuditStamp;
 use docent_model::patch::Patch;
 use docent_model::{AspectName, EntitySpec, Registry, SystemMetadata, Urn, defaults, point_id};
 use docent_store::version::{self, NewAspect};
-use docent_store::{AspectKey, AspectWrite, Effect, StoredAspect, TimeseriesRow, Transaction};
+use docent_store::{
+    AspectKey, AspectWrite, Effect, LogicalVersion, RowVersion, StoredAspect, TimeseriesRow,
+    Transaction,
+};
 use serde_json::Value;
 
 use super::Applied;
@@ -41,7 +44,7 @@ pub(super) struct Batch<'t> {
     /// Aspects as the list leaves them so far; read from the store on first sight.
     known: HashMap<AspectKey, Option<Arc<StoredAspect>>>,
     /// The last versions of aspects that were taken back before, or are by the list.
-    retired: HashMap<AspectKey, i64>,
+    retired: HashMap<AspectKey, LogicalVersion>,
     /// Aspects that the list itself writes: no defaults are made for them.
     proposed: HashSet<AspectKey>,
     /// Entities that did not exist before the list.
@@ -337,7 +340,9 @@ impl<'t> Batch<'t> {
         {
             // From a database that another server filled: its history goes on where it ends.
             let history = self.tx.aspect_history(&key).await?;
-            let newest = history.first().map_or(0, |former| former.version);
+            let newest = history
+                .first()
+                .map_or(RowVersion::LATEST, |former| former.version);
             current = Some(Arc::new(version::numbered(row, newest)));
         }
         let new = NewAspect {
@@ -345,7 +350,7 @@ impl<'t> Batch<'t> {
             system_metadata,
             stamp: self.stamp.clone(),
             derived: payload.derived.clone(),
-            retired_version: self.retired.get(&key).copied().unwrap_or(0),
+            retired_version: self.retired.get(&key).copied(),
         };
         if let Some(write) = version::put(key.clone(), current.as_deref(), new) {
             if let Some(row) = row_after(current.as_deref(), &write.effect) {
@@ -463,7 +468,7 @@ impl<'t> Batch<'t> {
         let versions = self.tx.retired_versions(&missing).await?;
         let retired = missing.into_iter().zip(versions);
         self.retired
-            .extend(retired.filter(|(_, version)| *version > 0));
+            .extend(retired.filter_map(|(key, version)| Some((key, version?))));
         Ok(())
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use docent_catalog::tokens::{NewToken, Token, TokenFilter};
 use docent_catalog::{AspectKey, Caller, Catalog};
 use docent_model::{AspectName, FixedClock, Urn};
-use docent_store::{ReadRequest, Store};
+use docent_store::{ReadRequest, RowVersion, Store};
 use docent_test_store::TestStore;
 
 const NOON_MS: i64 = 1_790_000_000_000;
@@ -113,7 +113,11 @@ async fn a_use_makes_no_version_and_no_entry_in_the_log() {
     let office = Office::new().await;
     let key = AspectKey::new(&office.token, AspectName::ACCESS_TOKEN_INFO);
     let before = office.store.change_newest().await.unwrap();
-    let row = office.store.aspect_read_version(&key, 0).await.unwrap();
+    let row = office
+        .store
+        .aspect_read_version(&key, RowVersion::LATEST)
+        .await
+        .unwrap();
     office.use_it().await;
     office.note().await;
     assert_eq!(office.store.change_newest().await.unwrap(), before);

@@ -4,11 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use docent_catalog::domains::NewDomain;
-use docent_catalog::{AspectKey, Change, ConflictReason, ErrorKind, Ids, Proposal, Requirement, ReadRequest};
+use docent_catalog::{
+    AspectKey, Change, ConflictReason, ErrorKind, Ids, Proposal, ReadRequest, Requirement,
+};
 use docent_model::aspects::{AuditStamp, DomainProperties, Other};
 use docent_model::{AspectName, Derived};
 use docent_store::version::{self, NewAspect};
-use docent_store::{AspectWrite, Effect, Store, StoreError, StoredAspect, transact};
+use docent_store::{
+    AspectWrite, Effect, LogicalVersion, RowVersion, Store, StoreError, StoredAspect, transact,
+};
 use serde_json::json;
 
 use crate::{House, dataset, domain};
@@ -64,7 +68,7 @@ pub(crate) async fn write_raw(store: &dyn Store, key: AspectKey, metadata: &'sta
                 system_metadata: None,
                 stamp: AuditStamp::new(&domain("x"), 1),
                 derived: Derived::default(),
-                retired_version: 0,
+                retired_version: None,
             };
             tx.write(version::put(key, None, new).as_slice()).await
         })
@@ -78,7 +82,7 @@ async fn the_history_of_rows_that_do_not_say_their_version_goes_on_where_it_ends
     let house = House::new().await;
     let key = AspectKey::new(&dataset("a"), AspectName::STATUS);
     let row = |version: i64| StoredAspect {
-        version,
+        version: RowVersion::new(version),
         metadata: format!(r#"{{"removed":false,"was":{version}}}"#),
         system_metadata: None,
         created_on_ms: version,
@@ -94,7 +98,7 @@ async fn the_history_of_rows_that_do_not_say_their_version_goes_on_where_it_ends
                 history: Some(row(version)),
                 prune_through: None,
                 derived: Derived::default(),
-                logical_version: version,
+                logical_version: LogicalVersion::new(version),
             },
         })
         .collect();
@@ -111,7 +115,10 @@ async fn the_history_of_rows_that_do_not_say_their_version_goes_on_where_it_ends
     }
     let mut seen = Vec::new();
     for version in 0..=7 {
-        let stored = house.store.aspect_read_version(&key, version).await;
+        let stored = house
+            .store
+            .aspect_read_version(&key, RowVersion::new(version))
+            .await;
         seen.push(stored.unwrap().map(|row| row.metadata));
     }
     let mut expected: Vec<Option<String>> = (1..=4).map(|was| Some(row(was).metadata)).collect();

@@ -45,7 +45,7 @@ pub(super) async fn history(context: &Context, arguments: Args<'_>) -> Result<Va
     let changes = history.changes.iter().map(|change| {
         let member = if is_domain { "domain" } else { "text" };
         json!({
-            "version": change.version,
+            "version": change.version.get(),
             "time": change.time_ms,
             "actor": actor(&change.actor),
             member: change.value,

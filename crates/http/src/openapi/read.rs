@@ -7,7 +7,9 @@ use axum::extract::{Path, State};
 use axum::http::{Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use docent_catalog::search::MAX_COUNT;
-use docent_catalog::{AspectKey, Caller, Catalog, Conditions, ErrorSubject, StoredAspect};
+use docent_catalog::{
+    AspectKey, Caller, Catalog, Conditions, ErrorSubject, RowVersion, StoredAspect,
+};
 use docent_model::{AspectName, Registry, Urn};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -74,7 +76,9 @@ async fn aspect(
         let current = catalog.read_current(caller, &[key]).await?.pop();
         current.flatten()
     } else {
-        let row = catalog.read_version(caller, &key, version).await?;
+        let row = catalog
+            .read_version(caller, &key, RowVersion::new(version))
+            .await?;
         row.map(Arc::new)
     };
     let noted = parameters.flag("systemMetadata")?;
@@ -227,7 +231,9 @@ async fn read(
                 latest.next().flatten()
             } else {
                 let key = AspectKey::new(urn, *aspect);
-                let row = catalog.read_version(caller, &key, *version).await?;
+                let row = catalog
+                    .read_version(caller, &key, RowVersion::new(*version))
+                    .await?;
                 row.map(Arc::new)
             };
             rows.extend(row.map(|row| (*aspect, row)));

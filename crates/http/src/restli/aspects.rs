@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
-use docent_catalog::{AspectKey, Caller};
+use docent_catalog::{AspectKey, Caller, RowVersion};
 use docent_model::Registry;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -85,7 +85,7 @@ pub(crate) async fn read(
     let key = AspectKey::new(&urn, aspect);
     let row = state
         .catalog()
-        .read_version(&caller, &key, wanted.version)
+        .read_version(&caller, &key, RowVersion::new(wanted.version))
         .await?;
     let Some(row) = row else {
         return Err(ErrorResponse::new(

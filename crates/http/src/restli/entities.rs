@@ -6,7 +6,9 @@ use axum::extract::State;
 use axum::http::Uri;
 use axum::response::Response;
 use docent_catalog::search::whole;
-use docent_catalog::{Caller, Catalog, Change, Conditions, PointRange, Proposal, StoredAspect};
+use docent_catalog::{
+    Caller, Catalog, Change, Conditions, PointRange, Proposal, RowVersion, StoredAspect,
+};
 use docent_model::{AspectName, Registry, Urn};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -89,7 +91,7 @@ pub(crate) async fn read(
         && let Some(key) = Registry::get().key_aspect_value(&urn)
     {
         let made_up = StoredAspect {
-            version: 0,
+            version: RowVersion::LATEST,
             metadata: key.to_string(),
             system_metadata: None,
             created_on_ms: 0,
@@ -110,7 +112,7 @@ fn aspect_reply(aspect: AspectName, row: StoredAspect) -> Result<AspectReply, Er
     Ok(AspectReply {
         name: aspect.as_str(),
         r#type: "VERSIONED",
-        version: row.version,
+        version: row.version.get(),
         value: raw(&row.metadata)?,
         created: Stamp {
             time: row.created_on_ms,

@@ -9,7 +9,7 @@ use docent_catalog::people::{NewUser, Password};
 use docent_catalog::{Caller, ConflictReason, ErrorKind};
 use docent_http::server::Peer;
 use docent_model::{AspectName, Urn};
-use docent_store::AspectKey;
+use docent_store::{AspectKey, RowVersion};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 
@@ -289,7 +289,10 @@ async fn a_new_password_ends_sessions_keeps_tokens_and_leaves_nothing_of_the_old
     let hashes = async || {
         let mut hashes = Vec::new();
         for version in 0..5 {
-            let row = app.catalog.read_version(&system(), &key, version).await;
+            let row = app
+                .catalog
+                .read_version(&system(), &key, RowVersion::new(version))
+                .await;
             hashes.extend(row.unwrap().map(|row| row.metadata));
         }
         hashes.dedup();

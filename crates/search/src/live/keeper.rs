@@ -10,7 +10,7 @@
 
 use std::time::{Duration, Instant};
 
-use docent_store::StoreError;
+use docent_store::{CommitStamp, StoreError};
 
 use super::Live;
 use crate::error::SearchError;
@@ -36,9 +36,9 @@ pub struct Keeper {
     live: Live,
     cores: u32,
     /// What the store's stamp was when it was last looked at.
-    stamp: Option<u64>,
+    stamp: Option<CommitStamp>,
     /// Up to that stamp nothing is left to do.
-    done: Option<u64>,
+    done: Option<CommitStamp>,
 }
 
 impl Keeper {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use docent_model::Urn;
-use docent_store::{Change, EntityTexts, ReadReply, ReadRequest, Store, StoreError};
+use docent_store::{Change, EntityTexts, LogPosition, ReadReply, ReadRequest, Store, StoreError};
 use docent_test_store::{Intercept, InterceptedStore};
 
 #[derive(Debug)]
@@ -69,7 +69,11 @@ impl Intercept for HinderedStore {
         self.inner.entities_list(entity_type, after, limit).await
     }
 
-    async fn changes_read(&self, after: i64, limit: usize) -> Result<Vec<Change>, StoreError> {
+    async fn changes_read(
+        &self,
+        after: LogPosition,
+        limit: usize,
+    ) -> Result<Vec<Change>, StoreError> {
         let newest = self.inner.change_newest().await?;
         let Some(newest) = newest.filter(|_| self.endless.load(Ordering::SeqCst)) else {
             let changes = self.inner.changes_read(after, limit).await?;
@@ -82,7 +86,7 @@ impl Intercept for HinderedStore {
             return Err(StoreError::other("the log was read for ever"));
         }
         let change = |number| Change {
-            position: after + number,
+            position: LogPosition::new(after.get() + number),
             ..newest.clone()
         };
         Ok((1..).take(limit).map(change).collect())

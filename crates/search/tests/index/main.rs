@@ -99,7 +99,7 @@ impl Fixture {
                     system_metadata: None,
                     stamp: stamp.clone(),
                     derived: derive(urn, aspect, value),
-                    retired_version: 0,
+                    retired_version: None,
                 };
                 (AspectKey::new(urn, aspect), new)
             })
@@ -130,7 +130,7 @@ impl Fixture {
             .map(|(aspect, _)| AspectWrite {
                 key: AspectKey::new(urn, *aspect),
                 effect: Effect::Delete {
-                    retired_version: 0,
+                    retired_version: None,
                     time_ms: 0,
                     actor: ACTOR.to_owned(),
                 },

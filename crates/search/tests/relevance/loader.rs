@@ -67,7 +67,7 @@ fn write(urn: &Urn, aspect: AspectName, value: &Value) -> AspectWrite {
         system_metadata: None,
         stamp: AuditStamp::new(&Urn::parse(ACTOR).unwrap(), NOON_MS),
         derived: derive(urn, aspect, value),
-        retired_version: 0,
+        retired_version: None,
     };
     version::put(AspectKey::new(urn, aspect), None, new).unwrap()
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use docent_store::{ReadRequest, Store as _, StoreError, StoreReader as _, transact};
+use docent_store::{ReadRequest, StoreError, StoreMaintenance as _, StoreReader as _, transact};
 use docent_store_postgres::{OpenOptions, PostgresStore, Settings, restore};
 use docent_test_store::{open_postgres, postgres_database};
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use docent_model::{AspectName, Registry, Urn};
-use docent_store::{AspectKey, StoreReader as _, StoreError, transact};
+use docent_store::{AspectKey, StoreError, StoreMaintenance as _, transact};
 use docent_test_postgres::Database;
 use docent_test_store::{open_postgres, postgres_database};
 use tokio_postgres::Client;

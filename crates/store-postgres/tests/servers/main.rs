@@ -13,7 +13,8 @@ use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, Derived, Urn, derive};
 use docent_store::version::{self, NewAspect};
 use docent_store::{
-    AspectKey, ReadRequest, Store, StoreError, StoreReader as _, Transaction, transact,
+    AspectKey, CommitStamp, LogPosition, ReadRequest, Store, StoreError, StoreMaintenance as _,
+    StoreReader as _, Transaction, transact,
 };
 use docent_store_postgres::{OpenOptions, PostgresStore, Settings};
 use docent_test_postgres::Database;
@@ -39,7 +40,7 @@ fn new(metadata: String, derived: Derived) -> NewAspect {
         system_metadata: None,
         stamp: AuditStamp::new(&Urn::parse("urn:li:corpuser:tester").unwrap(), 1),
         derived,
-        retired_version: 0,
+        retired_version: None,
     }
 }
 
@@ -68,10 +69,11 @@ async fn put(store: &dyn Store, key: &AspectKey, metadata: &str) {
 }
 
 async fn logged(store: &dyn Store, after: i64) -> Vec<(i64, Urn)> {
+    let after = LogPosition::new(after);
     let changes = store.changes_read(after, 100).await.unwrap();
     changes
         .into_iter()
-        .map(|change| (change.position, change.key.urn))
+        .map(|change| (change.position.get(), change.key.urn))
         .collect()
 }
 
@@ -118,7 +120,7 @@ async fn the_stamp_of_a_type_moves_with_commits_of_that_type_on_every_server() {
         open_postgres(database.url()).await.unwrap(),
     );
     let stamps = |types: &[&str]| [&one, &other].map(|store| store.commit_stamp_of(types).unwrap());
-    let moves = async |types: &[&str], before: [u64; 2]| {
+    let moves = async |types: &[&str], before: [CommitStamp; 2]| {
         let started = Instant::now();
         while stamps(types)
             .iter()
@@ -195,7 +197,7 @@ async fn a_slow_writer_holds_up_nobody_but_writers_of_the_same_entity() {
         .remove(0)
         .unwrap();
     assert_eq!(row.metadata, r#"{"removed":false}"#);
-    assert_eq!(version::logical_version_of(&row), 3);
+    assert_eq!(version::logical_version_of(&row).get(), 3);
 }
 
 /// The first who meet run again; after that the locks are asked for in time.
@@ -242,8 +244,8 @@ async fn many_writers_of_one_entity_do_not_do_everything_twice() {
         .rows
         .remove(0);
     assert_eq!(
-        version::logical_version_of(&row.unwrap()) as usize,
-        1 + 8 * WRITES
+        usize::try_from(version::logical_version_of(&row.unwrap()).get()),
+        Ok(1 + 8 * WRITES)
     );
     let runs = runs.load(Ordering::Relaxed) as usize;
     assert!(runs < 8 * WRITES * 3 / 2, "{runs} for {}", 8 * WRITES);
@@ -338,7 +340,7 @@ async fn nothing_is_attached_to_what_is_being_deleted() {
                             put_in(tx, &key, r#"{"domains":[]}"#).await?;
                         }
                         let effect = docent_store::Effect::Delete {
-                            retired_version: 0,
+                            retired_version: None,
                             time_ms: 1,
                             actor: "urn:li:corpuser:x".to_owned(),
                         };
@@ -427,7 +429,7 @@ async fn a_stamp_without_a_database_is_never_the_same_twice() {
     while killed.elapsed() < Duration::from_secs(1) {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    let stamps: Vec<u64> = (0..3).map(|_| store.commit_stamp().unwrap()).collect();
+    let stamps: Vec<_> = (0..3).map(|_| store.commit_stamp().unwrap()).collect();
     assert!(
         stamps[0] != stamps[1] && stamps[1] != stamps[2],
         "{stamps:?}"
@@ -455,7 +457,7 @@ async fn a_stamp_without_a_database_is_never_the_same_twice() {
     let back = Instant::now();
     let row = loop {
         match store.read(ReadRequest::rows(&[status("a")])).await {
-            Ok(mut rows) => break rows.remove(0),
+            Ok(reply) => break reply.into_row(),
             Err(error) => assert!(back.elapsed() < Duration::from_secs(2), "{error}"),
         }
     };

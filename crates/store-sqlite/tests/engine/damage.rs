@@ -2,7 +2,7 @@
 
 use docent_model::{AspectName, Registry, derive};
 use docent_store::{
-    AspectKey, ReadRequest, RebuildReport, Store, StoreMaintenance as _, StoreReader as _,
+    AspectKey, LogPosition, ReadRequest, RebuildReport, StoreMaintenance as _, StoreReader as _,
 };
 use docent_store_sqlite::{OpenOptions, SqliteStore, check_file};
 use serde_json::{Value, json};
@@ -243,9 +243,9 @@ async fn aspects_that_the_registry_does_not_know_are_left_out() {
         .entities;
     let names: Vec<&str> = entities[0].iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["datasetKey", "domains"]);
-    let changes = store.changes_read(999, 1).await.unwrap();
+    let changes = store.changes_read(LogPosition::new(999), 1).await.unwrap();
     assert_eq!(changes.len(), 1);
-    assert_eq!(changes[0].position, 1001);
+    assert_eq!(changes[0].position, LogPosition::new(1001));
     assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
 }
 

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use docent_model::Derived;
-use docent_store::{Store, StoreMaintenance as _, StoreReader as _};
+use docent_store::{RowVersion, StoreMaintenance as _, StoreReader as _};
 use docent_store_sqlite::{OpenOptions, SqliteStore, restore};
 use rusqlite::OpenFlags;
 
@@ -357,7 +357,11 @@ async fn what_was_written_is_there_after_reopening_and_no_log_is_left() {
     );
     let store = place.open();
     assert_eq!(text(&store, &status("a")).await.as_deref(), Some("2"));
-    let former = store.aspect_read_version(&status("a"), 1).await.unwrap();
+    let version = RowVersion::new(1);
+    let former = store
+        .aspect_read_version(&status("a"), version)
+        .await
+        .unwrap();
     assert_eq!(former.unwrap().metadata, "1");
 }
 

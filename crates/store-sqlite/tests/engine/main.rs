@@ -83,7 +83,7 @@ async fn put(
         system_metadata: None,
         stamp: AuditStamp::new(&Urn::parse("urn:li:corpuser:tester").unwrap(), 7),
         derived,
-        retired_version: 0,
+        retired_version: None,
     };
     transact(store, move |tx| {
         let (key, new) = (key.clone(), new.clone());

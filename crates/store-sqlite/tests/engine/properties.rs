@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use docent_model::{AspectName, Derived, derive};
-use docent_store::{AspectKey, AspectWrite, Effect, Store, StoreError, transact};
+use docent_store::{
+    AspectKey, AspectWrite, Effect, Store, StoreError, StoreMaintenance as _, transact,
+};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use rusqlite::Connection;
@@ -122,7 +124,7 @@ async fn take(store: &dyn Store, step: &Step) {
             let write = AspectWrite {
                 key: key.clone(),
                 effect: Effect::Delete {
-                    retired_version: 0,
+                    retired_version: None,
                     time_ms: 7,
                     actor: String::new(),
                 },

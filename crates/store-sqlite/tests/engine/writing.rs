@@ -5,8 +5,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use docent_model::Derived;
 use docent_store::{
-    Aborted, AspectWrite, Effect, Store, StoreError, StoreReader as _, StoreWriter as _,
-    Transaction, Work,
+    Aborted, AspectWrite, Effect, LogPosition, RowVersion, StoreError, StoreReader as _,
+    StoreWriter as _, Transaction, Work,
 };
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
@@ -37,7 +37,14 @@ async fn writes_that_wait_together_are_committed_together() {
     assert_eq!(after.jobs - before.jobs, 200);
     let commits = after.commits - before.commits;
     assert!((1..=4).contains(&commits), "{commits} commits");
-    assert_eq!(store.changes_read(0, 1000).await.unwrap().len(), 200);
+    assert_eq!(
+        store
+            .changes_read(LogPosition::START, 1000)
+            .await
+            .unwrap()
+            .len(),
+        200
+    );
 }
 
 #[tokio::test]
@@ -84,7 +91,10 @@ async fn a_version_that_is_in_the_history_is_never_overwritten() {
         refused.to_string().contains("in its history already"),
         "{refused}"
     );
-    let former = store.aspect_read_version(&status("a"), 1).await.unwrap();
+    let former = store
+        .aspect_read_version(&status("a"), RowVersion::new(1))
+        .await
+        .unwrap();
     assert_eq!(former.unwrap().metadata, "1");
     assert_eq!(text(&store, &status("a")).await.as_deref(), Some("2"));
 }
@@ -148,7 +158,14 @@ async fn more_waiting_work_than_the_queue_holds_is_refused() {
     );
     let done = results.iter().filter(|result| result.is_ok()).count();
     assert_eq!(done + refused, 1500);
-    assert_eq!(store.changes_read(0, 2000).await.unwrap().len(), done);
+    assert_eq!(
+        store
+            .changes_read(LogPosition::START, 2000)
+            .await
+            .unwrap()
+            .len(),
+        done
+    );
 }
 
 #[tokio::test]
@@ -246,7 +263,7 @@ impl Work for Misbehaving {
 
 fn deletion(name: &str) -> AspectWrite {
     let effect = Effect::Delete {
-        retired_version: 0,
+        retired_version: None,
         time_ms: 7,
         actor: "urn:li:corpuser:tester".to_owned(),
     };

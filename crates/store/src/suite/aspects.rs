@@ -2,14 +2,17 @@
 
 use docent_model::{AspectName, Derived, Registry, Urn};
 
-use super::{ACTOR, Harness, NOON, dataset, delete, domain, key, put, read, write};
+use super::{ACTOR, Harness, NOON, dataset, delete, domain, key, put, read, version_of, write};
 use crate::version::noted_of;
-use crate::{AspectKey, AspectWrite, Effect, EntityTexts, ReadReply, ReadRequest, StoredAspect};
+use crate::{
+    AspectKey, AspectWrite, Effect, EntityTexts, LogicalVersion, ReadReply, ReadRequest,
+    RowVersion, StoredAspect,
+};
 
 pub(super) async fn an_aspect_reads_back_exactly_as_written(harness: &impl Harness) {
     let key = key(&dataset("t"), AspectName::STATUS);
     let row = StoredAspect {
-        version: 0,
+        version: RowVersion::LATEST,
         metadata: "{ \"removed\" :\tfalse, \"text\": \"\u{1F980} \\u0000 ß\\n\" }".to_owned(),
         system_metadata: Some("{\"version\":\"1\"}".to_owned()),
         created_on_ms: NOON,
@@ -21,7 +24,7 @@ pub(super) async fn an_aspect_reads_back_exactly_as_written(harness: &impl Harne
         history: None,
         prune_through: None,
         derived: Derived::default(),
-        logical_version: 1,
+        logical_version: LogicalVersion::FIRST,
     };
     write(
         harness.store(),
@@ -32,7 +35,7 @@ pub(super) async fn an_aspect_reads_back_exactly_as_written(harness: &impl Harne
     )
     .await;
     assert_eq!(read(harness.store(), &key).await, Some(row.clone()));
-    let by_version = harness.store().aspect_read_version(&key, 0).await.unwrap();
+    let by_version = version_of(harness.store(), &key, 0).await;
     assert_eq!(by_version, Some(row));
 }
 
@@ -40,7 +43,7 @@ pub(super) async fn what_was_never_written_is_absent(harness: &impl Harness) {
     let store = harness.store();
     let absent = key(&dataset("t"), AspectName::STATUS);
     assert_eq!(read(store, &absent).await, None);
-    assert_eq!(store.aspect_read_version(&absent, 0).await.unwrap(), None);
+    assert_eq!(version_of(store, &absent, 0).await, None);
     let urns = [dataset("t")];
     let reply = store.read(ReadRequest::entities(&urns)).await.unwrap();
     assert_eq!(reply.entities, [[]]);
@@ -257,7 +260,12 @@ pub(super) async fn all_aspects_of_entities_are_read_together(harness: &impl Har
         .iter()
         .map(|aspects| {
             let pair = |(name, row): &'_ (AspectName, StoredAspect)| (*name, row.version);
-            assert!(aspects.iter().map(pair).all(|(_, version)| version == 0));
+            assert!(
+                aspects
+                    .iter()
+                    .map(pair)
+                    .all(|(_, version)| version.is_latest())
+            );
             aspects
                 .iter()
                 .map(|(name, row)| (*name, row.metadata.as_str()))
@@ -400,7 +408,7 @@ pub(super) async fn a_touch_changes_the_system_metadata_alone(harness: &impl Har
     put(store, &key, "1", Derived::default()).await;
     put(store, &key, "2", Derived::default()).await;
     let before = read(store, &key).await.unwrap();
-    let former = store.aspect_read_version(&key, 1).await.unwrap();
+    let former = version_of(store, &key, 1).await;
     let touch = Effect::Touch {
         system_metadata: r#"{"runId":"touched","version":"2"}"#.to_owned(),
     };
@@ -424,7 +432,7 @@ pub(super) async fn a_touch_changes_the_system_metadata_alone(harness: &impl Har
             ..before
         }
     );
-    assert_eq!(store.aspect_read_version(&key, 1).await.unwrap(), former);
+    assert_eq!(version_of(store, &key, 1).await, former);
 }
 
 pub(super) async fn a_deletion_leaves_nothing_of_the_aspect_and_all_of_the_others(
@@ -442,18 +450,9 @@ pub(super) async fn a_deletion_leaves_nothing_of_the_aspect_and_all_of_the_other
     }
     delete(store, &gone).await;
     for version in [0, 1] {
-        assert_eq!(
-            store.aspect_read_version(&gone, version).await.unwrap(),
-            None
-        );
+        assert_eq!(version_of(store, &gone, version).await, None);
         for key in &kept {
-            assert!(
-                store
-                    .aspect_read_version(key, version)
-                    .await
-                    .unwrap()
-                    .is_some()
-            );
+            assert!(version_of(store, key, version).await.is_some());
         }
     }
 }

@@ -3,9 +3,11 @@
 use docent_model::{AspectName, Derived};
 use futures_util::future::join_all;
 
-use super::{ACTOR, Harness, NOON, Stopped, dataset, delete, key, new_aspect, put, put_at, write};
+use super::{
+    ACTOR, Harness, NOON, Stopped, dataset, delete, key, log, new_aspect, put, put_at, write,
+};
 use crate::version;
-use crate::{AspectWrite, Change, ChangeKind, Effect, transact};
+use crate::{AspectWrite, Change, ChangeKind, Effect, LogPosition, LogicalVersion, transact};
 
 pub(super) async fn changes_are_logged_in_commit_order(harness: &impl Harness) {
     let store = harness.store();
@@ -15,14 +17,14 @@ pub(super) async fn changes_are_logged_in_commit_order(harness: &impl Harness) {
     put_at(store, &b, "1", Derived::default(), NOON + 1).await;
     put_at(store, &a, "2", Derived::default(), NOON + 2).await;
     delete(store, &a).await;
-    let changes = store.changes_read(0, 100).await.unwrap();
+    let changes = log(store).await;
     let facts: Vec<_> = changes
         .iter()
         .map(|change| {
             (
                 &change.key,
                 change.kind,
-                change.logical_version,
+                change.logical_version.map(LogicalVersion::get),
                 change.time_ms,
             )
         })
@@ -30,15 +32,15 @@ pub(super) async fn changes_are_logged_in_commit_order(harness: &impl Harness) {
     assert_eq!(
         facts,
         [
-            (&a, ChangeKind::Put, 1, NOON),
-            (&b, ChangeKind::Put, 1, NOON + 1),
-            (&a, ChangeKind::Put, 2, NOON + 2),
-            (&a, ChangeKind::Delete, 0, NOON),
+            (&a, ChangeKind::Put, Some(1), NOON),
+            (&b, ChangeKind::Put, Some(1), NOON + 1),
+            (&a, ChangeKind::Put, Some(2), NOON + 2),
+            (&a, ChangeKind::Delete, None, NOON),
         ]
     );
     assert!(changes.iter().all(|change| change.actor == ACTOR));
     assert!(changes.is_sorted_by(|one, next| one.position < next.position));
-    assert!(changes[0].position > 0);
+    assert!(changes[0].position > LogPosition::START);
     let newest = store.change_newest().await.unwrap();
     assert_eq!(newest.as_ref(), changes.last());
 }
@@ -49,10 +51,12 @@ pub(super) async fn the_log_is_read_on_from_a_position(harness: &impl Harness) {
     for number in 0..5 {
         put(store, &key, &number.to_string(), Derived::default()).await;
     }
-    let all = store.changes_read(0, 100).await.unwrap();
+    let all = log(store).await;
     let mut read: Vec<Change> = Vec::new();
     loop {
-        let after = read.last().map_or(0, |change| change.position);
+        let after = read
+            .last()
+            .map_or(LogPosition::START, |change| change.position);
         let page = store.changes_read(after, 2).await.unwrap();
         assert!(page.len() <= 2);
         if page.is_empty() {
@@ -68,7 +72,7 @@ pub(super) async fn touches_and_aborted_work_are_not_logged(harness: &impl Harne
     let store = harness.store();
     let key = key(&dataset("a"), AspectName::STATUS);
     put(store, &key, "1", Derived::default()).await;
-    let logged = store.changes_read(0, 100).await.unwrap();
+    let logged = log(store).await;
     let touch = Effect::Touch {
         system_metadata: "{}".to_owned(),
     };
@@ -90,7 +94,7 @@ pub(super) async fn touches_and_aborted_work_are_not_logged(harness: &impl Harne
     })
     .await
     .unwrap_err();
-    assert_eq!(store.changes_read(0, 100).await.unwrap(), logged);
+    assert_eq!(log(store).await, logged);
 }
 
 pub(super) async fn positions_grow_under_concurrent_writers(harness: &impl Harness) {
@@ -102,15 +106,16 @@ pub(super) async fn positions_grow_under_concurrent_writers(harness: &impl Harne
         }
     });
     join_all(writers).await;
-    let changes = store.changes_read(0, 1000).await.unwrap();
+    let changes = log(store).await;
     assert_eq!(changes.len(), 64);
     assert!(changes.is_sorted_by(|one, next| one.position < next.position));
     // Per aspect the log has the versions in their order.
     for number in 0..16 {
         let urn = dataset(&format!("t{number}"));
         let of_one = changes.iter().filter(|change| change.key.urn == urn);
-        let versions: Vec<i64> = of_one.map(|change| change.logical_version).collect();
-        assert_eq!(versions, [1, 2, 3, 4]);
+        let versions: Vec<_> = of_one.map(|change| change.logical_version).collect();
+        let expected = [1, 2, 3, 4].map(|number| Some(LogicalVersion::new(number)));
+        assert_eq!(versions, expected);
     }
 }
 

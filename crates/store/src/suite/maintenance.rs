@@ -6,10 +6,11 @@ use docent_model::{AspectName, Derived};
 use serde_json::json;
 
 use super::{
-    Harness, dataset, delete, domain, edges, key, placed, put, put_domain, put_value, read,
+    Harness, dataset, delete, domain, edges, key, log, placed, put, put_domain, put_value, read,
 };
 use crate::{
-    AspectWrite, Effect, RawAspect, RawPoint, RawRetired, RebuildReport, Store, TimeseriesRow,
+    AspectWrite, Effect, LogicalVersion, RawAspect, RawPoint, RawRetired, RebuildReport,
+    RowVersion, Store, TimeseriesRow,
 };
 
 /// A few domains and datasets, with moves, deletions and history.
@@ -152,14 +153,14 @@ pub(super) async fn a_backup_restores_to_the_same_contents<H: Harness>(harness: 
 
     let domains = key(&dataset("a"), AspectName::DOMAINS);
     let before = read(store, &domains).await;
-    let logged = store.changes_read(0, 1000).await.unwrap();
+    let logged = log(store).await;
     // What comes later is not in the backup.
     delete(store, &domains).await;
 
     let restored = H::restored(&target).await;
     let copy = restored.store();
     assert_eq!(read(copy, &domains).await, before);
-    assert_eq!(copy.changes_read(0, 1000).await.unwrap(), logged);
+    assert_eq!(log(copy).await, logged);
     assert_eq!(rebuild(copy).await.mended, 0);
     assert_eq!(copy.check().await.unwrap(), Vec::<String>::new());
     // It is a store like any other.
@@ -226,7 +227,7 @@ pub(super) async fn everything_can_be_carried_into_another_store<H: Harness>(har
         .map(|raw| (&raw.urn, &raw.aspect, raw.row.version))
         .collect();
     assert!(order.is_sorted(), "{order:?}");
-    assert!(aspects.iter().any(|raw| raw.row.version > 0));
+    assert!(aspects.iter().any(|raw| raw.row.version.is_history()));
     let order: Vec<_> = points
         .iter()
         .map(|raw| (&raw.urn, raw.point.time_ms, &raw.point.id))
@@ -249,7 +250,7 @@ pub(super) async fn everything_can_be_carried_into_another_store<H: Harness>(har
     let retired = [("a", 3), ("b", 1), ("c", 7)].map(|(name, version)| RawRetired {
         urn: dataset(name).to_string(),
         aspect: "zzzUnknown".to_owned(),
-        version,
+        version: LogicalVersion::new(version),
     });
     copy.retired_import(retired.to_vec()).await.unwrap();
     let first = copy.retired_export(None, 2).await.unwrap();
@@ -260,8 +261,11 @@ pub(super) async fn everything_can_be_carried_into_another_store<H: Harness>(har
     rebuild(copy).await;
     assert_eq!(exported(copy).await, (all, points));
     assert_eq!(copy.check().await.unwrap(), Vec::<String>::new());
-    let latest = aspects.iter().filter(|raw| raw.row.version == 0).count();
-    let logged = copy.changes_read(0, 1000).await.unwrap();
+    let latest = aspects
+        .iter()
+        .filter(|raw| raw.row.version.is_latest())
+        .count();
+    let logged = log(copy).await;
     assert_eq!(logged.len(), latest);
     let sales = domain("sales");
     let below = copy.placements_list("domain", Some(&sales), 0, 9);
@@ -275,7 +279,7 @@ pub(super) async fn a_page_of_large_rows_has_fewer_of_them(harness: &impl Harnes
         urn: dataset("large").to_string(),
         aspect: "zzzUnknown".to_owned(),
         row: crate::StoredAspect {
-            version,
+            version: RowVersion::new(version),
             metadata: "x".repeat(LARGE),
             system_metadata: None,
             created_on_ms: 1,
@@ -290,5 +294,5 @@ pub(super) async fn a_page_of_large_rows_has_fewer_of_them(harness: &impl Harnes
     assert_eq!(first.len(), 2);
     let rest = store.aspects_export(first.last(), 9).await.unwrap();
     assert_eq!(rest.len(), 1);
-    assert_eq!(rest[0].row.version, 3);
+    assert_eq!(rest[0].row.version, RowVersion::new(3));
 }

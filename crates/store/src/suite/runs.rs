@@ -3,9 +3,9 @@
 use docent_model::{AspectName, SystemMetadata, derive};
 use serde_json::{Value, json};
 
-use super::{Harness, dataset, delete, key, new_aspect, put_in, put_value, read};
+use super::{Harness, dataset, delete, key, log, new_aspect, put_in, put_value, read, version_of};
 use crate::version::{self, revert};
-use crate::{AspectKey, Store, StoreError, transact};
+use crate::{AspectKey, LogicalVersion, Store, StoreError, transact};
 
 /// Writes as an ingestion run does at a time.
 async fn ingest(store: &dyn Store, key: &AspectKey, value: &Value, run: &str, time_ms: i64) {
@@ -133,21 +133,21 @@ pub(super) async fn a_reverted_aspect_is_what_it_was_and_its_later_versions_are_
     ingest(store, &key, &text("first"), "one", 1).await;
     ingest(store, &key, &text("second"), "two", 2).await;
     ingest(store, &key, &text("third"), "two", 3).await;
-    let before = store.changes_read(0, 100).await.unwrap().len();
+    let before = log(store).await.len();
     assert!(take_back(store, &key, "two").await);
     let row = read(store, &key).await.unwrap();
     assert_eq!(row.metadata, text("first").to_string());
     // It is a change like others: a new version, written by whoever took the run back.
-    assert_eq!(version::logical_version_of(&row), 4);
+    assert_eq!(version::logical_version_of(&row).get(), 4);
     assert_eq!(
         (row.created_on_ms, row.created_by.as_str()),
         (9, super::ACTOR)
     );
     for (version, kept) in [(1, true), (2, false), (3, false), (4, false)] {
-        let former = store.aspect_read_version(&key, version).await.unwrap();
+        let former = version_of(store, &key, version).await;
         assert_eq!(former.is_some(), kept, "version {version}");
     }
-    assert_eq!(store.changes_read(0, 100).await.unwrap().len(), before + 1);
+    assert_eq!(log(store).await.len(), before + 1);
     assert_eq!(aspects(store, "one").await.len(), 1);
     // A run that only found the value as it is takes nothing back; the one that wrote it, even if it said so twice, does.
     ingest(store, &key, &text("first"), "three", 4).await;
@@ -169,7 +169,7 @@ pub(super) async fn no_version_is_used_again_after_a_revert(harness: &impl Harne
     let store = harness.store();
     let version = async |key: &AspectKey| {
         let row = read(store, key).await.unwrap();
-        version::logical_version_of(&row)
+        version::logical_version_of(&row).get()
     };
     let changed = description("changed");
     ingest(store, &changed, &text("before"), "one", 1).await;
@@ -179,8 +179,9 @@ pub(super) async fn no_version_is_used_again_after_a_revert(harness: &impl Harne
     assert_eq!(version(&changed).await, 3);
     ingest(store, &changed, &text("right"), "three", 3).await;
     assert_eq!(version(&changed).await, 4);
-    let log = store.changes_read(0, 100).await.unwrap();
-    let logged: Vec<i64> = log.iter().map(|it| it.logical_version).collect();
+    let log = log(store).await;
+    let versions = log.iter().map(|change| change.logical_version);
+    let logged: Vec<i64> = versions.flatten().map(LogicalVersion::get).collect();
     assert_eq!(logged, [1, 2, 3, 4]);
     // Also where nothing is left to go on from.
     let made = description("made");

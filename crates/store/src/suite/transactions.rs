@@ -3,7 +3,10 @@
 use docent_model::{AspectName, Derived, Registry};
 use futures_util::future::{join, join_all};
 
-use super::{Harness, NOON, Stopped, dataset, domain, edges, key, new_aspect, placed, put, read};
+use super::{
+    Harness, NOON, Stopped, dataset, domain, edges, key, log, new_aspect, placed, put, read,
+    version_of,
+};
 use crate::version;
 use crate::{
     AspectKey, AspectWrite, Effect, ReadRequest, Store, StoreError, TimeseriesRow, Transaction,
@@ -59,7 +62,7 @@ pub(super) async fn aborted_work_leaves_nothing(harness: &impl Harness) {
     let properties = key(&a, AspectName::DOMAIN_PROPERTIES);
     put(store, &properties, "1", placed("A", None, 1)).await;
     let before = read(store, &properties).await;
-    let logged = store.changes_read(0, 100).await.unwrap();
+    let logged = log(store).await;
 
     let mut derived = placed("A", Some(&b), 1);
     derived.edges = edges(&[("IsPartOf", &b)]).edges;
@@ -69,10 +72,7 @@ pub(super) async fn aborted_work_leaves_nothing(harness: &impl Harness) {
 
     assert!(matches!(stopped, Stopped::Decided("enough")), "{stopped:?}");
     assert_eq!(read(store, &properties).await, before);
-    assert_eq!(
-        store.aspect_read_version(&properties, 1).await.unwrap(),
-        None
-    );
+    assert_eq!(version_of(store, &properties, 1).await, None);
     assert_eq!(
         store
             .edges_list(std::slice::from_ref(&b), false, &[], 0, 9)
@@ -86,7 +86,7 @@ pub(super) async fn aborted_work_leaves_nothing(harness: &impl Harness) {
         .await
         .unwrap();
     assert_eq!(below.total, 0);
-    assert_eq!(store.changes_read(0, 100).await.unwrap(), logged);
+    assert_eq!(log(store).await, logged);
 }
 
 pub(super) async fn work_returns_what_it_decided(harness: &impl Harness) {
@@ -157,7 +157,7 @@ pub(super) async fn concurrent_increments_lose_nothing(harness: &impl Harness) {
     assert_eq!(seen, (1..=256).collect::<Vec<u64>>());
     let last = read(store, &counter("t")).await.unwrap();
     assert_eq!(last.metadata, "256");
-    assert_eq!(version::logical_version_of(&last), 256);
+    assert_eq!(version::logical_version_of(&last).get(), 256);
 }
 
 pub(super) async fn a_list_of_writes_is_committed_whole(harness: &impl Harness) {
@@ -167,7 +167,7 @@ pub(super) async fn a_list_of_writes_is_committed_whole(harness: &impl Harness) 
     super::write(store, writes).await;
     let rows = store.read(ReadRequest::rows(&keys)).await.unwrap().rows;
     assert!(rows.iter().all(Option::is_some));
-    let logged = store.changes_read(0, 100).await.unwrap();
+    let logged = log(store).await;
     let order: Vec<AspectKey> = logged.into_iter().map(|change| change.key).collect();
     assert_eq!(order, keys);
 }

@@ -3,9 +3,11 @@
 use docent_model::{AspectName, Derived};
 use futures_util::future::join_all;
 
-use super::{Harness, dataset, delete, key, put, put_at, read};
+use super::{Harness, dataset, delete, key, put, put_at, read, version_of};
 use crate::version::{RETAINED_VERSIONS, logical_version_of};
-use crate::{AspectKey, AspectWrite, Effect, StoreError, StoredAspect, transact};
+use crate::{
+    AspectKey, AspectWrite, Effect, LogicalVersion, RowVersion, StoreError, StoredAspect, transact,
+};
 
 fn status() -> AspectKey {
     key(&dataset("t"), AspectName::STATUS)
@@ -24,17 +26,14 @@ pub(super) async fn history_reads_from_one_upwards(harness: &impl Harness) {
         .await;
     }
     for (version, content) in [(0, "3"), (1, "1"), (2, "2")] {
-        let row = store
-            .aspect_read_version(&status(), version)
-            .await
-            .unwrap()
-            .unwrap();
-        assert_eq!((row.version, row.metadata.as_str()), (version, content));
+        let row = version_of(store, &status(), version).await.unwrap();
+        assert_eq!(row.version, RowVersion::new(version));
+        assert_eq!(row.metadata, content);
         // A former row keeps the time and the notes of its own write.
         assert_eq!(row.created_on_ms.to_string(), content);
         assert_eq!(logical_version_of(&row).to_string(), content);
     }
-    assert_eq!(store.aspect_read_version(&status(), 3).await.unwrap(), None);
+    assert_eq!(version_of(store, &status(), 3).await, None);
 }
 
 pub(super) async fn writing_the_same_content_makes_no_version(harness: &impl Harness) {
@@ -43,7 +42,7 @@ pub(super) async fn writing_the_same_content_makes_no_version(harness: &impl Har
     let before = read(store, &status()).await;
     put(store, &status(), r#"{"b":2,"a":1}"#, Derived::default()).await;
     assert_eq!(read(store, &status()).await, before);
-    assert_eq!(store.aspect_read_version(&status(), 1).await.unwrap(), None);
+    assert_eq!(version_of(store, &status(), 1).await, None);
 }
 
 pub(super) async fn twenty_versions_are_kept_of_many(harness: &impl Harness) {
@@ -54,13 +53,13 @@ pub(super) async fn twenty_versions_are_kept_of_many(harness: &impl Harness) {
     }
     let mut kept = vec![read(store, &status()).await.unwrap().metadata];
     for version in 1..=last {
-        let row = store.aspect_read_version(&status(), version).await.unwrap();
+        let row = version_of(store, &status(), version).await;
         kept.extend(row.map(|row| row.metadata));
     }
     let mut expected = vec![last.to_string()];
     expected.extend((last - RETAINED_VERSIONS + 1..last).map(|number| number.to_string()));
     assert_eq!(kept, expected);
-    assert_eq!(kept.len() as i64, RETAINED_VERSIONS);
+    assert_eq!(i64::try_from(kept.len()), Ok(RETAINED_VERSIONS));
 }
 
 pub(super) async fn a_deleted_aspect_starts_again_at_version_one(harness: &impl Harness) {
@@ -72,13 +71,10 @@ pub(super) async fn a_deleted_aspect_starts_again_at_version_one(harness: &impl 
     put(store, &status(), "4", Derived::default()).await;
     assert_eq!(
         logical_version_of(&read(store, &status()).await.unwrap()),
-        1
+        LogicalVersion::FIRST
     );
     for version in 1..4 {
-        assert_eq!(
-            store.aspect_read_version(&status(), version).await.unwrap(),
-            None
-        );
+        assert_eq!(version_of(store, &status(), version).await, None);
     }
 }
 
@@ -101,7 +97,7 @@ pub(super) async fn all_versions_of_several_aspects_are_read_at_once_oldest_firs
         .map(|rows| rows.iter().map(|row| row.metadata.as_str()).collect())
         .collect();
     assert_eq!(texts, [vec!["9"], vec![], vec!["1", "2", "3"]]);
-    let versions: Vec<i64> = histories[2].iter().map(|row| row.version).collect();
+    let versions: Vec<i64> = histories[2].iter().map(|row| row.version.get()).collect();
     assert_eq!(versions, [1, 2, 0]);
 }
 
@@ -116,8 +112,9 @@ pub(super) async fn racing_writers_never_store_a_version_twice(harness: &impl Ha
     });
     join_all(writers).await;
     let history = store.histories_read(&[status()]).await.unwrap().remove(0);
-    let versions: Vec<i64> = history.iter().map(logical_version_of).collect();
-    assert_eq!(versions, (1..=18).collect::<Vec<i64>>());
+    let versions: Vec<_> = history.iter().map(logical_version_of).collect();
+    let expected: Vec<_> = (1..=18).map(LogicalVersion::new).collect();
+    assert_eq!(versions, expected);
     let mut contents: Vec<&str> = history.iter().map(|row| row.metadata.as_str()).collect();
     contents.sort_unstable();
     contents.dedup();
@@ -139,12 +136,12 @@ pub(super) async fn a_version_in_the_history_is_not_overwritten(harness: &impl H
                 ..latest.clone()
             },
             history: Some(StoredAspect {
-                version: 1,
+                version: RowVersion::new(1),
                 ..latest.clone()
             }),
             prune_through: None,
             derived: Derived::default(),
-            logical_version: 2,
+            logical_version: LogicalVersion::new(2),
         },
     };
     let refused = transact::<(), StoreError, _>(store, move |tx| {

@@ -1,7 +1,7 @@
 //! Conditions that a client sets on a write.
 
 use docent_model::AspectName;
-use docent_store::{StoredAspect, version};
+use docent_store::{LogicalVersion, StoredAspect, version};
 
 use crate::Error;
 use crate::proposal::{NOT_THERE, Requirement};
@@ -13,7 +13,7 @@ pub(super) fn check(
     row: Option<&StoredAspect>,
 ) -> Result<(), Error> {
     let actual = row.map(version::logical_version_of);
-    let said = |version: Option<i64>| version.unwrap_or(NOT_THERE);
+    let said = |version: Option<LogicalVersion>| version.map_or(NOT_THERE, LogicalVersion::get);
     let written_ms = row.map(|row| row.created_on_ms);
     let problem = match requirement {
         Requirement::Version { expected } if *expected != actual => format!(

@@ -70,9 +70,10 @@ impl Batch<'_> {
     pub(super) fn forget(&mut self, deletion: &AspectWrite) {
         match deletion.effect {
             Effect::Delete {
-                retired_version, ..
-            } if retired_version > 0 => {
-                self.retired.insert(deletion.key.clone(), retired_version);
+                retired_version: Some(version),
+                ..
+            } => {
+                self.retired.insert(deletion.key.clone(), version);
             }
             _ => {
                 self.retired.remove(&deletion.key);

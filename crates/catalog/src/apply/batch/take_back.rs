@@ -2,7 +2,7 @@
 //! wrote to the entity a moment ago is seen.
 
 use docent_model::{AspectName, EntitySpec, Registry, Urn};
-use docent_store::{AspectKey, PointRange, version};
+use docent_store::{AspectKey, LogicalVersion, PointRange, version};
 
 use super::{Batch, Prepared};
 use crate::Error;
@@ -97,7 +97,7 @@ impl Batch<'_> {
             let key = AspectKey::new(urn, *name);
             if *name == entity.key_aspect {
                 taken.made = true;
-            } else if version::logical_version_of(&row) > 1 {
+            } else if version::logical_version_of(&row) > LogicalVersion::FIRST {
                 let history = self.tx.aspect_history(&key).await?;
                 taken.foreign += u64::from(version::before_run(history, run).is_some());
             }

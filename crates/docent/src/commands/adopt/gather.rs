@@ -12,7 +12,7 @@ use std::collections::{HashSet, VecDeque};
 use anyhow::Result;
 use docent_model::{AspectName, Urn};
 use docent_store::version::{RETAINED_VERSIONS, logical_version_of};
-use docent_store::{AspectKey, RawAspect, Store, StoredAspect};
+use docent_store::{AspectKey, LogicalVersion, RawAspect, RowVersion, Store, StoredAspect};
 
 use super::judge::{self, Entity, Reason, Refusal};
 use super::report::{Report, RowName};
@@ -71,8 +71,8 @@ struct AspectRows {
     is_latest_refused: bool,
     /// The newest last, as many as are kept beside the latest.
     history: VecDeque<StoredAspect>,
-    /// The newest number in the history, be it kept or not.
-    newest: i64,
+    /// The newest version in the history, retained or not.
+    newest: RowVersion,
 }
 
 /// What a row is called, as it stands in the table.
@@ -146,7 +146,7 @@ impl<'a> Gathering<'a> {
             if refusal.reason == Reason::Twin {
                 aspect.twin = Some(text.urn.clone());
             } else {
-                aspect.is_latest_refused |= row.version == 0;
+                aspect.is_latest_refused |= row.version.is_latest();
             }
             return self.report.refuse(&text.name(), &row, &refusal);
         }
@@ -210,8 +210,9 @@ impl<'a> Gathering<'a> {
         let (Ok(key), Some(mut latest)) = (gathered.key, gathered.latest) else {
             return Ok(());
         };
-        if logical_version_of(&latest) <= gathered.newest {
-            judge::number(&mut latest, gathered.newest + 1);
+        let newest = LogicalVersion::new(gathered.newest.get());
+        if logical_version_of(&latest) <= newest {
+            judge::number(&mut latest, newest.next());
             self.report.numbered += 1;
         }
         let is_key = matches!(&entity.entity, Ok(known) if known.spec.key_aspect == key.aspect);
@@ -332,7 +333,7 @@ impl AspectRows {
             text: Text::default(),
             is_latest_refused: false,
             history: VecDeque::new(),
-            newest: 0,
+            newest: RowVersion::LATEST,
         }
     }
 
@@ -340,7 +341,7 @@ impl AspectRows {
     fn judge(&self, entity: &EntityRows, text: &Text, row: &StoredAspect) -> Result<(), Refusal> {
         let key = self.key.as_ref().map_err(Clone::clone)?;
         let entity = entity.entity.as_ref().map_err(Clone::clone)?;
-        if row.version < 0 {
+        if row.version < RowVersion::LATEST {
             return Err(Refusal::new(
                 Reason::Version,
                 format!("the version is {}", row.version),
@@ -349,13 +350,13 @@ impl AspectRows {
         if self.is_a_second(text, row) {
             return Err(Refusal::new(Reason::Twin, TWIN));
         }
-        if row.version > 0 && self.is_latest_refused {
+        if row.version.is_history() && self.is_latest_refused {
             return Err(Refusal::new(
                 Reason::LatestRefused,
                 "version 0 is refused, too",
             ));
         }
-        if row.version > 0 && self.latest.is_none() {
+        if row.version.is_history() && self.latest.is_none() {
             return Err(Refusal::new(Reason::NoLatest, "there is no version 0"));
         }
         judge::check_value(entity.spec, key.aspect, &row.metadata)
@@ -363,7 +364,7 @@ impl AspectRows {
 
     /// Whether there was such a row already: the database tells apart what we do not.
     fn is_a_second(&self, text: &Text, row: &StoredAspect) -> bool {
-        let is_there = if row.version == 0 {
+        let is_there = if row.version.is_latest() {
             self.latest.is_some()
         } else {
             row.version <= self.newest
@@ -373,7 +374,7 @@ impl AspectRows {
 
     /// Keeps a row; returns one that is too old now.
     fn keep(&mut self, text: &Text, row: StoredAspect) -> Option<StoredAspect> {
-        if row.version == 0 {
+        if row.version.is_latest() {
             self.latest = Some(row);
             self.text = text.clone();
             self.is_latest_refused = false;

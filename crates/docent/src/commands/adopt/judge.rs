@@ -4,7 +4,7 @@
 
 use docent_catalog::Catalog;
 use docent_model::{AspectName, EntitySpec, Registry, SystemMetadata, Urn, UrnError};
-use docent_store::{AspectKey, StoredAspect};
+use docent_store::{AspectKey, LogicalVersion, RowVersion, StoredAspect};
 use serde_json::{Map, Value};
 
 /// Why a row is not taken.
@@ -116,7 +116,7 @@ impl Entity {
             ..SystemMetadata::default()
         };
         Some(StoredAspect {
-            version: 0,
+            version: RowVersion::LATEST,
             metadata: value.to_string(),
             system_metadata: serde_json::to_string(&noted).ok(),
             created_on_ms: like.created_on_ms,
@@ -164,7 +164,7 @@ pub(super) fn tidy(row: &mut StoredAspect) -> bool {
 }
 
 /// Gives a latest version a number behind those of its history, and leaves everything else that is noted about it.
-pub(super) fn number(latest: &mut StoredAspect, number: i64) {
+pub(super) fn number(latest: &mut StoredAspect, number: LogicalVersion) {
     let noted = latest.system_metadata.as_deref();
     let mut noted: Map<String, Value> = noted
         .and_then(|text| serde_json::from_str(text).ok())
@@ -179,7 +179,7 @@ mod tests {
 
     fn row(system_metadata: Option<&str>) -> StoredAspect {
         StoredAspect {
-            version: 0,
+            version: RowVersion::LATEST,
             metadata: "{}".to_owned(),
             system_metadata: system_metadata.map(ToOwned::to_owned),
             created_on_ms: 1,
@@ -191,13 +191,13 @@ mod tests {
     #[test]
     fn a_number_is_added_to_what_is_noted_and_nothing_else_changes() {
         let mut latest = row(Some(r#"{"wish":[1],"version":"2","runId":"a"}"#));
-        number(&mut latest, 8);
+        number(&mut latest, LogicalVersion::new(8));
         assert_eq!(
             latest.system_metadata.as_deref(),
             Some(r#"{"wish":[1],"version":"8","runId":"a"}"#)
         );
         let mut latest = row(None);
-        number(&mut latest, 3);
+        number(&mut latest, LogicalVersion::new(3));
         assert_eq!(
             latest.system_metadata.as_deref(),
             Some(r#"{"version":"3"}"#)

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Result, anyhow, bail};
-use docent_store::{RawAspect, StoredAspect};
+use docent_store::{RawAspect, RowVersion, StoredAspect};
 use mysql_async::prelude::Queryable as _;
 use mysql_async::{Conn, DriverError, Error, Opts, OptsBuilder, Row, UrlError};
 use percent_encoding::percent_decode_str;
@@ -263,7 +263,7 @@ fn read(row: Row) -> Result<ForeignAspect> {
         urn: text(urn),
         aspect: text(aspect),
         row: StoredAspect {
-            version,
+            version: RowVersion::new(version),
             metadata: text(metadata),
             system_metadata: noted.map(&mut text),
             created_on_ms: created_on_ms.unwrap_or_default(),

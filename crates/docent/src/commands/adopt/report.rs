@@ -127,7 +127,7 @@ impl Report {
             "detail": refusal.detail,
             "urn": urn,
             "aspect": aspect,
-            "version": row.version,
+            "version": row.version.get(),
             "metadata": row.metadata,
             "systemmetadata": row.system_metadata,
             "createdon": row.created_on_ms,
