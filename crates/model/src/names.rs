@@ -48,6 +48,12 @@ impl AspectName {
         Self(name)
     }
 
+    /// The schema version that is stored with values of the aspect, where it is not the first.
+    pub fn schema_version(self) -> Option<i64> {
+        // The second has associations next to the plain list of URNs.
+        (self == Self::DOMAINS).then_some(2)
+    }
+
     pub const fn as_str(self) -> &'static str {
         self.0
     }

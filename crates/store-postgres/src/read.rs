@@ -10,6 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use docent_model::{AspectName, Registry, Urn};
+use docent_store::fields::urn_range;
 use docent_store::{
     AspectKey, EntityAspects, EntityTexts, ReadReply, ReadRequest, Row as AspectRow, RowVersion,
     StoredAspect,
@@ -462,9 +463,7 @@ pub(crate) async fn entity_range(
 
 /// Behind what the URNs of a type come, and before what.
 fn range_of_type(entity_type: &str, after: Option<&Urn>) -> (String, String) {
-    // Behind the colon that ends the entity type comes the semicolon.
-    let first = format!("urn:li:{entity_type}:");
-    let end = format!("urn:li:{entity_type};");
+    let (first, end) = urn_range(entity_type);
     let after = after.map_or(first.as_str(), Urn::as_str).max(&first);
     (after.to_owned(), end)
 }

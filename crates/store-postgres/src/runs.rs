@@ -3,6 +3,7 @@
 //! They use the indexes over `docent_run`, whose conditions they must repeat word for word: PostgreSQL takes such an
 //! index only where it can see that no row is missing from it.
 
+use docent_store::fields::SOFT_DELETE_ASPECT;
 use docent_store::{AspectKey, Run, RunAspect};
 
 use crate::error::EngineError;
@@ -24,11 +25,14 @@ macro_rules! of_runs {
     };
 }
 
-/// An entity says by its status whether it is removed; `$1` says whether that matters.
+/// Whether the entity of a row is not soft-deleted, which `$aspect` says; `$1` includes those that are.
 macro_rules! is_there {
-    () => {
-        " AND ($1::boolean OR NOT EXISTS (SELECT 1 FROM metadata_aspect_v2 s WHERE s.urn = a.urn \
-          AND s.aspect = 'status' AND s.version = 0 AND docent_removed(s.metadata)))"
+    ($aspect:literal) => {
+        concat!(
+            " AND ($1::boolean OR NOT EXISTS (SELECT 1 FROM metadata_aspect_v2 s WHERE s.urn = a.urn AND s.aspect = ",
+            $aspect,
+            " AND s.version = 0 AND docent_removed(s.metadata)))"
+        )
     };
 }
 
@@ -64,14 +68,14 @@ pub(crate) const RUNS: &str = concat!(
     " AND ",
     run!(),
     " = run.id",
-    is_there!(),
+    is_there!("$4"),
     ")) ORDER BY t.time DESC, run.id LIMIT $2 OFFSET $3 \
      ) SELECT page.id, (SELECT count(*) ",
     of_runs!(),
     " AND ",
     run!(),
     " = page.id",
-    is_there!(),
+    is_there!("$4"),
     "), page.time FROM page ORDER BY page.time DESC, page.id"
 );
 
@@ -81,7 +85,7 @@ pub(crate) const RUN_ASPECTS: &str = concat!(
     " AND ",
     run!(),
     " = $2",
-    is_there!(),
+    is_there!("$5"),
     " ORDER BY docent_observed(a.systemmetadata), a.urn, a.aspect LIMIT $3 OFFSET $4"
 );
 
@@ -115,7 +119,12 @@ pub(crate) async fn list(
     let rows = connections
         .query(
             RUNS,
-            &[&include_removed, &as_limit(limit), &as_limit(start)],
+            &[
+                &include_removed,
+                &as_limit(limit),
+                &as_limit(start),
+                &SOFT_DELETE_ASPECT.as_str(),
+            ],
         )
         .await?;
     rows.iter()
@@ -141,7 +150,13 @@ pub(crate) async fn aspects(
     let rows = connections
         .query(
             RUN_ASPECTS,
-            &[&include_removed, &run_text(run), &limit, &start],
+            &[
+                &include_removed,
+                &run_text(run),
+                &limit,
+                &start,
+                &SOFT_DELETE_ASPECT.as_str(),
+            ],
         )
         .await?;
     let mut found = Vec::with_capacity(rows.len());

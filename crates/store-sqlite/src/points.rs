@@ -6,6 +6,7 @@ use rusqlite::{Connection, params_from_iter};
 
 use crate::error::EngineError;
 use crate::read::{as_limit, count_at, text_at};
+use crate::runs::is_of_run;
 
 const TABLE: &str = "timeseries";
 
@@ -27,9 +28,8 @@ fn condition(key: &AspectKey, range: &PointRange) -> (String, Vec<Value>) {
         }
     }
     if let Some(run) = &range.run {
-        sql.push_str(
-            " AND json_valid(systemmetadata) AND json_extract(systemmetadata,'$.runId')=?",
-        );
+        sql.push_str(" AND ");
+        sql.push_str(&is_of_run());
         bound.push(Value::from(run.clone()));
     }
     (sql, bound)

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use docent_model::{AspectName, Registry, Urn};
+use docent_store::fields::urn_range;
 use docent_store::{
     AspectKey, Change, ChangeKind, EntityAspects, EntityTexts, LogPosition, LogicalVersion, Page,
     ReadReply, ReadRequest, Related, Row as AspectRow, RowVersion, StoreError, StoredAspect,
@@ -171,7 +172,7 @@ pub(crate) fn entity_range(
     after: Option<&Urn>,
     limit: usize,
 ) -> Result<Vec<EntityTexts>, EngineError> {
-    let (first, end) = range_of_type(entity_type);
+    let (first, end) = urn_range(entity_type);
     let after = after.map_or(first.as_str(), Urn::as_str).max(&first);
     let mut statement = connection.prepare_cached(
         "SELECT urn,aspect,metadata FROM metadata_aspect_v2 \
@@ -201,13 +202,6 @@ pub(crate) fn entity_range(
     Ok(entities)
 }
 
-/// Where the URNs of a type begin, and what comes behind them.
-fn range_of_type(entity_type: &str) -> (String, String) {
-    // Behind the colon that ends the entity type comes the semicolon.
-    let first = format!("urn:li:{entity_type}:");
-    (first, format!("urn:li:{entity_type};"))
-}
-
 fn entities(connection: &Connection, urns: &[Urn]) -> Result<Vec<EntityAspects>, EngineError> {
     urns.iter().map(|urn| entity(connection, urn)).collect()
 }
@@ -219,7 +213,7 @@ pub(crate) fn urns(
     after: Option<&Urn>,
     limit: usize,
 ) -> Result<Vec<Urn>, EngineError> {
-    let (first, end) = range_of_type(entity_type);
+    let (first, end) = urn_range(entity_type);
     let after = after.map_or(first.as_str(), Urn::as_str).max(&first);
     let mut statement = connection.prepare_cached(
         "SELECT urn FROM metadata_aspect_v2 \

@@ -3,25 +3,64 @@
 //! They use the indexes of migration 2, whose conditions they must repeat word for word: SQLite takes such an index
 //! only where it can see that no row is missing from it.
 
+use std::sync::LazyLock;
+
+use docent_store::fields::{
+    LAST_OBSERVED, NO_RUN_ID, RUN_ID, SOFT_DELETE_ASPECT, SOFT_DELETE_FLAG,
+};
 use docent_store::{AspectKey, Run, RunAspect};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::error::EngineError;
 use crate::read::{ASPECTS, as_limit, aspect_name, count_at, text_at, unsigned_at, urn_at};
 
-const RUN: &str = "json_extract(systemmetadata,'$.runId')";
-const TIME: &str = "json_extract(systemmetadata,'$.lastObserved')";
-const OF_RUNS: &str = "json_valid(systemmetadata) \
-     AND json_extract(systemmetadata,'$.runId')<>'no-run-id-provided'";
-/// An entity says by its status whether it is removed.
-const IS_THERE: &str = " AND NOT EXISTS (SELECT 1 FROM metadata_aspect_v2 AS s \
-     WHERE s.urn=a.urn AND s.aspect='status' AND s.version=0 AND json_valid(s.metadata) \
-     AND json_extract(s.metadata,'$.removed'))";
+/// The conditions and columns of the statements.
+struct RunSql {
+    /// The run of a row.
+    run: String,
+    /// When the run observed it.
+    time: String,
+    /// Whether a row belongs to any run.
+    has_run: String,
+    /// Whether the entity of a row `a` is not soft-deleted.
+    is_active: String,
+}
+
+static SQL: LazyLock<RunSql> = LazyLock::new(|| {
+    let run = format!("json_extract(systemmetadata,'$.{RUN_ID}')");
+    RunSql {
+        time: format!("json_extract(systemmetadata,'$.{LAST_OBSERVED}')"),
+        has_run: format!("json_valid(systemmetadata) AND {run}<>'{NO_RUN_ID}'"),
+        is_active: format!(
+            "NOT EXISTS (SELECT 1 FROM metadata_aspect_v2 AS s \
+             WHERE s.urn=a.urn AND s.aspect='{SOFT_DELETE_ASPECT}' AND s.version=0 \
+             AND json_valid(s.metadata) AND json_extract(s.metadata,'$.{SOFT_DELETE_FLAG}'))"
+        ),
+        run,
+    }
+});
+
+/// Whether a row of any table with system metadata belongs to the run that is bound to the next parameter.
+pub(crate) fn is_of_run() -> String {
+    format!("json_valid(systemmetadata) AND {}=?", SQL.run)
+}
 
 /// The rows of one run, which is the first parameter.
 fn of_run(include_removed: bool) -> String {
-    let there = if include_removed { "" } else { IS_THERE };
-    format!("FROM metadata_aspect_v2 AS a WHERE version=0 AND {OF_RUNS} AND {RUN}=?1{there}")
+    let RunSql {
+        run,
+        has_run,
+        is_active,
+        ..
+    } = &*SQL;
+    let filter = if include_removed { "true" } else { is_active };
+    format!("FROM metadata_aspect_v2 AS a WHERE version=0 AND {has_run} AND {run}=?1 AND {filter}")
+}
+
+/// The points of one run, which is the first parameter.
+fn points_of_run() -> String {
+    let RunSql { run, has_run, .. } = &*SQL;
+    format!("FROM timeseries WHERE {has_run} AND {run}=?1")
 }
 
 /// The runs, the one that was active last first.
@@ -55,13 +94,16 @@ pub(crate) fn list(
 
 /// All runs with their last times. Steps from run to run in the index instead of reading all of it.
 fn by_time(connection: &Connection) -> Result<Vec<(String, i64)>, EngineError> {
+    let RunSql {
+        run, time, has_run, ..
+    } = &*SQL;
     let mut next = connection.prepare_cached(&format!(
-        "SELECT {RUN} FROM metadata_aspect_v2 WHERE version=0 AND {OF_RUNS} AND {RUN}>?1 \
-         ORDER BY {RUN} LIMIT 1"
+        "SELECT {run} FROM metadata_aspect_v2 WHERE version=0 AND {has_run} AND {run}>?1 \
+         ORDER BY {run} LIMIT 1"
     ))?;
     let mut last_time = connection.prepare_cached(&format!(
-        "SELECT {TIME} FROM metadata_aspect_v2 WHERE version=0 AND {OF_RUNS} AND {RUN}=?1 \
-         ORDER BY {TIME} DESC LIMIT 1"
+        "SELECT {time} FROM metadata_aspect_v2 WHERE version=0 AND {has_run} AND {run}=?1 \
+         ORDER BY {time} DESC LIMIT 1"
     ))?;
     let mut runs: Vec<(String, i64)> = Vec::new();
     let mut before = String::new();
@@ -85,9 +127,9 @@ pub(crate) fn aspects(
     start: usize,
     limit: usize,
 ) -> Result<Vec<RunAspect>, EngineError> {
+    let (time, rows) = (&SQL.time, of_run(include_removed));
     let mut statement = connection.prepare_cached(&format!(
-        "SELECT urn,aspect,{TIME},systemmetadata {} ORDER BY {TIME},rowid LIMIT ?2 OFFSET ?3",
-        of_run(include_removed)
+        "SELECT urn,aspect,{time},systemmetadata {rows} ORDER BY {time},rowid LIMIT ?2 OFFSET ?3"
     ))?;
     let mut rows = statement.query(params![run, as_limit(limit), as_limit(start)])?;
     let mut found = Vec::new();
@@ -112,8 +154,8 @@ pub(crate) fn timeseries(
     limit: usize,
 ) -> Result<Vec<(AspectKey, u64)>, EngineError> {
     let mut statement = connection.prepare_cached(&format!(
-        "SELECT urn,aspect,count(*) FROM timeseries WHERE {OF_RUNS} AND {RUN}=?1 \
-         GROUP BY urn,aspect LIMIT ?2"
+        "SELECT urn,aspect,count(*) {} GROUP BY urn,aspect LIMIT ?2",
+        points_of_run()
     ))?;
     let mut rows = statement.query(params![run, as_limit(limit)])?;
     let mut found = Vec::new();
@@ -129,9 +171,7 @@ pub(crate) fn timeseries(
 /// How many points of time series a run wrote.
 pub(crate) fn points_count(connection: &Connection, run: &str) -> Result<u64, EngineError> {
     Ok(connection
-        .prepare_cached(&format!(
-            "SELECT count(*) FROM timeseries WHERE {OF_RUNS} AND {RUN}=?1"
-        ))?
+        .prepare_cached(&format!("SELECT count(*) {}", points_of_run()))?
         .query_row([run], count_at)?)
 }
 
@@ -159,11 +199,11 @@ mod tests {
                 "aspect_by_run",
             ),
             (
-                format!("SELECT urn {} ORDER BY {TIME},rowid", of_run(true)),
+                format!("SELECT urn {} ORDER BY {},rowid", of_run(true), SQL.time),
                 "aspect_by_run",
             ),
             (
-                format!("SELECT urn FROM timeseries WHERE {OF_RUNS} AND {RUN}=?1"),
+                format!("SELECT urn {}", points_of_run()),
                 "timeseries_by_run",
             ),
         ] {

@@ -9,7 +9,7 @@
 //! decides and speaks no SQL.
 //!
 //! The effect of a write on versions and history is engine-independent too ([`version`]); so are the invariants between
-//! rows ([`audit`]).
+//! rows ([`audit`]), and what engines filter by inside stored JSON ([`fields`]).
 //!
 //! To add an engine: implement the traits, run the conformance suite (`suite`, behind the feature of the same name)
 //! against it, and name it in the binary. To add a query: a method of the trait it belongs to, a test in the suite, and
@@ -17,6 +17,7 @@
 
 pub mod audit;
 mod error;
+pub mod fields;
 mod maintenance;
 mod numbers;
 mod reader;

@@ -55,9 +55,8 @@ pub fn put(key: AspectKey, previous: Option<&StoredAspect>, new: NewAspect) -> O
         .map_or(LogicalVersion::FIRST, LogicalVersion::next);
     let mut system_metadata = observed(new.system_metadata.unwrap_or_default(), &new.stamp);
     system_metadata.version = Some(logical_version.to_string());
-    if key.aspect == AspectName::DOMAINS {
-        // The shape that carries associations beside the plain list.
-        system_metadata.schema_version = Some(2);
+    if let Some(schema_version) = key.aspect.schema_version() {
+        system_metadata.schema_version = Some(schema_version);
     }
     if new.stamp.actor.as_str() != SYSTEM_ACTOR {
         system_metadata.aspect_modified = Some(new.stamp.clone());
