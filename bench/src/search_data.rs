@@ -1,7 +1,7 @@
-//! The catalog that search is measured on: a dataset is a function of its seed.
+//! The catalog for the search measurements. Each dataset is a function of its seed.
 //!
-//! Words come as they do in texts ([`vocabulary`]): few are everywhere, most are rare. So do platforms, domains, tags and
-//! owners. Everything is the same in every run.
+//! Words are distributed as in real texts ([`vocabulary`]): a few are very common, most are rare.
+//! So are platforms, domains, tags and owners. The catalog is the same in every run.
 
 pub(crate) mod vocabulary;
 
@@ -25,7 +25,7 @@ const PLATFORMS: [&str; 8] = [
     "s3",
 ];
 
-/// Ten at the top, 48 below them, the rest below those.
+/// Ten at the top level, 48 on the second and the rest on the third.
 const DOMAINS: usize = 200;
 const TOP_DOMAINS: usize = 10;
 const MIDDLE_DOMAINS: usize = 48;
@@ -34,23 +34,23 @@ const OWNERS: usize = 2_000;
 const SCHEMAS: usize = 300;
 const COLUMN_WORDS: usize = 2_000;
 
-/// What tables are called by their place in a warehouse.
+/// Prefixes of table names by warehouse layer.
 const PREFIXES: [&str; 8] = ["", "", "", "stg_", "dim_", "fct_", "raw_", "agg_"];
 
-/// When everything was written.
+/// The time of all writes.
 pub(crate) const NOON_MS: i64 = 1_794_700_000_000;
 pub(crate) const ACTOR: &str = "urn:li:corpuser:datahub";
 
-/// A dataset, its texts in words as the peers take them.
+/// A dataset, with its texts split into words for the peers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Dataset {
     pub(crate) platform: &'static str,
     pub(crate) origin: &'static str,
     pub(crate) schema: String,
     pub(crate) table: String,
-    /// Of the table's name, without the prefix.
+    /// The words of the table name, without the prefix.
     pub(crate) name_words: Vec<String>,
-    /// Empty if nobody wrote one.
+    /// Empty if there is none.
     pub(crate) description: String,
     /// Names and descriptions.
     pub(crate) columns: Vec<(String, Option<String>)>,
@@ -59,7 +59,7 @@ pub(crate) struct Dataset {
     pub(crate) owners: Vec<usize>,
 }
 
-/// All datasets, in the order of their URNs.
+/// All datasets, in URN order.
 #[derive(Debug)]
 pub(crate) struct Catalog {
     makers: Makers,
@@ -117,7 +117,8 @@ impl Catalog {
         self.seeds.iter().map(|seed| self.makers.dataset(*seed))
     }
 
-    /// A word as often as it stands somewhere: half of the time in a name, half of the time in a description.
+    /// A random word by frequency: half of the time from a name, half of the time from a
+    /// description.
     fn word(&self, random: &mut Random) -> String {
         let dataset = self.dataset(random.below(self.len()));
         let described: Vec<&str> = dataset
@@ -144,7 +145,7 @@ impl Catalog {
         }
     }
 
-    /// The first three to six letters of a table's name, or of a word in it.
+    /// The first three to six letters of a table name, or of a word in it.
     pub(crate) fn beginning(&self, random: &mut Random) -> String {
         let dataset = self.dataset(random.below(self.len()));
         let whole = match random.below(2) {
@@ -182,7 +183,7 @@ impl Catalog {
     }
 }
 
-/// Where a domain stands in the tree, three deep.
+/// The parent of a domain in a tree of three levels.
 fn parent_domain(domain: usize) -> Option<usize> {
     let lower = TOP_DOMAINS + MIDDLE_DOMAINS;
     match domain {
@@ -213,11 +214,11 @@ fn capital(word: &str) -> String {
 }
 
 impl Makers {
-    /// What a URN is made of; drawn first, so that names can be made without the rest.
+    /// The parts of the URN, drawn first so that names can be made without the rest.
     fn key(&self, random: &mut Random) -> Dataset {
         let platform = PLATFORMS[self.platforms.draw(random)];
         let origin = if random.below(10) == 0 { "DEV" } else { "PROD" };
-        // Schemas are called by words from the middle of the list: neither rare nor everywhere.
+        // Schemas are named by words of medium frequency.
         let schema = self.vocabulary.word(500 + self.schemas.draw(random));
         let prefix = PREFIXES[random.below(PREFIXES.len())];
         let name_words: Vec<String> = (0..2 + random.below(3))
@@ -240,7 +241,7 @@ impl Makers {
     fn dataset(&self, seed: u64) -> Dataset {
         let random = &mut Random::new(seed);
         let mut dataset = self.key(random);
-        // Every fifth has none.
+        // Every fifth dataset has no description.
         if random.below(5) > 0 {
             let length = 12 + random.below(17);
             dataset.description = self.sentence(length, random);
@@ -299,7 +300,7 @@ impl Dataset {
         format!("urn:li:dataset:(urn:li:dataPlatform:{platform},{schema}.{table},{origin})")
     }
 
-    /// The aspects in the order of their names, as JSON. No text in here needs an escape.
+    /// The aspects in the order of their names, as JSON. No text needs escaping.
     pub(crate) fn aspects(&self) -> Vec<(&'static str, String)> {
         let Self {
             platform,
@@ -361,7 +362,7 @@ impl Dataset {
         aspects
     }
 
-    /// The name in words, for peers that split nothing but at spaces.
+    /// The name in words, for peers that split only at spaces.
     pub(crate) fn name_text(&self) -> String {
         format!("{}.{}", self.schema, self.table).replace(['.', '_'], " ")
     }
@@ -379,7 +380,7 @@ impl Dataset {
     }
 }
 
-/// A member of an object with what separates it from the next one, nothing for an empty text.
+/// A JSON member with a comma after it; nothing for an empty text.
 fn member(name: &str, text: &str) -> String {
     if text.is_empty() {
         return String::new();
@@ -398,7 +399,7 @@ mod tests {
     use docent_model::{Registry, Urn};
 
     #[test]
-    fn a_catalog_is_the_same_every_time_and_in_the_order_of_its_urns() {
+    fn a_catalog_is_deterministic_and_in_urn_order() {
         let (one, other) = (Catalog::new(500), Catalog::new(500));
         let urns: Vec<String> = one.datasets().map(|dataset| dataset.urn()).collect();
         assert!(urns.is_sorted());
@@ -408,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn aspects_are_json_in_the_order_of_their_names_and_the_key_is_that_of_the_urn() {
+    fn aspects_are_json_in_order_with_the_key_of_the_urn() {
         let catalog = Catalog::new(200);
         for dataset in catalog.datasets() {
             let urn = Urn::parse(&dataset.urn()).unwrap();
@@ -424,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn every_domain_is_at_most_three_deep() {
+    fn the_domain_tree_has_at_most_three_levels() {
         for domain in 0..DOMAINS {
             let middle = parent_domain(domain);
             let top = middle.and_then(parent_domain);

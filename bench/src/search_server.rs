@@ -1,7 +1,7 @@
-//! Search behind HTTP with nothing in between: the store, the index, and as little around them as can be asked.
+//! A minimal HTTP server for the search library: a store, an index and a few routes.
 //!
-//! What it answers is made by the library that the server has, on the runtime that the server has. To measure the server
-//! itself, ask it in `measure::search::ask`.
+//! It uses the same library and runtime as docent. To measure docent itself, see
+//! `measure::search::graphql`.
 
 use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
@@ -17,7 +17,9 @@ use axum::{Json, Router};
 use clap::Args;
 use docent_model::aspects::AuditStamp;
 use docent_model::{Registry, Urn, derive};
-use docent_search::{Facets, Filter, Found, Page, Request, Search, SearchError};
+use docent_search::{
+    Facets, Filter, Search, SearchError, SearchPage, SearchRequest, SearchResults,
+};
 use docent_store::version::{self, NewAspect};
 use docent_store::{AspectKey, Store, transact};
 use docent_store_sqlite::{OpenOptions, SqliteStore};
@@ -27,7 +29,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::search_data::{ACTOR, NOON_MS};
 
-/// How many values of each facet people see.
+/// How many values of each facet the web page shows.
 const FACET_VALUES: usize = 20;
 const PAGE: usize = 10;
 
@@ -45,7 +47,7 @@ struct Served {
     search: Option<Search>,
 }
 
-/// Whatever went wrong, as text: it ends the measurement.
+/// Any error, as text. It ends the measurement.
 struct Failure(String);
 
 impl<E: std::fmt::Display> From<E> for Failure {
@@ -62,7 +64,7 @@ impl IntoResponse for Failure {
 
 type Reply = Result<Json<Value>, Failure>;
 
-/// Serves until it is told to stop, or until standard input ends.
+/// Serves until it is stopped or standard input ends.
 pub(crate) fn serve(options: &Options) -> Result<()> {
     std::thread::spawn(|| {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
@@ -115,7 +117,7 @@ fn text<'v>(body: &'v Value, member: &str) -> Result<&'v str, Failure> {
         .ok_or_else(|| Failure(format!("the request has no {member}")))
 }
 
-/// Returns when the index is there.
+/// Returns when the index is built.
 async fn prepare(State(served): State<Served>) -> Reply {
     let search = open_search(&served)?;
     loop {
@@ -127,23 +129,23 @@ async fn prepare(State(served): State<Served>) -> Reply {
 }
 
 async fn search_for(State(served): State<Served>, Json(body): Json<Value>) -> Reply {
-    let request = Request {
+    let request = SearchRequest {
         query: text(&body, "query")?.to_owned(),
-        page: Page::From {
+        page: SearchPage::Offset {
             start: 0,
             count: PAGE,
         },
-        facets: Facets::Usual {
+        facets: Facets::Default {
             values: FACET_VALUES,
         },
         explain_matches: true,
-        ..Request::default()
+        ..SearchRequest::default()
     };
     let found = open_search(&served)?.search(&request).await?;
     Ok(Json(json_of(&found)))
 }
 
-fn json_of(found: &Found) -> Value {
+fn json_of(found: &SearchResults) -> Value {
     let hits: Vec<Value> = found
         .hits
         .iter()
@@ -181,7 +183,7 @@ async fn complete(State(served): State<Served>, Json(body): Json<Value>) -> Repl
     ))
 }
 
-/// Writes a dataset's edited description, durably.
+/// Writes the edited description of a dataset durably.
 async fn write(State(served): State<Served>, Json(body): Json<Value>) -> Result<Response, Failure> {
     let urn = Urn::parse(text(&body, "urn")?)?;
     let value = json!({"description": text(&body, "description")?});
@@ -189,7 +191,7 @@ async fn write(State(served): State<Served>, Json(body): Json<Value>) -> Result<
     Ok(([(header::CONTENT_TYPE, "application/json")], "true").into_response())
 }
 
-/// Puts an aspect as the server does.
+/// Writes an aspect as docent does.
 pub(crate) async fn put(store: &dyn Store, urn: &Urn, aspect: &str, value: &Value) -> Result<()> {
     let aspect = Registry::get()
         .aspect(aspect)

@@ -1,6 +1,8 @@
-//! Search in a catalog of a million datasets, and the same questions to the full-text search of SQLite and PostgreSQL.
+//! Measures search in a catalog of a million datasets, and the same queries with the full-text
+//! search of SQLite and PostgreSQL.
 //!
-//! To measure one more kind of question: a function in [`ask`] that makes its request, and a call of [`Asker::time`].
+//! To measure another kind of query, add a function to [`ask`] that makes its request, and a call
+//! of [`Asker::time`].
 
 mod ask;
 mod fts5;
@@ -30,10 +32,10 @@ const WRITERS: usize = 64;
 /// Writes of each writer per slice.
 const TURNS: u64 = 64;
 
-/// The index of a server that has done nothing for so long has no merges left to do.
+/// An index that was idle for this long has no merges left to do.
 const REST_TIME: Duration = Duration::from_millis(300);
 
-/// How much is asked.
+/// How much to measure.
 #[derive(Debug, Clone, Copy)]
 struct Amounts {
     datasets: usize,
@@ -69,14 +71,14 @@ pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> Result<()> {
     report.progress(&format!("search: {} datasets", amounts.datasets));
     let catalog = Catalog::new(amounts.datasets);
     let (store, index) = if bench.search.keep {
-        kept(bench, &catalog, report).await?
+        copy_of_kept_store(bench, &catalog, report).await?
     } else {
         let store = bench.create_store("search.db")?;
         load::write(&store, &catalog, report).await?;
         (store, bench.path("search.db-search"))
     };
 
-    // Gigabytes were just written; writing them to the disk would take the time of whoever comes next.
+    // Otherwise later measurements would include writing gigabytes to the disk.
     std::fs::File::open(&store.path)?.sync_all()?;
     let server = start(bench, &store, Some(&index))?;
     let rate = build(&server, &index, &catalog, report).await?;
@@ -90,8 +92,8 @@ pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> Result<()> {
         .map(|_| catalog.beginning(&mut random))
         .collect();
     autocomplete(&server, &beginnings, report).await?;
-    let wanted = relevance::wanted(&catalog);
-    let our_rank = relevance::ours(&mut Asker::open(&server).await?, &wanted).await?;
+    let known_datasets = relevance::known_datasets(&catalog);
+    let our_rank = relevance::ours(&mut Asker::open(&server).await?, &known_datasets).await?;
     after_writes(&server, &catalog, &words, amounts, report).await?;
     server.stop()?;
     graphql::measure(bench, &store, &words, &beginnings, report).await?;
@@ -107,18 +109,22 @@ pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> Result<()> {
     }
     let (name, mut peer) = ("SQLite FTS5", fts5::load(bench, &catalog, rate, report)?);
     peers::ask(name, &mut peer, &words, &ours, report)?;
-    relevance::of_peer(name, &mut peer, &wanted, our_rank, report)?;
+    relevance::of_peer(name, &mut peer, &known_datasets, our_rank, report)?;
     let name = "PostgreSQL tsvector";
     let Some(mut peer) = postgres::load(bench, &catalog, rate, report)? else {
         report.progress("PostgreSQL is not installed and is left out");
         return Ok(());
     };
     peers::ask(name, &mut peer, &words, &ours, report)?;
-    relevance::of_peer(name, &mut peer, &wanted, our_rank, report)
+    relevance::of_peer(name, &mut peer, &known_datasets, our_rank, report)
 }
 
-/// A copy of the store that an earlier run has left, which is made if there is none, and no index.
-async fn kept(bench: &Bench, catalog: &Catalog, report: &mut Report) -> Result<(Store, PathBuf)> {
+/// Copies the store of an earlier run, or creates it. There is no index.
+async fn copy_of_kept_store(
+    bench: &Bench,
+    catalog: &Catalog,
+    report: &mut Report,
+) -> Result<(Store, PathBuf)> {
     let path = bench.path(&format!("{KEPT}{}.db", catalog.len()));
     if !path.exists() {
         let store = bench.create_store("unfinished.db")?;
@@ -134,11 +140,11 @@ async fn kept(bench: &Bench, catalog: &Catalog, report: &mut Report) -> Result<(
     if index.exists() {
         std::fs::remove_dir_all(&index)?;
     }
-    // The copy has the token of the first store, which nobody knows any more.
+    // The copy has the token of the first store, whose secret is lost.
     Ok((bench.create_store("search.db")?, index))
 }
 
-/// Starts search on a store; without an index it only takes writes.
+/// Starts the search server on a store. Without an index it only accepts writes.
 fn start(bench: &Bench, store: &Store, index: Option<&Path>) -> Result<Server> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg("search-server").arg(&store.path);
@@ -146,7 +152,7 @@ fn start(bench: &Bench, store: &Store, index: Option<&Path>) -> Result<Server> {
     Server::start(command, Cores::Server, &bench.path("search.log"))
 }
 
-/// How many datasets a second the index takes in.
+/// Measures how many datasets are indexed per second.
 async fn build(
     server: &Server,
     index: &Path,
@@ -230,7 +236,8 @@ async fn autocomplete(server: &Server, beginnings: &[String], report: &mut Repor
     Ok(())
 }
 
-/// The first search after each of some writes; every tenth time also whether what was written is found.
+/// Measures the first search after each of some writes. Every tenth time, also checks that the
+/// write is found.
 async fn after_writes(
     server: &Server,
     catalog: &Catalog,
@@ -254,7 +261,7 @@ async fn after_writes(
             let found = asker.ask(&ask::search(&mark)).await?;
             ensure!(
                 ask::first_urn(&found).is_some_and(|first| first == urn),
-                "{urn} was written and not found: {found}"
+                "{urn} was written but not found: {found}"
             );
         }
     }
@@ -268,7 +275,7 @@ async fn after_writes(
     Ok(())
 }
 
-/// From starting the process to its first answer.
+/// Measures the time from process start to the first reply.
 async fn restart(
     bench: &Bench,
     store: &Store,
@@ -285,7 +292,7 @@ async fn restart(
         let mut asker = Asker::open(&server).await?;
         let reply = asker.ask(&ask::search(&words.join(" "))).await?;
         milliseconds.push(started.elapsed().as_secs_f64() * 1e3);
-        ensure!(ask::has_found(&reply), "the first answer is {reply}");
+        ensure!(ask::has_found(&reply), "the first reply is {reply}");
         server.stop()?;
     }
     report.line(
@@ -298,7 +305,7 @@ async fn restart(
     Ok(())
 }
 
-/// Each writer goes through datasets of its own; every write has another text.
+/// Each writer has datasets of its own, and every write has another text.
 #[derive(Debug)]
 struct DescriptionWrites {
     urns: Vec<String>,
@@ -319,7 +326,7 @@ impl Source for DescriptionWrites {
     }
 }
 
-/// Writes without search and with it, in turn.
+/// Measures writes without and with search, alternately.
 async fn writes(
     bench: &Bench,
     store: &Store,
@@ -335,7 +342,7 @@ async fn writes(
             .collect(),
         serial: AtomicU64::new(0),
     });
-    report.progress("every dataset that is written gets its first edit");
+    report.progress("writing the first edit of each dataset");
     write_slice(bench, store, None, &writes).await?;
     let (mut rates, mut ratios) = ([Vec::new(), Vec::new()], Vec::new());
     for slice in 0..amounts.slices {
@@ -345,7 +352,7 @@ async fn writes(
         ));
         let mut pair = [0.0; 2];
         let mut sides = [(0, None), (1, Some(index))];
-        // Whoever comes second finds more history.
+        // The second one has a longer history, so the order alternates.
         if slice % 2 == 1 {
             sides.reverse();
         }
@@ -365,7 +372,7 @@ async fn writes(
     Ok(())
 }
 
-/// Starts a server, has every dataset written once, and says how many writes a second that were.
+/// Starts a server, writes every dataset once and returns the writes per second.
 async fn write_slice(
     bench: &Bench,
     store: &Store,
@@ -376,7 +383,7 @@ async fn write_slice(
     if index.is_some() {
         Asker::open(&server).await?.ask(&ask::prepare()).await?;
     }
-    // Taking in the writes of the slice before ends with merges.
+    // Indexing the writes of the previous slice ends with merges.
     server.come_to_rest(REST_TIME).await?;
     let mut client = Client::open(server.address(), WRITERS).await?;
     client.drive(writes, Until::Turns(8)).await?;

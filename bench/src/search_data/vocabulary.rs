@@ -1,11 +1,11 @@
-//! Words, and how often each comes.
+//! Words and their frequencies.
 
 use std::collections::HashSet;
 
 const WORDS: usize = 30_000;
 
-/// Flattens the head of the distribution as it is flat in texts (Mandelbrot): the most frequent word is 3 % of a text
-/// and not 9 %.
+/// Flattens the head of the Zipf distribution as in real texts (Mandelbrot): the most frequent word
+/// is 3 % of a text, not 9 %.
 const FLATTENING: f64 = 2.7;
 
 const ONSETS: [&str; 24] = [
@@ -15,7 +15,7 @@ const ONSETS: [&str; 24] = [
 const VOWELS: [&str; 8] = ["a", "e", "i", "o", "u", "ai", "ea", "ou"];
 const CODAS: [&str; 10] = ["", "", "", "n", "r", "l", "s", "t", "m", "ck"];
 
-/// A source of numbers that is the same in every run (splitmix64).
+/// A deterministic random number generator (splitmix64).
 #[derive(Debug)]
 pub(crate) struct Random(u64);
 
@@ -34,21 +34,21 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// From 0 up to, not including, 1.
+    /// From 0 (inclusive) to 1 (exclusive).
     fn fraction(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// From 0 up to, not including, `limit`.
+    /// From 0 (inclusive) to `limit` (exclusive).
     pub(crate) fn below(&mut self, limit: usize) -> usize {
         (self.fraction() * limit as f64) as usize
     }
 }
 
-/// The first of so many things comes most often, the hundredth some hundredth as often.
+/// A Zipf distribution: the hundredth item is about a hundredth as frequent as the first.
 #[derive(Debug)]
 pub(crate) struct Zipf {
-    /// The sum of the frequencies up to each.
+    /// Cumulative frequencies.
     sums: Vec<f64>,
 }
 
@@ -72,7 +72,7 @@ impl Zipf {
     }
 }
 
-/// Words that can be pronounced, the most frequent first; frequent ones are short.
+/// Pronounceable words, the most frequent first; frequent ones are short.
 #[derive(Debug)]
 pub(crate) struct Vocabulary {
     words: Vec<String>,
@@ -111,12 +111,12 @@ impl Vocabulary {
         &self.words[rank]
     }
 
-    /// A word as often as it comes in texts.
+    /// A random word by frequency.
     pub(crate) fn draw(&self, random: &mut Random) -> &str {
         &self.words[self.frequencies.draw(random)]
     }
 
-    /// Any word.
+    /// A random word, all equally likely.
     pub(crate) fn any(&self, random: &mut Random) -> &str {
         &self.words[random.below(WORDS)]
     }
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_words_come_most_often_and_the_last_ones_come_too() {
+    fn frequencies_decrease_with_rank() {
         let zipf = Zipf::new(WORDS);
         let mut random = Random::new(7);
         let mut counts = vec![0_u32; WORDS];

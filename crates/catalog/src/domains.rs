@@ -231,7 +231,7 @@ impl Catalog {
                 negated: true,
             },
         };
-        let request = search::Request {
+        let request = search::SearchRequest {
             types: vec!["domain".to_owned()],
             query: query.to_owned(),
             filter: search::Filter::all(vec![placed]),
@@ -239,8 +239,8 @@ impl Catalog {
                 field: "createdTime".to_owned(),
                 descending: true,
             }],
-            page: search::Page::From { start, count },
-            ..search::Request::default()
+            page: search::SearchPage::Offset { start, count },
+            ..search::SearchRequest::default()
         };
         let found = self.search(caller, &request).await?;
         Ok(Page {

@@ -6,7 +6,7 @@
 //!
 //! The caller is taken although everybody sees everything today: rights will become part of the filter, here.
 //!
-//! To add a kind of search: a function here that builds a [`Request`] and calls [`Catalog::search`].
+//! To add a kind of search: a function here that builds a [`SearchRequest`] and calls [`Catalog::search`].
 
 pub mod browse;
 mod filter;
@@ -19,9 +19,10 @@ use docent_search::{Search, SearchError};
 use crate::{Caller, Catalog, Error};
 
 pub use docent_search::{
-    Completions, Coverage, Criterion, DEFAULT_TYPES, Described, ENTITY_TYPE, Facet, FacetValue,
-    Facets, Filter, Found, Hit, MAX_COUNT, MAX_DEPTH, MAX_FACET_VALUES, MAX_QUERY_BYTES,
-    MAX_SCROLL_COUNT, Match, Operator, PAIR, Page, Request, Sort,
+    Completions, Coverage, Criterion, DEFAULT_TYPES, DescriptionCounts, ENTITY_TYPE, Facet,
+    FacetValue, Facets, FieldMatch, Filter, Hit, MAX_COUNT, MAX_FACET_VALUES, MAX_QUERY_BYTES,
+    MAX_RESULT_WINDOW, MAX_SCROLL_COUNT, Operator, PAIR_SEPARATOR, SearchPage, SearchRequest,
+    SearchResults, Sort,
 };
 pub use filter::{criterion, joined};
 
@@ -39,7 +40,11 @@ impl Catalog {
 
     /// The entities that match, from an index that has every change that is committed now. Entities that are
     /// removed are left out, unless the request includes them or its filter speaks of `removed` itself.
-    pub async fn search(&self, _caller: &Caller, request: &Request) -> Result<Found, Error> {
+    pub async fn search(
+        &self,
+        _caller: &Caller,
+        request: &SearchRequest,
+    ) -> Result<SearchResults, Error> {
         check_types(&request.types)?;
         let mut request = request.clone();
         filter::prepare(&mut request.filter, &mut request.include_removed)?;
@@ -88,8 +93,12 @@ impl Catalog {
 }
 
 /// A page by number, as clients ask for it.
-pub fn page(start: Option<i64>, count: Option<i64>, default_count: usize) -> Result<Page, Error> {
-    Ok(Page::From {
+pub fn page(
+    start: Option<i64>,
+    count: Option<i64>,
+    default_count: usize,
+) -> Result<SearchPage, Error> {
+    Ok(SearchPage::Offset {
         start: whole("start", start, 0)?,
         count: whole("count", count, default_count)?,
     })
@@ -97,12 +106,12 @@ pub fn page(start: Option<i64>, count: Option<i64>, default_count: usize) -> Res
 
 /// A page of a scroll, as clients ask for it.
 pub fn scroll_page(
-    mark: Option<String>,
+    cursor: Option<String>,
     count: Option<i64>,
     default_count: usize,
-) -> Result<Page, Error> {
-    Ok(Page::After {
-        mark,
+) -> Result<SearchPage, Error> {
+    Ok(SearchPage::Cursor {
+        cursor,
         count: whole("count", count, default_count)?,
     })
 }
@@ -132,10 +141,10 @@ impl From<SearchError> for Error {
         match error {
             SearchError::Invalid(message) => Self::invalid(message),
             SearchError::TooBroad { .. } => Self::invalid(error.to_string()),
-            SearchError::TooLong { .. }
+            SearchError::TimedOut { .. }
             | SearchError::Busy
             | SearchError::Building { .. }
-            | SearchError::Behind { .. }
+            | SearchError::CatchingUp { .. }
             | SearchError::Directory { .. } => Self::unavailable(error.to_string()),
             SearchError::Store(error) => error.into(),
             SearchError::Index(ref source) => {
@@ -155,7 +164,7 @@ mod tests {
 
     #[test]
     fn pages_that_begin_or_end_before_the_first_result_are_refused() {
-        let refused = |page: Result<Page, Error>| {
+        let refused = |page: Result<SearchPage, Error>| {
             let error = page.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Invalid);
             error.to_string()
@@ -171,9 +180,9 @@ mod tests {
         let kind = |error: SearchError| Error::from(error).kind();
         assert_eq!(kind(SearchError::TooBroad { terms: 1 }), ErrorKind::Invalid);
         for error in [
-            SearchError::TooLong { seconds: 10 },
+            SearchError::TimedOut { seconds: 10 },
             SearchError::Busy,
-            SearchError::Behind { done: 1, of: 2 },
+            SearchError::CatchingUp { done: 1, of: 2 },
         ] {
             assert_eq!(kind(error), ErrorKind::Unavailable);
         }

@@ -1,58 +1,66 @@
-//! Text to words: what the index keeps, and what a query and an explanation are compared with.
+//! Text analysis: splits texts into the words that the index holds and that queries and
+//! explanations compare.
 //!
-//! Two ways to divide a text, which agree on how a word is written:
+//! There are two ways to split a text. Both write a word in the same way:
 //!
-//! - [`name_words`], for identifiers: divided at everything that is no letter or digit, where the case changes
-//!   (`customerOrders`, `HTTPServer`) and between letters and digits (`orders2024`).
-//! - [`text_words`], for prose: the same, but a word is divided inside only if it looks like an identifier, that is, has an
-//!   underscore or a change of case. `q3` and `2nd` stay whole.
+//! - [`name_words`], for identifiers, splits at every character that is not a letter or digit, at
+//!   changes of case (`customerOrders`, `HTTPServer`) and between letters and digits
+//!   (`orders2024`).
+//! - [`text_words`], for prose, does the same, but splits inside a word only if it looks like an
+//!   identifier, that is, has an underscore or a change of case. `q3` and `2nd` stay whole.
 //!
-//! What was divided is also told undivided, at the position of its first word ([`Token::joined`]): each run of letters and
-//! digits (`orders2024`) and each run of them joined by underscores and dashes (`customer_orders` as `customerorders`).
-//! The index keeps those of two parts ([`pair`]), so typing `customerorders` finds `customer_orders`, and `email` finds
-//! `e-mail`. Longer ones are hardly ever typed and nearly all different; a query divides them ([`crate::query`]).
+//! A text that was split also yields joined words, at the position of their first part
+//! ([`Token::joined`]): each run of letters and digits (`orders2024`), and runs linked by
+//! underscores and dashes (`customer_orders` as `customerorders`). The index stores joined words of
+//! two parts ([`pair`]), so that `customerorders` finds `customer_orders` and `email` finds
+//! `e-mail`. Longer ones are rarely typed and nearly all distinct; a query splits them instead
+//! ([`crate::query`]).
 //!
-//! A word is written in lower case, without accents, at most [`LONGEST_WORD_BYTES`] long, and without the `s` of an English
-//! plural ([`without_plural`]). Ideographs and kana are words of their own, since nothing divides them.
+//! Words are lower case, without accents, at max [`MAX_WORD_BYTES`] long and without the `s` of an
+//! English plural ([`without_plural`]). Every ideograph and kana is a word, because nothing
+//! separates them.
 //!
-//! This module must not know the index's fields nor the query language. Every change of what it answers makes indexes
-//! that were built before wrong: raise the index's format with it. One more letter to fold is a line of [`fold_special`].
+//! This module must not know the index's fields or the query language. Any change to its output
+//! invalidates existing indexes: raise the index format with it. To fold one more letter, add a
+//! line to [`fold_special`].
 
 use std::ops::Range;
 
 use tantivy::tokenizer::{Token as IndexToken, TokenStream, Tokenizer};
 use unicode_normalization::char::{decompose_compatible, is_combining_mark};
 
-/// Longer words are cut. Nobody types them; encoded data in a description would only swell the dictionary.
-pub(crate) const LONGEST_WORD_BYTES: usize = 100;
+/// Longer words are truncated. Nobody types them, and encoded data in a description would only
+/// bloat the dictionary.
+pub(crate) const MAX_WORD_BYTES: usize = 100;
 
-/// No word begins with it.
+/// Prefix of joined words in the index. No other word starts with it.
 const PAIR_MARK: char = '\u{1}';
-/// Of how many words a joined one is made that the index keeps.
+/// The index stores joined words of this many parts.
 const PARTS_OF_PAIR: usize = 2;
 
-/// A word of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Token {
     pub(crate) text: String,
-    /// Where it stands in the text, in bytes.
+    /// Byte range in the text.
     pub(crate) range: Range<usize>,
     pub(crate) position: usize,
-    /// It is made of several words that are there too, from the same position on. A phrase is compared without these.
+    /// Consists of several words that are also in the list, starting at the same position. Phrases
+    /// ignore joined words.
     pub(crate) joined: bool,
 }
 
-/// The words of an identifier.
+/// Splits an identifier.
 pub(crate) fn name_words(text: &str) -> Vec<Token> {
-    tokens(text, Style::Name)
+    tokens(text, TextKind::Name)
 }
 
-/// The words of prose.
+/// Splits prose.
 pub(crate) fn text_words(text: &str) -> Vec<Token> {
-    tokens(text, Style::Prose)
+    tokens(text, TextKind::Prose)
 }
 
-/// The text in lower case and without accents; everything else, plurals too, stays. For patterns and whole values.
+/// Converts to lower case and removes accents, for patterns and whole values. Plurals and
+/// punctuation stay.
 pub(crate) fn fold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
@@ -68,17 +76,17 @@ pub(crate) fn fold(text: &str) -> String {
     folded
 }
 
-/// Divides identifiers for the index.
+/// Splits identifiers for the index.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct NameTokenizer {
-    words: Words,
+    words: WordSplitter,
     token: IndexToken,
 }
 
-/// Divides prose for the index.
+/// Splits prose for the index.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TextTokenizer {
-    words: Words,
+    words: WordSplitter,
     token: IndexToken,
 }
 
@@ -86,7 +94,7 @@ impl Tokenizer for NameTokenizer {
     type TokenStream<'a> = WordStream<'a>;
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> WordStream<'a> {
-        WordStream::start(&mut self.words, &mut self.token, text, Style::Name)
+        WordStream::start(&mut self.words, &mut self.token, text, TextKind::Name)
     }
 }
 
@@ -94,26 +102,26 @@ impl Tokenizer for TextTokenizer {
     type TokenStream<'a> = WordStream<'a>;
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> WordStream<'a> {
-        WordStream::start(&mut self.words, &mut self.token, text, Style::Prose)
+        WordStream::start(&mut self.words, &mut self.token, text, TextKind::Prose)
     }
 }
 
-/// Hands the words of one text to the index.
+/// The words of one text, in the form that tantivy reads.
 #[derive(Debug)]
 pub(crate) struct WordStream<'a> {
-    words: &'a Words,
+    words: &'a WordSplitter,
     next: usize,
     token: &'a mut IndexToken,
 }
 
 impl<'a> WordStream<'a> {
     fn start(
-        words: &'a mut Words,
+        words: &'a mut WordSplitter,
         token: &'a mut IndexToken,
         text: &str,
-        style: Style,
+        kind: TextKind,
     ) -> WordStream<'a> {
-        words.read(text, style, PARTS_OF_PAIR);
+        words.read(text, kind, PARTS_OF_PAIR);
         token.reset();
         WordStream {
             words,
@@ -151,10 +159,10 @@ impl TokenStream for WordStream<'_> {
     }
 }
 
-fn tokens(text: &str, style: Style) -> Vec<Token> {
-    let mut words = Words::default();
-    words.read(text, style, usize::MAX);
-    let Words { letters, found, .. } = words;
+fn tokens(text: &str, kind: TextKind) -> Vec<Token> {
+    let mut words = WordSplitter::default();
+    words.read(text, kind, usize::MAX);
+    let WordSplitter { letters, found, .. } = words;
     found
         .into_iter()
         .map(|word| Token {
@@ -166,24 +174,26 @@ fn tokens(text: &str, style: Style) -> Vec<Token> {
         .collect()
 }
 
-/// How the index writes a word that is made of two: marked, so that none is taken for a word that somebody wrote so.
+/// Writes a joined word of two parts as the index does. The prefix keeps it distinct from a word
+/// that was typed joined.
 pub(crate) fn pair(text: &str) -> String {
     format!("{PAIR_MARK}{text}")
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Style {
+enum TextKind {
     Name,
     Prose,
 }
 
-/// The words of one text. Used again for the next text, so that indexing does not allocate for each word.
+/// Splits one text after another into words. Reused between texts, so that indexing does not
+/// allocate per word.
 #[derive(Debug, Clone, Default)]
-struct Words {
-    /// The letters of all words, one word behind the other.
+struct WordSplitter {
+    /// The letters of all words, concatenated.
     letters: String,
     found: Vec<Word>,
-    /// Scratch: the parts of the segment that is being divided.
+    /// Scratch space: the parts of the current segment.
     parts: Vec<Part>,
     position: usize,
 }
@@ -193,7 +203,8 @@ struct Word {
     letters: Range<usize>,
     range: Range<usize>,
     position: usize,
-    /// Of how many words that are there too it is made, from the same position on.
+    /// Number of words at the same position and after that this one is joined from; 1 if it is not
+    /// joined.
     parts: usize,
 }
 
@@ -201,45 +212,46 @@ struct Word {
 #[derive(Debug, Clone)]
 struct Part {
     range: Range<usize>,
-    /// Which run of letters and digits of the segment it belongs to.
+    /// Index of its run of letters and digits within the segment.
     run: usize,
 }
 
-/// What a character is to the division.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Class {
+enum CharClass {
     Upper,
-    /// Also letters of scripts without case.
+    /// Includes letters of scripts without case.
     Lower,
     Digit,
-    /// Belongs to the letter before it.
+    /// Combining mark of the preceding letter.
     Mark,
-    /// Holds the runs of a segment together.
+    /// Links the runs of a segment: underscore or dash.
     Link,
     Ideograph,
     Other,
 }
 
-impl Words {
-    /// Finds the words of a text, joined ones if they are made of at most so many.
-    fn read(&mut self, text: &str, style: Style, most_parts: usize) {
+impl WordSplitter {
+    /// Finds the words of a text, and joined words of at max `max_parts` parts.
+    fn read(&mut self, text: &str, kind: TextKind, max_parts: usize) {
         self.letters.clear();
         self.found.clear();
         self.position = 0;
         let mut at = 0;
         while let Some((class, end)) = class_at(text, at) {
             at = match class {
-                Class::Upper | Class::Lower | Class::Digit => match end_of_plain_word(text, at) {
-                    Some(end) => self.whole(text, at..end),
-                    None => self.segment(text, at, style, most_parts),
-                },
-                Class::Ideograph => self.whole(text, at..end),
-                Class::Mark | Class::Link | Class::Other => end,
+                CharClass::Upper | CharClass::Lower | CharClass::Digit => {
+                    match end_of_plain_word(text, at) {
+                        Some(end) => self.whole(text, at..end),
+                        None => self.segment(text, at, kind, max_parts),
+                    }
+                }
+                CharClass::Ideograph => self.whole(text, at..end),
+                CharClass::Mark | CharClass::Link | CharClass::Other => end,
             };
         }
     }
 
-    /// Adds what is one word for itself; answers where it ends.
+    /// Adds an undivided word and returns its end.
     fn whole(&mut self, text: &str, range: Range<usize>) -> usize {
         let end = range.end;
         let run = 0;
@@ -248,11 +260,11 @@ impl Words {
         end
     }
 
-    /// Divides the run of letters, digits and links that begins at `start`; answers where it ends.
-    fn segment(&mut self, text: &str, start: usize, style: Style, most_parts: usize) -> usize {
+    /// Splits the run of letters, digits and links at `start`, and returns its end.
+    fn segment(&mut self, text: &str, start: usize, kind: TextKind, max_parts: usize) -> usize {
         let mut parts = std::mem::take(&mut self.parts);
         let (end, looks_like_identifier) = find_parts(text, start, &mut parts);
-        if style == Style::Prose && !looks_like_identifier {
+        if kind == TextKind::Prose && !looks_like_identifier {
             parts.dedup_by(|later, earlier| {
                 let same_run = later.run == earlier.run;
                 if same_run {
@@ -262,7 +274,7 @@ impl Words {
             });
         }
         let runs = parts.last().map_or(0, |part| part.run + 1);
-        let is_kept = |joined: &[Part]| (2..=most_parts).contains(&joined.len());
+        let is_kept = |joined: &[Part]| (2..=max_parts).contains(&joined.len());
         for (index, part) in parts.iter().enumerate() {
             self.push(text, &parts[index..=index]);
             let run_begins = index == 0 || parts[index - 1].run != part.run;
@@ -283,7 +295,7 @@ impl Words {
         end
     }
 
-    /// Adds the letters and digits of some parts, one behind the other, as one word at the current position.
+    /// Adds the concatenated letters and digits of some parts as one word at the current position.
     fn push(&mut self, text: &str, parts: &[Part]) {
         let (Some(first), Some(last)) = (parts.first(), parts.last()) else {
             return;
@@ -291,17 +303,13 @@ impl Words {
         let from = self.letters.len();
         let letters = &mut self.letters;
         for part in parts {
-            write_letters(
-                letters,
-                &text[part.range.clone()],
-                LONGEST_WORD_BYTES + from,
-            );
+            write_letters(letters, &text[part.range.clone()], MAX_WORD_BYTES + from);
         }
         let length = without_plural(&letters[from..]).len();
         letters.truncate(from + length);
         let repeats_word_before = parts.len() > 1
             && self.found.last().is_some_and(|word| {
-                // Cutting may make a joined word equal to its first part.
+                // Truncation can make a joined word equal to its first part.
                 word.position == self.position && letters[word.letters.clone()] == letters[from..]
             });
         if length == 0 || repeats_word_before {
@@ -317,64 +325,66 @@ impl Words {
     }
 }
 
-/// Where the word ends that begins at `start`, if it is one as most are: Latin letters, none but the first a capital, and
-/// nothing behind them that could belong to it.
+/// Fast path for the usual word: ASCII letters, only the first of them a capital, and a separator
+/// after them. Returns the end of the word.
 fn end_of_plain_word(text: &str, start: usize) -> Option<usize> {
     let (first, others) = text.as_bytes()[start..].split_first()?;
     let lower = others.iter().take_while(|byte| byte.is_ascii_lowercase());
     let count = lower.count();
-    let behind = others.get(count).map_or(b' ', |byte| *byte);
-    let ends = ASCII_CLASSES.get(usize::from(behind)) == Some(&Class::Other);
+    let next = others.get(count).map_or(b' ', |byte| *byte);
+    let ends = ASCII_CLASSES.get(usize::from(next)) == Some(&CharClass::Other);
     (first.is_ascii_alphabetic() && ends).then_some(start + 1 + count)
 }
 
-/// Writes a text of letters, digits and marks behind the others, as they are compared; not beyond `most` bytes in all.
-fn write_letters(letters: &mut String, text: &str, most: usize) {
+/// Appends a text of letters, digits and combining marks in folded form, up to `max` bytes in
+/// total.
+fn write_letters(letters: &mut String, text: &str, max: usize) {
     let from = letters.len();
     let is_small = |byte| {
         let class = ASCII_CLASSES.get(usize::from(byte));
-        matches!(class, Some(Class::Lower | Class::Digit))
+        matches!(class, Some(CharClass::Lower | CharClass::Digit))
     };
-    // Most words.
-    if text.len() <= most - from && text.bytes().all(is_small) {
+    // Most words are already folded.
+    if text.len() <= max - from && text.bytes().all(is_small) {
         letters.push_str(text);
         return;
     }
     if text.is_ascii() {
-        letters.push_str(&text[..text.len().min(most - from)]);
+        letters.push_str(&text[..text.len().min(max - from)]);
         letters[from..].make_ascii_lowercase();
         return;
     }
     for character in text.chars() {
         fold_character(character, &mut |letter| {
-            if letters.len() + letter.len_utf8() <= most {
+            if letters.len() + letter.len_utf8() <= max {
                 letters.push(letter);
             }
         });
     }
 }
 
-/// Divides a segment at links, changes of case, and between letters and digits. Answers where it ends, and whether it looks
-/// like an identifier.
+/// Splits a segment at links, at changes of case and between letters and digits. Returns its end,
+/// and whether it looks like an identifier.
 fn find_parts(text: &str, start: usize, parts: &mut Vec<Part>) -> (usize, bool) {
     let mut looks_like_identifier = false;
-    // Not at the end: `_q3_` is a word with emphasis.
+    // Not at the end: `_q3_` is an emphasised word.
     let mut underscore = false;
     let mut run = 0;
-    // Where the open part begins, and its last character that is no mark, with its place.
+    // Start of the open part; then the class and start of the last character that is not a
+    // combining mark.
     let mut open: Option<usize> = None;
-    let mut before = (Class::Link, start);
+    let mut before = (CharClass::Link, start);
     let mut uppers = 0;
     let mut next = start;
     while let Some((class, end)) = class_at(text, next) {
         let at = next;
         match class {
-            Class::Ideograph | Class::Other => break,
-            Class::Mark => {
+            CharClass::Ideograph | CharClass::Other => break,
+            CharClass::Mark => {
                 next = end;
                 continue;
             }
-            Class::Link => {
+            CharClass::Link => {
                 underscore |= &text[at..end] == "_";
                 if let Some(start) = open.take() {
                     let range = start..at;
@@ -382,19 +392,20 @@ fn find_parts(text: &str, start: usize, parts: &mut Vec<Part>) -> (usize, bool) 
                     run += 1;
                 }
             }
-            Class::Upper | Class::Lower | Class::Digit => {
+            CharClass::Upper | CharClass::Lower | CharClass::Digit => {
                 looks_like_identifier |= underscore;
                 let border = match (before.0, class) {
                     _ if open.is_none() => None,
-                    (Class::Lower, Class::Upper) => Some((at, true)),
-                    (Class::Upper, Class::Lower) if uppers > 1 => {
-                        // `HTTPServer` is two words, the plural `URLs` is one.
-                        let is_last = class_at(text, end).is_none_or(|(it, _)| it != Class::Lower);
+                    (CharClass::Lower, CharClass::Upper) => Some((at, true)),
+                    (CharClass::Upper, CharClass::Lower) if uppers > 1 => {
+                        // `HTTPServer` is two words, but the plural `URLs` is one.
+                        let is_last =
+                            class_at(text, end).is_none_or(|(it, _)| it != CharClass::Lower);
                         let plural = &text[at..end] == "s" && is_last;
                         (!plural).then_some((before.1, true))
                     }
-                    (Class::Digit, Class::Upper | Class::Lower)
-                    | (Class::Upper | Class::Lower, Class::Digit) => Some((at, false)),
+                    (CharClass::Digit, CharClass::Upper | CharClass::Lower)
+                    | (CharClass::Upper | CharClass::Lower, CharClass::Digit) => Some((at, false)),
                     _ => None,
                 };
                 if let (Some((border, of_case)), Some(start)) = (border, open) {
@@ -406,10 +417,14 @@ fn find_parts(text: &str, start: usize, parts: &mut Vec<Part>) -> (usize, bool) 
                 open = open.or(Some(at));
             }
         }
-        uppers = if class == Class::Upper { uppers + 1 } else { 0 };
+        uppers = if class == CharClass::Upper {
+            uppers + 1
+        } else {
+            0
+        };
         next = end;
-        if class == Class::Lower {
-            // Nothing changes between small letters.
+        if class == CharClass::Lower {
+            // There is no boundary between lower-case letters.
             let others = text.as_bytes()[end..].iter();
             next += others.take_while(|byte| byte.is_ascii_lowercase()).count();
         }
@@ -422,8 +437,9 @@ fn find_parts(text: &str, start: usize, parts: &mut Vec<Part>) -> (usize, bool) 
     (next, looks_like_identifier)
 }
 
-/// The word without the `s` of an English plural, so that `order` finds `orders`: words of five letters or more that do not
-/// end in `ss`. It also cuts `status`, which does no harm: the word is cut wherever it stands, in texts and in queries.
+/// Removes the `s` of an English plural, so that `order` finds `orders`: from words of at least
+/// five letters that do not end in `ss`. It also shortens `status`, which does no harm, because
+/// texts and queries are treated alike.
 pub(crate) fn without_plural(word: &str) -> &str {
     match word.strip_suffix('s') {
         Some(stem) if !stem.ends_with('s') && stem.chars().count() >= 4 => stem,
@@ -431,9 +447,9 @@ pub(crate) fn without_plural(word: &str) -> &str {
     }
 }
 
-/// The class of the character that begins at a place, and where it ends; `None` at the end of the text.
+/// Returns the class and the end of the character at a byte offset; `None` at the end of the text.
 #[inline]
-fn class_at(text: &str, at: usize) -> Option<(Class, usize)> {
+fn class_at(text: &str, at: usize) -> Option<(CharClass, usize)> {
     let byte = *text.as_bytes().get(at)?;
     match ASCII_CLASSES.get(usize::from(byte)) {
         Some(class) => Some((*class, at + 1)),
@@ -441,17 +457,17 @@ fn class_at(text: &str, at: usize) -> Option<(Class, usize)> {
     }
 }
 
-/// Looked up, since every character of every text is asked for its class.
-static ASCII_CLASSES: [Class; 128] = {
-    let mut classes = [Class::Other; 128];
+/// A table, because the class of every character of every text is needed.
+static ASCII_CLASSES: [CharClass; 128] = {
+    let mut classes = [CharClass::Other; 128];
     let mut byte = 0;
     while byte < 128 {
         classes[byte as usize] = match byte {
-            b'a'..=b'z' => Class::Lower,
-            b'A'..=b'Z' => Class::Upper,
-            b'0'..=b'9' => Class::Digit,
-            b'_' | b'-' => Class::Link,
-            _ => Class::Other,
+            b'a'..=b'z' => CharClass::Lower,
+            b'A'..=b'Z' => CharClass::Upper,
+            b'0'..=b'9' => CharClass::Digit,
+            b'_' | b'-' => CharClass::Link,
+            _ => CharClass::Other,
         };
         byte += 1_u8;
     }
@@ -459,20 +475,20 @@ static ASCII_CLASSES: [Class; 128] = {
 };
 
 #[inline(never)]
-fn class_beyond_ascii(text: &str, at: usize) -> Option<(Class, usize)> {
+fn class_beyond_ascii(text: &str, at: usize) -> Option<(CharClass, usize)> {
     let character = text[at..].chars().next()?;
     let class = match character {
-        _ if is_ideograph(character) => Class::Ideograph,
-        _ if is_mark(character) => Class::Mark,
-        _ if character.is_uppercase() => Class::Upper,
-        _ if character.is_alphabetic() => Class::Lower,
-        _ if character.is_numeric() => Class::Digit,
-        _ => Class::Other,
+        _ if is_ideograph(character) => CharClass::Ideograph,
+        _ if is_mark(character) => CharClass::Mark,
+        _ if character.is_uppercase() => CharClass::Upper,
+        _ if character.is_alphabetic() => CharClass::Lower,
+        _ if character.is_numeric() => CharClass::Digit,
+        _ => CharClass::Other,
     };
     Some((class, at + character.len_utf8()))
 }
 
-/// Chinese characters and the Japanese syllables, which are written without spaces between words.
+/// Chinese characters and Japanese syllables, which are written without spaces between words.
 fn is_ideograph(character: char) -> bool {
     matches!(character,
         '\u{3005}'..='\u{3007}'
@@ -492,14 +508,14 @@ fn is_mark(character: char) -> bool {
     character >= '\u{300}' && is_combining_mark(character)
 }
 
-/// Whether the letter may be taken apart: scripts whose accents people leave out, and other forms of their letters.
-/// Elsewhere the marks are what tells words apart.
+/// Whether a letter may be decomposed: in scripts where users omit accents. In other scripts
+/// combining marks distinguish words.
 fn has_accents_to_drop(character: char) -> bool {
     matches!(character,
         '\u{80}'..='\u{52f}' | '\u{1d00}'..='\u{218f}' | '\u{2460}'..='\u{249b}' | '\u{fb00}'..='\u{fb06}' | '\u{ff10}'..='\u{ff5a}')
 }
 
-/// Gives the lower-case letters without accents that stand for a letter or digit; none for an accent alone.
+/// Emits the folded form of a letter or digit; nothing for a combining mark.
 fn fold_character(character: char, give: &mut impl FnMut(char)) {
     if character.is_ascii() {
         give(character.to_ascii_lowercase());
@@ -511,7 +527,7 @@ fn fold_character(character: char, give: &mut impl FnMut(char)) {
     };
     for lower in character.to_lowercase() {
         if has_accents_to_drop(lower) {
-            // What is left without its accent may have a special form itself.
+            // The letter without its accent may have a special form, too.
             decompose_compatible(lower, |part| {
                 if part.is_alphanumeric() {
                     part.to_lowercase().for_each(&mut give_folded);
@@ -523,7 +539,7 @@ fn fold_character(character: char, give: &mut impl FnMut(char)) {
     }
 }
 
-/// Letters that Unicode does not take apart, but people who lack the key do.
+/// Letters that Unicode does not decompose, although users do when they lack the key.
 fn fold_special(lower: char) -> Option<&'static str> {
     Some(match lower {
         'ß' => "ss",

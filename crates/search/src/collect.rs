@@ -1,4 +1,4 @@
-//! Gathering results: the total, one page and the facets in one pass over the documents that match.
+//! Collects results: the total, one page and the facets, in one pass over the matching documents.
 
 mod facets;
 
@@ -7,47 +7,47 @@ use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
 
 use tantivy::columnar::StrColumn;
-use tantivy::{DocId, Searcher, SegmentReader, Term};
+use tantivy::{DocId, Searcher, SegmentOrdinal, SegmentReader, Term};
 
 use crate::bits::Bits;
-use crate::column::{first_ordinal_behind, text_of};
+use crate::budget::SearchBudget;
+use crate::column::{first_ordinal_after, first_text};
 use crate::document::MAX_RANK;
-use crate::kept::{Columns, Counts, Kept};
-use crate::matching::{Matches, Node, Segment, Set};
+use crate::matching::{DocumentSet, Matches, QueryNode, SegmentSearcher};
 use crate::schema::{URN, WHOLE_NAMES, column_path};
-use crate::work::Work;
+use crate::segment_cache::{Columns, FacetCounts, SegmentCache};
 
-/// How much of a score the rank may be: less than any difference between two ways to match.
+/// The largest part of a score that the rank contributes: less than the difference between any two
+/// kinds of match.
 const RANK_SHARE: f32 = 0.1;
 
 /// The order of a page.
 #[derive(Debug, Clone)]
-pub(crate) enum Order {
-    /// Best first.
+pub(crate) enum ResultOrder {
+    /// Best match first.
     Score,
-    /// By URN, behind this one.
+    /// By URN, starting after the given one.
     Urn { after: Option<String> },
-    /// By the values of these fields, whether the largest comes first, then by URN.
+    /// By the values of fields, each with whether it is descending, then by URN.
     Fields(Vec<(String, bool)>),
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Gather {
-    pub(crate) order: Order,
-    /// How many results to keep, in the order.
-    pub(crate) keep: usize,
-    /// Fields to count.
+pub(crate) struct ResultCollector {
+    pub(crate) order: ResultOrder,
+    /// How many results to return.
+    pub(crate) limit: usize,
+    /// Fields to count the values of.
     pub(crate) facets: Vec<String>,
-    /// How many values of each.
-    pub(crate) most_values: usize,
+    /// How many values to return for each facet.
+    pub(crate) facet_values: usize,
 }
 
-/// What a gathering came to.
 #[derive(Debug, Default)]
-pub(crate) struct Gathered {
+pub(crate) struct CollectedResults {
     pub(crate) total: usize,
     pub(crate) hits: Vec<Candidate>,
-    /// For each facet its most frequent values, with how many results have each.
+    /// For each facet, its most frequent values and their counts.
     pub(crate) facets: Vec<Vec<(String, u64)>>,
 }
 
@@ -59,16 +59,16 @@ pub(crate) struct Candidate {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Key {
+enum SortKey {
     Missing,
     Number(f64),
     Text(String),
-    /// The beginning of a name; see [`crate::schema::Fields::order`].
-    Order(u64),
+    /// The first bytes of a name; see [`crate::schema::Fields::order`].
+    NamePrefix(u64),
 }
 
-impl Key {
-    /// What is missing comes last, whatever the direction.
+impl SortKey {
+    /// Missing values come last in both directions.
     fn compare(&self, other: &Self, descending: bool) -> Ordering {
         let order = match (self, other) {
             (Self::Missing, Self::Missing) => return Ordering::Equal,
@@ -76,46 +76,47 @@ impl Key {
             (_, Self::Missing) => return Ordering::Less,
             (Self::Number(one), Self::Number(other)) => one.total_cmp(other),
             (Self::Text(one), Self::Text(other)) => one.cmp(other),
-            (Self::Order(one), Self::Order(other)) => one.cmp(other),
-            (Self::Number(_), _) | (Self::Text(_), Self::Order(_)) => Ordering::Less,
-            (_, Self::Number(_)) | (Self::Order(_), Self::Text(_)) => Ordering::Greater,
+            (Self::NamePrefix(one), Self::NamePrefix(other)) => one.cmp(other),
+            (Self::Number(_), _) | (Self::Text(_), Self::NamePrefix(_)) => Ordering::Less,
+            (_, Self::Number(_)) | (Self::NamePrefix(_), Self::Text(_)) => Ordering::Greater,
         };
         if descending { order.reverse() } else { order }
     }
 }
 
-/// What is looked for.
-pub(crate) struct Question {
-    pub(crate) text: Node,
-    /// Terms of which a document has one, under a name to remember them by; `None` if that does not matter.
+/// A query with its filters, ready to run on a segment.
+pub(crate) struct PreparedQuery {
+    pub(crate) text: QueryNode,
+    /// Documents must have one of these terms. The name is the key under which their documents are
+    /// cached.
     pub(crate) types: Option<(String, Vec<Term>)>,
-    /// A term that documents must not have.
-    pub(crate) without: Option<Term>,
-    /// Documents must be in all of these.
-    pub(crate) conditions: Vec<Set>,
-    pub(crate) work: Work,
+    /// Documents must not have this term.
+    pub(crate) excluded: Option<Term>,
+    /// Documents must be in all of these sets.
+    pub(crate) conditions: Vec<DocumentSet>,
+    pub(crate) budget: SearchBudget,
 }
 
-impl Gather {
-    /// Gathers the results of all segments.
-    pub(crate) fn results(
+impl ResultCollector {
+    /// Collects the results of all segments.
+    pub(crate) fn collect(
         &self,
         searcher: &Searcher,
-        kept: &Kept,
-        question: &Question,
-    ) -> tantivy::Result<Gathered> {
-        kept.forget_others(searcher);
+        cache: &SegmentCache,
+        prepared: &PreparedQuery,
+    ) -> tantivy::Result<CollectedResults> {
+        cache.retain_segments_of(searcher);
         let mut total = 0;
         let mut hits = Vec::new();
-        let mut counts: Vec<(Counts, HashMap<String, u64>)> = Vec::new();
+        let mut counts: Vec<(FacetCounts, HashMap<String, u64>)> = Vec::new();
         counts.resize_with(self.facets.len(), Default::default);
-        for (ordinal, reader) in searcher.segment_readers().iter().enumerate() {
-            let segment = SegmentGather {
-                gather: self,
+        for (ordinal, reader) in (0..).zip(searcher.segment_readers()) {
+            let segment = SegmentCollector {
+                collector: self,
                 reader,
-                columns: kept.columns(reader)?,
-                matches: self.matches(searcher, reader, kept, question)?,
-                work: &question.work,
+                columns: cache.columns(reader)?,
+                matches: self.matches(searcher, reader, cache, prepared)?,
+                budget: &prepared.budget,
             };
             let found = segment.matches.documents.count();
             if found == 0 {
@@ -126,19 +127,21 @@ impl Gather {
                 segment
                     .hits()?
                     .into_iter()
-                    .map(|hit| Hit { ordinal, ..hit }),
+                    .map(|hit| SegmentHit { ordinal, ..hit }),
             );
-            segment.count_facets(found, kept, &mut counts)?;
+            segment.count_facets(found, cache, &mut counts)?;
         }
         let facets = self
             .facets
             .iter()
             .zip(counts)
-            .map(|(field, (counts, more))| kept.name(field, &counts, self.most_values, more))
+            .map(|(field, (counts, more))| {
+                cache.top_values(field, &counts, self.facet_values, more)
+            })
             .collect();
-        Ok(Gathered {
+        Ok(CollectedResults {
             total,
-            hits: self.page(searcher, kept, hits)?,
+            hits: self.page(searcher, cache, hits)?,
             facets,
         })
     }
@@ -147,39 +150,39 @@ impl Gather {
         &self,
         searcher: &Searcher,
         reader: &SegmentReader,
-        kept: &Kept,
-        question: &Question,
+        cache: &SegmentCache,
+        prepared: &PreparedQuery,
     ) -> tantivy::Result<Matches> {
-        let segment = Segment {
+        let segment = SegmentSearcher {
             searcher,
             reader,
-            kept,
-            work: &question.work,
-            scored: matches!(self.order, Order::Score) && self.keep > 0,
+            cache,
+            budget: &prepared.budget,
+            scored: matches!(self.order, ResultOrder::Score) && self.limit > 0,
         };
-        let mut matches = segment.matches(&question.text)?;
-        if let Some(visible) = question.visible(&segment, kept)? {
-            matches.documents.keep(&visible);
+        let mut matches = segment.matches(&prepared.text)?;
+        if let Some(visible) = prepared.visible(&segment, cache)? {
+            matches.documents.intersect_with(&visible);
         }
-        for condition in &question.conditions {
-            matches.documents.keep(&segment.set(condition)?);
+        for condition in &prepared.conditions {
+            matches.documents.intersect_with(&segment.set(condition)?);
         }
         if let Some(alive) = Bits::alive(reader) {
-            matches.documents.keep(&alive);
+            matches.documents.intersect_with(&alive);
         }
         Ok(matches)
     }
 
-    /// The first of all, in the order.
+    /// Merges the hits of all segments into the page.
     fn page(
         &self,
         searcher: &Searcher,
-        kept: &Kept,
-        mut hits: Vec<Hit>,
+        cache: &SegmentCache,
+        mut hits: Vec<SegmentHit>,
     ) -> tantivy::Result<Vec<Candidate>> {
-        // The URNs of those that cannot come in need not be read.
-        if hits.len() > self.keep && self.keep > 0 {
-            let (_, last, _) = hits.select_nth_unstable_by(self.keep - 1, |one, other| {
+        // Avoids reading the URNs of hits that cannot be on the page.
+        if hits.len() > self.limit && self.limit > 0 {
+            let (_, last, _) = hits.select_nth_unstable_by(self.limit - 1, |one, other| {
                 one.compare(other, &self.order)
             });
             let last = last.clone();
@@ -188,16 +191,16 @@ impl Gather {
         let mut named = hits
             .into_iter()
             .map(|hit| {
-                let reader = searcher.segment_reader(hit.ordinal as u32);
-                Ok((hit.urn(&kept.columns(reader)?.urns)?, hit))
+                let reader = searcher.segment_reader(hit.ordinal);
+                Ok((hit.urn(&cache.columns(reader)?.urns)?, hit))
             })
             .collect::<tantivy::Result<Vec<_>>>()?;
         named.sort_by(|(urn, hit), (other_urn, other)| {
             hit.compare(other, &self.order)
                 .then_with(|| urn.cmp(other_urn))
         });
-        named.truncate(self.keep);
-        let candidate = |(urn, hit): (String, Hit)| Candidate {
+        named.truncate(self.limit);
+        let candidate = |(urn, hit): (String, SegmentHit)| Candidate {
             urn,
             score: hit.score,
         };
@@ -205,21 +208,26 @@ impl Gather {
     }
 }
 
-impl Question {
-    /// The documents of the right types that are not removed; `None` if all are.
-    fn visible(&self, segment: &Segment<'_>, kept: &Kept) -> tantivy::Result<Option<Arc<Bits>>> {
-        if self.types.is_none() && self.without.is_none() {
+impl PreparedQuery {
+    /// The documents of the requested types that are not removed; `None` if that does not restrict
+    /// anything.
+    fn visible(
+        &self,
+        segment: &SegmentSearcher<'_>,
+        cache: &SegmentCache,
+    ) -> tantivy::Result<Option<Arc<Bits>>> {
+        if self.types.is_none() && self.excluded.is_none() {
             return Ok(None);
         }
         let name = self.types.as_ref().map_or("", |(name, _)| name);
-        let name = format!("{name} {}", self.without.is_some());
-        let bits = kept.set(segment.reader, &name, || {
+        let name = format!("{name} {}", self.excluded.is_some());
+        let bits = cache.document_set(segment.reader, &name, || {
             let mut bits = match &self.types {
-                Some((_, terms)) => segment.set(&Set::Terms(terms.clone()))?,
-                None => Bits::all(segment.len()),
+                Some((_, terms)) => segment.set(&DocumentSet::Terms(terms.clone()))?,
+                None => Bits::full(segment.len()),
             };
-            if let Some(without) = &self.without {
-                bits.remove(&segment.set(&Set::Terms(vec![without.clone()]))?);
+            if let Some(excluded) = &self.excluded {
+                bits.subtract(&segment.set(&DocumentSet::Terms(vec![excluded.clone()]))?);
             }
             Ok(bits)
         })?;
@@ -229,25 +237,25 @@ impl Question {
 
 /// A document that may be on the page.
 #[derive(Debug, Clone)]
-struct Hit {
-    /// Of its segment.
-    ordinal: usize,
+struct SegmentHit {
+    /// Ordinal of its segment.
+    ordinal: SegmentOrdinal,
     score: f32,
-    keys: Vec<Key>,
-    /// Its URN's place among those of its segment.
+    keys: Vec<SortKey>,
+    /// Ordinal of its URN within the segment.
     urn: u64,
 }
 
-impl Hit {
-    /// As far as that can be said without reading the URNs.
-    fn compare(&self, other: &Self, order: &Order) -> Ordering {
+impl SegmentHit {
+    /// Compares as far as possible without reading the URNs.
+    fn compare(&self, other: &Self, order: &ResultOrder) -> Ordering {
         match order {
-            Order::Score => other
+            ResultOrder::Score => other
                 .score
                 .total_cmp(&self.score)
                 .then_with(|| compare_keys(&self.keys, &other.keys, &[])),
-            Order::Urn { .. } => Ordering::Equal,
-            Order::Fields(fields) => compare_keys(&self.keys, &other.keys, fields),
+            ResultOrder::Urn { .. } => Ordering::Equal,
+            ResultOrder::Fields(fields) => compare_keys(&self.keys, &other.keys, fields),
         }
     }
 
@@ -258,7 +266,7 @@ impl Hit {
     }
 }
 
-fn compare_keys(one: &[Key], other: &[Key], fields: &[(String, bool)]) -> Ordering {
+fn compare_keys(one: &[SortKey], other: &[SortKey], fields: &[(String, bool)]) -> Ordering {
     for (at, (one, other)) in one.iter().zip(other).enumerate() {
         let descending = fields.get(at).is_some_and(|(_, descending)| *descending);
         let order = one.compare(other, descending);
@@ -269,36 +277,36 @@ fn compare_keys(one: &[Key], other: &[Key], fields: &[(String, bool)]) -> Orderi
     Ordering::Equal
 }
 
-struct SegmentGather<'g> {
-    gather: &'g Gather,
+struct SegmentCollector<'g> {
+    collector: &'g ResultCollector,
     reader: &'g SegmentReader,
     columns: Arc<Columns>,
     matches: Matches,
-    work: &'g Work,
+    budget: &'g SearchBudget,
 }
 
-/// A document in a heap whose top is the worst: it goes first.
-struct Ranked {
+/// An entry of a heap with the worst hit on top.
+struct HeapEntry {
     score: f32,
     order: u64,
     urn: u64,
 }
 
-impl PartialEq for Ranked {
+impl PartialEq for HeapEntry {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Ranked {}
+impl Eq for HeapEntry {}
 
-impl PartialOrd for Ranked {
+impl PartialOrd for HeapEntry {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Ranked {
+impl Ord for HeapEntry {
     fn cmp(&self, other: &Self) -> Ordering {
         let by_score = other.score.total_cmp(&self.score);
         by_score
@@ -307,29 +315,29 @@ impl Ord for Ranked {
     }
 }
 
-impl SegmentGather<'_> {
-    fn hits(&self) -> tantivy::Result<Vec<Hit>> {
-        match &self.gather.order {
-            _ if self.gather.keep == 0 => Ok(Vec::new()),
-            Order::Score => Ok(self.best()),
-            Order::Urn { after } => self.first_by_urn(after.as_deref()),
-            Order::Fields(fields) => self.first_by_fields(fields),
+impl SegmentCollector<'_> {
+    fn hits(&self) -> tantivy::Result<Vec<SegmentHit>> {
+        match &self.collector.order {
+            _ if self.collector.limit == 0 => Ok(Vec::new()),
+            ResultOrder::Score => Ok(self.best()),
+            ResultOrder::Urn { after } => self.first_by_urn(after.as_deref()),
+            ResultOrder::Fields(fields) => self.first_by_fields(fields),
         }
     }
 
-    fn best(&self) -> Vec<Hit> {
+    fn best(&self) -> Vec<SegmentHit> {
         let Columns {
             urns,
             ranks,
             orders,
             ..
         } = &*self.columns;
-        let keep = self.gather.keep;
-        let mut heap: BinaryHeap<Ranked> = BinaryHeap::with_capacity(keep + 1);
+        let limit = self.collector.limit;
+        let mut heap: BinaryHeap<HeapEntry> = BinaryHeap::with_capacity(limit + 1);
         let mut least = f32::MIN;
-        self.matches.documents.each(|document| {
+        self.matches.documents.for_each(|document| {
             let score = self.matches.score(document);
-            // Most documents cannot come in, whatever their rank.
+            // Most documents cannot be on the page, whatever their rank.
             if score + RANK_SHARE < least {
                 return;
             }
@@ -338,50 +346,50 @@ impl SegmentGather<'_> {
             if score < least {
                 return;
             }
-            heap.push(Ranked {
+            heap.push(HeapEntry {
                 score,
                 order: orders.first(document).unwrap_or_default(),
                 urn: urns.ords().first(document).unwrap_or_default(),
             });
-            if heap.len() > keep {
+            if heap.len() > limit {
                 heap.pop();
             }
-            if heap.len() == keep {
+            if heap.len() == limit {
                 least = heap.peek().map_or(f32::MIN, |worst| worst.score);
             }
         });
-        let hits = heap.into_iter().map(|ranked| Hit {
+        let hits = heap.into_iter().map(|entry| SegmentHit {
             ordinal: 0,
-            score: ranked.score,
-            keys: vec![Key::Order(ranked.order)],
-            urn: ranked.urn,
+            score: entry.score,
+            keys: vec![SortKey::NamePrefix(entry.order)],
+            urn: entry.urn,
         });
         hits.collect()
     }
 
-    fn first_by_urn(&self, after: Option<&str>) -> tantivy::Result<Vec<Hit>> {
+    fn first_by_urn(&self, after: Option<&str>) -> tantivy::Result<Vec<SegmentHit>> {
         let urns = &self.columns.urns;
         let start = match after {
-            Some(after) => first_ordinal_behind(urns, after)?,
+            Some(after) => first_ordinal_after(urns, after)?,
             None => 0,
         };
-        // The largest ordinal is on top of the heap and goes first.
-        let mut heap: BinaryHeap<u64> = BinaryHeap::with_capacity(self.gather.keep + 1);
-        self.matches.documents.each(|document| {
+        // A heap with the largest ordinal on top.
+        let mut heap: BinaryHeap<u64> = BinaryHeap::with_capacity(self.collector.limit + 1);
+        self.matches.documents.for_each(|document| {
             let Some(ordinal) = urns.ords().first(document) else {
                 return;
             };
             if ordinal < start {
                 return;
             }
-            if heap.len() < self.gather.keep {
+            if heap.len() < self.collector.limit {
                 heap.push(ordinal);
             } else if heap.peek().is_some_and(|largest| ordinal < *largest) {
                 heap.pop();
                 heap.push(ordinal);
             }
         });
-        let hits = heap.into_iter().map(|urn| Hit {
+        let hits = heap.into_iter().map(|urn| SegmentHit {
             ordinal: 0,
             score: 0.0,
             keys: Vec::new(),
@@ -390,14 +398,14 @@ impl SegmentGather<'_> {
         Ok(hits.collect())
     }
 
-    fn first_by_fields(&self, fields: &[(String, bool)]) -> tantivy::Result<Vec<Hit>> {
+    fn first_by_fields(&self, fields: &[(String, bool)]) -> tantivy::Result<Vec<SegmentHit>> {
         let urns = &self.columns.urns;
         let columns = fields
             .iter()
             .map(|(field, _)| SortColumn::open(self.reader, field))
             .collect::<tantivy::Result<Vec<_>>>()?;
         let mut candidates = Vec::new();
-        self.matches.documents.each(|document| {
+        self.matches.documents.for_each(|document| {
             let ordinals: Vec<Option<f64>> = columns
                 .iter()
                 .map(|column| column.ordinal(document))
@@ -419,14 +427,14 @@ impl SegmentGather<'_> {
             }
             urns.ords().first(one.1).cmp(&urns.ords().first(other.1))
         };
-        if candidates.len() > self.gather.keep {
-            candidates.select_nth_unstable_by(self.gather.keep, compare);
-            candidates.truncate(self.gather.keep);
+        if candidates.len() > self.collector.limit {
+            candidates.select_nth_unstable_by(self.collector.limit, compare);
+            candidates.truncate(self.collector.limit);
         }
         candidates
             .into_iter()
             .map(|(_, document)| {
-                Ok(Hit {
+                Ok(SegmentHit {
                     ordinal: 0,
                     score: 0.0,
                     keys: columns
@@ -440,7 +448,7 @@ impl SegmentGather<'_> {
     }
 }
 
-/// The values that results are sorted by.
+/// A column to sort results by.
 pub(crate) enum SortColumn {
     Text(StrColumn),
     Number(tantivy::columnar::Column<i64>),
@@ -463,7 +471,7 @@ impl SortColumn {
         Ok(Self::Missing)
     }
 
-    /// A number with the order of the values, within the segment.
+    /// A number that orders the values within the segment.
     fn ordinal(&self, document: DocId) -> Option<f64> {
         match self {
             Self::Text(column) => column.ords().first(document).map(|ordinal| ordinal as f64),
@@ -472,15 +480,15 @@ impl SortColumn {
         }
     }
 
-    fn key(&self, document: DocId) -> tantivy::Result<Key> {
+    fn key(&self, document: DocId) -> tantivy::Result<SortKey> {
         Ok(match self {
             Self::Text(column) if column.ords().first(document).is_some() => {
-                Key::Text(text_of(column, document)?.unwrap_or_default())
+                SortKey::Text(first_text(column, document)?.unwrap_or_default())
             }
             Self::Number(column) => column
                 .first(document)
-                .map_or(Key::Missing, |number| Key::Number(number as f64)),
-            Self::Text(_) | Self::Missing => Key::Missing,
+                .map_or(SortKey::Missing, |number| SortKey::Number(number as f64)),
+            Self::Text(_) | Self::Missing => SortKey::Missing,
         })
     }
 }

@@ -1,4 +1,6 @@
-//! Documents by what stands in a column.
+//! Readers of text columns, and a query for the documents that have certain texts in a column.
+//!
+//! A text column maps each document to ordinals of a sorted dictionary.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,22 +14,22 @@ use tantivy::{BitSet, DocId, Score, SegmentReader, TantivyError};
 
 use crate::bits::Bits;
 
-/// How many documents are read together.
+/// How many documents to read at once.
 const BLOCK: usize = 1024;
 
-/// Documents that have any of some texts in a column.
+/// Matches documents that have any of some texts in a column.
 #[derive(Debug, Clone)]
 pub(crate) struct ColumnQuery {
     path: String,
-    /// For each segment the places of the texts in the order of its column.
-    wanted: Arc<HashMap<SegmentId, Bits>>,
+    /// The ordinals of the texts, for each segment.
+    ordinals: Arc<HashMap<SegmentId, Bits>>,
 }
 
 impl ColumnQuery {
-    pub(crate) fn new(path: &str, wanted: HashMap<SegmentId, Bits>) -> Self {
+    pub(crate) fn new(path: &str, ordinals: HashMap<SegmentId, Bits>) -> Self {
         Self {
             path: path.to_owned(),
-            wanted: Arc::new(wanted),
+            ordinals: Arc::new(ordinals),
         }
     }
 }
@@ -43,8 +45,8 @@ impl Weight for ColumnQuery {
         let Some(column) = reader.fast_fields().str(&self.path)? else {
             return Ok(Box::new(EmptyScorer));
         };
-        let wanted = self.wanted.get(&reader.segment_id());
-        let found = wanted.and_then(|it| documents(&column, it, reader.max_doc()));
+        let ordinals = self.ordinals.get(&reader.segment_id());
+        let found = ordinals.and_then(|it| documents(&column, it, reader.max_doc()));
         let Some(found) = found else {
             return Ok(Box::new(EmptyScorer));
         };
@@ -54,22 +56,23 @@ impl Weight for ColumnQuery {
 
     fn explain(&self, _: &SegmentReader, document: DocId) -> tantivy::Result<Explanation> {
         Err(TantivyError::InvalidArgument(format!(
-            "nobody asks why document {document} was found in a column"
+            "column queries do not explain document {document}"
         )))
     }
 }
 
-/// The documents that have any of these values; `None` if there are no values.
-fn documents(column: &StrColumn, wanted: &Bits, len: DocId) -> Option<BitSet> {
+/// The documents that have any of these ordinals; `None` if there are no ordinals.
+fn documents(column: &StrColumn, ordinals: &Bits, len: DocId) -> Option<BitSet> {
     let mut bounds = None;
-    wanted.each(|ordinal| {
+    ordinals.for_each(|ordinal| {
         let (first, _) = bounds.unwrap_or((ordinal, ordinal));
         bounds = Some((first, ordinal));
     });
     let (first, last) = bounds?;
     let mut found = BitSet::with_max_value(len);
-    // One value, and all that begin so, stand side by side, which is looked for many at a time.
-    if (last - first) as usize + 1 == wanted.count() {
+    // A single text, or all texts with a prefix, are a contiguous range, which tantivy scans in
+    // blocks.
+    if (last - first) as usize + 1 == ordinals.count() {
         let mut documents = Vec::new();
         let ordinals = u64::from(first)..=u64::from(last);
         let column = column.ords();
@@ -79,50 +82,61 @@ fn documents(column: &StrColumn, wanted: &Bits, len: DocId) -> Option<BitSet> {
         }
         return Some(found);
     }
-    each_value(column, len, |document, value| {
-        if wanted.contains(value as DocId) {
+    for_each_value(column, len, |document, value| {
+        if ordinals.contains_index(value) {
             found.insert(document);
         }
     });
     Some(found)
 }
 
-/// Calls `found` with each document and each of its values, in the order of documents.
-pub(crate) fn each_value(column: &StrColumn, len: DocId, mut found: impl FnMut(DocId, usize)) {
+/// Calls `visit` with each document and each of its ordinals, in document order.
+pub(crate) fn for_each_value(column: &StrColumn, len: DocId, mut visit: impl FnMut(DocId, usize)) {
     let all: Vec<DocId> = (0..len).collect();
     for block in all.chunks(BLOCK) {
-        each_value_of_block(column, block, &mut found);
+        for_each_value_in_block(column, block, &mut visit);
     }
 }
 
-/// The same for some documents.
-pub(crate) fn each_value_of(
+/// The same for some of the documents.
+pub(crate) fn for_each_value_in(
     column: &StrColumn,
     documents: &Bits,
-    mut found: impl FnMut(DocId, usize),
+    mut visit: impl FnMut(DocId, usize),
 ) {
     let mut listed = Vec::new();
-    documents.each(|document| listed.push(document));
+    documents.for_each(|document| listed.push(document));
     for block in listed.chunks(BLOCK) {
-        each_value_of_block(column, block, &mut found);
+        for_each_value_in_block(column, block, &mut visit);
     }
 }
 
-fn each_value_of_block(column: &StrColumn, block: &[DocId], found: &mut impl FnMut(DocId, usize)) {
+fn for_each_value_in_block(
+    column: &StrColumn,
+    block: &[DocId],
+    visit: &mut impl FnMut(DocId, usize),
+) {
     let (mut documents, mut rows) = (Vec::new(), Vec::new());
     let ordinals = column.ords();
     ordinals.row_ids_for_docs(block, &mut documents, &mut rows);
     let mut values = vec![0; rows.len()];
     ordinals.values.get_vals(&rows, &mut values);
     for (document, value) in documents.iter().zip(&values) {
-        if (*value as usize) < column.num_terms() {
-            found(*document, *value as usize);
+        // A damaged index may have ordinals that do not exist.
+        let ordinal = index_of(*value);
+        if ordinal < column.num_terms() {
+            visit(*document, ordinal);
         }
     }
 }
 
-/// The first text that a document has in a column.
-pub(crate) fn text_of(column: &StrColumn, document: DocId) -> tantivy::Result<Option<String>> {
+/// An ordinal of a column as an index into a list.
+pub(crate) fn index_of(ordinal: u64) -> usize {
+    usize::try_from(ordinal).unwrap_or(usize::MAX)
+}
+
+/// The first text of a document in a column.
+pub(crate) fn first_text(column: &StrColumn, document: DocId) -> tantivy::Result<Option<String>> {
     let Some(ordinal) = column.ords().first(document) else {
         return Ok(None);
     };
@@ -131,8 +145,8 @@ pub(crate) fn text_of(column: &StrColumn, document: DocId) -> tantivy::Result<Op
     Ok(Some(text))
 }
 
-/// The first ordinal whose text is greater.
-pub(crate) fn first_ordinal_behind(column: &StrColumn, text: &str) -> tantivy::Result<u64> {
+/// The first ordinal whose text is greater than `text`.
+pub(crate) fn first_ordinal_after(column: &StrColumn, text: &str) -> tantivy::Result<u64> {
     let (mut low, mut high) = (0, column.num_terms() as u64);
     let mut middle_text = String::new();
     while low < high {

@@ -1,7 +1,9 @@
-//! How much of the datasets is described, in all and by domain.
+//! Documentation coverage: how many datasets and columns have a description, in total and by
+//! domain.
 //!
-//! The index has two numbers for each dataset, how many columns it has and how many of them are described; here they are
-//! added up, for all that are not removed. A million datasets take some tens of milliseconds.
+//! The index holds two numbers for each dataset: its columns, and how many of them are described.
+//! This module adds them up for all datasets that are not removed. A million datasets take some
+//! tens of milliseconds.
 
 use std::collections::HashMap;
 use std::ops::AddAssign;
@@ -10,38 +12,39 @@ use tantivy::columnar::Column;
 use tantivy::{DocId, Searcher, SegmentReader, Term};
 
 use crate::bits::Bits;
-use crate::collect::{Gather, Order, Question};
-use crate::column::each_value_of;
+use crate::budget::SearchBudget;
+use crate::collect::{PreparedQuery, ResultCollector, ResultOrder};
+use crate::column::for_each_value_in;
 use crate::document::{COLUMNS, DESCRIBED_COLUMNS};
 use crate::error::SearchError;
 use crate::field::{ENTITY_TYPE, HAS_DESCRIPTION, REMOVED};
-use crate::kept::Kept;
-use crate::matching::{Node, Segment, Set};
+use crate::matching::{DocumentSet, QueryNode, SegmentSearcher};
 use crate::schema::{Fields, column_path};
-use crate::work::Work;
+use crate::segment_cache::SegmentCache;
 
 const DATASET: &str = "dataset";
 const DOMAINS: &str = "domains";
-/// How many domains are told apart: the largest.
-const MOST_DOMAINS: usize = 10_000;
+/// Only the largest domains are reported.
+const MAX_DOMAINS: usize = 10_000;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Coverage {
-    pub all: Described,
-    /// The datasets that stand directly in each domain, by the domain's URN; the domain with most datasets first.
-    pub domains: Vec<(String, Described)>,
+    pub all: DescriptionCounts,
+    /// The datasets directly in each domain, by the domain's URN; the domain with the most datasets
+    /// comes first.
+    pub domains: Vec<(String, DescriptionCounts)>,
 }
 
-/// How many there are, and how many of them are described.
+/// How many datasets and columns there are, and how many of them have a description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Described {
+pub struct DescriptionCounts {
     pub datasets: u64,
     pub described_datasets: u64,
     pub columns: u64,
     pub described_columns: u64,
 }
 
-impl AddAssign for Described {
+impl AddAssign for DescriptionCounts {
     fn add_assign(&mut self, other: Self) {
         self.datasets += other.datasets;
         self.described_datasets += other.described_datasets;
@@ -53,55 +56,59 @@ impl AddAssign for Described {
 pub(crate) fn coverage(
     searcher: &Searcher,
     fields: &Fields,
-    kept: &Kept,
-    work: &Work,
+    cache: &SegmentCache,
+    budget: &SearchBudget,
 ) -> Result<Coverage, SearchError> {
-    let question = Question {
-        text: Node::All,
+    let prepared = PreparedQuery {
+        text: QueryNode::All,
         types: Some((DATASET.to_owned(), vec![fields.term(ENTITY_TYPE, DATASET)])),
-        without: Some(fields.term(REMOVED, "true")),
+        excluded: Some(fields.term(REMOVED, "true")),
         conditions: Vec::new(),
-        work: work.clone(),
+        budget: budget.clone(),
     };
-    let all = Gather {
-        order: Order::Urn { after: None },
-        keep: 0,
+    let all = ResultCollector {
+        order: ResultOrder::Urn { after: None },
+        limit: 0,
         facets: Vec::new(),
-        most_values: 0,
+        facet_values: 0,
     };
-    kept.forget_others(searcher);
+    cache.retain_segments_of(searcher);
     let mut coverage = Coverage::default();
-    let mut domains: HashMap<String, Described> = HashMap::new();
+    let mut domains: HashMap<String, DescriptionCounts> = HashMap::new();
     for reader in searcher.segment_readers() {
-        let documents = all.matches(searcher, reader, kept, &question)?.documents;
-        let segment = Segment {
+        let documents = all.matches(searcher, reader, cache, &prepared)?.documents;
+        let segment = SegmentSearcher {
             searcher,
             reader,
-            kept,
-            work,
+            cache,
+            budget,
             scored: false,
         };
-        let numbers = Numbers {
-            described: described(&segment, kept, fields.term(HAS_DESCRIPTION, "true"))?,
+        let counts = SegmentCounts {
+            described: described(&segment, cache, fields.term(HAS_DESCRIPTION, "true"))?,
             columns: number_column(reader, COLUMNS)?,
             described_columns: number_column(reader, DESCRIBED_COLUMNS)?,
         };
-        documents.each(|document| coverage.all += numbers.of(document));
-        add_domains(reader, &documents, &numbers, &mut domains)?;
+        documents.for_each(|document| coverage.all += counts.of(document));
+        add_domains(reader, &documents, &counts, &mut domains)?;
     }
     coverage.domains = domains.into_iter().collect();
     coverage.domains.sort_unstable_by(|one, other| {
         let by_size = other.1.datasets.cmp(&one.1.datasets);
         by_size.then_with(|| one.0.cmp(&other.0))
     });
-    coverage.domains.truncate(MOST_DOMAINS);
+    coverage.domains.truncate(MAX_DOMAINS);
     Ok(coverage)
 }
 
-/// The documents that have a description.
-fn described(segment: &Segment<'_>, kept: &Kept, term: Term) -> tantivy::Result<Bits> {
-    let bits = kept.set(segment.reader, HAS_DESCRIPTION, || {
-        segment.set(&Set::Terms(vec![term]))
+/// The documents with a description.
+fn described(
+    segment: &SegmentSearcher<'_>,
+    cache: &SegmentCache,
+    term: Term,
+) -> tantivy::Result<Bits> {
+    let bits = cache.document_set(segment.reader, HAS_DESCRIPTION, || {
+        segment.set(&DocumentSet::Terms(vec![term]))
     })?;
     Ok(Bits::clone(&bits))
 }
@@ -110,20 +117,20 @@ fn number_column(reader: &SegmentReader, field: &str) -> tantivy::Result<Option<
     reader.fast_fields().column_opt::<i64>(&column_path(field))
 }
 
-/// What a segment knows about its documents.
-struct Numbers {
+/// What a segment records about its documents.
+struct SegmentCounts {
     described: Bits,
     columns: Option<Column<i64>>,
     described_columns: Option<Column<i64>>,
 }
 
-impl Numbers {
-    fn of(&self, document: DocId) -> Described {
+impl SegmentCounts {
+    fn of(&self, document: DocId) -> DescriptionCounts {
         let number = |column: &Option<Column<i64>>| {
             let number = column.as_ref().and_then(|column| column.first(document));
-            number.unwrap_or_default() as u64
+            number.and_then(|it| it.try_into().ok()).unwrap_or_default()
         };
-        Described {
+        DescriptionCounts {
             datasets: 1,
             described_datasets: u64::from(self.described.contains(document)),
             columns: number(&self.columns),
@@ -135,15 +142,15 @@ impl Numbers {
 fn add_domains(
     reader: &SegmentReader,
     documents: &Bits,
-    numbers: &Numbers,
-    domains: &mut HashMap<String, Described>,
+    counts: &SegmentCounts,
+    domains: &mut HashMap<String, DescriptionCounts>,
 ) -> tantivy::Result<()> {
     let Some(column) = reader.fast_fields().str(&column_path(DOMAINS))? else {
         return Ok(());
     };
-    let mut sums = vec![Described::default(); column.num_terms()];
-    each_value_of(&column, documents, |document, domain| {
-        sums[domain] += numbers.of(document);
+    let mut sums = vec![DescriptionCounts::default(); column.num_terms()];
+    for_each_value_in(&column, documents, |document, domain| {
+        sums[domain] += counts.of(document);
     });
     let mut name = String::new();
     for (ordinal, sum) in sums.into_iter().enumerate() {

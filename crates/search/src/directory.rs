@@ -1,12 +1,13 @@
-//! The files of the index, written without waiting for the disk.
+//! The directory of the index, which does not sync files to the disk.
 //!
-//! The index is a cache: what a power failure takes from it is in the store. A process that is killed loses nothing that it
-//! wrote, and files that a power failure left in pieces do not have the checksums that they should have, which is found out
-//! when the index is opened or soon after ([`crate::index`]). So a commit, of some twenty small files, does not wait for
-//! twenty of them to reach the disk, and a search after a write need not either.
+//! The index is a cache: the store has everything that a power failure may take from it. A killed
+//! process loses nothing that it wrote, and files that a power failure left incomplete fail their
+//! checksums, which are verified when the index is opened or soon after ([`crate::index`]). So
+//! neither a commit of about twenty small files nor the search that waits for it depends on the
+//! disk.
 //!
-//! The files are mapped, and one that is made shorter while it is mapped ends the process. They are written once and
-//! never again, so nobody may write to them: whoever replaces one makes another file, which does no harm.
+//! The files are memory-mapped, and truncating a mapped file kills the process. Files are written
+//! once and then read-only. Replacing one creates another file, which is harmless.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};

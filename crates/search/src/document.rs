@@ -1,7 +1,7 @@
-//! From an entity's aspects to its document.
+//! Converts an entity's aspects to its document in the index.
 
-mod columns;
-mod written;
+mod column_counts;
+mod entity_document;
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -13,46 +13,46 @@ use serde_json::Value;
 
 use crate::analysis::fold;
 use crate::field::{
-    BROWSE_PATH, BROWSE_STEP, Class, ENTITY_TYPE, ENVIRONMENT, Form, HAS_DESCRIPTION, NAME,
-    OTHER_ENVIRONMENT, REMOVED, class_of, class_of_name,
+    BROWSE_PATH, BROWSE_PATH_SEPARATOR, ENTITY_TYPE, ENVIRONMENT, ENVIRONMENT_ALIAS,
+    HAS_DESCRIPTION, IndexForm, NAME, REMOVED, TextClass, class_of, class_of_name,
 };
 use crate::label;
-use crate::named::start_of;
 use crate::schema::{Fields, LAST_PART_MARK, cut, write_exists, write_term};
-use columns::ColumnCounts;
-pub(crate) use columns::{COLUMNS, DESCRIBED_COLUMNS};
-pub(crate) use written::EntityDocument;
+use crate::whole_name::prefix_of;
+use column_counts::ColumnCounts;
+pub(crate) use column_counts::{COLUMNS, DESCRIBED_COLUMNS};
+pub(crate) use entity_document::EntityDocument;
 
-/// The aspect of links, which the registry does not annotate, and the field that they are found by.
+/// The aspect of links, which the registry does not annotate, and the name of its search field.
 const LINKS: &str = "institutionalMemory";
 
-/// What a table has of texts, and of values, so that these do not grow step by step.
-const USUAL_VALUES: usize = 64;
-const USUAL_NAMES: usize = 8;
+/// Initial capacities that fit a typical table.
+const TYPICAL_VALUES: usize = 64;
+const TYPICAL_NAMES: usize = 8;
 
-/// A rank is at most this.
+/// The highest possible rank.
 pub(crate) const MAX_RANK: u64 = 1000;
-const DOCUMENTED_RANK: u64 = 500;
+const DESCRIBED_RANK: u64 = 500;
 const MAX_USAGE_RANK: u64 = 300;
 const MAX_SHORTNESS_RANK: u64 = 100;
-/// How much an entity is used, which the registry does not annotate.
+/// The aspect of usage counts, which the registry does not annotate.
 const USAGE_FEATURES: &str = "usageFeatures";
 
-/// What the index knows about an entity, as its aspects say it.
+/// What the index needs to know about an entity.
 #[derive(Debug, Default)]
 pub(crate) struct Entity<'r> {
-    /// Everything that is searched for, in the order of the aspects.
-    pub(crate) texts: Vec<(&'static str, Class, Cow<'r, str>)>,
+    /// All searchable texts, in the order of the aspects.
+    pub(crate) texts: Vec<(&'static str, TextClass, Cow<'r, str>)>,
     /// Values to filter, count and sort by.
     keywords: Vec<Keyword<'r>>,
-    /// Names of fields that have a value and no column to see it by.
+    /// Fields that have a value but no column.
     present: Vec<&'static str>,
-    /// Its names, each with its field, to filter by.
+    /// Names to filter by, each with its field.
     names: Vec<(&'static str, Cow<'r, str>)>,
     removed: bool,
-    documented: bool,
+    described: bool,
     uses: i64,
-    /// All steps of the browse path, each behind a [`BROWSE_STEP`].
+    /// The steps of the browse path, each preceded by [`BROWSE_PATH_SEPARATOR`].
     browse_path: String,
     columns: ColumnCounts<'r>,
 }
@@ -62,8 +62,8 @@ pub(crate) struct Entity<'r> {
 struct Keyword<'r> {
     field: &'static str,
     value: KeywordValue<'r>,
-    /// If the field is searched by its words.
-    class: Option<Class>,
+    /// Set if the words of the field are searchable.
+    class: Option<TextClass>,
 }
 
 #[derive(Debug, Clone)]
@@ -74,7 +74,7 @@ enum KeywordValue<'r> {
 }
 
 impl<'r> Keyword<'r> {
-    fn new(field: &'static str, class: Option<Class>, value: KeywordValue<'r>) -> Self {
+    fn new(field: &'static str, class: Option<TextClass>, value: KeywordValue<'r>) -> Self {
         Self {
             field,
             value,
@@ -82,12 +82,13 @@ impl<'r> Keyword<'r> {
         }
     }
 
-    /// Of a field that is not searched by its words.
+    /// A value of a field whose words are not searchable.
     fn text(field: &'static str, text: impl Into<Cow<'r, str>>) -> Self {
         Self::new(field, None, KeywordValue::Text(text.into()))
     }
 
-    /// By field and value. Any order of the fields would do; that of their lengths is found without looking at them.
+    /// Orders by field and value. Any order of fields would do; comparing lengths first is the
+    /// fastest.
     fn compare(&self, other: &Self) -> Ordering {
         let by_length = self.field.len().cmp(&other.field.len());
         let by_field = by_length.then_with(|| self.field.cmp(other.field));
@@ -122,15 +123,16 @@ impl<'r> Entity<'r> {
 
     pub(crate) fn read(aspects: impl Iterator<Item = (AspectName, &'r str)>) -> Self {
         let mut entity = Self {
-            texts: Vec::with_capacity(USUAL_VALUES),
-            keywords: Vec::with_capacity(USUAL_VALUES),
-            present: Vec::with_capacity(USUAL_VALUES),
-            names: Vec::with_capacity(USUAL_NAMES),
+            texts: Vec::with_capacity(TYPICAL_VALUES),
+            keywords: Vec::with_capacity(TYPICAL_VALUES),
+            present: Vec::with_capacity(TYPICAL_VALUES),
+            names: Vec::with_capacity(TYPICAL_NAMES),
             ..Self::default()
         };
         for (aspect, text) in aspects {
-            entity.columns.see_aspect(aspect, text);
-            // `docent check` tells about rows that are not JSON; the rest of the entity is found all the same.
+            entity.columns.observe_aspect(aspect, text);
+            // `docent check` reports rows that are not JSON. The other aspects of the entity stay
+            // searchable.
             let _ = search_values_of_text(aspect, text, &mut |field, value| {
                 entity.add(field, value);
             });
@@ -149,7 +151,7 @@ impl<'r> Entity<'r> {
             let (class, path) = (class_of_name(BROWSE_PATH), KeywordValue::Text(path.into()));
             entity.keywords.push(Keyword::new(BROWSE_PATH, class, path));
         }
-        // What was said twice is counted once.
+        // Repeated values count once.
         entity.keywords.sort_unstable_by(Keyword::compare);
         let keywords = &mut entity.keywords;
         keywords.dedup_by(|later, earlier| later.compare(earlier).is_eq());
@@ -163,7 +165,7 @@ impl<'r> Entity<'r> {
     fn add(&mut self, field: &'static SearchField, value: SearchValue<'r>) {
         if let Some(flag) = field.has_values {
             if flag == HAS_DESCRIPTION {
-                self.documented |= matches!(&value, SearchValue::Text(text) if !text.is_empty())
+                self.described |= matches!(&value, SearchValue::Text(text) if !text.is_empty())
                     && matches!(
                         field.name,
                         "description" | "editedDescription" | "definition"
@@ -180,17 +182,19 @@ impl<'r> Entity<'r> {
         let class = class_of(field);
         let value = match value {
             SearchValue::Text(step) if field.name == BROWSE_PATH => {
-                self.browse_path.push(BROWSE_STEP);
+                self.browse_path.push(BROWSE_PATH_SEPARATOR);
                 self.browse_path.push_str(&step);
                 return;
             }
             SearchValue::Text(text) => {
-                self.columns.see_value(field.name, text.is_empty());
+                self.columns.observe_value(field.name, text.is_empty());
                 if let Some(class) = class {
                     self.texts.push((field.name, class, text.clone()));
                 }
-                // Prose is searched, not compared.
-                if matches!(class, Some(Class::Description)) || field.name == "fieldDescriptions" {
+                // Prose is searched by its words and not filtered by value.
+                if matches!(class, Some(TextClass::Description))
+                    || field.name == "fieldDescriptions"
+                {
                     self.present.push(field.name);
                     return;
                 }
@@ -200,9 +204,9 @@ impl<'r> Entity<'r> {
             SearchValue::Number(number) => KeywordValue::Number(number),
             SearchValue::Real(number) => KeywordValue::Real(number),
         };
-        // Nearly all names are different: nobody counts them, and all are sorted by the first of `whole_names`.
-        // Whatever they are called, people filter by `name`.
-        if class == Some(Class::Name) {
+        // Names are nearly all distinct, so they have no facet, and they are sorted by the first of
+        // `whole_names`. Clients filter by `name`, whatever the field is called.
+        if class == Some(TextClass::Name) {
             let fields = [field.name, NAME];
             let text = match value {
                 KeywordValue::Text(text) => text,
@@ -213,7 +217,7 @@ impl<'r> Entity<'r> {
             return;
         }
         let (name, class) = match field.name {
-            OTHER_ENVIRONMENT => (ENVIRONMENT, class_of_name(ENVIRONMENT)),
+            ENVIRONMENT_ALIAS => (ENVIRONMENT, class_of_name(ENVIRONMENT)),
             name => (name, class),
         };
         self.keywords.push(Keyword::new(name, class, value));
@@ -225,14 +229,15 @@ impl<'r> Entity<'r> {
             for member in ["description", "url"] {
                 if let Some(text) = element.get(member).and_then(Value::as_str) {
                     let text = Cow::Owned(text.to_owned());
-                    self.texts.push((LINKS, Class::Other, text));
+                    self.texts.push((LINKS, TextClass::Other, text));
                 }
             }
             self.present.push(LINKS);
         }
     }
 
-    /// The labels that the entity carries: tags, terms, domains, owners …, each with its field.
+    /// The URNs that the entity refers to, such as tags, terms, domains and owners, each with its
+    /// field.
     pub(crate) fn labels(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.keywords.iter().filter_map(|keyword| {
             let KeywordValue::Text(text) = &keyword.value else {
@@ -248,7 +253,7 @@ impl<'r> Entity<'r> {
         let mut names = self
             .texts
             .iter()
-            .filter(|(_, class, _)| *class == Class::Name);
+            .filter(|(_, class, _)| *class == TextClass::Name);
         let given = names
             .clone()
             .find(|(field, ..)| matches!(*field, "name" | "displayName" | "title" | "fullName"));
@@ -257,14 +262,14 @@ impl<'r> Entity<'r> {
             .map_or(urn.key(), |(_, _, name)| name)
     }
 
-    /// Whether a name says nothing that another one does not say: it is the same, or the other one's last part.
+    /// Whether a name adds nothing to another one, because it is equal to it or is its last part.
     fn is_part_of_another_name(&self, at: usize) -> bool {
         let (_, _, text) = &self.texts[at];
         self.texts
             .iter()
             .enumerate()
             .any(|(other_at, (_, class, other))| {
-                *class == Class::Name
+                *class == TextClass::Name
                     && other_at != at
                     && other.strip_suffix(&**text).is_some_and(|before| {
                         before.ends_with(['.', '/']) || (before.is_empty() && other_at < at)
@@ -273,34 +278,35 @@ impl<'r> Entity<'r> {
     }
 
     fn rank(&self, name: &str) -> u64 {
-        let usage = u64::from((self.uses.max(0) as u64 + 1).ilog2()) * 20;
+        let uses = u64::try_from(self.uses).unwrap_or_default();
+        let usage = u64::from(uses.saturating_add(1).ilog2()) * 20;
         let shortness = MAX_SHORTNESS_RANK.saturating_sub(name.len() as u64);
-        u64::from(self.documented) * DOCUMENTED_RANK + usage.min(MAX_USAGE_RANK) + shortness
+        u64::from(self.described) * DESCRIBED_RANK + usage.min(MAX_USAGE_RANK) + shortness
     }
 
     pub(crate) fn into_document(mut self, urn: &'r Urn, fields: &Fields) -> EntityDocument {
         let mut document = EntityDocument::new();
         document.add_text(fields.urn, urn.as_str());
         let is_label = !label::fields_of(urn.entity_type()).is_empty();
-        let mut names = Vec::with_capacity(USUAL_NAMES);
+        let mut names = Vec::with_capacity(TYPICAL_NAMES);
         for (at, (_, class, text)) in self.texts.iter().enumerate() {
             let field = match class {
-                Class::Name => fields.name,
-                Class::Column => fields.column,
-                Class::Description => fields.description,
-                Class::Other => fields.other,
+                TextClass::Name => fields.name,
+                TextClass::Column => fields.column,
+                TextClass::Description => fields.description,
+                TextClass::Other => fields.other,
             };
-            if *class == Class::Name {
+            if *class == TextClass::Name {
                 names.push(whole_name(text));
                 if self.is_part_of_another_name(at) {
                     continue;
                 }
             }
             match class {
-                Class::Column => document.add_text(field, &simple_path(text)),
+                TextClass::Column => document.add_text(field, &simple_path(text)),
                 _ => document.add_text(field, text),
             }
-            if *class == Class::Name && is_label {
+            if *class == TextClass::Name && is_label {
                 document.add_text(fields.label, text);
             }
         }
@@ -322,7 +328,7 @@ impl<'r> Entity<'r> {
         let mut starts: Vec<&str> = Vec::with_capacity(names.len());
         for name in &names {
             document.add_text(fields.whole_names, name);
-            starts.push(start_of(name.trim_start_matches(LAST_PART_MARK)));
+            starts.push(prefix_of(name.trim_start_matches(LAST_PART_MARK)));
         }
         starts.sort_unstable();
         starts.dedup();
@@ -332,7 +338,7 @@ impl<'r> Entity<'r> {
         self.keywords.extend([
             Keyword::text(ENTITY_TYPE, urn.entity_type()),
             Keyword::text(REMOVED, text_of_flag(self.removed)),
-            Keyword::text(HAS_DESCRIPTION, text_of_flag(self.documented)),
+            Keyword::text(HAS_DESCRIPTION, text_of_flag(self.described)),
         ]);
         for (field, name) in &self.names {
             document.write_text(fields.terms, |term| write_term(term, field, name));
@@ -345,7 +351,7 @@ impl<'r> Entity<'r> {
             let Some(Keyword { field, class, .. }) = keywords.first() else {
                 continue;
             };
-            if Form::of(*class) == Form::Lists {
+            if IndexForm::of(*class) == IndexForm::Lists {
                 let values = keywords.iter().map(|it| it.value.text());
                 document.add_list_column(field, values);
                 continue;
@@ -374,8 +380,9 @@ fn text_of_flag(flag: bool) -> &'static str {
     if flag { TRUE } else { "false" }
 }
 
-/// The path of a field without what clients write about its types: `[version=2.0].[type=struct].address.[type=string].city`
-/// is `address.city`. Otherwise everything would be found by `string`.
+/// Removes the type annotations of a version 2 field path:
+/// `[version=2.0].[type=struct].address.[type=string].city` becomes `address.city`. Otherwise
+/// `string` would match every table.
 pub(crate) fn simple_path(path: &str) -> Cow<'_, str> {
     if !path.starts_with("[version=") {
         return Cow::Borrowed(path);
@@ -394,12 +401,12 @@ pub(crate) fn simple_path(path: &str) -> Cow<'_, str> {
     Cow::Owned(steps.join("."))
 }
 
-/// How a name is compared.
+/// The form in which whole names are compared.
 pub(crate) fn whole_name(name: &str) -> String {
     fold(cut(name).trim())
 }
 
-/// What is left of a name without what it is qualified by.
+/// The last part of a qualified name.
 fn last_part(name: &str) -> Option<&str> {
     let (_, last) = name.rsplit_once(['.', '/'])?;
     Some(last).filter(|last| !last.is_empty())
@@ -408,8 +415,8 @@ fn last_part(name: &str) -> Option<&str> {
 /// The first eight bytes of a name.
 fn order_of(name: &str) -> u64 {
     let mut bytes = [0; 8];
-    for (place, byte) in bytes.iter_mut().zip(name.bytes()) {
-        *place = byte;
+    for (slot, byte) in bytes.iter_mut().zip(name.bytes()) {
+        *slot = byte;
     }
     u64::from_be_bytes(bytes)
 }

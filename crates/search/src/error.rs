@@ -1,45 +1,46 @@
-//! The one error type of this crate's border.
+//! The error type of this crate.
 
 use std::path::PathBuf;
 
 use docent_store::StoreError;
 
-/// Each case is something that a caller treats differently.
+/// Each variant is a case that callers handle differently.
 #[derive(Debug, thiserror::Error)]
 pub enum SearchError {
-    /// The request itself is wrong: a page too deep, a mark that is none of ours.
+    /// The request is invalid: for example a page beyond the result window, or an unknown scroll
+    /// cursor.
     #[error("{0}")]
     Invalid(String),
-    /// What was typed stands for more than can be looked at.
+    /// The patterns and conditions match too many terms.
     #[error(
-        "the patterns and conditions of the search stand for more than {terms} words: write more letters of them, or fewer of them"
+        "the patterns and conditions match more than {terms} terms: use longer prefixes, or fewer of them"
     )]
     TooBroad { terms: usize },
-    /// Whether another time helps depends on what else the server has to do.
+    /// A retry helps only if the server was busy with other requests.
     #[error(
-        "the search took longer than {seconds} seconds and was ended: narrow it, or try again when the server has less to do"
+        "the search timed out after {seconds} seconds: narrow it, or retry when the server is less busy"
     )]
-    TooLong { seconds: u64 },
-    /// Too many search at the same time.
-    #[error("too many searches are being answered; try again in a moment")]
+    TimedOut { seconds: u64 },
+    /// Too many concurrent searches.
+    #[error("too many concurrent searches: retry in a moment")]
     Busy,
-    /// There is no index to answer from yet.
-    #[error("the search index is being built, {done} entities so far; try again in a moment")]
+    /// There is no index yet.
+    #[error("the search index is being built, {done} entities so far: retry in a moment")]
     Building { done: u64 },
-    /// So much was written that taking it in keeps a search waiting too long.
+    /// Indexing the recent changes takes longer than a search waits.
     #[error(
-        "the search index is taking in what was written, {done} of {of} changes so far; try again in a moment"
+        "the search index is catching up with recent changes, {done} of {of} so far: retry in a moment"
     )]
-    Behind { done: u64, of: u64 },
-    /// No index can be kept where the operator wants it.
-    #[error("the search index cannot be kept in {}: {source}", directory.display())]
+    CatchingUp { done: u64, of: u64 },
+    /// The index directory cannot be used.
+    #[error("cannot use {} as the search index directory: {source}", directory.display())]
     Directory {
         directory: PathBuf,
         source: std::io::Error,
     },
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The index is damaged, or the disk; it will be built anew.
+    /// The index or the disk is damaged. A damaged index is rebuilt.
     #[error("the search index could not be read: {0}")]
     Index(#[from] tantivy::TantivyError),
 }

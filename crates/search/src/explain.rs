@@ -1,130 +1,135 @@
-//! Why an entity matched: which of its values contain what was asked for, and where.
+//! Explains why an entity matched: which of its values contain the terms of the query, and where.
 //!
-//! The index only says that an entity matched. Its values are read again here, for the few entities of a page, and every
-//! one that contains a word, a prefix, a pattern, a phrase or a `field:value` of the query is named, each column by itself.
-//! Words are compared as the analysis writes them. This module must not know the index; what stood for a mistyped or half-typed
-//! word, its caller tells. A new kind of query term is a case in [`collect`], and usually a variant of [`Needle`].
+//! The index only reports that an entity matched. This module reads the values of the entities on a
+//! page again and lists every value that contains a word, prefix, pattern, phrase or `field:value`
+//! of the query, columns one by one. It compares words in the form that the analysis gives them.
+//!
+//! This module must not know the index. Its caller supplies the words that matched a misspelled or
+//! incomplete word. To add a kind of query term, add a case to [`collect_term`], and usually a
+//! variant of [`Needle`].
 
 mod fragment;
 
 use std::collections::HashSet;
 use std::ops::Range;
 
-use crate::Match;
+use crate::FieldMatch;
 use crate::analysis::{self, Token, name_words, without_plural};
-use crate::field::{Class, canonical, class_of_name};
+use crate::field::{TextClass, canonical, class_of_name};
 use crate::language::{Occur, Query, Term, is_urn};
 use crate::pattern;
 
-/// Every column that matches is named, but for those of tables that nobody reads.
-const MOST_MATCHES: usize = 1000;
+/// Enough for every matching column of all but the widest tables.
+const MAX_MATCHES: usize = 1000;
 
-/// The values that match, in the order given.
+/// Returns the values that match, in the given order.
 ///
-/// `values` are pairs of a field's name and one of its values. `expanded` gives, for a word of the query as the analysis
-/// writes it, and whether it may go on, the words of the index that stood for it besides itself.
+/// `values` are pairs of a field and one of its values. `expanded` takes a word of the query, in
+/// the form of the analysis, and whether it may be a prefix; it returns the other words that the
+/// word matched.
 pub(crate) fn explain(
     query: &Query,
     values: &[(&str, &str)],
     expanded: &dyn Fn(&str, bool) -> Vec<String>,
-) -> Vec<Match> {
-    let mut wanted = Vec::new();
-    collect(query, None, expanded, &mut wanted);
-    if wanted.is_empty() {
+) -> Vec<FieldMatch> {
+    let mut needles = Vec::new();
+    collect(query, None, expanded, &mut needles);
+    if needles.is_empty() {
         return Vec::new();
     }
     values
         .iter()
-        .filter_map(|(field, value)| explain_value(&wanted, field, value))
-        .take(MOST_MATCHES)
+        .filter_map(|(field, value)| explain_value(&needles, field, value))
+        .take(MAX_MATCHES)
         .collect()
 }
 
-fn explain_value(wanted: &[Wanted<'_>], field: &str, value: &str) -> Option<Match> {
-    let mut wanted = wanted
+fn explain_value(needles: &[FieldNeedle<'_>], field: &str, value: &str) -> Option<FieldMatch> {
+    let mut needles = needles
         .iter()
-        .filter(|wanted| wanted.is_in(field))
+        .filter(|needle| needle.is_in(field))
         .peekable();
-    wanted.peek()?;
-    let text = Text::read(value);
-    let mut places = Vec::new();
+    needles.peek()?;
+    let text = AnalyzedValue::read(value);
+    let mut ranges = Vec::new();
     let mut matches = false;
-    for wanted in wanted {
-        matches |= wanted.needle.find(&text, &mut places);
+    for FieldNeedle { needle, .. } in needles {
+        matches |= needle.find(&text, &mut ranges);
     }
     if !matches {
         return None;
     }
-    let (value, places) = fragment::cut(value, without_overlaps(places));
-    Some(Match {
+    let (value, ranges) = fragment::cut(value, without_overlaps(ranges));
+    Some(FieldMatch {
         field: field.to_owned(),
         value,
-        places,
+        ranges,
     })
 }
 
-/// A term of the query that a value may contain.
-struct Wanted<'a> {
-    /// Only in this field.
+/// A term of the query to look for in values.
+struct FieldNeedle<'a> {
+    /// Restricts the search to this field.
     field: Option<&'a str>,
     needle: Needle<'a>,
 }
 
-impl Wanted<'_> {
+impl FieldNeedle<'_> {
     fn is_in(&self, field: &str) -> bool {
-        self.field.is_none_or(|wanted| {
-            let wanted = canonical(wanted);
-            // The words of all names are searched as one, and so are those of columns and of descriptions.
-            let is_searched_alike = class_of_name(&wanted)
-                .filter(|class| *class != Class::Other)
+        self.field.is_none_or(|requested| {
+            let requested = canonical(requested);
+            // All names are searched as one field, and so are all columns and all descriptions.
+            let is_same_class = class_of_name(&requested)
+                .filter(|class| *class != TextClass::Other)
                 .is_some_and(|class| class_of_name(field) == Some(class));
-            wanted == field || is_searched_alike
+            requested == field || is_same_class
         })
     }
 }
 
 enum Needle<'a> {
-    /// The field has a value at all.
+    /// Any value.
     Anything,
-    /// Exactly this text, somewhere.
+    /// This exact substring.
     Exact(&'a str),
     Word(WordNeedle),
     /// These words in this order.
     Phrase(Vec<HashSet<String>>),
-    /// Words in this order, then one that begins so.
+    /// Words in this order, then a word with this prefix.
     Prefix {
         before: Vec<HashSet<String>>,
         start: String,
-        /// All of it without what divides it, for words that are written together.
+        /// The whole prefix without separators, to match joined words.
         joined: String,
     },
     /// Folded, with its `*` and `?`.
     Wildcard(String),
 }
 
-/// What was typed as one word.
+/// A word as typed, which the analysis may have split.
 struct WordNeedle {
-    /// Its parts in order; each is a word and what stands for it.
+    /// Its parts in order, each with the words that it matched.
     parts: Vec<HashSet<String>>,
-    /// The words that it makes when its parts are joined.
+    /// The joined words of its parts.
     joined: HashSet<String>,
-    /// All of it without what divides it: it may be several words elsewhere.
+    /// The whole word without separators, to match a sequence of words.
     whole: String,
 }
 
-/// Lists what a query looks for. What must not be there cannot be the reason of a match.
+/// Lists the terms of a query, except those of `MustNot` clauses, which never explain a match.
 fn collect<'a>(
     query: &'a Query,
     field: Option<&'a str>,
     expanded: &dyn Fn(&str, bool) -> Vec<String>,
-    wanted: &mut Vec<Wanted<'a>>,
+    needles: &mut Vec<FieldNeedle<'a>>,
 ) {
     for (at, clause) in query.clauses.iter().enumerate() {
         if clause.occur != Occur::MustNot {
-            // As it was searched for: the last word may go on where nothing but words was typed.
+            // As in the search itself: the last word may be a prefix if the query is nothing but
+            // words.
             let unfinished = query.plain.is_some() && at + 1 == query.clauses.len();
             let expanded = |word: &str| expanded(word, unfinished);
-            collect_term(&clause.term, field, &expanded, wanted);
+            collect_term(&clause.term, field, &expanded, needles);
         }
     }
 }
@@ -133,13 +138,13 @@ fn collect_term<'a>(
     term: &'a Term,
     field: Option<&'a str>,
     expanded: &dyn Fn(&str) -> Vec<String>,
-    wanted: &mut Vec<Wanted<'a>>,
+    needles: &mut Vec<FieldNeedle<'a>>,
 ) {
     let needle = match term {
         Term::Group(group) => {
-            return collect(group, field, &|word, _| expanded(word), wanted);
+            return collect(group, field, &|word, _| expanded(word), needles);
         }
-        Term::Field { field, term } => return collect_term(term, Some(field), expanded, wanted),
+        Term::Field { field, term } => return collect_term(term, Some(field), expanded, needles),
         Term::Word(word) if is_urn(word) => Needle::Exact(word),
         Term::Word(word) => Needle::Word(word_needle(word, expanded)),
         Term::Phrase(phrase) => Needle::Phrase(sequence(&name_words(phrase))),
@@ -147,7 +152,7 @@ fn collect_term<'a>(
         Term::Prefix(prefix) => prefix_needle(prefix),
         Term::Wildcard(pattern) => Needle::Wildcard(analysis::fold(pattern)),
     };
-    wanted.push(Wanted { field, needle });
+    needles.push(FieldNeedle { field, needle });
 }
 
 fn word_needle(word: &str, expanded: &dyn Fn(&str) -> Vec<String>) -> WordNeedle {
@@ -172,7 +177,7 @@ fn word_needle(word: &str, expanded: &dyn Fn(&str) -> Vec<String>) -> WordNeedle
 fn prefix_needle(prefix: &str) -> Needle<'_> {
     let mut words = name_words(prefix);
     words.retain(|word| !word.joined);
-    // Begun words are no plurals yet: what was typed counts, not the word of the analysis.
+    // A prefix is not a plural yet, so the typed text counts and not the word of the analysis.
     let start = words.pop().map(|last| analysis::fold(&prefix[last.range]));
     Needle::Prefix {
         before: sequence(&words),
@@ -181,7 +186,7 @@ fn prefix_needle(prefix: &str) -> Needle<'_> {
     }
 }
 
-/// The text without what divides it.
+/// Removes separators and folds the text.
 fn letters(text: &str) -> String {
     let mut letters = analysis::fold(text);
     letters.retain(char::is_alphanumeric);
@@ -196,16 +201,16 @@ fn sequence(words: &[Token]) -> Vec<HashSet<String>> {
 }
 
 /// A value and its words.
-struct Text<'a> {
+struct AnalyzedValue<'a> {
     value: &'a str,
     /// One per position.
     words: Vec<Token>,
     joined: Vec<Token>,
 }
 
-impl<'a> Text<'a> {
+impl<'a> AnalyzedValue<'a> {
     fn read(value: &'a str) -> Self {
-        // Prose has no word that a name would not have (a property of the analysis, tested there).
+        // Every word of prose is also a word of the text read as a name (tested in the analysis).
         let mut all = name_words(value);
         if is_urn(value) {
             let frames = urn_frames(value);
@@ -223,20 +228,21 @@ impl<'a> Text<'a> {
         self.words.iter().chain(&self.joined)
     }
 
-    /// Whether the word, as it stands in the value, fulfils the condition. The analysis cuts plurals, patterns do not.
+    /// Whether the condition holds for the word as written. The analysis removes plurals, patterns
+    /// do not.
     fn is_as_written(&self, word: &Token, condition: impl Fn(&str) -> bool) -> bool {
         let plural_was_cut =
             self.value[word.range.clone()].ends_with(['s', 'S']) && !word.text.ends_with('s');
         condition(&word.text) || (plural_was_cut && condition(&format!("{}s", word.text)))
     }
 
-    /// Where `conditions` hold for words one behind the other.
+    /// Sequences of adjacent words for which `holds` is true.
     fn sequences<'t>(
         &'t self,
         length: usize,
         holds: impl Fn(usize, &Token) -> bool + 't,
     ) -> impl Iterator<Item = &'t [Token]> {
-        // `windows` takes no zero.
+        // `windows` panics on zero.
         self.words.windows(length.max(1)).filter(move |window| {
             length > 0
                 && window.iter().enumerate().all(|(index, word)| {
@@ -246,7 +252,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// The parts `urn:li:tag:` of a URN: in all of them, so never the reason why one was found.
+/// The parts `urn:li:tag:` of a URN. They are in every URN, so they never explain a match.
 fn urn_frames(urn: &str) -> Vec<Range<usize>> {
     urn.match_indices("urn:li:")
         .map(|(start, opening)| {
@@ -258,64 +264,64 @@ fn urn_frames(urn: &str) -> Vec<Range<usize>> {
 }
 
 impl Needle<'_> {
-    /// Adds where it stands in the text; answers whether it is there.
-    fn find(&self, text: &Text<'_>, places: &mut Vec<Range<usize>>) -> bool {
-        let found_before = places.len();
+    /// Adds its occurrences in the text, and returns whether there are any.
+    fn find(&self, text: &AnalyzedValue<'_>, ranges: &mut Vec<Range<usize>>) -> bool {
+        let count_before = ranges.len();
         match self {
             Self::Anything => return !text.value.is_empty(),
-            Self::Exact(exact) => places.extend(
+            Self::Exact(exact) => ranges.extend(
                 text.value
                     .match_indices(exact)
                     .map(|(start, found)| start..start + found.len()),
             ),
-            Self::Word(word) => word.find(text, places),
+            Self::Word(word) => word.find(text, ranges),
             Self::Phrase(words) => push_sequences(
                 text.sequences(words.len(), |index, word| words[index].contains(&word.text)),
-                places,
+                ranges,
             ),
             Self::Prefix {
                 before,
                 start,
                 joined,
             } => {
-                let begins = |word: &Token, start: &str| {
+                let has_prefix = |word: &Token, start: &str| {
                     text.is_as_written(word, |written| written.starts_with(start))
                 };
                 push_sequences(
                     text.sequences(before.len() + 1, |index, word| match before.get(index) {
                         Some(alternatives) => alternatives.contains(&word.text),
-                        None => begins(word, start),
+                        None => has_prefix(word, start),
                     }),
-                    places,
+                    ranges,
                 );
-                let written_together = text.all().filter(|word| begins(word, joined));
-                places.extend(written_together.map(|word| word.range.clone()));
+                let joined_words = text.all().filter(|word| has_prefix(word, joined));
+                ranges.extend(joined_words.map(|word| word.range.clone()));
             }
-            Self::Wildcard(wanted) => {
+            Self::Wildcard(pattern_text) => {
                 let of_words = text.all().filter(|word| {
-                    text.is_as_written(word, |written| pattern::matches(wanted, written))
+                    text.is_as_written(word, |written| pattern::matches(pattern_text, written))
                 });
-                places.extend(of_words.map(|word| word.range.clone()));
-                // `sales.*.orders` spans words.
-                if places.len() == found_before
-                    && pattern::matches(wanted, &analysis::fold(text.value))
+                ranges.extend(of_words.map(|word| word.range.clone()));
+                // A pattern such as `sales.*.orders` spans words.
+                if ranges.len() == count_before
+                    && pattern::matches(pattern_text, &analysis::fold(text.value))
                 {
-                    places.push(0..text.value.len());
+                    ranges.push(0..text.value.len());
                 }
             }
         }
-        places.len() > found_before
+        ranges.len() > count_before
     }
 }
 
 impl WordNeedle {
-    fn find(&self, text: &Text<'_>, places: &mut Vec<Range<usize>>) {
-        let found_before = places.len();
+    fn find(&self, text: &AnalyzedValue<'_>, ranges: &mut Vec<Range<usize>>) {
+        let count_before = ranges.len();
         if let [alternatives] = self.parts.as_slice() {
             let same = text.all().filter(|word| alternatives.contains(&word.text));
-            places.extend(same.map(|word| word.range.clone()));
-            if places.len() == found_before {
-                self.find_divided(text, places);
+            ranges.extend(same.map(|word| word.range.clone()));
+            if ranges.len() == count_before {
+                self.find_divided(text, ranges);
             }
             return;
         }
@@ -323,36 +329,37 @@ impl WordNeedle {
             text.sequences(self.parts.len(), |index, word| {
                 self.parts[index].contains(&word.text)
             }),
-            places,
+            ranges,
         );
-        let written_together = text.all().filter(|word| self.joined.contains(&word.text));
-        places.extend(written_together.map(|word| word.range.clone()));
-        if places.len() == found_before {
-            // `customer_orders` also finds `orders`. A single letter or digit, as in `orders_v2`, explains nothing.
+        let joined_words = text.all().filter(|word| self.joined.contains(&word.text));
+        ranges.extend(joined_words.map(|word| word.range.clone()));
+        if ranges.len() == count_before {
+            // `customer_orders` also matches `orders`. A single character, as in `orders_v2`,
+            // explains nothing.
             let of_parts = text.all().filter(|word| {
                 let is_single = word.text.len() == 1;
                 !is_single && self.parts.iter().any(|part| part.contains(&word.text))
             });
-            places.extend(of_parts.map(|word| word.range.clone()));
+            ranges.extend(of_parts.map(|word| word.range.clone()));
         }
     }
 }
 
 impl WordNeedle {
-    /// Adds where words one behind the other make it up: `stgorders` is found as `stg.orders`.
-    fn find_divided(&self, text: &Text<'_>, places: &mut Vec<Range<usize>>) {
-        let wanted = without_plural(&self.whole);
+    /// Adds sequences of adjacent words that make up the word: `stgorders` matches `stg.orders`.
+    fn find_divided(&self, text: &AnalyzedValue<'_>, ranges: &mut Vec<Range<usize>>) {
+        let whole = without_plural(&self.whole);
         for first in 0..text.words.len() {
             let mut made = String::new();
             for (length, word) in text.words[first..].iter().enumerate() {
-                let begins_here = word.position == text.words[first].position + length;
-                if !begins_here || !wanted.starts_with(&made) {
+                let is_adjacent = word.position == text.words[first].position + length;
+                if !is_adjacent || !whole.starts_with(&made) {
                     break;
                 }
                 made.push_str(&letters(&text.value[word.range.clone()]));
-                if length > 0 && without_plural(&made) == wanted {
+                if length > 0 && without_plural(&made) == whole {
                     let words = &text.words[first..=first + length];
-                    places.extend(words.iter().map(|word| word.range.clone()));
+                    ranges.extend(words.iter().map(|word| word.range.clone()));
                     break;
                 }
             }
@@ -362,24 +369,24 @@ impl WordNeedle {
 
 fn push_sequences<'t>(
     sequences: impl Iterator<Item = &'t [Token]>,
-    places: &mut Vec<Range<usize>>,
+    ranges: &mut Vec<Range<usize>>,
 ) {
     for words in sequences {
-        places.extend(words.iter().map(|word| word.range.clone()));
+        ranges.extend(words.iter().map(|word| word.range.clone()));
     }
 }
 
-/// Sorted, and those that overlap made one.
-fn without_overlaps(mut places: Vec<Range<usize>>) -> Vec<Range<usize>> {
-    places.sort_unstable_by_key(|place| (place.start, place.end));
-    places.dedup_by(|later, earlier| {
+/// Sorts the ranges and merges those that overlap.
+fn without_overlaps(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    ranges.sort_unstable_by_key(|range| (range.start, range.end));
+    ranges.dedup_by(|later, earlier| {
         let overlaps = later.start < earlier.end;
         if overlaps {
             earlier.end = earlier.end.max(later.end);
         }
         overlaps
     });
-    places
+    ranges
 }
 
 #[cfg(test)]

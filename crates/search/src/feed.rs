@@ -1,4 +1,4 @@
-//! Bringing the index up to the store: all of it once, then change by change.
+//! Feeds the index from the store: first all entities, then change by change.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -10,42 +10,43 @@ use tantivy::IndexWriter;
 
 use crate::document::{Entity, EntityDocument};
 use crate::error::SearchError;
-use crate::index::{Location, OpenIndex, Position, commit};
+use crate::index::{IndexLocation, IndexedPosition, OpenIndex, commit};
 use crate::schema::Fields;
 
-/// How many entities are read and written at once.
-const CHUNK: usize = 500;
-/// How many changes are looked at at once.
-const CHANGES: usize = 2500;
-/// How many entities are written before they are committed: what has been taken in by then is never taken in again, and those
-/// who wait can be told how far it has come.
-const GATHERED: usize = 10_000;
+/// How many entities to read and index at once.
+const ENTITIES_PER_READ: usize = 500;
+/// How many changes to read at once.
+const CHANGES_PER_READ: usize = 2500;
+/// How many entities to index before a commit. Committed work is never repeated, and its progress
+/// can be reported to waiting searches.
+const ENTITIES_PER_COMMIT: usize = 10_000;
 
-/// How much is taken in.
+/// How much to index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Amount {
-    /// Everything that is committed when it begins.
+pub(crate) enum FeedAmount {
+    /// Everything that is committed when feeding starts.
     All,
-    /// Some entities, in one commit: others may want the index, or the machine.
+    /// At most about this many entities, in one commit, so that searches and other work are not
+    /// held up.
     Entities(usize),
 }
 
-/// Tokens are nobody's to find.
+/// Access tokens must not be searchable.
 fn is_indexed(entity_type: &str) -> bool {
     entity_type != "dataHubAccessToken"
 }
 
-/// Writes every entity of the store into a new index.
+/// Indexes every entity of the store into a new index.
 pub(crate) async fn build(
     store: &dyn Store,
-    location: &Location,
+    location: &IndexLocation,
     fields: &Fields,
     done: &AtomicU64,
 ) -> Result<OpenIndex, SearchError> {
-    // What is written while we read is read again afterwards: it stands behind this position.
-    let holds = tail(store).await?;
-    let (place, schema) = (location.clone(), fields.clone());
-    let mut draft = blocking(move || place.begin(&schema)).await?;
+    // Changes during the build come after this position and are indexed afterwards.
+    let indexed = tail(store).await?;
+    let (target, schema) = (location.clone(), fields.clone());
+    let mut draft = blocking(move || target.begin(&schema)).await?;
     for spec in Registry::get()
         .entities()
         .filter(|spec| is_indexed(spec.name))
@@ -53,13 +54,13 @@ pub(crate) async fn build(
         let mut after: Option<Urn> = None;
         loop {
             let entities = store
-                .entities_list(spec.name, after.as_ref(), CHUNK)
+                .entities_list(spec.name, after.as_ref(), ENTITIES_PER_READ)
                 .await?;
             let Some(last) = entities.last() else { break };
             after = Some(last.urn.clone());
             let count = entities.len() as u64;
             let fields = fields.clone();
-            // The writer makes its callers wait while it writes a segment.
+            // The writer blocks its callers while it writes a segment.
             draft = blocking(move || {
                 for EntityTexts { urn, aspects } in &entities {
                     let aspects = aspects.iter().map(|(name, text)| (*name, text.as_str()));
@@ -73,34 +74,36 @@ pub(crate) async fn build(
         }
     }
     let (location, fields) = (location.clone(), fields.clone());
-    blocking(move || location.finish(draft, holds, &fields)).await
+    blocking(move || location.finish(draft, indexed, &fields)).await
 }
 
-/// Takes in what was committed since. `held` is told how far the index has come.
+/// Indexes the changes committed since, and publishes the position that the index has reached in
+/// `indexed_up_to`.
 ///
-/// When it fails, the index holds what it held: what was written and not committed is written again, over itself.
+/// If it fails, the position stays. Documents that were written but not committed are replaced by
+/// the next attempt.
 pub(crate) async fn catch_up(
     store: &dyn Store,
     open: &mut OpenIndex,
     fields: &Fields,
-    amount: Amount,
-    held: &AtomicI64,
+    amount: FeedAmount,
+    indexed_up_to: &AtomicI64,
 ) -> Result<(), SearchError> {
     let mut last: Option<Change> = None;
-    // Whoever writes faster than we read must not keep us here for ever.
+    // Bounds the loop when writers are faster than the feed.
     let mut end: Option<LogPosition> = None;
-    // An entity that changed often is read once, behind its last change.
+    // An entity with many changes is read once, after the last of them.
     let mut urns_to_read: HashSet<Urn> = HashSet::new();
-    let most = match amount {
-        Amount::All => GATHERED,
-        Amount::Entities(most) => most,
+    let limit = match amount {
+        FeedAmount::All => ENTITIES_PER_COMMIT,
+        FeedAmount::Entities(limit) => limit,
     };
     loop {
         let mut changes = match &last {
-            Some(last) => store.changes_read(last.position, CHANGES).await?,
-            None => changes_behind(store, &open.holds).await?,
+            Some(last) => store.changes_read(last.position, CHANGES_PER_READ).await?,
+            None => changes_after(store, &open.indexed).await?,
         };
-        let full = changes.len() == CHANGES;
+        let full = changes.len() == CHANGES_PER_READ;
         let urns = changes.iter().map(|change| &change.key.urn);
         urns_to_read.extend(urns.filter(|urn| is_indexed(urn.entity_type())).cloned());
         last = changes.pop().or(last);
@@ -109,59 +112,63 @@ pub(crate) async fn catch_up(
         }
         let reached = last.as_ref().map_or(LogPosition::START, |it| it.position);
         let complete = !full || end.is_some_and(|end| reached >= end);
-        let enough = urns_to_read.len() >= most;
+        let enough = urns_to_read.len() >= limit;
         if (complete || enough)
             && let Some(last) = &last
         {
             let urns: Vec<Urn> = urns_to_read.drain().collect();
-            take_in(store, open, urns, position_of(last), fields).await?;
-            held.store(open.holds.position.get(), Ordering::Relaxed);
+            index_entities(store, open, urns, indexed_position(last), fields).await?;
+            indexed_up_to.store(open.indexed.position.get(), Ordering::Relaxed);
         }
-        if complete || (enough && amount != Amount::All) {
+        if complete || (enough && amount != FeedAmount::All) {
             return Ok(());
         }
     }
 }
 
-/// The first changes behind those that the index holds. An error if the log is not the one that it was fed from any more: a
-/// database that was put back to an earlier state gives its positions to other changes.
-async fn changes_behind(store: &dyn Store, holds: &Position) -> Result<Vec<Change>, SearchError> {
-    if holds.position == LogPosition::START {
-        return Ok(store.changes_read(LogPosition::START, CHANGES).await?);
+/// The first changes after the indexed ones. Fails if the log is no longer the one that the index
+/// was fed from: a database restored from a backup assigns its positions to other changes.
+async fn changes_after(
+    store: &dyn Store,
+    indexed: &IndexedPosition,
+) -> Result<Vec<Change>, SearchError> {
+    if indexed.position == LogPosition::START {
+        let start = LogPosition::START;
+        return Ok(store.changes_read(start, CHANGES_PER_READ).await?);
     }
     let mut changes = store
-        .changes_read(holds.position.minus(1), CHANGES + 1)
+        .changes_read(indexed.position.minus(1), CHANGES_PER_READ + 1)
         .await?;
     if !changes
         .first()
-        .is_some_and(|first| position_of(first) == *holds)
+        .is_some_and(|first| indexed_position(first) == *indexed)
     {
-        let text = "the log does not have the last change that the index holds".to_owned();
+        let text = "the log does not have the last indexed change".to_owned();
         return Err(tantivy::TantivyError::InternalError(text).into());
     }
     changes.remove(0);
     Ok(changes)
 }
 
-/// Replaces the documents of some entities; then the index holds everything up to a position.
-async fn take_in(
+/// Replaces the documents of some entities, and commits the index at a position.
+async fn index_entities(
     store: &dyn Store,
     open: &mut OpenIndex,
     urns: Vec<Urn>,
-    holds: Position,
+    indexed: IndexedPosition,
     fields: &Fields,
 ) -> Result<(), SearchError> {
-    for chunk in urns.chunks(CHUNK) {
+    for chunk in urns.chunks(ENTITIES_PER_READ) {
         let entities = store.read(ReadRequest::entities(chunk)).await?.entities;
         let (urns, fields) = (chunk.to_vec(), fields.clone());
         let writer = Arc::clone(&open.writer);
         blocking(move || replace(&locked(&writer), &urns, &entities, &fields)).await?;
     }
     let (writer, reader) = (Arc::clone(&open.writer), open.reader.clone());
-    let committed = holds.clone();
+    let committed = indexed.clone();
     blocking(move || commit(&mut locked(&writer), &committed)).await?;
-    // What is committed is held, whether or not it can be shown.
-    open.holds = holds;
+    // The commit succeeded, even if reloading the reader fails.
+    open.indexed = indexed;
     blocking(move || Ok(reader.reload()?)).await
 }
 
@@ -186,26 +193,29 @@ fn replace(
     Ok(())
 }
 
-/// Whether the log still is the one that the index was fed from, and not shorter.
-pub(crate) async fn is_of_log(store: &dyn Store, holds: &Position) -> Result<bool, SearchError> {
-    if holds.position == LogPosition::START {
+/// Whether the log still has the last change that was indexed.
+pub(crate) async fn is_in_log(
+    store: &dyn Store,
+    indexed: &IndexedPosition,
+) -> Result<bool, SearchError> {
+    if indexed.position == LogPosition::START {
         return Ok(true);
     }
-    let at = store.changes_read(holds.position.minus(1), 1).await?;
+    let at = store.changes_read(indexed.position.minus(1), 1).await?;
     Ok(at
         .first()
-        .is_some_and(|change| position_of(change) == *holds))
+        .is_some_and(|change| indexed_position(change) == *indexed))
 }
 
-pub(crate) async fn tail(store: &dyn Store) -> Result<Position, SearchError> {
+pub(crate) async fn tail(store: &dyn Store) -> Result<IndexedPosition, SearchError> {
     let newest = store.change_newest().await?;
-    Ok(newest.as_ref().map(position_of).unwrap_or_default())
+    Ok(newest.as_ref().map(indexed_position).unwrap_or_default())
 }
 
-fn position_of(change: &Change) -> Position {
-    Position {
+fn indexed_position(change: &Change) -> IndexedPosition {
+    IndexedPosition {
         position: change.position,
-        mark: format!(
+        fingerprint: format!(
             "{} {} {}",
             change.time_ms, change.key.aspect, change.key.urn
         ),

@@ -1,4 +1,4 @@
-//! Search fields: their names, and how their values stand in the index.
+//! Search fields: their names, and the form of their values in the index.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -8,41 +8,42 @@ use docent_model::searchable::{SearchField, SearchKind, bare_name};
 
 use crate::schema::URN;
 
-/// Our own fields.
+/// Fields of our own.
 pub const ENTITY_TYPE: &str = "_entityType";
 pub const REMOVED: &str = "removed";
 pub(crate) const HAS_DESCRIPTION: &str = "hasDescription";
 pub(crate) const NAME: &str = "name";
-/// Some kinds of entity have their environment in the one field, some in the other; here all have it in the first.
+/// Some entity types have their environment in one of these fields, some in the other. The index
+/// has it in the first.
 pub(crate) const ENVIRONMENT: &str = "origin";
-pub(crate) const OTHER_ENVIRONMENT: &str = "env";
-/// The registry gives the steps of a path one by one; people filter by the whole.
+pub(crate) const ENVIRONMENT_ALIAS: &str = "env";
+/// The registry lists the steps of a path one by one; clients filter by the whole path.
 pub const BROWSE_PATH: &str = "browsePathV2";
-/// Before each step of the whole.
-pub const BROWSE_STEP: char = '␟';
+/// Precedes each step of a path.
+pub const BROWSE_PATH_SEPARATOR: char = '␟';
 
-/// Names that clients use for fields that have another name in the registry.
-const OTHER_NAMES: [(&str, &str); 7] = [
+/// Names by which clients refer to fields of other names.
+const ALIASES: [(&str, &str); 7] = [
     ("entityType", ENTITY_TYPE),
     ("type", "typeNames"),
-    (OTHER_ENVIRONMENT, ENVIRONMENT),
+    (ENVIRONMENT_ALIAS, ENVIRONMENT),
     ("_index", ENTITY_TYPE),
     ("documented", HAS_DESCRIPTION),
     ("column", FIELD_PATHS),
     ("columns", FIELD_PATHS),
 ];
 
-/// Fields that the registry does not have.
+/// Fields that are not in the registry.
 const OWN_FIELDS: [&str; 4] = [URN, ENTITY_TYPE, REMOVED, HAS_DESCRIPTION];
 
-/// The names of columns.
+/// Names of columns.
 const FIELD_PATHS: &str = "fieldPaths";
 
-/// The name under which a field stands in the index, whatever the case of its letters. A field that there is none of keeps
-/// its name, and nothing has it.
+/// Resolves aliases and case to the name of a field in the index. An unknown field keeps its name,
+/// and no document has it.
 pub(crate) fn canonical(field: &str) -> String {
     let field = bare_name(field);
-    if let Some((_, name)) = OTHER_NAMES.iter().find(|(other, _)| *other == field) {
+    if let Some((_, name)) = ALIASES.iter().find(|(other, _)| *other == field) {
         return (*name).to_owned();
     }
     if OWN_FIELDS.contains(&field) {
@@ -51,7 +52,7 @@ pub(crate) fn canonical(field: &str) -> String {
     if let Some(known) = Registry::get().search_field(field) {
         return known.name.to_owned();
     }
-    let others = OTHER_NAMES.iter().copied();
+    let others = ALIASES.iter().copied();
     let own = OWN_FIELDS.iter().map(|name| (*name, *name));
     let known = Registry::get().search_fields().iter();
     let known = known.map(|known| (known.name, known.name));
@@ -62,7 +63,6 @@ pub(crate) fn canonical(field: &str) -> String {
         .to_owned()
 }
 
-/// Whether there is a field of this name.
 pub(crate) fn is_field(field: &str) -> bool {
     let name = canonical(field);
     OWN_FIELDS.contains(&name.as_str())
@@ -72,82 +72,81 @@ pub(crate) fn is_field(field: &str) -> bool {
             .any(|known| known.name == name || known.has_values == Some(&name))
 }
 
-/// How much a match in a field says.
+/// Which text field of the index holds the words of a field. The order is that of relevance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Class {
+pub(crate) enum TextClass {
     Name,
     Column,
     Description,
     Other,
 }
 
-/// Where the words of a field go; `None` if it is not searched unless asked for by its name.
-pub(crate) fn class_of(field: &SearchField) -> Option<Class> {
+/// `None` if the words of the field are searchable only by `field:value`.
+pub(crate) fn class_of(field: &SearchField) -> Option<TextClass> {
     if field.kind == SearchKind::Map {
-        return Some(Class::Other);
+        return Some(TextClass::Other);
     }
     if field.kind != SearchKind::Text {
         return None;
     }
     if matches!(field.name, "fieldPaths" | "fieldLabels") {
-        return Some(Class::Column);
+        return Some(TextClass::Column);
     }
     if field.autocomplete {
-        return Some(Class::Name);
+        return Some(TextClass::Name);
     }
     if field.rich_text || field.name.contains("escription") {
-        return Some(Class::Description);
+        return Some(TextClass::Description);
     }
-    field.query_by_default.then_some(Class::Other)
+    field.query_by_default.then_some(TextClass::Other)
 }
 
-/// How the values of a field stand in the index for filters.
+/// The form in which the index holds the values of a field for filters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum IndexForm {
     Terms,
-    /// As terms, and as whole names without regard to their case and field.
+    /// Terms, and whole names regardless of case and field.
     Names,
-    /// As lists: an entity may have many of them, nearly all different; see [`crate::list`].
+    /// Lists, for fields with many, mostly distinct values per entity; see [`crate::list`].
     Lists,
-    /// As the term that identifies the document.
+    /// The term that identifies the document.
     Urn,
 }
 
-impl Form {
-    pub(crate) fn of(class: Option<Class>) -> Self {
+impl IndexForm {
+    pub(crate) fn of(class: Option<TextClass>) -> Self {
         match class {
-            Some(Class::Name) => Self::Names,
+            Some(TextClass::Name) => Self::Names,
             Some(_) => Self::Lists,
             None => Self::Terms,
         }
     }
 }
 
-pub(crate) fn form_of(field: &str) -> Form {
+pub(crate) fn form_of(field: &str) -> IndexForm {
     if field == URN {
-        return Form::Urn;
+        return IndexForm::Urn;
     }
-    Form::of(class_of_name(field))
+    IndexForm::of(class_of_name(field))
 }
 
-/// Whether a field holds prose, which is searched and not compared.
+/// Whether a field holds prose, which is searched by its words and not filtered by value.
 pub(crate) fn is_prose(field: &str) -> bool {
-    class_of_name(field) == Some(Class::Description)
+    class_of_name(field) == Some(TextClass::Description)
 }
 
-/// Where the words of the field of this name go.
-pub(crate) fn class_of_name(field: &str) -> Option<Class> {
-    static CLASSES: LazyLock<HashMap<&str, Class>> = LazyLock::new(|| {
+/// The class of a field by its name.
+pub(crate) fn class_of_name(field: &str) -> Option<TextClass> {
+    static CLASSES: LazyLock<HashMap<&str, TextClass>> = LazyLock::new(|| {
         let fields = Registry::get().search_fields().iter();
         fields
             .filter_map(|field| Some((field.name, class_of(field)?)))
-            .chain([(NAME, Class::Name)])
+            .chain([(NAME, TextClass::Name)])
             .collect()
     });
     CLASSES.get(field).copied()
 }
 
-/// Whether a field says yes or no.
 pub(crate) fn is_flag(field: &str) -> bool {
     if field == REMOVED || field == HAS_DESCRIPTION {
         return true;

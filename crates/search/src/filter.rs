@@ -1,8 +1,8 @@
-//! Conditions on fields.
+//! Filters: conditions on fields.
 //!
-//! Every value that can be compared stands in the index as a term or in a column ([`Form`]), so
-//! most operators are a walk over the texts of one field. Domains and containers form trees; what is above or below a value
-//! is looked up in the index itself, so it is of the same moment as the results.
+//! The index holds every value that can be compared as a term or in a column ([`IndexForm`]), so
+//! most operators walk over the texts of one field. Domains and containers form trees. Ancestors
+//! and descendants are read from the index itself, so that they are consistent with the results.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -15,11 +15,12 @@ use tantivy::query::{AllQuery, BooleanQuery, EmptyQuery, ExistsQuery, Occur, Que
 use tantivy::{DocAddress, Searcher, Term};
 
 use crate::analysis::{fold, name_words, text_words};
-use crate::column::text_of;
+use crate::budget::SearchBudget;
+use crate::column::first_text;
 use crate::document::simple_path;
 use crate::error::SearchError;
 use crate::field::{
-    Class, ENTITY_TYPE, Form, canonical, class_of_name, form_of, is_flag, is_prose,
+    ENTITY_TYPE, IndexForm, TextClass, canonical, class_of_name, form_of, is_flag, is_prose,
 };
 use crate::list;
 use crate::phrase::{phrase_query, term_query};
@@ -28,28 +29,28 @@ use crate::schema::{
     Fields, LAST_PART_MARK, URN, WHOLE_NAMES, column_path, cut, may_be_cut, write_exists,
     write_term,
 };
-use crate::walk::Walk;
-use crate::work::Work;
+use crate::walk::DictionaryWalk;
 
-/// More alternatives in one condition are refused.
+/// The limit of values in one condition.
 const MAX_VALUES: usize = 20_000;
-/// More values are looked for in all lists, and not by their words first: a phrase for each takes longer than that.
-const MOST_BY_WORDS: usize = 20;
-/// No tree is as deep.
+/// More values are compared with all lists instead of being looked up by their words, which takes a
+/// phrase query for each.
+const MAX_VALUES_BY_WORDS: usize = 20;
+/// Bounds the walk over a tree that has a cycle.
 const MAX_LEVELS: usize = 50;
 
 pub(crate) struct Filters<'s> {
     pub(crate) searcher: &'s Searcher,
     pub(crate) fields: &'s Fields,
-    pub(crate) work: &'s Work,
+    pub(crate) budget: &'s SearchBudget,
 }
 
 impl<'s> Filters<'s> {
-    fn walk(&self) -> Walk<'s> {
-        Walk::over_all(self.searcher, self.work)
+    fn walk(&self) -> DictionaryWalk<'s> {
+        DictionaryWalk::over_all(self.searcher, self.budget)
     }
 
-    /// The documents that a filter lets through; `None` if it lets all through.
+    /// The documents that pass a filter; `None` if all do.
     pub(crate) fn query(&self, filter: &Filter) -> Result<Option<Box<dyn Query>>, SearchError> {
         let mut alternatives: Vec<Box<dyn Query>> = Vec::new();
         for criteria in &filter.any {
@@ -89,7 +90,7 @@ impl<'s> Filters<'s> {
         let field = field.as_str();
         let values = values_of(field, criterion);
         if is_prose(field) && criterion.operator != Operator::Exists {
-            return self.in_prose(criterion, &values);
+            return self.with_phrases(criterion, &values);
         }
         match criterion.operator {
             Operator::Equal => self.equal(field, &values),
@@ -116,16 +117,16 @@ impl<'s> Filters<'s> {
             Operator::Less => self.compare(field, &values, Ordering::is_lt),
             Operator::LessOrEqual => self.compare(field, &values, Ordering::is_le),
             Operator::DescendantsIncluded => {
-                let below = self.below(&values)?;
-                self.equal(field, &below)
+                let descendants = self.descendants(&values)?;
+                self.equal(field, &descendants)
             }
             Operator::AncestorsIncluded => {
-                let above = self.above(&values)?;
-                self.equal(field, &above)
+                let ancestors = self.ancestors(&values)?;
+                self.equal(field, &ancestors)
             }
             Operator::RelatedIncluded => {
-                let mut related = self.below(&values)?;
-                related.extend(self.above(&values)?);
+                let mut related = self.descendants(&values)?;
+                related.extend(self.ancestors(&values)?);
                 self.equal(field, &related)
             }
         }
@@ -137,10 +138,12 @@ impl<'s> Filters<'s> {
         }
         Ok(match (form_of(field), values) {
             (_, []) => Box::new(EmptyQuery),
-            (Form::Lists, values) => self.in_lists(field, values)?,
-            (Form::Urn, values) => self.with_urns(values),
-            (Form::Names | Form::Terms, [value]) => term_query(self.fields.term(field, value)),
-            (Form::Names | Form::Terms, values) => Box::new(TermSetQuery::new(
+            (IndexForm::Lists, values) => self.with_list_values(field, values)?,
+            (IndexForm::Urn, values) => self.with_urns(values),
+            (IndexForm::Names | IndexForm::Terms, [value]) => {
+                term_query(self.fields.term(field, value))
+            }
+            (IndexForm::Names | IndexForm::Terms, values) => Box::new(TermSetQuery::new(
                 values.iter().map(|value| self.fields.term(field, value)),
             )),
         })
@@ -152,22 +155,28 @@ impl<'s> Filters<'s> {
         Box::new(TermSetQuery::new(terms))
     }
 
-    /// Documents that have any of the values in their lists.
-    fn in_lists(&self, field: &str, values: &[String]) -> Result<Box<dyn Query>, SearchError> {
-        let wanted: HashSet<&str> = values.iter().map(|value| cut(value)).collect();
-        let is_wanted = |value: &str| wanted.contains(value);
-        let has_any = |text: &str| self.any_in_list(text, is_wanted);
+    /// Documents with any of the values in their lists.
+    fn with_list_values(
+        &self,
+        field: &str,
+        values: &[String],
+    ) -> Result<Box<dyn Query>, SearchError> {
+        let requested: HashSet<&str> = values.iter().map(|value| cut(value)).collect();
+        let is_requested = |value: &str| requested.contains(value);
+        let has_any = |text: &str| self.any_in_list(text, is_requested);
         let path = column_path(field);
         let found = match self.with_words_of(field, values) {
-            Some(among) => self.walk().column_texts_of(&*among, &path, has_any)?,
-            None => self.walk().column_texts(&path, &[""], has_any)?,
+            Some(candidates) => self
+                .walk()
+                .matching_texts_of(&*candidates, &path, has_any)?,
+            None => self.walk().matching_texts(&path, &[""], has_any)?,
         };
         Ok(Box::new(found))
     }
 
     fn any_in_list(&self, list: &str, test: impl Fn(&str) -> bool) -> tantivy::Result<bool> {
         for value in list::values(list) {
-            self.work.looked()?;
+            self.budget.step()?;
             if test(value) {
                 return Ok(true);
             }
@@ -175,25 +184,26 @@ impl<'s> Filters<'s> {
         Ok(false)
     }
 
-    /// Documents that have all words of any of the values; `None` if that does not tell which ones can have the value.
+    /// Documents with all words of any of the values; `None` if the words do not narrow down the
+    /// candidates.
     fn with_words_of(&self, field: &str, values: &[String]) -> Option<Box<dyn Query>> {
-        if values.len() > MOST_BY_WORDS || values.iter().any(|it| may_be_cut(it)) {
+        if values.len() > MAX_VALUES_BY_WORDS || values.iter().any(|it| may_be_cut(it)) {
             return None;
         }
         let words_of = |value: &String| match class_of_name(field) {
-            Some(Class::Column) => {
+            Some(TextClass::Column) => {
                 phrase_query(self.fields.column, &name_words(&simple_path(value)))
             }
-            Some(Class::Other) => phrase_query(self.fields.other, &text_words(value)),
-            Some(Class::Name | Class::Description) | None => None,
+            Some(TextClass::Other) => phrase_query(self.fields.other, &text_words(value)),
+            Some(TextClass::Name | TextClass::Description) | None => None,
         };
         let phrases: Option<Vec<_>> = values.iter().map(words_of).collect();
         Some(Box::new(BooleanQuery::union(phrases?)))
     }
 
-    /// A flag that nobody set is false.
+    /// A flag that is not set is false.
     fn flag(&self, field: &str, values: &[String]) -> Box<dyn Query> {
-        let names = |wanted: &str| values.iter().any(|it| it.eq_ignore_ascii_case(wanted));
+        let names = |flag: &str| values.iter().any(|it| it.eq_ignore_ascii_case(flag));
         let set = term_query(self.fields.term(field, "true"));
         match (names("true"), names("false")) {
             (true, true) => Box::new(AllQuery),
@@ -215,16 +225,16 @@ impl<'s> Filters<'s> {
         if fields.iter().any(|known| known.has_values == Some(field)) {
             return term_query(self.fields.term(field, "true"));
         }
-        // What has no column has a mark.
-        let mut mark = String::new();
-        write_exists(&mut mark, field);
+        // Fields without a column have a term that says whether they exist.
+        let mut exists = String::new();
+        write_exists(&mut exists, field);
         Box::new(BooleanQuery::union(vec![
             Box::new(ExistsQuery::new(column_path(field), false)),
-            term_query(Term::from_field_text(self.fields.terms, &mark)),
+            term_query(Term::from_field_text(self.fields.terms, &exists)),
         ]))
     }
 
-    /// Documents with a value that in lower case passes the test.
+    /// Documents with a value whose lower-case form passes the test.
     pub(crate) fn matching(
         &self,
         field: &str,
@@ -233,8 +243,8 @@ impl<'s> Filters<'s> {
         self.with_value(field, |text| Cow::Owned(text.to_lowercase()), test)
     }
 
-    /// Documents with a value that passes the test after it was changed by `change`, which may be given many values at once.
-    /// Names are one field to it, whatever they are called.
+    /// Documents with a value that passes the test after `change`, which may receive a list of
+    /// values at once. All fields of names count as one.
     fn with_value(
         &self,
         field: &str,
@@ -244,12 +254,12 @@ impl<'s> Filters<'s> {
         let passes = |text: &str| {
             let passes = test(&change(text));
             if passes {
-                self.work.took();
+                self.budget.count_term();
             }
             passes
         };
         let found = match form_of(field) {
-            Form::Terms => {
+            IndexForm::Terms => {
                 let mut start = String::new();
                 write_term(&mut start, field, "");
                 let mut values = Vec::new();
@@ -261,26 +271,26 @@ impl<'s> Filters<'s> {
                 })?;
                 return self.equal(field, &values);
             }
-            Form::Names => {
+            IndexForm::Names => {
                 let is_name = |text: &str| !text.starts_with(LAST_PART_MARK);
                 let passes = |text: &str| Ok(is_name(text) && passes(text));
-                self.walk().column_texts(WHOLE_NAMES, &[""], passes)?
+                self.walk().matching_texts(WHOLE_NAMES, &[""], passes)?
             }
-            Form::Lists => {
+            IndexForm::Lists => {
                 let has_any = |text: &str| self.any_in_list(&change(text), &test);
                 let path = column_path(field);
-                self.walk().column_texts(&path, &[""], has_any)?
+                self.walk().matching_texts(&path, &[""], has_any)?
             }
-            Form::Urn => {
+            IndexForm::Urn => {
                 let passes = |text: &str| Ok(passes(text));
-                self.walk().column_texts(URN, &[""], passes)?
+                self.walk().matching_texts(URN, &[""], passes)?
             }
         };
         Ok(Box::new(found))
     }
 
-    /// Prose is kept by its words: a condition on it asks for these, one behind the other, wherever they stand.
-    fn in_prose(
+    /// Prose is indexed by its words, so a condition on it is a phrase query.
+    fn with_phrases(
         &self,
         criterion: &Criterion,
         values: &[String],
@@ -291,7 +301,7 @@ impl<'s> Filters<'s> {
             Equal | EqualIgnoringCase | Contains | StartsWith | EndsWith
         ) {
             return Err(SearchError::Invalid(format!(
-                "{} is prose, which is found by its words: use CONTAIN or EXISTS",
+                "{} is prose, which can only be searched by its words: use CONTAIN or EXISTS",
                 criterion.field
             )));
         }
@@ -318,8 +328,8 @@ impl<'s> Filters<'s> {
         self.with_value(field, |text| Cow::Borrowed(text), passes)
     }
 
-    /// The values and everything below them in their trees.
-    fn below(&self, values: &[String]) -> Result<Vec<String>, SearchError> {
+    /// The values and their descendants.
+    fn descendants(&self, values: &[String]) -> Result<Vec<String>, SearchError> {
         let mut all: HashSet<String> = values.iter().cloned().collect();
         let mut level: Vec<String> = values.to_vec();
         for _ in 0..MAX_LEVELS {
@@ -337,8 +347,8 @@ impl<'s> Filters<'s> {
         Ok(all.into_iter().collect())
     }
 
-    /// The values and everything above them.
-    fn above(&self, values: &[String]) -> Result<Vec<String>, SearchError> {
+    /// The values and their ancestors.
+    fn ancestors(&self, values: &[String]) -> Result<Vec<String>, SearchError> {
         let mut all: HashSet<String> = values.iter().cloned().collect();
         let mut level: Vec<String> = values.to_vec();
         for _ in 0..MAX_LEVELS {
@@ -355,26 +365,26 @@ impl<'s> Filters<'s> {
         Ok(all.into_iter().collect())
     }
 
-    /// The URNs of the documents that match, of one entity type if it is given.
+    /// The URNs of the matching documents, of one entity type if it is given.
     fn urns(&self, query: &dyn Query, kind: Option<&str>) -> Result<Vec<String>, SearchError> {
-        self.work.check()?;
+        self.budget.check()?;
         let documents = self
             .searcher
             .search(query, &tantivy::collector::DocSetCollector)?;
         let mut urns = Vec::new();
-        // Opening the column takes longer than reading from it.
+        // Opening a column takes longer than reading from it.
         let mut columns: HashMap<u32, Option<StrColumn>> = HashMap::new();
         for address in documents {
-            self.work.looked()?;
+            self.budget.step()?;
             let column = match columns.entry(address.segment_ord) {
                 Entry::Occupied(open) => open.into_mut(),
-                Entry::Vacant(place) => {
+                Entry::Vacant(vacant) => {
                     let segment = self.searcher.segment_reader(address.segment_ord);
-                    place.insert(segment.fast_fields().str(URN)?)
+                    vacant.insert(segment.fast_fields().str(URN)?)
                 }
             };
             let urn = match column {
-                Some(column) => text_of(column, address.doc_id)?,
+                Some(column) => first_text(column, address.doc_id)?,
                 None => None,
             };
             let fits = |urn: &String| {
@@ -390,7 +400,7 @@ impl<'s> Filters<'s> {
         urns: &[String],
         field: &str,
     ) -> Result<Vec<String>, SearchError> {
-        self.work.check()?;
+        self.budget.check()?;
         let query = self.with_urns(urns);
         let documents = self
             .searcher
@@ -398,14 +408,14 @@ impl<'s> Filters<'s> {
         let path = column_path(field);
         let mut values = Vec::new();
         for address in documents {
-            self.work.looked()?;
+            self.budget.step()?;
             values.extend(column_values(self.searcher, address, &path)?);
         }
         Ok(values)
     }
 }
 
-/// The texts that a document has in a column.
+/// The texts of a document in a column.
 fn column_values(
     searcher: &Searcher,
     address: DocAddress,
@@ -425,7 +435,8 @@ fn column_values(
         .collect()
 }
 
-/// The values by the field that says what stands above them, since each look goes through all documents.
+/// Groups URNs by the field that refers to their parent, so that each level takes one query per
+/// field.
 fn by_parent_field(values: &[String]) -> BTreeMap<&'static str, Vec<String>> {
     let mut fields: BTreeMap<_, Vec<String>> = BTreeMap::new();
     for value in values {
@@ -436,7 +447,7 @@ fn by_parent_field(values: &[String]) -> BTreeMap<&'static str, Vec<String>> {
     fields
 }
 
-/// The field that names the parent of such an entity.
+/// The field that refers to the parent of an entity.
 fn parent_field(urn: &str) -> Option<&'static str> {
     let kind = Urn::parse(urn).ok()?;
     match kind.entity_type() {
@@ -451,7 +462,7 @@ fn lower(values: &[String]) -> Vec<String> {
     values.iter().map(|value| value.to_lowercase()).collect()
 }
 
-/// The values as they stand in the index.
+/// Converts the values of a criterion to the form that the index holds.
 fn values_of(field: &str, criterion: &Criterion) -> Vec<String> {
     let with_prefix = |prefix: &str, value: &String| {
         if value.starts_with("urn:") {
@@ -461,17 +472,17 @@ fn values_of(field: &str, criterion: &Criterion) -> Vec<String> {
         }
     };
     match (field, criterion.operator) {
-        // A platform may be named without its URN.
+        // Clients may name a platform without its URN.
         ("platform", Operator::Equal) => criterion
             .values
             .iter()
             .map(|value| with_prefix("urn:li:dataPlatform:", value))
             .collect(),
-        // Whole names stand in the index without accents and in lower case.
-        (name, operator) if operator != Operator::Equal && form_of(name) == Form::Names => {
+        // Whole names are folded.
+        (name, operator) if operator != Operator::Equal && form_of(name) == IndexForm::Names => {
             criterion.values.iter().map(|value| fold(value)).collect()
         }
-        (name, _) if form_of(name) == Form::Lists => {
+        (name, _) if form_of(name) == IndexForm::Lists => {
             let values = criterion.values.iter();
             values.map(|value| list::item(value).into_owned()).collect()
         }

@@ -1,7 +1,7 @@
 //! The index on the disk: opening, checking, replacing.
 //!
-//! It stands in a directory of its own, in a folder named after its format. A new one is written beside it and takes its
-//! place when it is complete, so what is there is always whole, or recognised as damaged.
+//! The index is in a subdirectory named after its format. A new index is written beside it and
+//! replaces it when complete, so the current one is always whole, or recognised as damaged.
 
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
@@ -19,40 +19,41 @@ use crate::document::EntityDocument;
 use crate::error::SearchError;
 use crate::schema::{FORMAT, Fields, RANK};
 
-/// What the writer may gather before it writes a segment: much when everything is written, little when changes are.
-/// A million datasets make some ten segments.
+/// How much the writer buffers before it writes a segment, while building and while feeding. A
+/// million datasets make about ten segments.
 const BUILD_MEMORY_BYTES: usize = 256 * 1024 * 1024;
-/// On how many cores everything is written at most.
 const MAX_BUILD_THREADS: usize = 4;
 const FEED_MEMORY_BYTES: usize = 16 * 1024 * 1024;
 
-/// So many segments of one size are merged into one. Those of up to [`SMALLEST_SEGMENT`] documents count as one size.
-const SEGMENTS_OF_A_SIZE: usize = 6;
+/// How many segments of a size are merged into one. Segments of up to [`SMALLEST_SEGMENT`]
+/// documents count as one size.
+const MERGE_FACTOR: usize = 6;
 const SMALLEST_SEGMENT: u32 = 250;
-/// A segment with a larger share of all documents than one in so many stays as it is: merging it would take longer
-/// than the searches gain by it.
-const LARGE_SEGMENTS: usize = 16;
-/// But one of this share of deleted documents is written anew.
-const MOST_DELETED: f32 = 0.3;
+/// A segment with more than one part in this many of all documents is not merged: that would take
+/// longer than searches gain by it.
+const LARGE_SEGMENT_SHARE: usize = 16;
+/// Segments with a larger share of deleted documents are rewritten.
+const MAX_DELETED_SHARE: f32 = 0.3;
 
-/// A larger index is checked while it serves: reading all of it takes longer than a restart may.
+/// A larger index is checked in the background: reading all of it would delay a restart.
 const SMALL_INDEX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Where the index stands.
+/// Where the index is.
 #[derive(Debug, Clone)]
-pub(crate) enum Location {
+pub(crate) enum IndexLocation {
     Memory,
     Directory(PathBuf),
 }
 
-/// What an index holds: everything up to a position of the log. The mark tells that log from another one.
+/// The last change in an index. The fingerprint distinguishes the log from another one with the
+/// same position.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(crate) struct Position {
+pub(crate) struct IndexedPosition {
     pub(crate) position: LogPosition,
-    pub(crate) mark: String,
+    pub(crate) fingerprint: String,
 }
 
-/// Who feeds an index works on several threads, one after the other. What fails in between leaves the writer as it is.
+/// Feeding uses one thread after another. An error on one of them leaves the writer usable.
 pub(crate) type SharedWriter = Arc<Mutex<IndexWriter<EntityDocument>>>;
 
 /// An index that can be searched and fed.
@@ -60,10 +61,10 @@ pub(crate) struct OpenIndex {
     pub(crate) index: Index,
     pub(crate) reader: IndexReader,
     pub(crate) writer: SharedWriter,
-    pub(crate) holds: Position,
-    /// Whether its files were compared with their checksums.
+    pub(crate) indexed: IndexedPosition,
+    /// Whether its files were verified against their checksums.
     pub(crate) checked: bool,
-    /// Tells it from those that stood in its place before.
+    /// Distinguishes it from earlier indexes of this process.
     pub(crate) serial: u64,
 }
 
@@ -72,22 +73,23 @@ impl std::fmt::Debug for OpenIndex {
         formatter
             .debug_struct("OpenIndex")
             .field("index", &self.index)
-            .field("holds", &self.holds)
+            .field("indexed", &self.indexed)
             .finish_non_exhaustive()
     }
 }
 
-impl Location {
+impl IndexLocation {
     fn current(directory: &Path) -> PathBuf {
         directory.join(format!("format-{FORMAT}"))
     }
 
-    /// Makes sure that an index can be kept there: an operator should hear of it at the start, not from the first search.
+    /// Makes sure at startup that the directory can hold an index, instead of failing in the first
+    /// search.
     pub(crate) fn prepare(&self) -> Result<(), SearchError> {
         let Self::Directory(directory) = self else {
             return Ok(());
         };
-        // A file is made and removed in it: that it is there does not mean that we may write.
+        // An existing directory may still be read-only, so a file is created and removed.
         let attempt = directory.join(format!(".attempt.{}", std::process::id()));
         let prepared = make_private(directory)
             .and_then(|()| std::fs::File::create_new(&attempt))
@@ -98,7 +100,7 @@ impl Location {
         })
     }
 
-    /// Whether nothing of our format is there.
+    /// Whether there is no index of the current format.
     pub(crate) fn is_empty(&self) -> bool {
         match self {
             Self::Memory => true,
@@ -106,8 +108,8 @@ impl Location {
         }
     }
 
-    /// What the index that is there holds, as far as that can be said without opening it.
-    pub(crate) fn holds(&self) -> Option<Position> {
+    /// Reads the last indexed change without opening the index.
+    pub(crate) fn indexed(&self) -> Option<IndexedPosition> {
         let Self::Directory(directory) = self else {
             return None;
         };
@@ -116,7 +118,7 @@ impl Location {
         serde_json::from_str(meta.get("payload")?.as_str()?).ok()
     }
 
-    /// The index that is there, if it is of our format and whole.
+    /// Opens the index if there is one of the current format without damage.
     pub(crate) fn open(&self, fields: &Fields) -> Option<OpenIndex> {
         let Self::Directory(directory) = self else {
             return None;
@@ -128,14 +130,14 @@ impl Location {
         match open_existing(&path, fields) {
             Ok(open) => Some(open),
             Err(error) => {
-                tracing::warn!(%error, path = %path.display(), "the search index cannot be used and is built anew");
+                tracing::warn!(%error, path = %path.display(), "rebuilding the search index, because it cannot be used");
                 None
             }
         }
     }
 
-    /// An empty index that nobody sees until [`Location::finish`].
-    pub(crate) fn begin(&self, fields: &Fields) -> Result<Draft, SearchError> {
+    /// Creates an empty index, which becomes visible with [`IndexLocation::finish`].
+    pub(crate) fn begin(&self, fields: &Fields) -> Result<IndexDraft, SearchError> {
         let builder = Index::builder()
             .schema(fields.schema.clone())
             .tokenizers(Fields::tokenizers());
@@ -153,14 +155,14 @@ impl Location {
         let threads = cores.min(MAX_BUILD_THREADS);
         let writer = index.writer_with_num_threads(threads, BUILD_MEMORY_BYTES)?;
         writer.set_merge_policy(Box::new(NoMergePolicy));
-        Ok(Draft {
+        Ok(IndexDraft {
             index,
             writer,
             path,
         })
     }
 
-    /// Removes what is there.
+    /// Deletes the index.
     pub(crate) fn discard(&self) -> Result<(), SearchError> {
         match self {
             Self::Memory => Ok(()),
@@ -168,22 +170,22 @@ impl Location {
         }
     }
 
-    /// Puts a new index into the place of the one before, whatever its format.
+    /// Replaces the index, and those of other formats, by a new one.
     pub(crate) fn finish(
         &self,
-        draft: Draft,
-        holds: Position,
+        draft: IndexDraft,
+        indexed: IndexedPosition,
         fields: &Fields,
     ) -> Result<OpenIndex, SearchError> {
-        let Draft {
+        let IndexDraft {
             index,
             mut writer,
             path,
         } = draft;
-        commit(&mut writer, &holds)?;
+        commit(&mut writer, &indexed)?;
         writer.wait_merging_threads()?;
         let (Self::Directory(directory), Some(path)) = (self, path) else {
-            return from_index(index, holds, true);
+            return from_index(index, indexed, true);
         };
         drop(index);
         let current = Self::current(directory);
@@ -200,20 +202,20 @@ impl Location {
     }
 }
 
-/// An index that is being written.
-pub(crate) struct Draft {
+/// An index that is being built.
+pub(crate) struct IndexDraft {
     index: Index,
     pub(crate) writer: IndexWriter<EntityDocument>,
     path: Option<PathBuf>,
 }
 
-/// Makes what was written findable, and notes what it is.
+/// Makes the written documents visible, and records the last change among them.
 pub(crate) fn commit(
     writer: &mut IndexWriter<EntityDocument>,
-    holds: &Position,
+    indexed: &IndexedPosition,
 ) -> Result<(), SearchError> {
     let mut prepared = writer.prepare_commit()?;
-    prepared.set_payload(&serde_json::to_string(holds).unwrap_or_default());
+    prepared.set_payload(&serde_json::to_string(indexed).unwrap_or_default());
     prepared.commit()?;
     Ok(())
 }
@@ -222,7 +224,7 @@ fn open_existing(path: &Path, fields: &Fields) -> Result<OpenIndex, SearchError>
     let files = CacheDirectory::open(path).map_err(tantivy::TantivyError::from)?;
     let mut index = Index::open(files)?;
     if index.schema() != fields.schema {
-        return Err(damaged("it has other fields"));
+        return Err(damaged("its schema differs"));
     }
     index.set_tokenizers(Fields::tokenizers());
     let bytes: u64 = index
@@ -237,25 +239,27 @@ fn open_existing(path: &Path, fields: &Fields) -> Result<OpenIndex, SearchError>
         check(&index)?;
     }
     let payload = index.load_metas()?.payload.unwrap_or_default();
-    let holds = serde_json::from_str(&payload)
-        .map_err(|_| damaged("it does not say which changes it holds"))?;
-    let open = from_index(index, holds, small)?;
+    let indexed = serde_json::from_str(&payload)
+        .map_err(|_| damaged("it does not record its last change"))?;
+    let open = from_index(index, indexed, small)?;
     check_counts(&open)?;
     Ok(open)
 }
 
-/// Compares the document counts of the segment list, which has no checksum, with those of the segments.
+/// Compares the document counts of the segment list, which has no checksum, with those of the
+/// segments.
 fn check_counts(open: &OpenIndex) -> Result<(), SearchError> {
     let listed = open.index.load_metas()?.segments;
     for segment in open.reader.searcher().segment_readers() {
         // Every document has a rank.
         let documents = segment.fast_fields().u64(RANK)?.values.num_vals();
         let deleted = segment.alive_bitset().map_or(0, |alive| {
-            (documents as usize).saturating_sub(alive.num_alive_docs()) as u32
+            (documents as usize).saturating_sub(alive.num_alive_docs())
         });
         let is_right = |meta: &SegmentMeta| {
             meta.id() == segment.segment_id()
-                && (meta.max_doc(), meta.num_deleted_docs()) == (documents, deleted)
+                && meta.max_doc() == documents
+                && meta.num_deleted_docs() as usize == deleted
         };
         if !listed.iter().any(is_right) {
             return Err(damaged("its list of segments is damaged"));
@@ -264,9 +268,9 @@ fn check_counts(open: &OpenIndex) -> Result<(), SearchError> {
     Ok(())
 }
 
-/// Compares every file with its checksum.
+/// Verifies the checksum of every file.
 pub(crate) fn check(index: &Index) -> Result<(), SearchError> {
-    // The library compares the files that its own list has, which may be damaged itself.
+    // tantivy verifies the files of its own list, which may be damaged itself.
     let listed = index.directory().list_managed_files();
     for file in index.load_metas()?.list_segment_files() {
         let exists = index.directory().exists(&file);
@@ -284,7 +288,11 @@ pub(crate) fn check(index: &Index) -> Result<(), SearchError> {
 /// How many indexes this process has opened.
 static OPENED: AtomicU64 = AtomicU64::new(0);
 
-fn from_index(index: Index, holds: Position, checked: bool) -> Result<OpenIndex, SearchError> {
+fn from_index(
+    index: Index,
+    indexed: IndexedPosition,
+    checked: bool,
+) -> Result<OpenIndex, SearchError> {
     let reader = index
         .reader_builder()
         .reload_policy(ReloadPolicy::Manual)
@@ -297,25 +305,26 @@ fn from_index(index: Index, holds: Position, checked: bool) -> Result<OpenIndex,
         index,
         reader,
         writer,
-        holds,
+        indexed,
         checked,
     })
 }
 
-/// Changes come one by one and make small segments, which are merged into ever larger ones: each document is
-/// written anew some times, and there are never more than a few dozen segments to search.
+/// Small commits make small segments, which are merged into ever larger ones. Each document is
+/// rewritten a few times, and there are never more than a few dozen segments to search.
 fn merge_policy(documents: u64) -> LogMergePolicy {
     let mut policy = LogMergePolicy::default();
-    policy.set_min_num_segments(SEGMENTS_OF_A_SIZE);
+    policy.set_min_num_segments(MERGE_FACTOR);
     policy.set_min_layer_size(SMALLEST_SEGMENT);
+    let documents = usize::try_from(documents).unwrap_or(usize::MAX);
     let largest =
-        (documents as usize / LARGE_SEGMENTS).max(SMALLEST_SEGMENT as usize * LARGE_SEGMENTS);
-    policy.set_max_docs_before_merge(largest);
-    policy.set_del_docs_ratio_before_merge(MOST_DELETED);
+        documents.max(SMALLEST_SEGMENT as usize * LARGE_SEGMENT_SHARE * LARGE_SEGMENT_SHARE);
+    policy.set_max_docs_before_merge(largest / LARGE_SEGMENT_SHARE);
+    policy.set_del_docs_ratio_before_merge(MAX_DELETED_SHARE);
     policy
 }
 
-/// It holds the words of everything that is stored.
+/// The index holds the words of everything in the store.
 fn make_private(directory: &Path) -> std::io::Result<()> {
     let mut private = std::fs::DirBuilder::new();
     private.recursive(true).mode(0o700);
@@ -326,7 +335,7 @@ fn damaged(reason: &str) -> SearchError {
     SearchError::Index(tantivy::TantivyError::InternalError(reason.to_owned()))
 }
 
-/// The system's errors do not say which file they are about.
+/// Adds the path, which I/O errors do not mention.
 fn io(path: &Path) -> impl Fn(std::io::Error) -> SearchError {
     move |error| {
         let named = std::io::Error::new(error.kind(), format!("{}: {error}", path.display()));

@@ -1,10 +1,10 @@
-//! Labels: entities that are put on others, and by whose names these are found.
+//! Labels: entities that are attached to others, and by whose names these are found.
 //!
-//! The names of labels have a field of their own in the index, so that looking one up, begun or mistyped, does not go
-//! through the names of everything. This module must not know how a query is made. To add one more kind of label, add a line to
-//! [`LABELS`] and raise the format.
+//! The names of labels have a field of their own in the index, so that looking up a prefix or a
+//! misspelled word does not go through all names. This module must not know how queries are made.
+//! To add a kind of label, add a line to [`LABELS`] and raise the index format.
 
-/// Kinds of labels, and the fields by which entities point at them.
+/// Entity types of labels, and the fields that refer to them.
 pub(crate) const LABELS: [(&str, &[&str]); 7] = [
     ("domain", &["domains"]),
     ("tag", &["tags", "fieldTags", "editedFieldTags"]),
@@ -22,10 +22,10 @@ pub(crate) const LABELS: [(&str, &[&str]); 7] = [
     ("dataProduct", &["dataProduct"]),
 ];
 
-/// Platforms are hardly ever described: most are known only by the entities that have them.
+/// Most platforms are not entities of their own; only the entities on them refer to their URNs.
 pub(crate) const PLATFORM: &str = "dataPlatform";
 
-/// The fields that point at entities of a kind; none if they are no labels.
+/// The fields that refer to entities of a type; none if they are not labels.
 pub(crate) fn fields_of(kind: &str) -> &'static [&'static str] {
     LABELS
         .iter()

@@ -1,48 +1,52 @@
-//! What a person types into the search box, as a tree.
+//! The query language: parses the text of the search box into a tree.
 //!
-//! Everything is a valid query. What cannot be understood is taken as words, and what says nothing (lone punctuation,
-//! an operator without an operand) is left out. The language:
+//! Every text is a valid query. Text that cannot be interpreted is read as words, and lone
+//! punctuation or an operator without an operand is ignored. The language:
 //!
-//! | typed | meaning |
+//! | text | meaning |
 //! | --- | --- |
 //! | `pet orders` | either word; both is better |
 //! | `"pet orders"` | the words in this order |
-//! | `+pet -orders`, `pet AND NOT orders` | must be there, must not |
+//! | `+pet -orders`, `pet AND NOT orders` | required, excluded |
 //! | `pet OR orders`, `(…)` | alternatives, groups; `AND` binds more tightly than `OR` |
-//! | `ord*`, `o*r`, `o?r` | any letters, one letter |
+//! | `ord*`, `o*r`, `o?r` | any characters, one character |
 //! | `name:orders`, `name:"pet orders"`, `name:(a OR b)` | in this field |
 //! | `name:*` | the field has a value |
 //! | `urn:li:tag:x` | this URN, anywhere in the text and with its parentheses, commas and colons |
-//! | `/q …` | the same language; the sign is what DataHub's clients send |
+//! | `/q …` | the same language; DataHub's clients send this prefix |
 //!
-//! The same clause twice in one place counts once. A backslash takes the meaning from the sign behind it. Letters are kept as typed: folding them is the work of
-//! the analysis. This module must not know which fields exist, nor the index: `mailto:someone` is a field here. A new kind
-//! of term is a variant of [`Term`] and a case in `Parser::term`.
+//! A clause that is repeated within a group counts once. A backslash escapes the next character.
+//! Text keeps its case; the analysis folds it. This module must not know the index or which fields
+//! exist: `mailto:someone` is a field here. To add a kind of term, add a variant to [`Term`] and a
+//! case to `Parser::term`.
 
 mod parser;
 
-/// The tree never has more clauses, groups included. What was said twice counts once, and of a longer text what must or
-/// must not be there comes before what may.
-pub const MOST_CLAUSES: usize = 64;
+/// The limit of clauses in the tree, including groups. Repeated clauses count once, and required
+/// and excluded clauses are preferred to optional ones.
+pub const MAX_CLAUSES: usize = 64;
 
-/// What comes behind so many words, phrases and the like is not read at all.
-pub const MOST_READ: usize = 1024;
+/// The parser stops after this many words, phrases and the like.
+pub const MAX_TERMS_READ: usize = 1024;
 
-/// Groups are never nested more deeply, the query itself being the first level; what lies deeper is ignored.
-pub const DEEPEST_LEVEL: usize = 8;
+/// The limit of nested groups, where the query itself is the first level. Deeper groups are
+/// ignored.
+pub const MAX_NESTING: usize = 8;
 
-/// Words, phrases and patterns are cut there, in letters; URNs are not. Nobody types more without a space.
-pub const LONGEST_TERM: usize = 256;
+/// Longer words, phrases and patterns are truncated; URNs are not.
+pub const MAX_TERM_CHARS: usize = 256;
 
-/// What was asked. Without any clause it asks for everything: nothing was typed, or stars alone. Other texts without a letter
-/// or digit are one word, as typed.
+/// A parsed query. Without clauses, it matches everything: the text was empty or only asterisks.
+/// Other texts without a letter or digit are one word, as typed.
 ///
-/// An entity matches if all `Must` clauses match, no `MustNot` clause does, and, when there are `Should` clauses
-/// but no `Must` clause, at least one of them does. So only `MustNot` clauses ask for everything except those.
+/// An entity matches if all `Must` clauses match, no `MustNot` clause does, and, if there are
+/// `Should` clauses but no `Must` clause, at least one of them does. So a query of only `MustNot`
+/// clauses matches everything else.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Hash)]
 pub struct Query {
     pub clauses: Vec<Clause>,
-    /// The text as typed, trimmed, if it is nothing but words: to compare with whole names. Groups have none.
+    /// The trimmed text if it consists of words only, to compare with whole names. Groups have
+    /// none.
     pub plain: Option<String>,
 }
 
@@ -61,9 +65,10 @@ pub enum Occur {
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Term {
-    /// May be more than one word to the analysis, such as `customer_orders`. A URN is exact (see [`is_urn`]).
+    /// May be several words to the analysis, such as `customer_orders`. URNs are compared exactly
+    /// (see [`is_urn`]).
     Word(String),
-    /// What stood before the `*`. Empty only inside of a [`Term::Field`]: any value.
+    /// The text before the `*`. Empty only inside a [`Term::Field`], where it means any value.
     Prefix(String),
     /// With its `*` and `?`.
     Wildcard(String),
@@ -75,12 +80,12 @@ pub enum Term {
     Group(Query),
 }
 
-/// Understands what was typed.
+/// Parses a text. Never fails.
 pub fn parse(text: &str) -> Query {
     parser::parse(text)
 }
 
-/// Whether a word is a URN, to be compared as it is instead of by its words.
+/// Whether a word is a URN, which is compared exactly and not by its words.
 pub fn is_urn(word: &str) -> bool {
     word.starts_with(URN_START)
 }

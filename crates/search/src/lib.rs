@@ -1,12 +1,13 @@
-//! Finding entities: full text, filters, facets.
+//! Full-text search, filters and facets over the entities of a store.
 //!
-//! One tantivy index per server, fed from the change log. Before it answers, [`Search`] brings the index up to the newest
-//! committed change, so a write is found by the very next search, and writes do not pay for it. The index is a
-//! cache: it remembers which position of the log it holds, and when it is lost, damaged, of an older format or ahead of
-//! the log, it is built anew from the store.
+//! Each server has one tantivy index, which it feeds from the change log. Before it runs a query,
+//! [`Search`] indexes all committed changes, so a search finds every earlier write, and writes do
+//! not pay for indexing. The index is a cache: it records the position of its last change in the
+//! log. If it is missing, damaged, of another format or ahead of the log, it is rebuilt from the
+//! store.
 //!
-//! What is indexed comes from the registry (`docent_model::searchable`). This crate must not know GraphQL or HTTP, nor who
-//! may see what: the caller's rights become part of the filter.
+//! The registry decides what is indexed (`docent_model::searchable`). This crate must not know
+//! GraphQL, HTTP or permissions: callers express permissions as part of the filter.
 
 #![expect(
     clippy::cast_precision_loss,
@@ -15,6 +16,7 @@
 
 mod analysis;
 mod bits;
+mod budget;
 mod collect;
 mod column;
 mod coverage;
@@ -25,39 +27,38 @@ mod explain;
 mod feed;
 mod field;
 mod filter;
-mod found;
 mod index;
-mod kept;
 mod label;
 pub mod language;
 mod list;
 mod live;
 mod matching;
-mod named;
 mod pattern;
 mod phrase;
 mod query;
 mod request;
+mod results;
 mod schema;
 mod scroll;
 mod search;
+mod segment_cache;
 mod sort;
 mod walk;
-mod work;
+mod whole_name;
 
-pub use coverage::{Coverage, Described};
+pub use budget::SearchLimits;
+pub use coverage::{Coverage, DescriptionCounts};
 pub use error::SearchError;
-pub use field::{BROWSE_PATH, BROWSE_STEP, ENTITY_TYPE, REMOVED};
-pub use found::{Completions, Facet, FacetValue, Found, Hit, Match};
-pub use live::Keeper;
+pub use field::{BROWSE_PATH, BROWSE_PATH_SEPARATOR, ENTITY_TYPE, REMOVED};
+pub use live::IndexMaintainer;
 pub use request::{
-    Criterion, Facets, Filter, MAX_COUNT, MAX_DEPTH, MAX_FACET_VALUES, MAX_QUERY_BYTES,
-    MAX_SCROLL_COUNT, Operator, PAIR, Page, Request, Sort,
+    Criterion, Facets, Filter, MAX_COUNT, MAX_FACET_VALUES, MAX_QUERY_BYTES, MAX_RESULT_WINDOW,
+    MAX_SCROLL_COUNT, Operator, PAIR_SEPARATOR, SearchPage, SearchRequest, Sort,
 };
+pub use results::{Completions, Facet, FacetValue, FieldMatch, Hit, SearchResults};
 pub use search::Search;
-pub use work::Limits;
 
-/// The entity types that people look for, unless they say otherwise.
+/// The entity types of a search that does not name any.
 pub const DEFAULT_TYPES: &[&str] = &[
     "dataset",
     "dashboard",

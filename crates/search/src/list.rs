@@ -1,22 +1,23 @@
-//! Values of which an entity may have many, nearly all different, as lists.
+//! Lists: fields with many, mostly distinct values per entity, such as the columns of a table.
 //!
-//! The names of the columns of tables are such. A term for each made a third of the work of indexing, a place of its own in
-//! a dictionary for each still made a sixth, for conditions that are seldom set. So the values that an entity has in such a field
-//! stand in the column of the field as one text, or as several if they are long. Who asks for a value finds the few lists
-//! that it can be in by its words ([`crate::filter`]); who asks for a pattern goes through all of them.
+//! A term for each value took a third of the indexing time, and a dictionary entry for each still
+//! took a sixth, for conditions that are rarely used. Instead, the values of an entity in such a
+//! field are one text in the field's column, or several if they are long. A condition on one value
+//! first finds candidates by the words of the value ([`crate::filter`]); a pattern is compared with
+//! all lists.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Behind each value of a list, and what a value has in its place.
+/// Terminates each value of a list, and the replacement for it inside a value.
 const END: char = '\0';
-const INSTEAD: &str = "\u{fffd}";
+const END_REPLACEMENT: &str = "\u{fffd}";
 
-/// A list that is as long is followed by another one: what the library takes as one text is limited, and so is what results are
-/// sorted by.
-const LONG_BYTES: usize = 1024;
+/// After this many bytes, the values continue in another list: tantivy limits the length of a text,
+/// and results are sorted by lists.
+const MAX_LIST_BYTES: usize = 1024;
 
-/// Writes values as lists, and tells where each list stands in the text.
+/// Appends values as lists to `text`, and calls `written` with the range of each list.
 pub(crate) fn write<V: AsRef<str>>(
     values: impl Iterator<Item = V>,
     text: &mut String,
@@ -24,7 +25,7 @@ pub(crate) fn write<V: AsRef<str>>(
 ) {
     let mut start = text.len();
     for value in values {
-        if text.len() - start >= LONG_BYTES {
+        if text.len() - start >= MAX_LIST_BYTES {
             written(start..text.len());
             start = text.len();
         }
@@ -36,16 +37,16 @@ pub(crate) fn write<V: AsRef<str>>(
     }
 }
 
-/// A value as it stands in a list.
+/// Escapes a value for a list.
 pub(crate) fn item(value: &str) -> Cow<'_, str> {
     if value.contains(END) {
-        Cow::Owned(value.replace(END, INSTEAD))
+        Cow::Owned(value.replace(END, END_REPLACEMENT))
     } else {
         Cow::Borrowed(value)
     }
 }
 
-/// The values of a list.
+/// Splits a list into its values.
 pub(crate) fn values(list: &str) -> impl Iterator<Item = &str> {
     list.split_terminator(END)
 }
@@ -55,16 +56,16 @@ mod tests {
     use super::*;
 
     fn lists_of(values: &[&str]) -> Vec<String> {
-        let (mut text, mut places) = ("before".to_owned(), Vec::new());
-        write(values.iter(), &mut text, |place| places.push(place));
-        places
+        let (mut text, mut ranges) = ("before".to_owned(), Vec::new());
+        write(values.iter(), &mut text, |range| ranges.push(range));
+        ranges
             .into_iter()
-            .map(|place| text[place].to_owned())
+            .map(|range| text[range].to_owned())
             .collect()
     }
 
     #[test]
-    fn a_list_has_the_values_that_were_written() {
+    fn lists_round_trip() {
         for written in [vec![], vec![""], vec!["a"], vec!["", "b", ""]] {
             let lists = lists_of(&written);
             let read: Vec<&str> = lists.iter().flat_map(|list| values(list)).collect();
@@ -73,14 +74,14 @@ mod tests {
     }
 
     #[test]
-    fn no_value_is_taken_for_two() {
+    fn a_value_with_a_terminator_stays_one_value() {
         let lists = lists_of(&["a\0b"]);
         assert_eq!(values(&lists[0]).collect::<Vec<_>>(), [item("a\0b")]);
     }
 
     #[test]
-    fn what_is_long_is_several_lists() {
-        let long = "x".repeat(LONG_BYTES);
+    fn long_values_are_split_into_several_lists() {
+        let long = "x".repeat(MAX_LIST_BYTES);
         let lists = lists_of(&["a", &long, "b", "c", &long, &long]);
         let lengths: Vec<usize> = lists.iter().map(|list| values(list).count()).collect();
         assert_eq!(lengths, [2, 3, 1]);

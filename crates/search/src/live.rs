@@ -1,9 +1,9 @@
-//! The index in use: made when it is missing, fed when it is behind, replaced when it is damaged.
+//! The index in use: built if it is missing, fed if it is behind, replaced if it is damaged.
 //!
-//! A search that finds changes feeds the index itself, and everybody who waits for the same takes what it made; a
-//! [`Keeper`] feeds it beside them, so that not much is ever left to a search.
+//! A search that finds pending changes feeds the index itself, and concurrent searches share the
+//! result. An [`IndexMaintainer`] feeds it in the background, so that little is left for searches.
 
-mod keeper;
+mod maintainer;
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -14,87 +14,86 @@ use tantivy::{Index, IndexReader, Searcher, TantivyError};
 use tokio::sync::Mutex;
 
 use crate::error::SearchError;
-use crate::feed::{self, Amount, blocking};
-use crate::index::{self, Location, OpenIndex};
-use crate::kept::Kept;
+use crate::feed::{self, FeedAmount, blocking};
+use crate::index::{self, IndexLocation, OpenIndex};
 use crate::schema::Fields;
+use crate::segment_cache::SegmentCache;
 
-pub use keeper::Keeper;
+pub use maintainer::IndexMaintainer;
 
-/// When the files of a large index are compared with their checksums: whoever searches first should not wait for that.
+/// When to verify the checksums of a large index, so that the first search does not wait for it.
 const CHECK_DELAY: Duration = Duration::from_secs(1);
-/// How long a search waits for an index that is being built; a small one is ready by then.
-const BUILD_PATIENCE: Duration = Duration::from_secs(2);
-/// How long a search waits for what was written to be taken in.
-const FEED_PATIENCE: Duration = Duration::from_secs(10);
-/// All files are read to find out whether an index is damaged, so that is done once in such a time.
-const DOUBT_PAUSE: Duration = Duration::from_mins(1);
-/// What an index holds that was not opened yet.
+/// How long a search waits for an index that is being built. Small ones are ready by then.
+const BUILD_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long a search waits for pending changes to be indexed.
+const FEED_TIMEOUT: Duration = Duration::from_secs(10);
+/// Checking for damage reads all files, so it is not repeated within this time.
+const RECHECK_INTERVAL: Duration = Duration::from_mins(1);
+/// The position of an index that is not open.
 const UNKNOWN: i64 = -1;
 
-/// Cloning it is cheap and gives the same index.
+/// Clones share the index.
 #[derive(Debug, Clone)]
-pub(crate) struct Live(Arc<Inner>);
+pub(crate) struct LiveIndex(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     store: Arc<dyn Store>,
     fields: Fields,
-    location: Location,
-    /// What searches read; `None` until there is an index.
-    current: RwLock<Option<Current>>,
-    /// Who holds it feeds the index. `None` until it was opened, and after damage.
+    location: IndexLocation,
+    /// The reader of searches; `None` until there is an index.
+    current: RwLock<Option<CurrentReader>>,
+    /// The lock is held while feeding. `None` until the index is open, and after damage.
     feeding: Mutex<Option<OpenIndex>>,
-    /// How often feeding has begun.
+    /// How many feeds have started.
     feeds: AtomicU64,
-    /// Up to which position of the log the index has come.
-    held: AtomicI64,
+    /// The log position of the last indexed change.
+    indexed_up_to: AtomicI64,
     /// Whether an index is being built, and how many entities it has.
     building: AtomicBool,
     built: AtomicU64,
-    /// Which index was checked because a search failed, and when.
-    doubted: std::sync::Mutex<Option<(u64, Instant)>>,
-    /// What searches remember of the index.
-    kept: std::sync::Mutex<Kept>,
+    /// The serial number of the index that was last checked after a failed search, and when.
+    last_recheck: std::sync::Mutex<Option<(u64, Instant)>>,
+    cache: std::sync::Mutex<SegmentCache>,
 }
 
 #[derive(Clone)]
-struct Current {
+struct CurrentReader {
     reader: IndexReader,
-    /// Nothing had been committed after this stamp that the reader does not have.
+    /// The reader has every change up to this commit stamp.
     stamp: CommitStamp,
-    /// Which feeding made it.
+    /// The feed that produced it.
     feed: u64,
-    /// Which index it is of.
+    /// The serial number of its index.
     serial: u64,
 }
 
 /// What a search reads from.
-pub(crate) struct Moment {
+pub(crate) struct IndexSnapshot {
     pub(crate) searcher: Searcher,
     pub(crate) serial: u64,
 }
 
-impl Current {
-    fn moment(&self) -> Moment {
-        Moment {
+impl CurrentReader {
+    fn snapshot(&self) -> IndexSnapshot {
+        IndexSnapshot {
             searcher: self.reader.searcher(),
             serial: self.serial,
         }
     }
 }
 
-impl std::fmt::Debug for Current {
+impl std::fmt::Debug for CurrentReader {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
-            .debug_struct("Current")
+            .debug_struct("CurrentReader")
             .field("stamp", &self.stamp)
             .finish_non_exhaustive()
     }
 }
 
-impl Live {
-    pub(crate) fn new(store: Arc<dyn Store>, location: Location) -> Self {
+impl LiveIndex {
+    pub(crate) fn new(store: Arc<dyn Store>, location: IndexLocation) -> Self {
         Self(Arc::new(Inner {
             store,
             fields: Fields::new(),
@@ -102,11 +101,11 @@ impl Live {
             current: RwLock::new(None),
             feeding: Mutex::new(None),
             feeds: AtomicU64::new(0),
-            held: AtomicI64::new(UNKNOWN),
+            indexed_up_to: AtomicI64::new(UNKNOWN),
             building: AtomicBool::new(false),
             built: AtomicU64::new(0),
-            doubted: std::sync::Mutex::default(),
-            kept: std::sync::Mutex::default(),
+            last_recheck: std::sync::Mutex::default(),
+            cache: std::sync::Mutex::default(),
         }))
     }
 
@@ -118,37 +117,37 @@ impl Live {
         &self.0.fields
     }
 
-    /// For one search.
-    pub(crate) fn kept(&self) -> Kept {
-        let mut kept = self.0.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.is_full() {
-            *kept = Kept::default();
+    /// The cache for one search.
+    pub(crate) fn cache(&self) -> SegmentCache {
+        let mut cache = self.0.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        if cache.is_full() {
+            *cache = SegmentCache::default();
         }
-        kept.clone()
+        cache.clone()
     }
 
-    /// Whether there is no index of our format on the disk.
+    /// Whether there is no index of the current format on the disk.
     pub(crate) fn is_missing(&self) -> bool {
         self.0.location.is_empty()
     }
 
-    /// Everything that is committed now.
-    pub(crate) async fn moment(&self) -> Result<Moment, SearchError> {
+    /// Returns a snapshot with every change that is committed now.
+    pub(crate) async fn snapshot(&self) -> Result<IndexSnapshot, SearchError> {
         let inner = &*self.0;
         let arrived = inner.feeds.load(Ordering::SeqCst);
         let stamp = inner.store.commit_stamp_exact().await?;
         if let Some(current) = self.current()
             && current.stamp == stamp
         {
-            return Ok(current.moment());
+            return Ok(current.snapshot());
         }
-        // Whoever asked may go away; the work is for everybody.
+        // The task must survive a caller that disconnects, because other searches share it.
         let live = self.clone();
-        let mut feeding = tokio::spawn(async move { live.bring_up(arrived).await });
-        let began = Instant::now();
-        let held = inner.held.load(Ordering::Relaxed).max(0);
+        let mut feeding = tokio::spawn(async move { live.ensure_current(arrived).await });
+        let started = Instant::now();
+        let indexed_up_to = inner.indexed_up_to.load(Ordering::Relaxed).max(0);
         loop {
-            let waited = tokio::time::timeout(BUILD_PATIENCE, &mut feeding).await;
+            let waited = tokio::time::timeout(BUILD_TIMEOUT, &mut feeding).await;
             if let Ok(fed) = waited {
                 return fed.map_err(|error| TantivyError::InternalError(error.to_string()))?;
             }
@@ -157,79 +156,87 @@ impl Live {
                     done: inner.built.load(Ordering::Relaxed),
                 });
             }
-            if began.elapsed() >= FEED_PATIENCE {
-                return Err(self.progress_since(held).await?);
+            if started.elapsed() >= FEED_TIMEOUT {
+                return Err(self.progress_since(indexed_up_to).await?);
             }
         }
     }
 
-    /// How far the index has come from a position to the end of the log.
+    /// The error that reports the progress of the feed from a position to the end of the log.
     async fn progress_since(&self, start: i64) -> Result<SearchError, SearchError> {
         let newest = feed::tail(&*self.0.store).await?.position.get();
-        let held = self.0.held.load(Ordering::Relaxed);
-        Ok(SearchError::Behind {
-            done: held.saturating_sub(start).try_into().unwrap_or_default(),
+        let indexed_up_to = self.0.indexed_up_to.load(Ordering::Relaxed);
+        Ok(SearchError::CatchingUp {
+            done: indexed_up_to
+                .saturating_sub(start)
+                .try_into()
+                .unwrap_or_default(),
             of: newest.saturating_sub(start).try_into().unwrap_or_default(),
         })
     }
 
-    /// How many changes the index does not have yet.
-    pub(crate) async fn behind(&self) -> Result<u64, SearchError> {
+    /// How many changes are not indexed yet.
+    pub(crate) async fn pending_changes(&self) -> Result<u64, SearchError> {
         let inner = &*self.0;
         let newest = feed::tail(&*inner.store).await?.position.get();
-        let held = match inner.held.load(Ordering::Relaxed) {
+        let indexed_up_to = match inner.indexed_up_to.load(Ordering::Relaxed) {
             UNKNOWN => {
                 let location = inner.location.clone();
-                let holds = blocking(move || Ok(location.holds())).await?;
-                holds.map_or(0, |holds| holds.position.get())
+                let indexed = blocking(move || Ok(location.indexed())).await?;
+                indexed.map_or(0, |indexed| indexed.position.get())
             }
-            held => held,
+            indexed_up_to => indexed_up_to,
         };
-        Ok(newest.saturating_sub(held).try_into().unwrap_or_default())
+        Ok(newest
+            .saturating_sub(indexed_up_to)
+            .try_into()
+            .unwrap_or_default())
     }
 
-    /// Opens or builds the index if that has not happened, and takes in what was committed before feeding had begun
-    /// `arrived` times. Of many who wait for that one feeds the index, and the others take what it made.
-    async fn bring_up(&self, arrived: u64) -> Result<Moment, SearchError> {
+    /// Opens or builds the index if necessary, and indexes what was committed before `arrived`
+    /// feeds had started. Of many waiting searches one feeds the index, and the others share the
+    /// result.
+    async fn ensure_current(&self, arrived: u64) -> Result<IndexSnapshot, SearchError> {
         let inner = &*self.0;
         let mut feeding = inner.feeding.lock().await;
         if let Some(current) = self.current()
             && current.feed > arrived
         {
-            return Ok(current.moment());
+            return Ok(current.snapshot());
         }
         let feed = inner.feeds.fetch_add(1, Ordering::SeqCst) + 1;
         let stamp = inner.store.commit_stamp_exact().await?;
-        let (reader, serial) = self.feed(&mut feeding, Amount::All).await?;
-        let current = Current {
+        let (reader, serial) = self.feed(&mut feeding, FeedAmount::All).await?;
+        let current = CurrentReader {
             reader,
             stamp,
             feed,
             serial,
         };
-        let moment = current.moment();
+        let snapshot = current.snapshot();
         self.replace(Some(current));
-        Ok(moment)
+        Ok(snapshot)
     }
 
-    /// Takes some in, for searches to come.
-    async fn take_some(&self, entities: usize) -> Result<(), SearchError> {
+    /// Indexes some of the pending changes for later searches.
+    async fn index_some(&self, entities: usize) -> Result<(), SearchError> {
         let mut feeding = self.0.feeding.lock().await;
-        self.feed(&mut feeding, Amount::Entities(entities)).await?;
+        self.feed(&mut feeding, FeedAmount::Entities(entities))
+            .await?;
         Ok(())
     }
 
-    /// Takes in as much as is wanted; answers how to read the index, and which it is. One that takes nothing in is opened or
-    /// built anew. When the store fails, the index stays as it is.
+    /// Feeds the index, and returns its reader and serial number. An index that cannot be fed is
+    /// reopened or rebuilt. If the store fails, the index stays as it is.
     async fn feed(
         &self,
         feeding: &mut Option<OpenIndex>,
-        amount: Amount,
+        amount: FeedAmount,
     ) -> Result<(IndexReader, u64), SearchError> {
         if let Some(open) = feeding {
             match self.catch_up(open, amount).await {
                 Err(SearchError::Index(error)) => {
-                    tracing::error!(%error, "the search index takes nothing in and is opened anew");
+                    tracing::error!(%error, "reopening the search index, because it cannot be updated");
                     *feeding = None;
                 }
                 fed => return fed.map(|()| (open.reader.clone(), open.serial)),
@@ -238,9 +245,9 @@ impl Live {
         let mut open = self.open().await?;
         let mut fed = self.catch_up(&mut open, amount).await;
         if let Err(SearchError::Index(error)) = &fed
-            && !is_of_the_disk(error)
+            && !is_disk_error(error)
         {
-            tracing::error!(%error, "the search index takes nothing in and is built anew");
+            tracing::error!(%error, "rebuilding the search index, because it cannot be updated");
             drop(open);
             self.forget().await?;
             open = self.open().await?;
@@ -253,9 +260,16 @@ impl Live {
         fed.map(|()| readable)
     }
 
-    async fn catch_up(&self, open: &mut OpenIndex, amount: Amount) -> Result<(), SearchError> {
+    async fn catch_up(&self, open: &mut OpenIndex, amount: FeedAmount) -> Result<(), SearchError> {
         let inner = &*self.0;
-        feed::catch_up(&*inner.store, open, &inner.fields, amount, &inner.held).await
+        feed::catch_up(
+            &*inner.store,
+            open,
+            &inner.fields,
+            amount,
+            &inner.indexed_up_to,
+        )
+        .await
     }
 
     async fn open(&self) -> Result<OpenIndex, SearchError> {
@@ -264,17 +278,17 @@ impl Live {
         let (location, fields) = (inner.location.clone(), inner.fields.clone());
         let existing = blocking(move || Ok(location.open(&fields))).await?;
         if let Some(open) = existing {
-            if feed::is_of_log(&*inner.store, &open.holds).await? {
+            if feed::is_in_log(&*inner.store, &open.indexed).await? {
                 if !open.checked {
                     self.check_later(&open);
                 }
                 inner
-                    .held
-                    .store(open.holds.position.get(), Ordering::Relaxed);
+                    .indexed_up_to
+                    .store(open.indexed.position.get(), Ordering::Relaxed);
                 return Ok(open);
             }
             tracing::warn!(
-                "the search index is of another store, or ahead of it, and is built anew"
+                "rebuilding the search index, because it belongs to another store or is ahead of this one"
             );
         }
         let started = Instant::now();
@@ -282,16 +296,16 @@ impl Live {
         let open = feed::build(&*inner.store, &inner.location, &inner.fields, &inner.built).await?;
         drop(building);
         inner
-            .held
-            .store(open.holds.position.get(), Ordering::Relaxed);
+            .indexed_up_to
+            .store(open.indexed.position.get(), Ordering::Relaxed);
         let entities = inner.built.load(Ordering::Relaxed);
-        tracing::info!(entities, elapsed = ?started.elapsed(), "the search index is built");
+        tracing::info!(entities, elapsed = ?started.elapsed(), "built the search index");
         Ok(open)
     }
 
-    /// Compares the files with their checksums while the index serves, and gives it up if one is damaged.
+    /// Verifies the checksums in the background, and gives the index up if a file is damaged.
     fn check_later(&self, open: &OpenIndex) {
-        // A check that takes long must not keep a store open that everybody else is done with.
+        // A long check must not keep the store open after everyone else has closed it.
         let (live, index, serial) = (Arc::downgrade(&self.0), open.index.clone(), open.serial);
         tokio::spawn(async move {
             tokio::time::sleep(CHECK_DELAY).await;
@@ -303,9 +317,10 @@ impl Live {
         });
     }
 
-    /// Gives up an index that made a search fail, if its files turn out to be damaged: the next search builds another.
-    pub(crate) async fn doubt(&self, index: Index, serial: u64) {
-        if !self.is_worth_a_check(serial, Instant::now()) {
+    /// Checks an index that made a search fail. If its files are damaged, the next search rebuilds
+    /// it.
+    pub(crate) async fn recheck_after_failure(&self, index: Index, serial: u64) {
+        if !self.should_recheck(serial, Instant::now()) {
             return;
         }
         if let Err(error) = blocking(move || index::check(&index)).await {
@@ -313,30 +328,30 @@ impl Live {
         }
     }
 
-    /// Whether an index was not checked a moment ago. What makes searches fail then is something else.
-    fn is_worth_a_check(&self, serial: u64, now: Instant) -> bool {
-        let mut doubted = self
+    /// Whether the index was not checked recently. If it was, searches fail for another reason.
+    fn should_recheck(&self, serial: u64, now: Instant) -> bool {
+        let mut last_recheck = self
             .0
-            .doubted
+            .last_recheck
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if doubted.is_some_and(|(known, at)| known == serial && now < at + DOUBT_PAUSE) {
+        if last_recheck.is_some_and(|(known, at)| known == serial && now < at + RECHECK_INTERVAL) {
             return false;
         }
-        *doubted = Some((serial, now));
+        *last_recheck = Some((serial, now));
         true
     }
 
     async fn discard(&self, serial: u64, error: &SearchError) {
         let mut feeding = self.0.feeding.lock().await;
-        // Another one may have taken its place meanwhile.
+        // It may have been replaced in the meantime.
         if feeding.as_ref().is_none_or(|open| open.serial != serial) {
             return;
         }
-        tracing::error!(%error, "the search index is damaged and is built anew");
+        tracing::error!(%error, "rebuilding the search index, because it is damaged");
         *feeding = None;
         if let Err(error) = self.forget().await {
-            tracing::error!(%error, "a damaged search index could not be removed");
+            tracing::error!(%error, "cannot remove a damaged search index");
         }
     }
 
@@ -346,7 +361,7 @@ impl Live {
         blocking(move || location.discard()).await
     }
 
-    fn replace(&self, current: Option<Current>) {
+    fn replace(&self, current: Option<CurrentReader>) {
         *self
             .0
             .current
@@ -354,7 +369,7 @@ impl Live {
             .unwrap_or_else(PoisonError::into_inner) = current;
     }
 
-    fn current(&self) -> Option<Current> {
+    fn current(&self) -> Option<CurrentReader> {
         self.0
             .current
             .read()
@@ -363,7 +378,7 @@ impl Live {
     }
 }
 
-/// Says that an index is being built as long as it is, however that ends.
+/// Sets a flag until it is dropped.
 struct Building<'b>(&'b AtomicBool);
 
 impl<'b> Building<'b> {
@@ -379,8 +394,8 @@ impl Drop for Building<'_> {
     }
 }
 
-/// Whether another index would fare no better.
-fn is_of_the_disk(error: &TantivyError) -> bool {
+/// Whether a new index would fail in the same way.
+fn is_disk_error(error: &TantivyError) -> bool {
     matches!(
         error,
         TantivyError::IoError(_)
@@ -397,13 +412,13 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn many_who_wait_for_the_same_changes_have_them_taken_in_once() {
-        let place = TestStore::open().await.unwrap();
-        let live = Live::new(place.store(), Location::Memory);
+    async fn concurrent_searches_share_one_feed() {
+        let test_store = TestStore::open().await.unwrap();
+        let live = LiveIndex::new(test_store.store(), IndexLocation::Memory);
         let mut searches = tokio::task::JoinSet::new();
         for _ in 0..20 {
             let live = live.clone();
-            searches.spawn(async move { live.moment().await.map(drop) });
+            searches.spawn(async move { live.snapshot().await.map(drop) });
         }
         while let Some(ended) = searches.join_next().await {
             ended.unwrap().unwrap();
@@ -412,14 +427,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_index_that_makes_searches_fail_is_checked_once_in_a_while() {
-        let place = TestStore::open().await.unwrap();
-        let live = Live::new(place.store(), Location::Memory);
+    async fn an_index_that_makes_searches_fail_is_rechecked_at_intervals() {
+        let test_store = TestStore::open().await.unwrap();
+        let live = LiveIndex::new(test_store.store(), IndexLocation::Memory);
         let now = Instant::now();
-        assert!(live.is_worth_a_check(1, now));
-        assert!(!live.is_worth_a_check(1, now));
-        assert!(!live.is_worth_a_check(1, now + DOUBT_PAUSE / 2));
-        assert!(live.is_worth_a_check(2, now), "another index");
-        assert!(live.is_worth_a_check(2, now + DOUBT_PAUSE));
+        assert!(live.should_recheck(1, now));
+        assert!(!live.should_recheck(1, now));
+        assert!(!live.should_recheck(1, now + RECHECK_INTERVAL / 2));
+        assert!(live.should_recheck(2, now), "another index");
+        assert!(live.should_recheck(2, now + RECHECK_INTERVAL));
     }
 }

@@ -1,196 +1,198 @@
-//! Which documents a query finds, and what each of them is worth.
+//! Evaluates a query on a segment: which documents match, and with what score.
 //!
-//! A query is a tree of [`Node`]s whose leaves are sets of documents, each with what it is worth. The sets of a
-//! segment are written one after the other, the worst first, into an array with a byte for each document; what stands there
-//! in the end is the best way in which the document was found. That is a few nanoseconds for each posting, whatever
-//! the number of words and fields, where a union that goes from document to document takes ten times as long.
+//! A query is a tree of [`QueryNode`]s whose leaves are sets of documents, each with a score. The
+//! sets of a leaf are written in ascending order of score into an array with one byte for each
+//! document, which ends up with the best score of each. That takes a few nanoseconds per posting,
+//! whatever the number of words and fields. A union that advances document by document takes ten
+//! times as long.
 //!
-//! This module must not know what the sets mean, nor how results are ordered.
+//! This module must not know what the sets mean or how results are ordered.
 
 use tantivy::query::{EnableScoring, Occur, Query};
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, Searcher, SegmentReader, Term};
 
 use crate::bits::Bits;
-use crate::kept::Kept;
-use crate::named::{RangeTest, TextRange};
+use crate::budget::SearchBudget;
 use crate::pattern;
-use crate::work::Work;
+use crate::segment_cache::SegmentCache;
+use crate::whole_name::{RangeTest, TextRange};
 
-/// So many ways to be found in have a byte's worth of numbers.
-const MAX_WAYS: usize = 255;
+/// How many scores one byte can select, besides none.
+const MAX_SCORES: usize = 255;
 
 /// A set of documents.
-pub(crate) enum Set {
+pub(crate) enum DocumentSet {
     /// With any of the terms.
     Terms(Vec<Term>),
-    /// With any term of the field that begins so.
+    /// With any term of the field that has this prefix.
     Prefix(Field, String),
-    /// The same, with terms up to this one.
+    /// The same, with terms up to the last one given.
     PrefixUpTo(Field, String, String),
-    /// With any term of the field that begins with `start` and is like one of the patterns.
-    Like {
+    /// With any term of the field that has the prefix `start` and matches one of the patterns.
+    Pattern {
         field: Field,
         start: String,
         patterns: Vec<String>,
     },
     /// In all of these sets.
-    Every(Vec<Set>),
-    /// Those of the set that have a name in one of the ranges.
-    Among(Box<Set>, Vec<TextRange>),
+    Intersection(Vec<DocumentSet>),
+    /// The documents of the set that have a whole name in one of the ranges.
+    WithName(Box<DocumentSet>, Vec<TextRange>),
     Query(Box<dyn Query>),
 }
 
 /// A part of a query.
-pub(crate) enum Node {
+pub(crate) enum QueryNode {
     All,
-    /// Found in any of these ways, and worth the best of them.
-    Best(Vec<(Set, f32)>),
-    /// Worth the sum of its parts.
-    Group(Vec<(Occur, Node)>),
-    /// The same; what all parts find, but for those that must not, comes before what only some of them find.
-    Words(Vec<(Occur, Node)>),
+    /// Matches any of the sets, with the highest score among them.
+    BestOf(Vec<(DocumentSet, f32)>),
+    /// Scores the sum of its parts.
+    Group(Vec<(Occur, QueryNode)>),
+    /// The same, with a bonus that ranks documents matching all positive parts above the others.
+    Words(Vec<(Occur, QueryNode)>),
 }
 
-impl Node {
-    /// Finds nothing.
+impl QueryNode {
+    /// Matches nothing.
     pub(crate) fn nothing() -> Self {
-        Self::Best(Vec::new())
+        Self::BestOf(Vec::new())
     }
 
-    pub(crate) fn one(set: Set, worth: f32) -> Self {
-        Self::Best(vec![(set, worth)])
+    pub(crate) fn single(set: DocumentSet, score: f32) -> Self {
+        Self::BestOf(vec![(set, score)])
     }
 
-    /// What no document can be worth more than.
-    pub(crate) fn most(&self) -> f32 {
-        let sum = |parts: &[(Occur, Node)]| -> f32 {
-            let wanted = parts.iter().filter(|(occur, _)| *occur != Occur::MustNot);
-            wanted.map(|(_, node)| node.most()).sum()
+    /// The highest score that a document can have.
+    pub(crate) fn max_score(&self) -> f32 {
+        let sum = |parts: &[(Occur, QueryNode)]| -> f32 {
+            let positive = parts.iter().filter(|(occur, _)| *occur != Occur::MustNot);
+            positive.map(|(_, node)| node.max_score()).sum()
         };
         match self {
             Self::All => 0.0,
-            Self::Best(ways) => ways.iter().fold(0.0, |most, (_, worth)| most.max(*worth)),
+            Self::BestOf(ways) => ways.iter().fold(0.0, |max, (_, score)| max.max(*score)),
             Self::Group(parts) => sum(parts),
             Self::Words(parts) => 2.0 * sum(parts),
         }
     }
 
-    /// Whether its parts may find documents that it does not find.
-    fn may_forget(&self) -> bool {
+    /// Whether its parts may match documents that it does not match.
+    fn may_exclude(&self) -> bool {
         match self {
-            Self::All | Self::Best(_) => false,
+            Self::All | Self::BestOf(_) => false,
             Self::Group(parts) | Self::Words(parts) => {
                 parts.iter().any(|(occur, _)| *occur != Occur::Should)
             }
         }
     }
 
-    /// What its documents are worth more for being found by all parts: as much as all parts but one may be worth.
-    fn for_all_parts(&self) -> f32 {
+    /// The bonus for matching all parts: the highest score that all parts together can give.
+    fn all_terms_bonus(&self) -> f32 {
         match self {
-            Self::Words(_) => self.most() / 2.0,
-            Self::All | Self::Best(_) | Self::Group(_) => 0.0,
+            Self::Words(_) => self.max_score() / 2.0,
+            Self::All | Self::BestOf(_) | Self::Group(_) => 0.0,
         }
     }
 }
 
-/// The documents of a segment that a query finds.
+/// The matching documents of a segment.
 #[derive(Debug)]
 pub(crate) struct Matches {
     pub(crate) documents: Bits,
-    /// For each part of the query that found something, by which way it found each document.
-    found: Vec<Ways>,
+    /// The scores of each leaf that matched.
+    found: Vec<BestScores>,
 }
 
 #[derive(Debug)]
-struct Ways {
-    /// For each document a place in `worth`.
-    by: Vec<u8>,
-    /// What is found in no way is worth nothing.
-    worth: Vec<f32>,
+struct BestScores {
+    /// For each document, an index into `scores`.
+    choice: Vec<u8>,
+    /// The first is 0, for documents that do not match.
+    scores: Vec<f32>,
 }
 
 impl Matches {
     pub(crate) fn all(len: usize) -> Self {
         Self {
-            documents: Bits::all(len),
+            documents: Bits::full(len),
             found: Vec::new(),
         }
     }
 
-    /// Makes documents that parts have found but not the whole worth nothing.
-    fn forget_others(&mut self) {
+    /// Resets the scores of documents that parts match but the whole does not.
+    fn clear_excluded(&mut self) {
         for ways in &mut self.found {
-            for (document, by) in (0..).zip(&mut ways.by) {
-                if *by > 0 && !self.documents.contains(document) {
-                    *by = 0;
+            for (document, choice) in (0..).zip(&mut ways.choice) {
+                if *choice > 0 && !self.documents.contains(document) {
+                    *choice = 0;
                 }
             }
         }
     }
 
-    /// Makes these documents worth so much more.
-    fn add_worth(&mut self, documents: &Bits, more: f32) {
-        // Each way once more with what is added, so that a score stays a sum of as few numbers.
-        let most = MAX_WAYS.div_ceil(2);
-        let at = self.found.iter().position(|it| it.worth.len() <= most);
+    /// Raises the score of these documents.
+    fn add_score(&mut self, documents: &Bits, bonus: f32) {
+        // Doubles an existing list of scores instead of adding a leaf, so that a score stays a sum
+        // of few numbers.
+        let max_len = MAX_SCORES.div_ceil(2);
+        let at = self.found.iter().position(|it| it.scores.len() <= max_len);
         let at = at.unwrap_or_else(|| {
-            self.found.push(Ways {
-                by: vec![0; documents.len()],
-                worth: vec![0.0],
+            self.found.push(BestScores {
+                choice: vec![0; documents.len()],
+                scores: vec![0.0],
             });
             self.found.len() - 1
         });
         let ways = &mut self.found[at];
-        let step = ways.worth.len() as u8;
-        let dearer: Vec<f32> = ways.worth.iter().map(|worth| worth + more).collect();
-        ways.worth.extend(dearer);
-        documents.each(|document| {
-            if let Some(by) = ways.by.get_mut(document as usize) {
-                *by += step;
+        let step = to_choice(ways.scores.len());
+        let raised: Vec<f32> = ways.scores.iter().map(|score| score + bonus).collect();
+        ways.scores.extend(raised);
+        documents.for_each(|document| {
+            if let Some(choice) = ways.choice.get_mut(document as usize) {
+                *choice += step;
             }
         });
     }
 
-    /// What a document is worth.
     pub(crate) fn score(&self, document: DocId) -> f32 {
         self.found
             .iter()
-            .map(|ways| ways.worth[usize::from(ways.by[document as usize])])
+            .map(|ways| ways.scores[usize::from(ways.choice[document as usize])])
             .sum()
     }
 }
 
-/// Looks for documents in one segment.
-pub(crate) struct Segment<'s> {
+/// Evaluates queries on one segment.
+pub(crate) struct SegmentSearcher<'s> {
     pub(crate) searcher: &'s Searcher,
     pub(crate) reader: &'s SegmentReader,
-    pub(crate) kept: &'s Kept,
-    /// What the search may use.
-    pub(crate) work: &'s Work,
-    /// Whether anybody wants to know what the documents are worth.
+    pub(crate) cache: &'s SegmentCache,
+    pub(crate) budget: &'s SearchBudget,
+    /// Whether scores are needed.
     pub(crate) scored: bool,
 }
 
-impl Segment<'_> {
+impl SegmentSearcher<'_> {
     pub(crate) fn len(&self) -> usize {
         self.reader.max_doc() as usize
     }
 
-    pub(crate) fn matches(&self, node: &Node) -> tantivy::Result<Matches> {
+    pub(crate) fn matches(&self, node: &QueryNode) -> tantivy::Result<Matches> {
         match node {
-            Node::All => Ok(Matches::all(self.len())),
-            Node::Best(ways) => self.best(ways),
-            Node::Group(parts) | Node::Words(parts) => self.group(parts, node.for_all_parts()),
+            QueryNode::All => Ok(Matches::all(self.len())),
+            QueryNode::BestOf(ways) => self.best(ways),
+            QueryNode::Group(parts) | QueryNode::Words(parts) => {
+                self.group(parts, node.all_terms_bonus())
+            }
         }
     }
 
-    fn best(&self, sets: &[(Set, f32)]) -> tantivy::Result<Matches> {
-        let mut documents = Bits::none(self.len());
+    fn best(&self, sets: &[(DocumentSet, f32)]) -> tantivy::Result<Matches> {
+        let mut documents = Bits::empty(self.len());
         if !self.scored {
             for (set, _) in sets {
-                self.each(set, &mut |found| {
+                self.visit_set(set, &mut |found| {
                     for document in found {
                         documents.insert(*document);
                     }
@@ -201,22 +203,22 @@ impl Segment<'_> {
                 found: Vec::new(),
             });
         }
-        let mut sets: Vec<&(Set, f32)> = sets.iter().collect();
+        let mut sets: Vec<&(DocumentSet, f32)> = sets.iter().collect();
         sets.sort_by(|(_, one), (_, other)| one.total_cmp(other));
-        let mut ways = Ways {
-            by: vec![0; self.len()],
-            worth: vec![0.0],
+        let mut ways = BestScores {
+            choice: vec![0; self.len()],
+            scores: vec![0.0],
         };
-        for (set, worth) in sets {
-            if ways.worth.len() <= MAX_WAYS {
-                ways.worth.push(*worth);
+        for (set, score) in sets {
+            if ways.scores.len() <= MAX_SCORES {
+                ways.scores.push(*score);
             }
-            let way = (ways.worth.len() - 1) as u8;
-            self.each(set, &mut |found| {
+            let way = to_choice(ways.scores.len() - 1);
+            self.visit_set(set, &mut |found| {
                 for document in found {
                     documents.insert(*document);
-                    if let Some(by) = ways.by.get_mut(*document as usize) {
-                        *by = way;
+                    if let Some(choice) = ways.choice.get_mut(*document as usize) {
+                        *choice = way;
                     }
                 }
             })?;
@@ -229,38 +231,38 @@ impl Segment<'_> {
         Ok(Matches { documents, found })
     }
 
-    fn group(&self, parts: &[(Occur, Node)], for_all: f32) -> tantivy::Result<Matches> {
-        let wanted = parts.iter().filter(|(occur, _)| *occur != Occur::MustNot);
-        let for_all = if wanted.count() > 1 && self.scored {
-            for_all
+    fn group(&self, parts: &[(Occur, QueryNode)], bonus: f32) -> tantivy::Result<Matches> {
+        let positive = parts.iter().filter(|(occur, _)| *occur != Occur::MustNot);
+        let bonus = if positive.count() > 1 && self.scored {
+            bonus
         } else {
             0.0
         };
         let mut in_all: Option<Bits> = None;
         let mut required: Option<Bits> = None;
-        let mut optional = Bits::none(self.len());
+        let mut optional = Bits::empty(self.len());
         let mut forbidden: Option<Bits> = None;
         let mut found = Vec::new();
         for (occur, node) in parts {
             let mut matches = self.matches(node)?;
-            if node.may_forget() {
-                matches.forget_others();
+            if node.may_exclude() {
+                matches.clear_excluded();
             }
-            if for_all > 0.0 && *occur != Occur::MustNot {
+            if bonus > 0.0 && *occur != Occur::MustNot {
                 match &mut in_all {
-                    Some(in_all) => in_all.keep(&matches.documents),
+                    Some(in_all) => in_all.intersect_with(&matches.documents),
                     None => in_all = Some(matches.documents.clone()),
                 }
             }
             match occur {
                 Occur::Must => match &mut required {
-                    Some(required) => required.keep(&matches.documents),
+                    Some(required) => required.intersect_with(&matches.documents),
                     None => required = Some(matches.documents),
                 },
-                Occur::Should => optional.add(&matches.documents),
+                Occur::Should => optional.union_with(&matches.documents),
                 Occur::MustNot => {
                     match &mut forbidden {
-                        Some(forbidden) => forbidden.add(&matches.documents),
+                        Some(forbidden) => forbidden.union_with(&matches.documents),
                         None => forbidden = Some(matches.documents),
                     }
                     continue;
@@ -270,19 +272,19 @@ impl Segment<'_> {
         }
         let mut documents = required.unwrap_or(optional);
         if let Some(forbidden) = forbidden {
-            documents.remove(&forbidden);
+            documents.subtract(&forbidden);
         }
         let mut matches = Matches { documents, found };
         if let Some(mut in_all) = in_all {
-            in_all.keep(&matches.documents);
-            matches.add_worth(&in_all, for_all);
+            in_all.intersect_with(&matches.documents);
+            matches.add_score(&in_all, bonus);
         }
         Ok(matches)
     }
 
-    pub(crate) fn set(&self, set: &Set) -> tantivy::Result<Bits> {
-        let mut documents = Bits::none(self.len());
-        self.each(set, &mut |found| {
+    pub(crate) fn set(&self, set: &DocumentSet) -> tantivy::Result<Bits> {
+        let mut documents = Bits::empty(self.len());
+        self.visit_set(set, &mut |found| {
             for document in found {
                 documents.insert(*document);
             }
@@ -290,26 +292,28 @@ impl Segment<'_> {
         Ok(documents)
     }
 
-    /// Calls `found` with the documents of a set, some at a time; one may come more than once.
-    fn each(&self, set: &Set, found: &mut dyn FnMut(&[DocId])) -> tantivy::Result<()> {
-        self.work.check()?;
+    /// Calls `visit` with the documents of a set, in blocks. A document may occur more than once.
+    fn visit_set(&self, set: &DocumentSet, visit: &mut dyn FnMut(&[DocId])) -> tantivy::Result<()> {
+        self.budget.check()?;
         match set {
-            Set::Terms(terms) => {
+            DocumentSet::Terms(terms) => {
                 for term in terms {
-                    self.work.looked()?;
+                    self.budget.step()?;
                     let inverted = self.reader.inverted_index(term.field())?;
                     let postings = inverted.read_block_postings(term, IndexRecordOption::Basic)?;
                     if let Some(mut postings) = postings {
-                        each_block(&mut postings, found);
+                        visit_blocks(&mut postings, visit);
                     }
                 }
                 Ok(())
             }
-            Set::Prefix(field, start) => self.each_of_terms(*field, start, None, &|_| true, found),
-            Set::PrefixUpTo(field, start, last) => {
-                self.each_of_terms(*field, start, Some(last), &|_| true, found)
+            DocumentSet::Prefix(field, start) => {
+                self.visit_terms(*field, start, None, &|_| true, visit)
             }
-            Set::Like {
+            DocumentSet::PrefixUpTo(field, start, last) => {
+                self.visit_terms(*field, start, Some(last), &|_| true, visit)
+            }
+            DocumentSet::Pattern {
                 field,
                 start,
                 patterns,
@@ -319,51 +323,51 @@ impl Segment<'_> {
                     let like = |term| patterns.iter().any(|it| pattern::matches(it, term));
                     let is_like = term.is_ok_and(like);
                     if is_like {
-                        self.work.took();
+                        self.budget.count_term();
                     }
                     is_like
                 };
-                self.each_of_terms(*field, start, None, &is_like, found)
+                self.visit_terms(*field, start, None, &is_like, visit)
             }
-            Set::Every(sets) => {
+            DocumentSet::Intersection(sets) => {
                 let Some((first, others)) = sets.split_first() else {
                     return Ok(());
                 };
                 let mut common = self.set(first)?;
                 for set in others {
-                    common.keep(&self.set(set)?);
+                    common.intersect_with(&self.set(set)?);
                 }
-                common.each(|document| found(&[document]));
+                common.for_each(|document| visit(&[document]));
                 Ok(())
             }
-            Set::Among(set, ranges) => {
-                let columns = self.kept.columns(self.reader)?;
+            DocumentSet::WithName(set, ranges) => {
+                let columns = self.cache.columns(self.reader)?;
                 let Some(names) = &columns.names else {
                     return Ok(());
                 };
                 let test = RangeTest::new(names, ranges)?;
-                self.set(set)?.each(|document| {
+                self.set(set)?.for_each(|document| {
                     if test.passes(document) {
-                        found(&[document]);
+                        visit(&[document]);
                     }
                 });
                 Ok(())
             }
-            Set::Query(query) => {
+            DocumentSet::Query(query) => {
                 let scoring = EnableScoring::disabled_from_searcher(self.searcher);
-                query.weight(scoring)?.for_each_no_score(self.reader, found)
+                query.weight(scoring)?.for_each_no_score(self.reader, visit)
             }
         }
     }
 
-    /// The documents of all terms that begin so, up to the last one, and pass the test.
-    fn each_of_terms(
+    /// Visits the documents of all terms with a prefix, up to the last one, that pass the test.
+    fn visit_terms(
         &self,
         field: Field,
         start: &str,
         last: Option<&String>,
         test: &dyn Fn(&[u8]) -> bool,
-        found: &mut dyn FnMut(&[DocId]),
+        visit: &mut dyn FnMut(&[DocId]),
     ) -> tantivy::Result<()> {
         let inverted = self.reader.inverted_index(field)?;
         let mut range = inverted.terms().range().ge(start.as_bytes());
@@ -373,7 +377,7 @@ impl Segment<'_> {
         let mut terms = range.into_stream()?;
         let mut postings = None;
         while terms.advance() && terms.key().starts_with(start.as_bytes()) {
-            self.work.looked()?;
+            self.budget.step()?;
             if !test(terms.key()) {
                 continue;
             }
@@ -389,19 +393,24 @@ impl Segment<'_> {
                 }
             }
             if let Some(postings) = &mut postings {
-                each_block(postings, found);
+                visit_blocks(postings, visit);
             }
         }
         Ok(())
     }
 }
 
-fn each_block(
+/// An index into the scores of a leaf, of which there are at most [`MAX_SCORES`] besides the first.
+fn to_choice(index: usize) -> u8 {
+    u8::try_from(index).unwrap_or(u8::MAX)
+}
+
+fn visit_blocks(
     postings: &mut tantivy::postings::BlockSegmentPostings,
-    found: &mut dyn FnMut(&[DocId]),
+    visit: &mut dyn FnMut(&[DocId]),
 ) {
     while !postings.docs().is_empty() {
-        found(postings.docs());
+        visit(postings.docs());
         postings.advance();
     }
 }

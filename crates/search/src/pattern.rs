@@ -1,12 +1,13 @@
 //! Patterns with `*` and `?`.
 
-/// Whether the whole text has the form of the pattern.
+/// Whether the whole text matches the pattern.
 ///
-/// Walks through both at once and goes back only to the last `*`: an earlier one can always end where it first did.
+/// Backtracks only to the last `*`, because an earlier one can always keep its first match.
 pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     let mut pattern = pattern.chars();
     let mut text = text.chars();
-    // Behind the last star: what is left of the pattern, and of the text if the star stands for one letter more.
+    // After the last `*`: the rest of the pattern, and of the text if the `*` matches one more
+    // character.
     let mut retry = None;
     loop {
         let text_before = text.clone();
@@ -18,7 +19,7 @@ pub(crate) fn matches(pattern: &str, text: &str) -> bool {
             }
             (None, None) => return true,
             (Some('?'), Some(_)) => true,
-            (Some(wanted), Some(letter)) => wanted == letter,
+            (Some(expected), Some(letter)) => expected == letter,
             (None, Some(_)) | (Some(_), None) => false,
         };
         if fits {
@@ -41,7 +42,7 @@ mod tests {
     use super::matches;
 
     #[test]
-    fn a_star_stands_for_any_letters_and_a_question_mark_for_one() {
+    fn asterisks_match_any_characters_and_question_marks_one() {
         for (pattern, text) in [
             ("", ""),
             ("*", ""),
@@ -69,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn many_stars_take_no_exponential_time() {
+    fn many_asterisks_take_no_exponential_time() {
         assert!(!matches(&"a*".repeat(30), &format!("{}b", "a".repeat(20))));
         assert!(!matches(
             &format!("{}b", "*a".repeat(30)),

@@ -1,4 +1,4 @@
-//! Queries of the library for one term, and for words in order.
+//! Builds tantivy queries for a term, and for words in order.
 
 use tantivy::Term;
 use tantivy::query::{PhraseQuery, Query, TermQuery};
@@ -6,20 +6,20 @@ use tantivy::schema::{Field, IndexRecordOption};
 
 use crate::analysis::Token;
 
-/// Of a longer word or phrase the beginning is looked for.
-const MOST_PARTS: usize = 64;
+/// Only this many parts of a longer word or phrase are searched.
+const MAX_PARTS: usize = 64;
 
 pub(crate) fn term_query(term: Term) -> Box<dyn Query> {
     Box::new(TermQuery::new(term, IndexRecordOption::Basic))
 }
 
-/// The smallest parts of a word, or the words of a phrase, as far as they are looked at.
+/// The smallest parts of a word, or the words of a phrase, up to the limit.
 pub(crate) fn parts(tokens: &[Token]) -> impl Iterator<Item = &Token> {
     let parts = tokens.iter().filter(|token| !token.joined);
-    parts.take(MOST_PARTS)
+    parts.take(MAX_PARTS)
 }
 
-/// All parts, one behind the other; `None` if there is none.
+/// Matches all parts in order; `None` if there are no parts.
 pub(crate) fn phrase_query(field: Field, tokens: &[Token]) -> Option<Box<dyn Query>> {
     let mut terms: Vec<(usize, Term)> = parts(tokens)
         .map(|token| (token.position, Term::from_field_text(field, &token.text)))

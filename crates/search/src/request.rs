@@ -1,70 +1,69 @@
-//! What can be asked of search, and how much at once.
+//! Search requests and their limits.
 //!
-//! The limits stand here for every caller; [`Request::check`] holds requests to them.
+//! [`SearchRequest::check`] enforces the limits for every caller.
 
 use crate::error::SearchError;
 
-/// Between two names of a field, and between two values: a pair that is filtered by or counted as one.
-pub const PAIR: char = '␞';
+/// Joins two fields, and two values, to count or filter pairs.
+pub const PAIR_SEPARATOR: char = '␞';
 
-/// The largest page by number.
+/// The largest page by offset.
 pub const MAX_COUNT: usize = 1000;
-/// The largest page of a scroll: what clients that read everything ask for.
+/// The largest page of a scroll, for clients that read everything.
 pub const MAX_SCROLL_COUNT: usize = 10_000;
-/// How deep a page by number may lie: the index has to look at all results before it.
-pub const MAX_DEPTH: usize = 10_000;
-/// The most values that a facet lists.
+/// How far pages by offset reach. The index has to rank all results before the page.
+pub const MAX_RESULT_WINDOW: usize = 10_000;
 pub const MAX_FACET_VALUES: usize = 10_000;
-/// A longer text was not typed by a person; all 64 clauses of a query fit in as URNs.
+/// Long enough for 64 URNs, as many as a query has clauses.
 pub const MAX_QUERY_BYTES: usize = 16 * 1024;
-/// Each facet is counted over all results, and each field to sort by is read of them.
+/// Each facet is counted over all results, and each sort field is read for all of them.
 const MAX_FACETS: usize = 50;
 const MAX_SORTS: usize = 5;
-/// Names of fields are remembered.
+/// Caches hold the names of fields.
 const MAX_FIELD_BYTES: usize = 1024;
 
-/// A search. Everything that a person can type is a valid query.
+/// A search. Every text is a valid query.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Request {
-    /// Entity types by their names in the registry; none means those that people look for ([`crate::DEFAULT_TYPES`]).
+pub struct SearchRequest {
+    /// Entity types by their names in the registry; empty means [`crate::DEFAULT_TYPES`].
     pub types: Vec<String>,
     /// In the language of [`crate::language`]. Empty and `*` match everything.
     pub query: String,
     pub filter: Filter,
-    /// Also entities whose status says that they are removed.
+    /// Includes soft-deleted entities.
     pub include_removed: bool,
-    /// Without a field to sort by, the best match comes first.
+    /// Empty means that the best match comes first.
     pub sort: Vec<Sort>,
-    pub page: Page,
+    pub page: SearchPage,
     pub facets: Facets,
-    /// Say which fields matched, and where.
+    /// Whether to report which fields matched, and where.
     pub explain_matches: bool,
 }
 
-impl Request {
-    /// Refuses what is more than a search may ask for.
+impl SearchRequest {
+    /// Rejects requests that exceed a limit.
     pub(crate) fn check(&self) -> Result<(), SearchError> {
         self.page.check()?;
-        let refuse = |message: String| Err(SearchError::Invalid(message));
+        let reject = |message: String| Err(SearchError::Invalid(message));
         let bytes = self.query.len();
         if bytes > MAX_QUERY_BYTES {
-            return refuse(format!(
-                "the text to search for has {bytes} bytes: at most {MAX_QUERY_BYTES} are read, send fewer words"
+            return reject(format!(
+                "the query has {bytes} bytes: at most {MAX_QUERY_BYTES} are allowed, use fewer words"
             ));
         }
         let facets: &[String] = match &self.facets {
             Facets::Named { fields, .. } => fields,
-            Facets::None | Facets::Usual { .. } => &[],
+            Facets::None | Facets::Default { .. } => &[],
         };
         if facets.len() > MAX_FACETS {
-            return refuse(format!(
-                "{} facets are asked for: at most {MAX_FACETS} are counted at once",
+            return reject(format!(
+                "{} facets are requested: at most {MAX_FACETS} are allowed",
                 facets.len()
             ));
         }
         if self.sort.len() > MAX_SORTS {
-            return refuse(format!(
-                "the results are to be sorted by {} fields: at most {MAX_SORTS} are compared",
+            return reject(format!(
+                "{} sort fields are requested: at most {MAX_SORTS} are allowed",
                 self.sort.len()
             ));
         }
@@ -74,8 +73,8 @@ impl Request {
             .chain(sorts)
             .find(|field| field.len() > MAX_FIELD_BYTES)
         {
-            return refuse(format!(
-                "no field has a name of {} bytes: it begins with '{}'",
+            return reject(format!(
+                "no field has a name of {} bytes, starting with '{}'",
                 long.len(),
                 long.chars().take(50).collect::<String>()
             ));
@@ -84,43 +83,46 @@ impl Request {
     }
 }
 
-/// Which part of the results.
+/// The part of the results to return.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Page {
-    /// By number.
-    From { start: usize, count: usize },
-    /// In the order of URNs, behind the mark that the page before gave: every entity that is there throughout
-    /// comes exactly once, whatever is written meanwhile.
-    After { mark: Option<String>, count: usize },
+pub enum SearchPage {
+    /// By offset.
+    Offset { start: usize, count: usize },
+    /// In the order of URNs or of `sort`, after the cursor of the previous page. An entity that
+    /// exists throughout is returned exactly once, despite concurrent writes.
+    Cursor {
+        cursor: Option<String>,
+        count: usize,
+    },
 }
 
-impl Default for Page {
+impl Default for SearchPage {
     fn default() -> Self {
-        Self::From {
+        Self::Offset {
             start: 0,
             count: 10,
         }
     }
 }
 
-impl Page {
+impl SearchPage {
     fn check(&self) -> Result<(), SearchError> {
-        let (count, most, more) = match self {
-            Self::From { count, .. } => (*count, MAX_COUNT, "start for the next page"),
-            Self::After { count, .. } => {
+        let (count, limit, advice) = match self {
+            Self::Offset { count, .. } => (*count, MAX_COUNT, "start for the next page"),
+            Self::Cursor { count, .. } => {
                 (*count, MAX_SCROLL_COUNT, "the scroll id for the next page")
             }
         };
-        if count > most {
+        if count > limit {
             return Err(SearchError::Invalid(format!(
-                "count is {count}: at most {most} are given at once, use {more}"
+                "count is {count}: at most {limit} are allowed, use {advice}"
             )));
         }
-        if let Self::From { start, count } = self
-            && start.saturating_add(*count) > MAX_DEPTH
+        if let Self::Offset { start, count } = self
+            && start.saturating_add(*count) > MAX_RESULT_WINDOW
         {
             return Err(SearchError::Invalid(format!(
-                "start {start} and count {count} reach behind the first {MAX_DEPTH} results: \
+                "start {start} and count {count} reach beyond the first {MAX_RESULT_WINDOW} results: \
                  use scrollAcrossEntities to read them all"
             )));
         }
@@ -128,7 +130,7 @@ impl Page {
     }
 }
 
-/// Alternatives, each a list of conditions that must all hold. No alternative at all means no condition.
+/// Alternatives, each a list of conditions that must all hold. An empty filter accepts everything.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Filter {
     pub any: Vec<Vec<Criterion>>,
@@ -141,7 +143,7 @@ impl Filter {
         }
     }
 
-    /// Adds a condition that must hold in any case.
+    /// Adds a condition to every alternative.
     #[must_use]
     pub fn and(mut self, criterion: Criterion) -> Self {
         if self.any.is_empty() {
@@ -160,7 +162,8 @@ impl Filter {
 /// A condition on a field. Several values are alternatives.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Criterion {
-    /// A search field of the registry, with or without `.keyword`, or one of our own: `urn`, `_entityType`, ….
+    /// A search field of the registry, with or without `.keyword`, or one of our own, such as `urn`
+    /// and `_entityType`.
     pub field: String,
     pub values: Vec<String>,
     pub operator: Operator,
@@ -182,22 +185,22 @@ impl Criterion {
 pub enum Operator {
     /// One of the values, exactly.
     Equal,
-    /// One of the values, whatever the case of its letters.
+    /// One of the values, ignoring case.
     EqualIgnoringCase,
     Contains,
     StartsWith,
     EndsWith,
-    /// The field has any value.
+    /// The field has a value.
     Exists,
     Greater,
     GreaterOrEqual,
     Less,
     LessOrEqual,
-    /// The value or something below it: domains and containers.
+    /// The value or a descendant, for domains, containers and glossary nodes.
     DescendantsIncluded,
-    /// The value or something above it.
+    /// The value or an ancestor.
     AncestorsIncluded,
-    /// The value, something below it or something above it.
+    /// The value, a descendant or an ancestor.
     RelatedIncluded,
 }
 
@@ -212,9 +215,9 @@ pub struct Sort {
 pub enum Facets {
     #[default]
     None,
-    /// Those that a person narrows a search by, at most so many values each.
-    Usual { values: usize },
-    /// These fields; a name may be two joined by `␞` to count pairs.
+    /// The facets of the search page, with at most this many values each.
+    Default { values: usize },
+    /// These fields. Two fields joined by `␞` are counted as pairs.
     Named { fields: Vec<String>, values: usize },
 }
 
@@ -222,50 +225,55 @@ pub enum Facets {
 mod tests {
     use super::*;
 
-    fn refused(request: &Request) -> String {
+    fn rejection(request: &SearchRequest) -> String {
         request.check().unwrap_err().to_string()
     }
 
     #[test]
-    fn pages_that_are_too_large_or_too_deep_are_refused_with_what_to_do() {
-        let page = |page| Request {
+    fn pages_over_the_limits_are_rejected_with_advice() {
+        let page = |page| SearchRequest {
             page,
-            ..Request::default()
+            ..SearchRequest::default()
         };
-        let from = |start, count| page(Page::From { start, count });
-        let after = |count| page(Page::After { mark: None, count });
-        assert!(refused(&from(0, 1001)).contains("at most 1000"));
-        assert!(refused(&from(9_991, 10)).contains("scrollAcrossEntities"));
-        assert!(refused(&from(usize::MAX, 10)).contains("scrollAcrossEntities"));
-        assert!(refused(&after(10_001)).contains("at most 10000"));
+        let from = |start, count| page(SearchPage::Offset { start, count });
+        let after = |count| {
+            page(SearchPage::Cursor {
+                cursor: None,
+                count,
+            })
+        };
+        assert!(rejection(&from(0, 1001)).contains("at most 1000"));
+        assert!(rejection(&from(9_991, 10)).contains("scrollAcrossEntities"));
+        assert!(rejection(&from(usize::MAX, 10)).contains("scrollAcrossEntities"));
+        assert!(rejection(&after(10_001)).contains("at most 10000"));
         for fits in [from(9_990, 10), from(0, 0), from(0, 1000), after(10_000)] {
             fits.check().unwrap();
         }
     }
 
     #[test]
-    fn more_than_anybody_types_counts_or_sorts_by_is_refused() {
-        let long = Request {
+    fn requests_over_the_limits_are_rejected() {
+        let long = SearchRequest {
             query: "x".repeat(MAX_QUERY_BYTES + 1),
-            ..Request::default()
+            ..SearchRequest::default()
         };
-        assert!(refused(&long).contains("fewer words"));
-        let facets = |fields| Request {
+        assert!(rejection(&long).contains("fewer words"));
+        let facets = |fields| SearchRequest {
             facets: Facets::Named { fields, values: 1 },
-            ..Request::default()
+            ..SearchRequest::default()
         };
         let many = vec!["platform".to_owned(); MAX_FACETS + 1];
-        assert!(refused(&facets(many)).contains("51 facets"));
+        assert!(rejection(&facets(many)).contains("51 facets"));
         let named = facets(vec!["é".repeat(MAX_FIELD_BYTES)]);
-        assert!(refused(&named).contains("2048 bytes"));
+        assert!(rejection(&named).contains("2048 bytes"));
         let by = Sort {
             field: "name".to_owned(),
             descending: false,
         };
-        let sorted = Request {
+        let sorted = SearchRequest {
             sort: vec![by; MAX_SORTS + 1],
-            ..Request::default()
+            ..SearchRequest::default()
         };
-        assert!(refused(&sorted).contains("6 fields"));
+        assert!(rejection(&sorted).contains("6 sort fields"));
     }
 }

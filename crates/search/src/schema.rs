@@ -1,13 +1,14 @@
 //! The fields of the index.
 //!
-//! A document is an entity. What people search for goes into four text fields by how much a match there says (the
-//! entity's name, its columns, what is said about it, everything else); what is compared, counted or sorted by goes
-//! into two fields whatever it is called: `terms` holds `field␀value` for filters, `values` one column for each field. So a
-//! new searchable field in the registry needs nothing here.
+//! A document is an entity. Searchable texts go into four text fields by relevance: names, columns,
+//! descriptions and everything else. Values to filter, count or sort by go into two fields,
+//! whatever their search field: `terms` holds `field␀value` for filters, and `values` has one
+//! column for each search field. So a new search field in the registry needs no change here.
 //!
-//! URNs and names are terms of their whole text, never hashes of it: documents are replaced and filtered by them, and
-//! two of them must not be mistaken for one another. A term that only one document has costs more to index than ten
-//! words that many share, so values that an entity has many of are lists instead ([`crate::list`]).
+//! URNs and names are terms of their full text, never hashes of it: documents are replaced and
+//! filtered by them, and two of them must not be mistaken for one another. A term of a single
+//! document costs more to index than ten words that many documents share, so fields with many
+//! values per entity are lists instead ([`crate::list`]).
 
 use tantivy::Term;
 use tantivy::schema::{
@@ -17,41 +18,40 @@ use tantivy::tokenizer::TokenizerManager;
 
 use crate::analysis::{NameTokenizer, TextTokenizer};
 
-/// Changes whenever an index written by an older version cannot be used any more.
+/// To be raised when older indexes cannot be used any more. They are rebuilt.
 pub(crate) const FORMAT: u32 = 9;
 
-/// Stands between a field and its value in `terms`.
+/// Separates the field from its value in `terms`.
 const SEPARATOR: char = '\0';
-/// Before a last part of a name that is no name itself: no name begins with it.
+/// Precedes the last part of a qualified name in `whole_names`. No name starts with it.
 pub(crate) const LAST_PART_MARK: char = '\u{1}';
-/// Longer values are cut in `terms` and `values`: nobody filters by them.
+/// Longer values are truncated in `terms` and `values`.
 const MAX_VALUE_BYTES: usize = 1024;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Fields {
     pub(crate) schema: Schema,
-    /// Identifies the document: one term, and a column to read it from.
+    /// Identifies the document. A term, and a column to read it from.
     pub(crate) urn: Field,
-    /// Whole names in lower case, first the one that is shown, and, marked, what is left of them without what they are
-    /// qualified by.
+    /// Folded whole names, the display name first, and the last parts of qualified ones, marked.
     pub(crate) whole_names: Field,
-    /// How these begin, without the mark; see [`crate::named`].
+    /// Prefixes of the whole names, without the mark; see [`crate::whole_name`].
     pub(crate) name_start: Field,
     pub(crate) name: Field,
-    /// The names of labels once more; see [`crate::label`].
+    /// The names of labels again; see [`crate::label`].
     pub(crate) label: Field,
     pub(crate) column: Field,
     pub(crate) description: Field,
     pub(crate) other: Field,
     pub(crate) terms: Field,
     pub(crate) values: Field,
-    /// How good an entity is, whatever is searched for; see [`crate::document`].
+    /// Ranks entities regardless of the query; see [`crate::document`].
     pub(crate) rank: Field,
-    /// The beginning of the name as a number: the order among equals.
+    /// The start of the name as a number, which orders results of equal score.
     pub(crate) order: Field,
 }
 
-/// The name of the field of that name, for columns.
+/// Names of fields that are read as columns.
 pub(crate) const URN: &str = "urn";
 pub(crate) const WHOLE_NAMES: &str = "whole_names";
 pub(crate) const RANK: &str = "rank";
@@ -112,33 +112,33 @@ impl Fields {
         manager
     }
 
-    /// The term that stands for a value of a field that has terms.
+    /// The term of a value of a field.
     pub(crate) fn term(&self, field: &str, value: &str) -> Term {
         let mut text = String::new();
         write_term(&mut text, field, value);
         Term::from_field_text(self.terms, &text)
     }
 
-    /// The term of the only document of an entity.
+    /// The term that only the document of this entity has.
     pub(crate) fn urn_term(&self, urn: &str) -> Term {
         Term::from_field_text(self.urn, urn)
     }
 }
 
-/// Writes the text in `terms` for a value of a field.
+/// Appends the text of [`Fields::term`].
 pub(crate) fn write_term(text: &mut String, field: &str, value: &str) {
     text.push_str(field);
     text.push(SEPARATOR);
     text.push_str(cut(value));
 }
 
-/// Writes the text in `terms` that says that a field has a value at all.
+/// Appends the text in `terms` of documents that have a value of a field.
 pub(crate) fn write_exists(text: &mut String, field: &str) {
     text.push(SEPARATOR);
     text.push_str(field);
 }
 
-/// The beginning of a value that is too long.
+/// Truncates a value that is too long.
 pub(crate) fn cut(value: &str) -> &str {
     if value.len() <= MAX_VALUE_BYTES {
         return value;
@@ -150,12 +150,12 @@ pub(crate) fn cut(value: &str) -> &str {
     &value[..end]
 }
 
-/// Whether a value may be the beginning of one that is too long.
+/// Whether a value may be truncated, or may be the start of one that was.
 pub(crate) fn may_be_cut(value: &str) -> bool {
     value.len() + char::MAX.len_utf8() > MAX_VALUE_BYTES
 }
 
-/// The path of a field's column. Dots and backslashes in a name are no steps of a path.
+/// The path of a field's column, with dots and backslashes escaped.
 pub(crate) fn column_path(field: &str) -> String {
     format!("values.{}", field.replace('\\', "\\\\").replace('.', "\\."))
 }

@@ -1,6 +1,6 @@
-//! Answering a request.
+//! Runs search requests.
 
-mod matched;
+mod field_matches;
 
 use std::collections::{BTreeSet, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,34 +14,34 @@ use tantivy::{Searcher, TantivyError};
 use tokio::sync::Semaphore;
 
 use crate::DEFAULT_TYPES;
-use crate::collect::{Gather, Gathered, Order, Question};
+use crate::budget::{SearchBudget, SearchLimits};
+use crate::collect::{CollectedResults, PreparedQuery, ResultCollector, ResultOrder};
 use crate::coverage::{Coverage, coverage};
 use crate::document::Entity;
 use crate::error::SearchError;
 use crate::feed::blocking;
 use crate::field::{ENTITY_TYPE, HAS_DESCRIPTION, REMOVED, canonical};
 use crate::filter::Filters;
-use crate::found::{Completions, Facet, FacetValue, Found, Hit};
-use crate::index::Location;
+use crate::index::IndexLocation;
 use crate::language;
-use crate::live::{Keeper, Live, Moment};
-use crate::matching::{Node, Set};
-use crate::query::{Translator, known_fields};
-use crate::request::{Facets, Filter, PAIR, Page, Request};
+use crate::live::{IndexMaintainer, IndexSnapshot, LiveIndex};
+use crate::matching::{DocumentSet, QueryNode};
+use crate::query::{QueryTranslator, parse_known_fields};
+use crate::request::{Facets, Filter, PAIR_SEPARATOR, SearchPage, SearchRequest};
+use crate::results::{Completions, Facet, FacetValue, Hit, SearchResults};
 use crate::schema::{Fields, URN};
-use crate::scroll::{Mark, Scroll};
+use crate::scroll::{ScrollCursor, SortedScroll};
 use crate::sort;
-use crate::work::{Limits, Work};
 
-/// How many searches work at the same time for each core, and how long another one waits for its turn.
-const TURNS_PER_CORE: usize = 2;
-const TURN_PATIENCE: Duration = Duration::from_secs(10);
+/// How many searches run concurrently per core, and how long others wait for a permit.
+const SEARCHES_PER_CORE: usize = 2;
+const PERMIT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How many names are looked at first to complete one.
+/// How many names to visit first for completions.
 const FIRST_COMPLETIONS: usize = 200;
 
-/// What people narrow a search by.
-const USUAL_FACETS: [&str; 12] = [
+/// The facets of the search page.
+const DEFAULT_FACETS: [&str; 12] = [
     ENTITY_TYPE,
     "platform",
     "domains",
@@ -56,90 +56,95 @@ const USUAL_FACETS: [&str; 12] = [
     "fieldGlossaryTerms",
 ];
 
-/// The index of one server, and how it keeps up with the store. Cloning it is cheap and gives the same index.
+/// The search index of one server. Clones share the index.
 #[derive(Debug, Clone)]
 pub struct Search {
-    live: Live,
-    limits: Limits,
-    turns: Arc<Semaphore>,
+    live: LiveIndex,
+    limits: SearchLimits,
+    permits: Arc<Semaphore>,
 }
 
 impl Search {
-    /// An index in this directory, which is made if it is not there and must be one that can be written to. Nothing is read
-    /// before the first search, or before [`Search::build_if_missing`].
+    /// Uses an index in this directory, which is created if it is missing and must be writable.
+    /// Nothing is read before the first search or [`Search::build_if_missing`].
     pub fn in_directory(store: Arc<dyn Store>, directory: &Path) -> Result<Self, SearchError> {
-        let location = Location::Directory(directory.to_owned());
+        let location = IndexLocation::Directory(directory.to_owned());
         location.prepare()?;
         Ok(Self::at(store, location))
     }
 
-    /// An index that ends with the process.
+    /// Uses an index in memory.
     pub fn in_memory(store: Arc<dyn Store>) -> Self {
-        Self::at(store, Location::Memory)
+        Self::at(store, IndexLocation::Memory)
     }
 
-    fn at(store: Arc<dyn Store>, location: Location) -> Self {
+    fn at(store: Arc<dyn Store>, location: IndexLocation) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
-            live: Live::new(store, location),
-            limits: Limits::default(),
-            turns: Arc::new(Semaphore::new(TURNS_PER_CORE * cores)),
+            live: LiveIndex::new(store, location),
+            limits: SearchLimits::default(),
+            permits: Arc::new(Semaphore::new(SEARCHES_PER_CORE * cores)),
         }
     }
 
-    /// The same index for searches that may use more, or less.
+    /// The same index with other limits.
     #[must_use]
-    pub fn with_limits(mut self, limits: Limits) -> Self {
+    pub fn with_limits(mut self, limits: SearchLimits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Feeds the index beside those who search, so that not much is left to a search after many writes.
-    pub fn keeper(&self) -> Keeper {
-        Keeper::new(self.live.clone())
+    /// A background task that feeds the index, so that little is left for the next search after
+    /// many writes.
+    pub fn maintainer(&self) -> IndexMaintainer {
+        IndexMaintainer::new(self.live.clone())
     }
 
-    /// How many changes the index does not have yet. The next search will take them in.
-    pub async fn behind(&self) -> Result<u64, SearchError> {
-        self.live.behind().await
+    /// How many changes are not indexed yet. The next search indexes them.
+    pub async fn pending_changes(&self) -> Result<u64, SearchError> {
+        self.live.pending_changes().await
     }
 
-    /// Builds the index if there is none, so that the first search need not wait for it. One that is there is opened
-    /// by the first search: a server that nobody searches in should not keep one in memory.
+    /// Builds the index if there is none, so that the first search does not wait for it. An
+    /// existing index is opened by the first search, so that servers without searches do not hold
+    /// it in memory.
     pub async fn build_if_missing(&self) -> Result<(), SearchError> {
         if self.live.is_missing() {
-            self.live.moment().await?;
+            self.live.snapshot().await?;
         }
         Ok(())
     }
 
-    /// Answers from an index that has every change that is committed now.
-    pub async fn search(&self, request: &Request) -> Result<Found, SearchError> {
-        let gather = gather_of(request)?;
-        let scroll = scroll_of(request, &gather)?;
-        let parsed = known_fields(&request.query);
-        let (wanted, query) = (request.clone(), parsed.clone());
-        let kept = self.live.kept();
-        let (gathered, next, labels) = self
-            .run(move |searcher, fields, work| {
-                let translator = Translator::new(searcher, fields, &kept, work);
+    /// Runs a search on an index that has every change committed before.
+    pub async fn search(&self, request: &SearchRequest) -> Result<SearchResults, SearchError> {
+        let collector = collector_of(request)?;
+        let scroll = scroll_of(request, &collector)?;
+        let parsed = parse_known_fields(&request.query);
+        let (request_copy, query) = (request.clone(), parsed.clone());
+        let cache = self.live.cache();
+        let (collected, next, labels) = self
+            .run(move |searcher, fields, budget| {
+                let translator = QueryTranslator::new(searcher, fields, &cache, budget);
                 let text = translator.translate(&query)?;
-                let question = narrowed(searcher, fields, work, &wanted, text)?;
-                let (gathered, next) = match scroll {
-                    Some(scroll) => scroll.results(searcher, fields, &kept, &gather, question)?,
-                    None => (gather.results(searcher, &kept, &question)?, None),
+                let prepared = prepare(searcher, fields, budget, &request_copy, text)?;
+                let (collected, next) = match scroll {
+                    Some(scroll) => {
+                        scroll.collect(searcher, fields, &cache, &collector, prepared)?
+                    }
+                    None => (collector.collect(searcher, &cache, &prepared)?, None),
                 };
-                Ok((gathered, next, translator.into_labels()))
+                Ok((collected, next, translator.into_labels()))
             })
             .await?;
-        let mut found = self.found(request, parsed, gathered, labels).await?;
+        let mut found = self.found(request, parsed, collected, labels).await?;
         found.next = next.or(found.next);
         Ok(found)
     }
 
-    /// Names that begin with what was typed, best first.
+    /// Completes names with a prefix, best first.
     ///
-    /// Where many more names begin so than are wanted, the first of them stand for all.
+    /// If many more names than `limit` have the prefix, only the first of them in alphabetical
+    /// order are ranked.
     pub async fn complete(
         &self,
         types: &[String],
@@ -148,36 +153,36 @@ impl Search {
         include_removed: bool,
         limit: usize,
     ) -> Result<Completions, SearchError> {
-        let request = Request {
+        let request = SearchRequest {
             types: types.to_vec(),
             query: text.to_owned(),
             filter: filter.clone(),
             include_removed,
-            page: Page::From {
+            page: SearchPage::Offset {
                 start: 0,
                 count: limit,
             },
-            ..Request::default()
+            ..SearchRequest::default()
         };
-        let gather = gather_of(&request)?;
-        let kept = self.live.kept();
-        let gathered = self
-            .run(move |searcher, fields, work| {
-                let translator = Translator::new(searcher, fields, &kept, work);
-                let attempt = |most| {
-                    let names = translator.name_prefix(request.query.trim(), most)?;
-                    let question = narrowed(searcher, fields, work, &request, Some(names))?;
-                    Ok::<_, SearchError>(gather.results(searcher, &kept, &question)?)
+        let collector = collector_of(&request)?;
+        let cache = self.live.cache();
+        let collected = self
+            .run(move |searcher, fields, budget| {
+                let translator = QueryTranslator::new(searcher, fields, &cache, budget);
+                let attempt = |limit| {
+                    let names = translator.name_prefix(request.query.trim(), limit)?;
+                    let prepared = prepare(searcher, fields, budget, &request, Some(names))?;
+                    Ok::<_, SearchError>(collector.collect(searcher, &cache, &prepared)?)
                 };
-                let gathered = attempt(FIRST_COMPLETIONS)?;
-                // Those that come first in the dictionary may all be of other types, or gone.
-                if gathered.hits.len() < limit && translator.has_cut() {
+                let collected = attempt(FIRST_COMPLETIONS)?;
+                // The first names may all be of other types or deleted.
+                if collected.hits.len() < limit && translator.was_truncated() {
                     return attempt(usize::MAX);
                 }
-                Ok(gathered)
+                Ok(collected)
             })
             .await?;
-        let urns = urns_of(&gathered)?;
+        let urns = urns_of(&collected)?;
         let entities = self
             .live
             .store()
@@ -185,7 +190,7 @@ impl Search {
             .await?
             .entities;
         let named = urns.clone();
-        let suggestions = self.in_turn(move || {
+        let suggestions = self.with_permit(move || {
             let mut suggestions: Vec<String> = Vec::new();
             for (urn, rows) in named.iter().zip(&entities) {
                 let entity = Entity::of_rows(rows);
@@ -203,55 +208,54 @@ impl Search {
         })
     }
 
-    /// How much of the datasets is described, from an index that has every change that is committed now.
+    /// Documentation coverage from an index that has every change committed before.
     pub async fn coverage(&self) -> Result<Coverage, SearchError> {
-        let kept = self.live.kept();
-        self.run(move |searcher, fields, work| coverage(searcher, fields, &kept, work))
+        let cache = self.live.cache();
+        self.run(move |searcher, fields, budget| coverage(searcher, fields, &cache, budget))
             .await
     }
 
-    /// Runs something on the index of this moment, on a thread that may block. An index that turns out to be
-    /// damaged is given up.
+    /// Runs a task on a snapshot of the index, on a blocking thread. A damaged index is given up.
     async fn run<T: Send + 'static>(
         &self,
-        task: impl FnOnce(&Searcher, &Fields, &Work) -> Result<T, SearchError> + Send + 'static,
+        task: impl FnOnce(&Searcher, &Fields, &SearchBudget) -> Result<T, SearchError> + Send + 'static,
     ) -> Result<T, SearchError> {
-        let Moment { searcher, serial } = self.live.moment().await?;
+        let IndexSnapshot { searcher, serial } = self.live.snapshot().await?;
         let (fields, index) = (self.live.fields().clone(), searcher.index().clone());
         let limits = self.limits;
         let result = self
-            .in_turn(move || {
-                let work = Work::begin(limits);
-                // A file that is not what it should be may lead the library anywhere.
-                let run = AssertUnwindSafe(|| task(&searcher, &fields, &work));
+            .with_permit(move || {
+                let budget = SearchBudget::start(limits);
+                // tantivy may panic on a damaged file.
+                let run = AssertUnwindSafe(|| task(&searcher, &fields, &budget));
                 let result = catch_unwind(run).unwrap_or_else(|_| {
                     let text = "the search panicked".to_owned();
                     Err(TantivyError::InternalError(text).into())
                 });
-                result.map_err(|error| work.over().unwrap_or(error))
+                result.map_err(|error| budget.exceeded().unwrap_or(error))
             })
             .await;
         if let Err(SearchError::Index(error)) = &result {
             tracing::error!(%error, "a search failed");
-            self.live.doubt(index, serial).await;
+            self.live.recheck_after_failure(index, serial).await;
         }
         result
     }
 
-    /// Does some of the work of a search on a thread that may block, when it is its turn. Each search holds some bytes
-    /// for every document and clause, and more of them than there are cores would only make each other slower.
-    async fn in_turn<T: Send + 'static>(
+    /// Runs a task on a blocking thread once a permit is free. Each search needs some bytes for
+    /// every document and clause, and more searches than cores would only slow each other down.
+    async fn with_permit<T: Send + 'static>(
         &self,
         task: impl FnOnce() -> Result<T, SearchError> + Send + 'static,
     ) -> Result<T, SearchError> {
-        let turn = Arc::clone(&self.turns).acquire_owned();
-        let turn = tokio::time::timeout(TURN_PATIENCE, turn).await;
-        let Ok(Ok(turn)) = turn else {
+        let permit = Arc::clone(&self.permits).acquire_owned();
+        let permit = tokio::time::timeout(PERMIT_TIMEOUT, permit).await;
+        let Ok(Ok(permit)) = permit else {
             return Err(SearchError::Busy);
         };
         blocking(move || {
             let result = task();
-            drop(turn);
+            drop(permit);
             result
         })
         .await
@@ -259,18 +263,18 @@ impl Search {
 
     async fn found(
         &self,
-        request: &Request,
+        request: &SearchRequest,
         query: language::Query,
-        gathered: Gathered,
+        collected: CollectedResults,
         labels: HashSet<String>,
-    ) -> Result<Found, SearchError> {
-        let total = gathered.total;
-        let facets = facets_of(request, gathered.facets);
+    ) -> Result<SearchResults, SearchError> {
+        let total = collected.total;
+        let facets = facets_of(request, collected.facets);
         let (start, count, is_scroll) = match &request.page {
-            Page::From { start, count } => (*start, *count, false),
-            Page::After { count, .. } => (0, *count, true),
+            SearchPage::Offset { start, count } => (*start, *count, false),
+            SearchPage::Cursor { count, .. } => (0, *count, true),
         };
-        let mut candidates = gathered.hits;
+        let mut candidates = collected.hits;
         let more = candidates.len() > start + count;
         candidates.truncate(start + count);
         let page = candidates.split_off(start.min(candidates.len()));
@@ -288,7 +292,7 @@ impl Search {
         if request.explain_matches && !query.clauses.is_empty() {
             self.explain(query, labels, &mut hits).await?;
         }
-        Ok(Found {
+        Ok(SearchResults {
             total,
             hits,
             facets,
@@ -297,97 +301,103 @@ impl Search {
     }
 }
 
-fn gather_of(request: &Request) -> Result<Gather, SearchError> {
+fn collector_of(request: &SearchRequest) -> Result<ResultCollector, SearchError> {
     request.check()?;
-    let (keep, order) = match &request.page {
-        Page::From { start, count } => {
+    let (limit, order) = match &request.page {
+        SearchPage::Offset { start, count } => {
             let fields = sort::fields(&request.sort)?;
             let order = if fields.is_empty() {
-                Order::Score
+                ResultOrder::Score
             } else {
-                Order::Fields(fields)
+                ResultOrder::Fields(fields)
             };
             (start + count, order)
         }
-        Page::After { mark, count } => {
+        SearchPage::Cursor { cursor, count } => {
             let fields = sort::fields(&request.sort)?;
             let order = if fields.is_empty() {
-                if let Some(mark) = mark
-                    && Urn::parse(mark).is_err()
+                if let Some(cursor) = cursor
+                    && Urn::parse(cursor).is_err()
                 {
-                    return Err(no_mark(mark));
+                    return Err(invalid_cursor(cursor));
                 }
-                let after = mark.clone();
-                Order::Urn { after }
+                let after = cursor.clone();
+                ResultOrder::Urn { after }
             } else {
-                Order::Fields(fields)
+                ResultOrder::Fields(fields)
             };
-            // One more than asked for tells whether there is a next page.
+            // One more than requested tells whether there is a next page.
             (*count + 1, order)
         }
     };
     let facets = match &request.facets {
         Facets::None => Vec::new(),
-        Facets::Usual { .. } => USUAL_FACETS.iter().map(ToString::to_string).collect(),
+        Facets::Default { .. } => DEFAULT_FACETS.iter().map(ToString::to_string).collect(),
         Facets::Named { fields, .. } => fields
             .iter()
             .map(|field| {
-                let parts: Vec<String> = field.split(PAIR).map(canonical).collect();
-                parts.join(&PAIR.to_string())
+                let parts: Vec<String> = field.split(PAIR_SEPARATOR).map(canonical).collect();
+                parts.join(&PAIR_SEPARATOR.to_string())
             })
             .collect(),
     };
-    let most_values = match &request.facets {
+    let facet_values = match &request.facets {
         Facets::None => 0,
-        Facets::Usual { values } | Facets::Named { values, .. } => *values,
+        Facets::Default { values } | Facets::Named { values, .. } => *values,
     };
-    Ok(Gather {
+    Ok(ResultCollector {
         order,
-        keep,
+        limit,
         facets,
-        most_values,
+        facet_values,
     })
 }
 
-/// If it is to be scrolled in an order of fields.
-fn scroll_of(request: &Request, gather: &Gather) -> Result<Option<Scroll>, SearchError> {
-    let (Page::After { mark, count }, Order::Fields(fields)) = (&request.page, &gather.order)
+/// `None` unless it is a scroll with sort fields.
+fn scroll_of(
+    request: &SearchRequest,
+    collector: &ResultCollector,
+) -> Result<Option<SortedScroll>, SearchError> {
+    let (SearchPage::Cursor { cursor, count }, ResultOrder::Fields(fields)) =
+        (&request.page, &collector.order)
     else {
         return Ok(None);
     };
-    let read = |mark: &String| Mark::read(mark, fields.len()).ok_or_else(|| no_mark(mark));
-    Ok(Some(Scroll {
+    let read = |cursor: &String| {
+        ScrollCursor::read(cursor, fields.len()).ok_or_else(|| invalid_cursor(cursor))
+    };
+    Ok(Some(SortedScroll {
         fields: fields.clone(),
-        after: mark.as_ref().map(read).transpose()?,
+        after: cursor.as_ref().map(read).transpose()?,
         count: *count,
     }))
 }
 
-fn no_mark(mark: &str) -> SearchError {
+fn invalid_cursor(cursor: &str) -> SearchError {
     SearchError::Invalid(format!(
-        "'{mark}' is not a mark to scroll on from in this order: send the nextScrollId (over REST, the scrollId) of the page before"
+        "'{cursor}' is not a cursor of a scroll in this order: send the nextScrollId (over REST, the scrollId) of the previous page"
     ))
 }
 
-/// A text with the conditions of the request.
-fn narrowed(
+/// Combines the translated text with the filters of the request.
+fn prepare(
     searcher: &Searcher,
     fields: &Fields,
-    work: &Work,
-    request: &Request,
-    text: Option<Node>,
-) -> Result<Question, SearchError> {
+    budget: &SearchBudget,
+    request: &SearchRequest,
+    text: Option<QueryNode>,
+) -> Result<PreparedQuery, SearchError> {
     let filters = Filters {
         searcher,
         fields,
-        work,
+        budget,
     };
     let names_urns = request.filter.any.iter().any(|all| {
         all.iter()
             .any(|it| canonical(&it.field) == URN && !it.negated)
     });
     let types = |types: &mut dyn Iterator<Item = &str>| {
-        // The same types in any order are remembered once.
+        // Sorted, so that the same types share one cache entry.
         let types: BTreeSet<&str> = types.collect();
         let types = Vec::from_iter(types);
         let terms = types.iter().map(|it| fields.term(ENTITY_TYPE, it));
@@ -400,20 +410,20 @@ fn narrowed(
     } else {
         types(&mut DEFAULT_TYPES.iter().copied())
     };
-    let conditions = filters.query(&request.filter)?.map(Set::Query);
-    Ok(Question {
-        text: text.unwrap_or(Node::All),
+    let conditions = filters.query(&request.filter)?.map(DocumentSet::Query);
+    Ok(PreparedQuery {
+        text: text.unwrap_or(QueryNode::All),
         types,
-        without: (!request.include_removed).then(|| fields.term(REMOVED, "true")),
+        excluded: (!request.include_removed).then(|| fields.term(REMOVED, "true")),
         conditions: conditions.into_iter().collect(),
-        work: work.clone(),
+        budget: budget.clone(),
     })
 }
 
-fn facets_of(request: &Request, counted: Vec<Vec<(String, u64)>>) -> Vec<Facet> {
+fn facets_of(request: &SearchRequest, counted: Vec<Vec<(String, u64)>>) -> Vec<Facet> {
     let names: Vec<String> = match &request.facets {
         Facets::None => return Vec::new(),
-        Facets::Usual { .. } => USUAL_FACETS.iter().map(ToString::to_string).collect(),
+        Facets::Default { .. } => DEFAULT_FACETS.iter().map(ToString::to_string).collect(),
         Facets::Named { fields, .. } => fields.clone(),
     };
     let value = |(value, count)| FacetValue { value, count };
@@ -447,8 +457,8 @@ fn label_of(field: &str) -> String {
         .to_owned()
 }
 
-fn urns_of(gathered: &Gathered) -> Result<Vec<Urn>, SearchError> {
-    gathered
+fn urns_of(collected: &CollectedResults) -> Result<Vec<Urn>, SearchError> {
+    collected
         .hits
         .iter()
         .map(|hit| parse_urn(&hit.urn))
@@ -458,7 +468,7 @@ fn urns_of(gathered: &Gathered) -> Result<Vec<Urn>, SearchError> {
 fn parse_urn(text: &str) -> Result<Urn, SearchError> {
     Urn::parse(text).map_err(|error| {
         SearchError::Index(TantivyError::InternalError(format!(
-            "the index has '{text}', which is no URN: {error}"
+            "the index contains '{text}', which is not a URN: {error}"
         )))
     })
 }

@@ -1,57 +1,58 @@
-//! Going through the texts that an index has, in the order of its dictionaries.
+//! Walks over the dictionaries of an index.
 
 use std::collections::HashMap;
 
 use tantivy::columnar::StrColumn;
 use tantivy::query::{EnableScoring, Query};
 use tantivy::schema::Field;
-use tantivy::{DocId, Searcher, SegmentReader, TERMINATED};
+use tantivy::{Searcher, SegmentReader, TERMINATED};
 
 use crate::bits::Bits;
-use crate::column::ColumnQuery;
-use crate::work::Work;
+use crate::budget::SearchBudget;
+use crate::column::{ColumnQuery, index_of};
 
-/// How many texts are read between two looks at the clock.
-const TEXTS: usize = 1000;
+/// How many texts to read between two checks of the budget.
+const TEXTS_PER_CHECK: usize = 1000;
 
-/// Walks over what the segments of an index have, as long as the search may.
-pub(crate) struct Walk<'s> {
+/// Walks over the dictionaries of all segments, within the budget of a search.
+pub(crate) struct DictionaryWalk<'s> {
     pub(crate) searcher: &'s Searcher,
-    pub(crate) work: &'s Work,
-    /// How many terms of each segment are looked at.
-    pub(crate) most: usize,
+    pub(crate) budget: &'s SearchBudget,
+    /// How many terms of each segment to visit.
+    pub(crate) limit: usize,
 }
 
-impl<'s> Walk<'s> {
-    pub(crate) fn over_all(searcher: &'s Searcher, work: &'s Work) -> Self {
+impl<'s> DictionaryWalk<'s> {
+    pub(crate) fn over_all(searcher: &'s Searcher, budget: &'s SearchBudget) -> Self {
         Self {
             searcher,
-            work,
-            most: usize::MAX,
+            budget,
+            limit: usize::MAX,
         }
     }
 
-    /// The terms of a field that begin so.
+    /// Visits the terms of a field that have a prefix.
     pub(crate) fn each_term(
         &self,
         field: Field,
         start: &str,
-        mut found: impl FnMut(&str),
+        mut visit: impl FnMut(&str),
     ) -> tantivy::Result<()> {
         for segment in self.searcher.segment_readers() {
-            self.each_term_of(segment, field, start, &mut found)?;
+            self.each_term_of(segment, field, start, &mut visit)?;
         }
         Ok(())
     }
 
-    /// The term up to which all segments were looked at; `None` if there are no more that begin so.
+    /// The last term that is among the visited ones of every segment; `None` if no segment has more
+    /// terms with the prefix.
     pub(crate) fn last_of_first_terms(
         &self,
         field: Field,
         start: &str,
     ) -> tantivy::Result<Option<String>> {
-        let one_more = Walk {
-            most: self.most.saturating_add(1),
+        let one_more = DictionaryWalk {
+            limit: self.limit.saturating_add(1),
             ..*self
         };
         let mut seen: Option<String> = None;
@@ -59,11 +60,11 @@ impl<'s> Walk<'s> {
             let (mut count, mut last) = (0, String::new());
             one_more.each_term_of(segment, field, start, &mut |text| {
                 count += 1;
-                if count == self.most {
+                if count == self.limit {
                     last.push_str(text);
                 }
             })?;
-            if count > self.most && seen.as_ref().is_none_or(|seen| last < *seen) {
+            if count > self.limit && seen.as_ref().is_none_or(|seen| last < *seen) {
                 seen = Some(last);
             }
         }
@@ -75,110 +76,111 @@ impl<'s> Walk<'s> {
         segment: &SegmentReader,
         field: Field,
         start: &str,
-        found: &mut impl FnMut(&str),
+        visit: &mut impl FnMut(&str),
     ) -> tantivy::Result<()> {
         let inverted = segment.inverted_index(field)?;
         let range = inverted.terms().range().ge(start.as_bytes());
         let mut stream = range.into_stream()?;
         let mut count = 0;
-        while count < self.most && stream.advance() {
-            self.work.looked()?;
+        while count < self.limit && stream.advance() {
+            self.budget.step()?;
             let Ok(text) = std::str::from_utf8(stream.key()) else {
                 continue;
             };
             if !text.starts_with(start) {
                 break;
             }
-            found(text);
+            visit(text);
             count += 1;
         }
         Ok(())
     }
 
-    /// Documents with a text in a column that begins in one of these ways and passes the test.
-    pub(crate) fn column_texts<S: AsRef<str>>(
+    /// Documents with a text in a column that has one of the prefixes and passes the test.
+    pub(crate) fn matching_texts<S: AsRef<str>>(
         &self,
         path: &str,
         starts: &[S],
         test: impl Fn(&str) -> tantivy::Result<bool>,
     ) -> tantivy::Result<ColumnQuery> {
-        let mut of_segments = HashMap::new();
+        let mut ordinals_by_segment = HashMap::new();
         for segment in self.searcher.segment_readers() {
             let Some(column) = segment.fast_fields().str(path)? else {
                 continue;
             };
-            let mut wanted = Bits::none(column.num_terms());
+            let mut ordinals = Bits::empty(column.num_terms());
             for start in starts {
                 let start = start.as_ref().as_bytes();
                 let mut texts = column.dictionary().prefix_range(start).into_stream()?;
                 while texts.advance() {
-                    self.work.looked()?;
+                    self.budget.step()?;
                     if let Ok(text) = std::str::from_utf8(texts.key())
                         && test(text)?
                     {
-                        wanted.insert(texts.term_ord() as DocId);
+                        ordinals.insert_index(index_of(texts.term_ord()));
                     }
                 }
             }
-            of_segments.insert(segment.segment_id(), wanted);
+            ordinals_by_segment.insert(segment.segment_id(), ordinals);
         }
-        Ok(ColumnQuery::new(path, of_segments))
+        Ok(ColumnQuery::new(path, ordinals_by_segment))
     }
 
-    /// Documents with a text in a column that passes the test and that one of some documents has.
-    pub(crate) fn column_texts_of(
+    /// Documents with a text in a column that passes the test, where only the texts of some
+    /// documents are tested.
+    pub(crate) fn matching_texts_of(
         &self,
-        documents: &dyn Query,
+        candidates: &dyn Query,
         path: &str,
         test: impl Fn(&str) -> tantivy::Result<bool>,
     ) -> tantivy::Result<ColumnQuery> {
-        let weight = documents.weight(EnableScoring::disabled_from_searcher(self.searcher))?;
-        let mut of_segments = HashMap::new();
+        let weight = candidates.weight(EnableScoring::disabled_from_searcher(self.searcher))?;
+        let mut ordinals_by_segment = HashMap::new();
         for segment in self.searcher.segment_readers() {
             let Some(column) = segment.fast_fields().str(path)? else {
                 continue;
             };
             let mut seen = Vec::new();
-            let mut found = weight.scorer(segment, 1.0)?;
-            while found.doc() != TERMINATED {
-                self.work.looked()?;
-                seen.extend(column.ords().values_for_doc(found.doc()));
-                found.advance();
+            let mut documents = weight.scorer(segment, 1.0)?;
+            while documents.doc() != TERMINATED {
+                self.budget.step()?;
+                seen.extend(column.ords().values_for_doc(documents.doc()));
+                documents.advance();
             }
             seen.sort_unstable();
             seen.dedup();
-            let mut wanted = Bits::none(column.num_terms());
-            texts_at(&column, &seen, self.work, |place, text| {
+            let mut ordinals = Bits::empty(column.num_terms());
+            for_each_text_at(&column, &seen, self.budget, |ordinal, text| {
                 if test(text)? {
-                    wanted.insert(place as DocId);
+                    ordinals.insert_index(index_of(ordinal));
                 }
                 Ok(())
             })?;
-            of_segments.insert(segment.segment_id(), wanted);
+            ordinals_by_segment.insert(segment.segment_id(), ordinals);
         }
-        Ok(ColumnQuery::new(path, of_segments))
+        Ok(ColumnQuery::new(path, ordinals_by_segment))
     }
 }
 
-/// Calls `found` with the text at each of some places in the order of a column, which are in order themselves.
-pub(crate) fn texts_at(
+/// Calls `visit` with each of some sorted ordinals of a column and its text.
+pub(crate) fn for_each_text_at(
     column: &StrColumn,
-    places: &[u64],
-    work: &Work,
-    mut found: impl FnMut(u64, &str) -> tantivy::Result<()>,
+    ordinals: &[u64],
+    budget: &SearchBudget,
+    mut visit: impl FnMut(u64, &str) -> tantivy::Result<()>,
 ) -> tantivy::Result<()> {
-    for some in places.chunks(TEXTS) {
-        work.check()?;
-        let mut left = some.iter();
-        let mut ended = Ok(());
-        column.dictionary().sorted_ords_to_term_cb(some, |text| {
-            if let Some(place) = left.next()
-                && ended.is_ok()
+    for chunk in ordinals.chunks(TEXTS_PER_CHECK) {
+        budget.check()?;
+        let mut rest = chunk.iter();
+        let mut result = Ok(());
+        column.dictionary().sorted_ords_to_term_cb(chunk, |text| {
+            if let Some(ordinal) = rest.next()
+                && result.is_ok()
             {
-                ended = found(*place, &String::from_utf8_lossy(text));
+                result = visit(*ordinal, &String::from_utf8_lossy(text));
             }
         })?;
-        ended?;
+        result?;
     }
     Ok(())
 }

@@ -62,7 +62,7 @@ fn a_search_index_that_cannot_be_kept_is_refused_with_a_sentence_that_names_it()
     for path in ["file", "file/below"] {
         let arguments = ["--listen", "127.0.0.1:0", "--search-index", path];
         let refusal = serve(directory.path(), &arguments)?.refused()?;
-        let says = format!("the search index cannot be kept in {path}: ");
+        let says = format!("cannot use {path} as the search index directory: ");
         ensure!(refusal.contains(&says), "{refusal}");
         ensure!(refusal.contains("--search-index"), "{refusal}");
     }

@@ -1,6 +1,7 @@
-//! Questions over HTTP, one at a time, each timed from its first byte to the last one of the reply.
+//! Sends queries over HTTP one at a time, and measures each from its first byte to the last byte of
+//! the reply.
 //!
-//! The routes are those of [`crate::search_server`]; [`super::graphql`] asks docent.
+//! The routes are those of [`crate::search_server`]; [`super::graphql`] queries docent.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,7 @@ use crate::client;
 use crate::load::Client;
 use crate::process::Server;
 
-/// The server behind these routes asks for no token.
+/// The search server does not require a token.
 const TOKEN: &str = "none";
 
 pub(super) fn prepare() -> Vec<u8> {
@@ -66,13 +67,13 @@ impl Asker {
         })
     }
 
-    /// Asks outside of any measurement.
+    /// Sends a request without measuring it.
     pub(super) async fn ask(&mut self, request: &[u8]) -> Result<Value> {
         let reply = self.client.ask(request).await?;
         Ok(serde_json::from_slice(&reply)?)
     }
 
-    /// Asks one after the other and takes the times.
+    /// Sends requests one after another and measures them.
     pub(super) async fn time(
         &mut self,
         server: &Server,
@@ -98,11 +99,11 @@ impl Asker {
     }
 }
 
-/// How long answers took.
+/// The durations of some requests.
 #[derive(Debug, Default)]
 pub(super) struct Times {
     pub(super) elapsed: Vec<Duration>,
-    /// What the server spent on all of them.
+    /// CPU time of the server for all of them.
     pub(super) cpu: Duration,
     pub(super) replies: Vec<Value>,
 }
@@ -114,7 +115,7 @@ impl Times {
         self.replies.extend(more.replies);
     }
 
-    /// The times of the first questions alone.
+    /// The first requests alone.
     pub(super) fn first(&self, count: usize) -> Self {
         Self {
             elapsed: self.elapsed.iter().copied().take(count).collect(),
@@ -122,7 +123,7 @@ impl Times {
         }
     }
 
-    /// The time that so many percent took at most, in milliseconds; 0 if nothing was asked.
+    /// A percentile in milliseconds; 0 without any request.
     pub(super) fn percentile_ms(&self, percent: usize) -> f64 {
         let mut sorted = self.elapsed.clone();
         sorted.sort_unstable();
@@ -146,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_percentile_is_a_time_that_so_many_took_at_most() {
+    fn percentiles_are_upper_bounds() {
         let times = Times {
             elapsed: (1..=200).rev().map(Duration::from_millis).collect(),
             ..Times::default()

@@ -10,7 +10,7 @@ use crate::bench::Bench;
 use crate::report::Report;
 use crate::search_data::{Catalog, domain_urn, owner_urn, tag_urn};
 
-/// The words without the texts: the texts are in the catalog.
+/// Indexes the words without storing the texts, which are in the catalog.
 const TABLES: &str = "
     PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -1048576;
     CREATE VIRTUAL TABLE words USING fts5 (name, columns, description, content='');

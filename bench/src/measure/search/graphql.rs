@@ -1,4 +1,4 @@
-//! The same questions to docent itself: GraphQL over HTTP, with what a result page shows.
+//! Sends the same queries to docent: GraphQL over HTTP, with the fields of a result page.
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};

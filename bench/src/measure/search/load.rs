@@ -1,8 +1,8 @@
-//! Writes the catalog straight into the tables of a store.
+//! Writes the catalog directly into the tables of a store.
 //!
-//! Through the API a million datasets take most of an hour. What people name (domains, tags, owners) goes through the
-//! store; datasets are rows of aspects and of the change log. Nobody follows relationships here, so there are no
-//! edges of datasets.
+//! Through the API, a million datasets take most of an hour. Domains, tags and owners go through
+//! the store; datasets are rows of aspects and of the change log. Nothing here reads relationships,
+//! so datasets have none.
 
 use anyhow::{Context, Result};
 use docent_model::{Registry, Urn};
@@ -16,7 +16,7 @@ use crate::{search_server, store};
 const SYSTEM_METADATA: &str =
     r#"{"lastObserved":1794700000000,"runId":"bench","lastRunId":"bench"}"#;
 
-/// Rows are told about this often.
+/// Reports progress after this many rows.
 const STEP: usize = 100_000;
 
 pub(super) async fn write(store: &Store, catalog: &Catalog, report: &mut Report) -> Result<()> {
@@ -41,7 +41,7 @@ async fn write_labels(store: &Store, catalog: &Catalog) -> Result<()> {
     Ok(())
 }
 
-/// Nobody needs this store after a crash, so nothing waits for the disk.
+/// The store need not survive a crash, so writes are not synced.
 fn write_datasets(store: &Store, catalog: &Catalog, report: &mut Report) -> Result<()> {
     let connection = store::open_writer(&store.path)?;
     store::check_tables(&connection)?;

@@ -1,5 +1,5 @@
-//! The peers: what people use for full text on one machine. They get the same words and count the facets that the
-//! catalog has values for.
+//! The peers: the usual full-text search on one machine. They get the same words, and count the
+//! same facets as far as the catalog has values for them.
 
 use std::time::{Duration, Instant};
 
@@ -9,21 +9,22 @@ use super::ask::Times;
 use crate::process;
 use crate::report::{Report, Target};
 
-/// A peer is slow: it is asked for so long and no more, but so many questions at least.
-const LONGEST: Duration = Duration::from_mins(1);
-const LEAST: usize = 30;
+/// Peers are slow: each runs for at most this long, but at least this many queries.
+const MAX_TIME: Duration = Duration::from_mins(1);
+const MIN_QUERIES: usize = 30;
 
-/// How a name, a column and a description count against each other.
+/// Weights of names, columns and descriptions.
 pub(super) const WEIGHTS: [f64; 3] = [10.0, 4.0, 1.0];
 
-/// How many values of each facet are asked for.
+/// How many values of each facet to request.
 pub(super) const FACET_VALUES: usize = 20;
 
 pub(super) trait Peer {
-    /// Takes the best ten and the facets of everything that has one of the words. How many rows came back.
+    /// Queries the best ten and the facets of all rows with one of the words. Returns the number of
+    /// rows received.
     fn answer(&mut self, words: &[String; 2]) -> Result<usize>;
 
-    /// The URNs of the best ten of everything that has one of the words.
+    /// The URNs of the best ten rows with one of the words.
     fn best(&mut self, words: &[String]) -> Result<Vec<String>>;
 }
 
@@ -38,7 +39,7 @@ pub(super) fn ask(
     let mut times = Times::default();
     let started = Instant::now();
     for words in words {
-        if started.elapsed() > LONGEST && times.elapsed.len() >= LEAST {
+        if started.elapsed() > MAX_TIME && times.elapsed.len() >= MIN_QUERIES {
             break;
         }
         let asked = Instant::now();
@@ -46,7 +47,7 @@ pub(super) fn ask(
         times.elapsed.push(asked.elapsed());
         ensure!(rows > 10, "{name} found {rows} rows for {words:?}");
     }
-    // Ours for the same questions: these need not be as hard as all of them.
+    // Compares the same queries, which may be easier than all of them.
     let count = times.elapsed.len();
     let ours = ours.first(count);
     for percent in [50, 99] {
@@ -62,7 +63,7 @@ pub(super) fn ask(
     Ok(())
 }
 
-/// Says how fast a peer took the catalog in, in datasets per second.
+/// Reports how many datasets per second a peer loaded.
 pub(super) fn loaded(name: &str, rate: f64, our_rate: f64, report: &mut Report) {
     report.line(
         format!("search: indexing against {name}"),
@@ -73,7 +74,7 @@ pub(super) fn loaded(name: &str, rate: f64, our_rate: f64, report: &mut Report) 
     );
 }
 
-/// Does something on the core of the servers, in this thread.
+/// Runs a task on the core of the servers, in this thread.
 pub(super) fn on_server_core<T>(task: impl FnOnce() -> Result<T>) -> Result<T> {
     process::pin(process::SERVER_CORE)?;
     let done = task();

@@ -1,4 +1,5 @@
-//! PostgreSQL's full-text search: a server on the core of the servers, asked through `psql` on the other one.
+//! PostgreSQL's full-text search: a server on the core of the servers, queried through `psql` on
+//! the other core.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, BufWriter, Write as _};
@@ -14,10 +15,10 @@ use crate::process::Cores;
 use crate::report::Report;
 use crate::search_data::{Catalog, Dataset, domain_urn, owner_urn, tag_urn};
 
-/// What psql says when an answer is over.
+/// Marks the end of psql's output for a query.
 const END: &str = "=end=";
 
-/// As an operator sets them who has read the manual; on one core there is nothing to do in parallel.
+/// Settings that the manual recommends. One core leaves nothing to run in parallel.
 const SETTINGS: [&str; 7] = [
     "shared_buffers=4GB",
     "work_mem=256MB",
@@ -39,11 +40,11 @@ const COPY: &str = "COPY dataset (id, urn, name, columns, description, platform,
 #[derive(Debug)]
 pub(super) struct Postgres {
     session: Session,
-    // Stops after the session.
+    // Dropped after the session.
     _server: PostgresServer,
 }
 
-/// Loads the catalog; `None` where PostgreSQL is not installed.
+/// Loads the catalog; `None` if PostgreSQL is not installed.
 pub(super) fn load(
     bench: &Bench,
     catalog: &Catalog,
@@ -71,7 +72,7 @@ pub(super) fn load(
     }))
 }
 
-/// In the format of COPY; no text in here needs an escape.
+/// A row in the format of COPY. No text needs escaping.
 fn row(id: usize, dataset: &Dataset) -> String {
     let set = |urns: Vec<String>| format!("{{{}}}", urns.join(","));
     [
@@ -122,12 +123,12 @@ impl Peer for Postgres {
     }
 }
 
-/// What asks for any of the words, and the statement that takes the best ten.
+/// The tsquery for any of the words, and the statement for the best ten.
 fn best_of(words: &[String]) -> (String, String) {
     let any = format!("to_tsquery('simple', '{}')", words.join(" | "));
     let [name, column, description] = WEIGHTS;
     let largest = name.max(1.0);
-    // From the weight D, which nothing has, to A.
+    // From weight D, which is unused, to A.
     let weights = format!(
         "'{{0, {}, {}, {}}}'",
         description / largest,
@@ -184,7 +185,7 @@ impl Session {
         Ok(writeln!(self.input, "{line}")?)
     }
 
-    /// Runs statements; gives the rows that came back.
+    /// Runs statements and returns their rows.
     fn run(&mut self, statements: &str) -> Result<Vec<String>> {
         self.send(statements)?;
         self.send(&format!("\\echo {END}"))?;

@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 
 use docent_search::BROWSE_PATH as FIELD;
-pub use docent_search::BROWSE_STEP as STEP;
+pub use docent_search::BROWSE_PATH_SEPARATOR as STEP;
 
-use super::{Criterion, FacetValue, Facets, Filter, Operator, Page, Request};
+use super::{Criterion, FacetValue, Facets, Filter, Operator, SearchPage, SearchRequest};
 use crate::{Caller, Catalog, Error};
 
 /// More different paths below one are not looked at: nobody walks through a level that large.
@@ -55,10 +55,10 @@ impl Catalog {
         &self,
         caller: &Caller,
         path: &[String],
-        request: &Request,
+        request: &SearchRequest,
     ) -> Result<Below, Error> {
         let prefix = format!("{}{STEP}", text(path)?);
-        let request = Request {
+        let request = SearchRequest {
             types: types(&request.types),
             filter: request.filter.clone().and(Criterion {
                 field: FIELD.to_owned(),
@@ -66,7 +66,7 @@ impl Catalog {
                 operator: Operator::StartsWith,
                 negated: false,
             }),
-            page: Page::From { start: 0, count: 0 },
+            page: SearchPage::Offset { start: 0, count: 0 },
             facets: Facets::Named {
                 fields: vec![FIELD.to_owned()],
                 values: MAX_PATHS,

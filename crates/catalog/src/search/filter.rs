@@ -7,7 +7,7 @@
 use docent_model::searchable::bare_name;
 use docent_search::REMOVED;
 
-use super::{Criterion, Filter, Operator, PAIR};
+use super::{Criterion, Filter, Operator, PAIR_SEPARATOR};
 use crate::Error;
 
 /// Pairs make more alternatives out of one; a filter that grows beyond this is a mistake.
@@ -136,7 +136,7 @@ fn removal(criterion: Criterion) -> Option<Criterion> {
 fn without_pairs(criteria: Vec<Criterion>) -> Result<Vec<Vec<Criterion>>, Error> {
     let mut any: Vec<Vec<Criterion>> = vec![Vec::new()];
     for criterion in criteria {
-        if !criterion.field.contains(PAIR) {
+        if !criterion.field.contains(PAIR_SEPARATOR) {
             for alternative in &mut any {
                 alternative.push(criterion.clone());
             }
@@ -170,9 +170,9 @@ fn choices(criterion: &Criterion) -> Vec<Vec<Vec<Criterion>>> {
             operator: criterion.operator,
             negated: criterion.negated,
         };
-        let fields = criterion.field.split(PAIR);
+        let fields = criterion.field.split(PAIR_SEPARATOR);
         fields
-            .zip(value.split(PAIR))
+            .zip(value.split(PAIR_SEPARATOR))
             .map(part)
             .collect::<Vec<Criterion>>()
     });

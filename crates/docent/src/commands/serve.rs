@@ -146,10 +146,10 @@ async fn run(settings: Settings) -> Result<()> {
 /// Builds the search index if there is none, and feeds it with what is written; everything else is answered meanwhile.
 async fn keep_index(search: Arc<Search>) {
     if let Err(error) = search.build_if_missing().await {
-        // It is being built, or the keeper will say what is in the way.
+        // The index is being built, or the maintainer will log the error.
         tracing::debug!("{error}");
     }
-    search.keeper().keep().await;
+    search.maintainer().run().await;
 }
 
 /// Stores when tokens were last used, now and then.

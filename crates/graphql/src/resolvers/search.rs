@@ -12,7 +12,8 @@ pub(super) mod members;
 
 use docent_catalog::Error;
 use docent_catalog::search::{
-    Described, Facet, FacetValue, Facets, Found, Hit, Match, PAIR, Page, page, scroll_page,
+    DescriptionCounts, Facet, FacetValue, Facets, FieldMatch, Hit, PAIR_SEPARATOR, SearchPage,
+    SearchResults, page, scroll_page,
 };
 use docent_model::Registry;
 use serde_json::{Value, json};
@@ -60,7 +61,7 @@ pub(super) async fn aggregate_across_entities(
 ) -> Result<Value, Error> {
     let mut input = SearchInput::of(&arguments)?;
     let mut request = input.request()?;
-    request.page = Page::From { start: 0, count: 0 };
+    request.page = SearchPage::Offset { start: 0, count: 0 };
     request.facets = facets(&input, &arguments)?;
     request.explain_matches = false;
     let found = context.catalog.search(&context.caller, &request).await?;
@@ -73,7 +74,7 @@ pub(super) async fn documentation_coverage(context: &Context, _: Args<'_>) -> Re
         .catalog
         .documentation_coverage(&context.caller)
         .await?;
-    let counts = |counts: &Described| {
+    let counts = |counts: &DescriptionCounts| {
         json!({
             "datasets": counts.datasets,
             "describedDatasets": counts.described_datasets,
@@ -97,12 +98,12 @@ fn facets(input: &SearchInput, arguments: &Args<'_>) -> Result<Facets, Error> {
 }
 
 /// A page of results. `count` is the requested page size, not the number of results.
-fn results(page: &Page, found: &Found) -> Value {
+fn results(page: &SearchPage, found: &SearchResults) -> Value {
     let hits: Vec<Value> = found.hits.iter().map(hit).collect();
     let facets: Vec<Value> = found.facets.iter().map(facet).collect();
     let (start, count) = match page {
-        Page::From { start, count } => (*start, *count),
-        Page::After { count, .. } => (0, *count),
+        SearchPage::Offset { start, count } => (*start, *count),
+        SearchPage::Cursor { count, .. } => (0, *count),
     };
     json!({
         "start": start,
@@ -135,7 +136,7 @@ pub(super) fn matched_fields(hit: &Hit) -> Vec<Value> {
 }
 
 /// Splits the value at the matches, so that clients can highlight them without parsing markup.
-fn split_at_matches(matched: &Match) -> Vec<Value> {
+fn split_at_matches(matched: &FieldMatch) -> Vec<Value> {
     let mut parts = Vec::new();
     let mut end = 0;
     let mut push = |range: std::ops::Range<usize>, is_match: bool| {
@@ -143,7 +144,7 @@ fn split_at_matches(matched: &Match) -> Vec<Value> {
             parts.push(json!({"text": text, "matched": is_match}));
         }
     };
-    for range in &matched.places {
+    for range in &matched.ranges {
         push(end..range.start, false);
         push(range.clone(), true);
         end = range.end;
@@ -154,7 +155,7 @@ fn split_at_matches(matched: &Match) -> Vec<Value> {
 
 fn facet(facet: &Facet) -> Value {
     let value = |counted: &FacetValue| {
-        let last = counted.value.rsplit(PAIR).next();
+        let last = counted.value.rsplit(PAIR_SEPARATOR).next();
         json!({
             "value": entity_types::facet_value(&facet.field, &counted.value),
             "count": counted.count,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use axum::extract::{Path, State};
 use axum::response::Response;
-use docent_catalog::search::{MAX_COUNT, Page, Request, Sort, scroll_page};
+use docent_catalog::search::{MAX_COUNT, SearchPage, SearchRequest, Sort, scroll_page};
 use docent_catalog::{AspectKey, Caller, Catalog, StoredAspect};
 use docent_model::{AspectName, Registry, Urn};
 use serde::{Deserialize, Serialize};
@@ -108,7 +108,7 @@ pub(crate) async fn scroll(
         Some(names) if names.is_empty() => Aspects::All,
         Some(names) => Aspects::These(parse_aspects(&names)?),
     };
-    let request = Request {
+    let request = SearchRequest {
         // Here no kind means every kind, not only those that people look for.
         types: types.unwrap_or_else(|| {
             let all = Registry::get().entities();
@@ -116,7 +116,7 @@ pub(crate) async fn scroll(
         }),
         filter: wanted.filter.unwrap_or_default().read()?,
         sort: sort(wanted.sort_criteria.unwrap_or_default())?,
-        ..Request::default()
+        ..SearchRequest::default()
     };
     page(&state, &caller, &parameters, request, &aspects).await
 }
@@ -135,9 +135,9 @@ pub(crate) async fn list(
     } else {
         Aspects::These(parse_aspects(&names)?)
     };
-    let request = Request {
+    let request = SearchRequest {
         types: vec![spec.name.to_owned()],
-        ..Request::default()
+        ..SearchRequest::default()
     };
     page(&state, &caller, &parameters, request, &aspects).await
 }
@@ -150,7 +150,7 @@ async fn page(
     state: &AppState,
     caller: &Caller,
     parameters: &Parameters,
-    mut request: Request,
+    mut request: SearchRequest,
     aspects: &Aspects,
 ) -> Result<Response, ErrorResponse> {
     refuse_slices(parameters)?;
@@ -162,7 +162,7 @@ async fn page(
         parameters.number("count")?,
         DEFAULT_COUNT,
     )?;
-    if let Page::After { count, .. } = request.page
+    if let SearchPage::Cursor { count, .. } = request.page
         && count > MAX_COUNT
         && !matches!(aspects, Aspects::None)
     {

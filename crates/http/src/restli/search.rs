@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use docent_catalog::search::browse::STEP;
-use docent_catalog::search::{Facet, Facets, Hit, Page, Request, Sort, page, whole};
+use docent_catalog::search::{Facet, Facets, Hit, SearchPage, SearchRequest, Sort, page, whole};
 use docent_catalog::{Caller, Catalog};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -55,7 +55,7 @@ pub(super) async fn search(
         bytes,
         "{\"entity\": \"dataset\", \"input\": \"*\", \"start\": 0, \"count\": 10}",
     )?;
-    let request = Request {
+    let request = SearchRequest {
         types: vec![search.entity],
         query: search.input.unwrap_or_default(),
         filter: search.filter.unwrap_or_default().read()?,
@@ -65,7 +65,7 @@ pub(super) async fn search(
         facets: if search.search_flags.skip_aggregates {
             Facets::None
         } else {
-            Facets::Usual {
+            Facets::Default {
                 values: FACET_VALUES,
             }
         },
@@ -91,10 +91,10 @@ impl WireSort {
     }
 }
 
-fn window(page: &Page) -> (usize, usize) {
+fn window(page: &SearchPage) -> (usize, usize) {
     match page {
-        Page::From { start, count } => (*start, *count),
-        Page::After { count, .. } => (0, *count),
+        SearchPage::Offset { start, count } => (*start, *count),
+        SearchPage::Cursor { count, .. } => (0, *count),
     }
 }
 
@@ -194,11 +194,11 @@ pub(super) async fn browse(
         .filter(|step| !step.is_empty())
         .map(str::to_owned)
         .collect();
-    let mut request = Request {
+    let mut request = SearchRequest {
         types: vec![browse.entity],
         filter: browse.filter.unwrap_or_default().read()?,
         page: page(browse.start, browse.limit, DEFAULT_COUNT)?,
-        ..Request::default()
+        ..SearchRequest::default()
     };
     let (start, count) = window(&request.page);
     let below = state.catalog().browse(caller, &steps, &request).await?;

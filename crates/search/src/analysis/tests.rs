@@ -1,11 +1,11 @@
-//! Words as the index sees them.
+//! Words as the index stores them.
 
 use proptest::prelude::*;
 use tantivy::tokenizer::{TokenStream, Tokenizer};
 
 use super::*;
 
-/// The words with their positions; a joined one is marked by `+`.
+/// The words with their positions; `+` marks joined ones.
 fn shown(tokens: &[Token]) -> String {
     let words: Vec<String> = tokens
         .iter()
@@ -26,7 +26,7 @@ fn prose(text: &str) -> String {
 }
 
 #[test]
-fn names_are_divided_at_everything_that_is_no_letter_or_digit() {
+fn names_are_split_at_punctuation() {
     assert_eq!(
         name("prod.sales/eu west:raw"),
         "prod@0 sale@1 eu@2 west@3 raw@4"
@@ -34,7 +34,7 @@ fn names_are_divided_at_everything_that_is_no_letter_or_digit() {
 }
 
 #[test]
-fn names_joined_by_underscores_and_dashes_are_also_one_word() {
+fn names_with_underscores_and_dashes_are_also_one_word() {
     assert_eq!(
         name("customer_orders"),
         "customer@0 customerorder+@0 order@1"
@@ -44,14 +44,14 @@ fn names_joined_by_underscores_and_dashes_are_also_one_word() {
 }
 
 #[test]
-fn links_at_the_ends_of_a_name_join_nothing() {
+fn underscores_at_the_ends_of_a_name_are_ignored() {
     assert_eq!(name("__init__"), "init@0");
     assert_eq!(name("a - b"), "a@0 b@1");
     assert_eq!(name("a__b"), "a@0 ab+@0 b@1");
 }
 
 #[test]
-fn names_are_divided_where_the_case_changes() {
+fn names_are_split_at_changes_of_case() {
     assert_eq!(name("camelCase"), "camel@0 camelcase+@0 case@1");
     assert_eq!(name("HTTPServer"), "http@0 httpserver+@0 server@1");
     assert_eq!(name("CUSTOMER"), "customer@0");
@@ -60,7 +60,7 @@ fn names_are_divided_where_the_case_changes() {
 }
 
 #[test]
-fn names_are_divided_between_letters_and_digits_and_kept_whole() {
+fn names_are_split_between_letters_and_digits_and_also_one_word() {
     assert_eq!(name("orders2024"), "order@0 orders2024+@0 2024@1");
     assert_eq!(
         name("orders2024_final"),
@@ -79,7 +79,7 @@ fn prose_keeps_words_with_digits_whole() {
 }
 
 #[test]
-fn prose_divides_words_that_look_like_identifiers() {
+fn prose_splits_words_that_look_like_identifiers() {
     assert_eq!(
         prose("see customer_orders2024 or orderId!"),
         "see@0 customer@1 customerorders2024+@1 order@2 orders2024+@2 2024@3 or@4 order@5 orderid+@5 id@6"
@@ -87,12 +87,12 @@ fn prose_divides_words_that_look_like_identifiers() {
 }
 
 #[test]
-fn a_sentence_that_begins_with_a_capital_is_not_an_identifier() {
+fn a_capitalised_word_is_not_an_identifier() {
     assert_eq!(prose("Orders of ACME"), "order@0 of@1 acme@2");
 }
 
 #[test]
-fn plurals_of_five_letters_and_more_lose_their_s() {
+fn plurals_of_at_least_five_letters_lose_their_s() {
     assert_eq!(
         name("orders order users cats address bus"),
         "order@0 order@1 user@2 cats@3 address@4 bus@5"
@@ -113,7 +113,7 @@ fn accents_and_case_are_folded() {
 }
 
 #[test]
-fn marks_of_scripts_that_need_them_stay() {
+fn combining_marks_of_other_scripts_stay() {
     assert_eq!(name("हिन्दी"), "हिन्दी@0");
     assert_eq!(name("한국어"), "한국어@0");
 }
@@ -125,7 +125,7 @@ fn each_ideograph_is_a_word() {
 }
 
 #[test]
-fn a_word_points_at_its_place_in_the_text() {
+fn words_have_their_byte_ranges_in_the_text() {
     let text = "Élan_vital über";
     let tokens = name_words(text);
     let places: Vec<(&str, &str)> = tokens
@@ -144,7 +144,7 @@ fn a_word_points_at_its_place_in_the_text() {
 }
 
 #[test]
-fn long_words_are_cut_between_characters() {
+fn long_words_are_truncated_between_characters() {
     let tokens = name_words(&"é".repeat(300));
     assert_eq!(tokens[0].text, "e".repeat(100));
     let tokens = name_words(&"я".repeat(51));
@@ -158,7 +158,7 @@ fn long_words_are_cut_between_characters() {
 }
 
 #[test]
-fn a_text_without_words_has_none() {
+fn punctuation_has_no_words() {
     for text in ["", " ", "_", "--", "()[]…", "\u{301}", "🚀"] {
         assert_eq!(name_words(text), [], "{text:?}");
         assert_eq!(text_words(text), [], "{text:?}");
@@ -166,12 +166,12 @@ fn a_text_without_words_has_none() {
 }
 
 #[test]
-fn folding_a_text_keeps_what_is_no_letter() {
+fn folding_keeps_punctuation() {
     assert_eq!(fold("Café *_Orders?"), "cafe *_orders?");
 }
 
 #[test]
-fn the_tokenizers_give_the_same_words_again_and_again_and_pairs_marked() {
+fn tokenizers_can_be_reused_and_mark_pairs() {
     let mut names = NameTokenizer::default();
     let mut texts = TextTokenizer::default();
     for text in [
@@ -188,7 +188,7 @@ fn the_tokenizers_give_the_same_words_again_and_again_and_pairs_marked() {
 }
 
 #[test]
-fn pairs_are_what_is_made_of_two_words() {
+fn pairs_are_words_of_two_parts() {
     let marked = |words: Vec<Plain>| -> Vec<String> {
         let texts = words.into_iter().map(|(text, ..)| text);
         texts
@@ -208,7 +208,7 @@ fn pairs_are_what_is_made_of_two_words() {
 
 type Plain = (String, Range<usize>, usize);
 
-/// As the index has them, which keeps only pairs of what is joined.
+/// The words that the index stores: of the joined ones only pairs.
 fn plain(tokens: &[Token]) -> Vec<Plain> {
     let parts_within = |outer: &Token| {
         let inside = |token: &&Token| {
@@ -244,7 +244,7 @@ fn streamed(mut stream: WordStream<'_>) -> Vec<Plain> {
     words
 }
 
-/// Letters of several scripts, marks, separators: what divides words, more often than in strings at random.
+/// Letters of several scripts, combining marks and separators, which random strings rarely contain.
 fn any_text() -> impl Strategy<Value = String> {
     prop_oneof![
         ".{0,60}",
@@ -255,13 +255,13 @@ fn any_text() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn words_stand_in_the_text_in_order(text in any_text()) {
+    fn words_are_in_the_order_of_the_text(text in any_text()) {
         for tokens in [name_words(&text), text_words(&text)] {
             let mut position = 0;
             for token in &tokens {
                 prop_assert!(text.is_char_boundary(token.range.start) && text.is_char_boundary(token.range.end));
                 prop_assert!(token.range.start < token.range.end);
-                prop_assert!(!token.text.is_empty() && token.text.len() <= LONGEST_WORD_BYTES);
+                prop_assert!(!token.text.is_empty() && token.text.len() <= MAX_WORD_BYTES);
                 prop_assert!(token.position == position || token.position == position + 1);
                 position = token.position;
             }
@@ -273,9 +273,10 @@ proptest! {
         }
     }
 
-    /// An explanation looks for query words among name words only; this is why it finds those of prose too.
+    /// Explanations compare words of the query with name words only, so they rely on this for
+    /// prose.
     #[test]
-    fn every_word_of_prose_is_also_a_word_of_the_name(text in any_text()) {
+    fn every_word_of_prose_is_also_a_name_word(text in any_text()) {
         let names: Vec<String> = name_words(&text).into_iter().map(|token| token.text).collect();
         for token in text_words(&text) {
             prop_assert!(names.contains(&token.text), "{:?} is not among {:?}", token.text, names);
@@ -283,11 +284,11 @@ proptest! {
     }
 
     #[test]
-    fn a_word_divides_into_itself(text in any_text()) {
+    fn splitting_a_word_again_yields_the_word(text in any_text()) {
         for token in name_words(&text) {
             let again = name_words(&token.text);
             let same = again.iter().any(|other| other.text == without_plural(&token.text));
-            prop_assert!(same || token.text.len() > LONGEST_WORD_BYTES - 4, "{:?} gives {:?}", token.text, again);
+            prop_assert!(same || token.text.len() > MAX_WORD_BYTES - 4, "{:?} gives {:?}", token.text, again);
         }
     }
 }

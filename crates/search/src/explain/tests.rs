@@ -1,4 +1,4 @@
-//! Explanations, shown with the matching words in `<…>`.
+//! Explanations, with the matching words in `<…>`.
 
 use proptest::prelude::*;
 
@@ -18,23 +18,23 @@ fn explained_with(
     matches.iter().map(shown).collect()
 }
 
-fn shown(found: &Match) -> String {
-    let mut marked = found.value.clone();
-    for place in found.places.iter().rev() {
-        marked.insert(place.end, '>');
-        marked.insert(place.start, '<');
+fn shown(found: &FieldMatch) -> String {
+    let mut highlighted = found.value.clone();
+    for range in found.ranges.iter().rev() {
+        highlighted.insert(range.end, '>');
+        highlighted.insert(range.start, '<');
     }
-    format!("{}: {marked}", found.field)
+    format!("{}: {highlighted}", found.field)
 }
 
-/// What is marked in one value.
-fn marked(query: &str, value: &str) -> Option<String> {
+/// The highlighted form of one value.
+fn highlighted(query: &str, value: &str) -> Option<String> {
     let mut found = explained(query, &[("f", value)]);
     found.pop().map(|text| text["f: ".len()..].to_owned())
 }
 
 #[test]
-fn every_matching_column_is_named_in_the_order_given() {
+fn every_matching_column_is_listed_in_order() {
     let values = [
         ("name", "Orders"),
         ("fieldPaths", "order_id"),
@@ -54,41 +54,41 @@ fn every_matching_column_is_named_in_the_order_given() {
 }
 
 #[test]
-fn case_accents_and_division_do_not_matter() {
+fn case_accents_and_separators_are_ignored() {
     assert_eq!(
-        marked("strasse", "Die Straße").as_deref(),
+        highlighted("strasse", "Die Straße").as_deref(),
         Some("Die <Straße>")
     );
     assert_eq!(
-        marked("customerorders", "my customer_orders").as_deref(),
+        highlighted("customerorders", "my customer_orders").as_deref(),
         Some("my <customer_orders>")
     );
     assert_eq!(
-        marked("customer_orders", "CustomerOrders").as_deref(),
+        highlighted("customer_orders", "CustomerOrders").as_deref(),
         Some("<CustomerOrders>")
     );
     assert_eq!(
-        marked("customer_orders", "the customer orders").as_deref(),
+        highlighted("customer_orders", "the customer orders").as_deref(),
         Some("the <customer> <orders>")
     );
-    assert_eq!(marked("q3", "in Q3 of").as_deref(), Some("in <Q3> of"));
+    assert_eq!(highlighted("q3", "in Q3 of").as_deref(), Some("in <Q3> of"));
 }
 
 #[test]
-fn parts_of_a_typed_name_explain_only_where_the_whole_is_missing() {
+fn parts_of_a_word_are_highlighted_only_if_the_whole_is_missing() {
     assert_eq!(
-        marked("customer_orders", "customer_orders of a customer").as_deref(),
+        highlighted("customer_orders", "customer_orders of a customer").as_deref(),
         Some("<customer_orders> of a customer")
     );
     assert_eq!(
-        marked("customer_orders", "old orders").as_deref(),
+        highlighted("customer_orders", "old orders").as_deref(),
         Some("old <orders>")
     );
-    assert_eq!(marked("orders_v2", "2 of v"), None);
+    assert_eq!(highlighted("orders_v2", "2 of v"), None);
 }
 
 #[test]
-fn what_stood_for_a_word_is_marked() {
+fn expanded_words_are_highlighted() {
     let expanded = |word: &str, _: bool| {
         let known = [("custmer", "customer"), ("ord", "order")];
         let found = known.iter().filter(|(typed, _)| *typed == word);
@@ -108,28 +108,28 @@ fn what_stood_for_a_word_is_marked() {
 #[test]
 fn phrases_match_only_in_order() {
     assert_eq!(
-        marked("\"pet orders\"", "orders of pet, pet_orders").as_deref(),
+        highlighted("\"pet orders\"", "orders of pet, pet_orders").as_deref(),
         Some("orders of pet, <pet>_<orders>")
     );
-    assert_eq!(marked("\"pet orders\"", "pet of orders"), None);
+    assert_eq!(highlighted("\"pet orders\"", "pet of orders"), None);
 }
 
 #[test]
-fn prefixes_mark_the_whole_word() {
+fn prefixes_highlight_the_whole_word() {
     assert_eq!(
-        marked("ord*", "Orders and ordinals, word").as_deref(),
+        highlighted("ord*", "Orders and ordinals, word").as_deref(),
         Some("<Orders> and <ordinals>, word")
     );
     assert_eq!(
-        marked("orders*", "orders ordered").as_deref(),
+        highlighted("orders*", "orders ordered").as_deref(),
         Some("<orders> ordered")
     );
     assert_eq!(
-        marked("customer_ord*", "customer orders").as_deref(),
+        highlighted("customer_ord*", "customer orders").as_deref(),
         Some("<customer> <orders>")
     );
     assert_eq!(
-        marked("customero*", "customer_orders").as_deref(),
+        highlighted("customero*", "customer_orders").as_deref(),
         Some("<customer_orders>")
     );
 }
@@ -137,22 +137,22 @@ fn prefixes_mark_the_whole_word() {
 #[test]
 fn patterns_match_words_or_the_whole_value() {
     assert_eq!(
-        marked("o?d*rs", "old Orders").as_deref(),
+        highlighted("o?d*rs", "old Orders").as_deref(),
         Some("old <Orders>")
     );
     assert_eq!(
-        marked("*stomer", "customer x").as_deref(),
+        highlighted("*stomer", "customer x").as_deref(),
         Some("<customer> x")
     );
     assert_eq!(
-        marked("sales.*.orders", "Sales.eu.orders").as_deref(),
+        highlighted("sales.*.orders", "Sales.eu.orders").as_deref(),
         Some("<Sales.eu.orders>")
     );
-    assert_eq!(marked("a*z", "b"), None);
+    assert_eq!(highlighted("a*z", "b"), None);
 }
 
 #[test]
-fn a_field_of_the_query_is_looked_for_there_alone() {
+fn terms_on_a_field_match_only_that_field() {
     let values = [
         ("name", "orders"),
         ("description", "orders"),
@@ -171,7 +171,7 @@ fn a_field_of_the_query_is_looked_for_there_alone() {
 }
 
 #[test]
-fn what_must_not_be_there_explains_nothing() {
+fn excluded_terms_explain_nothing() {
     let values = [("name", "orders pets")];
     assert_eq!(explained("orders -pets", &values), ["name: <orders> pets"]);
     assert_eq!(explained("-pets", &values), [""; 0]);
@@ -179,32 +179,32 @@ fn what_must_not_be_there_explains_nothing() {
 }
 
 #[test]
-fn the_frame_of_a_urn_explains_nothing() {
+fn the_prefix_of_a_urn_explains_nothing() {
     let dataset = "urn:li:dataset:(urn:li:dataPlatform:hive,data.orders,PROD)";
     assert_eq!(
-        marked("data dataset urn hive", dataset).as_deref(),
+        highlighted("data dataset urn hive", dataset).as_deref(),
         Some("urn:li:dataset:(urn:li:dataPlatform:<hive>,<data>.orders,PROD)")
     );
-    assert_eq!(marked(dataset, dataset), Some(format!("<{dataset}>")));
-    assert_eq!(marked("urn:li:tag:a", "urn:li:tag:b"), None);
+    assert_eq!(highlighted(dataset, dataset), Some(format!("<{dataset}>")));
+    assert_eq!(highlighted("urn:li:tag:a", "urn:li:tag:b"), None);
 }
 
 #[test]
-fn places_never_overlap() {
+fn ranges_never_overlap() {
     assert_eq!(
-        marked("customer customerorders orders", "customer_orders").as_deref(),
+        highlighted("customer customerorders orders", "customer_orders").as_deref(),
         Some("<customer_orders>")
     );
 }
 
 #[test]
-fn a_long_value_is_cut_around_the_first_match() {
+fn long_values_are_shortened_around_the_first_match() {
     let value = format!(
         "{}the orders {}",
         "lorem ipsum ".repeat(50),
         "dolor sit ".repeat(50)
     );
-    let found = marked("orders", &value).unwrap();
+    let found = highlighted("orders", &value).unwrap();
     assert!(
         found.starts_with("…lorem") || found.starts_with("…ipsum"),
         "{found}"
@@ -219,69 +219,69 @@ fn a_long_value_is_cut_around_the_first_match() {
 }
 
 #[test]
-fn a_long_value_is_cut_only_where_something_is_left_out() {
+fn ellipses_mark_only_omitted_text() {
     let value = format!("orders {}", "dolor ".repeat(100));
-    let found = marked("orders", &value).unwrap();
+    let found = highlighted("orders", &value).unwrap();
     assert!(
         found.starts_with("<orders> dolor") && found.ends_with("dolor…"),
         "{found}"
     );
     let value = format!("{}orders", "dolor ".repeat(100));
-    let found = marked("orders", &value).unwrap();
+    let found = highlighted("orders", &value).unwrap();
     assert!(
         found.starts_with("…dolor") && found.ends_with("dolor <orders>"),
         "{found}"
     );
     assert!(
         found.chars().count() > 190,
-        "the space behind is used before: {found}"
+        "the whole length is used: {found}"
     );
 }
 
 #[test]
-fn a_long_value_without_spaces_is_cut_between_characters() {
+fn long_values_without_spaces_are_cut_between_characters() {
     let value = "顧".repeat(300) + "客" + &"顧".repeat(300);
-    let found = marked("客", &value).unwrap();
+    let found = highlighted("客", &value).unwrap();
     assert!(
         found.starts_with("…顧") && found.ends_with("顧…"),
         "{found}"
     );
     assert!(found.contains("<客>"), "{found}");
-    let found = marked("f:*", &value).unwrap();
+    let found = highlighted("f:*", &value).unwrap();
     assert_eq!(found.chars().count(), 201);
 }
 
 #[test]
-fn a_match_longer_than_what_is_shown_is_cut_with_it() {
+fn a_match_longer_than_the_fragment_is_shortened() {
     let value = "a".repeat(500);
     assert_eq!(
-        marked("a*", &value),
+        highlighted("a*", &value),
         Some(format!("<{}>…", "a".repeat(200)))
     );
 }
 
 #[test]
-fn every_column_of_a_wide_table_is_named_up_to_a_thousand() {
+fn at_most_a_thousand_columns_are_listed() {
     let values = vec![("fieldPaths", "order"); 1200];
     assert_eq!(explained("order", &values[..900]).len(), 900);
     assert_eq!(explained("order", &values).len(), 1000);
 }
 
 #[test]
-fn a_word_is_marked_where_it_is_written_as_several() {
+fn a_word_matches_a_sequence_of_words() {
     assert_eq!(
-        marked("stgcustomerorders", "Stg.customer.orders of 2024").as_deref(),
+        highlighted("stgcustomerorders", "Stg.customer.orders of 2024").as_deref(),
         Some("<Stg>.<customer>.<orders> of 2024")
     );
-    assert_eq!(marked("stgorders", "stg of orders"), None);
-    assert_eq!(marked("customerorders", "customer.ordering"), None);
+    assert_eq!(highlighted("stgorders", "stg of orders"), None);
+    assert_eq!(highlighted("customerorders", "customer.ordering"), None);
 }
 
 #[test]
-fn only_the_last_of_plain_words_may_go_on() {
+fn only_the_last_of_plain_words_may_be_a_prefix() {
     let expanded = |word: &str, unfinished: bool| {
-        let begins = |known: &&str| unfinished && known.starts_with(word);
-        let known = ["orders", "totals"].into_iter().filter(begins);
+        let has_prefix = |known: &&str| unfinished && known.starts_with(word);
+        let known = ["orders", "totals"].into_iter().filter(has_prefix);
         known
             .map(|word| word.trim_end_matches('s').to_owned())
             .collect()
@@ -294,7 +294,7 @@ fn only_the_last_of_plain_words_may_go_on() {
 }
 
 #[test]
-fn a_field_explains_by_all_texts_that_are_searched_as_one_with_it() {
+fn fields_of_one_class_are_explained_together() {
     let values = [
         ("editedDescription", "refunds"),
         ("fieldPaths", "refund"),
@@ -320,16 +320,16 @@ fn a_field_explains_by_all_texts_that_are_searched_as_one_with_it() {
 
 proptest! {
     #[test]
-    fn places_are_sorted_apart_and_inside_of_the_value(
+    fn ranges_are_sorted_disjoint_and_inside_the_value(
         query in r#"[abs*?":_ é]{0,12}"#,
         value in prop_oneof!["[abs_ .é]{0,400}", ".{0,400}", "[顧ab]{0,400}"],
     ) {
         for found in explain(&parse(&query), &[("a", &value)], &|_, _| vec!["b".to_owned()]) {
             let mut end = 0;
-            for place in &found.places {
-                prop_assert!(end <= place.start && place.start < place.end);
-                prop_assert!(found.value.get(place.clone()).is_some(), "{found:?}");
-                end = place.end;
+            for range in &found.ranges {
+                prop_assert!(end <= range.start && range.start < range.end);
+                prop_assert!(found.value.get(range.clone()).is_some(), "{found:?}");
+                end = range.end;
             }
             prop_assert!(found.value.chars().count() <= 202);
             prop_assert!(value.contains(found.value.trim_matches('…')));

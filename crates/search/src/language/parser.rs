@@ -1,39 +1,40 @@
-//! From text to tree, by recursive descent over the text itself.
+//! The parser: recursive descent over the text.
 //!
-//! Every function takes what it can use and leaves the rest, so nothing fails. Each step moves forward in the text, and
-//! groups nest only to a limit, so nothing hangs or overflows the stack either.
+//! Every function consumes what it can use and leaves the rest, so parsing never fails. Each step
+//! advances in the text, and nesting is limited, so parsing always ends and the stack cannot
+//! overflow.
 
 use std::collections::HashSet;
 
 use super::{
-    Clause, DEEPEST_LEVEL, LONGEST_TERM, MOST_CLAUSES, MOST_READ, Occur, Query, Term, URN_START,
-    is_urn,
+    Clause, MAX_CLAUSES, MAX_NESTING, MAX_TERM_CHARS, MAX_TERMS_READ, Occur, Query, Term,
+    URN_START, is_urn,
 };
 
 pub(super) fn parse(text: &str) -> Query {
-    let text = without_structured_sign(text.trim());
+    let text = without_q_prefix(text.trim());
     let mut parser = Parser {
         text,
         at: 0,
-        terms_left: MOST_READ,
+        terms_left: MAX_TERMS_READ,
         operators: false,
     };
     let mut clauses = parser.clauses(1);
     drop_repeated(&mut clauses);
-    let mut budget = MOST_CLAUSES;
+    let mut budget = MAX_CLAUSES;
     prune(&mut clauses, 1, &mut budget);
     let mut is_plain = !parser.operators && clauses.iter().all(is_plain_clause);
     if clauses.is_empty() {
-        // Nothing but operators, such as `OR` alone, which may be meant as a word.
+        // Only operators, such as `OR` alone, which may be meant as a word.
         clauses = text
             .split(|character: char| !character.is_alphanumeric())
             .filter(|word| !word.is_empty())
-            .take(MOST_CLAUSES)
+            .take(MAX_CLAUSES)
             .map(|word| should(Term::Word(word.to_owned())))
             .collect();
-        let is_sign = clauses.is_empty() && !text.is_empty() && !text.contains('*');
-        if is_sign {
-            // Few things are called so, but everything is not what was asked for.
+        let is_punctuation = clauses.is_empty() && !text.is_empty() && !text.contains('*');
+        if is_punctuation {
+            // Few entities have such a name, but matching everything would be wrong.
             clauses.push(should(Term::Word(text.to_owned())));
         }
         is_plain = !clauses.is_empty();
@@ -44,7 +45,7 @@ pub(super) fn parse(text: &str) -> Query {
     }
 }
 
-fn without_structured_sign(text: &str) -> &str {
+fn without_q_prefix(text: &str) -> &str {
     match text.strip_prefix("/q") {
         Some("") => "",
         Some(rest) if rest.starts_with(char::is_whitespace) => rest.trim_start(),
@@ -52,7 +53,7 @@ fn without_structured_sign(text: &str) -> &str {
     }
 }
 
-/// Parentheses alone do not change what words mean, and are part of many a name.
+/// Parentheses alone do not change the meaning of words, and names may contain them.
 fn is_plain_clause(clause: &Clause) -> bool {
     clause.occur == Occur::Should
         && match &clause.term {
@@ -62,7 +63,8 @@ fn is_plain_clause(clause: &Clause) -> bool {
         }
 }
 
-/// Keeps the tree within its limits: `a AND b OR c` makes a group without parentheses, so the parser cannot count as it goes.
+/// Enforces the limits of the tree. The parser cannot count clauses on the way, because `a AND b OR
+/// c` makes a group without parentheses.
 fn prune(clauses: &mut Vec<Clause>, level: usize, budget: &mut usize) {
     if clauses.len() > *budget {
         choose(clauses, *budget);
@@ -75,7 +77,7 @@ fn prune(clauses: &mut Vec<Clause>, level: usize, budget: &mut usize) {
         let Some(group) = group_of(&mut clause.term) else {
             return true;
         };
-        if level == DEEPEST_LEVEL {
+        if level == MAX_NESTING {
             return false;
         }
         prune(&mut group.clauses, level + 1, budget);
@@ -83,25 +85,26 @@ fn prune(clauses: &mut Vec<Clause>, level: usize, budget: &mut usize) {
     });
 }
 
-/// Keeps so many clauses, in their order, as change least what was asked.
-fn choose(clauses: &mut Vec<Clause>, most: usize) {
+/// Selects `max` clauses, in their order, preferring required and excluded ones.
+fn choose(clauses: &mut Vec<Clause>, max: usize) {
     let is_optional = |clause: &Clause| clause.occur == Occur::Should;
-    let with_sign = clauses.iter().filter(|clause| !is_optional(clause)).count();
-    let mut with_sign_left = with_sign.min(most);
-    let mut optional_left = most - with_sign_left;
+    let signed = clauses.iter().filter(|clause| !is_optional(clause)).count();
+    let mut signed_left = signed.min(max);
+    let mut optional_left = max - signed_left;
     clauses.retain(|clause| {
-        let left = if is_optional(clause) {
+        let remaining = if is_optional(clause) {
             &mut optional_left
         } else {
-            &mut with_sign_left
+            &mut signed_left
         };
-        let stays = *left > 0;
-        *left = left.saturating_sub(1);
-        stays
+        let is_selected = *remaining > 0;
+        *remaining = remaining.saturating_sub(1);
+        is_selected
     });
 }
 
-/// Keeps the first of equal clauses, but the last of all stays where it is: it may be the word that is still being typed.
+/// Keeps the first of equal clauses. The last clause stays at the end: it may be a word that is
+/// still being typed.
 fn drop_repeated(clauses: &mut Vec<Clause>) {
     for clause in &mut *clauses {
         if let Some(group) = group_of(&mut clause.term) {
@@ -127,14 +130,14 @@ fn group_of(term: &mut Term) -> Option<&mut Query> {
 struct Parser<'a> {
     text: &'a str,
     at: usize,
-    /// How many more words, phrases and the like are taken; at zero the text is as good as over.
+    /// How many more terms to read. At zero, the rest of the text is ignored.
     terms_left: usize,
-    /// `AND`, `OR` or `NOT` was there.
+    /// Whether `AND`, `OR` or `NOT` occurred.
     operators: bool,
 }
 
 impl<'a> Parser<'a> {
-    /// Everything up to the parenthesis that closes this level, or the end.
+    /// Parses up to the closing parenthesis of this level, or to the end.
     fn clauses(&mut self, level: usize) -> Vec<Clause> {
         let mut clauses = Vec::new();
         loop {
@@ -185,7 +188,7 @@ impl<'a> Parser<'a> {
         clauses
     }
 
-    /// A term with the signs before it. Skips whatever says nothing.
+    /// Parses a term with its signs. Skips text without meaning.
     fn operand(&mut self, level: usize) -> Option<Clause> {
         let mut occur = Occur::Should;
         loop {
@@ -212,17 +215,17 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Takes a run of `+` and `-`. It means something only directly before a term.
+    /// Consumes a run of `+` and `-`, which has a meaning only directly before a term.
     fn signs(&mut self) -> Option<Occur> {
         let rest = self.rest();
         let length = rest
             .find(|character| !matches!(character, '+' | '-'))
             .unwrap_or(rest.len());
         let signs = &rest[..length];
-        let stands_alone = matches!(rest[length..].chars().next(), None | Some(')'))
+        let is_separate = matches!(rest[length..].chars().next(), None | Some(')'))
             || rest[length..].starts_with(is_space);
         self.at += length;
-        if stands_alone {
+        if is_separate {
             return None;
         }
         let negated = signs.matches('-').count() % 2 == 1;
@@ -235,11 +238,11 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Takes at least one character; `None` if they say nothing.
+    /// Consumes at least one character; `None` if the text has no meaning.
     fn term(&mut self, level: usize, in_field: bool) -> Option<Term> {
         if self.peek()? == '(' {
             self.at += 1;
-            if level == DEEPEST_LEVEL {
+            if level == MAX_NESTING {
                 self.skip_group();
                 return None;
             }
@@ -257,7 +260,7 @@ impl<'a> Parser<'a> {
         self.word(level, in_field)
     }
 
-    /// A word, a pattern, or a field with its value.
+    /// Parses a word, a pattern, or a field with its value.
     fn word(&mut self, level: usize, in_field: bool) -> Option<Term> {
         let mut word = String::new();
         while let Some(character) = self.peek() {
@@ -280,7 +283,7 @@ impl<'a> Parser<'a> {
             match after.chars().next() {
                 Some(escaped) if character == '\\' && can_be_escaped(escaped) => {
                     self.at += escaped.len_utf8();
-                    // As letters these would be taken for patterns later; the analysis drops them anyway.
+                    // Later stages would read them as wildcards; the analysis drops them anyway.
                     if !matches!(escaped, '*' | '?') {
                         word.push(escaped);
                     }
@@ -293,18 +296,19 @@ impl<'a> Parser<'a> {
 
     fn field(&mut self, field: String, level: usize) -> Option<Term> {
         match self.term(level, true) {
-            // `a:(b:c)`: the nearest name counts.
+            // In `a:(b:c)` the inner field counts.
             Some(term @ Term::Field { .. }) => Some(term),
             Some(term) => Some(Term::Field {
                 field,
                 term: Box::new(term),
             }),
-            // The value said nothing, as in `name:[`.
+            // The value has no meaning, as in `name:[`.
             None => self.leaf(word_term(&field, false)),
         }
     }
 
-    /// A URN up to the next space outside of its parentheses, or the parenthesis that closes a group around it.
+    /// A URN ends at the next space outside its parentheses, or at the parenthesis that closes a
+    /// group around it.
     fn urn(&mut self) -> String {
         let rest = self.rest();
         let mut open = 0_usize;
@@ -333,7 +337,7 @@ impl<'a> Parser<'a> {
             }
         }
         if open > 0 {
-            // Its parentheses are never closed, so they cannot tell where it ends.
+            // Unbalanced parentheses do not tell where the URN ends.
             end = first_space.unwrap_or(rest.len());
         }
         let urn = rest[..end].trim_end_matches([',', ';']).to_owned();
@@ -348,7 +352,7 @@ impl<'a> Parser<'a> {
         term.map(shortened)
     }
 
-    /// Passes over a group that lies too deep.
+    /// Skips a group that is nested too deeply.
     fn skip_group(&mut self) {
         let mut open = 1;
         while let Some(character) = self.peek() {
@@ -364,21 +368,21 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Takes the operator if it is next, as a whole word.
+    /// Consumes the operator if it is next, as a whole word.
     fn keyword(&mut self, keyword: &str) -> bool {
         self.skip_space();
         let Some(after) = self.rest().strip_prefix(keyword) else {
             return false;
         };
-        let stands_alone = after
+        let is_separate = after
             .chars()
             .next()
             .is_none_or(|next| is_space(next) || is_quote(next) || matches!(next, '(' | ')'));
-        if stands_alone {
+        if is_separate {
             self.at += keyword.len();
             self.operators = true;
         }
-        stands_alone
+        is_separate
     }
 
     fn skip_space(&mut self) {
@@ -403,11 +407,11 @@ fn shortened(mut term: Term) -> Term {
     if let Term::Word(text) | Term::Prefix(text) | Term::Wildcard(text) | Term::Phrase(text) =
         &mut term
         && !is_urn(text)
-        && text.chars().nth(LONGEST_TERM).is_some()
+        && text.chars().nth(MAX_TERM_CHARS).is_some()
     {
-        // What is left must say something, too.
+        // The shortened text must not be only punctuation.
         let mut letters = text.chars().skip_while(|it| !it.is_alphanumeric());
-        let mut kept: String = letters.by_ref().take(LONGEST_TERM).collect();
+        let mut kept: String = letters.by_ref().take(MAX_TERM_CHARS).collect();
         let divides_a_word = letters.next().is_some_and(char::is_alphanumeric);
         let before = kept.trim_end_matches(char::is_alphanumeric);
         if is_of_whole_words && divides_a_word && !before.is_empty() {
@@ -432,7 +436,7 @@ fn opposite(occur: Occur) -> Occur {
     }
 }
 
-/// One term for several clauses. Parentheses around a single one mean nothing.
+/// Makes one term of several clauses. Parentheses around a single clause have no meaning.
 fn group(mut clauses: Vec<Clause>) -> Option<Term> {
     if clauses.len() == 1 && clauses[0].occur != Occur::MustNot {
         return clauses.pop().map(|clause| clause.term);
@@ -443,12 +447,12 @@ fn group(mut clauses: Vec<Clause>) -> Option<Term> {
     }))
 }
 
-/// Control characters divide words too: nobody types them, but they come with what is pasted.
+/// Control characters separate words, too: pasted text may contain them.
 fn is_space(character: char) -> bool {
     character.is_whitespace() || character.is_control()
 }
 
-/// Also those that word processors make.
+/// Includes typographic quotes.
 fn is_quote(character: char) -> bool {
     matches!(character, '"' | '“' | '”' | '„')
 }
@@ -457,13 +461,14 @@ fn can_be_escaped(character: char) -> bool {
     character.is_ascii_punctuation() || is_quote(character)
 }
 
-/// The parts of a quoted text, relative to its first quote.
+/// Parts of a quoted text, as offsets from its opening quote.
 struct Quoted {
     inside: std::ops::Range<usize>,
     after: usize,
 }
 
-/// `None` if the text does not begin with a quote, or nothing closes it: then the quote is just text.
+/// `None` if the text does not start with a quote or nothing closes it. The quote is ordinary text
+/// then.
 fn closing_quote(text: &str) -> Option<Quoted> {
     let mut characters = text.char_indices();
     let (_, opening) = characters.next().filter(|(_, first)| is_quote(*first))?;
@@ -499,20 +504,20 @@ fn phrase_term(phrase: &str) -> Option<Term> {
         // Quoted because of its colons: `domains:"urn:li:domain:x"`.
         return Some(Term::Word(phrase.to_owned()));
     }
-    says_something(phrase).then(|| Term::Phrase(phrase.to_owned()))
+    has_letters(phrase).then(|| Term::Phrase(phrase.to_owned()))
 }
 
 fn word_term(word: &str, in_field: bool) -> Option<Term> {
     if is_urn(word) {
         return Some(Term::Word(word.to_owned()));
     }
-    let word = without_weight(word);
-    if !says_something(word) {
+    let word = without_modifier(word);
+    if !has_letters(word) {
         let anything = in_field && word.contains('*');
         return anything.then(|| Term::Prefix(String::new()));
     }
-    // A question mark at the end is that of a question.
-    let word = word.trim_matches(means_nothing_at_the_ends);
+    // A question mark at the end is punctuation.
+    let word = word.trim_matches(is_ignored_at_the_ends);
     let stem = word.trim_end_matches('*');
     Some(if stem.contains(['*', '?']) {
         Term::Wildcard(word.to_owned())
@@ -523,8 +528,8 @@ fn word_term(word: &str, in_field: bool) -> Option<Term> {
     })
 }
 
-/// Cuts what other query languages put behind a word: `word^2`, `word~1`.
-fn without_weight(word: &str) -> &str {
+/// Removes the boost or fuzziness of other query languages: `word^2`, `word~1`.
+fn without_modifier(word: &str) -> &str {
     let stem =
         word.trim_end_matches(|character: char| character.is_ascii_digit() || character == '.');
     stem.strip_suffix(['^', '~'])
@@ -532,11 +537,11 @@ fn without_weight(word: &str) -> &str {
         .unwrap_or(word)
 }
 
-fn says_something(text: &str) -> bool {
+fn has_letters(text: &str) -> bool {
     text.contains(char::is_alphanumeric)
 }
 
-fn means_nothing_at_the_ends(character: char) -> bool {
+fn is_ignored_at_the_ends(character: char) -> bool {
     is_quote(character) || "[]{}<>()+-=&|!?~^:;,.'`".contains(character)
 }
 
@@ -547,7 +552,8 @@ fn is_field_name(word: &str) -> bool {
             .all(|character| character.is_ascii_alphanumeric() || "_.-".contains(character))
 }
 
-/// Whether what follows a colon can be the value of a field; in `http://x` and `std::string` it cannot.
+/// Whether the text after a colon can be the value of a field; in `http://x` and `std::string` it
+/// cannot.
 fn is_value(text: &str) -> bool {
     !text.starts_with("//")
         && text

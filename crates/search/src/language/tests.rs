@@ -1,4 +1,4 @@
-//! Queries, shown in a short form: `+` must, `-` must not, `[…]` a group.
+//! Queries in a short form: `+` required, `-` excluded, `[…]` a group.
 
 use std::time::{Duration, Instant};
 
@@ -44,7 +44,7 @@ fn words_are_alternatives() {
 }
 
 #[test]
-fn nothing_asks_for_everything() {
+fn empty_queries_match_everything() {
     for text in [
         "", "   ", "*", "**", "* *", "\"*\"", "(*)", "/q", "/q *", "*:*", "-*",
     ] {
@@ -53,7 +53,7 @@ fn nothing_asks_for_everything() {
 }
 
 #[test]
-fn signs_alone_ask_for_what_is_called_so() {
+fn punctuation_alone_is_a_word() {
     for text in [
         "!!!", "\"\"", "\"", "()", "[", "+ - :", "…", "\\", "((", "😀", "?",
     ] {
@@ -73,7 +73,7 @@ fn quotes_make_phrases() {
 }
 
 #[test]
-fn an_unbalanced_quote_is_just_text() {
+fn an_unbalanced_quote_is_ordinary_text() {
     check("\"pet orders", "word(pet) word(orders)");
     check("5\" disk", "word(5) word(disk)");
     check("\"a b\" \"c", "phrase(a b) word(c)");
@@ -96,7 +96,7 @@ fn a_name_before_a_colon_is_a_field() {
 }
 
 #[test]
-fn other_colons_make_no_field() {
+fn other_colons_are_ordinary_text() {
     check("http://example.com/x", "word(http://example.com/x)");
     check("12:30", "word(12:30)");
     check("std::string", "word(std::string)");
@@ -112,7 +112,7 @@ fn other_colons_make_no_field() {
 const DATASET: &str = "urn:li:dataset:(urn:li:dataPlatform:hive,sales.orders,PROD)";
 
 #[test]
-fn a_urn_is_one_word_wherever_it_stands() {
+fn a_urn_is_one_word_anywhere_in_the_text() {
     check(DATASET, &format!("word({DATASET})"));
     check(
         &format!("a {DATASET} b"),
@@ -146,7 +146,7 @@ fn a_urn_may_have_spaces_between_its_parentheses() {
 }
 
 #[test]
-fn signs_and_words_say_what_must_be_there() {
+fn signs_and_operators_require_or_exclude_terms() {
     check("+pet -orders x", "+word(pet) -word(orders) word(x)");
     check("NOT pet", "-word(pet)");
     check("pet NOT orders", "word(pet) -word(orders)");
@@ -160,7 +160,7 @@ fn signs_and_words_say_what_must_be_there() {
 }
 
 #[test]
-fn signs_inside_of_words_and_alone_mean_nothing() {
+fn signs_inside_words_and_on_their_own_are_ignored() {
     check("pet-orders", "word(pet-orders)");
     check("pet - orders", "word(pet) word(orders)");
     check("--- a", "word(a)");
@@ -170,7 +170,7 @@ fn signs_inside_of_words_and_alone_mean_nothing() {
 }
 
 #[test]
-fn or_makes_alternatives_and_binds_less_than_and() {
+fn or_makes_alternatives_and_binds_less_tightly_than_and() {
     check("a OR b", "word(a) word(b)");
     check("a AND b OR c", "[+word(a) +word(b)] word(c)");
     check("a AND (b OR c)", "+word(a) +[word(b) word(c)]");
@@ -179,7 +179,7 @@ fn or_makes_alternatives_and_binds_less_than_and() {
 }
 
 #[test]
-fn operators_without_operands_are_left_out() {
+fn operators_without_operands_are_ignored() {
     check("a OR", "word(a)");
     check("a AND", "word(a)");
     check("OR a", "word(a)");
@@ -197,7 +197,7 @@ fn an_operator_alone_is_a_word() {
 }
 
 #[test]
-fn stars_and_question_marks_make_patterns() {
+fn asterisks_and_question_marks_make_patterns() {
     check("ord*", "prefix(ord)");
     check("ord**", "prefix(ord)");
     check("o*r", "wildcard(o*r)");
@@ -208,7 +208,7 @@ fn stars_and_question_marks_make_patterns() {
 }
 
 #[test]
-fn signs_of_other_languages_are_dropped() {
+fn syntax_of_other_query_languages_is_ignored() {
     check("orders^2", "word(orders)");
     check("orders~", "word(orders)");
     check("orders~0.8", "word(orders)");
@@ -218,7 +218,7 @@ fn signs_of_other_languages_are_dropped() {
 }
 
 #[test]
-fn the_structured_form_is_the_same_language() {
+fn the_q_prefix_does_not_change_the_language() {
     check("/q name:orders AND b", "+name=word(orders) +word(b)");
     check("  /q orders", "word(orders)");
     check("/quarter", "word(/quarter)");
@@ -232,7 +232,7 @@ fn parentheses_need_not_be_balanced() {
 }
 
 #[test]
-fn only_plain_words_are_compared_with_names() {
+fn only_queries_of_plain_words_are_compared_with_names() {
     for text in [
         "Pet Orders",
         "pet - orders",
@@ -252,17 +252,17 @@ fn only_plain_words_are_compared_with_names() {
 }
 
 #[test]
-fn the_tree_is_cut_at_its_limits() {
+fn the_tree_stays_within_its_limits() {
     let many = |word: &str| -> String {
         (0..900)
             .map(|at| word.replace('#', &at.to_string()))
             .collect()
     };
-    assert_eq!(parse(&many("a# ")).clauses.len(), MOST_CLAUSES);
+    assert_eq!(parse(&many("a# ")).clauses.len(), MAX_CLAUSES);
     let pairs = many("(a# b) ");
     assert_eq!(
         measured(&parse(&pairs)).0,
-        MOST_CLAUSES / 3 * 3,
+        MAX_CLAUSES / 3 * 3,
         "a group counts too"
     );
     let nested = |levels: usize| {
@@ -279,36 +279,36 @@ fn the_tree_is_cut_at_its_limits() {
         &format!("{} z", nested(9)),
         &format!("{} word(z)", shown(&parse(&nested(9)))),
     );
-    assert!(measured(&parse(&"(a AND b OR ".repeat(20))).1 <= DEEPEST_LEVEL);
+    assert!(measured(&parse(&"(a AND b OR ".repeat(20))).1 <= MAX_NESTING);
 }
 
 #[test]
-fn a_text_that_is_too_long_loses_what_may_be_there_and_not_what_must() {
+fn long_queries_lose_optional_clauses_first() {
     let words: Vec<String> = (0..200).map(|at| format!("w{at} w{at} ")).collect();
     let words = words.concat();
     let found = parse(&format!("{words}+must -not"));
-    let expected: Vec<String> = (0..MOST_CLAUSES - 2)
+    let expected: Vec<String> = (0..MAX_CLAUSES - 2)
         .map(|at| format!("word(w{at}) "))
         .collect();
     let expected = expected.concat();
     assert_eq!(shown(&found), format!("{expected}+word(must) -word(not)"));
     check("w w", "word(w)");
-    let behind = "w ".repeat(MOST_READ);
-    check(&format!("{behind}x"), "word(w)");
+    let many = "w ".repeat(MAX_TERMS_READ);
+    check(&format!("{many}x"), "word(w)");
 }
 
-/// How long parsing takes at best: other processes can only make it slower.
+/// The shortest of several runs, since other processes can only make one slower.
 fn shortest_parse(text: &str) -> Duration {
     let times = (0..3).map(|_| {
         let started = Instant::now();
-        assert!(measured(&parse(text)).0 <= MOST_CLAUSES);
+        assert!(measured(&parse(text)).0 <= MAX_CLAUSES);
         started.elapsed()
     });
     times.min().unwrap_or_default()
 }
 
-/// Eight times the text takes 8 times as long in linear and 64 times in quadratic time. A busy machine may disturb an
-/// attempt, but no attempt makes quadratic time look linear.
+/// Eight times the text takes 8 times as long in linear time, and 64 times in quadratic time. A
+/// busy machine may spoil an attempt, but it never makes quadratic time look linear 20 times over.
 #[test]
 fn parsing_time_is_linear_in_repeated_signs() {
     for sign in [
@@ -320,7 +320,7 @@ fn parsing_time_is_linear_in_repeated_signs() {
     }
 }
 
-/// How many clauses, and how deep.
+/// The number of clauses, and the depth.
 fn measured(query: &Query) -> (usize, usize) {
     let mut clauses = 0;
     let mut depth = 0;
@@ -360,7 +360,7 @@ fn is_sound_term(term: &Term, in_field: bool) -> bool {
 }
 
 #[test]
-fn the_same_clause_counts_once_where_it_stood_last() {
+fn repeated_clauses_count_once_at_their_last_position() {
     check(&"*o* ".repeat(50), "wildcard(*o*)");
     check("a b a", "word(b) word(a)");
     check("a -a +a a", "-word(a) +word(a) word(a)");
@@ -369,19 +369,19 @@ fn the_same_clause_counts_once_where_it_stood_last() {
 }
 
 #[test]
-fn words_phrases_and_patterns_that_nobody_types_are_cut_and_urns_are_not() {
-    let long = "é".repeat(LONGEST_TERM);
+fn long_terms_are_truncated_but_urns_are_not() {
+    let long = "é".repeat(MAX_TERM_CHARS);
     check(&format!("{long}x"), &format!("word({long})"));
     check(&format!("{long}x*"), &format!("prefix({long})"));
     check(&format!("{long}*x"), &format!("wildcard({long})"));
     check(&format!("\"{long} x\""), &format!("phrase({long})"));
     check(
-        &format!("\"{}\"", "ab ".repeat(LONGEST_TERM)),
-        &format!("phrase({})", "ab ".repeat(LONGEST_TERM / 3)),
+        &format!("\"{}\"", "ab ".repeat(MAX_TERM_CHARS)),
+        &format!("phrase({})", "ab ".repeat(MAX_TERM_CHARS / 3)),
     );
     let urn = format!("urn:li:tag:{long}x");
     check(&urn, &format!("word({urn})"));
-    check(&format!("{}ab", "_".repeat(LONGEST_TERM)), "word(ab)");
+    check(&format!("{}ab", "_".repeat(MAX_TERM_CHARS)), "word(ab)");
 }
 
 proptest! {
@@ -395,7 +395,7 @@ proptest! {
     ) {
         let query = parse(&text);
         let (clauses, depth) = measured(&query);
-        prop_assert!(clauses <= MOST_CLAUSES && depth <= DEEPEST_LEVEL);
+        prop_assert!(clauses <= MAX_CLAUSES && depth <= MAX_NESTING);
         let is_sign = query.plain.as_deref().is_some_and(|plain| !plain.contains(char::is_alphanumeric));
         prop_assert!(is_sound(&query) || (is_sign && clauses == 1), "{query:?}");
     }
@@ -405,7 +405,7 @@ proptest! {
         let text = words.join(" ");
         let query = parse(&text);
         let found: Vec<Term> = query.clauses.into_iter().map(|clause| clause.term).collect();
-        // The first of equal ones, and the last of all.
+        // The first of equal words, and the last of all.
         let (last, before) = words.split_last().unwrap();
         let is_first = |at: &usize| !before[..*at].contains(&before[*at]) && before[*at] != *last;
         let expected: Vec<Term> = (0..before.len())

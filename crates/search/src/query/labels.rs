@@ -1,40 +1,42 @@
-//! The tags, terms, domains … that a word stands for, and the terms of the entities that carry them.
+//! Finds the labels (tags, terms, domains and so on) that a word names, and the entities that have
+//! them.
 //!
-//! A label is found by its name, if it is an entity, or by its id, which is all that is known of many a platform or tag.
+//! A label is found by its name if it is an entity, and by its id: many platforms and tags have
+//! nothing else.
 
 use std::collections::HashSet;
 
 use tantivy::Term;
 
-use super::{Translator, all_parts, in_order, nearly};
+use super::{QueryTranslator, all_parts, fuzzy_parts, in_order};
 use crate::analysis::{Token, name_words};
-use crate::column::text_of;
+use crate::column::first_text;
 use crate::error::SearchError;
 use crate::label::{LABELS, PLATFORM, fields_of};
-use crate::matching::{Segment, Set};
+use crate::matching::{DocumentSet, SegmentSearcher};
 use crate::phrase::parts;
 use crate::schema::write_term;
-use crate::walk::Walk;
+use crate::walk::DictionaryWalk;
 
-/// How many labels a word may stand for.
-const MOST_LABELS: usize = 50;
-/// How many platforms are compared with a word that may be a typo.
-const MOST_PLATFORMS: usize = 500;
+/// How many labels a word may match.
+const MAX_LABELS: usize = 50;
+/// How many platforms to compare with a misspelled word.
+const MAX_PLATFORMS: usize = 500;
 
-/// What carries the labels of a name.
-pub(super) struct Labelled {
+/// The terms of documents that have certain labels.
+pub(super) struct LabelTerms {
     pub(super) terms: Vec<Term>,
-    /// How many documents have the most frequent of them.
+    /// The document frequency of the most common term.
     pub(super) documents: u64,
 }
 
-impl Translator<'_> {
-    /// Labels that are called so.
+impl QueryTranslator<'_> {
+    /// Labels with this name.
     pub(super) fn labels_named(
         &self,
         word: &str,
         tokens: &[Token],
-    ) -> Result<Labelled, SearchError> {
+    ) -> Result<LabelTerms, SearchError> {
         let mut urns = self.labels_in(&all_parts(self.fields.label, tokens))?;
         urns.extend(ids(word));
         let mut terms = Vec::new();
@@ -46,10 +48,10 @@ impl Translator<'_> {
                 terms.push(term);
             }
         }
-        Ok(Labelled { terms, documents })
+        Ok(LabelTerms { terms, documents })
     }
 
-    /// Labels in whose names these words stand one behind the other.
+    /// Labels whose names contain the phrase.
     pub(super) fn labels_with_phrase(&self, phrase: &str) -> Result<Vec<Term>, SearchError> {
         let in_order = in_order(self.fields.label, &name_words(phrase));
         let mut urns = self.labels_in(&[in_order])?;
@@ -57,13 +59,13 @@ impl Translator<'_> {
         Ok(self.carried(urns))
     }
 
-    /// Labels that are called something that begins so.
-    pub(super) fn labels_that_begin(
+    /// Labels with a name that has this prefix.
+    pub(super) fn labels_with_prefix(
         &self,
         word: &str,
         tokens: &[Token],
     ) -> Result<Vec<Term>, SearchError> {
-        let begins = self.begins(self.fields.label, tokens)?;
+        let begins = self.with_last_as_prefix(self.fields.label, tokens)?;
         let mut urns = self.labels_in(begins.as_slice())?;
         for (kind, fields) in LABELS {
             for field in fields {
@@ -71,13 +73,13 @@ impl Translator<'_> {
                 let lower = word.to_lowercase();
                 write_term(&mut start, field, &format!("urn:li:{kind}:{lower}"));
                 let value_at = field.len() + 1;
-                let place = self.fields.terms;
-                let walk = Walk {
-                    most: MOST_LABELS,
+                let terms_field = self.fields.terms;
+                let walk = DictionaryWalk {
+                    limit: MAX_LABELS,
                     ..self.walk()
                 };
-                walk.each_term(place, &start, |text| {
-                    if urns.len() < MOST_LABELS {
+                walk.each_term(terms_field, &start, |text| {
+                    if urns.len() < MAX_LABELS {
                         urns.insert(text[value_at..].to_owned());
                     }
                 })?;
@@ -86,27 +88,27 @@ impl Translator<'_> {
         Ok(self.carried(urns))
     }
 
-    /// Labels whose names differ from the word in no more letters than are forgiven.
-    pub(super) fn labels_nearly_named(
+    /// Labels whose names match the word when typos are allowed.
+    pub(super) fn labels_with_typos(
         &self,
         tokens: &[Token],
-        doubtful: &[(&str, u8)],
+        suspects: &[(&str, u8)],
     ) -> Result<Vec<Term>, SearchError> {
-        let mut urns = self.labels_in(&[nearly(self.fields.label, tokens, doubtful)])?;
+        let mut urns = self.labels_in(&[fuzzy_parts(self.fields.label, tokens, suspects)])?;
         let mut parts = parts(tokens);
         if let (Some(word), None) = (parts.next(), parts.next())
-            && let Some((_, typos)) = doubtful.iter().find(|(text, _)| *text == word.text)
+            && let Some((_, typos)) = suspects.iter().find(|(text, _)| *text == word.text)
         {
             let id_of = format!("urn:li:{PLATFORM}:");
             for field in fields_of(PLATFORM) {
                 let mut start = String::new();
                 write_term(&mut start, field, &id_of);
-                let place = self.fields.terms;
-                let walk = Walk {
-                    most: MOST_PLATFORMS,
+                let terms_field = self.fields.terms;
+                let walk = DictionaryWalk {
+                    limit: MAX_PLATFORMS,
                     ..self.walk()
                 };
-                walk.each_term(place, &start, |text| {
+                walk.each_term(terms_field, &start, |text| {
                     let id = &text[start.len()..];
                     if strsim::damerau_levenshtein(id, &word.text) <= usize::from(*typos) {
                         urns.insert(format!("{id_of}{id}"));
@@ -117,7 +119,7 @@ impl Translator<'_> {
         Ok(self.carried(urns))
     }
 
-    /// The terms of everything that carries one of these labels.
+    /// The terms of documents that have one of these labels.
     fn carried(&self, urns: HashSet<String>) -> Vec<Term> {
         let mut terms = Vec::new();
         for urn in &urns {
@@ -131,23 +133,25 @@ impl Translator<'_> {
     }
 
     /// The URNs of the labels in these sets.
-    fn labels_in(&self, sets: &[Set]) -> Result<HashSet<String>, SearchError> {
+    fn labels_in(&self, sets: &[DocumentSet]) -> Result<HashSet<String>, SearchError> {
         let mut urns = HashSet::new();
         for reader in self.searcher.segment_readers() {
-            let segment = Segment {
+            let segment = SegmentSearcher {
                 searcher: self.searcher,
                 reader,
-                kept: self.kept,
-                work: self.work,
+                cache: self.cache,
+                budget: self.budget,
                 scored: false,
             };
             for set in sets {
                 let mut documents = Vec::new();
-                segment.set(set)?.each(|document| documents.push(document));
+                segment
+                    .set(set)?
+                    .for_each(|document| documents.push(document));
                 for document in documents {
                     let is_alive = reader.alive_bitset().is_none_or(|it| it.is_alive(document));
-                    if is_alive && urns.len() < MOST_LABELS {
-                        urns.extend(text_of(&self.kept.columns(reader)?.urns, document)?);
+                    if is_alive && urns.len() < MAX_LABELS {
+                        urns.extend(first_text(&self.cache.columns(reader)?.urns, document)?);
                     }
                 }
             }
@@ -156,7 +160,7 @@ impl Translator<'_> {
     }
 }
 
-/// What the URNs of labels would be whose ids are what was typed.
+/// URNs of all label types with this id.
 fn ids(typed: &str) -> impl Iterator<Item = String> {
     let lower = typed.to_lowercase();
     let mut written = vec![typed.to_owned()];

@@ -1,36 +1,36 @@
-//! Sets of documents by their whole names.
+//! Sets of documents by whole name.
 
 use tantivy::Term;
 
-use crate::matching::Set;
-use crate::named::{START_LETTERS, TextRange, start_of, written};
+use crate::matching::DocumentSet;
 use crate::schema::Fields;
+use crate::whole_name::{PREFIX_CHARS, TextRange, column_texts, prefix_of};
 
-/// Documents with a name, or a last part of one, that is so.
-pub(super) fn named(fields: &Fields, name: &str) -> Set {
-    let among = start_terms(fields, name);
-    if name.chars().count() < START_LETTERS {
-        return among;
+/// Documents with this name, or with a name that has it as its last part.
+pub(super) fn has_name(fields: &Fields, name: &str) -> DocumentSet {
+    let candidates = prefix_terms(fields, name);
+    if name.chars().count() < PREFIX_CHARS {
+        return candidates;
     }
-    let texts = written(name).map(|name| TextRange::one(&name));
-    Set::Among(Box::new(among), texts.into())
+    let texts = column_texts(name).map(|name| TextRange::one(&name));
+    DocumentSet::WithName(Box::new(candidates), texts.into())
 }
 
-/// Documents with a name, or a last part of one, that begins so.
-pub(super) fn begins_name(fields: &Fields, start: &str) -> Set {
-    if is_in_terms(start) {
-        return Set::Prefix(fields.name_start, start.to_owned());
+/// Documents with a name, or a last part of one, that has this prefix.
+pub(super) fn name_starts_with(fields: &Fields, start: &str) -> DocumentSet {
+    if has_prefix_terms(start) {
+        return DocumentSet::Prefix(fields.name_start, start.to_owned());
     }
-    let texts = written(start).map(|start| TextRange::beginning_with(&start));
-    Set::Among(Box::new(start_terms(fields, start)), texts.into())
+    let texts = column_texts(start).map(|start| TextRange::beginning_with(&start));
+    DocumentSet::WithName(Box::new(prefix_terms(fields, start)), texts.into())
 }
 
-/// Whether the terms alone tell which names begin so.
-pub(super) fn is_in_terms(start: &str) -> bool {
-    start.chars().count() <= START_LETTERS
+/// Whether the terms alone identify the names with this prefix.
+pub(super) fn has_prefix_terms(start: &str) -> bool {
+    start.chars().count() <= PREFIX_CHARS
 }
 
-fn start_terms(fields: &Fields, name: &str) -> Set {
-    let start = Term::from_field_text(fields.name_start, start_of(name));
-    Set::Terms(vec![start])
+fn prefix_terms(fields: &Fields, name: &str) -> DocumentSet {
+    let start = Term::from_field_text(fields.name_start, prefix_of(name));
+    DocumentSet::Terms(vec![start])
 }

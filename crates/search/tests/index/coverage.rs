@@ -1,7 +1,7 @@
-//! How much is described, in all and by domain.
+//! Documentation coverage, in total and by domain.
 
 use docent_model::Urn;
-use docent_search::{Coverage, Described};
+use docent_search::{Coverage, DescriptionCounts};
 use serde_json::{Value, json};
 
 use super::Fixture;
@@ -28,8 +28,8 @@ fn schema(columns: &[(&str, Option<&str>)]) -> Value {
     })
 }
 
-fn counts(datasets: [u64; 2], columns: [u64; 2]) -> Described {
-    Described {
+fn counts(datasets: [u64; 2], columns: [u64; 2]) -> DescriptionCounts {
+    DescriptionCounts {
         datasets: datasets[1],
         described_datasets: datasets[0],
         columns: columns[1],
@@ -47,7 +47,7 @@ async fn coverage(fixture: &Fixture) -> Coverage {
 }
 
 #[tokio::test]
-async fn columns_count_as_described_whoever_described_them_and_once() {
+async fn columns_described_by_several_sources_count_once() {
     let fixture = Fixture::new().await;
     assert_eq!(coverage(&fixture).await, Coverage::default());
     let one = fixture.dataset("one", "documented").await;
@@ -74,7 +74,7 @@ async fn columns_count_as_described_whoever_described_them_and_once() {
 }
 
 #[tokio::test]
-async fn a_domain_has_the_sums_of_its_datasets_and_follows_every_write() {
+async fn domains_sum_up_their_datasets_after_every_write() {
     let fixture = Fixture::new().await;
     let columns = [("a", Some("said")), ("b", None)];
     for (name, description, domain) in [

@@ -1,7 +1,7 @@
 //! Filters, facets and the trees of domains and containers.
 
 use docent_model::Urn;
-use docent_search::{Criterion, Facets, Filter, Operator, Page, Request, Sort};
+use docent_search::{Criterion, Facets, Filter, Operator, SearchPage, SearchRequest, Sort};
 use serde_json::json;
 
 use super::{Fixture, name_of};
@@ -47,15 +47,15 @@ async fn catalog() -> Fixture {
 }
 
 pub(crate) async fn matching(fixture: &Fixture, criterion: Criterion) -> String {
-    let request = Request {
+    let request = SearchRequest {
         types: vec!["dataset".to_owned()],
         query: "*".to_owned(),
         filter: Filter::all(vec![criterion]),
-        page: Page::After {
-            mark: None,
+        page: SearchPage::Cursor {
+            cursor: None,
             count: 100,
         },
-        ..Request::default()
+        ..SearchRequest::default()
     };
     let found = fixture.search.search(&request).await.unwrap();
     assert_eq!(found.total, found.hits.len());
@@ -72,7 +72,7 @@ pub(crate) fn criterion(field: &str, operator: Operator, values: &[&str]) -> Cri
 }
 
 #[tokio::test]
-async fn each_operator_compares_as_its_name_says() {
+async fn operators_compare_values() {
     let fixture = catalog().await;
     let top = "urn:li:domain:top";
     let bottom = "urn:li:domain:bottom";
@@ -132,7 +132,7 @@ async fn each_operator_compares_as_its_name_says() {
 }
 
 #[tokio::test]
-async fn columns_are_compared_by_their_whole_names() {
+async fn column_filters_compare_whole_names() {
     let fixture = Fixture::new().await;
     for (name, columns) in [
         ("a", &["customer_id", "email"][..]),
@@ -168,7 +168,7 @@ async fn columns_are_compared_by_their_whole_names() {
 }
 
 #[tokio::test]
-async fn names_are_compared_whole_and_prose_by_its_words() {
+async fn name_filters_compare_whole_names_and_prose_filters_words() {
     let fixture = Fixture::new().await;
     for (urn, description) in [
         ("a.orders", "Every parcel that left the house"),
@@ -212,16 +212,16 @@ async fn names_are_compared_whole_and_prose_by_its_words() {
         let found = matching(&fixture, criterion(field, operator, &values)).await;
         assert_eq!(found, expected, "{field} {operator:?} {values:?}");
     }
-    let request = Request {
+    let request = SearchRequest {
         filter: Filter::all(vec![criterion("description", Operator::Less, &["b"])]),
-        ..Request::default()
+        ..SearchRequest::default()
     };
-    let refused = fixture.search.search(&request).await.unwrap_err();
-    assert!(refused.to_string().contains("use CONTAIN"), "{refused}");
+    let rejection = fixture.search.search(&request).await.unwrap_err();
+    assert!(rejection.to_string().contains("use CONTAIN"), "{rejection}");
 }
 
 #[tokio::test]
-async fn names_are_completed_although_others_come_first() {
+async fn completions_look_beyond_names_of_other_types() {
     let fixture = Fixture::new().await;
     for number in 0..300 {
         fixture.dataset(&format!("ma_{number:03}"), "").await;
@@ -239,13 +239,13 @@ async fn names_are_completed_although_others_come_first() {
 }
 
 #[tokio::test]
-async fn facets_count_all_results_and_not_only_the_page() {
+async fn facets_count_all_results() {
     let fixture = catalog().await;
-    let request = Request {
+    let request = SearchRequest {
         types: vec!["dataset".to_owned()],
-        page: Page::From { start: 0, count: 1 },
-        facets: Facets::Usual { values: 10 },
-        ..Request::default()
+        page: SearchPage::Offset { start: 0, count: 1 },
+        facets: Facets::Default { values: 10 },
+        ..SearchRequest::default()
     };
     let found = fixture.search.search(&request).await.unwrap();
     assert_eq!((found.total, found.hits.len()), (5, 1));
@@ -274,13 +274,13 @@ async fn facets_count_all_results_and_not_only_the_page() {
 async fn results_are_sorted_by_fields_in_both_directions() {
     let fixture = catalog().await;
     for (descending, expected) in [(false, "abcde"), (true, "edcba")] {
-        let request = Request {
+        let request = SearchRequest {
             types: vec!["dataset".to_owned()],
             sort: vec![Sort {
                 field: "name".to_owned(),
                 descending,
             }],
-            ..Request::default()
+            ..SearchRequest::default()
         };
         let found = fixture.search.search(&request).await.unwrap();
         let names: String = found.hits.iter().map(|hit| name_of(&hit.urn)).collect();
@@ -289,7 +289,7 @@ async fn results_are_sorted_by_fields_in_both_directions() {
 }
 
 #[tokio::test]
-async fn a_flag_that_nobody_set_is_false() {
+async fn unset_flags_are_false() {
     let fixture = catalog().await;
     for (name, deprecated) in [("a", true), ("b", false)] {
         let value = json!({"deprecated": deprecated, "note": "", "actor": super::ACTOR});
@@ -311,7 +311,7 @@ async fn a_flag_that_nobody_set_is_false() {
 }
 
 #[tokio::test]
-async fn the_environment_is_one_whatever_it_is_called() {
+async fn both_environment_fields_are_one() {
     let fixture = catalog().await;
     let container = urn("urn:li:container:c");
     let properties = json!({"name": "c", "customProperties": {}, "env": "PROD"});
@@ -321,14 +321,14 @@ async fn the_environment_is_one_whatever_it_is_called() {
         .put(&container, "containerProperties", &properties)
         .await;
     for field in ["origin", "env", "env.keyword"] {
-        let request = Request {
+        let request = SearchRequest {
             types: vec!["dataset".to_owned(), "container".to_owned()],
             filter: Filter::all(vec![Criterion::equal(field, "PROD")]),
             facets: Facets::Named {
                 fields: vec![field.to_owned()],
                 values: 10,
             },
-            ..Request::default()
+            ..SearchRequest::default()
         };
         let found = fixture.search.search(&request).await.unwrap();
         assert_eq!(found.total, 6, "{field}");
@@ -339,7 +339,7 @@ async fn the_environment_is_one_whatever_it_is_called() {
 }
 
 #[tokio::test]
-async fn facets_and_conditions_of_no_field_find_nothing() {
+async fn unknown_fields_have_no_values() {
     let fixture = catalog().await;
     for (negated, expected) in [(false, ""), (true, "abcde")] {
         let condition = Criterion {
@@ -348,12 +348,12 @@ async fn facets_and_conditions_of_no_field_find_nothing() {
         };
         assert_eq!(matching(&fixture, condition).await, expected);
     }
-    let request = Request {
+    let request = SearchRequest {
         facets: Facets::Named {
             fields: vec!["nobodyKnows".to_owned()],
             values: 10,
         },
-        ..Request::default()
+        ..SearchRequest::default()
     };
     let found = fixture.search.search(&request).await.unwrap();
     assert_eq!(found.facets[0].field, "nobodyKnows");

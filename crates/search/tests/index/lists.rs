@@ -1,6 +1,6 @@
-//! Values that are kept as lists: the names of columns, and properties.
+//! Fields that are indexed as lists: column names and properties.
 
-use docent_search::{Criterion, Facets, Operator, Page, Request, Sort};
+use docent_search::{Criterion, Facets, Operator, SearchPage, SearchRequest, Sort};
 use serde_json::{Value, json};
 
 use super::filters::{criterion, matching};
@@ -40,18 +40,18 @@ fn version_2_path() -> String {
     "[version=2.0].[type=struct].address.[type=string].city".to_owned()
 }
 
-fn request() -> Request {
-    Request {
+fn request() -> SearchRequest {
+    SearchRequest {
         types: vec!["dataset".to_owned()],
-        page: Page::From {
+        page: SearchPage::Offset {
             start: 0,
             count: 100,
         },
-        ..Request::default()
+        ..SearchRequest::default()
     }
 }
 
-async fn names(fixture: &Fixture, request: &Request) -> String {
+async fn names(fixture: &Fixture, request: &SearchRequest) -> String {
     let found = fixture.search.search(request).await.unwrap();
     found.hits.iter().map(|hit| name_of(&hit.urn)).collect()
 }
@@ -62,7 +62,7 @@ async fn equal(fixture: &Fixture, field: &str, values: &[String]) -> String {
 }
 
 #[tokio::test]
-async fn a_value_is_found_as_it_is_and_not_by_its_words() {
+async fn list_values_are_compared_exactly() {
     let fixture = catalog().await;
     for (column, expected) in [
         ("Order-Id", "a"),
@@ -101,14 +101,14 @@ async fn a_value_is_found_as_it_is_and_not_by_its_words() {
 }
 
 #[tokio::test]
-async fn each_value_of_a_list_is_counted() {
+async fn facets_count_each_value_of_a_list() {
     let fixture = catalog().await;
     let fields = [
         "fieldPaths",
         "customProperties",
         "fieldPaths␞customProperties",
     ];
-    let request = Request {
+    let request = SearchRequest {
         facets: Facets::Named {
             fields: fields.map(str::to_owned).to_vec(),
             values: 10_000,
@@ -141,7 +141,7 @@ async fn each_value_of_a_list_is_counted() {
 }
 
 #[tokio::test]
-async fn results_are_sorted_by_lists_and_then_by_other_fields() {
+async fn results_can_be_sorted_by_lists_and_other_fields() {
     let fixture = catalog().await;
     for name in ["f", "e"] {
         let dataset = fixture.dataset(name, "").await;
@@ -157,14 +157,14 @@ async fn results_are_sorted_by_lists_and_then_by_other_fields() {
         (vec![by("fieldPaths", false), by("name", true)], "feadbc"),
         (vec![by("fieldPaths", true), by("name", false)], "cbdaef"),
     ] {
-        let request = Request { sort, ..request() };
+        let request = SearchRequest { sort, ..request() };
         assert_eq!(names(&fixture, &request).await, expected);
     }
 }
 
-/// Segments of their own, some without the field, and documents that were replaced and removed.
+/// Uses several segments, some without the field, and documents that were replaced and deleted.
 #[tokio::test]
-async fn lists_are_those_of_the_last_write() {
+async fn lists_follow_the_last_write() {
     let fixture = catalog().await;
     let order_id = ["Order-Id".to_owned()];
     assert_eq!(equal(&fixture, "fieldPaths", &order_id).await, "a");

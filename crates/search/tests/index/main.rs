@@ -1,24 +1,25 @@
-//! The index beside a real store: what it finds, and how it takes care of itself.
+//! The index with a real store: what it finds, and how it maintains itself.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may stop as tests do")]
 
-mod asking;
-mod bounds;
 mod coverage;
-mod damage;
-mod feeding;
+mod faulty_store;
 mod filters;
-mod hindered;
+mod freshness;
 mod identity;
-mod keeping_up;
+mod limits;
 mod lists;
+mod maintenance;
+mod modules;
+mod query_language;
+mod recovery;
 mod scrolling;
 
 use std::sync::Arc;
 
 use docent_model::aspects::AuditStamp;
 use docent_model::{Registry, Urn, derive};
-use docent_search::{Found, Page, Request, Search};
+use docent_search::{Search, SearchPage, SearchRequest, SearchResults};
 use docent_store::version::{self, NewAspect};
 use docent_store::{AspectKey, AspectWrite, Effect, ReadRequest, Store, transact};
 use docent_test_store::TestStore;
@@ -26,11 +27,11 @@ use serde_json::{Value, json};
 
 const ACTOR: &str = "urn:li:corpuser:datahub";
 
-/// A store of its own; the index stands in its directory.
+/// A store, and an index in its directory.
 struct Fixture {
     store: Arc<dyn Store>,
     search: Search,
-    place: TestStore,
+    test_store: TestStore,
 }
 
 impl Fixture {
@@ -38,12 +39,12 @@ impl Fixture {
         Self::on(TestStore::open().await.unwrap())
     }
 
-    /// As after a restart: another store and another index on the same files.
+    /// Reopens the store and the index, as after a restart.
     async fn restart(self) -> Self {
         Self::on(self.closed().reopened().await.unwrap())
     }
 
-    /// As when an empty store, or an older backup, was put in the place of the store.
+    /// Replaces the store by an empty one, and keeps the index.
     async fn replaced(self) -> Self {
         Self::on(self.closed().replaced().await.unwrap())
     }
@@ -52,20 +53,20 @@ impl Fixture {
         let Self {
             store,
             search,
-            place,
+            test_store,
         } = self;
         drop(search);
         drop(store);
-        place
+        test_store
     }
 
-    fn on(place: TestStore) -> Self {
-        let (store, index) = (place.store(), place.directory().join("index"));
+    fn on(test_store: TestStore) -> Self {
+        let (store, index) = (test_store.store(), test_store.directory().join("index"));
         let search = Search::in_directory(Arc::clone(&store), &index).unwrap();
         Self {
             store,
             search,
-            place,
+            test_store,
         }
     }
 
@@ -77,7 +78,7 @@ impl Fixture {
         urn
     }
 
-    /// Many datasets in one transaction, with nothing but their names.
+    /// Writes many datasets with only their names in one transaction.
     async fn datasets(&self, names: impl IntoIterator<Item = String>) {
         let urns = names.into_iter().map(|name| dataset(&name));
         let keys = urns.map(|urn| (urn.clone(), "datasetKey", key_of(&urn)));
@@ -121,7 +122,7 @@ impl Fixture {
         .unwrap();
     }
 
-    /// Removes an entity with everything that is known about it.
+    /// Deletes all aspects of an entity.
     async fn delete(&self, urn: &Urn) {
         let urns = std::slice::from_ref(urn);
         let reply = self.store.read(ReadRequest::entities(urns)).await;
@@ -144,15 +145,15 @@ impl Fixture {
         .unwrap();
     }
 
-    async fn find(&self, query: &str) -> Found {
-        let request = Request {
+    async fn find(&self, query: &str) -> SearchResults {
+        let request = SearchRequest {
             query: query.to_owned(),
-            page: Page::From {
+            page: SearchPage::Offset {
                 start: 0,
                 count: 100,
             },
             explain_matches: true,
-            ..Request::default()
+            ..SearchRequest::default()
         };
         self.search.search(&request).await.unwrap()
     }
@@ -163,10 +164,10 @@ impl Fixture {
     }
 
     fn index_path(&self) -> std::path::PathBuf {
-        self.place.directory().join("index")
+        self.test_store.directory().join("index")
     }
 
-    /// Where the files of the index are.
+    /// The directory with the files of the index.
     fn files_path(&self) -> std::path::PathBuf {
         let entries = std::fs::read_dir(self.index_path()).unwrap();
         let mut folders = entries.map(|entry| entry.unwrap().path());

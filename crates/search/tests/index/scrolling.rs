@@ -1,33 +1,33 @@
-//! Reading all results, page after page.
+//! Scrolls, sorting and pages.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use docent_model::Registry;
-use docent_search::{Page, Request, SearchError, Sort};
+use docent_search::{SearchError, SearchPage, SearchRequest, Sort};
 use docent_store::Store;
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::{Fixture, dataset};
 
-/// All URNs that a scroll gives, in its order.
+/// The URNs of a whole scroll, in its order.
 async fn scroll(fixture: &Fixture, count: usize) -> Vec<String> {
     scroll_by(fixture, count, &[]).await
 }
 
 async fn scroll_by(fixture: &Fixture, count: usize, sort: &[Sort]) -> Vec<String> {
-    let mut mark = None;
+    let mut cursor = None;
     let mut total = None;
     let mut urns = Vec::new();
     loop {
-        let request = Request {
+        let request = SearchRequest {
             query: "*".to_owned(),
             include_removed: true,
-            page: Page::After { mark, count },
+            page: SearchPage::Cursor { cursor, count },
             sort: sort.to_vec(),
-            ..Request::default()
+            ..SearchRequest::default()
         };
         let found = fixture.search.search(&request).await.unwrap();
         assert!(found.hits.len() <= count);
@@ -36,7 +36,7 @@ async fn scroll_by(fixture: &Fixture, count: usize, sort: &[Sort]) -> Vec<String
         }
         urns.extend(found.hits.iter().map(|hit| hit.urn.to_string()));
         match found.next {
-            Some(next) => mark = Some(next),
+            Some(next) => cursor = Some(next),
             None => return urns,
         }
     }
@@ -52,7 +52,7 @@ async fn stored(store: &dyn Store) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn pages_of_any_length_give_every_entity_once() {
+async fn scrolls_return_every_entity_once_for_any_page_size() {
     let fixture = Fixture::new().await;
     for number in 0..25 {
         fixture.dataset(&format!("t{number}"), "x").await;
@@ -64,7 +64,7 @@ async fn pages_of_any_length_give_every_entity_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_there_throughout_comes_exactly_once_while_others_write() {
+async fn scrolls_return_unchanged_entities_once_during_writes() {
     let fixture = Arc::new(Fixture::new().await);
     for number in 0..40 {
         fixture.dataset(&format!("stays_{number}"), "x").await;
@@ -99,7 +99,7 @@ async fn what_is_there_throughout_comes_exactly_once_while_others_write() {
     stop.store(true, Ordering::Relaxed);
     let rounds = writer.await.unwrap();
     assert!(rounds > 0);
-    // The index has of each what was written last, and nothing of what was there before.
+    // The index has the last version of each entity and nothing of earlier ones.
     for round in 0..rounds {
         let found = fixture.names(&format!("description:round{round}")).await;
         let is_last = round + 40 >= rounds;
@@ -119,7 +119,8 @@ fn by(field: &str, descending: bool) -> Sort {
     }
 }
 
-/// Datasets with a time of change, some equal and some missing, over several segments.
+/// Datasets in several segments, with times of modification of which some are equal and some are
+/// missing.
 async fn changed() -> Fixture {
     let fixture = Fixture::new().await;
     for number in 0..17_i64 {
@@ -137,7 +138,7 @@ async fn changed() -> Fixture {
 }
 
 #[tokio::test]
-async fn a_scroll_keeps_to_the_order_that_was_asked_for() {
+async fn scrolls_keep_the_requested_order() {
     let fixture = changed().await;
     for sort in [
         vec![by("lastModifiedAt", false)],
@@ -150,13 +151,13 @@ async fn a_scroll_keeps_to_the_order_that_was_asked_for() {
             by("name", false),
         ],
     ] {
-        let request = Request {
-            page: Page::From {
+        let request = SearchRequest {
+            page: SearchPage::Offset {
                 start: 0,
                 count: 100,
             },
             sort: sort.clone(),
-            ..Request::default()
+            ..SearchRequest::default()
         };
         let found = fixture.search.search(&request).await.unwrap();
         let expected: Vec<_> = found.hits.iter().map(|it| it.urn.to_string()).collect();
@@ -173,17 +174,17 @@ async fn a_scroll_keeps_to_the_order_that_was_asked_for() {
 }
 
 #[tokio::test]
-async fn a_sorted_scroll_goes_on_behind_its_mark_whatever_is_written() {
+async fn sorted_scrolls_continue_after_their_cursor_despite_writes() {
     let fixture = changed().await;
     let sort = [by("name", false)];
-    let page = |mark| Request {
-        page: Page::After { mark, count: 5 },
+    let page = |cursor| SearchRequest {
+        page: SearchPage::Cursor { cursor, count: 5 },
         sort: sort.to_vec(),
-        ..Request::default()
+        ..SearchRequest::default()
     };
     let first = fixture.search.search(&page(None)).await.unwrap();
     fixture.delete(&first.hits[4].urn).await;
-    fixture.dataset("a_new_one", "before the mark").await;
+    fixture.dataset("a_new_one", "before the cursor").await;
     let next = fixture.search.search(&page(first.next)).await.unwrap();
     assert_eq!(next.total, 17);
     let names: Vec<_> = next
@@ -195,16 +196,16 @@ async fn a_sorted_scroll_goes_on_behind_its_mark_whatever_is_written() {
 }
 
 #[tokio::test]
-async fn a_sort_is_the_score_a_field_or_an_error_that_names_those_there_are() {
+async fn unknown_sort_fields_are_rejected_with_the_known_ones() {
     let fixture = Fixture::new().await;
     fixture.dataset("noted", "some orders").await;
     fixture.dataset("orders", "").await;
     let search = async |sort: Vec<Sort>, page| {
-        let request = Request {
+        let request = SearchRequest {
             query: "orders".to_owned(),
             sort,
             page,
-            ..Request::default()
+            ..SearchRequest::default()
         };
         fixture.search.search(&request).await
     };
@@ -212,30 +213,33 @@ async fn a_sort_is_the_score_a_field_or_an_error_that_names_those_there_are() {
         vec![by("_score", true)],
         vec![by("_score", false), by("name", false)],
     ] {
-        let found = search(sort, Page::default()).await.unwrap();
+        let found = search(sort, SearchPage::default()).await.unwrap();
         assert_eq!(super::name_of(&found.hits[0].urn), "orders");
         assert!(found.hits[0].score > found.hits[1].score);
     }
     for field in ["nobodyKnows", "description", "_SCORE"] {
         for page in [
-            Page::default(),
-            Page::After {
-                mark: None,
+            SearchPage::default(),
+            SearchPage::Cursor {
+                cursor: None,
                 count: 5,
             },
         ] {
-            let refused = search(vec![by(field, false)], page).await.unwrap_err();
-            assert!(matches!(refused, SearchError::Invalid(_)));
-            let said = refused.to_string();
+            let rejection = search(vec![by(field, false)], page).await.unwrap_err();
+            assert!(matches!(rejection, SearchError::Invalid(_)));
+            let message = rejection.to_string();
             let names = [field, "_score", "name", "lastModifiedAt"];
-            assert!(names.iter().all(|name| said.contains(name)), "{said}");
+            assert!(names.iter().all(|name| message.contains(name)), "{message}");
         }
     }
-    for mark in ["urn:li:tag:x", "{}", r#"{"values": [], "urn": "x"}"#] {
-        let mark = Some(mark.to_owned());
-        let page = Page::After { mark, count: 5 };
-        let refused = search(vec![by("name", false)], page).await.unwrap_err();
-        assert!(refused.to_string().contains("nextScrollId"), "{refused}");
+    for cursor in ["urn:li:tag:x", "{}", r#"{"values": [], "urn": "x"}"#] {
+        let cursor = Some(cursor.to_owned());
+        let page = SearchPage::Cursor { cursor, count: 5 };
+        let rejection = search(vec![by("name", false)], page).await.unwrap_err();
+        assert!(
+            rejection.to_string().contains("nextScrollId"),
+            "{rejection}"
+        );
     }
 }
 
@@ -260,7 +264,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
     #[test]
-    fn after_any_steps_a_full_scroll_equals_the_store(steps in prop::collection::vec(any_step(), 1..25)) {
+    fn the_index_equals_the_store_after_any_steps(steps in prop::collection::vec(any_step(), 1..25)) {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -290,7 +294,7 @@ proptest! {
             }
             let found = scroll(&fixture, 3).await;
             assert_eq!(found, expected.keys().cloned().collect::<Vec<_>>());
-            // What the index has of each is what was written last.
+            // The index has the last version of each entity.
             for text in texts {
                 let found = fixture.find(&format!("description:\"{text}\"")).await;
                 let found: BTreeSet<_> = found.hits.iter().map(|hit| hit.urn.to_string()).collect();
@@ -303,9 +307,9 @@ proptest! {
 }
 
 #[tokio::test]
-async fn pages_by_number_have_each_result_once_whatever_the_names_share() {
+async fn pages_by_offset_return_each_result_once() {
     let fixture = Fixture::new().await;
-    // The first eight letters are the order among equals.
+    // The first eight characters decide between equal scores.
     for name in ["orders_2", "orders_1", "orders_3"] {
         fixture.dataset(name, "").await;
     }
@@ -318,10 +322,10 @@ async fn pages_by_number_have_each_result_once_whatever_the_names_share() {
     }
     let mut seen = std::collections::BTreeSet::new();
     for start in 0..9 {
-        let request = Request {
+        let request = SearchRequest {
             query: "orders".to_owned(),
-            page: Page::From { start, count: 1 },
-            ..Request::default()
+            page: SearchPage::Offset { start, count: 1 },
+            ..SearchRequest::default()
         };
         let found = fixture.search.search(&request).await.unwrap();
         assert_eq!((found.total, found.hits.len()), (9, 1));

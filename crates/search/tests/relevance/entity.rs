@@ -1,13 +1,14 @@
-//! An entity with its aspects, and how the warehouse's ones are put together.
+//! An entity with its aspects, and a builder for datasets of the warehouse.
 //!
-//! The demo catalog is a file of such entities. To give a dataset one more kind of text, add a method to [`Dataset`].
+//! The demo catalog is a file of such entities. To give a dataset another kind of text, add a
+//! method to [`Dataset`].
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-/// When everything was written; no judgement depends on it.
+/// The time of all writes; no judgement depends on it.
 pub(crate) const NOON_MS: i64 = 1_767_000_000_000;
 
 pub(crate) const ACTOR: &str = "urn:li:corpuser:datahub";
@@ -27,7 +28,7 @@ impl Entity {
     }
 }
 
-/// A dataset in the making.
+/// Builds a dataset.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Dataset {
     platform: String,
@@ -47,8 +48,8 @@ pub(crate) struct Dataset {
 }
 
 impl Dataset {
-    /// `path` is the whole name on the platform, such as `sales.fct_orders`; people see its last part. A topic's name has
-    /// no parts.
+    /// `path` is the qualified name on the platform, such as `sales.fct_orders`, whose last part is
+    /// displayed. The name of a topic has one part.
     pub(crate) fn new(platform: &str, path: &str) -> Self {
         let name = if platform == "kafka" {
             path
@@ -63,13 +64,13 @@ impl Dataset {
         }
     }
 
-    /// As ingestion says it.
+    /// Sets the description from ingestion.
     pub(crate) fn described(mut self, description: &str) -> Self {
         self.description = Some(description.to_owned());
         self
     }
 
-    /// As a person says it.
+    /// Sets the description from a user.
     pub(crate) fn edited(mut self, description: &str) -> Self {
         self.edited = Some(description.to_owned());
         self
@@ -92,7 +93,7 @@ impl Dataset {
         self.column(path)
     }
 
-    /// All of these are ids, not the names that people see.
+    /// Takes an id, not the display name, like the methods below.
     pub(crate) fn tag(mut self, id: &str) -> Self {
         self.tags.push(format!("urn:li:tag:{id}"));
         self

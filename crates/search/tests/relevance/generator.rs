@@ -1,16 +1,18 @@
-//! The warehouse: some two thousand datasets of an outdoor shop on six platforms, the same in every run.
+//! The warehouse: about two thousand datasets of an outdoor shop on six platforms, the same in
+//! every run.
 //!
-//! Which datasets there are follows from the lists below alone: every subject of every schema appears in every [`Variant`], with
-//! the copies that people leave behind. What a dataset carries (columns, descriptions, tags, …) is drawn. So a judgement may name any
-//! generated dataset by its URN, and must not rely on what was drawn for it.
+//! The lists below alone determine which datasets there are: every subject of every schema appears
+//! in every [`Variant`], with the usual leftover copies. The contents of a dataset (columns,
+//! descriptions, tags and so on) are random. So a judgement may name any generated dataset by its
+//! URN, but must not rely on its contents.
 //!
-//! The words that judgements look for with a single right answer stand in [`crate::planted`] and not here.
+//! Words with a single expected result are in [`crate::planted`] and must not appear here.
 
 use serde_json::json;
 
 use crate::entity::{ACTOR, Dataset, Entity, NOON_MS};
 
-/// A schema, the domain its tables belong to, the system they come from, and what they are about.
+/// A schema, the domain of its tables, their source system, and their subjects.
 struct Schema {
     name: &'static str,
     domain: &'static str,
@@ -34,12 +36,12 @@ const SCHEMAS: [Schema; 12] = [
     Schema { name: "stores", domain: "d-200", source: "square", subjects: ["branches", "tills", "cash_counts", "footfall", "staff_rotas", "fittings", "click_collect", "rentals"] },
 ];
 
-/// What becomes of a subject on a platform. `{s}` is the schema, `{t}` the subject as it is, `{k}` with dashes, `{c}` in
-/// camel case, `{o}` the source.
+/// The form of a subject on a platform. `{s}` is the schema, `{t}` the subject, `{k}` the subject
+/// with dashes, `{c}` in camel case, `{o}` the source.
 struct Variant {
     platform: &'static str,
     pattern: &'static str,
-    /// Of a hundred such datasets, so many are described.
+    /// Percentage of these datasets with a description.
     described: u64,
 }
 
@@ -71,7 +73,7 @@ const VARIANTS: [Variant; 21] = [
 #[rustfmt::skip]
 const COLUMNS: [(&str, &str); 36] = [
     ("id", "Number of the row"), ("customer_id", "Who it is about"), ("order_id", "Order that it belongs to"), ("employee_id", "Who did it"),
-    ("sku", "Article number"), ("status", "Where it stands in its life cycle"), ("currency", "Three-letter code"), ("net_amount", "Amount without tax"),
+    ("sku", "Article number"), ("status", "Where it stands in its life cycle"), ("currency", "Three-letter code"), ("net_amount", "FeedAmount without tax"),
     ("tax_amount", "Tax on the amount"), ("quantity", "How many pieces"), ("country_code", "Two-letter code of the country"), ("region", "Sales region"),
     ("created_at", "When the row was made"), ("updated_at", "When the row was last changed"), ("deleted_at", "Null while the row is alive"), ("valid_from", "First day on which it holds"),
     ("valid_to", "Last day on which it holds"), ("email", "Address for messages"), ("phone", "Number with country prefix"), ("channel", "Where it came in"),
@@ -83,7 +85,7 @@ const COLUMNS: [(&str, &str); 36] = [
 
 const FREQUENCIES: [&str; 4] = ["hourly", "daily", "weekly", "once"];
 
-/// People, by id and by the name that others know them by.
+/// Ids and display names of users.
 const USERS: [(&str, &str); 6] = [
     ("u1001", "Alice Novak"),
     ("u1002", "Ben Castillo"),
@@ -107,7 +109,7 @@ const TERMS: [(&str, &str); 4] = [
     ("gt-004", "Repeat Purchase"),
 ];
 
-/// A domain: its id, its name, and the id of the one above it.
+/// Id, name and parent id of a domain.
 type Domain = (&'static str, &'static str, Option<&'static str>);
 
 const DOMAINS: [Domain; 14] = [
@@ -127,7 +129,7 @@ const DOMAINS: [Domain; 14] = [
     ("d-700", "Digital Experience", None),
 ];
 
-/// All generated entities, in an order that says nothing.
+/// All generated entities, in an order without meaning.
 pub(crate) fn generated() -> Vec<Entity> {
     let mut draw = Draw(7);
     let mut entities = Vec::new();
@@ -173,7 +175,7 @@ fn dataset(schema: &Schema, subject: &str, variant: &Variant, draw: &mut Draw) -
     }
     let first = draw.below(COLUMNS.len());
     for step in 0..7 + draw.below(13) {
-        // Seven and thirty-six have no common factor: no column comes twice.
+        // Seven and thirty-six are coprime, so no column is repeated.
         let (column, description) = COLUMNS[(first + step * 7) % COLUMNS.len()];
         dataset = match draw.below(5) {
             0 | 1 => dataset.column_described(column, description),
@@ -251,7 +253,7 @@ fn domain((id, name, parent): Domain) -> Entity {
     )
 }
 
-/// Numbers that look drawn and are the same in every run: a linear congruential generator.
+/// A linear congruential generator: pseudo-random numbers that are the same in every run.
 struct Draw(u64);
 
 impl Draw {
@@ -260,8 +262,8 @@ impl Draw {
             .0
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);
-        // The low digits of such a generator repeat soon; the high ones do not.
-        (self.0 >> 33) as usize % limit
+        // The low bits of such a generator have a short period.
+        usize::try_from(self.0 >> 33).unwrap() % limit
     }
 
     fn percent(&mut self, share: u64) -> bool {

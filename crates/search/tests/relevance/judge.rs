@@ -1,15 +1,15 @@
-//! Reads the judgements and holds what search found against them.
+//! Reads the judgements and compares search results with them.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use docent_search::{Page, Request, Search, SearchError};
+use docent_search::{Search, SearchError, SearchPage, SearchRequest};
 use serde::Deserialize;
 
-/// How far down a result is looked for.
+/// How many results to request.
 const DEPTH: usize = 50;
 
-/// So much of a wrong answer is shown.
+/// How many results of a failed judgement to show.
 const SHOWN: usize = 5;
 
 /// One line of `queries.jsonl`.
@@ -18,16 +18,16 @@ const SHOWN: usize = 5;
 pub(crate) struct Judgement {
     pub(crate) query: String,
     pub(crate) over: Data,
-    /// Entity types, those that people look for if there is none.
+    /// Entity types; empty means the default types.
     #[serde(default)]
     pub(crate) types: Vec<String>,
-    /// All of these must be among the first `within`.
+    /// All of these must be among the first `within` results.
     pub(crate) expect: Vec<String>,
     pub(crate) within: usize,
-    /// What is expected must also come in the order in which it stands here.
+    /// Whether the expected entities must also be in this order.
     #[serde(default)]
     pub(crate) ordered: bool,
-    /// None of these may be found, as far down as is looked.
+    /// None of these may be among the requested results.
     #[serde(default)]
     pub(crate) never: Vec<String>,
     pub(crate) why: String,
@@ -40,10 +40,10 @@ pub(crate) enum Data {
     Warehouse,
 }
 
-/// How one query went.
+/// A judgement with the results of its query.
 pub(crate) struct Verdict {
     pub(crate) judgement: Judgement,
-    /// What was found, best first.
+    /// Best first.
     found: Vec<String>,
 }
 
@@ -59,25 +59,25 @@ impl Judgement {
             .collect()
     }
 
-    /// What makes two lines the same question.
-    pub(crate) fn question(&self) -> (Data, &str, &[String]) {
+    /// What identifies a judgement.
+    pub(crate) fn identity(&self) -> (Data, &str, &[String]) {
         (self.over, &self.query, &self.types)
     }
 
     pub(crate) async fn judge(self, search: &Search) -> Verdict {
-        let request = Request {
+        let request = SearchRequest {
             types: self.types.clone(),
             query: self.query.clone(),
-            page: Page::From {
+            page: SearchPage::Offset {
                 start: 0,
                 count: DEPTH,
             },
-            ..Request::default()
+            ..SearchRequest::default()
         };
         let found = loop {
             match search.search(&request).await {
                 Ok(found) => break found,
-                // On a busy machine the first index takes longer than a search waits.
+                // On a busy machine, building the index takes longer than a search waits.
                 Err(SearchError::Building { .. }) => {}
                 Err(error) => panic!("{:?} must not be an error: {error}", self.query),
             }
@@ -101,7 +101,7 @@ impl Verdict {
         }
     }
 
-    /// 1 for the best result.
+    /// 1 for the first result.
     fn rank(&self, urn: &str) -> Option<usize> {
         let at = self.found.iter().position(|found| found == urn)?;
         Some(at + 1)
@@ -114,19 +114,19 @@ impl Verdict {
             .expect
             .iter()
             .filter_map(|urn| self.rank(urn));
-        ranks.min().map_or(0.0, |rank| 1.0 / f64::from(rank as u32))
+        ranks.min().map_or(0.0, |rank| 1.0 / as_f64(rank))
     }
 
-    /// A line for a query whose first right answer is not the first answer.
-    pub(crate) fn delay(&self) -> Option<String> {
+    /// A line for a query whose first result is not an expected one.
+    pub(crate) fn late_result(&self) -> Option<String> {
         let reciprocal = self.reciprocal_rank();
         (reciprocal < 1.0).then(|| format!("{reciprocal:.2}  {:?}", self.judgement.query))
     }
 
-    /// What is wrong, if anything is.
-    pub(crate) fn complaint(&self) -> Option<String> {
+    /// Reports what is wrong, if anything.
+    pub(crate) fn problem(&self) -> Option<String> {
         let mut wrong = Vec::new();
-        let mut former_rank = 0;
+        let mut previous_rank = 0;
         for urn in &self.judgement.expect {
             match self.rank(urn) {
                 None => wrong.push(format!("not found: {urn}")),
@@ -134,10 +134,10 @@ impl Verdict {
                     wrong.push(format!("rank {rank}: {urn}"));
                 }
                 Some(rank) => {
-                    if self.judgement.ordered && rank < former_rank {
+                    if self.judgement.ordered && rank < previous_rank {
                         wrong.push(format!("rank {rank}, too early: {urn}"));
                     }
-                    former_rank = rank;
+                    previous_rank = rank;
                 }
             }
         }
@@ -169,14 +169,18 @@ impl Verdict {
     }
 }
 
-/// The mean over all queries of one over the rank of the first right answer.
+/// The mean of [`Verdict::reciprocal_rank`] over all queries.
 pub(crate) fn mean_reciprocal_rank(verdicts: &[Verdict]) -> f64 {
     let sum: f64 = verdicts.iter().map(Verdict::reciprocal_rank).sum();
-    sum / f64::from(verdicts.len() as u32)
+    sum / as_f64(verdicts.len())
 }
 
-/// URNs that a judgement names, for checking that they exist.
+/// The URNs in a judgement, to check that they exist.
 pub(crate) fn named(judgement: &Judgement) -> HashSet<&str> {
     let urns = judgement.expect.iter().chain(&judgement.never);
     urns.map(String::as_str).collect()
+}
+
+fn as_f64(count: usize) -> f64 {
+    f64::from(u32::try_from(count).unwrap())
 }

@@ -1,7 +1,7 @@
-//! Writes entities into a store, as the catalog would.
+//! Writes entities into a store, as the catalog does.
 //!
-//! Search stands below the catalog and must not know it, so the rows that the catalog adds (the key aspect, the defaults of a new
-//! entity, what follows from an aspect) are made here by the same functions of the model.
+//! Search must not depend on the catalog, so this module uses the same functions of the model to
+//! add the key aspect, default aspects and derived rows.
 
 use docent_model::aspects::AuditStamp;
 use docent_model::{AspectName, Registry, Urn, defaults, derive};
@@ -14,10 +14,10 @@ use crate::entity::{ACTOR, Entity, NOON_MS};
 
 const ENTITIES_PER_TRANSACTION: usize = 200;
 
-/// A store that holds these entities and nothing else.
+/// A store with only these entities.
 pub(crate) async fn filled_store(entities: &[Entity]) -> TestStore {
-    let place = TestStore::open().await.unwrap();
-    let store = place.store();
+    let test_store = TestStore::open().await.unwrap();
+    let store = test_store.store();
     for chunk in entities.chunks(ENTITIES_PER_TRANSACTION) {
         let writes: Vec<AspectWrite> = chunk.iter().flat_map(writes).collect();
         transact::<(), StoreError, _>(store.as_ref(), move |tx| {
@@ -27,7 +27,7 @@ pub(crate) async fn filled_store(entities: &[Entity]) -> TestStore {
         .await
         .unwrap();
     }
-    place
+    test_store
 }
 
 fn writes(entity: &Entity) -> Vec<AspectWrite> {

@@ -1,12 +1,16 @@
-//! How good search is: queries with judged answers, kept as a test.
+//! Relevance tests: queries with expected results.
 //!
-//! `queries.jsonl` has one judgement a line, a JSON object: `query`, `over` ("demo" is the sample catalog of `docent serve --demo`, "warehouse"
-//! what [`generator`] and [`planted`] make), `types` if only some entity types are asked for, `expect` (URNs, all of which
-//! must be among the first `within`: 1, 3 or 10), `ordered` if they must come in that order, `never` for URNs that must not be found
-//! at all, and `why`. The ranking that they hold search to: exact name, then beginning of a name, words of a name,
-//! column name, description; what is documented or much used first among equals; any word may match, all words rank higher.
+//! `queries.jsonl` has one judgement per line, a JSON object: `query`; `over` ("demo" is the sample
+//! catalog of `docent serve --demo`, "warehouse" is made by [`generator`] and [`planted`]);
+//! `types`, if the query is limited to some entity types; `expect`, URNs that must all be among the
+//! first `within` results (1, 3 or 10); `ordered`, if they must be in that order; `never`, URNs
+//! that must not be found; and `why`.
 //!
-//! Whoever finds a query with a bad answer adds a line. When the answer needs an entity of its own, plant one.
+//! They demand this ranking: exact name, then prefix of a name, words of a name, column name,
+//! description. Described and much used entities come first among equals. Any word may match, but
+//! entities with all words rank higher.
+//!
+//! To report a query with bad results, add a line. If it needs an entity of its own, plant one.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may stop as tests do")]
 
@@ -25,15 +29,15 @@ use crate::judge::{Data, Judgement, Verdict, mean_reciprocal_rank, named};
 
 const DEMO: &str = include_str!("../../../docent/demo/catalog.json");
 
-const QUERIES_AT_LEAST: usize = 130;
+const MIN_QUERIES: usize = 130;
 
-const MEAN_RECIPROCAL_RANK_AT_LEAST: f64 = 0.9;
+const MIN_MEAN_RECIPROCAL_RANK: f64 = 0.9;
 
 fn entities(data: Data) -> Vec<Entity> {
     match data {
         Data::Demo => serde_json::from_str(DEMO).unwrap(),
         Data::Warehouse => {
-            // In the middle of the others, so that no order of writing helps what was planted.
+            // In the middle, so that the order of writes does not favour planted entities.
             let mut entities = generator::generated();
             let behind = entities.split_off(entities.len() / 2);
             entities.extend(planted::planted());
@@ -44,8 +48,8 @@ fn entities(data: Data) -> Vec<Entity> {
 }
 
 async fn verdicts(data: Data) -> Vec<Verdict> {
-    let place = loader::filled_store(&entities(data)).await;
-    let store = place.store();
+    let test_store = loader::filled_store(&entities(data)).await;
+    let store = test_store.store();
     let search = Search::in_memory(store);
     let mut verdicts = Vec::new();
     for judgement in Judgement::all() {
@@ -57,25 +61,25 @@ async fn verdicts(data: Data) -> Vec<Verdict> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn people_find_what_they_look_for() {
+async fn judged_queries_find_the_expected_entities() {
     let mut all = verdicts(Data::Demo).await;
     all.extend(verdicts(Data::Warehouse).await);
-    let complaints: Vec<String> = all.iter().filter_map(Verdict::complaint).collect();
+    let problems: Vec<String> = all.iter().filter_map(Verdict::problem).collect();
     let mean = mean_reciprocal_rank(&all);
     let summary = format!(
-        "{} queries, {} with a wrong answer, mean reciprocal rank {mean:.4}",
+        "{} queries, {} with wrong results, mean reciprocal rank {mean:.4}",
         all.len(),
-        complaints.len()
+        problems.len()
     );
-    let delays: Vec<String> = all.iter().filter_map(Verdict::delay).collect();
+    let late: Vec<String> = all.iter().filter_map(Verdict::late_result).collect();
     println!(
         "{summary}\n\nReciprocal ranks below 1:\n{}",
-        delays.join("\n")
+        late.join("\n")
     );
     assert!(
-        complaints.is_empty() && mean >= MEAN_RECIPROCAL_RANK_AT_LEAST,
-        "{summary} (at least {MEAN_RECIPROCAL_RANK_AT_LEAST} is asked for)\n\n{}",
-        complaints.join("\n")
+        problems.is_empty() && mean >= MIN_MEAN_RECIPROCAL_RANK,
+        "{summary} (at least {MIN_MEAN_RECIPROCAL_RANK} is required)\n\n{}",
+        problems.join("\n")
     );
 }
 
@@ -87,7 +91,7 @@ fn every_judged_entity_exists_in_its_data() {
         assert_eq!(
             known.len(),
             entities.len(),
-            "an entity of {data:?} comes twice"
+            "an entity of {data:?} is repeated"
         );
         for judgement in Judgement::all() {
             if judgement.over == data {
@@ -104,14 +108,14 @@ fn every_judged_entity_exists_in_its_data() {
 }
 
 #[test]
-fn every_judgement_can_be_met() {
+fn every_judgement_is_consistent() {
     let judgements = Judgement::all();
-    assert!(judgements.len() >= QUERIES_AT_LEAST);
-    let questions: HashSet<_> = judgements.iter().map(Judgement::question).collect();
+    assert!(judgements.len() >= MIN_QUERIES);
+    let identities: HashSet<_> = judgements.iter().map(Judgement::identity).collect();
     assert_eq!(
-        questions.len(),
+        identities.len(),
         judgements.len(),
-        "a question is asked twice"
+        "a judgement is repeated"
     );
     for judgement in &judgements {
         let query = &judgement.query;
@@ -125,14 +129,14 @@ fn every_judgement_can_be_met() {
         );
         for entity_type in &judgement.types {
             let known = docent_search::DEFAULT_TYPES.contains(&entity_type.as_str());
-            assert!(known, "{query:?} asks for {entity_type}");
+            assert!(known, "{query:?} names {entity_type}");
         }
         assert!(!judgement.why.is_empty(), "{query:?}");
     }
 }
 
 #[test]
-fn the_warehouse_is_the_same_in_every_run_and_as_large_as_it_says() {
+fn the_generated_warehouse_is_deterministic() {
     let warehouse = entities(Data::Warehouse);
     assert!(warehouse == entities(Data::Warehouse));
     let of_type = |kind: &str| {
@@ -166,19 +170,15 @@ fn judgement(expect: &[&str], within: usize) -> Judgement {
 }
 
 #[test]
-fn the_judge_finds_what_is_wrong_and_nothing_else() {
+fn the_judge_reports_exactly_the_wrong_results() {
     let found = ["a", "b", "c", "d"];
-    let complaint = |judgement: Judgement| Verdict::new(judgement, &found).complaint();
+    let problem = |judgement: Judgement| Verdict::new(judgement, &found).problem();
 
-    assert_eq!(complaint(judgement(&["a"], 1)), None);
-    assert_eq!(complaint(judgement(&["c", "b"], 3)), None);
+    assert_eq!(problem(judgement(&["a"], 1)), None);
+    assert_eq!(problem(judgement(&["c", "b"], 3)), None);
+    assert!(problem(judgement(&["b"], 1)).unwrap().contains("rank 2: b"));
     assert!(
-        complaint(judgement(&["b"], 1))
-            .unwrap()
-            .contains("rank 2: b")
-    );
-    assert!(
-        complaint(judgement(&["a", "e"], 3))
+        problem(judgement(&["a", "e"], 3))
             .unwrap()
             .contains("not found: e")
     );
@@ -187,9 +187,9 @@ fn the_judge_finds_what_is_wrong_and_nothing_else() {
         ordered: true,
         ..judgement(expect, 3)
     };
-    assert_eq!(complaint(ordered(&["a", "c"])), None);
+    assert_eq!(problem(ordered(&["a", "c"])), None);
     assert!(
-        complaint(ordered(&["c", "a"]))
+        problem(ordered(&["c", "a"]))
             .unwrap()
             .contains("too early: a")
     );
@@ -199,14 +199,14 @@ fn the_judge_finds_what_is_wrong_and_nothing_else() {
         ..judgement(&["a"], 1)
     };
     assert!(
-        complaint(never)
+        problem(never)
             .unwrap()
             .contains("rank 4, but must not be found: d")
     );
 }
 
 #[test]
-fn the_mean_takes_the_first_right_answer_of_each_query() {
+fn the_mean_reciprocal_rank_uses_the_first_expected_result() {
     let verdicts = [
         Verdict::new(judgement(&["c", "b"], 3), &["a", "b", "c"]),
         Verdict::new(judgement(&["a"], 1), &["a"]),

@@ -1,8 +1,9 @@
-//! Entities put into the warehouse by hand: the only right answer to a query, and what is easily taken for it.
+//! Entities added to the warehouse by hand: the only expected result of a query, and entities that
+//! are easily confused with it.
 //!
-//! Where two are alike and a judgement prefers one, the other comes first here (and, in one of each two pairs, in the order of
-//! URNs too), so that no tie is won by accident. To plant one more, add it to the group it belongs to, with words that nothing else
-//! has, and a line to `queries.jsonl`.
+//! If a judgement prefers one of two similar entities, the other one comes first here, and in half
+//! of the pairs also in URN order, so that no tie is won by accident. To plant another entity, add
+//! it to its group, with unique words, and add a line to `queries.jsonl`.
 
 use crate::entity::{Dataset, Entity};
 use crate::generator::{group, tag, term, user};
@@ -42,7 +43,7 @@ fn table(platform: &str, path: &str) -> Dataset {
         .column("updated_at")
 }
 
-/// A table and the copies that people leave behind.
+/// A table and leftover copies of it.
 fn copies() -> Vec<Dataset> {
     vec![
         table("snowflake", "analytics.sales.fct_bookings_tmp"),
@@ -59,7 +60,7 @@ fn copies() -> Vec<Dataset> {
     ]
 }
 
-/// Names that are written in many ways.
+/// Names in several spellings.
 fn spellings() -> Vec<Dataset> {
     vec![
         table("bigquery", "web.basket_funnel").described("Steps from the basket to the order."),
@@ -89,7 +90,7 @@ fn topics() -> Vec<Dataset> {
     ]
 }
 
-/// Words that stand in one kind of text only.
+/// Words that occur in one kind of text only.
 fn texts() -> Vec<Dataset> {
     vec![
         table("s3", "lake.landing.maps.geo_tiles")
@@ -121,7 +122,7 @@ fn texts() -> Vec<Dataset> {
     ]
 }
 
-/// Found by the names of what they are labelled with, whose ids say nothing.
+/// Datasets to be found by the names of their labels, whose ids differ.
 fn labels() -> Vec<Dataset> {
     vec![
         table("snowflake", "analytics.product.article_master")
@@ -169,7 +170,7 @@ fn fields_of_a_word() -> Vec<Dataset> {
     ]
 }
 
-/// The same word as the whole name, as its beginning, and inside of it.
+/// The same word as the whole name, as its prefix, and inside it.
 fn names_of_a_word() -> Vec<Dataset> {
     vec![
         table("postgres", "manufacturing.raw_kiln").described("Sensor values, unchecked."),
@@ -181,12 +182,13 @@ fn names_of_a_word() -> Vec<Dataset> {
     ]
 }
 
-/// Pairs of one name, told apart by what is known about them.
+/// Pairs with the same name that differ in their metadata.
 fn equal_texts() -> Vec<Dataset> {
     let used = "Who may act for whom.";
     vec![
         table("bigquery", "risk.exposure_matrix"),
-        table("snowflake", "risk.exposure_matrix").described("Limits and what is drawn of them."),
+        table("snowflake", "risk.exposure_matrix")
+            .described("SearchLimits and what is drawn of them."),
         table("snowflake", "legal.patent_docket"),
         table("bigquery", "legal.patent_docket").described("Filings and their dates."),
         table("mysql", "legal.signing_mandates").described(used),
@@ -219,7 +221,8 @@ fn accents() -> Vec<Dataset> {
     ]
 }
 
-/// All words where some words stand in better places, words that stand together or not, and a typo that somebody made before.
+/// All words against some words in better fields, adjacent words against scattered ones, and a typo
+/// in the data.
 fn together_and_apart() -> Vec<Dataset> {
     vec![
         table("mysql", "harbour.derrick_bollard").described("Where ships are tied up."),

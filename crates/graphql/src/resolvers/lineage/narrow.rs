@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use docent_catalog::Error;
 use docent_catalog::lineage::Reached;
-use docent_catalog::search::{Filter, MAX_SCROLL_COUNT, Page, Request, criterion};
+use docent_catalog::search::{Filter, MAX_SCROLL_COUNT, SearchPage, SearchRequest, criterion};
 use docent_model::Urn;
 use serde_json::Value;
 
@@ -92,7 +92,7 @@ pub(super) async fn explained(
         query,
         alternatives: vec![all],
     };
-    let request = Request {
+    let request = SearchRequest {
         explain_matches: true,
         ..request(&query)?
     };
@@ -112,7 +112,7 @@ async fn search(context: &Context, query: &LineageQuery<'_>) -> Result<HashSet<U
     Ok(found.hits.into_iter().map(|hit| hit.urn).collect())
 }
 
-fn request(query: &LineageQuery<'_>) -> Result<Request, Error> {
+fn request(query: &LineageQuery<'_>) -> Result<SearchRequest, Error> {
     let mut types: Vec<String> = Vec::new();
     let mut any = Vec::new();
     for candidates in &query.alternatives {
@@ -129,15 +129,15 @@ fn request(query: &LineageQuery<'_>) -> Result<Request, Error> {
             }
         }
     }
-    Ok(Request {
+    Ok(SearchRequest {
         types,
         query: query.query.to_owned(),
         filter: Filter { any },
         include_removed: true,
-        page: Page::After {
-            mark: None,
+        page: SearchPage::Cursor {
+            cursor: None,
             count: MAX_SCROLL_COUNT,
         },
-        ..Request::default()
+        ..SearchRequest::default()
     })
 }

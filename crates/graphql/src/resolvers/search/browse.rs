@@ -2,7 +2,7 @@
 
 use docent_catalog::Error;
 use docent_catalog::search::browse::Group;
-use docent_catalog::search::{FacetValue, Facets, Page, Request, page};
+use docent_catalog::search::{FacetValue, Facets, SearchPage, SearchRequest, page};
 use serde_json::{Value, json};
 
 use super::input::SearchInput;
@@ -18,7 +18,7 @@ pub(in super::super) async fn browse_v2(
     let mut input = SearchInput::of(&arguments)?;
     let request = input.request()?;
     let window = page(input.start, input.count, DEFAULT_COUNT)?;
-    let Page::From { start, count } = window else {
+    let SearchPage::Offset { start, count } = window else {
         return Ok(Value::Null);
     };
     let path = input.path.unwrap_or_default();
@@ -77,13 +77,13 @@ pub(in super::super) async fn get_quick_filters(
     arguments: Args<'_>,
 ) -> Result<Value, Error> {
     SearchInput::of(&arguments)?;
-    let request = Request {
-        page: Page::From { start: 0, count: 0 },
+    let request = SearchRequest {
+        page: SearchPage::Offset { start: 0, count: 0 },
         facets: Facets::Named {
             fields: vec!["platform".to_owned(), "_entityType".to_owned()],
             values: 100,
         },
-        ..Request::default()
+        ..SearchRequest::default()
     };
     let found = context.catalog.search(&context.caller, &request).await?;
     let values = |field: &str| -> &[FacetValue] {

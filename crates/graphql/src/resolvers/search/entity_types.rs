@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use apollo_compiler::ast::{Definition, Document};
 use docent_catalog::Error;
-use docent_catalog::search::{ENTITY_TYPE, PAIR};
+use docent_catalog::search::{ENTITY_TYPE, PAIR_SEPARATOR};
 use docent_model::Registry;
 use docent_model::searchable::bare_name;
 
@@ -93,15 +93,15 @@ pub(super) fn facet_value(field: &str, value: &str) -> String {
 }
 
 fn convert(field: &str, value: &str, rename: impl Fn(&str) -> String) -> String {
-    let mut fields = field.split(PAIR);
+    let mut fields = field.split(PAIR_SEPARATOR);
     let parts: Vec<String> = value
-        .split(PAIR)
+        .split(PAIR_SEPARATOR)
         .map(|part| match fields.next() {
             Some(field) if is_entity_type_field(field) => rename(part),
             _ => part.to_owned(),
         })
         .collect();
-    parts.join(&PAIR.to_string())
+    parts.join(&PAIR_SEPARATOR.to_string())
 }
 
 fn is_entity_type_field(field: &str) -> bool {
@@ -111,7 +111,7 @@ fn is_entity_type_field(field: &str) -> bool {
 /// The name of a field in the index.
 pub(super) fn field_name(field: &str) -> String {
     let names: Vec<&str> = field
-        .split(PAIR)
+        .split(PAIR_SEPARATOR)
         .map(|name| {
             if is_entity_type_field(name) {
                 ENTITY_TYPE
@@ -120,7 +120,7 @@ pub(super) fn field_name(field: &str) -> String {
             }
         })
         .collect();
-    names.join(&PAIR.to_string())
+    names.join(&PAIR_SEPARATOR.to_string())
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use docent_catalog::Error;
 use docent_catalog::search::{
-    Criterion, Facets, Filter, MAX_FACET_VALUES, Request, Sort, criterion, joined, whole,
+    Criterion, Facets, Filter, MAX_FACET_VALUES, SearchRequest, Sort, criterion, joined, whole,
 };
 use serde::Deserialize;
 
@@ -121,16 +121,16 @@ impl SearchInput {
     }
 
     /// Builds the request, except the page and the facets.
-    pub(super) fn request(&mut self) -> Result<Request, Error> {
+    pub(super) fn request(&mut self) -> Result<SearchRequest, Error> {
         let flags = self.flags();
-        Ok(Request {
+        Ok(SearchRequest {
             types: self.entity_types()?,
             query: self.query.clone().unwrap_or_default(),
             include_removed: flags.include_soft_deleted == Some(true),
             explain_matches: flags.skip_highlighting != Some(true),
             filter: self.filter()?,
             sort: self.sort(),
-            ..Request::default()
+            ..SearchRequest::default()
         })
     }
 
@@ -146,7 +146,7 @@ impl SearchInput {
         Ok(match (flags.skip_aggregates, fields.is_empty()) {
             (_, false) => Facets::Named { fields, values },
             (Some(true), true) => Facets::None,
-            (_, true) => Facets::Usual { values },
+            (_, true) => Facets::Default { values },
         })
     }
 

@@ -3,7 +3,7 @@
 //! To add one, add a function that calls [`list`] with the entity type and the name of the list in the reply.
 
 use docent_catalog::Error;
-use docent_catalog::search::{Criterion, Found, Page, Sort, page};
+use docent_catalog::search::{Criterion, SearchPage, SearchResults, Sort, page};
 use docent_model::Urn;
 use serde_json::{Value, json};
 
@@ -86,10 +86,10 @@ async fn list(
 }
 
 /// A page of URNs. `count` is the requested page size, not the number of results.
-pub(super) fn urn_page(page: &Page, found: &Found, name: &str) -> Value {
+pub(super) fn urn_page(page: &SearchPage, found: &SearchResults, name: &str) -> Value {
     let (start, count) = match page {
-        Page::From { start, count } => (*start, *count),
-        Page::After { count, .. } => (0, *count),
+        SearchPage::Offset { start, count } => (*start, *count),
+        SearchPage::Cursor { count, .. } => (0, *count),
     };
     let urns: Vec<&Urn> = found.hits.iter().map(|hit| &hit.urn).collect();
     json!({"start": start, "count": count, "total": found.total, name: urns})

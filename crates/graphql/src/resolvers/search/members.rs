@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use docent_catalog::Error;
 use docent_catalog::search::{
-    Criterion, Facets, Filter, MAX_FACET_VALUES, Operator, Page, Request, Sort, page,
+    Criterion, Facets, Filter, MAX_FACET_VALUES, Operator, SearchPage, SearchRequest, Sort, page,
 };
 use docent_model::Urn;
 
@@ -46,7 +46,7 @@ pub(in super::super) async fn executions(
     )?;
     let mut replies = Vec::with_capacity(sources.len());
     for source in sources {
-        let request = Request {
+        let request = SearchRequest {
             types: vec!["dataHubExecutionRequest".to_owned()],
             query: "*".to_owned(),
             filter: Filter::all(vec![Criterion::equal(
@@ -58,7 +58,7 @@ pub(in super::super) async fn executions(
                 descending: true,
             }],
             page: page.clone(),
-            ..Request::default()
+            ..SearchRequest::default()
         };
         let found = context.catalog.search(&context.caller, &request).await?;
         replies.push(Ok(lists::urn_page(&page, &found, "executionRequests")));
@@ -82,8 +82,8 @@ async fn members(
     if arguments.selects(&["facets"]) {
         request.facets = input.facets()?;
     }
-    let only_counts =
-        matches!(request.page, Page::From { count: 0, .. }) && request.facets == Facets::None;
+    let only_counts = matches!(request.page, SearchPage::Offset { count: 0, .. })
+        && request.facets == Facets::None;
     if only_counts && groups.len() > 1 {
         let urns: Vec<&Urn> = groups.iter().map(EntityView::urn).collect();
         return member_counts(context, &urns, &request, field).await;
@@ -103,10 +103,10 @@ async fn members(
 async fn member_counts(
     context: &Context,
     groups: &[&Urn],
-    request: &Request,
+    request: &SearchRequest,
     field: &str,
 ) -> BatchResult {
-    let counts = Request {
+    let counts = SearchRequest {
         filter: request.filter.clone().and(Criterion {
             field: field.to_owned(),
             values: groups.iter().map(ToString::to_string).collect(),
@@ -134,7 +134,7 @@ async fn member_counts(
     Ok(groups
         .iter()
         .map(|urn| {
-            let found = docent_catalog::search::Found {
+            let found = docent_catalog::search::SearchResults {
                 total: usize::try_from(total(urn)).unwrap_or(usize::MAX),
                 ..Default::default()
             };

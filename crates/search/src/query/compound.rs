@@ -1,4 +1,5 @@
-//! How a word that nothing has can be written as several that are known: `stgcustomerorders` is `stg customer orders`.
+//! Splits a compound word that no document has into known words: `stgcustomerorders` is `stg
+//! customer orders`.
 
 use std::collections::HashMap;
 
@@ -7,25 +8,25 @@ use tantivy::{Searcher, Term};
 
 use crate::analysis::without_plural;
 
-/// In how many ways a word is divided, and into how many parts.
-const MAX_DIVISIONS: usize = 4;
+/// How many splits to return, and how many parts each may have.
+const MAX_SPLITS: usize = 4;
 const MAX_PARTS: usize = 8;
-/// How many parts are looked up for that: all there are in twenty letters.
+/// How many parts to look up: all that a word of twenty letters has.
 const MAX_LOOK_UPS: usize = 200;
-/// How often a part is put behind others.
+/// How many combinations of parts to try.
 const MAX_STEPS: usize = 2000;
 
-/// Shorter parts are not looked for: almost any word could be made of them.
+/// Almost any word can be split into shorter parts.
 const SHORTEST_PART: usize = 2;
 
-/// The words of a field, one behind the other, that make up the text. What has fewer parts comes first: short words are
-/// nearly everywhere, and make up nearly everything.
-pub(super) fn divisions(
+/// The sequences of known words that make up the text, those with the fewest parts first: short
+/// words are common, and can make up almost anything.
+pub(super) fn splits(
     searcher: &Searcher,
     field: Field,
     text: &str,
 ) -> tantivy::Result<Vec<Vec<Term>>> {
-    let mut divisions = Divisions {
+    let mut splits = CompoundSplitter {
         searcher,
         field,
         text,
@@ -34,30 +35,30 @@ pub(super) fn divisions(
         found: Vec::new(),
     };
     for parts in 2..=MAX_PARTS {
-        divisions.find(0, parts, &mut Vec::new())?;
+        splits.find(0, parts, &mut Vec::new())?;
     }
-    Ok(divisions.found)
+    Ok(splits.found)
 }
 
-struct Divisions<'s> {
+struct CompoundSplitter<'s> {
     searcher: &'s Searcher,
     field: Field,
     text: &'s str,
-    /// The parts that were looked up, by where they begin and end; `None` if nothing has them.
+    /// The parts that were looked up, by start and end; `None` if no document has them.
     known: HashMap<(usize, usize), Option<Term>>,
     steps: usize,
     found: Vec<Vec<Term>>,
 }
 
-impl Divisions<'_> {
-    /// Divides what begins at `start` into so many parts, and puts them behind those before.
+impl CompoundSplitter<'_> {
+    /// Splits the text from `start` into `parts` parts, and appends them to those before.
     fn find(&mut self, start: usize, parts: usize, before: &mut Vec<Term>) -> tantivy::Result<()> {
         let text = self.text;
         let ends = text[start..].char_indices().map(|(at, _)| start + at);
         let ends = ends.chain([text.len()]).skip(SHORTEST_PART);
         for end in ends.filter(|end| (*end == text.len()) == (parts == 1)) {
             self.steps += 1;
-            if self.steps > MAX_STEPS || self.found.len() == MAX_DIVISIONS {
+            if self.steps > MAX_STEPS || self.found.len() == MAX_SPLITS {
                 break;
             }
             let Some(part) = self.part(start, end)? else {

@@ -1,7 +1,8 @@
-//! Why the entities of a page matched.
+//! Explains why the entities of a page matched.
 //!
-//! Their aspects are read from the store and compared with the query: a table may have thousands of columns and a query
-//! many words, so that is done beside the threads that answer requests, some entities at a time, within the limits of a search.
+//! Reads their aspects from the store and compares them with the query. A table may have thousands
+//! of columns and a query many words, so this runs on blocking threads, for a few entities at a
+//! time and within the limits of a search.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -12,28 +13,28 @@ use docent_store::{ReadRequest, StoredAspect};
 
 use super::Search;
 use crate::analysis;
+use crate::budget::{SearchBudget, SearchLimits};
 use crate::document::Entity;
 use crate::error::SearchError;
 use crate::explain::explain;
-use crate::found::{Hit, Match};
 use crate::language;
 use crate::query::allowed_typos;
-use crate::work::{Limits, Work};
+use crate::results::{FieldMatch, Hit};
 
-/// So many entities are held at once: one may have megabytes of aspects.
-const ENTITIES: usize = 50;
+/// How many entities to read at once. One may have megabytes of aspects.
+const ENTITIES_PER_READ: usize = 50;
 
 impl Search {
-    /// Says of each hit which of its fields matched.
+    /// Adds to each hit the fields that matched.
     pub(super) async fn explain(
         &self,
         query: language::Query,
         labels: HashSet<String>,
         hits: &mut [Hit],
     ) -> Result<(), SearchError> {
-        let began = Instant::now();
-        let wanted = Arc::new((query, labels));
-        for hits in hits.chunks_mut(ENTITIES) {
+        let started = Instant::now();
+        let query_and_labels = Arc::new((query, labels));
+        for hits in hits.chunks_mut(ENTITIES_PER_READ) {
             let urns: Vec<Urn> = hits.iter().map(|hit| hit.urn.clone()).collect();
             let entities = self
                 .live
@@ -41,17 +42,18 @@ impl Search {
                 .read(ReadRequest::entities(&urns))
                 .await?
                 .entities;
-            let wanted = Arc::clone(&wanted);
-            let limits = Limits {
-                time: self.limits.time.saturating_sub(began.elapsed()),
+            let query_and_labels = Arc::clone(&query_and_labels);
+            let limits = SearchLimits {
+                time: self.limits.time.saturating_sub(started.elapsed()),
                 ..self.limits
             };
-            let matched = self.in_turn(move || {
-                let (work, (query, labels)) = (Work::begin(limits), &*wanted);
+            let matched = self.with_permit(move || {
+                let (budget, (query, labels)) = (SearchBudget::start(limits), &*query_and_labels);
                 let matched = entities.iter().map(|rows| {
-                    // The error says no more than that it is over.
-                    let spent = |error| work.over().unwrap_or(SearchError::Index(error));
-                    work.check().map_err(spent)?;
+                    // The budget knows the actual error.
+                    let to_search_error =
+                        |error| budget.exceeded().unwrap_or(SearchError::Index(error));
+                    budget.check().map_err(to_search_error)?;
                     Ok(matches_of(rows, query, labels))
                 });
                 matched.collect::<Result<Vec<_>, SearchError>>()
@@ -69,7 +71,7 @@ fn matches_of(
     rows: &[(AspectName, StoredAspect)],
     query: &language::Query,
     labels: &HashSet<String>,
-) -> Vec<Match> {
+) -> Vec<FieldMatch> {
     let entity = Entity::of_rows(rows);
     let values: Vec<(&str, &str)> = entity
         .texts
@@ -81,14 +83,14 @@ fn matches_of(
     let mut matched = explain(query, &values, &expanded);
     for (field, urn) in entity.labels() {
         if labels.contains(urn) {
-            // Its name is elsewhere, and its id often says the same.
+            // The name of the label is not among the values, but its id often has the same words.
             let words = EntityWords::of(std::iter::once(urn));
             let expanded = |word: &str, unfinished| words.similar(word, unfinished);
             let in_id = explain(query, &[(field, urn)], &expanded).pop();
-            matched.push(in_id.unwrap_or_else(|| Match {
+            matched.push(in_id.unwrap_or_else(|| FieldMatch {
                 field: field.to_owned(),
                 value: urn.to_owned(),
-                places: Vec::new(),
+                ranges: Vec::new(),
             }));
         }
     }
@@ -99,7 +101,7 @@ fn matches_of(
 #[derive(Default)]
 struct EntityWords {
     single: HashSet<String>,
-    /// Those that are made of several.
+    /// Words that are joined from several.
     joined: HashSet<String>,
 }
 
@@ -116,30 +118,31 @@ impl EntityWords {
         words
     }
 
-    /// Those that were found for a word that was typed: those that begin with it, if it may go on, or else, if none is
-    /// the word itself, those that differ in as many letters as are forgiven. A part says it better than what it is a part of.
+    /// The words that matched a word of the query: those with this prefix, if it may be incomplete;
+    /// otherwise, unless the word itself is there, those within the allowed number of typos. Single
+    /// words are preferred to joined ones.
     fn similar(&self, word: &str, unfinished: bool) -> Vec<String> {
         let mut similar: Vec<String> = Vec::new();
         for typed in analysis::name_words(word) {
             let typed = typed.text;
             let all = [&self.single, &self.joined];
             let allowed = usize::from(allowed_typos(&typed));
-            let begins = |token: &&String| unfinished && token.starts_with(&typed);
+            let has_prefix = |token: &&String| unfinished && token.starts_with(&typed);
             let is_near = |token: &&String| {
                 token.len().abs_diff(typed.len()) <= 2 * allowed
                     && strsim::damerau_levenshtein(token, &typed) <= allowed
             };
-            let found_before = similar.len();
+            let count_before = similar.len();
             for words in all {
-                if similar.len() == found_before {
-                    similar.extend(words.iter().filter(begins).cloned());
+                if similar.len() == count_before {
+                    similar.extend(words.iter().filter(has_prefix).cloned());
                 }
             }
-            if similar.len() > found_before || all.iter().any(|words| words.contains(&typed)) {
+            if similar.len() > count_before || all.iter().any(|words| words.contains(&typed)) {
                 continue;
             }
             for words in all {
-                if similar.len() == found_before {
+                if similar.len() == count_before {
                     similar.extend(words.iter().filter(is_near).cloned());
                 }
             }

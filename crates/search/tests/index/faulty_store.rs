@@ -1,4 +1,4 @@
-//! A store that fails when it is told to, or whose log never ends.
+//! A store that fails on request, or whose log never ends.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,43 +9,43 @@ use docent_store::{Change, EntityTexts, LogPosition, ReadReply, ReadRequest, Sto
 use docent_test_store::{Intercept, InterceptedStore};
 
 #[derive(Debug)]
-pub(crate) struct HinderedStore {
+pub(crate) struct FaultyStore {
     inner: Arc<dyn Store>,
-    /// Reads of entities work only so often.
-    pub(crate) reads_left: AtomicU64,
-    /// How often all entities of a kind were listed, as an index that is built does.
-    pub(crate) listed: AtomicU64,
-    /// However much of the log is read, somebody has written as much again.
+    /// Reads of entities fail after this many.
+    pub(crate) remaining_reads: AtomicU64,
+    /// How often entities were listed, which only building an index does.
+    pub(crate) list_calls: AtomicU64,
+    /// Whether every read of the log finds as many changes again.
     pub(crate) endless: AtomicBool,
-    /// How often the log was read since.
+    /// How often the endless log was read.
     pub(crate) read: AtomicU64,
-    /// Other changes stand at the positions of the log, as when the database was put back to an earlier state.
-    pub(crate) put_back: AtomicBool,
+    /// Whether the log has other changes at its positions, as after a restore from a backup.
+    pub(crate) restored: AtomicBool,
 }
 
-/// Nobody reads an endless log for ever; a test that fails should end.
-const MOST_READS: u64 = 100;
+/// Ends a test that would read an endless log forever.
+const MAX_READS: u64 = 100;
 
-impl HinderedStore {
+impl FaultyStore {
     pub(crate) fn before(inner: Arc<dyn Store>) -> InterceptedStore<Self> {
         InterceptedStore(Self {
             inner,
-            reads_left: AtomicU64::new(u64::MAX),
-            listed: AtomicU64::new(0),
+            remaining_reads: AtomicU64::new(u64::MAX),
+            list_calls: AtomicU64::new(0),
             endless: AtomicBool::new(false),
             read: AtomicU64::new(0),
-            put_back: AtomicBool::new(false),
+            restored: AtomicBool::new(false),
         })
     }
 
-    fn as_it_is_now(&self, mut change: Change) -> Change {
-        change.time_ms += i64::from(self.put_back.load(Ordering::SeqCst));
+    fn current_change(&self, mut change: Change) -> Change {
+        change.time_ms += i64::from(self.restored.load(Ordering::SeqCst));
         change
     }
 }
 
 #[async_trait]
-impl Intercept for HinderedStore {
+impl Intercept for FaultyStore {
     fn inner(&self) -> &dyn Store {
         &*self.inner
     }
@@ -53,7 +53,7 @@ impl Intercept for HinderedStore {
     async fn read(&self, request: ReadRequest<'_>) -> Result<ReadReply, StoreError> {
         let left = |left: u64| left.checked_sub(1);
         let (set, get) = (Ordering::SeqCst, Ordering::SeqCst);
-        if self.reads_left.fetch_update(set, get, left).is_err() {
+        if self.remaining_reads.fetch_update(set, get, left).is_err() {
             return Err(StoreError::other("the disk is on fire"));
         }
         self.inner.read(request).await
@@ -65,7 +65,7 @@ impl Intercept for HinderedStore {
         after: Option<&Urn>,
         limit: usize,
     ) -> Result<Vec<EntityTexts>, StoreError> {
-        self.listed.fetch_add(1, Ordering::SeqCst);
+        self.list_calls.fetch_add(1, Ordering::SeqCst);
         self.inner.entities_list(entity_type, after, limit).await
     }
 
@@ -79,10 +79,10 @@ impl Intercept for HinderedStore {
             let changes = self.inner.changes_read(after, limit).await?;
             return Ok(changes
                 .into_iter()
-                .map(|it| self.as_it_is_now(it))
+                .map(|it| self.current_change(it))
                 .collect());
         };
-        if self.read.fetch_add(1, Ordering::SeqCst) == MOST_READS {
+        if self.read.fetch_add(1, Ordering::SeqCst) == MAX_READS {
             return Err(StoreError::other("the log was read for ever"));
         }
         let change = |number| Change {
@@ -94,6 +94,6 @@ impl Intercept for HinderedStore {
 
     async fn change_newest(&self) -> Result<Option<Change>, StoreError> {
         let newest = self.inner.change_newest().await?;
-        Ok(newest.map(|it| self.as_it_is_now(it)))
+        Ok(newest.map(|it| self.current_change(it)))
     }
 }

@@ -1,4 +1,4 @@
-//! An index that is lost, damaged or of something else is built anew without an operator.
+//! An index that is missing, damaged or of another store is rebuilt automatically.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,15 +6,15 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use docent_search::{Facets, Page, Request, Search, Sort};
+use docent_search::{Facets, Search, SearchPage, SearchRequest, Sort};
 
 use super::{Fixture, name_of};
 
-/// tantivy only reads it to find files that it may delete.
+/// tantivy reads it only to find files to delete.
 const GARBAGE_LIST: &str = ".managed.json";
-/// Segments are named by a UUID without dashes.
+/// A segment is named by a UUID without dashes.
 const SEGMENT_NAME_LENGTH: usize = 32;
-/// The kinds of file that an index with a replaced document consists of, by extension or whole name.
+/// The kinds of file of an index with a deleted document, by extension or name.
 const FILE_KINDS: [&str; 9] = [
     GARBAGE_LIST,
     "del",
@@ -41,7 +41,7 @@ async fn filled() -> Fixture {
     fixture
 }
 
-/// Whether everything in the index is what was written: words, values and the columns that results are sorted by.
+/// Whether the index has all words, values and sort columns that were written.
 async fn is_whole(fixture: &Fixture) -> bool {
     if fixture.find("table").await.total != 30 {
         return false;
@@ -52,7 +52,7 @@ async fn is_whole(fixture: &Fixture) -> bool {
             return false;
         }
     }
-    let by_name = Request {
+    let by_name = SearchRequest {
         sort: vec![Sort {
             field: "name".to_owned(),
             descending: false,
@@ -61,22 +61,22 @@ async fn is_whole(fixture: &Fixture) -> bool {
             fields: vec!["platform".to_owned()],
             values: 10,
         },
-        page: Page::From {
+        page: SearchPage::Offset {
             start: 0,
             count: 100,
         },
-        ..Request::default()
+        ..SearchRequest::default()
     };
     let found = fixture.search.search(&by_name).await.unwrap();
     let names: Vec<String> = found.hits.iter().map(|hit| name_of(&hit.urn)).collect();
     names.len() == 30 && names.is_sorted() && found.facets[0].values[0].count == 30
 }
 
-/// The names of the index's segments. A rebuilt index shares none with the one before.
+/// The names of the segments. A rebuilt index shares none with its predecessor.
 fn segments(fixture: &Fixture) -> BTreeSet<String> {
     let names = files(fixture).into_iter();
     let names = names.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned());
-    // The file of deleted documents has the number of the commit behind the segment's name.
+    // The name of a file of deleted documents continues with a commit number.
     names
         .filter_map(|name| name.get(..SEGMENT_NAME_LENGTH).map(str::to_owned))
         .filter(|name| name.bytes().all(|byte| byte.is_ascii_hexdigit()))
@@ -101,22 +101,22 @@ fn kind(file: &Path) -> String {
     file.extension().unwrap().to_string_lossy().into_owned()
 }
 
-/// An index on the disk that no process has open, with a deleted document in one of its segments.
+/// An index that is not open, with a deleted document in one of its segments.
 async fn closed_with_deletes() -> Fixture {
     let fixture = filled().await;
     fixture
         .dataset("table_7", "A table like others, marked7, twice")
         .await;
     assert!(is_whole(&fixture).await);
-    // The index is not opened before the first search, so nothing moves its files until then.
+    // The first search opens the index, so its files do not change before.
     fixture.restart().await
 }
 
-/// Replaces a file of the closed index, and tells whether the first search rebuilt the index and found everything.
+/// Replaces a file of the closed index, and returns whether the first search rebuilds the index.
 async fn is_rebuilt_after(fixture: &Fixture, file: &Path, content: Option<&[u8]>) -> bool {
     let before = segments(fixture);
     assert!(!before.is_empty());
-    // Files cannot be written to, but they can be replaced.
+    // Files are read-only but can be replaced.
     fs::remove_file(file).unwrap();
     if let Some(content) = content {
         fs::write(file, content).unwrap();
@@ -134,7 +134,7 @@ async fn an_undamaged_index_is_not_rebuilt() {
     }
 }
 
-/// The list of segments has no checksum, so its numbers are compared with those of the segments.
+/// The segment list has no checksum, so its numbers are compared with those of the segments.
 #[tokio::test]
 async fn an_index_with_wrong_document_counts_is_rebuilt() {
     for (member, wrong) in [("max_doc", -1), ("max_doc", 1), ("num_deleted_docs", 1)] {
@@ -156,31 +156,31 @@ async fn an_index_with_wrong_document_counts_is_rebuilt() {
 }
 
 #[tokio::test]
-async fn a_place_where_no_index_can_be_kept_is_refused_at_once_and_named() {
+async fn an_unusable_directory_is_rejected_at_startup() {
     let fixture = filled().await;
     let file = fixture.index_path().join("a file");
     fs::write(&file, "not a directory").unwrap();
-    for place in [file.clone(), file.join("below")] {
-        let refused = Search::in_directory(Arc::clone(&fixture.store), &place).unwrap_err();
-        let said = refused.to_string();
-        assert!(said.contains(&place.display().to_string()), "{said}");
+    for path in [file.clone(), file.join("below")] {
+        let rejection = Search::in_directory(Arc::clone(&fixture.store), &path).unwrap_err();
+        let message = rejection.to_string();
+        assert!(message.contains(&path.display().to_string()), "{message}");
     }
 }
 
 #[tokio::test]
-async fn an_index_that_cannot_be_written_any_more_says_which() {
+async fn errors_name_a_directory_that_became_unusable() {
     let fixture = filled().await;
     let path = fixture.index_path();
     let fixture = fixture.restart().await;
     fs::remove_dir_all(&path).unwrap();
     fs::write(&path, "not a directory").unwrap();
-    let failed = fixture.search.search(&Request::default()).await;
-    let said = failed.unwrap_err().to_string();
-    assert!(said.contains(&path.display().to_string()), "{said}");
+    let failed = fixture.search.search(&SearchRequest::default()).await;
+    let message = failed.unwrap_err().to_string();
+    assert!(message.contains(&path.display().to_string()), "{message}");
 }
 
 #[tokio::test]
-async fn a_removed_index_is_built_anew() {
+async fn a_missing_index_is_rebuilt() {
     let fixture = filled().await;
     let path = fixture.index_path();
     let fixture = fixture.restart().await;
@@ -205,12 +205,13 @@ async fn an_index_with_a_damaged_file_of_any_kind_is_rebuilt() {
                 "empty" => Some(&[][..]),
                 "remove" => None,
                 _ => {
-                    content[middle] ^= 1;
+                    // Checksums cover the content, but not the footer with the checksum.
+                    content[0] ^= 1;
                     Some(&content[..])
                 }
             };
             let rebuilt = is_rebuilt_after(&fixture, file, content).await;
-            // Only a search result that changes would matter for the garbage list.
+            // tantivy can do without the list of files.
             let must_rebuild = expected_kind != GARBAGE_LIST;
             assert!(rebuilt || !must_rebuild, "{damage} {}", file.display());
         }
@@ -218,14 +219,14 @@ async fn an_index_with_a_damaged_file_of_any_kind_is_rebuilt() {
 }
 
 #[tokio::test]
-async fn files_that_are_mapped_cannot_be_written_by_accident() {
+async fn index_files_are_private_and_read_only() {
     let fixture = filled().await;
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
     assert_eq!(mode(&fixture.index_path()) & 0o077, 0);
     assert_eq!(mode(&fixture.files_path()) & 0o077, 0);
     let mut mapped = 0;
     for file in files(&fixture) {
-        // What is replaced as a whole is read as a whole.
+        // The others are replaced and read as a whole.
         if file
             .extension()
             .is_some_and(|it| it != "json" && it != "lock")
@@ -238,7 +239,7 @@ async fn files_that_are_mapped_cannot_be_written_by_accident() {
 }
 
 #[tokio::test]
-async fn an_index_may_be_removed_while_it_serves() {
+async fn the_index_may_be_removed_while_it_is_in_use() {
     let fixture = filled().await;
     fs::remove_dir_all(fixture.index_path()).unwrap();
     fixture.dataset("table_behind", "Another").await;
@@ -246,7 +247,7 @@ async fn an_index_may_be_removed_while_it_serves() {
 }
 
 #[tokio::test]
-async fn an_index_of_an_older_format_is_replaced() {
+async fn an_index_of_another_format_is_replaced() {
     let fixture = filled().await;
     let path = fixture.index_path();
     let fixture = fixture.restart().await;

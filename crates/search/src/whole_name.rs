@@ -1,8 +1,8 @@
-//! Documents by their whole names.
+//! Lookup of documents by whole name, regardless of case.
 //!
-//! Nearly every name is another one, and a term for each made a quarter of the work of indexing. So whole names stand in
-//! a column, and only how they begin has terms, which many share: these give the few documents among which the column tells
-//! those that are meant.
+//! Names are nearly all distinct, and terms for their folded forms would take a quarter of the
+//! indexing time. Instead, folded names are in a column, and only their prefixes have terms, which
+//! many names share. The terms yield a few candidates, whose names are then compared in the column.
 
 use std::ops::{Bound, RangeBounds};
 
@@ -11,23 +11,24 @@ use tantivy::columnar::StrColumn;
 
 use crate::schema::LAST_PART_MARK;
 
-/// So many letters of a name have a term. Fewer leave more documents to look at; more are as different as the names.
-pub(crate) const START_LETTERS: usize = 8;
+/// The length of the prefix that has a term. A shorter one yields more candidates; a longer one is
+/// as distinct as the names.
+pub(crate) const PREFIX_CHARS: usize = 8;
 
-/// The beginning of a name that has a term.
-pub(crate) fn start_of(name: &str) -> &str {
-    match name.char_indices().nth(START_LETTERS) {
+/// The prefix of a name that has a term.
+pub(crate) fn prefix_of(name: &str) -> &str {
+    match name.char_indices().nth(PREFIX_CHARS) {
         Some((end, _)) => &name[..end],
         None => name,
     }
 }
 
-/// How a name, or the beginning of one, stands in the column as a name and as a last part of one.
-pub(crate) fn written(name: &str) -> [String; 2] {
+/// The texts of a name, or of a prefix, in the column: as a name, and as the last part of one.
+pub(crate) fn column_texts(name: &str) -> [String; 2] {
     [name.to_owned(), format!("{LAST_PART_MARK}{name}")]
 }
 
-/// Texts that stand side by side in the order of a column.
+/// A range of texts in the order of a column.
 pub(crate) struct TextRange {
     first: Bound<Vec<u8>>,
     last: Bound<Vec<u8>>,
@@ -43,19 +44,19 @@ impl TextRange {
     }
 
     pub(crate) fn beginning_with(start: &str) -> Self {
-        let mut behind = start.as_bytes().to_vec();
-        // No character ends with the largest byte, so there is a next one.
-        if let Some(last) = behind.last_mut() {
+        let mut end = start.as_bytes().to_vec();
+        // No character of UTF-8 ends with byte 255, so adding one does not overflow.
+        if let Some(last) = end.last_mut() {
             *last += 1;
         }
         Self {
             first: Bound::Included(start.as_bytes().to_vec()),
-            last: Bound::Excluded(behind),
+            last: Bound::Excluded(end),
         }
     }
 }
 
-/// Tells which documents have a text of some ranges in a column.
+/// Tests whether documents have a text of some ranges in a column.
 pub(crate) struct RangeTest<'c> {
     column: &'c StrColumn,
     ordinals: Vec<(Bound<u64>, Bound<u64>)>,

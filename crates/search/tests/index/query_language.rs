@@ -1,4 +1,4 @@
-//! What the query language finds.
+//! What queries find.
 
 use docent_model::Urn;
 use serde_json::json;
@@ -30,7 +30,7 @@ async fn catalog() -> Fixture {
 }
 
 #[tokio::test]
-async fn fields_are_asked_as_people_say_their_values() {
+async fn field_terms_match_values_as_users_write_them() {
     let fixture = catalog().await;
     for (query, expected) in [
         ("tags:certified", &["axb"][..]),
@@ -59,9 +59,9 @@ async fn fields_are_asked_as_people_say_their_values() {
     }
 }
 
-/// Only the first letters of names are in the dictionary.
+/// Only the first characters of names are in the dictionary.
 #[tokio::test]
-async fn names_that_begin_alike_are_told_apart() {
+async fn names_with_a_common_prefix_are_distinguished() {
     let fixture = Fixture::new().await;
     for name in [
         "warehous",
@@ -72,7 +72,7 @@ async fn names_that_begin_alike_are_told_apart() {
         "складской_учёт",
         "складской_учёт_архив",
     ] {
-        // Each of them has all words of the longest.
+        // Each dataset has all words of the longest name.
         fixture.dataset(name, "warehouse orders old").await;
     }
     for (typed, first) in [
@@ -112,9 +112,9 @@ async fn names_that_begin_alike_are_told_apart() {
 }
 
 #[tokio::test]
-async fn what_is_not_wanted_is_meant_as_it_was_typed() {
+async fn excluded_words_match_exactly() {
     let fixture = catalog().await;
-    // One letter off each of the others, and nobody wrote it.
+    // One letter off each of the others, and in no document.
     for (query, expected) in [("the -zirst", 3), ("the -first", 2), ("the -thirst", 2)] {
         assert_eq!(fixture.find(query).await.total, expected, "{query}");
     }
@@ -122,7 +122,7 @@ async fn what_is_not_wanted_is_meant_as_it_was_typed() {
 }
 
 #[tokio::test]
-async fn patterns_find_plurals() {
+async fn patterns_match_plurals() {
     let fixture = catalog().await;
     for (query, expected) in [("o*rders", 2), ("?rders", 2), ("ord*d", 1)] {
         let found = fixture.names(query).await;
@@ -131,7 +131,7 @@ async fn patterns_find_plurals() {
 }
 
 #[tokio::test]
-async fn a_column_is_found_by_its_name_and_not_by_its_type() {
+async fn columns_are_found_by_name_and_not_by_type() {
     let fixture = Fixture::new().await;
     let urn = fixture.dataset("people", "").await;
     let path = "[version=2.0].[type=Person].home.[type=org.home.Address].address.[type=string].zip";
@@ -151,7 +151,7 @@ async fn a_column_is_found_by_its_name_and_not_by_its_type() {
 }
 
 #[tokio::test]
-async fn a_field_that_there_is_none_of_is_text() {
+async fn unknown_fields_are_text() {
     let fixture = Fixture::new().await;
     for name in ["team:axb", "team", "axb"] {
         fixture.dataset(name, "").await;
@@ -163,7 +163,8 @@ async fn a_field_that_there_is_none_of_is_text() {
     assert_eq!(fixture.names("team:zzz").await.len(), 2);
 }
 
-/// Two datasets with labels whose ids do not say what they are called, and one on a platform that nobody described.
+/// Two datasets with labels whose ids differ from their names, and one on a platform that is not an
+/// entity.
 async fn labelled() -> Fixture {
     let fixture = Fixture::new().await;
     let entity = |text: &str| Urn::parse(text).unwrap();
@@ -190,7 +191,7 @@ async fn labelled() -> Fixture {
 }
 
 #[tokio::test]
-async fn what_carries_a_label_is_found_by_its_name_begun_mistyped_or_quoted() {
+async fn entities_are_found_by_the_names_of_their_labels() {
     let fixture = labelled().await;
     for (query, expected) in [
         ("golden", "tagged"),
@@ -220,7 +221,7 @@ async fn what_carries_a_label_is_found_by_its_name_begun_mistyped_or_quoted() {
 }
 
 #[tokio::test]
-async fn a_typo_is_forgiven_whoever_made_it_before_and_what_has_it_comes_first() {
+async fn rare_words_also_match_similar_ones_which_rank_lower() {
     let fixture = Fixture::new().await;
     fixture.dataset("customer", "").await;
     assert_eq!(fixture.names("custmer").await, ["customer"]);
@@ -228,14 +229,14 @@ async fn a_typo_is_forgiven_whoever_made_it_before_and_what_has_it_comes_first()
     assert_eq!(fixture.names("custmer").await, ["noted", "customer"]);
     fixture.delete(&dataset("noted")).await;
     assert_eq!(fixture.names("custmer").await, ["customer"]);
-    // The next number is another thing, unless nothing else is there.
+    // A similar number matches only if nothing else does.
     fixture.dataset("runs 20240", "").await;
     fixture.dataset("runs 20241", "").await;
     assert_eq!(fixture.names("20240").await, ["runs 20240"]);
 }
 
 #[tokio::test]
-async fn many_that_have_a_word_are_not_mistaken() {
+async fn common_words_are_not_treated_as_typos() {
     let fixture = Fixture::new().await;
     for number in 0..4 {
         fixture.dataset(&format!("grates {number}"), "").await;
@@ -246,7 +247,7 @@ async fn many_that_have_a_word_are_not_mistaken() {
 }
 
 #[tokio::test]
-async fn all_words_come_before_some_wherever_they_stand() {
+async fn entities_with_all_words_rank_first() {
     let fixture = Fixture::new().await;
     for number in 0..40 {
         fixture.dataset(&format!("t{number}"), "status").await;
@@ -267,7 +268,7 @@ async fn all_words_come_before_some_wherever_they_stand() {
 }
 
 #[tokio::test]
-async fn words_written_together_come_before_the_same_words_apart() {
+async fn adjacent_words_rank_above_scattered_ones() {
     let fixture = Fixture::new().await;
     fixture.dataset("order_by_id", "").await;
     fixture.dataset("noted", "The order id of each line").await;
@@ -286,7 +287,7 @@ async fn words_written_together_come_before_the_same_words_apart() {
 }
 
 #[tokio::test]
-async fn words_that_are_written_together_are_found_whatever_their_length() {
+async fn joined_words_find_separated_ones() {
     let fixture = Fixture::new().await;
     let urn = fixture
         .dataset("shop.user_name", "By payment_methods")
@@ -294,7 +295,7 @@ async fn words_that_are_written_together_are_found_whatever_their_length() {
     let fields = json!([{"fieldPath": "subscriptionStatus"}, {"fieldPath": "zip_code"}]);
     let schema = json!({"schemaName": "s", "fields": fields});
     fixture.put(&urn, "schemaMetadata", &schema).await;
-    // Somebody writes them so: they are known, and still found the other way.
+    // The joined words exist, too, and must not hide the separated ones.
     for number in 0..10 {
         let description = "username zipcode paymentmethods subscriptionstatus";
         fixture
@@ -332,9 +333,9 @@ async fn words_that_are_written_together_are_found_whatever_their_length() {
     }
 }
 
-/// Short words make up nearly everything; what is meant is made of few.
+/// Short words can make up almost anything, so splits with few parts must come first.
 #[tokio::test]
-async fn a_word_is_divided_into_few_words_although_many_short_ones_are_known() {
+async fn compound_words_are_split_into_few_parts() {
     let fixture = Fixture::new().await;
     fixture.dataset("stg.customer.orders_archive", "").await;
     let mut letters = (b'a'..=b'z').map(char::from).collect::<Vec<_>>();
@@ -360,7 +361,7 @@ async fn a_word_is_divided_into_few_words_although_many_short_ones_are_known() {
 }
 
 #[tokio::test]
-async fn signs_alone_find_nothing_but_what_is_called_so() {
+async fn punctuation_finds_only_names_of_punctuation() {
     let fixture = catalog().await;
     for query in ["!!!", "\"\"", "[", "…", "?", "/q !!!"] {
         assert_eq!(fixture.find(query).await.total, 0, "{query}");
@@ -373,7 +374,7 @@ async fn signs_alone_find_nothing_but_what_is_called_so() {
 }
 
 #[tokio::test]
-async fn what_must_not_be_there_counts_behind_any_number_of_words() {
+async fn excluded_words_count_after_any_number_of_words() {
     let fixture = catalog().await;
     let words: Vec<String> = (0..500).map(|number| format!("the w{number} ")).collect();
     let words = words.concat();
@@ -383,7 +384,7 @@ async fn what_must_not_be_there_counts_behind_any_number_of_words() {
 }
 
 #[tokio::test]
-async fn words_and_phrases_of_any_length_are_found_by_their_beginnings() {
+async fn long_words_and_phrases_are_found_by_their_start() {
     let fixture = Fixture::new().await;
     let long = vec!["part"; 64].join("_");
     fixture.dataset(&long, &long).await;
@@ -395,18 +396,18 @@ async fn words_and_phrases_of_any_length_are_found_by_their_beginnings() {
     assert_eq!(fixture.names(&phrase).await, [long]);
 }
 
-/// What is marked in the fields of the first result, as `field: text`.
+/// The highlighted words of the first result, as `field: text`.
 async fn marked(fixture: &Fixture, query: &str) -> Vec<String> {
     let found = fixture.find(query).await;
     let matched = found.hits[0].matched.iter().flat_map(|matched| {
-        let places = matched.places.iter();
-        places.map(|place| format!("{}: {}", matched.field, &matched.value[place.clone()]))
+        let ranges = matched.ranges.iter();
+        ranges.map(|range| format!("{}: {}", matched.field, &matched.value[range.clone()]))
     });
     matched.collect()
 }
 
 #[tokio::test]
-async fn results_say_why_however_the_word_was_found() {
+async fn matches_are_explained_for_every_kind_of_match() {
     let fixture = labelled().await;
     let urn = fixture.dataset("stg.customer.orders", "Of the shop").await;
     let fields = json!([{"fieldPath": "customer_id"}, {"fieldPath": "customerName"}]);
@@ -451,7 +452,7 @@ async fn results_say_why_however_the_word_was_found() {
 }
 
 #[tokio::test]
-async fn every_matching_column_of_a_wide_table_is_named() {
+async fn matching_columns_are_listed_up_to_a_limit() {
     let fixture = Fixture::new().await;
     let urn = fixture.dataset("wide", "").await;
     let column = |number| json!({"fieldPath": format!("sensor_{number}")});

@@ -1,43 +1,43 @@
-//! What search answers.
+//! Search results.
 
 use docent_model::Urn;
 
 /// A page of results.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Found {
-    /// How many entities match, exactly.
+pub struct SearchResults {
+    /// The exact number of matching entities.
     pub total: usize,
     pub hits: Vec<Hit>,
     pub facets: Vec<Facet>,
-    /// Where the next page begins; `None` after the last. Only for [`crate::Page::After`].
+    /// The cursor of the next page, for [`crate::SearchPage::Cursor`]; `None` after the last page.
     pub next: Option<String>,
 }
 
-/// One entity that matches.
+/// A matching entity.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hit {
     pub urn: Urn,
     pub score: f32,
     /// Every field that matched, columns one by one.
-    pub matched: Vec<Match>,
+    pub matched: Vec<FieldMatch>,
 }
 
 /// A field that matched.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Match {
+pub struct FieldMatch {
     /// The search field of the registry, such as `name`, `fieldPaths` or `editedDescription`.
     pub field: String,
-    /// The value as it is stored; of a long text the part around the first match.
+    /// The stored value; for a long text, the part around the first match.
     pub value: String,
-    /// Where the matching words stand in `value`, in bytes.
-    pub places: Vec<std::ops::Range<usize>>,
+    /// Byte ranges of the matching words in `value`.
+    pub ranges: Vec<std::ops::Range<usize>>,
 }
 
 /// The values of a field among all results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Facet {
     pub field: String,
-    /// For people: "Platform", "Owned By".
+    /// For display: "Platform", "Owned By".
     pub label: String,
     /// Most frequent first.
     pub values: Vec<FacetValue>,
@@ -49,7 +49,7 @@ pub struct FacetValue {
     pub count: u64,
 }
 
-/// Names that begin with what was typed.
+/// Names with a prefix.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Completions {
     pub suggestions: Vec<String>,

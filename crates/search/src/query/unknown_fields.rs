@@ -1,10 +1,10 @@
-//! Fields that there are none of: `mailto:me` asks for two words.
+//! Reads unknown fields as words: `mailto:me` is two words.
 
 use crate::field::is_field;
 use crate::language::{Clause, Occur, Query, Term, parse};
 
-/// What was typed, with every field that there is none of read as a word.
-pub(crate) fn known_fields(typed: &str) -> Query {
+/// Parses a query, reading every unknown field as a word.
+pub(crate) fn parse_known_fields(typed: &str) -> Query {
     let query = parse(typed);
     let typed = typed.trim();
     let had_plain = query.plain.is_some();
@@ -15,7 +15,7 @@ pub(crate) fn known_fields(typed: &str) -> Query {
         && query.clauses.iter().all(is_word)
         && !typed.split_whitespace().any(is_operator)
     {
-        // It may be the name of something: `team:orders`.
+        // It may be a name, such as `team:orders`.
         query.plain = Some(typed.to_owned());
     }
     query
@@ -34,7 +34,7 @@ fn in_group(query: Query) -> Query {
 
 fn known(term: Term) -> Term {
     match term {
-        // Anything at all says nothing without a field.
+        // Without a field, "any value" has no meaning.
         Term::Field { field, term }
             if !is_field(&field) && *term == Term::Prefix(String::new()) =>
         {

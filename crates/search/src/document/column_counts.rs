@@ -1,4 +1,4 @@
-//! How many columns an entity has, and how many of them are described.
+//! Counts the columns of an entity, and those that have a description.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -6,50 +6,50 @@ use std::collections::HashSet;
 use docent_model::AspectName;
 use serde::Deserialize;
 
-/// The columns of the index that hold the two numbers.
+/// The columns of the index that hold the two counts.
 pub(crate) const COLUMNS: &str = "_columns";
 pub(crate) const DESCRIBED_COLUMNS: &str = "_describedColumns";
 
 #[derive(Debug, Default)]
 pub(super) struct ColumnCounts<'r> {
     all: i64,
-    /// By ingestion.
+    /// Columns described by ingestion.
     described: i64,
     schema: Option<&'r str>,
-    /// What people said about columns.
+    /// Column descriptions edited by users.
     edited: Option<&'r str>,
 }
 
 #[derive(Deserialize)]
 struct Schema<'a> {
     #[serde(borrow, default)]
-    fields: Vec<Described<'a>>,
+    fields: Vec<FieldDescription<'a>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Edited<'a> {
+struct EditedSchema<'a> {
     #[serde(borrow, default)]
-    editable_schema_field_info: Vec<Described<'a>>,
+    editable_schema_field_info: Vec<FieldDescription<'a>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Described<'a> {
+struct FieldDescription<'a> {
     #[serde(borrow)]
     field_path: Cow<'a, str>,
     #[serde(borrow)]
     description: Option<Cow<'a, str>>,
 }
 
-impl Described<'_> {
+impl FieldDescription<'_> {
     fn is_described(&self) -> bool {
         self.description.as_ref().is_some_and(|it| !it.is_empty())
     }
 }
 
 impl<'r> ColumnCounts<'r> {
-    pub(super) fn see_aspect(&mut self, aspect: AspectName, text: &'r str) {
+    pub(super) fn observe_aspect(&mut self, aspect: AspectName, text: &'r str) {
         match aspect {
             AspectName::SCHEMA_METADATA => self.schema = Some(text),
             AspectName::EDITABLE_SCHEMA_METADATA => self.edited = Some(text),
@@ -57,8 +57,8 @@ impl<'r> ColumnCounts<'r> {
         }
     }
 
-    /// A value of a search field, which is read anyway.
-    pub(super) fn see_value(&mut self, field: &str, is_empty: bool) {
+    /// Takes note of a value of a search field.
+    pub(super) fn observe_value(&mut self, field: &str, is_empty: bool) {
         match field {
             "fieldPaths" => self.all += 1,
             "fieldDescriptions" if !is_empty => self.described += 1,
@@ -67,13 +67,14 @@ impl<'r> ColumnCounts<'r> {
     }
 
     pub(super) fn counts(&self) -> [(&'static str, i64); 2] {
-        let described = self.described_by_anybody().unwrap_or(self.described);
+        let described = self.described_by_any_source().unwrap_or(self.described);
         [(COLUMNS, self.all), (DESCRIBED_COLUMNS, described)]
     }
 
-    /// Columns may be described by ingestion, by people or by both; which ones is read only where people said something.
-    fn described_by_anybody(&self) -> Option<i64> {
-        let edited: Edited<'_> = serde_json::from_str(self.edited?).ok()?;
+    /// A column may be described by ingestion, by users or by both. The aspects are parsed only if
+    /// users edited any description.
+    fn described_by_any_source(&self) -> Option<i64> {
+        let edited: EditedSchema<'_> = serde_json::from_str(self.edited?).ok()?;
         let edited: HashSet<&str> = edited
             .editable_schema_field_info
             .iter()
@@ -84,7 +85,14 @@ impl<'r> ColumnCounts<'r> {
             return None;
         }
         let schema: Schema<'_> = serde_json::from_str(self.schema?).ok()?;
-        let described = |it: &&Described<'_>| it.is_described() || edited.contains(&*it.field_path);
-        Some(schema.fields.iter().filter(described).count() as i64)
+        let described =
+            |it: &&FieldDescription<'_>| it.is_described() || edited.contains(&*it.field_path);
+        schema
+            .fields
+            .iter()
+            .filter(described)
+            .count()
+            .try_into()
+            .ok()
     }
 }

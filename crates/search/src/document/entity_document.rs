@@ -1,0 +1,149 @@
+//! The document type that is passed to tantivy.
+//!
+//! tantivy's own document serializes every value and reads it three times while indexing, which
+//! costs a tenth of the indexing time. This one concatenates the texts and stores numbers directly.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use tantivy::schema::Field;
+use tantivy::schema::document::{Document, ReferenceValue, ReferenceValueLeaf, Value};
+
+use super::TYPICAL_VALUES;
+use crate::list;
+
+/// Initial capacity that fits the texts of a typical table.
+const TYPICAL_BYTES: usize = 4096;
+
+/// The values of an entity for the fields of the index.
+#[derive(Debug)]
+pub(crate) struct EntityDocument {
+    /// All texts, concatenated.
+    texts: String,
+    values: Vec<(Field, StoredValue)>,
+    /// Values of the column field, each with the name of its column.
+    columns: Vec<(&'static str, StoredValue)>,
+}
+
+/// A value, or its range in the texts.
+#[derive(Debug, Clone)]
+enum StoredValue {
+    Text(Range<usize>),
+    Number(u64),
+    Signed(i64),
+    Real(f64),
+    Columns,
+}
+
+impl EntityDocument {
+    pub(super) fn new() -> Self {
+        Self {
+            texts: String::with_capacity(TYPICAL_BYTES),
+            values: Vec::with_capacity(TYPICAL_VALUES),
+            columns: Vec::with_capacity(TYPICAL_VALUES),
+        }
+    }
+
+    pub(super) fn add_text(&mut self, field: Field, text: &str) {
+        self.write_text(field, |texts| texts.push_str(text));
+    }
+
+    /// Adds the text that `write` appends.
+    pub(super) fn write_text(&mut self, field: Field, write: impl FnOnce(&mut String)) {
+        let start = self.texts.len();
+        write(&mut self.texts);
+        let value = StoredValue::Text(start..self.texts.len());
+        self.values.push((field, value));
+    }
+
+    pub(super) fn add_number(&mut self, field: Field, number: u64) {
+        self.values.push((field, StoredValue::Number(number)));
+    }
+
+    pub(super) fn add_text_column(&mut self, column: &'static str, text: &str) {
+        let start = self.texts.len();
+        self.texts.push_str(text);
+        let value = StoredValue::Text(start..self.texts.len());
+        self.columns.push((column, value));
+    }
+
+    pub(super) fn add_number_column(&mut self, column: &'static str, number: i64) {
+        self.columns.push((column, StoredValue::Signed(number)));
+    }
+
+    pub(super) fn add_real_column(&mut self, column: &'static str, number: f64) {
+        self.columns.push((column, StoredValue::Real(number)));
+    }
+
+    /// Adds values in the form of lists.
+    pub(super) fn add_list_column<'v>(
+        &mut self,
+        column: &'static str,
+        values: impl Iterator<Item = Cow<'v, str>>,
+    ) {
+        let columns = &mut self.columns;
+        list::write(values, &mut self.texts, |value| {
+            columns.push((column, StoredValue::Text(value)));
+        });
+    }
+
+    /// Sets the field that holds the columns.
+    pub(super) fn set_columns(&mut self, field: Field) {
+        self.values.push((field, StoredValue::Columns));
+    }
+}
+
+impl Document for EntityDocument {
+    type Value<'a> = ValueRef<'a>;
+    type FieldsValuesIter<'a> = ValueIter<'a, Field>;
+
+    fn iter_fields_and_values(&self) -> ValueIter<'_, Field> {
+        ValueIter {
+            document: self,
+            rest: self.values.iter(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ValueRef<'d> {
+    document: &'d EntityDocument,
+    value: &'d StoredValue,
+}
+
+/// Values with their field or column.
+#[derive(Debug)]
+pub(crate) struct ValueIter<'d, K> {
+    document: &'d EntityDocument,
+    rest: std::slice::Iter<'d, (K, StoredValue)>,
+}
+
+impl<'d, K: Copy> Iterator for ValueIter<'d, K> {
+    type Item = (K, ValueRef<'d>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (key, value) = self.rest.next()?;
+        let document = self.document;
+        Some((*key, ValueRef { document, value }))
+    }
+}
+
+impl<'d> Value<'d> for ValueRef<'d> {
+    type ArrayIter = std::iter::Empty<Self>;
+    type ObjectIter = ValueIter<'d, &'d str>;
+
+    fn as_value(&self) -> ReferenceValue<'d, Self> {
+        let document = self.document;
+        let leaf = match self.value {
+            StoredValue::Text(value) => ReferenceValueLeaf::Str(&document.texts[value.clone()]),
+            StoredValue::Number(number) => ReferenceValueLeaf::U64(*number),
+            StoredValue::Signed(number) => ReferenceValueLeaf::I64(*number),
+            StoredValue::Real(number) => ReferenceValueLeaf::F64(*number),
+            StoredValue::Columns => {
+                let rest = document.columns.iter();
+                return ReferenceValue::Object(ValueIter { document, rest });
+            }
+        };
+        ReferenceValue::Leaf(leaf)
+    }
+}
