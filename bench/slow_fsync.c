@@ -1,14 +1,14 @@
 /*
- * Makes every fsync and fdatasync of a process two milliseconds slower, as on a disk that is further away.
- * Loaded with LD_PRELOAD; a fast disk would hide whether commits are shared.
+ * Delays every fsync and fdatasync of a process by two milliseconds, like a slow disk. Loaded with LD_PRELOAD.
+ * On a fast disk, the benchmark could not tell whether writers share commits.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <time.h>
 
 static void wait_two_milliseconds(void) {
-    struct timespec rest = {0, 2 * 1000 * 1000};
-    while (nanosleep(&rest, &rest) != 0) {
+    struct timespec remaining = {0, 2 * 1000 * 1000};
+    while (nanosleep(&remaining, &remaining) != 0) {
     }
 }
 

@@ -1,8 +1,8 @@
-"""Runs a command on a terminal of its own: terminal.py ANSWERS COMMAND…
+"""Runs a command on a pseudo-terminal: terminal.py ANSWERS COMMAND…
 
-ANSWERS is a JSON list; each is typed when a prompt waits, and Enter behind it unless it ends with Ctrl-C. Prints all
-that the terminal showed, says on standard error whether it shows what is typed afterwards, and ends as the command did,
-with 128 and the number of the signal if one ended it.
+ANSWERS is a JSON list. Each answer is typed at a prompt, followed by Enter unless it ends with Ctrl-C. Prints the
+terminal's output, reports on standard error whether the terminal echoes input afterwards, and exits with the command's
+exit code, or 128 plus the signal that ended it.
 """
 
 import json
@@ -22,7 +22,7 @@ while True:
     try:
         shown += os.read(terminal, 1024)
     except OSError:
-        # The command has ended, and its terminal with it.
+        # The command has ended.
         break
     if shown.endswith(b": ") and answers:
         answer = answers.pop(0)
@@ -30,5 +30,5 @@ while True:
 code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 echoes = termios.tcgetattr(terminal)[3] & termios.ECHO
 print(shown.decode(), end="")
-print("the terminal shows what is typed" if echoes else "the terminal is left silent", file=sys.stderr)
+print("the terminal echoes input" if echoes else "the terminal does not echo input", file=sys.stderr)
 sys.exit(code if code >= 0 else 128 - code)

@@ -1,9 +1,10 @@
-//! A small HTTP/1.1 client: one connection, one request at a time, no more parsing than it takes.
+//! A minimal HTTP/1.1 client: one connection, one request at a time.
 //!
-//! The load generator has one core for itself, and what it spends there bounds the rate it can offer; so requests are
-//! prepared bytes, and of a reply only the status and the length are looked at.
+//! The load generator has one core, and its CPU time limits the rate. So requests are prepared bytes, and only the
+//! status and the length of a response are parsed.
 
 use std::net::SocketAddr;
+use std::str::FromStr;
 
 use anyhow::{Context, Result, bail};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -12,7 +13,7 @@ use tokio::net::TcpStream;
 const HEAD_END: &[u8] = b"\r\n\r\n";
 const LENGTH: &[u8] = b"\r\ncontent-length: ";
 
-/// No reply of the server is near this.
+/// Far larger than any reply.
 const MAX_REPLY: usize = 1 << 20;
 
 #[derive(Debug)]
@@ -21,7 +22,7 @@ pub(crate) struct Connection {
     buffer: Vec<u8>,
 }
 
-/// Where a reply stands in the buffer.
+/// A reply in the connection's buffer.
 #[derive(Debug)]
 pub(crate) struct Reply<'a> {
     pub(crate) status: u16,
@@ -40,7 +41,7 @@ impl Connection {
         })
     }
 
-    /// Sends a request and takes the reply.
+    /// Sends a request and returns the reply.
     pub(crate) async fn exchange(&mut self, request: &[u8]) -> Result<Reply<'_>> {
         self.stream.write_all(request).await?;
         let mut filled = 0;
@@ -53,9 +54,9 @@ impl Connection {
             if let Some((status, body_start, length)) = head(&self.buffer[..filled])? {
                 break (status, body_start, body_start + length);
             }
-            self.make_room(filled + 1)?;
+            self.reserve(filled + 1)?;
         };
-        self.make_room(end)?;
+        self.reserve(end)?;
         if end > filled {
             self.stream
                 .read_exact(&mut self.buffer[filled..end])
@@ -67,7 +68,7 @@ impl Connection {
         })
     }
 
-    fn make_room(&mut self, needed: usize) -> Result<()> {
+    fn reserve(&mut self, needed: usize) -> Result<()> {
         if needed > MAX_REPLY {
             bail!("a reply is longer than {MAX_REPLY} bytes");
         }
@@ -78,7 +79,7 @@ impl Connection {
     }
 }
 
-/// Status, start of the body and its length; `None` if the head has not arrived as a whole.
+/// Returns the status, the start of the body and its length; `None` if the head is incomplete.
 fn head(bytes: &[u8]) -> Result<Option<(u16, usize, usize)>> {
     let Some(end) = find(bytes, HEAD_END) else {
         return Ok(None);
@@ -87,17 +88,17 @@ fn head(bytes: &[u8]) -> Result<Option<(u16, usize, usize)>> {
     let status = head
         .strip_prefix(b"HTTP/1.1 ")
         .and_then(|rest| number(rest.get(..3)?))
-        .context("a reply does not begin with a status line")?;
+        .context("a reply does not start with a status line")?;
     let length = find(head, LENGTH)
         .and_then(|at| {
             let rest = &head[at + LENGTH.len()..];
             number(&rest[..find(rest, b"\r\n")?])
         })
         .context("a reply has no content-length")?;
-    Ok(Some((status as u16, end + HEAD_END.len(), length)))
+    Ok(Some((status, end + HEAD_END.len(), length)))
 }
 
-fn number(digits: &[u8]) -> Option<usize> {
+fn number<T: FromStr>(digits: &[u8]) -> Option<T> {
     std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
@@ -105,7 +106,7 @@ fn find(bytes: &[u8], part: &[u8]) -> Option<usize> {
     bytes.windows(part.len()).position(|window| window == part)
 }
 
-/// The bytes of a POST request.
+/// Returns the bytes of a POST request.
 pub(crate) fn post(path: &str, token: &str, body: &str) -> Vec<u8> {
     format!(
         "POST {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {token}\r\n\
@@ -120,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_head_gives_the_status_and_where_the_body_is() {
+    fn a_head_has_the_status_and_the_position_of_the_body() {
         let reply =
             b"HTTP/1.1 200 OK\r\ncontent-type: a\r\ncontent-length: 12\r\ndate: x\r\n\r\nhello";
         let (status, start, length) = head(reply).unwrap().unwrap();
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_head_is_waited_for_and_a_wrong_one_is_refused() {
+    fn an_incomplete_head_needs_more_bytes_and_an_invalid_one_is_an_error() {
         assert!(
             head(b"HTTP/1.1 200 OK\r\ncontent-length: 12\r\n")
                 .unwrap()

@@ -1,15 +1,15 @@
-//! The catalog that everything is measured on, and the requests that are sent.
+//! The benchmark's catalog and requests.
 //!
-//! A dataset is a function of its number: its URN, its aspects, and the reply to each query. Numbers are written
-//! with leading zeros, so that all datasets have texts of the same length, and every reply to a query can be
-//! checked by its length alone. Only the name depends on the whole number; all else repeats every
-//! [`BLOCK`] datasets, which lets [`crate::measure::scale`] make a large store out of a small one.
+//! A dataset is a function of its number: its URN, its aspects, and the reply to each query. Numbers have leading
+//! zeros, so that texts of all datasets have the same length, and every reply can be checked by its length. Only the
+//! name depends on the whole number; everything else repeats every [`BLOCK`] datasets, so that
+//! [`crate::measure::scale`] can build a large store from a small one.
 //!
-//! To measure one more query: a variant of [`Read`].
+//! To measure another query, add a variant to [`Read`].
 
 use serde_json::{Value, json};
 
-/// Datasets that differ in more than their name.
+/// The number of datasets that differ in more than their name.
 pub(crate) const BLOCK: usize = 10_000;
 
 pub(crate) const COLUMNS: usize = 10;
@@ -38,7 +38,7 @@ const COLUMN_NAMES: [&str; COLUMNS] = [
     "comment",
 ];
 
-/// What is read of a dataset.
+/// A query of one dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Read {
     Description,
@@ -65,7 +65,7 @@ impl Read {
         }
     }
 
-    /// The body of a request with the URN in its variables: one text for all datasets.
+    /// Returns a request body with the URN in a variable: one query text for all datasets.
     pub(crate) fn with_variable(self, number: usize) -> String {
         let selection = self.selection();
         json!({
@@ -75,7 +75,7 @@ impl Read {
         .to_string()
     }
 
-    /// The body of a request with the URN in the query: another text for each dataset.
+    /// Returns a request body with the URN in the query: a different query text for each dataset.
     pub(crate) fn with_literal(self, number: usize) -> String {
         let (selection, urn) = (self.selection(), dataset_urn(number));
         json!({
@@ -85,7 +85,7 @@ impl Read {
         .to_string()
     }
 
-    /// What the server must answer.
+    /// Returns the expected reply.
     pub(crate) fn reply(self, number: usize) -> Value {
         let dataset = match self {
             Self::Description => json!({"properties": {"description": description(number)}}),
@@ -112,7 +112,7 @@ impl Read {
     }
 }
 
-/// Part of a name, up to the digits that tell blocks apart.
+/// The part of a name before the digits of the block.
 pub(crate) const NAME_STEM: &str = "orders_";
 
 /// The digits of a block's number in the names of its datasets.
@@ -203,7 +203,7 @@ fn proposal(entity_type: &str, urn: &str, aspect: &str, value: &Value) -> Value 
     })
 }
 
-/// A batch with all domains.
+/// Returns a batch with all domains.
 pub(crate) fn domains_batch() -> String {
     let proposals: Vec<Value> = (0..DOMAINS)
         .map(|domain| {
@@ -223,7 +223,7 @@ pub(crate) fn domains_batch() -> String {
     json!({"proposals": proposals, "async": "false"}).to_string()
 }
 
-/// A batch with [`DATASETS_PER_REQUEST`] datasets, from `first` on.
+/// Returns a batch with [`DATASETS_PER_REQUEST`] datasets, starting with `first`.
 pub(crate) fn datasets_batch(first: usize) -> String {
     let proposals: Vec<Value> = (first..first + DATASETS_PER_REQUEST)
         .flat_map(|number| {
@@ -234,7 +234,7 @@ pub(crate) fn datasets_batch(first: usize) -> String {
     json!({"proposals": proposals, "async": "false"}).to_string()
 }
 
-/// The body of a write to a column's description; another `serial` is another text.
+/// Returns the body of a write to a column's description; `serial` makes the text unique.
 pub(crate) fn column_write(number: usize, column: usize, serial: u64) -> String {
     json!({
         "query": "mutation write($input: DescriptionUpdateInput!) { updateDescription(input: $input) }",
@@ -274,9 +274,9 @@ mod tests {
 
     #[test]
     fn a_later_block_differs_only_in_the_digits_of_the_block() {
-        let of = |block: usize| format!("{NAME_STEM}{}", block_digits(block));
+        let name = |block: usize| format!("{NAME_STEM}{}", block_digits(block));
         let later = datasets_batch(42 * BLOCK + 7);
-        assert_eq!(datasets_batch(7).replace(&of(0), &of(42)), later);
+        assert_eq!(datasets_batch(7).replace(&name(0), &name(42)), later);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The machine that a run was made on.
+//! The machine that a run was measured on.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::bench::{median, micros};
 
-/// Syncs that tell how fast the disk is.
+/// The number of syncs that measure the disk.
 const SYNCS: usize = 200;
 
 #[derive(Debug)]
@@ -24,18 +24,18 @@ pub(crate) struct Machine {
     sync_us: f64,
     load_before: String,
     load_after: String,
-    /// Processor time before the run, and in the run.
+    /// Processor time before and during the run.
     before: ProcessorTime,
-    in_run: ProcessorTime,
+    during_run: ProcessorTime,
     docent: String,
 }
 
 /// Processor time of all cores, in ticks of the kernel.
 #[derive(Debug, Clone, Copy, Default)]
 struct ProcessorTime {
-    /// What somebody had.
+    /// Time spent running.
     used: u64,
-    /// What somebody wanted while the host gave it to other machines.
+    /// Time runnable while the host ran other machines.
     stolen: u64,
 }
 
@@ -60,7 +60,7 @@ impl ProcessorTime {
             ..,
         ] = ticks[..]
         else {
-            bail!("/proc/stat does not say how the processor was used");
+            bail!("/proc/stat has an unknown format");
         };
         Ok(Self {
             used: user + nice + system + interrupts + soft,
@@ -76,14 +76,14 @@ impl ProcessorTime {
     }
 
     fn stolen_percent(self) -> f64 {
-        let wanted = (self.used + self.stolen).max(1);
-        self.stolen as f64 * 100.0 / wanted as f64
+        let runnable = (self.used + self.stolen).max(1);
+        self.stolen as f64 * 100.0 / runnable as f64
     }
 }
 
 impl Machine {
-    /// Looks around before the run; `work` is where the stores are.
-    pub(crate) fn look(work: &Path, docent: &Path) -> Result<Self> {
+    /// Reads the machine's state before the run; `work` is the directory of the stores.
+    pub(crate) fn before_run(work: &Path, docent: &Path) -> Result<Self> {
         let version = std::process::Command::new(docent)
             .arg("--version")
             .output()
@@ -107,15 +107,15 @@ impl Machine {
             load_before: load()?,
             load_after: String::new(),
             before: ProcessorTime::now()?,
-            in_run: ProcessorTime::default(),
+            during_run: ProcessorTime::default(),
             docent: String::from_utf8_lossy(&version.stdout).trim().to_owned(),
         })
     }
 
-    /// Looks again after the run.
-    pub(crate) fn look_again(&mut self) -> Result<()> {
+    /// Adds the machine's state after the run.
+    pub(crate) fn after_run(&mut self) -> Result<()> {
         self.load_after = load()?;
-        self.in_run = ProcessorTime::now()?.since(self.before);
+        self.during_run = ProcessorTime::now()?.since(self.before);
         Ok(())
     }
 }
@@ -138,7 +138,7 @@ impl fmt::Display for Machine {
             "- load average (1, 5, 15 minutes) before: {}; after: {}; other machines on the same host took {:.0} % of the processor time",
             self.load_before,
             self.load_after,
-            self.in_run.stolen_percent()
+            self.during_run.stolen_percent()
         )
     }
 }
@@ -157,7 +157,7 @@ fn load() -> Result<String> {
     Ok(numbers.join(" "))
 }
 
-/// The device and the kind of the file system that a directory is on.
+/// Returns the type and the device of a directory's file system.
 fn file_system(directory: &Path) -> Result<String> {
     let directory = directory.canonicalize()?;
     let mounts = fs::read_to_string("/proc/mounts")?;

@@ -152,14 +152,14 @@ fn remove_leftovers(work: &Path, keep: bool) -> Result<()> {
 }
 
 fn measure_all(bench: &Bench, options: &Options, report: &mut Report) -> Result<()> {
-    let mut machine = Machine::look(&bench.work, &bench.docent)?;
+    let mut machine = Machine::before_run(&bench.work, &bench.docent)?;
     process::pin(process::CLIENT_CORE)?;
     // One thread for everything: it has one core, and children end with the thread that started them.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     runtime.block_on(run_all(bench, options, report))?;
-    machine.look_again()?;
+    machine.after_run()?;
     report.progress(&format!("done\n{machine}"));
     if let Some(page) = &options.page {
         report.write(&machine, Path::new(page))?;

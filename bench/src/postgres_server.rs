@@ -1,4 +1,4 @@
-//! A PostgreSQL server of our own in the work directory, reached by its socket there.
+//! A PostgreSQL server in the work directory, reached through its socket.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::bench::Bench;
 use crate::process::{self, Cores};
 
 const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
-/// Who runs the server if we are root, which it refuses, and who asks it.
+/// The database user, and the system user for the server if the benchmark runs as root, which PostgreSQL rejects.
 pub(crate) const USER: &str = "postgres";
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -27,17 +27,14 @@ pub(crate) struct PostgresServer {
 }
 
 impl PostgresServer {
-    /// Makes a new one with these settings; there is one at a time.
+    /// Starts a new server with these settings. Only one can run at a time.
     pub(crate) fn start(bench: &Bench, cores: Cores, settings: &[&str]) -> Result<Self> {
         let directory = bench.path("postgres");
         let log = File::create(bench.path("postgres.log"))?;
         std::fs::create_dir(&directory)?;
         if geteuid().is_root() {
             let status = Command::new("chown").arg(USER).arg(&directory).status()?;
-            ensure!(
-                status.success(),
-                "there is no user {USER} to run PostgreSQL"
-            );
+            ensure!(status.success(), "no user {USER} to run PostgreSQL as");
         }
         let data = directory.join("data");
         let status = as_user("initdb")
@@ -54,7 +51,7 @@ impl PostgresServer {
             .stdout(log.try_clone()?)
             .stderr(log.try_clone()?)
             .status()?;
-        ensure!(status.success(), "initdb failed; postgres.log says why");
+        ensure!(status.success(), "initdb failed: see postgres.log");
         let mut command = as_user("postgres");
         command.arg("-D").arg(&data).arg("-k").arg(&directory);
         for setting in settings.iter().chain(&["listen_addresses="]) {
@@ -76,10 +73,10 @@ impl PostgresServer {
             }
             std::thread::sleep(Duration::from_millis(50));
         }
-        bail!("PostgreSQL did not start; postgres.log says why")
+        bail!("PostgreSQL did not start: see postgres.log")
     }
 
-    /// The processes that it consists of at the moment.
+    /// Returns its current process ids.
     pub(crate) fn processes(&self) -> Result<Vec<u32>> {
         let id = self.child.id();
         let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children"))?;
@@ -88,7 +85,7 @@ impl PostgresServer {
         Ok(all?)
     }
 
-    /// Where its socket is.
+    /// Returns the directory of its socket.
     pub(crate) fn directory(&self) -> &Path {
         &self.directory
     }
@@ -96,7 +93,7 @@ impl PostgresServer {
 
 impl Drop for PostgresServer {
     fn drop(&mut self) {
-        // Interrupted, it ends its sessions and then itself.
+        // SIGINT is a fast shutdown.
         if let Some(pid) = Pid::from_raw(self.child.id().cast_signed()) {
             let _ = kill_process(pid, Signal::INT);
         }
@@ -105,7 +102,7 @@ impl Drop for PostgresServer {
     }
 }
 
-/// A program of PostgreSQL that ends with us, as somebody it is willing to run as.
+/// Prepares a PostgreSQL program that ends with this process and does not run as root.
 fn as_user(program: &str) -> Command {
     let mut command = Command::new("setpriv");
     if geteuid().is_root() {

@@ -1,4 +1,4 @@
-//! Child processes on a core of their own: starting, watching and always stopping them.
+//! Child processes pinned to a core: starting, measuring and always stopping them.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -12,25 +12,25 @@ use anyhow::{Context, Result, bail, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Where whatever is measured runs.
+/// The core of the measured server.
 pub(crate) const SERVER_CORE: usize = 0;
-/// Where the load generator runs.
+/// The core of the load generator.
 pub(crate) const CLIENT_CORE: usize = 1;
 
 const STOP_TIMEOUT: Duration = Duration::from_secs(15);
-/// Taking a million datasets into the search index takes minutes.
-const REST_TIMEOUT: Duration = Duration::from_mins(15);
+/// Indexing a million datasets takes minutes.
+const IDLE_TIMEOUT: Duration = Duration::from_mins(15);
 
-/// Where a child runs.
+/// The cores of a child process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cores {
-    /// On the core of whatever is measured.
+    /// The core of the measured server.
     Server,
-    /// On either, as the system likes.
+    /// Both, scheduled by the system.
     Both,
 }
 
-/// Lets the calling thread, and what it starts from now on, run on both cores.
+/// Lets the calling thread and its future children run on both cores.
 pub(crate) fn unpin() -> Result<()> {
     let mut cores = CpuSet::new();
     cores.set(SERVER_CORE);
@@ -38,14 +38,14 @@ pub(crate) fn unpin() -> Result<()> {
     sched_setaffinity(None, &cores).context("cannot run on both cores")
 }
 
-/// Puts the calling thread, and what it starts from now on, on one core.
+/// Pins the calling thread and its future children to one core.
 pub(crate) fn pin(core: usize) -> Result<()> {
     let mut cores = CpuSet::new();
     cores.set(core);
     sched_setaffinity(None, &cores).with_context(|| format!("cannot run on core {core}"))
 }
 
-/// Fails where there are no two cores to put things on.
+/// Fails if the machine has fewer than two cores.
 pub(crate) fn check_cores() -> Result<()> {
     let cores = sched_getaffinity(None)?;
     ensure!(
@@ -55,7 +55,7 @@ pub(crate) fn check_cores() -> Result<()> {
     Ok(())
 }
 
-/// A server that prints its address as the end of its first line.
+/// A server that prints its address at the end of its first line.
 #[derive(Debug)]
 pub(crate) struct Server {
     child: Child,
@@ -76,7 +76,7 @@ impl Server {
             BufReader::new(output).read_line(&mut line)?;
             Ok(line)
         });
-        // From here on the child is stopped whatever happens.
+        // From here on, dropping the value stops the child.
         let mut server = Self {
             child,
             address: SocketAddr::from(([127, 0, 0, 1], 0)),
@@ -86,7 +86,7 @@ impl Server {
             .trim_end()
             .rsplit_once("http://")
             .and_then(|(_, address)| address.parse().ok())
-            .with_context(|| format!("{command:?} did not say where it listens: '{line}'"))?;
+            .with_context(|| format!("{command:?} did not print its address: '{line}'"))?;
         Ok(server)
     }
 
@@ -94,29 +94,29 @@ impl Server {
         self.address
     }
 
-    /// The time that each thread of the process has spent on a core so far.
+    /// Returns the CPU time of each thread of the process so far.
     pub(crate) fn cpu(&self) -> Result<CpuReading> {
         cpu([self.child.id()])
     }
 
-    /// Waits until the server, which nobody asks anything, has done next to nothing for some time.
-    pub(crate) async fn come_to_rest(&self, time: Duration) -> Result<()> {
+    /// Waits until the server has used almost no CPU time for a while.
+    pub(crate) async fn wait_until_idle(&self, time: Duration) -> Result<()> {
         let started = Instant::now();
-        while started.elapsed() < REST_TIMEOUT {
+        while started.elapsed() < IDLE_TIMEOUT {
             let before = self.cpu()?;
             tokio::time::sleep(time).await;
             if self.cpu()?.since(&before) < time / 50 {
                 return Ok(());
             }
         }
-        bail!("a server that nobody asks anything does not come to rest")
+        bail!("a server without requests does not become idle")
     }
 
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// A memory field of the process in KiB, such as `VmRSS`.
+    /// Returns a memory field of the process in KiB, such as `VmRSS`.
     pub(crate) fn memory_kib(&self, field: &str) -> Result<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         status
@@ -126,7 +126,7 @@ impl Server {
             .with_context(|| format!("the process has no {field}"))
     }
 
-    /// Asks the server to stop and waits until it has; it must end without an error.
+    /// Stops the server and waits for it; an error unless it succeeds.
     pub(crate) fn stop(mut self) -> Result<()> {
         kill_process(self.pid()?, Signal::TERM)?;
         let started = Instant::now();
@@ -153,7 +153,7 @@ impl Drop for Server {
     }
 }
 
-/// A child inherits the cores of the thread that starts it.
+/// Starts a child, which inherits the cores of the calling thread.
 pub(crate) fn start(command: &mut Command, cores: Cores) -> Result<Child> {
     let before = sched_getaffinity(None)?;
     match cores {
@@ -167,7 +167,7 @@ pub(crate) fn start(command: &mut Command, cores: Cores) -> Result<Child> {
     child
 }
 
-/// The time that each thread of some processes has spent on a core so far.
+/// Returns the CPU time of each thread of some processes so far.
 pub(crate) fn cpu(processes: impl IntoIterator<Item = u32>) -> Result<CpuReading> {
     let mut threads = HashMap::new();
     for process in processes {
@@ -184,19 +184,19 @@ pub(crate) fn cpu(processes: impl IntoIterator<Item = u32>) -> Result<CpuReading
                 .split_ascii_whitespace()
                 .next()
                 .and_then(|field| field.parse().ok())
-                .context("schedstat has no time: this kernel keeps no scheduler statistics")?;
+                .context("schedstat has no time: this kernel has no scheduler statistics")?;
             threads.insert(path, nanoseconds);
         }
     }
     Ok(CpuReading(threads))
 }
 
-/// Times of the threads of some processes at one moment.
+/// CPU times of the threads of some processes at one moment.
 #[derive(Debug)]
 pub(crate) struct CpuReading(HashMap<std::path::PathBuf, u64>);
 
 impl CpuReading {
-    /// What was spent between two readings. A thread that ended in between counts up to the first one.
+    /// Returns the CPU time between two readings. A thread that ended in between counts up to the first.
     pub(crate) fn since(&self, earlier: &Self) -> Duration {
         let spent = self.0.iter().map(|(thread, after)| {
             after.saturating_sub(earlier.0.get(thread).copied().unwrap_or(0))

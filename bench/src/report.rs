@@ -1,4 +1,4 @@
-//! The one table that a run ends with, on the screen and in docs/PERFORMANCE.md.
+//! The result table of a run, on the screen and in docs/PERFORMANCE.md.
 
 use std::fmt;
 use std::io::Write as _;
@@ -9,18 +9,18 @@ use comfy_table::{Table, presets};
 
 use crate::machine::Machine;
 
-/// What the project asks of a number.
+/// The target of a measurement.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Target {
-    /// Of the ratio.
+    /// For the ratio.
     AtLeast(f64),
-    /// Of the ratio.
+    /// For the ratio.
     AtMost(f64),
-    /// Of the value itself, in this unit.
+    /// For the value, in this unit.
     Below(f64, &'static str),
-    /// Of the value itself, in this unit.
+    /// For the value, in this unit.
     Above(f64, &'static str),
-    /// It is there for comparison.
+    /// Only for comparison.
     None,
 }
 
@@ -53,7 +53,7 @@ struct Line {
     metric: String,
     value: String,
     peer: String,
-    /// The ratio to the peer, or the value where there is none.
+    /// The ratio to the peer, or the value if there is no peer.
     measured: f64,
     target: Target,
 }
@@ -90,8 +90,8 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Says on the error stream what is being measured, so that the table stands alone on the other one.
-    #[expect(clippy::unused_self, reason = "whoever measures has a report at hand")]
+    /// Prints progress to standard error; standard output has only the table.
+    #[expect(clippy::unused_self, reason = "all measurements have a report")]
     pub(crate) fn progress(&self, what: &str) {
         let _ = writeln!(std::io::stderr(), "… {what}");
     }
@@ -127,10 +127,10 @@ impl Report {
         table.load_style(presets::UTF8_HORIZONTAL_ONLY);
         table.set_header(HEADER);
         table.add_rows(self.lines.iter().map(Line::cells));
-        writeln!(std::io::stdout(), "{table}").context("the table could not be printed")
+        writeln!(std::io::stdout(), "{table}").context("cannot print the table")
     }
 
-    /// Writes the page of docs/: the text beside this file, with the machine and the table in their places.
+    /// Writes the document: `performance.md` with the machine and the table filled in.
     pub(crate) fn write(&self, machine: &Machine, path: &Path) -> Result<()> {
         let page = include_str!("performance.md")
             .replace("{machine}", machine.to_string().trim_end())
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missed_target_is_said() {
+    fn a_missed_target_is_reported() {
         let mut report = Report::default();
         report.line("a", "1", "2", 0.5, Target::AtLeast(0.5));
         assert!(report.is_good());

@@ -1,10 +1,10 @@
-//! The store's tables as bare rusqlite sees them: the peer of writes.
+//! The peer of writes: plain rusqlite on the store's tables.
 //!
-//! The peer writes exactly what the server wrote: its rows are read back from the server's own store, in the order of
-//! the change log, and written again to a copy of the store as it was before. So the peer has the same tables, the
-//! same rows and the same settings, and none of the server's other work.
+//! The peer writes exactly what the server wrote: the rows are read from the server's store, in change log order, and
+//! written to a copy of the store from before. So the peer has the same tables, rows and settings, and none of the
+//! server's other work.
 //!
-//! A new table that the server fills must be added to [`Written`] as well; [`check_tables`] notices it.
+//! A new table that the server fills must be added to [`AspectWrite`]; [`check_tables`] detects it.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ const WRITER_SETTINGS: &str = "
     PRAGMA wal_autocheckpoint = 4000;
     PRAGMA journal_size_limit = 67108864;";
 
-/// Tables that [`Written`] covers, and those that hold nothing here or nothing per write.
+/// Tables that [`AspectWrite`] covers, and tables without rows per write.
 const KNOWN_TABLES: [&str; 7] = [
     "change_log",
     "docent_migration",
@@ -33,12 +33,12 @@ const KNOWN_TABLES: [&str; 7] = [
     "timeseries",
 ];
 
-/// What the bare writer may take for what the server wrote in one go.
-const LONGEST: Duration = Duration::from_mins(2);
+/// The time limit of one replay.
+const MAX_DURATION: Duration = Duration::from_mins(2);
 
-/// One write of one aspect: its entry in the change log and the rows that came with it.
+/// One write of one aspect: its change log entry and its rows.
 #[derive(Debug)]
-pub(crate) struct Written {
+pub(crate) struct AspectWrite {
     position: i64,
     urn: String,
     aspect: String,
@@ -46,9 +46,9 @@ pub(crate) struct Written {
     time_ms: i64,
     actor: String,
     row: Version,
-    /// The row that was the latest before.
-    former: Option<Version>,
-    /// Set only by the first write of an aspect.
+    /// The previous latest row.
+    previous: Option<Version>,
+    /// AspectWrite only with the first version of an aspect.
     edges: Vec<(String, String)>,
     placement: Option<(String, String, String, i64)>,
 }
@@ -62,14 +62,14 @@ struct Version {
     created_for: Option<String>,
 }
 
-/// A connection that reads the store of a running server.
+/// Opens the store of a running server for reading.
 pub(crate) fn open_reader(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     Connection::open_with_flags(path, flags)
         .with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// A connection that writes to a store which no server uses.
+/// Opens a store that is not in use for writing.
 pub(crate) fn open_writer(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)
@@ -79,20 +79,16 @@ pub(crate) fn open_writer(path: &Path) -> Result<Connection> {
     Ok(connection)
 }
 
-/// Where a server keeps the search index of a store unless it is told otherwise.
+/// Returns the default search index directory of a store.
 pub(crate) fn search_index(database: &Path) -> PathBuf {
     database.with_extension("db-search")
 }
 
-/// Copies the files of a stopped server. Its search index comes along: a server that finds none makes one, and what it
-/// takes for that would be counted as the cost of requests.
+/// Copies the files of a stopped server, including its search index: building a new one would count as the cost of
+/// requests.
 pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
     let log = from.with_extension("db-wal");
-    ensure!(
-        !log.exists(),
-        "{} is still in use, or was not closed",
-        from.display()
-    );
+    ensure!(!log.exists(), "{} is still in use", from.display());
     std::fs::copy(from, to).with_context(|| format!("cannot copy to {}", to.display()))?;
     let index = search_index(from);
     if index.exists() {
@@ -118,7 +114,7 @@ fn copy_directory(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Fails when the store has a table that the peer would not write.
+/// Fails if the store has a table that the peer does not write.
 pub(crate) fn check_tables(connection: &Connection) -> Result<()> {
     let mut statement = connection.prepare(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
@@ -128,13 +124,13 @@ pub(crate) fn check_tables(connection: &Connection) -> Result<()> {
         let name = name?;
         ensure!(
             KNOWN_TABLES.contains(&name.as_str()),
-            "the store has a table '{name}' that the bare writer does not know: add it to bench/src/store.rs"
+            "the store has a table '{name}' that the peer does not write: add it to bench/src/store.rs"
         );
     }
     Ok(())
 }
 
-/// The last position of the change log.
+/// Returns the last position of the change log.
 pub(crate) fn last_position(connection: &Connection) -> Result<i64> {
     let sql = "SELECT coalesce(max(position), 0) FROM change_log";
     Ok(connection.query_row(sql, [], |row| row.get(0))?)
@@ -142,37 +138,38 @@ pub(crate) fn last_position(connection: &Connection) -> Result<i64> {
 
 pub(crate) fn aspect_rows(connection: &Connection) -> Result<u64> {
     let sql = "SELECT count(*) FROM metadata_aspect_v2";
-    Ok(connection.query_row(sql, [], |row| row.get::<_, i64>(0))? as u64)
+    let rows: i64 = connection.query_row(sql, [], |row| row.get(0))?;
+    Ok(rows.unsigned_abs())
 }
 
-/// All that was written after a position of the change log.
-pub(crate) fn written_after(connection: &Connection, position: i64) -> Result<Vec<Written>> {
+/// Returns all writes after a position of the change log.
+pub(crate) fn writes_after(connection: &Connection, position: i64) -> Result<Vec<AspectWrite>> {
     let mut statement = connection.prepare(
         "SELECT position, urn, aspect, logical_version, time_ms, actor FROM change_log \
          WHERE position > ?1 AND kind = 'put' ORDER BY position",
     )?;
     let mut rows = statement.query([position])?;
-    let mut written = Vec::new();
+    let mut writes = Vec::new();
     while let Some(row) = rows.next()? {
-        written.push(written_at(connection, row)?);
+        writes.push(write_at(connection, row)?);
     }
-    Ok(written)
+    Ok(writes)
 }
 
-fn written_at(connection: &Connection, change: &Row<'_>) -> Result<Written> {
+fn write_at(connection: &Connection, change: &Row<'_>) -> Result<AspectWrite> {
     let (urn, aspect): (String, String) = (change.get(1)?, change.get(2)?);
     let logical_version: i64 = change.get(3)?;
-    let lost = || format!("version {logical_version} of {urn} {aspect} is not kept any more");
+    let lost = || format!("version {logical_version} of {urn} {aspect} is no longer stored");
     let row = version(connection, &urn, &aspect, logical_version)?
         .or(version(connection, &urn, &aspect, 0)?)
         .with_context(lost)?;
-    let former = match logical_version {
+    let previous = match logical_version {
         1 => None,
         later => Some(version(connection, &urn, &aspect, later - 1)?.with_context(lost)?),
     };
     let mut edges = Vec::new();
     let mut placement = None;
-    if former.is_none() {
+    if previous.is_none() {
         let mut statement = connection.prepare_cached(
             "SELECT relationship, destination FROM edge WHERE source = ?1 AND aspect = ?2",
         )?;
@@ -187,13 +184,13 @@ fn written_at(connection: &Connection, change: &Row<'_>) -> Result<Written> {
             })
             .optional()?;
     }
-    Ok(Written {
+    Ok(AspectWrite {
         position: change.get(0)?,
         logical_version,
         time_ms: change.get(4)?,
         actor: change.get(5)?,
         row,
-        former,
+        previous,
         edges,
         placement,
         urn,
@@ -223,10 +220,10 @@ fn version(
     Ok(found.optional()?)
 }
 
-/// Writes what the server wrote, so many writes per transaction, on the server's core. Says how long it took.
-pub(crate) fn write_again(
+/// Repeats the server's writes, with this many per transaction, on the server's core. Returns the duration.
+pub(crate) fn replay(
     path: &Path,
-    written: Vec<Written>,
+    writes: Vec<AspectWrite>,
     per_transaction: usize,
 ) -> Result<Duration> {
     let path = path.to_owned();
@@ -234,32 +231,32 @@ pub(crate) fn write_again(
         process::pin(process::SERVER_CORE)?;
         let connection = open_writer(&path)?;
         let started = Instant::now();
-        for transaction in written.chunks(per_transaction) {
+        for transaction in writes.chunks(per_transaction) {
             connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
             for write in transaction {
                 write_one(&connection, write)?;
             }
             connection.prepare_cached("COMMIT")?.execute([])?;
             ensure!(
-                started.elapsed() < LONGEST,
-                "the disk is too slow for this measurement: {} s were not enough for the bare writer",
-                LONGEST.as_secs()
+                started.elapsed() < MAX_DURATION,
+                "the disk is too slow for this measurement: the replay took more than {} s",
+                MAX_DURATION.as_secs()
             );
         }
         Ok(started.elapsed())
     });
     match writer.join() {
         Ok(result) => result,
-        Err(_) => anyhow::bail!("the bare writer panicked"),
+        Err(_) => anyhow::bail!("the replay panicked"),
     }
 }
 
-fn write_one(connection: &Connection, write: &Written) -> Result<()> {
+fn write_one(connection: &Connection, write: &AspectWrite) -> Result<()> {
     let (urn, aspect) = (write.urn.as_str(), write.aspect.as_str());
-    match &write.former {
+    match &write.previous {
         None => insert(connection, urn, aspect, 0, &write.row)?,
-        Some(former) => {
-            insert(connection, urn, aspect, write.logical_version - 1, former)?;
+        Some(previous) => {
+            insert(connection, urn, aspect, write.logical_version - 1, previous)?;
             let row = &write.row;
             let changed = connection
                 .prepare_cached(
@@ -344,7 +341,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_bare_writer_knows_every_table_of_a_store() {
+    fn the_peer_covers_every_table_of_a_store() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("docent.db");
         drop(SqliteStore::open(&path, OpenOptions::default()).unwrap());

@@ -1,6 +1,6 @@
-"""DataHub's agent server, `mcp-server-datahub`, as a running program that is spoken to over its standard input and output.
+"""Runs DataHub's agent server, `mcp-server-datahub`, and talks to it over standard input and output.
 
-The session lives in a thread with an event loop of its own, so that tests stay plain functions.
+The session has its own thread and event loop, so that tests stay plain functions.
 """
 
 import asyncio
@@ -13,17 +13,17 @@ from pathlib import Path
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-# How long a start or one call may take: far more than any needs, so that a busy machine fails no test.
-PATIENCE_SECONDS = 90
+# Far longer than a start or a call takes, so that a busy machine fails no test.
+TIMEOUT_SECONDS = 90
 
 
-class Refused(Exception):
-    """The tool answered that it could not do what it was asked."""
+class ToolError(Exception):
+    """The tool returned an error."""
 
 
 class Agent:
-    """A session with the agent server, over a running Docent. `settings` are those of an agent: a command and its
-    environment; without them everything is switched on."""
+    """A session with the agent server, connected to a running Docent. `settings` are an agent's: a command and its
+    environment; by default all tools are enabled."""
 
     def __init__(self, url: str, token: str, directory: Path, settings: dict | None = None):
         self._errors = open(directory / "agent.log", "w+")
@@ -35,7 +35,7 @@ class Agent:
             "DATAHUB_GMS_TOKEN": token,
             "DATAHUB_TELEMETRY_ENABLED": "false",
         }
-        # Without these it only reads.
+        # Without these, it offers only read tools.
         everything = {"TOOLS_IS_MUTATION_ENABLED": "true", "TOOLS_IS_USER_ENABLED": "true"}
         environment |= settings["env"] if settings else everything
         program = str(Path(sys.executable).parent / (settings["command"] if settings else "mcp-server-datahub"))
@@ -44,13 +44,13 @@ class Agent:
         threading.Thread(target=self._loop.run_forever, daemon=True).start()
         self._ready, self._over = threading.Event(), asyncio.Event()
         self._life = asyncio.run_coroutine_threadsafe(self._live(), self._loop)
-        # A start that failed ends its life at once.
+        # Also set when the start fails, so that the wait below ends.
         self._life.add_done_callback(lambda _: self._ready.set())
-        assert self._ready.wait(PATIENCE_SECONDS), f"the agent server does not start\n{self.log()}"
+        assert self._ready.wait(TIMEOUT_SECONDS), f"the agent server does not start\n{self.log()}"
         assert not self._life.done(), f"the agent server ended: {self._life.exception()!r}\n{self.log()}"
 
     async def _live(self) -> None:
-        # One task opens and closes everything: the library demands it.
+        # The library requires that one task opens and closes everything.
         async with stdio_client(self._parameters, errlog=self._errors) as (reader, writer):
             async with ClientSession(reader, writer) as self._session:
                 self.about = await self._session.initialize()
@@ -58,31 +58,31 @@ class Agent:
                 await self._over.wait()
 
     def _wait(self, coroutine):
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(PATIENCE_SECONDS)
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(TIMEOUT_SECONDS)
 
     def tools(self) -> dict:
-        """The tools by their names."""
+        """Returns the names of the tools."""
         return {tool.name: tool for tool in self._wait(self._session.list_tools()).tools}
 
     def call(self, tool: str, **arguments):
-        """Calls a tool and returns what it answered; raises `Refused` when it says that it failed."""
+        """Calls a tool and returns its result; raises `ToolError` if it fails."""
         result = self._wait(self._session.call_tool(tool, arguments))
         text = "".join(getattr(part, "text", "") for part in result.content)
         if result.isError:
-            raise Refused(text)
+            raise ToolError(text)
         return json.loads(text)
 
     def log(self) -> str:
-        """Returns what the agent server has logged so far."""
+        """Returns the agent server's log."""
         self._errors.flush()
         self._errors.seek(0)
         return self._errors.read()
 
     def stop(self) -> None:
         self._loop.call_soon_threadsafe(self._over.set)
-        self._life.result(PATIENCE_SECONDS)
+        self._life.result(TIMEOUT_SECONDS)
         self._loop.call_soon_threadsafe(self._loop.stop)
         log = self.log()
         self._errors.close()
-        # The agent server goes on without what the schema does not have; we promise that it has all of it.
+        # The agent server tolerates missing schema fields, but Docent promises to have all of them.
         assert "Validation error" not in log, log

@@ -1,7 +1,7 @@
-"""What every test with DataHub's own client shares: a running server, and the client in its three shapes.
+"""Fixtures for all tests with DataHub's own client: a running server, and the client in three forms.
 
 A test writes through the client and reads back through `read`, which is plain HTTP. All tests of a worker share one
-server, so a test names its entities with `unique`. Nothing here may know what a single test is about.
+server, so a test names its entities with `unique`. Nothing here is specific to one test.
 """
 
 import os
@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-# Before the client is imported: it looks at these once, and writes below the home directory.
+# Set before the client is imported: it reads them once, and writes below the home directory.
 _HOME = tempfile.TemporaryDirectory(prefix="docent-client-home-")
 os.environ["HOME"] = _HOME.name
 os.environ["DATAHUB_TELEMETRY_ENABLED"] = "false"
 os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1,localhost"
-# Nothing but loopback: whatever wants to go elsewhere meets a port where nobody listens.
+# Only loopback: any other address goes to a closed port.
 for _name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
     os.environ[_name] = os.environ[_name.lower()] = "http://127.0.0.1:9"
 
@@ -28,7 +28,7 @@ from datahub.sdk import DataHubClient  # noqa: E402
 
 from running import Server  # noqa: E402
 
-# How long one command of the client may take.
+# The timeout of one client command.
 COMMAND_SECONDS = 120
 
 
@@ -44,7 +44,7 @@ def server(tmp_path_factory):
 
 @pytest.fixture
 def own_server(tmp_path):
-    """A server for one test alone, for tests that look at everything there is."""
+    """A server for one test, for tests that read the whole catalog."""
     directory = tmp_path / "own_server"
     directory.mkdir()
     running = Server(directory)
@@ -54,7 +54,7 @@ def own_server(tmp_path):
 
 @pytest.fixture(scope="session")
 def read(server):
-    """`read(urn, aspect)` returns what is stored, or None, without the client."""
+    """`read(urn, aspect)` returns the stored value or None, without the client."""
     return server.read
 
 
@@ -68,13 +68,13 @@ def _graph(server, flavour: str) -> DataHubGraph:
 
 @pytest.fixture(scope="session", params=["restli", "openapi"])
 def flavour(request):
-    """How the client writes: a test that asks for `graph` or `client` runs once with each."""
+    """The client's write API: a test that uses `graph` or `client` runs once with each."""
     return request.param
 
 
 @pytest.fixture(scope="session")
 def graph(server, flavour):
-    """A `DataHubGraph`, once for each way to write."""
+    """A `DataHubGraph`, once for each write API."""
     with _graph(server, flavour) as connected:
         connected.test_connection()
         yield connected
@@ -82,20 +82,20 @@ def graph(server, flavour):
 
 @pytest.fixture(scope="session")
 def client(graph):
-    """A `DataHubClient`, once for each way to write."""
+    """A `DataHubClient`, once for each write API."""
     return DataHubClient(graph=graph)
 
 
 @pytest.fixture(scope="session")
 def restli_graph(server):
-    """A `DataHubGraph` that writes over Rest.li, for tests to which the way does not matter."""
+    """A `DataHubGraph` that writes over Rest.li, for tests that do not depend on the write API."""
     with _graph(server, "restli") as connected:
         yield connected
 
 
 @pytest.fixture
 def unique(request):
-    """A name that no other test has; it may stand in every URN."""
+    """A name unique to this test, valid in every URN."""
     return re.sub(r"\W+", "_", request.node.name).strip("_").lower()
 
 
@@ -153,7 +153,7 @@ def pytest_make_collect_report(collector):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Shows what tests measured, which they say with pytest's `record_property`."""
+    """Prints the values that tests recorded with pytest's `record_property`."""
     for report in terminalreporter.getreports("passed"):
         for name, value in report.user_properties:
             terminalreporter.write_line(f"{name}: {value}")

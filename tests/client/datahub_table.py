@@ -1,4 +1,4 @@
-"""The table in which DataHub keeps its aspects, in the databases that it runs on, to be adopted.
+"""DataHub's aspect table in the databases that DataHub supports, as a source for `docent adopt`.
 
 Docent may only read it: the user in its URL has no other right.
 """
@@ -39,7 +39,7 @@ def _text(value: str | None) -> str:
 
 
 def rows_of(file) -> list[Row]:
-    """All rows of a store in an SQLite file."""
+    """Returns all rows of a store in an SQLite file."""
     with sqlite3.connect(file) as connection:
         found = connection.execute(
             "select urn, aspect, version, metadata, systemmetadata, createdon * 1000, createdby, createdfor"
@@ -51,7 +51,7 @@ def rows_of(file) -> list[Row]:
 
 
 class DataHubTable:
-    """An empty table; `fill` and `sql` write to it, `url` is what a reader is given."""
+    """An empty table; `fill` and `sql` write to it, `url` is for readers."""
 
     def fill(self, rows: list[Row]) -> None:
         for start in range(0, len(rows), 500):
@@ -62,7 +62,7 @@ class DataHubTable:
 class OnPostgres(DataHubTable):
     def __init__(self):
         self._server = Postgres()
-        # In a schema that is not the usual one, and in a database that does not compare byte by byte where it can.
+        # In a schema other than the default, and in a database with a collation that is not bytewise, where possible.
         self._server.sql(
             f"create database datahub; create role reader login password '{PASSWORD}';"
         )
@@ -79,7 +79,7 @@ class OnPostgres(DataHubTable):
         self.bare_url = f"postgres://reader:{PASSWORD}@/datahub?host={host}"
         self.url = f"{self.bare_url}&search_path=gms"
         self.missing = f"postgres://reader:{PASSWORD}@/nowhere?host={host}"
-        # The same by another name.
+        # An alias of the same scheme.
         self.elsewhere = f"{self.url}&port=5432&user=tests"
 
     def without_time(self, urn: str) -> None:
@@ -120,7 +120,7 @@ class OnMariaDb(DataHubTable):
         self.url = self._url("reader", PASSWORD, "datahub")
         self.missing = self._url("reader", PASSWORD, "nowhere")
         self.wrong_password = self._url("reader", "hunter3", "datahub")
-        # The same by another name.
+        # An alias of the same scheme.
         self.elsewhere = self.url.replace("127.0.0.1", "localhost")
 
     def without_time(self, urn: str) -> None:

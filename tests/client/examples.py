@@ -1,4 +1,4 @@
-"""Entities that several tests write; each test gives its own names."""
+"""Entities used by several tests; each test provides its own names."""
 
 from datahub.metadata.schema_classes import (
     AuditStampClass,
@@ -14,7 +14,7 @@ USERS_CREATED = "table containing all the users created on a single day"
 
 
 def schema(name: str, *columns: str) -> SchemaMetadataClass:
-    """A schema whose columns are texts, but for those that end in `_id`."""
+    """Returns a schema with text columns, except for names that end in `_id`."""
     fields = []
     for column in columns:
         kind = NumberTypeClass() if column.endswith("_id") else StringTypeClass()

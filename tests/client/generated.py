@@ -1,4 +1,4 @@
-"""Aspects made up from the schemas that the client brings along, the same for the same seed.
+"""Generates aspects from the schemas in the client, reproducibly for a seed.
 
 This module knows schemas and URNs, and nothing of what a server does with an aspect.
 """
@@ -9,7 +9,7 @@ import random
 from datahub.metadata.schema_classes import ASPECT_NAME_MAP, KEY_ASPECTS
 from datahub.metadata.urns import Urn
 
-# Texts in which something may be lost on the way: escapes, other scripts, spaces at the ends, what looks like JSON.
+# Texts that are easily damaged: escapes, other scripts, leading and trailing spaces, JSON syntax.
 TEXTS = [
     "plain",
     " spaces at both ends ",
@@ -29,7 +29,7 @@ DEEPEST = 7
 
 
 def entities_with(aspect: str) -> list[str]:
-    """Returns the entity types that may have this aspect."""
+    """Returns the entity types that can have this aspect."""
     found = []
     for entity, key in KEY_ASPECTS.items():
         if aspect == key.ASPECT_NAME or aspect in key.ASPECT_INFO["entityAspects"]:
@@ -38,14 +38,14 @@ def entities_with(aspect: str) -> list[str]:
 
 
 class Generator:
-    """Makes up values; two with the same seed make up the same."""
+    """Generates values, reproducibly for a seed."""
 
     def __init__(self, seed: str):
         self._random = random.Random(seed)
         self._named = {}
 
     def aspect(self, name: str):
-        """Returns an aspect as an object of the client."""
+        """Returns an aspect as a client object."""
         kind = ASPECT_NAME_MAP[name]
         schema = json.loads(str(kind.RECORD_SCHEMA))
         self._remember(schema)
@@ -53,7 +53,7 @@ class Generator:
         return kind.from_obj(value)
 
     def urn(self, entity: str, name: str) -> str:
-        """Returns the URN of an entity of this type, with the name where there is room for it."""
+        """Returns a URN of this type that contains the name, if the type allows it."""
         fields = json.loads(str(KEY_ASPECTS[entity].RECORD_SCHEMA))["fields"]
         parts = [self._key_part(field, name) for field in fields]
         return str(Urn(entity, parts))
@@ -69,7 +69,7 @@ class Generator:
         return name
 
     def _remember(self, schema) -> None:
-        """Keeps every type with a name: a schema defines it once, wherever that is, and names it afterwards."""
+        """Collects the named types: a schema defines each once and refers to it by name elsewhere."""
         if isinstance(schema, list):
             for member in schema:
                 self._remember(member)
@@ -82,18 +82,18 @@ class Generator:
                 self._remember(field["type"])
 
     def _reference(self, field: dict, name: str, allowed: list[str]) -> str:
-        """Returns a URN that this field may hold."""
-        wanted = allowed or field.get("entityTypes") or []
+        """Returns a valid URN for this field."""
+        types = allowed or field.get("entityTypes") or []
         named = field.get("Urn", "").removesuffix("Urn")
         for entity in KEY_ASPECTS:
-            if not wanted and entity.lower() == named.lower():
-                wanted = [entity]
-        # What the schema does not say, the client's own URN classes insist on.
-        wanted = wanted or {"platform": ["dataPlatform"], "parent": ["dataset"]}.get(field["name"], [])
-        return self.urn(wanted[0] if wanted else "corpuser", name)
+            if not types and entity.lower() == named.lower():
+                types = [entity]
+        # Not in the schema, but required by the client's URN classes.
+        types = types or {"platform": ["dataPlatform"], "parent": ["dataset"]}.get(field["name"], [])
+        return self.urn(types[0] if types else "corpuser", name)
 
     def _value(self, schema, field: dict, depth: int, targets: dict):
-        """Makes up one value; `targets` says at which paths below it URNs of which types stand."""
+        """Generates one value; `targets` maps the paths of URNs in it to their entity types."""
         if isinstance(schema, str) and schema in self._named:
             schema = self._named[schema]
         if isinstance(schema, list):
@@ -128,7 +128,7 @@ class Generator:
         raise AssertionError(f"values of {schema} cannot be made up")
 
     def _one_of(self, fields: list, depth: int):
-        """A choice between members with names, which the client's schema writes as a record that says which it has."""
+        """Generates a union of named members, which the client's schema represents as a record with a discriminator."""
         chosen = self._random.choice([one for one in fields if one["name"] != "fieldDiscriminator"])
         (_, kind) = chosen["type"]
         value = {one["name"]: None for one in fields}
@@ -143,7 +143,7 @@ class Generator:
             return None
         chosen = self._random.choice(others)
         value = self._value(chosen, field, depth + 1, targets | _below(targets, self._name(chosen)))
-        # The client's own form: a member of a real choice stands under its name.
+        # The client's representation: a union member is wrapped in its name.
         return value if len(others) == 1 else {self._name(chosen): value}
 
     def _name(self, schema) -> str:
@@ -156,7 +156,7 @@ class Generator:
 
 
 def _targets(field: dict) -> dict:
-    """Reads which types a relationship may point at, by the path below the field; `()` is the field itself."""
+    """Returns the target types of a relationship by path below the field; `()` is the field itself."""
     annotation = field.get("Relationship") or {}
     if "entityTypes" in annotation:
         return {(): annotation["entityTypes"]}
@@ -164,5 +164,5 @@ def _targets(field: dict) -> dict:
 
 
 def _below(targets: dict, step: str) -> dict:
-    """Keeps the paths that go through this step, without it."""
+    """Returns the paths that start with this step, without it."""
     return {path[1:]: types for path, types in targets.items() if path and path[0] == step}

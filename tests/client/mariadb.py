@@ -1,4 +1,4 @@
-"""A real MariaDB server: many a DataHub keeps its aspects in one."""
+"""A real MariaDB server, a common database of DataHub."""
 
 import os
 import pwd
@@ -9,23 +9,23 @@ import tempfile
 import time
 from pathlib import Path
 
-# How long the database may take for one thing: far more than it needs.
-PATIENCE_SECONDS = 60
+# Far longer than any database operation takes.
+TIMEOUT_SECONDS = 60
 
 
 def _program(name: str) -> str:
-    """Where a program is: the server's own is not on everybody's path."""
+    """Returns the path of a program; the server itself may not be on the PATH."""
     found = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/bin")
     assert found, "MariaDB is not installed: scripts/set-up-system mariadb installs it"
     return found
 
 
 class MariaDb:
-    """A MariaDB server on loopback with its data in a directory of its own; it refuses to run as root."""
+    """A MariaDB server on loopback with its own data directory. It does not run as root."""
 
     def __init__(self):
         self._user = pwd.getpwnam("nobody").pw_uid if os.getuid() == 0 else None
-        # Not below the test's directory, which other users may not enter and whose name is too long for a socket.
+        # Not in the test's directory, which other users cannot access and whose path is too long for a socket.
         self.directory = Path(tempfile.mkdtemp(prefix="docent-mariadb-"))
         if self._user is not None:
             os.chown(self.directory, self._user, -1)
@@ -38,7 +38,7 @@ class MariaDb:
             "--skip-test-db",
         )
         with socket.socket() as free:
-            # Free now; whoever takes it before the server does makes the test fail, not pass.
+            # If another process takes the port first, the test fails.
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         self._process = subprocess.Popen(
@@ -51,9 +51,9 @@ class MariaDb:
                 f"--port={self.port}",
                 "--bind-address=127.0.0.1",
                 "--skip-name-resolve",
-                # For speed: what the tests write need not outlive a power failure.
+                # For speed: test data need not survive a power failure.
                 "--innodb-flush-log-at-trx-commit=0",
-                # What the server would have of it by default, and more: rows of DataHub are large.
+                # Larger than the default: DataHub's rows are large.
                 "--max-allowed-packet=256M",
             ],
             user=self._user,
@@ -65,7 +65,7 @@ class MariaDb:
         self._wait()
 
     def _wait(self) -> None:
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        deadline = time.monotonic() + TIMEOUT_SECONDS
         while self._client("select 1").returncode != 0:
             alive = self._process.poll() is None and time.monotonic() < deadline
             assert alive, f"MariaDB does not start: {(self.directory / 'log').read_text()}"
@@ -79,7 +79,7 @@ class MariaDb:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=PATIENCE_SECONDS,
+            timeout=TIMEOUT_SECONDS,
         )
         assert finished.returncode == 0, f"{program}: {finished.stdout}{finished.stderr}"
 
@@ -87,11 +87,11 @@ class MariaDb:
         where = ["--no-defaults", f"--socket={self._socket}", "--user=root", "--default-character-set=utf8mb4"]
         return subprocess.run(
             [_program("mariadb"), *where, "--binary-mode", *([database] if database else [])],
-            # Texts are written as in standard SQL: a backslash is one.
+            # Standard SQL strings, in which a backslash is a plain character.
             input=f"set session sql_mode = 'NO_BACKSLASH_ESCAPES'; {statements}",
             capture_output=True,
             text=True,
-            timeout=PATIENCE_SECONDS,
+            timeout=TIMEOUT_SECONDS,
         )
 
     def sql(self, statements: str, database: str | None = None) -> None:
@@ -100,5 +100,5 @@ class MariaDb:
 
     def stop(self) -> None:
         self._process.terminate()
-        self._process.wait(PATIENCE_SECONDS)
+        self._process.wait(TIMEOUT_SECONDS)
         shutil.rmtree(self.directory)

@@ -1,4 +1,4 @@
-"""A real PostgreSQL server: DataHub's connector reads from one, and Docent's own store may be one."""
+"""A real PostgreSQL server, as a source of DataHub's connector and as Docent's store."""
 
 import os
 import pwd
@@ -8,12 +8,12 @@ import tempfile
 import urllib.parse
 from pathlib import Path
 
-# How long the database may take for one thing: far more than it needs.
-PATIENCE_SECONDS = 60
+# Far longer than any database operation takes.
+TIMEOUT_SECONDS = 60
 
 
 def _programs() -> Path:
-    """Where the server's programs are: Debian keeps them beside their version, not on the path."""
+    """Returns the directory of the server's programs, which Debian installs outside the PATH."""
     on_path = shutil.which("pg_ctl")
     if on_path:
         return Path(on_path).resolve().parent
@@ -24,12 +24,12 @@ def _programs() -> Path:
 
 
 class Postgres:
-    """A PostgreSQL server on a Unix socket in a directory of its own; it refuses to run as root."""
+    """A PostgreSQL server on a Unix socket in its own directory. It does not run as root."""
 
     def __init__(self):
         self._programs = _programs()
         self._user = pwd.getpwnam("nobody").pw_uid if os.getuid() == 0 else None
-        # Not below the test's directory, which other users may not enter and whose name is too long for a socket.
+        # Not in the test's directory, which other users cannot access and whose path is too long for a socket.
         self.directory = Path(tempfile.mkdtemp(prefix="docent-postgres-"))
         if self._user is not None:
             os.chown(self.directory, self._user, -1)
@@ -44,11 +44,11 @@ class Postgres:
             user=self._user,
             cwd=self.directory,
             input=input,
-            # A file, not a pipe: the server that pg_ctl leaves running would keep a pipe open.
+            # A file, not a pipe: the server started by pg_ctl would keep a pipe open.
             stdout=open(self.directory / "output", "w"),
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=PATIENCE_SECONDS,
+            timeout=TIMEOUT_SECONDS,
         )
         assert finished.returncode == 0, f"{program}: {(self.directory / 'output').read_text()}"
 
@@ -60,7 +60,7 @@ class Postgres:
         return f"postgresql+psycopg2://tests@/{database}?host={self.directory}"
 
     def store(self, database: str) -> str:
-        """Returns the URL of a database of it as Docent's `--store` takes it."""
+        """Returns the URL of one of its databases, for Docent's `--store`."""
         return f"postgres://tests@/{database}?host={urllib.parse.quote(str(self.directory), safe='')}"
 
     def stop(self) -> None:

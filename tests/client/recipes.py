@@ -1,4 +1,4 @@
-"""Recipes for `datahub ingest`: a source of the test's choice, and the server under test as the sink.
+"""Recipes for `datahub ingest`: any source, with the server under test as the sink.
 
 What a source is about belongs to the test that uses it.
 """
@@ -6,12 +6,12 @@ What a source is about belongs to the test that uses it.
 import json
 from pathlib import Path
 
-# A run that comes after another of the same pipeline name is told what that one saw, and hides what is gone.
+# A run compares with the previous run of the same pipeline name, and soft-deletes missing entities.
 STATEFUL = {"enabled": True, "remove_stale_metadata": True}
 
 
 def ingest(run_cli, server, source: str, settings: dict, pipeline: str | None = None, **options) -> str:
-    """Runs one source into the server and returns what the command printed. `options` are those of `run_cli`."""
+    """Ingests one source into the server and returns the command's output. `options` are those of `run_cli`."""
     recipe = {
         "source": {"type": source, "config": settings},
         "sink": {"type": "datahub-rest", "config": {"server": server.url, "token": server.token}},
@@ -34,7 +34,7 @@ def column(dataset_urn: str, path: str) -> str:
 
 
 def columns(schema: dict) -> dict:
-    """The columns of a `schemaMetadata` aspect by their names, each as its type and its native type."""
+    """Returns the columns of a `schemaMetadata` aspect by name, with type and native type."""
     return {
         field["fieldPath"]: (next(iter(field["type"]["type"])).removeprefix("com.linkedin.schema."), field["nativeDataType"])
         for field in schema["fields"]
@@ -42,7 +42,7 @@ def columns(schema: dict) -> dict:
 
 
 def time_series(server, urn: str, aspect: str) -> list:
-    """All values of a time series aspect, the newest first."""
+    """Returns all values of a time series aspect, newest first."""
     body = {"urn": urn, "entity": urn.split(":")[2], "aspect": aspect, "limit": 100}
     reply = server.request("POST", "/aspects?action=getTimeseriesAspectValues", body)
     assert reply.status == 200, reply.text
@@ -50,7 +50,7 @@ def time_series(server, urn: str, aspect: str) -> list:
 
 
 def found(server, text: str) -> set:
-    """The URNs of the datasets that a person finds with these words."""
+    """Returns the URNs of the datasets found by these words."""
     data = server.graphql(
         """query ($text: String!) {
           searchAcrossEntities(input: {query: $text, types: [DATASET], count: 100}) { searchResults { entity { urn } } }
@@ -61,7 +61,7 @@ def found(server, text: str) -> set:
 
 
 class HumanEdits:
-    """What people say about a dataset; every re-ingestion must leave it as it is."""
+    """User edits of a dataset, which no later ingestion may change."""
 
     ASPECTS = ("editableDatasetProperties", "editableSchemaMetadata", "domains", "institutionalMemory")
 
@@ -101,5 +101,5 @@ class HumanEdits:
 
     def must_be_as_they_were(self) -> None:
         assert self._now() == self._said
-        # Connectors write tags too; they add to those of people.
+        # Connectors write tags too, in addition to those of users.
         assert self._tag in {tag["tag"] for tag in self._server.read(self._urn, "globalTags")["tags"]}

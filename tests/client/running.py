@@ -1,4 +1,4 @@
-"""A running `docent serve`, and plain HTTP to look at it from outside.
+"""A running `docent serve` and a plain HTTP client for it.
 
 Nothing of DataHub's client is used here: what the client wrote is judged by what the server says.
 """
@@ -19,8 +19,8 @@ from pathlib import Path
 
 from postgres import Postgres
 
-# How long a start, a stop or an answer may take: far more than any needs, so that a busy machine fails no test.
-PATIENCE_SECONDS = 60
+# Far longer than a start, a stop or a response takes, so that a busy machine fails no test.
+TIMEOUT_SECONDS = 60
 
 ADMINISTRATOR = "datahub"
 PASSWORD = "a password for the tests"
@@ -28,7 +28,7 @@ PASSWORD = "a password for the tests"
 
 @dataclass
 class Reply:
-    """What the server answered, whatever its status."""
+    """A response, whatever its status."""
 
     status: int
     headers: dict
@@ -39,7 +39,7 @@ class Reply:
 
 
 def empty_store() -> str:
-    """Returns the URL of an empty store of the engine that the tests are run with."""
+    """Returns the URL of an empty store of the engine under test."""
     engine = os.environ.get("DOCENT_TEST_STORE") or "sqlite"
     assert engine in ("sqlite", "postgres"), f"DOCENT_TEST_STORE is {engine!r}: it is sqlite or postgres"
     if engine == "sqlite":
@@ -62,7 +62,7 @@ def _postgres() -> Postgres:
 
 
 class Server:
-    """A server with an empty store unless it is given one, a second listener and a token of the administrator."""
+    """A server with a second listener and an administrator token, by default on an empty store."""
 
     def __init__(self, directory: Path, *arguments: str, listen="127.0.0.1:0", ui_listen="127.0.0.1:0", store=None):
         self.directory = directory
@@ -83,7 +83,7 @@ class Server:
         )
         self.url = self._address("is listening on ")
         self.ui_url = self._address("and on ")
-        # Whatever else it prints is read, so that the server never waits for us.
+        # Its output is read continuously, so that the server never blocks.
         threading.Thread(target=self._process.stdout.read, daemon=True).start()
         self.token = self.docent(
             "token", "create", "--store", self.store, "--user", ADMINISTRATOR, "--name", "tests"
@@ -97,35 +97,35 @@ class Server:
         return line.split(before)[1].strip()
 
     def docent(self, *arguments: str) -> str:
-        """Runs another `docent` command in the server's directory and returns what it printed."""
+        """Runs another `docent` command in the server's directory and returns its output."""
         return docent(self.directory, *arguments)
 
     def log(self) -> str:
-        """Returns what the server has logged so far."""
+        """Returns the server's log."""
         return (self.directory / "errors.log").read_text()
 
     def request(self, method: str, path: str, body=None, headers=None) -> Reply:
-        """Sends JSON, or bytes as they are, with the administrator's token."""
+        """Sends JSON, or raw bytes, with the administrator's token."""
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         sent = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"} | (headers or {})
         request = urllib.request.Request(self.url + path, data=data, headers=sent, method=method)
-        # No proxy, whatever the person who runs the tests has set.
+        # Ignore the developer's proxy settings.
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         try:
-            with opener.open(request, timeout=PATIENCE_SECONDS) as response:
+            with opener.open(request, timeout=TIMEOUT_SECONDS) as response:
                 return Reply(response.status, dict(response.headers), response.read().decode())
         except urllib.error.HTTPError as error:
             return Reply(error.code, dict(error.headers), error.read().decode())
 
     def graphql(self, query: str, **variables):
-        """Runs a GraphQL document and returns its data; errors fail the test."""
+        """Executes a GraphQL document and returns its data; errors fail the test."""
         reply = self.request("POST", "/api/graphql", {"query": query, "variables": variables})
         answer = reply.json()
         assert reply.status == 200 and not answer.get("errors"), reply.text
         return answer["data"]
 
     def read(self, urn, aspect: str):
-        """Returns the latest value of an aspect, or None if there is none."""
+        """Returns the latest value of an aspect, or None."""
         path = f"/aspects/{urllib.parse.quote(str(urn), safe='')}?aspect={aspect}&version=0"
         reply = self.request("GET", path)
         if reply.status == 404:
@@ -135,10 +135,10 @@ class Server:
         return value
 
     def stop(self) -> None:
-        """Asks the server to stop; fails unless it does so cleanly and never broke before."""
+        """Stops the server; fails unless it stops cleanly and logged no defect."""
         self._process.send_signal(signal.SIGTERM)
         try:
-            code = self._process.wait(PATIENCE_SECONDS)
+            code = self._process.wait(TIMEOUT_SECONDS)
         except subprocess.TimeoutExpired:
             self._process.kill()
             raise AssertionError(f"the server did not stop\n{self.log()}") from None
@@ -149,14 +149,14 @@ class Server:
 
 
 def docent(directory: Path, *arguments: str, fails=False) -> str:
-    """Runs a `docent` command and returns what it printed; what it complained about if it must fail."""
+    """Runs a `docent` command and returns its output; standard error if it must fail."""
     finished = subprocess.run(
         [_binary(), *arguments],
         cwd=directory,
         env=_environment(),
         capture_output=True,
         text=True,
-        timeout=PATIENCE_SECONDS,
+        timeout=TIMEOUT_SECONDS,
     )
     assert (finished.returncode != 0) == fails, f"{finished.stdout}{finished.stderr}"
     return finished.stderr if fails else finished.stdout
@@ -169,5 +169,5 @@ def _binary() -> str:
 
 
 def _environment() -> dict:
-    """Without settings of the person who runs the tests."""
+    """Returns the environment without the developer's `DOCENT_…` variables."""
     return {name: value for name, value in os.environ.items() if not name.startswith("DOCENT_")}

@@ -1,4 +1,4 @@
-"""`docent adopt`: what DataHub's client wrote, with its history, out of a DataHub database and into a store."""
+"""`docent adopt`: import of a DataHub database, written by DataHub's client, with its history."""
 
 import json
 import os
@@ -30,7 +30,7 @@ BULK = 10_000
 
 @pytest.fixture(scope="module", params=[OnPostgres, OnMariaDb], ids=["postgres", "mariadb"])
 def database(request):
-    """A database server of each kind, for all tests of this file."""
+    """A database server of each kind, shared by the tests of this file."""
     running = request.param()
     yield running
     running.stop()
@@ -38,14 +38,14 @@ def database(request):
 
 @pytest.fixture
 def table(database):
-    """DataHub's table without rows."""
+    """DataHub's table, empty."""
     yield database
     database.sql("delete from metadata_aspect_v2")
 
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
-    """The rows that DataHub's client leaves: every kind of aspect, and several versions of some."""
+    """Rows written by DataHub's client: every kind of aspect, some in several versions."""
     directory = tmp_path_factory.mktemp("written")
     server = Server(directory)
     with DataHubGraph(DatahubClientConfig(server=server.url, token=server.token)) as graph:
@@ -63,12 +63,12 @@ def written(tmp_path_factory):
     )
     server.stop()
     rows = dump(directory, server.store)
-    # As DataHub has them: to the microsecond.
+    # In microseconds, as DataHub stores them.
     return [replace(row, createdon=row.createdon + 456) for row in rows]
 
 
 def dump(directory, store: str) -> list[Row]:
-    """All rows of a store that nobody uses."""
+    """Returns all rows of a store that is not in use."""
     file = directory / "dump.db"
     file.unlink(missing_ok=True)
     docent(directory, "move", "--from", store, "--to", "sqlite:dump.db")
@@ -76,12 +76,12 @@ def dump(directory, store: str) -> list[Row]:
 
 
 def is_ours(row: Row) -> bool:
-    """Whether docent says that DataHub's passwords and tokens do not work, or it is its own mark."""
+    """Whether docent rejects the row (passwords, tokens) or wrote it as its own marker."""
     return row.aspect == "corpUserCredentials" or row.urn.startswith(("urn:li:dataHubAccessToken:", MARK))
 
 
 def kept(rows: list[Row]) -> list[Row]:
-    """What must be in the store: everything that is not ours alone, to the millisecond."""
+    """Returns the rows that must be in the store: all but internal ones, in milliseconds."""
     return [replace(row, createdon=row.createdon // 1000 * 1000) for row in rows if not is_ours(row)]
 
 
@@ -89,7 +89,7 @@ def adopt(directory, table, store: str, *arguments: str, fails=False) -> str:
     return docent(directory, "adopt", "--from", table.url, "--store", store, *arguments, fails=fails)
 
 
-def test_what_the_client_wrote_is_taken_over_with_its_history(table, written, tmp_path):
+def test_the_clients_writes_are_imported_with_their_history(table, written, tmp_path):
     assert len({row.aspect for row in written}) > 200 and len(written) > 1000
     table.fill(written)
     store = empty_store()
@@ -127,7 +127,7 @@ def test_an_adopted_catalog_is_served(table, written, tmp_path):
     assert [it["fieldPath"] for it in found["dataset"]["schemaMetadata"]["fields"]] == ["user_id", "name"]
     assert found["domain"]["entities"]["total"] == 1
     assert MANY in [it["entity"]["urn"] for it in found["searchAcrossEntities"]["searchResults"]]
-    # Versions go on where they were, and nothing of the history is in the way.
+    # Versions continue after the imported history.
     with DataHubGraph(DatahubClientConfig(server=server.url, token=server.token)) as graph:
         value = DatasetPropertiesClass(description="after the move")
         graph.emit_mcp(MetadataChangeProposalWrapper(entityUrn=MANY, aspect=value))
@@ -135,7 +135,7 @@ def test_an_adopted_catalog_is_served(table, written, tmp_path):
         assert graph.get_aspect(MANY, DatasetPropertiesClass, version=25).description == "the text of 24"
     server.stop()
     assert "healthy" in docent(tmp_path, "check", "--store", store)
-    # What was changed here since is left alone.
+    # Aspects changed here since are left unchanged.
     said = adopt(tmp_path, table, store)
     assert f"version 0 of datasetProperties of {MANY}" in said and "another value" in said, said
     latest = next(row for row in dump(tmp_path, store) if (row.urn, row.aspect) == (MANY, "datasetProperties"))
@@ -148,17 +148,17 @@ def quirks() -> list[Row]:
     numbered = json.dumps({"lastObserved": 5, "runId": "a", "version": "31", "wish": 1})
     long_ago = [Row(MANY, "datasetProperties", number, properties) for number in range(1, 31)]
     return [
-        # White space that databases and clients leave.
+        # Whitespace that databases and clients leave.
         Row("urn:li:tag:padded  ", "tagProperties", 0, tag, createdby="urn:li:corpuser:ada  "),
         Row("urn:li:tag:padded  ", "tagKey", 0, json.dumps({"name": "padded"})),
-        # Gaps between the versions, and a latest one that does not say which it is.
+        # Gaps between versions, and a latest version without a number.
         Row(GAPS, "datasetProperties", 0, properties, json.dumps({"lastObserved": 5, "wish": [1]})),
         Row(GAPS, "datasetProperties", 3, properties),
         Row(GAPS, "datasetProperties", 7, properties, "rubbish"),
-        # Without anything noted, and with members of another DataHub.
+        # Without system metadata, and with members of another DataHub version.
         Row(GAPS, "globalTags", 0, json.dumps({"tags": [{"tag": "urn:li:tag:padded", "of2030": {"a": 1}}], "more": 2})),
         Row(GAPS, "status", 0, json.dumps({"removed": True}), ""),
-        # More versions than are kept.
+        # More versions than the retention limit.
         Row(MANY, "datasetProperties", 0, properties, numbered),
         *long_ago,
     ]
@@ -180,7 +180,7 @@ REFUSALS = [
 ]
 
 
-def test_the_quirks_of_old_tables_are_coped_with(table, tmp_path):
+def test_quirks_of_old_tables_are_handled(table, tmp_path):
     table.fill(quirks() + [row for row, _ in REFUSALS])
     store = empty_store()
     said = adopt(tmp_path, table, store, "--report", "refused.jsonl")
@@ -213,14 +213,14 @@ def test_the_quirks_of_old_tables_are_coped_with(table, tmp_path):
     assert json.loads(rows[MANY, "datasetProperties", 0].systemmetadata)["wish"] == 1
 
 
-def test_a_second_run_finds_everything_and_takes_what_is_new(table, tmp_path):
+def test_a_second_run_skips_stored_rows_and_imports_new_ones(table, tmp_path):
     table.fill(quirks())
     store = empty_store()
     adopt(tmp_path, table, store)
     before = [row for row in dump(tmp_path, store) if row.urn != MARK]
     said = adopt(tmp_path, table, store)
     assert "0 entities, 0 aspects and 0 former versions" in said, said
-    # With the eleven versions that are too old these are all rows.
+    # Together with the eleven versions over the limit, these are all rows.
     assert "read 38 rows" in said and "6 aspects and 21 former versions were there already" in said, said
     assert "refused: 11 rows" in said, said
     assert [row for row in dump(tmp_path, store) if row.urn != MARK] == before
@@ -233,7 +233,7 @@ def test_a_second_run_finds_everything_and_takes_what_is_new(table, tmp_path):
 
 
 def aspects_in(file) -> int:
-    """How many aspects a store has while somebody writes to it; none if it is not there yet."""
+    """Returns the number of aspects in a store during a write; 0 if it does not exist yet."""
     try:
         connection = sqlite3.connect(f"file:{file}?mode=ro", uri=True, timeout=10)
         try:
@@ -244,7 +244,7 @@ def aspects_in(file) -> int:
         return 0
 
 
-def test_a_run_that_is_stopped_or_killed_is_gone_on_with(table, tmp_path):
+def test_a_stopped_or_killed_run_can_be_resumed(table, tmp_path):
     table.bulk(BULK)
     store = "sqlite:stopped.db"
     held = 0
@@ -279,8 +279,8 @@ def test_a_run_that_is_stopped_or_killed_is_gone_on_with(table, tmp_path):
     assert len(tags) == 2 * BULK
 
 
-def test_a_source_that_goes_away_is_said_to_be_lost(table, tmp_path):
-    # More than is on its way when the first of it is stored.
+def test_a_lost_source_is_reported(table, tmp_path):
+    # More rows than are in transit when the first are stored.
     table.bulk(2000, 30_000)
     running = subprocess.Popen(
         [os.environ["DOCENT_TEST_BINARY"], "adopt", "--from", table.url, "--store", "sqlite:lost.db"],
@@ -297,7 +297,7 @@ def test_a_source_that_goes_away_is_said_to_be_lost(table, tmp_path):
     assert "run the same command again to go on" in complaint, complaint
 
 
-def test_a_run_that_waits_for_a_database_is_ended_by_ctrl_c(table, tmp_path):
+def test_ctrl_c_ends_a_run_that_waits_for_the_database(table, tmp_path):
     table.fill([Row("urn:li:tag:x", "tagProperties", 0, '{"name":"x"}')])
     server = Postgres()
     server.sql("create database docent")
@@ -305,7 +305,7 @@ def test_a_run_that_waits_for_a_database_is_ended_by_ctrl_c(table, tmp_path):
     adopt(tmp_path, table, store)
     holding = psycopg2.connect(host=str(server.directory), user="tests", dbname="docent")
     holding.cursor().execute("select 1 from metadata_aspect_v2 where urn = 'urn:li:tag:x' for update")
-    # It has nothing to copy, and waits for the row when it looks at what follows from it.
+    # Nothing to copy: it waits for the locked row when it computes derived data.
     running = subprocess.Popen(
         [os.environ["DOCENT_TEST_BINARY"], "adopt", "--from", table.url, "--store", store],
         cwd=tmp_path,
@@ -313,7 +313,7 @@ def test_a_run_that_waits_for_a_database_is_ended_by_ctrl_c(table, tmp_path):
         text=True,
     )
     watching = psycopg2.connect(host=str(server.directory), user="tests", dbname="postgres")
-    # What it sees stays as it is within a transaction.
+    # Reads are consistent within a transaction.
     watching.autocommit = True
     looking = watching.cursor()
     waits = "select count(*) from pg_stat_activity where datname = 'docent' and wait_event_type = 'Lock'"
@@ -329,7 +329,7 @@ def test_a_run_that_waits_for_a_database_is_ended_by_ctrl_c(table, tmp_path):
     server.stop()
 
 
-def test_rows_that_cannot_be_read_are_refused_and_the_others_taken(table, tmp_path):
+def test_unreadable_rows_are_rejected_and_the_others_imported(table, tmp_path):
     rows = [Row(f"urn:li:tag:{name}", "tagProperties", 0, '{"name":"a"}') for name in "abc"]
     table.fill(rows)
     table.without_time("urn:li:tag:b")
@@ -340,11 +340,11 @@ def test_rows_that_cannot_be_read_are_refused_and_the_others_taken(table, tmp_pa
     assert "healthy" in docent(tmp_path, "check", "--store", store)
 
 
-def test_rows_whose_names_differ_in_white_space_are_of_one_aspect(table, tmp_path):
+def test_rows_that_differ_only_in_whitespace_are_one_aspect(table, tmp_path):
     def row(urn: str, version: int, name: str) -> Row:
         return Row(urn, "tagProperties", version, json.dumps({"name": name}))
 
-    # As databases that pad have them: what was written with white space belongs to the same aspect.
+    # Databases that pad treat names with trailing whitespace as the same aspect.
     rows = [row("urn:li:tag:x", 0, "latest"), row("urn:li:tag:x ", 1, "former")]
     tells_apart = isinstance(table, OnPostgres)
     if tells_apart:
@@ -368,7 +368,7 @@ def test_rows_whose_names_differ_in_white_space_are_of_one_aspect(table, tmp_pat
     assert "healthy" in docent(tmp_path, "check", "--store", store)
 
 
-def test_domains_that_nobody_finds_in_the_tree_are_named(table, tmp_path):
+def test_unreachable_domains_are_listed(table, tmp_path):
     def domain(name: str, parent: str | None) -> Row:
         value = {"name": name} | ({"parentDomain": f"urn:li:domain:{parent}"} if parent else {})
         return Row(f"urn:li:domain:{name}", "domainProperties", 0, json.dumps(value))
@@ -382,7 +382,7 @@ def test_domains_that_nobody_finds_in_the_tree_are_named(table, tmp_path):
         assert f"urn:li:domain:{name} is its own ancestor" in said, said
 
 
-def test_a_database_that_does_not_answer_is_given_up(tmp_path):
+def test_an_unresponsive_database_times_out(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         for scheme in ("mysql", "postgres"):
             begun = time.monotonic()
@@ -392,7 +392,7 @@ def test_a_database_that_does_not_answer_is_given_up(tmp_path):
             assert time.monotonic() - begun < 30
 
 
-def test_mistakes_are_said_clearly_and_without_the_password(table, tmp_path):
+def test_errors_are_clear_and_do_not_contain_the_password(table, tmp_path):
     store = "sqlite:new.db"
 
     def refusal(url: str, to: str = store) -> str:
@@ -415,7 +415,7 @@ def test_mistakes_are_said_clearly_and_without_the_password(table, tmp_path):
     server = Server(tmp_path)
     server.stop()
     assert "not empty: adopt into a new store" in refusal(table.url, server.store)
-    # A store that is there stays as it is.
+    # An existing store stays unchanged.
     (tmp_path / "precious").write_text("do not lose me")
     said = docent(tmp_path, "adopt", "--from", table.url, "--store", store, "--report", "precious", fails=True)
     assert "precious" in said and (tmp_path / "precious").read_text() == "do not lose me"

@@ -1,10 +1,10 @@
-"""DataHub's agent server works with Docent: every tool is called, and what it wrote is read back."""
+"""DataHub's agent server works with Docent: every tool is called, and its writes are read back."""
 
 import json
 
 import pytest
 
-from agent import Agent, Refused
+from agent import Agent, ToolError
 from recipes import column
 
 PLATFORM = "urn:li:dataPlatform:hive"
@@ -21,7 +21,7 @@ ASSERTION = "urn:li:assertion:agent-assertion"
 PROPERTY = "urn:li:structuredProperty:agent.retention"
 STAMP = {"time": 1700000000000, "actor": USER}
 
-# What it offers for a server that is not DataHub Cloud, with everything switched on; each is called below.
+# The tools for a server other than DataHub Cloud, with everything enabled; each is called below.
 TOOLS = {
     *("search", "get_entities", "list_schema_fields", "get_lineage", "get_lineage_paths_between", "get_dataset_queries"),
     *("get_aspect_history", "get_me", "search_documents", "grep_documents", "save_document"),
@@ -136,7 +136,7 @@ ENTITIES = [
 
 @pytest.fixture(scope="module")
 def agent(server, tmp_path_factory):
-    """The agent server, over a catalog with one entity of each kind that its tools are about."""
+    """The agent server on a catalog with one entity of each type that its tools handle."""
     for entity in ENTITIES:
         kind = entity["urn"].split(":")[2]
         body = [{name: value if name == "urn" else {"value": value} for name, value in entity.items()}]
@@ -155,7 +155,7 @@ def _columns(read, urn: str) -> dict:
     return {field["fieldPath"]: field for field in read(urn, "editableSchemaMetadata")["editableSchemaFieldInfo"]}
 
 
-def test_it_starts_and_offers_the_tools_that_are_tried_here(agent):
+def test_the_server_offers_exactly_the_tools_tested_here(agent):
     assert agent.about.serverInfo.name
     assert set(agent.tools()) == TOOLS
 
@@ -181,7 +181,7 @@ def test_search_finds_by_words_and_by_filters_and_counts(agent):
         (DOMAIN, "Agent domain"),
         (USER, "agent@example.com"),
         (GROUP, "Agent group"),
-        # Only of DataHub Cloud does it ask more about a document here; its text is read below.
+        # It requests more about a document only from DataHub Cloud; the text is read below.
         (DOCUMENT, DOCUMENT),
         (PROPERTY, "agent.retention"),
     ],
@@ -193,7 +193,7 @@ def test_get_entities_shows_every_kind_of_entity(agent, urn, says):
     assert says in json.dumps(entity)
 
 
-def test_get_entities_says_what_is_not_there(agent):
+def test_get_entities_reports_missing_entities(agent):
     there, missing = agent.call("get_entities", urns=[DATASET, f"urn:li:dataset:({PLATFORM},agent.none,PROD)"])
     assert there["urn"] == DATASET and "not found" in missing["error"]
 
@@ -221,7 +221,7 @@ def test_queries_of_a_dataset_are_found(agent):
     assert agent.call("get_dataset_queries", urn=DATASET, source="SYSTEM")["total"] == 0
 
 
-def test_it_knows_who_it_is_and_reads_and_keeps_documents(agent, read):
+def test_the_user_is_known_and_documents_are_read_and_saved(agent, read):
     assert "urn:li:corpuser:datahub" in json.dumps(agent.call("get_me"))
     assert DOCUMENT in json.dumps(agent.call("search_documents", query="runbook"))
     assert "orders" in json.dumps(agent.call("grep_documents", urns=[DOCUMENT], pattern="pipeline"))
@@ -255,7 +255,7 @@ def test_domains_are_set_and_removed(agent, read):
     assert read(DATASET, "domains")["domains"] == [] and read(CHART, "domains")["domains"] == [DOMAIN]
 
 
-def test_tags_and_terms_are_put_on_entities_and_columns_and_taken_off(agent, read):
+def test_tags_and_terms_are_added_to_and_removed_from_entities_and_columns(agent, read):
     agent.call("add_tags", tag_urns=[TAG, OTHER_TAG], entity_urns=[DATASET, CHART])
     assert _tags(read, DATASET) == _tags(read, CHART) == [TAG, OTHER_TAG]
     agent.call("remove_tags", tag_urns=[OTHER_TAG], entity_urns=[DATASET, CHART])
@@ -283,11 +283,11 @@ def test_owners_are_added_by_kind_and_removed(agent, read):
     assert owners() == [(USER, "BUSINESS_OWNER")]
 
 
-def test_structured_properties_are_set_within_what_is_allowed_and_removed(agent, read):
+def test_structured_properties_are_validated_set_and_removed(agent, read):
     agent.call("add_structured_properties", property_values={PROPERTY: [30]}, entity_urns=[DATASET])
     (assigned,) = read(DATASET, "structuredProperties")["properties"]
     assert (assigned["propertyUrn"], assigned["values"]) == (PROPERTY, [{"double": 30.0}])
-    with pytest.raises(Refused):
+    with pytest.raises(ToolError):
         agent.call("add_structured_properties", property_values={PROPERTY: [31]}, entity_urns=[DATASET])
     agent.call("remove_structured_properties", property_urns=[PROPERTY], entity_urns=[DATASET])
     assert read(DATASET, "structuredProperties")["properties"] == []
@@ -305,8 +305,8 @@ def test_structured_properties_are_set_within_what_is_allowed_and_removed(agent,
     ],
     ids=["no_such_tag", "no_such_entity", "a_tag_as_term", "no_such_owner", "no_such_domain", "no_such_column"],
 )
-def test_what_is_wrong_is_refused_and_nothing_is_written(agent, read, tool, arguments):
-    with pytest.raises(Refused):
+def test_invalid_input_is_rejected_and_nothing_is_written(agent, read, tool, arguments):
+    with pytest.raises(ToolError):
         agent.call(tool, **arguments)
     for aspect in ("globalTags", "glossaryTerms", "ownership", "domains", "editableDatasetProperties", "editableSchemaMetadata"):
         assert read(UPSTREAM, aspect) is None, aspect

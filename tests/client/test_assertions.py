@@ -1,4 +1,4 @@
-"""What other tools check, people's roles, and what a server says it can store, asked with the client's own helpers."""
+"""Custom assertions, roles and the server's supported aspects, through the client's helpers."""
 
 import pytest
 from datahub.configuration.common import OperationalError
@@ -46,7 +46,7 @@ def test_a_custom_assertion_is_stored_and_its_result_reported(client, graph, rea
     assert (event.result.type, event.result.nativeResults) == ("FAILURE", {"rows": "0"})
 
 
-def test_a_role_is_noted(graph, read, server, unique):
+def test_a_role_is_stored(graph, read, server, unique):
     user = f"urn:li:corpuser:{unique}"
     info = {"active": True}
     server.request("POST", "/openapi/v3/entity/corpuser?async=false", [{"urn": user, "corpUserInfo": {"value": info}}])
@@ -54,12 +54,12 @@ def test_a_role_is_noted(graph, read, server, unique):
     assert read(user, "roleMembership") == {"roles": ["urn:li:dataHubRole:Reader"]}
 
 
-def test_an_invitation_is_refused_with_the_way_in(graph, unique):
+def test_an_invitation_is_rejected_with_an_alternative(graph, unique):
     with pytest.raises(OperationalError, match="docent user add"):
         graph.create_native_user(unique, "a@example.com", "A", "a long password")
 
 
-def test_what_can_be_stored_is_told(graph):
+def test_the_supported_aspects_are_reported(graph):
     specifications = graph.get_entity_aspect_specs()
     assert len(specifications.entity_aspects) == 72
     assert specifications.supports("dataset", "schemaMetadata")

@@ -1,4 +1,4 @@
-"""What the client does wrong is answered with 4xx and a sentence, and nothing of a batch is written.
+"""Invalid requests are rejected with 4xx and a message, and nothing of a batch is written.
 
 The client sends a request again after a 5xx, so a mistake of its own must never be one.
 """
@@ -21,14 +21,14 @@ MEBIBYTE = 1024 * 1024
 
 
 def _raw(urn, aspect, value, kind="dataset", change="UPSERT"):
-    """A proposal whose contents the client's own classes would not let through."""
+    """A proposal with content that the client's own classes would reject."""
     content = GenericAspectClass(value=json.dumps(value).encode(), contentType="application/json")
     return MetadataChangeProposalClass(
         entityType=kind, changeType=change, entityUrn=urn, aspectName=aspect, aspect=content
     )
 
 
-# What is wrong, and the word of the message that names the field or the part.
+# The defect, and the word in the message that identifies the field.
 BAD = {
     "a member of another type": (lambda urn: _raw(urn, "status", {"removed": "perhaps"}), "removed"),
     "a required member that is missing": (lambda urn: _raw(urn, "globalTags", {"tags": [{}]}), "tag"),
@@ -63,7 +63,7 @@ def test_one_bad_item_fails_its_whole_batch(case, graph, read, unique):
     assert [read(urn, "datasetKey") for urn in urns] == [None, None, None]
 
 
-def test_a_member_that_nobody_knows_is_left_out(graph, read, unique):
+def test_an_unknown_member_is_dropped(graph, read, unique):
     urn = make_dataset_urn("hive", unique)
     graph.emit_mcps([_raw(urn, "status", {"removed": True, "colour": "red"})])
     assert read(urn, "status") == {"removed": True}
@@ -80,7 +80,7 @@ def test_a_member_that_nobody_knows_is_left_out(graph, read, unique):
     ],
     ids=["text", "short", "parts", "type", "long"],
 )
-def test_a_urn_that_is_none_is_refused(urn, graph, flavour):
+def test_an_invalid_urn_is_rejected(urn, graph, flavour):
     with pytest.raises(OperationalError) as refused:
         graph.emit_mcps([_raw(urn, "status", {"removed": False})])
     assert 400 <= refused.value.info["status"] < 500, refused.value.info
@@ -113,9 +113,9 @@ def test_a_urn_that_is_none_is_refused(urn, graph, flavour):
         ("GET", "/openapi/v2/timeline/v1/x?categories=NONE", None),
     ],
 )
-def test_what_cannot_be_read_is_never_the_server_s_fault(method, path, body, server):
+def test_malformed_requests_are_client_errors(method, path, body, server):
     reply = server.request(method, path, body)
-    # GraphQL says what is wrong within an answer.
+    # GraphQL reports errors in a reply with status 200.
     if path == "/api/graphql" and reply.status == 200:
         assert reply.json()["errors"]
     else:
@@ -150,7 +150,7 @@ ENTITY = {"urn": URN, "status": {"value": {"removed": True}}}
         ("/openapi/v3/entity/dataset", [ENTITY, ENTITY | {"Status": ENTITY["status"]}], f"{URN} status"),
     ],
 )
-def test_a_bad_item_is_named_on_every_door(path, body, part, server, read):
+def test_an_invalid_item_is_identified_on_every_endpoint(path, body, part, server, read):
     reply = server.request("POST", path, json.dumps(body).encode())
     assert 400 <= reply.status < 500, f"{reply.status} {reply.text}"
     message = reply.json()["message"]
@@ -159,11 +159,11 @@ def test_a_bad_item_is_named_on_every_door(path, body, part, server, read):
     assert read(URN, "datasetKey") is None
 
 
-def test_large_bodies_are_taken_and_larger_ones_are_not(server, read, unique):
+def test_bodies_up_to_the_limit_are_accepted(server, read, unique):
     urn = make_dataset_urn("hive", unique)
 
     def body(size):
-        """A proposal that is this many bytes long on the wire."""
+        """Returns a proposal of this many bytes."""
         proposal = {
             "entityType": "dataset",
             "entityUrn": urn,
@@ -186,7 +186,7 @@ def test_large_bodies_are_taken_and_larger_ones_are_not(server, read, unique):
     assert len(read(urn, "datasetProperties")["description"]) == stored
 
 
-def test_a_batch_of_15_mebibytes_goes_through(graph, read, unique):
+def test_a_batch_of_15_mebibytes_is_accepted(graph, read, unique):
     urns = [make_dataset_urn("hive", f"{unique}.{number}") for number in range(5)]
     aspects = [DatasetPropertiesClass(description=str(number) * (3 * MEBIBYTE)) for number in range(5)]
     graph.emit_mcps([MetadataChangeProposalWrapper(entityUrn=urn, aspect=aspect) for urn, aspect in zip(urns, aspects)])

@@ -43,7 +43,7 @@ def test_put_stores_an_aspect(run_cli, read, tmp_path, unique):
     assert f"run-{unique}" in run_cli("ingest", "list-runs", "--include-soft-deletes")
 
 
-def test_put_says_why_a_bad_aspect_is_refused(run_cli, read, tmp_path, unique):
+def test_put_reports_why_an_invalid_aspect_is_rejected(run_cli, read, tmp_path, unique):
     urn = make_dataset_urn("hive", unique)
     data = tmp_path / "aspect.json"
     data.write_text(json.dumps({"removed": "perhaps"}))
@@ -57,7 +57,7 @@ def test_put_platform_stores_a_platform(run_cli, read, unique):
     assert (stored["displayName"], stored["logoUrl"]) == ("Our Store", "https://example.com/logo.png")
 
 
-def test_get_shows_what_is_stored(run_cli, restli_graph, dataset):
+def test_get_shows_the_stored_aspects(run_cli, restli_graph, dataset):
     everything = json.loads(run_cli("get", "--urn", dataset))
     assert everything["datasetProperties"]["description"] == "What was sold"
     assert everything["datasetKey"]["origin"] == "PROD"
@@ -71,18 +71,18 @@ def test_get_shows_what_is_stored(run_cli, restli_graph, dataset):
     assert profile["datasetProfile"]["rowCount"] == 7
 
 
-def test_get_of_what_is_not_there_fails(run_cli, unique):
+def test_get_of_a_missing_entity_fails(run_cli, unique):
     missing = make_dataset_urn("hive", unique)
     assert "not found" in run_cli("get", "--urn", missing, fails=True)
     assert "not found" in run_cli("get", "--urn", missing, "-a", "status", fails=True)
 
 
-def test_exists_tells_what_is_there(run_cli, dataset):
+def test_exists_reports_whether_an_entity_exists(run_cli, dataset):
     assert json.loads(run_cli("exists", "--urn", dataset)) is True
     assert json.loads(run_cli("exists", "--urn", dataset.replace("hive", "spark"))) is False
 
 
-def test_delete_hides_an_entity_softly_and_removes_it_for_good(run_cli, read, dataset):
+def test_delete_soft_deletes_and_hard_deletes_an_entity(run_cli, read, dataset):
     run_cli("delete", "--urn", dataset, "--soft", "--force")
     assert read(dataset, "status") == {"removed": True}
     run_cli("delete", "--urn", dataset, "--hard", "--force")
@@ -90,7 +90,7 @@ def test_delete_hides_an_entity_softly_and_removes_it_for_good(run_cli, read, da
     assert read(dataset, "datasetKey") is None
 
 
-def test_delete_takes_part_of_a_time_series_away(run_cli, restli_graph, read, server, dataset):
+def test_delete_removes_part_of_a_time_series(run_cli, restli_graph, read, server, dataset):
     day = 24 * 3600 * 1000
     for number in (1, 2, 3):
         _emit(restli_graph, dataset, DatasetProfileClass(timestampMillis=number * day, rowCount=number))
@@ -102,7 +102,7 @@ def test_delete_takes_part_of_a_time_series_away(run_cli, restli_graph, read, se
     assert read(dataset, "datasetProperties")["name"] == "Sales"
 
 
-def test_delete_by_filter_deletes_what_the_filter_finds(run_cli, restli_graph, read, unique):
+def test_delete_by_filter_deletes_the_matching_entities(run_cli, restli_graph, read, unique):
     platform = unique[:40]
     ours = [make_dataset_urn(platform, f"table{number}", env) for number, env in enumerate(["PROD", "PROD", "DEV"])]
     for urn in ours:
@@ -121,7 +121,7 @@ def test_delete_by_filter_deletes_what_the_filter_finds(run_cli, restli_graph, r
     assert [read(urn, "datasetKey") for urn in ours] == [None] * 3
 
 
-def test_delete_references_takes_an_entity_out_of_others(run_cli, restli_graph, read, dataset, unique):
+def test_delete_references_removes_references_from_other_entities(run_cli, restli_graph, read, dataset, unique):
     tag, downstream = f"urn:li:tag:{unique}", make_dataset_urn("hive", f"{unique}_down")
     _emit(restli_graph, dataset, GlobalTagsClass([TagAssociationClass(tag), TagAssociationClass("urn:li:tag:stays")]))
     lineage = UpstreamLineageClass([UpstreamClass(dataset=dataset, type="COPY")])
@@ -134,7 +134,7 @@ def test_delete_references_takes_an_entity_out_of_others(run_cli, restli_graph, 
     assert read(dataset, "datasetProperties")["name"] == "Sales"
 
 
-def test_timeline_shows_what_changed(run_cli, restli_graph, dataset):
+def test_timeline_shows_changes(run_cli, restli_graph, dataset):
     _emit(restli_graph, dataset, DatasetPropertiesClass(name="Sales", description="Better words"))
     _emit(restli_graph, dataset, GlobalTagsClass([TagAssociationClass("urn:li:tag:gold")]))
     shown = run_cli("timeline", "--urn", dataset, "-c", "documentation", "-c", "tag")
@@ -162,7 +162,7 @@ def test_graphql_lists_and_describes_operations(run_cli):
     assert "DescriptionUpdateInput" in run_cli("graphql", "--describe", "updateDescription")
 
 
-def test_graphql_runs_an_operation_by_its_name(run_cli, dataset):
+def test_graphql_runs_an_operation_by_name(run_cli, dataset):
     answer = run_cli("graphql", "--operation", "entityExists", "--variables", json.dumps({"urn": dataset}))
     assert json.loads(answer)["entityExists"] is True
 
@@ -176,13 +176,13 @@ def test_search_finds_by_words_and_filters(run_cli, dataset, unique):
     assert "platform" in run_cli("search", unique, "--facets-only")
 
 
-def test_lineage_shows_what_is_upstream(run_cli, restli_graph, dataset, unique):
+def test_lineage_shows_upstream_datasets(run_cli, restli_graph, dataset, unique):
     downstream = make_dataset_urn("hive", f"{unique}_down")
     _emit(restli_graph, downstream, UpstreamLineageClass([UpstreamClass(dataset=dataset, type="COPY")]))
     assert dataset in run_cli("lineage", "--urn", downstream, "--direction", "upstream", "--format", "json")
 
 
-def test_init_with_a_token_lets_later_commands_in(run_cli, server, dataset):
+def test_init_with_a_token_authenticates_later_commands(run_cli, server, dataset):
     nothing = {"DATAHUB_GMS_URL": None, "DATAHUB_GMS_TOKEN": None}
     run_cli("init", "--host", server.url, "--token", server.token, environment=nothing)
     written = yaml.safe_load((run_cli.home / ".datahubenv").read_text())
@@ -190,7 +190,7 @@ def test_init_with_a_token_lets_later_commands_in(run_cli, server, dataset):
     assert json.loads(run_cli("exists", "--urn", dataset, environment=nothing)) is True
 
 
-def test_init_with_a_password_makes_a_token(run_cli, server, dataset):
+def test_init_with_a_password_creates_a_token(run_cli, server, dataset):
     nothing = {"DATAHUB_GMS_URL": None, "DATAHUB_GMS_TOKEN": None}
     who = ["--username", ADMINISTRATOR, "--password", PASSWORD]
     run_cli("init", "--host", server.ui_url, *who, "--token-duration", "ONE_HOUR", environment=nothing)
@@ -204,7 +204,7 @@ def test_init_with_a_password_makes_a_token(run_cli, server, dataset):
 
 
 def test_init_with_port_8080_signs_in_at_port_9002(run_cli, tmp_path):
-    # An address of this test alone, so that nothing else listens at these ports; the whole range is loopback.
+    # An address used only by this test, so that these ports are free; the whole range is loopback.
     host = f"127.77.{os.getpid() >> 8 & 255}.{max(2, os.getpid() & 255)}"
     directory = tmp_path / "ports"
     directory.mkdir()
@@ -218,7 +218,7 @@ def test_init_with_port_8080_signs_in_at_port_9002(run_cli, tmp_path):
         assert written["token"]
     finally:
         running.stop()
-    # Without the second listener the same command has nowhere to go: it is that port which is used.
+    # Without the second listener the same command fails, which proves that it uses that port.
     alone = tmp_path / "alone"
     alone.mkdir()
     running = Server(alone, listen=f"{host}:8080", ui_listen="127.0.0.1:0")
@@ -229,7 +229,7 @@ def test_init_with_port_8080_signs_in_at_port_9002(run_cli, tmp_path):
         running.stop()
 
 
-def test_init_with_a_wrong_password_makes_none(run_cli, server):
+def test_init_with_a_wrong_password_creates_no_token(run_cli, server):
     nothing = {"DATAHUB_GMS_URL": None, "DATAHUB_GMS_TOKEN": None}
     who = ["--username", ADMINISTRATOR, "--password", "wrong"]
     run_cli("init", "--host", server.ui_url, *who, fails=True, environment=nothing)

@@ -61,13 +61,13 @@ def _is_as_described(read, urn):
     assert list(second["type"]["type"]) == ["com.linkedin.schema.StringType"]
 
 
-def test_dataset_upsert_stores_what_a_file_describes(run_cli, read, described):
+def test_dataset_upsert_stores_the_dataset_in_a_file(run_cli, read, described):
     file, urn = described
     run_cli("dataset", "upsert", "-f", file)
     _is_as_described(read, urn)
 
 
-def test_dataset_get_shows_it_and_writes_a_file(run_cli, described, tmp_path):
+def test_dataset_get_shows_the_dataset_and_writes_a_file(run_cli, described, tmp_path):
     file, urn = described
     run_cli("dataset", "upsert", "-f", file)
     shown = run_cli("dataset", "get", "--urn", urn, "--to-file", tmp_path / "got.yml")
@@ -78,7 +78,7 @@ def test_dataset_get_shows_it_and_writes_a_file(run_cli, described, tmp_path):
     assert [field["id"] for field in got["schema"]["fields"]] == ["sale_id", "buyer"]
 
 
-def test_dataset_sync_goes_both_ways(run_cli, restli_graph, read, described):
+def test_dataset_sync_works_in_both_directions(run_cli, restli_graph, read, described):
     file, urn = described
     for reference in ("urn:li:tag:gold", "urn:li:corpuser:alice"):
         key = "tagKey" if ":tag:" in reference else "corpUserKey"
@@ -92,7 +92,7 @@ def test_dataset_sync_goes_both_ways(run_cli, restli_graph, read, described):
     assert "Changed on the server" in file.read_text()
 
 
-def test_user_upsert_stores_a_person(run_cli, read, tmp_path, unique):
+def test_user_upsert_stores_a_user(run_cli, read, tmp_path, unique):
     file = tmp_path / "user.yml"
     person = {"id": unique, "first_name": "Ada", "last_name": "L", "full_name": "Ada L", "email": "ada@example.com"}
     person |= {"groups": [f"{unique}_group"], "title": "Analyst"}
@@ -102,7 +102,7 @@ def test_user_upsert_stores_a_person(run_cli, read, tmp_path, unique):
     info = read(urn, "corpUserInfo")
     assert (info["fullName"], info["email"], info["title"]) == ("Ada L", "ada@example.com", "Analyst")
     assert read(urn, "groupMembership")["groups"] == [f"urn:li:corpGroup:{unique}_group"]
-    # With anything that people write about themselves, the client writes that instead.
+    # With any user-editable field, the client writes the editable aspect instead.
     file.write_text(yaml.safe_dump(person | {"description": "Counts"}))
     run_cli("user", "upsert", "-f", file)
     assert read(urn, "corpUserEditableInfo")["aboutMe"] == "Counts"
@@ -169,7 +169,7 @@ def container(restli_graph, unique):
     ],
     ids=["tag", "term", "owner", "domain"],
 )
-def test_container_labels_all_that_is_in_it(label, aspect, found, run_cli, restli_graph, read, container, unique):
+def test_container_labels_all_its_contents(label, aspect, found, run_cli, restli_graph, read, container, unique):
     outer, labelled, elsewhere = container
     urn = {
         "tag": f"urn:li:tag:{unique}",
@@ -252,7 +252,7 @@ def test_ingest_reports_its_run_to_the_server(run_cli, read, server, aspects_fil
     assert f"pipeline_{unique}" in run_cli("ingest", "list-source-runs")
 
 
-def test_ingest_fails_when_a_record_is_refused(run_cli, read, server, tmp_path, unique):
+def test_ingest_fails_when_a_record_is_rejected(run_cli, read, server, tmp_path, unique):
     urn = make_dataset_urn("hive", unique)
     bad = {
         "entityType": "dataset",

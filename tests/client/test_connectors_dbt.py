@@ -130,7 +130,7 @@ def _files(directory, schema: str) -> dict:
     }
 
 
-def test_models_sources_lineage_and_test_results_of_dbt_are_stored_again_and_again(server, run_cli, read, unique, tmp_path):
+def test_repeated_runs_store_models_sources_lineage_and_test_results_of_dbt(server, run_cli, read, unique, tmp_path):
     settings = _files(tmp_path, unique) | {
         "target_platform": "postgres",
         "meta_mapping": {"steward": {"match": ".*", "operation": "add_owner", "config": {"owner_type": "user", "owner_category": "DATA_STEWARD"}}},
@@ -143,7 +143,7 @@ def test_models_sources_lineage_and_test_results_of_dbt_are_stored_again_and_aga
         return dataset("postgres", f"warehouse.{unique}.{name}")
 
     staged, daily = dbt("staged_orders"), dbt("daily_totals")
-    # What a connector for the warehouse stored before; dbt adds to it and takes nothing away.
+    # Stored earlier by the warehouse's connector; dbt adds to it.
     reply = server.request(
         "POST",
         "/openapi/v3/entity/dataset?async=false",
@@ -167,7 +167,7 @@ def test_models_sources_lineage_and_test_results_of_dbt_are_stored_again_and_aga
         assert owners == [("urn:li:corpuser:grace", "DATA_STEWARD")]
         assert [owner["owner"] for owner in read(daily, "ownership")["owners"]] == ["urn:li:corpuser:ada"]
 
-        # From the warehouse's table through dbt's models, and to the table that dbt made.
+        # From the warehouse's table through dbt's models to the table that dbt created.
         lineage = read(staged, "upstreamLineage")
         assert {upstream["dataset"] for upstream in lineage["upstreams"]} == {dbt("raw_orders")}
         assert any(
@@ -177,7 +177,7 @@ def test_models_sources_lineage_and_test_results_of_dbt_are_stored_again_and_aga
         assert daily in {upstream["dataset"] for upstream in read(table("daily_totals"), "upstreamLineage")["upstreams"]}
         assert read(table("daily_totals"), "datasetProperties")["description"] == "from the warehouse"
 
-        # The test of the model is an assertion, with what came out of it.
+        # The model's test is an assertion with its result.
         tested = quote(staged, safe="")
         reply = server.request("GET", f"/relationships?direction=INCOMING&urn={tested}&types=List(Asserts)").json()
         (assertion,) = {relationship["entity"] for relationship in reply["relationships"]}

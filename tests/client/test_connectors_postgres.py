@@ -1,4 +1,4 @@
-"""`datahub ingest` with the source `postgres`, over a real server that the test starts for itself."""
+"""`datahub ingest` with the source `postgres`, from a real server."""
 
 import pytest
 
@@ -36,7 +36,7 @@ def test_the_tables_comments_views_and_keys_of_a_postgresql_server_are_stored(se
     postgres.sql("create database shop")
     postgres.sql(SCHEMA, "shop")
     settings = {
-        # Asked for, though the address says all.
+        # Required by the connector, although the address is complete.
         "host_port": "localhost",
         "sqlalchemy_uri": postgres.uri("shop"),
         "database": "shop",
@@ -65,7 +65,7 @@ def test_the_tables_comments_views_and_keys_of_a_postgresql_server_are_stored(se
     }
     assert [(key["name"], key["foreignDataset"]) for key in schema["foreignKeys"]] == [("order_customer", customers)]
 
-    # Lineage of a view is worked out from its text, also of its columns.
+    # Lineage of a view and its columns is inferred from its SQL.
     lineage = read(spending, "upstreamLineage")
     assert {upstream["dataset"] for upstream in lineage["upstreams"]} == {customers, orders}
     downstream = {tuple(fine["downstreams"]): fine["upstreams"] for fine in lineage["fineGrainedLineages"]}
@@ -84,7 +84,7 @@ def test_the_tables_comments_views_and_keys_of_a_postgresql_server_are_stored(se
     (profile,) = time_series(server, customers, "datasetProfile")
     assert (profile["rowCount"], profile["columnCount"]) == (3, 3)
 
-    # The next run brings what changed, and leaves alone what people said.
+    # The next run updates changes and leaves user edits unchanged.
     edits = HumanEdits(server, customers, "email", unique)
     postgres.sql("comment on table sales.customers is 'Everybody'; drop materialized view sales.totals", "shop")
     ingest(run_cli, server, "postgres", settings, pipeline=unique)

@@ -1,4 +1,4 @@
-"""`datahub ingest` with the source `sqlalchemy`, over a SQLite file; and what later runs do to what earlier ones stored."""
+"""`datahub ingest` with the source `sqlalchemy`, from a SQLite file, in repeated runs."""
 
 import sqlite3
 
@@ -18,7 +18,7 @@ TABLES = """
 
 
 class Shop:
-    """A SQLite file, and the datasets that it becomes."""
+    """A SQLite file and the datasets that it is imported as."""
 
     def __init__(self, path, instance):
         self.instance = instance
@@ -71,7 +71,7 @@ def test_the_tables_views_and_keys_of_a_sqlite_file_are_stored(server, run_cli, 
     assert "join customers" in read(spending, "viewProperties")["viewLogic"]
     assert read(spending, "viewProperties")["viewLanguage"] == "SQL"
 
-    # A table stands in its schema, which stands in its database; both can be walked up to.
+    # A table is in its schema, which is in its database; both are reachable as parents.
     data = server.graphql(
         """query ($urn: String!) { dataset(urn: $urn) {
           parentContainers { count containers { properties { name } subTypes { typeNames } } }
@@ -83,7 +83,7 @@ def test_the_tables_views_and_keys_of_a_sqlite_file_are_stored(server, run_cli, 
     assert parents["containers"][0]["properties"]["name"] == "main"
 
 
-def test_what_disappears_is_hidden_and_comes_back_and_what_people_said_stays(server, run_cli, read, unique, tmp_path):
+def test_missing_tables_are_soft_deleted_and_restored_and_user_edits_stay(server, run_cli, read, unique, tmp_path):
     shop = Shop(tmp_path / "shop.db", unique)
     orders, spending = shop.urn("orders"), shop.urn("spending")
 

@@ -1,4 +1,4 @@
-"""Runs what the documents show of DataHub's own tools, in order, against a server of its own.
+"""Runs the commands of DataHub's tools in the documents, in order, against a server of its own.
 
 The blocks are marked: `sh client` and `python client` are run, and what they print stands behind them in a block marked
 `text printed` (where `…` stands for any text within a line), letter for letter; any other `client NAME` is a file of that name. `$PASSWORD` and
@@ -42,7 +42,7 @@ def test_there_is_a_document_to_run():
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
-def test_what_a_document_shows_is_what_happens(path, own_server, tmp_path):
+def test_the_commands_of_a_document_print_the_output_shown(path, own_server, tmp_path):
     programs = Path(sys.executable).parent
     variables = {name: value for name, value in os.environ.items() if not name.startswith("DATAHUB_")}
     variables |= {

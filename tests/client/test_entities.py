@@ -1,4 +1,4 @@
-"""The SDK's `client.entities` and `client.resolve`, over both ways to write."""
+"""The SDK's `client.entities` and `client.resolve`, over both write APIs."""
 
 from datetime import datetime, timezone
 
@@ -55,17 +55,17 @@ def test_a_dataset_is_created_once(client, read, unique):
         client.entities.create(_dataset(unique))
 
 
-def test_what_is_got_is_what_was_put(client, unique):
+def test_a_read_returns_what_was_written(client, unique):
     put = _dataset(unique, upstreams=[make_dataset_urn("snowflake", "shop.raw")])
     client.entities.upsert(put)
     got = client.entities.get(put.urn)
     for proposal in put.as_mcps():
-        # The server keeps a second list of domains in step, which this client only fills through patches.
+        # The server maintains a second list of domains, which this client writes only through patches.
         kept = {k: v for k, v in got._aspects[proposal.aspectName].to_obj().items() if k != "domainAssociations"}
         assert kept == proposal.aspect.to_obj(), proposal.aspectName
 
 
-def test_an_update_changes_what_was_got_and_keeps_the_rest(client, read, unique):
+def test_an_update_changes_only_the_modified_parts(client, read, unique):
     client.entities.upsert(_dataset(unique))
     dataset = client.entities.get(make_dataset_urn("snowflake", f"shop.{unique}"))
     dataset.add_tag("urn:li:tag:silver")
@@ -80,7 +80,7 @@ def test_an_update_changes_what_was_got_and_keeps_the_rest(client, read, unique)
     assert read(dataset.urn, "editableDatasetProperties")["description"] == "What was sold"
 
 
-def test_a_soft_deleted_entity_is_there_and_not_found(client, server, read, unique):
+def test_a_soft_deleted_entity_exists_and_is_not_found(client, server, read, unique):
     dataset = _dataset(unique)
     client.entities.upsert(dataset)
     client.entities.delete(dataset.urn)
@@ -89,7 +89,7 @@ def test_a_soft_deleted_entity_is_there_and_not_found(client, server, read, uniq
     assert list(client.search.get_urns(query=unique)) == []
 
 
-def test_a_hard_deleted_entity_is_gone(client, read, unique):
+def test_a_hard_deleted_entity_does_not_exist(client, read, unique):
     dataset = _dataset(unique)
     client.entities.upsert(dataset)
     client.entities.delete(dataset.urn, hard=True)
@@ -104,7 +104,7 @@ def test_a_hard_deleted_entity_is_gone(client, read, unique):
 @pytest.mark.parametrize(
     "kind", ["chart", "dashboard", "dataFlow", "dataJob", "container", "mlModel", "mlModelGroup", "tag"]
 )
-def test_other_kinds_of_entity_come_back(kind, client, unique):
+def test_other_entity_types_are_read_back(kind, client, unique):
     name = f"{unique}"
     flow = DataFlow(platform="airflow", name=name, description="A pipeline")
     made = {
@@ -124,12 +124,12 @@ def test_other_kinds_of_entity_come_back(kind, client, unique):
         assert got._aspects[proposal.aspectName].to_obj() == proposal.aspect.to_obj(), proposal.aspectName
 
 
-def test_an_entity_that_is_not_there_is_not_found(client, unique):
+def test_a_missing_entity_is_not_found(client, unique):
     with pytest.raises(ItemNotFoundError):
         client.entities.get(make_dataset_urn("hive", unique))
 
 
-def test_a_domain_is_found_by_its_name(client, graph, unique):
+def test_a_domain_is_resolved_by_name(client, graph, unique):
     urn = make_domain_urn(unique)
     properties = DomainPropertiesClass(name=f"Name of {unique}")
     graph.emit(MetadataChangeProposalWrapper(entityUrn=urn, aspect=properties))
@@ -139,7 +139,7 @@ def test_a_domain_is_found_by_its_name(client, graph, unique):
         client.resolve.domain(name=f"Another than {unique}")
 
 
-def test_users_and_terms_are_found_by_their_names(client, graph, unique):
+def test_users_and_terms_are_resolved_by_name(client, graph, unique):
     user, term = f"urn:li:corpuser:{unique}", f"urn:li:glossaryTerm:{unique}"
     info = CorpUserInfoClass(active=True, displayName=f"User {unique}", email=f"{unique}@example.com")
     graph.emit(MetadataChangeProposalWrapper(entityUrn=user, aspect=info))
@@ -150,7 +150,7 @@ def test_users_and_terms_are_found_by_their_names(client, graph, unique):
     assert str(client.resolve.term(name=f"Term {unique}")) == term
 
 
-def test_a_tag_is_created_and_taken_off(client, graph, server, read, unique):
+def test_a_tag_is_created_and_removed(client, graph, server, read, unique):
     tag = graph.create_tag(unique)
     assert tag == make_tag_urn(unique)
     assert read(tag, "tagProperties")["name"] == unique

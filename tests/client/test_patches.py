@@ -1,4 +1,4 @@
-"""The client's patch builders, over both ways to write: parts of aspects change, and the rest stays."""
+"""The client's patch builders, over both write APIs: parts of aspects change, and the rest stays."""
 
 import threading
 
@@ -41,7 +41,7 @@ def dataset(graph, unique):
 
 @pytest.fixture
 def patch(graph, dataset):
-    """`patch(change)` builds the change of the dataset and sends it."""
+    """`patch(change)` builds a patch of the dataset and sends it."""
 
     def send(change):
         builder = DatasetPatchBuilder(dataset)
@@ -68,7 +68,7 @@ def test_tags_are_added_and_removed_one_by_one(patch, read, dataset):
     assert _tags(read, dataset) == ["urn:li:tag:two"]
 
 
-def test_the_same_tag_from_two_sources_stands_twice(patch, read, dataset):
+def test_the_same_tag_from_two_sources_is_stored_twice(patch, read, dataset):
     said = MetadataAttributionClass(time=1, actor="urn:li:corpuser:alice", source="urn:li:dataHubAction:a")
     patch(lambda builder: builder.add_tag(TagAssociationClass("urn:li:tag:one")))
     patch(lambda builder: builder.add_tag(TagAssociationClass("urn:li:tag:one", attribution=said)))
@@ -239,7 +239,7 @@ def test_charts_and_dashboards_get_their_inputs(graph, read, unique):
     assert [one["destinationUrn"] for one in read(board, "dashboardInfo")["datasetEdges"]] == [asset]
 
 
-def test_patches_of_many_clients_at_once_lose_nothing(graph, read, dataset):
+def test_concurrent_patches_lose_nothing(graph, read, dataset):
     clients, each = 4, 25
     failures = []
 
@@ -261,7 +261,7 @@ def test_patches_of_many_clients_at_once_lose_nothing(graph, read, dataset):
     assert len(set(_tags(read, dataset))) == clients * each
 
 
-def test_a_patch_that_does_not_fit_is_refused(graph, server, read, dataset):
+def test_an_invalid_patch_is_rejected(graph, server, read, dataset):
     before = read(dataset, "datasetProperties")
     with pytest.raises(Exception, match="(?i)description"):
         builder = DatasetPatchBuilder(dataset)

@@ -1,4 +1,4 @@
-"""Every kind of aspect that the client knows comes back as it was written, whatever is in it."""
+"""Every aspect that the client knows is read back as written, whatever its content."""
 
 import json
 from urllib.parse import quote
@@ -12,24 +12,24 @@ from datahub.metadata.urns import Urn
 
 from generated import Generator, entities_with
 
-# Written by our own use cases only, so the door for aspects is shut.
+# Written only by Docent's own use cases, so direct writes are rejected.
 REFUSED = {
     "corpUserCredentials": "holds a password",
     "dataHubAccessTokenInfo": "holds the hash of a token",
     "dataHubAccessTokenKey": "would make a token",
 }
-# Taken, and never shown again.
+# Accepted, and never shown.
 SECRET = {
     "dataHubConnectionDetails": "holds what another system lets us in with",
     "dataHubSecretValue": "holds a secret of an ingestion recipe",
 }
-# The model has them as aspects, and no type of entity that may have them.
+# Aspects in the model that no entity type has.
 NOWHERE = {"incidentSource", "mlHyperParam", "mlMetric"}
 VALUES = 4
 
 
 def _keep_the_rules(aspect):
-    """Makes a made-up aspect one that may be stored as it is: domains stand in it twice, and at most one does."""
+    """Adjusts a generated aspect so that it is stored unchanged: domains are in it twice, at most one each."""
     if isinstance(aspect, DomainsClass):
         aspect.domains = aspect.domains[:1]
         aspect.domainAssociations = [DomainAssociationClass(domain=urn) for urn in aspect.domains]
@@ -37,7 +37,7 @@ def _keep_the_rules(aspect):
 
 
 def made_up(name: str, flavour: str):
-    """Yields proposals for several entities, of several types where the aspect may be on several."""
+    """Yields proposals for several entities, of several types if the aspect allows it."""
     for number in range(VALUES):
         generator = Generator(f"{name} {number}")
         entities = entities_with(name)
@@ -48,7 +48,7 @@ def made_up(name: str, flavour: str):
 
 
 def _stored(server, proposal):
-    """What the server has, read without the client; the newest of a time series."""
+    """Returns the stored value, read without the client; the newest of a time series."""
     kind = type(proposal.aspect)
     if kind.ASPECT_TYPE != "timeseries":
         return server.read(proposal.entityUrn, kind.ASPECT_NAME)
@@ -59,7 +59,7 @@ def _stored(server, proposal):
 
 
 @pytest.mark.parametrize("name", sorted(set(ASPECT_NAME_MAP) - set(REFUSED) - set(SECRET) - NOWHERE))
-def test_an_aspect_comes_back_as_it_was_written(name, graph, flavour, server):
+def test_an_aspect_is_read_back_as_written(name, graph, flavour, server):
     proposals = list(made_up(name, flavour))
     graph.emit_mcps(proposals)
     for proposal in proposals:
@@ -69,7 +69,7 @@ def test_an_aspect_comes_back_as_it_was_written(name, graph, flavour, server):
 
 
 @pytest.mark.parametrize("name", sorted(REFUSED))
-def test_an_aspect_that_is_ours_alone_is_refused(name, graph, flavour, server):
+def test_an_internal_aspect_is_rejected(name, graph, flavour, server):
     for proposal in made_up(name, flavour):
         with pytest.raises(OperationalError) as refused:
             graph.emit_mcps([proposal])
@@ -78,7 +78,7 @@ def test_an_aspect_that_is_ours_alone_is_refused(name, graph, flavour, server):
 
 
 @pytest.mark.parametrize("name", sorted(SECRET))
-def test_a_secret_is_taken_and_not_shown(name, graph, flavour, server):
+def test_a_secret_aspect_is_accepted_and_not_shown(name, graph, flavour, server):
     proposals = list(made_up(name, flavour))
     graph.emit_mcps(proposals)
     for proposal in proposals:
@@ -91,6 +91,6 @@ def _status_of_reading(server, proposal) -> int:
     return server.request("GET", path).status
 
 
-def test_every_kind_of_aspect_is_tried():
+def test_every_aspect_is_covered():
     assert len(ASPECT_NAME_MAP) == 271
     assert NOWHERE == {name for name in ASPECT_NAME_MAP if not entities_with(name)}

@@ -45,13 +45,13 @@ def shelf(client, unique):
     ],
     ids=["tag", "owner", "domain", "term", "platform", "platforms", "subtype", "env", "and", "or", "not", "type"],
 )
-def test_a_filter_finds_what_it_describes(chosen, expected, client, shelf, unique):
+def test_a_filter_finds_the_matching_datasets(chosen, expected, client, shelf, unique):
     both = F.and_(F.has_custom_property("shelf", unique), chosen)
     found = {str(urn) for urn in client.search.get_urns(filter=both)}
     assert found == {shelf[name] for name in expected}
 
 
-def test_words_find_what_has_them(client, shelf, unique):
+def test_words_find_the_datasets_that_contain_them(client, shelf, unique):
     found = {str(urn) for urn in client.search.get_urns(query=f"{unique}.tagged")}
     assert shelf["tagged"] in found
     assert {str(urn) for urn in client.search.get_urns(query="*", filter=F.env("DEV"))} >= {shelf["for_tests"]}
@@ -66,7 +66,7 @@ def test_urns_are_found_by_the_older_filters(graph, shelf, unique):
     assert found(platform="snowflake") == {shelf["elsewhere"]}
     assert found(env="DEV") == {shelf["for_tests"]}
     assert found(entity_types=["dataset"], query="*") == set(shelf.values())
-    # One page after another gives the same as one large page.
+    # Paging returns the same as one large page.
     assert found(batch_size=1) == set(shelf.values())
     graph.soft_delete_entity(shelf["tagged"])
     assert found() == set(shelf.values()) - {shelf["tagged"]}
@@ -132,7 +132,7 @@ def test_lineage_of_all_columns_with_the_same_name_is_added(client, chain, read)
     assert pairs == {(make_schema_field_urn(raw, name), make_schema_field_urn(clean, name)) for name in names}
 
 
-def test_lineage_is_added_with_the_query_that_made_it(client, chain, server, read):
+def test_lineage_is_added_with_its_query(client, chain, server, read):
     raw, clean, _ = chain
     text = "INSERT INTO clean SELECT customer_id, total FROM raw"
     client.lineage.add_lineage(upstream=raw, downstream=clean, transformation_text=text)
@@ -141,7 +141,7 @@ def test_lineage_is_added_with_the_query_that_made_it(client, chain, server, rea
     assert read(up["query"], "queryProperties")["statement"]["value"] == text
 
 
-def test_lineage_is_taken_from_sql(client, chain, read, unique):
+def test_lineage_is_inferred_from_sql(client, chain, read, unique):
     raw, clean, _ = chain
     query = f"INSERT INTO {unique}.clean SELECT customer_id, total FROM {unique}.raw"
     client.lineage.infer_lineage_from_sql(query_text=query, platform="hive")
@@ -150,7 +150,7 @@ def test_lineage_is_taken_from_sql(client, chain, read, unique):
     assert len(lineage["fineGrainedLineages"]) == 2
 
 
-def test_lineage_goes_through_jobs_charts_and_dashboards(client, chain, read, unique):
+def test_lineage_includes_jobs_charts_and_dashboards(client, chain, read, unique):
     raw, clean, _ = chain
     flow = DataFlow(platform="airflow", name=unique)
     job = DataJob(flow=flow, name="step")
@@ -174,12 +174,12 @@ def test_lineage_goes_through_jobs_charts_and_dashboards(client, chain, read, un
     }
 
 
-def _scrolled(scroll, **wanted):
-    """All relationships, two at a time."""
-    page = scroll(count=2, **wanted)
+def _scrolled(scroll, **filters):
+    """Scrolls through all relationships, two per page."""
+    page = scroll(count=2, **filters)
     found = list(page.relationships)
     while page.scroll_id:
-        page = scroll(count=2, scroll_id=page.scroll_id, **wanted)
+        page = scroll(count=2, scroll_id=page.scroll_id, **filters)
         found += page.relationships
     return found
 
@@ -189,8 +189,8 @@ def test_lineage_is_scrolled(client, graph, chain):
     client.lineage.add_lineage(upstream=raw, downstream=clean)
     client.lineage.add_lineage(upstream=clean, downstream=report)
 
-    def flows(**wanted):
-        return {(one.upstream_urn, one.downstream_urn) for one in _scrolled(graph.scroll_lineage, **wanted)}
+    def flows(**filters):
+        return {(one.upstream_urn, one.downstream_urn) for one in _scrolled(graph.scroll_lineage, **filters)}
 
     assert flows(urns=[clean]) == {(raw, clean), (clean, report)}
     assert flows(urns=[clean], direction=LineageDirection.UPSTREAM) == {(raw, clean)}

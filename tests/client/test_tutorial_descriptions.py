@@ -1,4 +1,4 @@
-"""The tutorial about descriptions, script by script, with the client that reads its settings from the environment."""
+"""The scripts of the descriptions tutorial, with the client configured from the environment."""
 
 import pytest
 from datahub.emitter.mce_builder import make_dataset_urn
@@ -11,11 +11,11 @@ from examples import USERS_CREATED
 
 @pytest.fixture
 def created(server, unique):
-    """A table with a description that ingestion gave it and three columns, one of them described."""
+    """A table with an imported description and three columns, one of them described."""
     client = DataHubClient.from_env()
     client.entities.upsert(Dataset(platform="hive", name=unique, schema=_COLUMNS))
     urn = make_dataset_urn("hive", unique)
-    # What the SDK writes counts as a person's words, so ingestion's are written on their own.
+    # The SDK writes user edits, so the imported description is written separately.
     ingested = DatasetPropertiesClass(description=USERS_CREATED)
     client._graph.emit(MetadataChangeProposalWrapper(entityUrn=urn, aspect=ingested))
     return client, urn

@@ -1,4 +1,4 @@
-"""The tutorial about domains, script by script."""
+"""The scripts of the domains tutorial."""
 
 import pytest
 from datahub.emitter.mce_builder import make_dataset_urn, make_domain_urn
@@ -35,7 +35,7 @@ def test_a_domain_is_created(domain, read, unique):
     assert read(domain, "domainKey") == {"id": unique}
 
 
-def test_a_domain_is_created_within_another(domain, emitter, server, read, unique):
+def test_a_subdomain_is_created(domain, emitter, server, read, unique):
     urn = make_domain_urn(f"{unique}_verticals")
     properties = DomainPropertiesClass(name=f"Verticals {unique}", parentDomain=domain)
     emitter.emit(MetadataChangeProposalWrapper(entityUrn=urn, aspect=properties))
@@ -45,7 +45,7 @@ def test_a_domain_is_created_within_another(domain, emitter, server, read, uniqu
     assert found == {"listDomains": {"domains": [{"urn": urn}]}}
 
 
-def test_a_domain_is_put_on_a_dataset_and_read(domain, dataset, read):
+def test_a_dataset_is_added_to_a_domain(domain, dataset, read):
     client = DataHubClient.from_env()
     entity = client.entities.get(dataset)
     assert entity.domain is None
@@ -55,12 +55,12 @@ def test_a_domain_is_put_on_a_dataset_and_read(domain, dataset, read):
     assert str(client.entities.get(dataset).domain) == domain
 
 
-def test_a_domain_is_taken_off_a_dataset(domain, dataset, server, read):
+def test_a_dataset_is_removed_from_its_domain(domain, dataset, server, read):
     client = DataHubClient.from_env()
     entity = client.entities.get(dataset)
     entity.set_domain(domain)
     client.entities.update(entity)
-    # The published script does this without a token, on a server that asks for none.
+    # The published script uses no token, on a server without authentication.
     graph = DataHubGraph(DatahubClientConfig(server=server.url, token=server.token))
     answer = graph.execute_graphql(query=f'mutation unsetDomain {{ unsetDomain(entityUrn:"{dataset}") }}')
     assert answer == {"unsetDomain": True}

@@ -1,4 +1,4 @@
-"""How a write is sent: waiting or not, on conditions, with a time, as an old snapshot; and how it is taken back."""
+"""Write modes: synchronous or not, conditional, with a time, as a legacy snapshot; and deletion."""
 
 import json
 from datetime import datetime, timezone
@@ -35,7 +35,7 @@ def _described(urn, description, **more):
 
 
 @pytest.mark.parametrize("mode", list(EmitMode), ids=lambda mode: mode.name.lower())
-def test_a_write_is_there_when_the_client_returns(mode, graph, read, unique):
+def test_a_write_is_stored_when_the_client_returns(mode, graph, read, unique):
     urns = [make_dataset_urn("hive", f"{unique}.{number}") for number in range(3)]
     graph.emit_mcps([_described(urn, "words") for urn in urns], emit_mode=mode)
     graph.emit_mcp(_proposal(urns[0], StatusClass(removed=False)), emit_mode=mode)
@@ -43,21 +43,21 @@ def test_a_write_is_there_when_the_client_returns(mode, graph, read, unique):
     assert read(urns[0], "status") == {"removed": False}
 
 
-def test_more_than_one_request_is_needed_for_many(graph, server, unique):
+def test_many_proposals_take_several_requests(graph, server, unique):
     urns = [make_dataset_urn("hive", f"{unique}.{number}") for number in range(450)]
     graph.emit_mcps([_described(urn, str(number)) for number, urn in enumerate(urns)])
     assert server.read(urns[449], "datasetProperties")["description"] == "449"
     assert graph.get_aspect_counts("datasetProperties", urn_like=f"%{unique}.%") == 450
 
 
-def test_several_aspects_of_one_entity_go_together(graph, read, unique):
+def test_several_aspects_of_one_entity_are_written_together(graph, read, unique):
     urn = make_dataset_urn("hive", unique)
     graph.emit_mcps([_described(urn, "words"), _proposal(urn, StatusClass(removed=True))])
     assert read(urn, "datasetProperties")["description"] == "words"
     assert read(urn, "status") == {"removed": True}
 
 
-def test_a_write_on_a_version_is_refused_when_another_came_first(graph, read, unique):
+def test_a_conditional_write_on_a_version_fails_after_another_write(graph, read, unique):
     urn = make_dataset_urn("hive", unique)
     graph.emit(_described(urn, "first"))
     graph.emit(_described(urn, "second", headers={"If-Version-Match": "1"}))
@@ -68,7 +68,7 @@ def test_a_write_on_a_version_is_refused_when_another_came_first(graph, read, un
     assert read(urn, "datasetProperties")["description"] == "second"
 
 
-def test_a_write_on_a_time_is_refused_when_another_came_later(graph, read, unique):
+def test_a_conditional_write_on_a_time_fails_after_a_later_write(graph, read, unique):
     urn = make_dataset_urn("hive", unique)
     graph.emit(_described(urn, "first"))
     with pytest.raises(OperationalError) as refused:
@@ -79,7 +79,7 @@ def test_a_write_on_a_time_is_refused_when_another_came_later(graph, read, uniqu
 
 
 def test_an_aspect_is_created_only_once(restli_graph, read, unique):
-    # The client's OpenAPI way loses the kind of change, so only Rest.li can be asked.
+    # The client's OpenAPI mode loses the change type, so this is tested over Rest.li only.
     urn = make_dataset_urn("hive", unique)
     restli_graph.emit(_described(urn, "first", changeType=ChangeTypeClass.CREATE))
     with pytest.raises(OperationalError, match="(?i)exist"):
@@ -87,7 +87,7 @@ def test_an_aspect_is_created_only_once(restli_graph, read, unique):
     assert read(urn, "datasetProperties")["description"] == "first"
 
 
-def test_a_batch_with_one_refused_item_writes_nothing(graph, read, unique):
+def test_a_batch_with_one_rejected_item_writes_nothing(graph, read, unique):
     good, bad = (make_dataset_urn("hive", f"{unique}.{name}") for name in ("good", "bad"))
     graph.emit(_described(bad, "first"))
     with pytest.raises(OperationalError):
@@ -95,7 +95,7 @@ def test_a_batch_with_one_refused_item_writes_nothing(graph, read, unique):
     assert read(good, "datasetKey") is None
 
 
-def test_text_outside_of_ascii_is_kept_in_urns(graph, read, unique):
+def test_urns_keep_non_ascii_text(graph, read, unique):
     urn = make_dataset_urn("hive", f"{unique}.größe/数据 50%")
     graph.emit(_described(urn, "one"))
     assert read(urn, "datasetProperties")["description"] == "one"
@@ -105,7 +105,7 @@ def test_text_outside_of_ascii_is_kept_in_urns(graph, read, unique):
     assert graph.get_aspect(urn, DatasetPropertiesClass).description == "two"
 
 
-def test_the_run_of_a_write_is_kept(graph, server, unique):
+def test_the_run_of_a_write_is_stored(graph, server, unique):
     urn = make_dataset_urn("hive", unique)
     metadata = SystemMetadataClass(runId=f"run-{unique}", lastObserved=1794701076063, pipelineName="nightly")
     graph.emit(_described(urn, "words", systemMetadata=metadata))
@@ -131,12 +131,12 @@ def test_a_time_series_grows_and_is_read(graph, server, unique):
     filters = {"or": [{"and": [{"field": "timestampMillis", "condition": "EQUAL", "values": ["2000"]}]}]}
     values = graph.get_timeseries_values(urn, DatasetProfileClass, filter=filters, limit=10)
     assert [one.rowCount for one in values] == [2]
-    # The same time again replaces what was there.
+    # A point with the same time replaces the stored one.
     graph.emit(_proposal(urn, DatasetProfileClass(timestampMillis=3000, rowCount=33)))
     assert [one["rowCount"] for one in _series(server, urn, "datasetProfile")] == [33, 2, 1]
 
 
-def test_operations_usage_and_assertion_runs_are_kept(graph, server, unique):
+def test_operations_usage_and_assertion_runs_are_stored(graph, server, unique):
     urn, assertion = make_dataset_urn("hive", unique), f"urn:li:assertion:{unique}"
     graph.emit(_proposal(urn, OperationClass(timestampMillis=1000, lastUpdatedTimestamp=900, operationType="INSERT")))
     window = TimeWindowSizeClass(unit="DAY", multiple=1)
@@ -173,7 +173,7 @@ def test_an_old_snapshot_is_stored_as_aspects(restli_graph, read, unique):
     assert read(urn, "datasetKey")["name"] == unique
 
 
-def test_an_entity_is_hidden_shown_and_deleted(graph, read, unique):
+def test_an_entity_is_soft_deleted_restored_and_deleted(graph, read, unique):
     urn = make_dataset_urn("hive", unique)
     graph.emit(_described(urn, "words"))
     assert graph.exists(urn)
@@ -212,7 +212,7 @@ def test_references_to_an_entity_are_counted_and_removed(graph, read, unique):
     assert [[one["tag"] for one in read(urn, "globalTags")["tags"]] for urn in urns] == [["urn:li:tag:stays"]] * 3
 
 
-def test_many_entities_are_read_at_once(graph, unique):
+def test_many_entities_are_read_in_one_request(graph, unique):
     urns = [make_dataset_urn("hive", f"{unique}.{number}") for number in range(3)]
     graph.emit_mcps([_described(urn, urn) for urn in urns[:2]])
     found = graph.get_entities("dataset", urns, ["datasetProperties"], with_system_metadata=True)

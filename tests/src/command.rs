@@ -1,4 +1,4 @@
-//! Runs of the binary that end by themselves: what they printed and how they ended.
+//! Runs commands of the binary to completion and captures their output.
 
 use std::io::{Read as _, Seek as _, Write as _};
 use std::path::Path;
@@ -9,10 +9,10 @@ use anyhow::{Context as _, bail, ensure};
 
 use crate::programs::docent_binary;
 
-/// How long a command may take: far more than any needs, so that a busy machine fails no test.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// Far longer than any command takes, so that a busy machine fails no test.
+const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Prepares the binary in a directory, without settings of the person who runs the tests.
+/// Prepares a command in a directory, without the developer's own `DOCENT_…` variables.
 pub fn docent_command(directory: &Path) -> anyhow::Result<Command> {
     let mut command = Command::new(docent_binary()?);
     for (name, _) in std::env::vars_os() {
@@ -24,36 +24,36 @@ pub fn docent_command(directory: &Path) -> anyhow::Result<Command> {
     Ok(command)
 }
 
-/// A command that has ended, whatever its exit code.
+/// The result of a command that has ended, whatever its exit code.
 #[derive(Debug, Clone)]
-pub struct Finished {
-    /// `None` when a signal ended it.
+pub struct CommandOutput {
+    /// `None` if a signal ended it.
     pub code: Option<i32>,
-    pub output: String,
-    pub complaint: String,
+    pub stdout: String,
+    pub stderr: String,
 }
 
-impl Finished {
-    /// Runs a command to its end; one that does not end is killed and is an error.
+impl CommandOutput {
+    /// Runs a command to completion. One that times out is killed, which is an error.
     pub fn run(command: &mut Command) -> anyhow::Result<Self> {
         Self::run_with_input(command, "")
     }
 
-    /// The same, with something to read on standard input.
+    /// Like [`CommandOutput::run`], with text on standard input.
     pub fn run_with_input(command: &mut Command, text: &str) -> anyhow::Result<Self> {
         let mut input = tempfile::tempfile()?;
         input.write_all(text.as_bytes())?;
         input.rewind()?;
-        // Files, not pipes: a command that prints much never waits for us.
-        let mut output = tempfile::tempfile()?;
-        let mut complaint = tempfile::tempfile()?;
+        // Files, not pipes: a command never blocks on a full pipe.
+        let mut stdout = tempfile::tempfile()?;
+        let mut stderr = tempfile::tempfile()?;
         let mut child = command
             .stdin(input)
-            .stdout(output.try_clone()?)
-            .stderr(complaint.try_clone()?)
+            .stdout(stdout.try_clone()?)
+            .stderr(stderr.try_clone()?)
             .spawn()
             .with_context(|| format!("could not start {command:?}"))?;
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         let status = loop {
             if let Some(status) = child.try_wait()? {
                 break Some(status);
@@ -65,41 +65,41 @@ impl Finished {
             }
             std::thread::sleep(Duration::from_millis(2));
         };
-        let mut finished = Self {
+        let mut result = Self {
             code: status.and_then(|status| status.code()),
-            output: String::new(),
-            complaint: String::new(),
+            stdout: String::new(),
+            stderr: String::new(),
         };
         for (file, text) in [
-            (&mut output, &mut finished.output),
-            (&mut complaint, &mut finished.complaint),
+            (&mut stdout, &mut result.stdout),
+            (&mut stderr, &mut result.stderr),
         ] {
             file.rewind()?;
             file.read_to_string(text)?;
         }
         if status.is_none() {
-            bail!("{command:?} did not end by itself: {finished:?}");
+            bail!("{command:?} timed out: {result:?}");
         }
-        Ok(finished)
+        Ok(result)
     }
 
-    /// Returns what the command printed; fails unless it succeeded.
+    /// Returns standard output; an error unless the command succeeded.
     pub fn succeeded(self) -> anyhow::Result<String> {
         ensure!(self.code == Some(0), "the command failed: {self:?}");
-        Ok(self.output)
+        Ok(self.stdout)
     }
 
-    /// Returns the sentence with which the command refused; fails if it did not, or if what it said is no sentence.
-    pub fn refused(self) -> anyhow::Result<String> {
+    /// Returns the error message; an error if the command succeeded, panicked or printed no message.
+    pub fn failed(self) -> anyhow::Result<String> {
         ensure!(
             self.code.is_some_and(|code| code != 0),
-            "the command must end with an exit code that says no: {self:?}"
+            "the command must fail: {self:?}"
         );
-        let last = self.complaint.trim_end().lines().next_back();
-        let sentence = last.and_then(|line| line.strip_prefix("docent: "));
-        let Some(sentence) = sentence.filter(|_| !self.complaint.contains("panicked")) else {
-            bail!("the command must say in a sentence why it refuses: {self:?}");
+        let last = self.stderr.trim_end().lines().next_back();
+        let message = last.and_then(|line| line.strip_prefix("docent: "));
+        let Some(message) = message.filter(|_| !self.stderr.contains("panicked")) else {
+            bail!("the command must print an error message: {self:?}");
         };
-        Ok(sentence.to_owned())
+        Ok(message.to_owned())
     }
 }

@@ -1,17 +1,17 @@
-//! Compares what a document shows with what a command printed.
+//! Compares the output shown in a document with a command's actual output.
 //!
-//! - When both are JSON they are compared as JSON: the document may lay it out for reading. The string `"…"` stands for
-//!   any value, as a member's name for all further members, as the last element for all further elements.
-//! - Otherwise line by line: `…` in a line stands for any text, a line that is only `…` for any lines.
+//! - If both are JSON, they are compared as JSON, so the document can format it freely. The string `"…"` matches any
+//!   value; as a member name, all further members; as the last element, all further elements.
+//! - Otherwise line by line: `…` in a line matches any text, and a line with only `…` any lines.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// The mark that stands for whatever is there.
+/// The wildcard.
 const ANYTHING: &str = "…";
 
-/// Returns nothing when the output is as expected, otherwise a text that shows the difference.
+/// Returns `None` if the output is as expected, otherwise a text that shows the difference.
 pub fn difference(expected: &str, actual: &str) -> Option<String> {
     if let (Ok(expected), Ok(actual)) = (
         serde_json::from_str::<Value>(expected),
@@ -21,13 +21,13 @@ pub fn difference(expected: &str, actual: &str) -> Option<String> {
         if json_matches(&expected, &actual, &mut path) {
             return None;
         }
-        let place = if path.is_empty() {
-            "the top".to_owned()
+        let location = if path.is_empty() {
+            "the root".to_owned()
         } else {
             path.join(".")
         };
         return Some(format!(
-            "differs as JSON at {place}\n{}",
+            "differs as JSON at {location}\n{}",
             line_difference(&format!("{expected:#}"), &format!("{actual:#}"))
         ));
     }
@@ -39,7 +39,7 @@ pub fn difference(expected: &str, actual: &str) -> Option<String> {
     Some(line_difference(expected.trim_end(), actual.trim_end()))
 }
 
-/// Whether two JSON values are the same but for the marks. The path leads to the first difference otherwise.
+/// Whether two JSON values are equal except for wildcards. If not, `path` is the path of the first difference.
 fn json_matches(expected: &Value, actual: &Value, path: &mut Vec<String>) -> bool {
     match (expected, actual) {
         (Value::String(text), _) if text == ANYTHING => true,
@@ -97,7 +97,7 @@ fn lines_match(expected: &[&str], actual: &[&str]) -> bool {
     }
 }
 
-/// Whether a text is the expected one, where the mark stands for any part of it.
+/// Whether a text matches the expected one, in which the wildcard matches any part.
 fn text_matches(expected: &str, actual: &str) -> bool {
     let Some((first, marked)) = expected.split_once(ANYTHING) else {
         return expected == actual;
@@ -115,7 +115,7 @@ fn text_matches(expected: &str, actual: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// Shows both texts: lines that fit at the start and at the end once, what lies between as `-` expected, `+` printed.
+/// Shows both texts: common lines at the start and the end once, the lines between as `-` expected, `+` printed.
 fn line_difference(expected: &str, actual: &str) -> String {
     let expected: Vec<&str> = expected.lines().collect();
     let actual: Vec<&str> = actual.lines().collect();
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mark_stands_for_any_json_value() {
+    fn the_wildcard_matches_any_json_value() {
         assert_eq!(difference("{\"time\": \"…\"}", "{\"time\": 17}"), None);
         assert_eq!(
             difference(
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mark_stands_for_further_members_and_elements() {
+    fn the_wildcard_matches_further_members_and_elements() {
         assert_eq!(
             difference("{\"a\": 1, \"…\": \"…\"}", "{\"a\": 1, \"b\": 2}"),
             None
@@ -187,9 +187,9 @@ mod tests {
     }
 
     #[test]
-    fn the_mark_stands_for_any_part_of_a_line() {
+    fn the_wildcard_matches_any_part_of_a_line() {
         assert_eq!(
-            difference("id … made … here", "id 7 made today here\n"),
+            difference("id … created … here", "id 7 created today here\n"),
             None
         );
         assert!(difference("id … here", "id 7 there, not").is_some());
@@ -197,14 +197,14 @@ mod tests {
     }
 
     #[test]
-    fn a_line_with_the_mark_alone_stands_for_any_lines() {
+    fn a_line_with_only_the_wildcard_matches_any_lines() {
         assert_eq!(difference("first\n…\nlast", "first\na\nb\nlast"), None);
         assert_eq!(difference("first\n…\nlast", "first\nlast"), None);
         assert!(difference("first\n…\nlast", "first\na").is_some());
     }
 
     #[test]
-    fn a_difference_names_the_place_and_shows_both_sides() {
+    fn a_difference_shows_its_path_and_both_sides() {
         let shown = difference("{\"a\": {\"b\": 1}}", "{\"a\": {\"b\": 2}}").unwrap();
         assert!(shown.contains("at a.b"), "{shown}");
         assert!(shown.contains("-     \"b\": 1"), "{shown}");

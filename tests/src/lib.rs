@@ -1,14 +1,15 @@
-//! Helpers of the end-to-end tests: everything here drives the real binary from outside, as a person or a client would.
+//! Helpers for the end-to-end tests, which drive the real binary from outside, like a user or a client.
 //!
-//! - [`Server`] starts `docent serve` in a directory of its own and speaks HTTP to it.
-//! - [`Finished`] runs a command of the binary to its end.
-//! - [`load`] writes from several threads and knows what must be stored afterwards.
-//! - [`markdown`], [`Shell`] and [`expectation`] run the commands that the documents show and compare the replies.
+//! - [`Server`] starts `docent serve` in its own directory and sends HTTP requests to it.
+//! - [`CommandOutput`] runs a command of the binary to completion.
+//! - [`load`] writes from several threads and verifies what must be stored afterwards.
+//! - [`markdown`], [`Shell`] and [`expectation`] run the commands in the documents and compare their output.
 //!
-//! This crate depends on no other crate of the workspace but the one that starts PostgreSQL: what a test can see is what
-//! a user can see. A test that is about SQLite names its store; all others run on either engine.
-//! To add a test, write a file in `tests/tests/`; a test returns `anyhow::Result<()>` and uses `?`. A test that kills
-//! servers or keeps all cores busy begins its name with `crash_` or `load_`, so that no other such test runs beside it.
+//! Of the workspace, this crate depends only on the one that starts PostgreSQL: a test sees what a user sees. A test
+//! of SQLite names its store; all others run on either engine.
+//!
+//! To add a test, write a file in `tests/tests/`. A test returns `anyhow::Result<()>` and uses `?`. A test that kills
+//! servers or uses all cores has a name starting with `crash_` or `load_`: such tests run one at a time.
 
 mod command;
 pub mod expectation;
@@ -20,7 +21,7 @@ mod server;
 mod shell;
 mod temporary;
 
-pub use command::{Finished, docent_command};
+pub use command::{CommandOutput, docent_command};
 pub use files::files_below;
 pub use programs::{docent_binary, python, repository_root};
 pub use rustix::process::Signal;

@@ -1,10 +1,10 @@
-//! Writers that keep a server busy, each with a journal of what it sent and what was acknowledged.
+//! Writers that put load on a server, each with a journal of its sent and acknowledged writes.
 //!
-//! A [`Writer`] sends one request after another and writes to entities that no other writer touches, so at any moment
-//! at most one of its writes is open. [`Writer::verify`] asks a server for all that it wrote: what was acknowledged must
-//! be there, what was open may be there or not, but only as a whole, and anything else is an error.
+//! A [`Writer`] sends one request at a time and writes to entities of its own, so at most one of its writes is pending.
+//! [`Writer::verify`] reads everything back: acknowledged writes must be stored, the pending one may be stored, but only
+//! completely, and anything else is an error.
 //!
-//! To add a kind of write: a member of [`Writer`] with its journal, an arm in `Writer::step`, a check in `verify`.
+//! To add a kind of write: a journal in [`Writer`], an arm in `Writer::step`, a check in `verify`.
 
 mod connection;
 mod journal;
@@ -24,17 +24,17 @@ pub use random::Random;
 /// The columns of each writer's dataset.
 const COLUMNS: [&str; 2] = ["first", "second"];
 
-/// The domains that datasets are moved between.
+/// The domains that datasets move between.
 const DOMAINS: [&str; 2] = ["urn:li:domain:load-red", "urn:li:domain:load-blue"];
 
-/// A batch writes so many datasets anew each time, and as many that are its own.
+/// A batch writes this many datasets shared by all batches, and as many new ones.
 const HALF_BATCH: usize = 10;
 
-/// More links than this on one dataset would only make it slow to write.
-const MOST_LINKS: usize = 100;
+/// More links would only make the dataset slow to write.
+const MAX_LINKS: usize = 100;
 
-/// So many entities are asked for in one query.
-const PAGE: usize = 200;
+/// The number of entities per query.
+const PAGE_SIZE: usize = 200;
 
 const READ: &str = "query read($dataset: String!) { dataset(urn: $dataset) {
     editableSchemaMetadata { editableSchemaFieldInfo { fieldPath description } }
@@ -48,12 +48,12 @@ const READ_MANY: &str = "query readMany($urns: [String!]!) { entities(urns: $urn
     ... on Domain { properties { description } }
 } }";
 
-/// One client that writes, and what it knows about its writes.
+/// One writing client and the journals of its writes.
 #[derive(Debug)]
 pub struct Writer {
     number: usize,
     random: Random,
-    /// Each write carries a number of its own; later writes carry greater ones.
+    /// The number of the latest write; numbers increase.
     last: u64,
     columns: [Register<Option<u64>>; 2],
     domain: Register<Option<usize>>,
@@ -65,7 +65,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Makes the entities that a writer writes to, and the writer.
+    /// Creates a writer and the entities that it writes to.
     pub fn prepare(number: usize, random: Random, server: &Connection) -> anyhow::Result<Self> {
         let writer = Self {
             number,
@@ -107,23 +107,23 @@ impl Writer {
         }
         ensure!(
             server.ingest(&proposals)?,
-            "the server went away before the load began"
+            "the connection broke before the load started"
         );
         Ok(writer)
     }
 
-    /// Returns how many writes were acknowledged so far.
+    /// Returns the number of acknowledged writes.
     pub fn acknowledged(&self) -> u64 {
         self.acknowledged
     }
 
-    /// Returns the number of the last acknowledged write, which moves on while the writer runs.
+    /// Returns the number of the latest acknowledged write, updated while the writer runs.
     pub fn last_acknowledged(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.last_acknowledged)
     }
 
-    /// Writes until the connection breaks, which may happen only once `killed` says that the server was killed.
-    pub fn run_until_cut(
+    /// Writes until the connection breaks, which is an error unless `killed` is set.
+    pub fn run_until_killed(
         &mut self,
         server: &Connection,
         killed: &AtomicBool,
@@ -131,7 +131,7 @@ impl Writer {
         while self.step(server)? {}
         ensure!(
             killed.load(Ordering::SeqCst),
-            "writer {}: the server broke a connection although nobody had killed it",
+            "writer {}: the connection broke although the server was not killed",
             self.number
         );
         Ok(())
@@ -148,21 +148,21 @@ impl Writer {
         while self.acknowledged < goal || !stop.load(Ordering::SeqCst) {
             ensure!(
                 self.step(server)?,
-                "writer {}: the server broke a connection",
+                "writer {}: the connection broke",
                 self.number
             );
         }
         Ok(())
     }
 
-    /// Sends one write. Returns whether it was acknowledged; if not, the connection broke.
+    /// Sends one write. Returns false if the connection broke before the acknowledgement.
     fn step(&mut self, server: &Connection) -> anyhow::Result<bool> {
         self.last += 1;
         let write = self.last;
         let acknowledged = match self.random.below(10) {
             0..=3 => self.describe_column(server, write)?,
             4 | 5 => self.change_domain(server)?,
-            6 if self.links.settled().len() < MOST_LINKS => self.add_link(server, write)?,
+            6 if self.links.settled().len() < MAX_LINKS => self.add_link(server, write)?,
             7 => self.create_domain(server, write)?,
             _ => self.send_batch(server, write)?,
         };
@@ -174,7 +174,7 @@ impl Writer {
     }
 
     fn describe_column(&mut self, server: &Connection, write: u64) -> anyhow::Result<bool> {
-        let column = self.random.below(2) as usize;
+        let column = self.random.index(COLUMNS.len());
         self.columns[column].begin(Some(write));
         let done = server.mutate(
             "mutation describe($input: DescriptionUpdateInput!) { done: updateDescription(input: $input) }",
@@ -192,7 +192,7 @@ impl Writer {
     }
 
     fn change_domain(&mut self, server: &Connection) -> anyhow::Result<bool> {
-        let choice = self.random.below(3) as usize;
+        let choice = self.random.index(DOMAINS.len() + 1);
         let target = DOMAINS.get(choice);
         self.domain.begin(target.map(|_| choice));
         let done = match target {
@@ -258,18 +258,18 @@ impl Writer {
         Ok(done)
     }
 
-    /// Compares what the server has with the journal, and takes what is stored of the open write as settled.
+    /// Compares the server's data with the journal, and settles the pending write.
     ///
-    /// `everything` asks for all entities that were ever created, not only for the last ones.
-    pub fn verify(&mut self, server: &Connection, everything: bool) -> anyhow::Result<()> {
-        self.verify_all(server, everything)
+    /// `thorough` reads all entities ever created instead of the latest ones.
+    pub fn verify(&mut self, server: &Connection, thorough: bool) -> anyhow::Result<()> {
+        self.verify_all(server, thorough)
             .with_context(|| format!("writer {}", self.number))
     }
 
-    fn verify_all(&mut self, server: &Connection, everything: bool) -> anyhow::Result<()> {
+    fn verify_all(&mut self, server: &Connection, thorough: bool) -> anyhow::Result<()> {
         let reply = server.query(READ, &json!({"dataset": self.dataset()}))?;
         let dataset = &reply["dataset"];
-        ensure!(dataset.is_object(), "the dataset is gone: {reply}");
+        ensure!(dataset.is_object(), "the dataset is missing: {reply}");
         for (index, column) in COLUMNS.iter().enumerate() {
             let stored = described(dataset, column)?;
             self.columns[index]
@@ -282,19 +282,19 @@ impl Writer {
                 DOMAINS
                     .iter()
                     .position(|domain| *domain == urn)
-                    .with_context(|| format!("a domain that nobody set: {urn}"))?,
+                    .with_context(|| format!("an unexpected domain: {urn}"))?,
             ),
         };
         self.domain.settle(domain).context("the dataset's domain")?;
-        let asked = self.links.all();
-        let found = stored_links(dataset, &asked)?;
-        self.links.settle(&asked, &found).context("links")?;
-        self.verify_domains(server, everything)?;
-        self.verify_batches(server, everything)
+        let writes = self.links.all();
+        let found = stored_links(dataset, &writes)?;
+        self.links.settle(&writes, &found).context("links")?;
+        self.verify_domains(server, thorough)?;
+        self.verify_batches(server, thorough)
     }
 
-    /// Checks a copy that was taken while the writer wrote: it must have the writer's writes up to some moment and
-    /// none of those after it, and the moment must not be before the write `at_least`.
+    /// Verifies a copy made while the writer was running: it must contain exactly the writes up to some point, which
+    /// must not be before the write `at_least`.
     pub fn verify_copy(&self, server: &Connection, at_least: u64) -> anyhow::Result<()> {
         let domains = self.created_domains.all();
         let batches = self.batches.all();
@@ -303,54 +303,54 @@ impl Writer {
         let mut found = self.stored_domains(server, &domains)?;
         found.extend(self.stored_batches(server, &batches)?);
         found.extend(stored_links(&reply["dataset"], &links)?);
-        let moment = found.last().copied().unwrap_or(0);
+        let point = found.last().copied().unwrap_or(0);
         let expected: BTreeSet<u64> = domains
             .iter()
             .chain(&batches)
             .chain(&links)
-            .filter(|write| **write <= moment.max(at_least))
+            .filter(|write| **write <= point.max(at_least))
             .copied()
             .collect();
         ensure!(
             found == expected,
-            "writer {}: write {at_least} was acknowledged before the copy began, and the copy has {found:?} of {expected:?}",
+            "writer {}: write {at_least} was acknowledged before the copy started, but the copy has {found:?} of {expected:?}",
             self.number
         );
         let shared = whole_batch(&read_many(server, &self.shared_urns())?)?;
         let last = batches.intersection(&found).last().copied();
         ensure!(
             shared == last,
-            "writer {}: the last batch in the copy is {last:?}, but the datasets of every batch carry {shared:?}",
+            "writer {}: the latest batch in the copy is {last:?}, but the shared datasets have {shared:?}",
             self.number
         );
         Ok(())
     }
 
-    fn verify_domains(&mut self, server: &Connection, everything: bool) -> anyhow::Result<()> {
-        let asked = asked(&self.created_domains, everything);
-        let found = self.stored_domains(server, &asked)?;
+    fn verify_domains(&mut self, server: &Connection, thorough: bool) -> anyhow::Result<()> {
+        let writes = to_verify(&self.created_domains, thorough);
+        let found = self.stored_domains(server, &writes)?;
         self.created_domains
-            .settle(&asked, &found)
+            .settle(&writes, &found)
             .context("created domains")
     }
 
-    /// Which of these writes created a domain that is there.
+    /// Returns the writes whose domain is stored.
     fn stored_domains(
         &self,
         server: &Connection,
-        asked: &BTreeSet<u64>,
+        writes: &BTreeSet<u64>,
     ) -> anyhow::Result<BTreeSet<u64>> {
-        let urns: Vec<String> = asked
+        let urns: Vec<String> = writes
             .iter()
             .map(|write| format!("urn:li:domain:load-{}-{write}", self.number))
             .collect();
         let mut found = BTreeSet::new();
-        for (write, entity) in asked.iter().zip(read_many(server, &urns)?) {
+        for (write, entity) in writes.iter().zip(read_many(server, &urns)?) {
             if !entity.is_null() {
                 let description = entity["properties"]["description"].as_str();
                 ensure!(
                     description == Some(write.to_string().as_str()),
-                    "a domain is there in part: {entity}"
+                    "a domain is stored partially: {entity}"
                 );
                 found.insert(*write);
             }
@@ -358,34 +358,34 @@ impl Writer {
         Ok(found)
     }
 
-    fn verify_batches(&mut self, server: &Connection, everything: bool) -> anyhow::Result<()> {
-        let asked = asked(&self.batches, everything);
-        let found = self.stored_batches(server, &asked)?;
-        self.batches.settle(&asked, &found).context("batches")?;
+    fn verify_batches(&mut self, server: &Connection, thorough: bool) -> anyhow::Result<()> {
+        let writes = to_verify(&self.batches, thorough);
+        let found = self.stored_batches(server, &writes)?;
+        self.batches.settle(&writes, &found).context("batches")?;
         let shared = read_many(server, &self.shared_urns())?;
-        let last = whole_batch(&shared).context("the datasets that every batch writes")?;
+        let last = whole_batch(&shared).context("the shared datasets")?;
         ensure!(
             last == self.batches.settled().last().copied(),
-            "the datasets that every batch writes carry {last:?}, but the last batch stored is {:?}",
+            "the shared datasets have {last:?}, but the latest stored batch is {:?}",
             self.batches.settled().last()
         );
         Ok(())
     }
 
-    /// Which of these batches are there; one that is there in part is an error.
+    /// Returns the stored batches; a partially stored one is an error.
     fn stored_batches(
         &self,
         server: &Connection,
-        asked: &BTreeSet<u64>,
+        writes: &BTreeSet<u64>,
     ) -> anyhow::Result<BTreeSet<u64>> {
-        let urns: Vec<String> = asked
+        let urns: Vec<String> = writes
             .iter()
             .flat_map(|write| self.own_urns(*write))
             .collect();
         let stored = read_many(server, &urns)?;
         let mut found = BTreeSet::new();
-        for (write, entities) in asked.iter().zip(stored.chunks(HALF_BATCH)) {
-            if whole_batch(entities).context("a batch that made new datasets")? == Some(*write) {
+        for (write, entities) in writes.iter().zip(stored.chunks(HALF_BATCH)) {
+            if whole_batch(entities).context("the new datasets of a batch")? == Some(*write) {
                 found.insert(*write);
             }
         }
@@ -396,7 +396,7 @@ impl Writer {
         dataset_urn(&format!("writer_{}", self.number))
     }
 
-    /// The datasets that every batch of this writer writes.
+    /// The datasets shared by all batches of this writer.
     fn shared_urns(&self) -> Vec<String> {
         (0..HALF_BATCH)
             .map(|index| dataset_urn(&format!("shared_{}_{index}", self.number)))
@@ -411,10 +411,10 @@ impl Writer {
     }
 }
 
-/// The writes of a collection to ask for: all, or the last few and the open one.
-fn asked(collection: &Collection, everything: bool) -> BTreeSet<u64> {
+/// Returns the writes to read back: all, or the latest few.
+fn to_verify(collection: &Collection, thorough: bool) -> BTreeSet<u64> {
     let all = collection.all();
-    if everything {
+    if thorough {
         return all;
     }
     all.into_iter().rev().take(5).collect()
@@ -428,27 +428,27 @@ fn link(write: u64) -> String {
     format!("https://load.example/{write}")
 }
 
-/// Which of these writes added a link that is there.
-fn stored_links(dataset: &Value, asked: &BTreeSet<u64>) -> anyhow::Result<BTreeSet<u64>> {
+/// Returns the writes whose link is stored.
+fn stored_links(dataset: &Value, writes: &BTreeSet<u64>) -> anyhow::Result<BTreeSet<u64>> {
     let elements = dataset["institutionalMemory"]["elements"].as_array();
     let links: Vec<&str> = elements
         .into_iter()
         .flatten()
         .filter_map(|element| element["url"].as_str())
         .collect();
-    let found: BTreeSet<u64> = asked
+    let found: BTreeSet<u64> = writes
         .iter()
         .filter(|write| links.contains(&link(**write).as_str()))
         .copied()
         .collect();
     ensure!(
         links.len() == found.len(),
-        "the dataset has links that nobody added, or one twice: {links:?}"
+        "the dataset has unexpected or duplicate links: {links:?}"
     );
     Ok(found)
 }
 
-/// The number in a column's description.
+/// Returns the number in a column's description.
 fn described(dataset: &Value, column: &str) -> anyhow::Result<Option<u64>> {
     let columns = dataset["editableSchemaMetadata"]["editableSchemaFieldInfo"].as_array();
     let description = columns
@@ -459,12 +459,12 @@ fn described(dataset: &Value, column: &str) -> anyhow::Result<Option<u64>> {
     match description {
         None => Ok(None),
         Some(text) => Ok(Some(text.parse().with_context(|| {
-            format!("column {column} has a description that nobody wrote: {text}")
+            format!("column {column} has an unexpected description: {text}")
         })?)),
     }
 }
 
-/// The number that all these datasets carry; `None` when none of them is there.
+/// Returns the batch number of these datasets; `None` if none of them exists.
 fn whole_batch(entities: &[Value]) -> anyhow::Result<Option<u64>> {
     let mut numbers = BTreeSet::new();
     for entity in entities {
@@ -481,17 +481,20 @@ fn whole_batch(entities: &[Value]) -> anyhow::Result<Option<u64>> {
     let mut numbers = numbers.into_iter();
     match (numbers.next(), numbers.next()) {
         (Some(number), None) => Ok(number),
-        _ => bail!("a batch is stored in part: {entities:?}"),
+        _ => bail!("a batch is stored partially: {entities:?}"),
     }
 }
 
-/// Reads entities page by page; one that is not there is null.
+/// Reads entities page by page; a missing one is null.
 fn read_many(server: &Connection, urns: &[String]) -> anyhow::Result<Vec<Value>> {
     let mut entities = Vec::with_capacity(urns.len());
-    for page in urns.chunks(PAGE) {
+    for page in urns.chunks(PAGE_SIZE) {
         let reply = server.query(READ_MANY, &json!({ "urns": page }))?;
         let read = reply["entities"].as_array().context("no entities")?;
-        ensure!(read.len() == page.len(), "an entity was left out: {reply}");
+        ensure!(
+            read.len() == page.len(),
+            "the reply has too few entities: {reply}"
+        );
         entities.extend(read.iter().cloned());
     }
     Ok(entities)

@@ -1,7 +1,6 @@
-//! What the tests read out of a Markdown document: fenced blocks, the commands in them, links and anchors.
+//! A parser for the parts of Markdown that the tests need: fenced blocks, the commands in them, links and anchors.
 //!
-//! Only as much of Markdown as our own documents use. A command block looks like this, and its rules are in
-//! CONTRIBUTING.md:
+//! It supports only what Docent's documents use. A command block looks like this; CONTRIBUTING.md has the rules:
 //!
 //! ````text
 //! ```console
@@ -17,26 +16,26 @@ use anyhow::bail;
 pub struct Block {
     /// The line of the opening fence, counted from 1.
     pub line: usize,
-    /// What stands behind the opening fence, such as `console norun`.
+    /// The info string after the opening fence, such as `console norun`.
     pub info: String,
     /// The lines between the fences, without the indentation of the opening fence.
     pub lines: Vec<String>,
 }
 
-/// A command and what it prints, as a document shows them.
+/// A command and its output, as a document shows them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// The line of the command in the document, counted from 1.
     pub line: usize,
-    /// The command, over several lines where the document continues it.
+    /// The command, which may span several lines.
     pub command: String,
     /// The lines that the document shows as its output.
     pub expected: Vec<String>,
 }
 
 impl Block {
-    /// Splits a console block into its commands. A command starts with `$ `; it goes on while a line ends with a
-    /// backslash, and over lines that start with `> ` as a shell shows them. All other lines are output.
+    /// Splits a console block into its commands. A command starts with `$ ` and continues after a trailing backslash
+    /// and on lines that start with `> `. All other lines are output.
     pub fn steps(&self) -> anyhow::Result<Vec<Step>> {
         let mut steps: Vec<Step> = Vec::new();
         let mut in_command = false;
@@ -69,13 +68,13 @@ impl Block {
                     }
                 }
                 (None, None) => {
-                    bail!("line {line}: a console block must begin with a command: `$ …`")
+                    bail!("line {line}: a console block must start with a command: `$ …`")
                 }
             }
         }
         if continued {
             bail!(
-                "line {}: the last command of the block does not end",
+                "line {}: the last command of the block is incomplete",
                 self.line
             );
         }
@@ -92,7 +91,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// Reads a document. A block that is never closed ends with the document, as Markdown has it.
+    /// Parses a document. An unclosed block ends with the document, as Markdown specifies.
     pub fn parse(text: &str) -> Self {
         let mut document = Self::default();
         let mut open: Option<(usize, usize, Block)> = None;
@@ -129,7 +128,7 @@ impl Document {
         document
     }
 
-    /// Returns the targets of all links and pictures, each with its line.
+    /// Returns the targets of all links and images with their lines.
     pub fn links(&self) -> Vec<(usize, String)> {
         let mut links = Vec::new();
         for (line, text) in &self.prose {
@@ -150,7 +149,7 @@ impl Document {
         links
     }
 
-    /// Returns the anchors of the headings: lower case, spaces as hyphens, punctuation left out, numbered when repeated.
+    /// Returns the anchors of the headings: lower case, spaces as hyphens, no punctuation, numbered if repeated.
     pub fn anchors(&self) -> Vec<String> {
         let mut anchors: Vec<String> = Vec::new();
         for (_, text) in &self.prose {
@@ -180,7 +179,7 @@ impl Document {
     }
 }
 
-/// Leaves out what stands between single backticks: code that looks like a link is none.
+/// Removes inline code, which may look like a link.
 fn without_code(text: &str) -> String {
     text.split('`').step_by(2).collect::<Vec<_>>().join("`")
 }
@@ -210,13 +209,13 @@ mod tests {
     }
 
     #[test]
-    fn a_console_block_that_begins_with_output_is_refused() {
+    fn a_console_block_that_starts_with_output_is_rejected() {
         let document = Document::parse("```console\noutput\n```\n");
         assert!(document.blocks[0].steps().is_err());
     }
 
     #[test]
-    fn a_longer_fence_holds_a_shorter_one() {
+    fn a_longer_fence_contains_a_shorter_one() {
         let document = Document::parse("````text\n```console\n$ x\n```\n````\n");
         assert_eq!(document.blocks.len(), 1);
         assert_eq!(document.blocks[0].info, "text");
@@ -230,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn links_are_found_outside_of_code_only() {
+    fn links_are_found_only_outside_code() {
         let text =
             "[a](b.md) and `[c](d.md)` <img src=\"e.png\">\n[f]: g.md\n```text\n[h](i.md)\n```\n";
         let links: Vec<_> = Document::parse(text)

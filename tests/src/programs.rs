@@ -1,4 +1,4 @@
-//! Where the programs are that a test starts.
+//! Paths of the programs that tests start.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -11,18 +11,18 @@ pub fn repository_root() -> PathBuf {
     package.parent().unwrap_or(package).to_path_buf()
 }
 
-/// Returns the directory that this profile builds into, such as `target/debug`.
+/// Returns the build directory of the current profile, such as `target/debug`.
 ///
-/// A test runs from its `deps` directory. Cargo tells a test where a binary is only when both are in one package.
+/// A test runs from its `deps` directory. Cargo sets the path of a binary only for tests in the same package.
 fn profile_directory() -> anyhow::Result<PathBuf> {
-    let test = env::current_exe().context("the path of the running test is unknown")?;
+    let test = env::current_exe().context("cannot determine the path of the running test")?;
     test.ancestors()
         .nth(2)
         .map(Path::to_path_buf)
         .with_context(|| format!("{} is not in a build directory", test.display()))
 }
 
-/// Returns the binary `docent` of the profile that the tests were built with.
+/// Returns the `docent` binary built with the same profile as the tests.
 pub fn docent_binary() -> anyhow::Result<PathBuf> {
     let binary = profile_directory()?.join("docent");
     if !binary.is_file() {

@@ -1,7 +1,7 @@
-//! A running `docent serve`, and what a client can ask it.
+//! A running `docent serve` and a client for it.
 //!
-//! The server listens on a port that the system chose and says which on its first line. Its directory outlives a stop or
-//! a kill, so [`Server::restart`] shows what a crash left behind.
+//! The server listens on a random port and prints it on its first line. Its directory survives a stop or a kill, so
+//! [`Server::restart`] continues from the state that a crash left.
 
 mod output;
 
@@ -23,15 +23,15 @@ use crate::command::docent_command;
 use crate::temporary::temporary_directory;
 use output::Output;
 
-/// How long a start or a stop may take: far more than either needs, so that a busy machine fails no test.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// Far longer than a start or a stop takes, so that a busy machine fails no test.
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 const SQLITE_STORE: &str = "sqlite:docent.db";
-/// Names the store of a server that has none in its directory.
+/// The file that contains the store URL of a server whose store is not in its directory.
 const STORE_FILE: &str = "store-url";
 
-/// How a [`Server`] is started. The default is an empty store of the engine that the tests are run with
-/// (`DOCENT_TEST_STORE`), with authentication on.
+/// Options of a [`Server`]. The default is an empty store of the engine under test (`DOCENT_TEST_STORE`), with
+/// authentication on.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     store: Option<String>,
@@ -46,13 +46,13 @@ impl Options {
         self.argument("--demo")
     }
 
-    /// Lets everybody in without a token.
+    /// Turns authentication off.
     #[must_use]
     pub fn without_authentication(self) -> Self {
         self.argument("--auth").argument("off")
     }
 
-    /// Uses this store; a relative path starts at the server's own directory.
+    /// Uses this store; a relative path is relative to the server's directory.
     #[must_use]
     pub fn store(mut self, url: impl Into<String>) -> Self {
         self.store = Some(url.into());
@@ -74,7 +74,7 @@ impl Options {
     }
 }
 
-/// What the server answered, whatever its status.
+/// A response, whatever its status.
 #[derive(Debug, Clone)]
 pub struct Reply {
     pub status: u16,
@@ -82,14 +82,14 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// Reads the body as JSON.
+    /// Parses the body as JSON.
     pub fn json(&self) -> anyhow::Result<Value> {
         serde_json::from_str(&self.body)
             .with_context(|| format!("status {}, not JSON: {}", self.status, self.body))
     }
 }
 
-/// A server process and the directory it works in.
+/// A server process and its working directory.
 #[derive(Debug)]
 pub struct Server {
     options: Options,
@@ -128,7 +128,7 @@ impl Server {
         let (child, output, address) = spawn(&options, &store, directory.path())?;
         let client = Client::builder()
             .no_proxy()
-            .timeout(PATIENCE)
+            .timeout(TIMEOUT)
             .build()
             .context("could not build an HTTP client")?;
         Ok(Self {
@@ -144,7 +144,7 @@ impl Server {
         })
     }
 
-    /// Starts the server again on what the last one left; ends that one without mercy if it still runs.
+    /// Starts the server again on the same store, and kills the old process if it still runs.
     pub fn restart(&mut self) -> anyhow::Result<()> {
         self.kill()?;
         (self.child, self.output, self.address) =
@@ -157,12 +157,12 @@ impl Server {
         &self.address
     }
 
-    /// Returns the directory that the server works in.
+    /// Returns the server's working directory.
     pub fn directory(&self) -> &Path {
         self.directory.path()
     }
 
-    /// Returns the store's URL as the server was given it.
+    /// Returns the store URL that the server was started with.
     pub fn store(&self) -> &str {
         &self.store
     }
@@ -172,21 +172,21 @@ impl Server {
         self.child.id()
     }
 
-    /// Returns what the server has printed so far, standard output and standard error one after the other.
+    /// Returns the server's output so far: standard output, then standard error.
     pub fn printed(&self) -> String {
         self.output.text()
     }
 
-    /// Waits for a line with this beginning among what the server prints.
-    pub fn printed_line(&self, beginning: &str) -> anyhow::Result<String> {
-        let deadline = Instant::now() + PATIENCE;
+    /// Waits until the server prints a line with this prefix.
+    pub fn printed_line(&self, prefix: &str) -> anyhow::Result<String> {
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             let printed = self.printed();
-            if let Some(line) = printed.lines().find(|line| line.starts_with(beginning)) {
+            if let Some(line) = printed.lines().find(|line| line.starts_with(prefix)) {
                 return Ok(line.to_owned());
             }
             if Instant::now() > deadline {
-                bail!("no line begins with {beginning:?}:\n{printed}");
+                bail!("no line starts with {prefix:?}:\n{printed}");
             }
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -203,7 +203,7 @@ impl Server {
         Ok(command)
     }
 
-    /// Runs another `docent` command to its end; fails unless it succeeds. Returns its standard output.
+    /// Runs another `docent` command and returns its standard output; an error unless it succeeds.
     pub fn run_docent<I, A>(&self, arguments: I) -> anyhow::Result<String>
     where
         I: IntoIterator<Item = A>,
@@ -222,7 +222,7 @@ impl Server {
                 String::from_utf8_lossy(&output.stderr)
             );
         }
-        String::from_utf8(output.stdout).context("docent printed something that is not UTF-8")
+        String::from_utf8(output.stdout).context("docent's output is not UTF-8")
     }
 
     /// Creates a token for this user with `docent token create`.
@@ -239,7 +239,7 @@ impl Server {
         ])?;
         let token = printed.trim_end_matches('\n');
         if token.is_empty() || token.contains(char::is_whitespace) {
-            bail!("`docent token create` must print the token alone, but printed {printed:?}");
+            bail!("`docent token create` must print only the token, but printed {printed:?}");
         }
         Ok(token.to_owned())
     }
@@ -257,11 +257,11 @@ impl Server {
             .bearer_auth(self.default_token()?))
     }
 
-    /// Sends a prepared request and returns the reply, whatever its status.
+    /// Sends a prepared request and returns the response, whatever its status.
     pub fn send(&self, request: RequestBuilder) -> anyhow::Result<Reply> {
-        let response = request.send().context("the server did not answer")?;
+        let response = request.send().context("no response from the server")?;
         let status = response.status().as_u16();
-        let body = response.text().context("the reply broke off")?;
+        let body = response.text().context("the response is incomplete")?;
         Ok(Reply { status, body })
     }
 
@@ -275,23 +275,20 @@ impl Server {
         self.send(self.request(Method::POST, path)?.json(body))
     }
 
-    /// Runs a GraphQL document as the user `datahub` and returns the whole reply, errors included.
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "callers write json!({…}) in place"
-    )]
+    /// Executes a GraphQL document as the user `datahub` and returns the whole reply, including errors.
+    #[expect(clippy::needless_pass_by_value, reason = "callers pass json!({…})")]
     pub fn graphql(&self, query: &str, variables: Value) -> anyhow::Result<Value> {
         let reply = self.post(
             "/api/graphql",
             &json!({ "query": query, "variables": variables }),
         )?;
         if reply.status != 200 {
-            bail!("GraphQL answered {}: {}", reply.status, reply.body);
+            bail!("GraphQL returned {}: {}", reply.status, reply.body);
         }
         reply.json()
     }
 
-    /// Asks the server to stop and waits for it.
+    /// Stops the server with SIGTERM and waits for it.
     pub fn stop(&mut self) -> anyhow::Result<ExitStatus> {
         self.signal(Signal::TERM)?;
         self.wait()
@@ -305,7 +302,7 @@ impl Server {
 
     /// Waits until the server has ended.
     pub fn wait(&mut self) -> anyhow::Result<ExitStatus> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             if let Some(status) = self.child.try_wait()? {
                 return Ok(status);
@@ -317,7 +314,7 @@ impl Server {
         }
     }
 
-    /// Ends the server at once with SIGKILL, as a crash would. Does nothing when it has ended already.
+    /// Kills the server with SIGKILL, like a crash. Does nothing if it has ended already.
     pub fn kill(&mut self) -> anyhow::Result<()> {
         self.child.kill().context("could not send SIGKILL")?;
         self.child
@@ -337,7 +334,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // A server that has ended already cannot be killed; nothing is left to do then.
+        // Fails only if the server has ended already.
         self.kill().ok();
         if std::thread::panicking() {
             eprintln!("the server printed:\n{}", self.printed());
@@ -345,12 +342,12 @@ impl Drop for Server {
     }
 }
 
-/// Whether the tests are run on PostgreSQL.
+/// Whether the tests run on PostgreSQL.
 pub fn on_postgres() -> anyhow::Result<bool> {
     Ok(Engine::chosen()? == Engine::Postgres)
 }
 
-/// The store of the server that works in a directory; the usual SQLite file if there is none.
+/// Returns the store URL of the server in a directory, by default its SQLite file.
 pub fn store_in(directory: &Path) -> String {
     std::fs::read_to_string(directory.join(STORE_FILE)).unwrap_or_else(|_| SQLITE_STORE.to_owned())
 }
@@ -380,23 +377,23 @@ fn spawn(
         .spawn()
         .context("could not start docent")?;
     let (output, first_line) = Output::collect(&mut child)?;
-    let Ok(line) = first_line.recv_timeout(PATIENCE) else {
+    let Ok(line) = first_line.recv_timeout(TIMEOUT) else {
         child.kill().ok();
         let status = child.wait()?;
         bail!(
-            "the server never listened and ended with {status}; it printed:\n{}",
+            "the server did not start and ended with {status}; it printed:\n{}",
             output.text()
         );
     };
     let Some(address) = address_in(&line) else {
         child.kill().ok();
         child.wait()?;
-        bail!("the server's first line must say where it listens, but was {line:?}");
+        bail!("the server's first line must contain its address, but was {line:?}");
     };
     Ok((child, output, address.to_owned()))
 }
 
-/// Reads the address from `Docent 0.1.0 is listening on http://127.0.0.1:40123`.
+/// Parses the address in `Docent 0.1.0 is listening on http://127.0.0.1:40123`.
 fn address_in(line: &str) -> Option<&str> {
     let (version, address) = line
         .strip_prefix("Docent ")?
@@ -410,13 +407,13 @@ mod tests {
     use super::address_in;
 
     #[test]
-    fn the_address_is_read_from_the_first_line() {
+    fn the_address_is_parsed_from_the_first_line() {
         let line = "Docent 0.1.0 is listening on http://127.0.0.1:40123";
         assert_eq!(address_in(line), Some("http://127.0.0.1:40123"));
     }
 
     #[test]
-    fn a_line_that_names_no_port_is_no_address() {
+    fn a_line_without_a_port_has_no_address() {
         assert_eq!(
             address_in("Docent 0.1.0 is listening on http://127.0.0.1"),
             None

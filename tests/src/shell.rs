@@ -1,4 +1,4 @@
-//! One shell session: commands run in order and see each other's variables and files.
+//! One shell session: commands run in order and share variables and files.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write as _};
@@ -15,13 +15,13 @@ use tempfile::TempDir;
 
 use crate::temporary::temporary_directory;
 
-/// How long one command may take. A document shows no command that a reader would wait for.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// Far longer than any command in a document takes.
+const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// The line that ends a command's output; nothing else prints it.
+/// The line that marks the end of a command's output.
 const END: &str = "=== end of the command's output ===";
 
-/// What a command printed, standard output and standard error together as a terminal shows them, and how it ended.
+/// A command's output, standard output and standard error combined like on a terminal, and its exit status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     pub output: String,
@@ -34,7 +34,7 @@ pub struct Shell {
     child: Child,
     input: ChildStdin,
     lines: Receiver<String>,
-    /// Each command goes through a file here, so that quotes and here-documents in it need no care.
+    /// Each command is sourced from a file here, so that quotes and here-documents need no escaping.
     scratch: TempDir,
     count: usize,
 }
@@ -46,7 +46,7 @@ impl Shell {
         variables: impl IntoIterator<Item = (&'a str, &'a OsStr)>,
     ) -> anyhow::Result<Self> {
         let scratch = temporary_directory()?;
-        // On a terminal curl shows no progress; here it would.
+        // curl shows a progress meter if its output is not a terminal.
         std::fs::write(scratch.path().join(".curlrc"), "silent\nshow-error\n")?;
         let mut child = Command::new("bash")
             .args(["--noprofile", "--norc"])
@@ -58,7 +58,7 @@ impl Shell {
             .envs(variables)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            // A group of its own: what a command left in the background ends with the shell.
+            // Its own process group, so that background processes end with the shell.
             .process_group(0)
             .spawn()
             .context("could not start bash")?;
@@ -98,13 +98,13 @@ impl Shell {
         self.count += 1;
         let script: PathBuf = self.scratch.path().join(format!("command-{}", self.count));
         std::fs::write(&script, format!("{command}\n"))?;
-        // The line break before the end mark is ours: the output need not end with one.
+        // The line break before the end marker is added here: the output need not end with one.
         writeln!(
             self.input,
             ". '{}' </dev/null 2>&1; printf '\\n%s%d\\n' \"{END}\" $?",
             script.display()
         )?;
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         let mut output = String::new();
         loop {
             let remaining = deadline.saturating_duration_since(Instant::now());
@@ -115,15 +115,15 @@ impl Shell {
                         let status = status
                             .trim()
                             .parse()
-                            .context("the shell told no exit status")?;
+                            .context("the shell returned no exit status")?;
                         return Ok(Outcome { output, status });
                     }
                     output.push_str(&line);
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     bail!(
-                        "the command took more than {} s and printed:\n{output}",
-                        PATIENCE.as_secs()
+                        "the command timed out after {} s; it printed:\n{output}",
+                        TIMEOUT.as_secs()
                     )
                 }
                 Err(RecvTimeoutError::Disconnected) => {
@@ -136,7 +136,7 @@ impl Shell {
 
 impl Drop for Shell {
     fn drop(&mut self) {
-        // The group may be gone already; nothing is left to do then.
+        // Fails only if the group has ended already.
         kill_process_group(Pid::from_child(&self.child), Signal::KILL).ok();
         self.child.wait().ok();
     }
@@ -148,7 +148,7 @@ mod tests {
     use crate::temporary::temporary_directory;
 
     #[test]
-    fn commands_of_one_session_see_each_other() {
+    fn commands_of_one_session_share_variables() {
         let directory = temporary_directory().unwrap();
         let mut shell = Shell::start(directory.path(), [("GIVEN", "given".as_ref())]).unwrap();
         shell
@@ -165,14 +165,14 @@ mod tests {
     }
 
     #[test]
-    fn a_failing_command_tells_its_status_and_its_complaint() {
+    fn a_failing_command_returns_its_status_and_its_output() {
         let directory = temporary_directory().unwrap();
         let mut shell = Shell::start(directory.path(), []).unwrap();
-        let outcome = shell.run("echo complaint >&2; false").unwrap();
+        let outcome = shell.run("echo message >&2; false").unwrap();
         assert_eq!(
             outcome,
             Outcome {
-                output: "complaint\n".to_owned(),
+                output: "message\n".to_owned(),
                 status: 1
             }
         );

@@ -1,9 +1,9 @@
-//! Temporary directories of tests.
+//! Temporary directories for tests.
 
 use anyhow::Context as _;
 use tempfile::TempDir;
 
-/// Creates an empty directory that disappears with the returned value.
+/// Creates an empty directory that is deleted when the returned value is dropped.
 pub fn temporary_directory() -> anyhow::Result<TempDir> {
     tempfile::Builder::new()
         .prefix("docent-")

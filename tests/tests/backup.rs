@@ -1,4 +1,4 @@
-//! `docent backup`, `restore`, `move`, `check` and `rebuild` on stores that are in use, replaced, damaged or unfinished.
+//! `docent backup`, `restore`, `move`, `check` and `rebuild` on stores that are in use, replaced, damaged or incomplete.
 
 use std::fs;
 use std::path::Path;
@@ -9,22 +9,22 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow, ensure};
 use docent_e2e::load::{Connection, Random, Writer};
-use docent_e2e::{Finished, Options, Server, docent_command, python, temporary_directory};
+use docent_e2e::{CommandOutput, Options, Server, docent_command, python, temporary_directory};
 use serde_json::json;
 
 const WRITERS: usize = 4;
 
-/// Runs a command on the store of this name in a directory.
-fn docent(directory: &Path, store: &str, arguments: &[&str]) -> anyhow::Result<Finished> {
+/// Runs a command on the store with this name in a directory.
+fn docent(directory: &Path, store: &str, arguments: &[&str]) -> anyhow::Result<CommandOutput> {
     let mut command = docent_command(directory)?;
-    Finished::run(
+    CommandOutput::run(
         command
             .args(["--store", &format!("sqlite:{store}")])
             .args(arguments),
     )
 }
 
-/// Does something to a database behind Docent's back.
+/// Executes SQL on a database without Docent.
 fn sql(directory: &Path, store: &str, statements: &str) -> anyhow::Result<()> {
     let program = "import sqlite3, sys\n\
                    connection = sqlite3.connect(sys.argv[1])\n\
@@ -32,11 +32,11 @@ fn sql(directory: &Path, store: &str, statements: &str) -> anyhow::Result<()> {
                    connection.close()";
     let mut command = Command::new(python()?);
     command.current_dir(directory);
-    Finished::run(command.args(["-c", program, store, statements]))?.succeeded()?;
+    CommandOutput::run(command.args(["-c", program, store, statements]))?.succeeded()?;
     Ok(())
 }
 
-/// A directory with the demo catalog in `docent.db`, and nobody who uses it.
+/// Returns a directory with the demo catalog in `docent.db`, not in use.
 fn demo_store() -> anyhow::Result<tempfile::TempDir> {
     let directory = temporary_directory()?;
     let url = format!("sqlite:{}", directory.path().join("docent.db").display());
@@ -50,14 +50,14 @@ fn serve(directory: &Path, store: &str) -> anyhow::Result<Server> {
     Server::start(Options::default().store(url))
 }
 
-fn name_of_marketing(server: &Server) -> anyhow::Result<Option<String>> {
+fn marketing_name(server: &Server) -> anyhow::Result<Option<String>> {
     let query = r#"{ domain(urn: "urn:li:domain:marketing") { properties { name } } }"#;
     let reply = server.graphql(query, json!({}))?;
     let name = reply["data"]["domain"]["properties"]["name"].as_str();
     Ok(name.map(ToOwned::to_owned))
 }
 
-/// Waits until every writer has made a few more writes; returns the last acknowledged write of each.
+/// Waits until every writer has written more; returns the latest acknowledged write of each.
 fn wait_for_progress(acknowledged: &dyn Fn() -> Vec<u64>) -> anyhow::Result<Vec<u64>> {
     let deadline = Instant::now() + Duration::from_mins(1);
     let before = acknowledged();
@@ -70,13 +70,13 @@ fn wait_for_progress(acknowledged: &dyn Fn() -> Vec<u64>) -> anyhow::Result<Vec<
         {
             return Ok(now);
         }
-        ensure!(Instant::now() < deadline, "the writers do not get on");
+        ensure!(Instant::now() < deadline, "the writers make no progress");
         thread::sleep(Duration::from_millis(2));
     }
 }
 
 #[test]
-fn load_a_backup_taken_while_clients_write_has_all_that_was_acknowledged_before_it_began()
+fn load_a_backup_made_during_writes_contains_all_writes_acknowledged_before_it_started()
 -> anyhow::Result<()> {
     let server = Server::start(Options::default().demo())?;
     let token = server.token("load")?;
@@ -94,7 +94,7 @@ fn load_a_backup_taken_while_clients_write_has_all_that_was_acknowledged_before_
         let counts = progress.iter();
         counts.map(|count| count.load(Ordering::SeqCst)).collect()
     };
-    // Each backup with what was acknowledged before it began.
+    // Each backup with the writes acknowledged before it started.
     let backups = thread::scope(|scope| {
         let running: Vec<_> = writers
             .iter_mut()
@@ -106,7 +106,7 @@ fn load_a_backup_taken_while_clients_write_has_all_that_was_acknowledged_before_
         let backups = ["first.db", "second.db", "third.db"]
             .into_iter()
             .map(|name| {
-                // What a backup must have was written since the last one.
+                // Each backup must contain writes that the previous one does not have.
                 let before = wait_for_progress(&acknowledged)?;
                 docent(server.directory(), "docent.db", &["backup", name])?.succeeded()?;
                 Ok((name, before))
@@ -121,7 +121,7 @@ fn load_a_backup_taken_while_clients_write_has_all_that_was_acknowledged_before_
     for (name, before) in backups {
         let elsewhere = temporary_directory()?;
         let file = server.directory().join(name);
-        let file = file.to_str().context("a path that is no text")?;
+        let file = file.to_str().context("the path is not UTF-8")?;
         docent(elsewhere.path(), "restored.db", &["restore", file])?.succeeded()?;
         docent(elsewhere.path(), "restored.db", &["check"])?.succeeded()?;
         let rebuilt = docent(elsewhere.path(), "restored.db", &["rebuild"])?.succeeded()?;
@@ -142,31 +142,32 @@ fn load_a_backup_taken_while_clients_write_has_all_that_was_acknowledged_before_
 }
 
 #[test]
-fn a_backup_refuses_to_overwrite_a_file() -> anyhow::Result<()> {
+fn a_backup_does_not_overwrite_a_file() -> anyhow::Result<()> {
     let directory = demo_store()?;
     fs::write(directory.path().join("precious"), "do not lose me")?;
-    let refusal = docent(directory.path(), "docent.db", &["backup", "precious"])?.refused()?;
-    ensure!(refusal.contains("precious exists already"), "{refusal}");
+    let error = docent(directory.path(), "docent.db", &["backup", "precious"])?.failed()?;
+    ensure!(error.contains("precious exists already"), "{error}");
     ensure!(fs::read(directory.path().join("precious"))? == b"do not lose me");
     Ok(())
 }
 
 #[test]
-fn a_backup_of_no_store_or_into_no_directory_is_refused_and_leaves_nothing() -> anyhow::Result<()> {
+fn a_backup_of_a_missing_store_or_into_a_missing_directory_fails_and_leaves_no_files()
+-> anyhow::Result<()> {
     let directory = demo_store()?;
-    let refusal = docent(directory.path(), "none.db", &["backup", "copy.db"])?.refused()?;
-    ensure!(refusal.contains("none.db"), "{refusal}");
-    let refusal = docent(directory.path(), "docent.db", &["backup", "none/copy.db"])?.refused()?;
-    ensure!(refusal.contains("none/copy.db"), "{refusal}");
-    ensure!(!refusal.contains("unfinished"), "{refusal}");
+    let error = docent(directory.path(), "none.db", &["backup", "copy.db"])?.failed()?;
+    ensure!(error.contains("none.db"), "{error}");
+    let error = docent(directory.path(), "docent.db", &["backup", "none/copy.db"])?.failed()?;
+    ensure!(error.contains("none/copy.db"), "{error}");
+    ensure!(!error.contains("unfinished"), "{error}");
     for left in ["none.db", "copy.db", "none"] {
-        ensure!(!directory.path().join(left).exists(), "{left} was made");
+        ensure!(!directory.path().join(left).exists(), "{left} was created");
     }
     Ok(())
 }
 
 #[test]
-fn a_restore_replaces_a_store_only_when_told_to() -> anyhow::Result<()> {
+fn a_restore_replaces_a_store_only_with_the_flag() -> anyhow::Result<()> {
     let directory = demo_store()?;
     docent(directory.path(), "docent.db", &["backup", "copy.db"])?.succeeded()?;
     sql(
@@ -176,21 +177,20 @@ fn a_restore_replaces_a_store_only_when_told_to() -> anyhow::Result<()> {
          WHERE urn = 'urn:li:domain:marketing' AND aspect = 'domainProperties'",
     )?;
     let changed = fs::read(directory.path().join("docent.db"))?;
-    let refusal = docent(directory.path(), "docent.db", &["restore", "copy.db"])?.refused()?;
-    ensure!(refusal.contains("docent.db exists already"), "{refusal}");
+    let error = docent(directory.path(), "docent.db", &["restore", "copy.db"])?.failed()?;
+    ensure!(error.contains("docent.db exists already"), "{error}");
     ensure!(fs::read(directory.path().join("docent.db"))? == changed);
     let replace = ["restore", "copy.db", "--replace"];
     docent(directory.path(), "docent.db", &replace)?.succeeded()?;
     docent(directory.path(), "docent.db", &["check"])?.succeeded()?;
     let server = serve(directory.path(), "docent.db")?;
-    let name = name_of_marketing(&server)?;
+    let name = marketing_name(&server)?;
     ensure!(name.as_deref() == Some("Marketing and Growth"), "{name:?}");
     Ok(())
 }
 
 #[test]
-fn a_restore_over_a_store_whose_server_was_killed_leaves_nothing_of_its_log() -> anyhow::Result<()>
-{
+fn a_restore_over_the_store_of_a_killed_server_discards_its_log() -> anyhow::Result<()> {
     let directory = demo_store()?;
     docent(directory.path(), "docent.db", &["backup", "copy.db"])?.succeeded()?;
     let mut server = serve(directory.path(), "docent.db")?;
@@ -202,7 +202,7 @@ fn a_restore_over_a_store_whose_server_was_killed_leaves_nothing_of_its_log() ->
     );
     server.kill()?;
     let log = fs::metadata(directory.path().join("docent.db-wal"))?;
-    ensure!(log.len() > 0, "the killed server must leave a log");
+    ensure!(log.len() > 0, "the killed server must leave a log file");
     let replace = ["restore", "copy.db", "--replace"];
     docent(directory.path(), "docent.db", &replace)?.succeeded()?;
     docent(directory.path(), "docent.db", &["check"])?.succeeded()?;
@@ -214,25 +214,22 @@ fn a_restore_over_a_store_whose_server_was_killed_leaves_nothing_of_its_log() ->
 }
 
 #[test]
-fn a_restore_that_finds_no_room_leaves_the_old_store_as_it_was() -> anyhow::Result<()> {
+fn a_restore_without_disk_space_leaves_the_old_store_unchanged() -> anyhow::Result<()> {
     let directory = demo_store()?;
     docent(directory.path(), "docent.db", &["backup", "copy.db"])?.succeeded()?;
     let mut server = serve(directory.path(), "docent.db")?;
     let mutation = r#"mutation { createDomain(input: { id: "later", name: "Later" }) }"#;
     server.graphql(mutation, json!({}))?;
     server.kill()?;
-    // No file may grow beyond 64 blocks: neither the copy nor the old database gets what belongs into it.
+    // No file may grow beyond 64 blocks, neither the copy nor the old database.
     let docent_binary = docent_command(directory.path())?;
     let mut limited = Command::new("sh");
     limited.current_dir(directory.path()).args([
         "-c",
         "trap '' XFSZ; ulimit -f 64; exec \"$0\" --store sqlite:docent.db restore copy.db --replace",
     ]);
-    let refusal = Finished::run(limited.arg(docent_binary.get_program()))?.refused()?;
-    ensure!(
-        refusal.contains("docent.db could not be written"),
-        "{refusal}"
-    );
+    let error = CommandOutput::run(limited.arg(docent_binary.get_program()))?.failed()?;
+    ensure!(error.contains("docent.db could not be written"), "{error}");
     docent(directory.path(), "docent.db", &["check"])?.succeeded()?;
     let server = serve(directory.path(), "docent.db")?;
     let query = r#"{ entityExists(urn: "urn:li:domain:later") }"#;
@@ -242,16 +239,16 @@ fn a_restore_that_finds_no_room_leaves_the_old_store_as_it_was() -> anyhow::Resu
 }
 
 #[test]
-fn a_restore_is_refused_while_a_server_uses_the_store() -> anyhow::Result<()> {
+fn a_restore_fails_while_a_server_uses_the_store() -> anyhow::Result<()> {
     let directory = demo_store()?;
     docent(directory.path(), "docent.db", &["backup", "copy.db"])?.succeeded()?;
     let mut server = serve(directory.path(), "docent.db")?;
     let replace = ["restore", "copy.db", "--replace"];
-    let refusal = docent(directory.path(), "docent.db", &replace)?.refused()?;
-    ensure!(refusal.contains("already uses"), "{refusal}");
+    let error = docent(directory.path(), "docent.db", &replace)?.failed()?;
+    ensure!(error.contains("already uses"), "{error}");
     ensure!(
-        name_of_marketing(&server)?.is_some(),
-        "the server must go on"
+        marketing_name(&server)?.is_some(),
+        "the server must keep running"
     );
     ensure!(server.stop()?.success());
     docent(directory.path(), "docent.db", &replace)?.succeeded()?;
@@ -259,18 +256,18 @@ fn a_restore_is_refused_while_a_server_uses_the_store() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_file_that_is_no_whole_backup_is_refused_and_the_old_store_stays() -> anyhow::Result<()> {
+fn an_invalid_backup_is_rejected_and_the_old_store_stays() -> anyhow::Result<()> {
     let directory = demo_store()?;
     let path = |name: &str| directory.path().join(name);
     docent(directory.path(), "docent.db", &["backup", "copy.db"])?.succeeded()?;
     let copy = fs::read(path("copy.db"))?;
     fs::write(path("empty"), "")?;
-    fs::write(path("text"), "this is no database at all\n".repeat(1000))?;
+    fs::write(path("text"), "this is not a database\n".repeat(1000))?;
     fs::write(path("short"), &copy[..copy.len() / 2])?;
     fs::write(path("page"), &copy[..4096])?;
     fs::write(path("bytes"), &copy[..100])?;
     let mut torn = copy.clone();
-    // A page in the midst of the aspects.
+    // A page in the middle of the aspects.
     let middle = copy.len() / 2 / 4096 * 4096;
     torn[middle..middle + 4096].fill(0x5a);
     fs::write(path("torn"), torn)?;
@@ -293,15 +290,21 @@ fn a_file_that_is_no_whole_backup_is_refused_and_the_old_store_stays() -> anyhow
         "torn",
     ] {
         let restore = ["restore", name, "--replace"];
-        let refusal = docent(directory.path(), "docent.db", &restore)?
-            .refused()
+        let error = docent(directory.path(), "docent.db", &restore)?
+            .failed()
             .with_context(|| name.to_owned())?;
-        ensure!(refusal.contains(name), "{name} is not named: {refusal}");
+        ensure!(
+            error.contains(name),
+            "the message must contain {name}: {error}"
+        );
         ensure!(fs::read(path("docent.db"))? == before, "{name}: changed");
-        docent(directory.path(), "new.db", &["restore", name])?.refused()?;
-        ensure!(!path("new.db").exists(), "{name}: a store was made of it");
+        docent(directory.path(), "new.db", &["restore", name])?.failed()?;
+        ensure!(
+            !path("new.db").exists(),
+            "{name}: a store was created from it"
+        );
     }
-    ensure!(!path("missing").exists(), "looking for a file made it");
+    ensure!(!path("missing").exists(), "the missing file was created");
     let leftovers: Vec<_> = fs::read_dir(directory.path())?
         .filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()))
         .filter(|name| name.contains("unfinished"))
@@ -312,7 +315,7 @@ fn a_file_that_is_no_whole_backup_is_refused_and_the_old_store_stays() -> anyhow
 }
 
 #[test]
-fn a_rebuild_mends_derived_rows_and_says_so() -> anyhow::Result<()> {
+fn a_rebuild_repairs_derived_rows_and_reports_it() -> anyhow::Result<()> {
     let directory = demo_store()?;
     let rebuilt = docent(directory.path(), "docent.db", &["rebuild"])?.succeeded()?;
     ensure!(rebuilt.contains("was right"), "{rebuilt}");
@@ -324,15 +327,15 @@ fn a_rebuild_mends_derived_rows_and_says_so() -> anyhow::Result<()> {
          INSERT INTO edge VALUES ('urn:li:domain:nobody', 'domains', 'AssociatedWith', 'urn:li:domain:sales');",
     )?;
     let checked = docent(directory.path(), "docent.db", &["check"])?;
-    for place in [
+    for urn in [
         "urn:li:domain:marketing",
         "urn:li:domain:campaigns",
         "urn:li:domain:nobody",
     ] {
-        ensure!(checked.output.contains(place), "{place}: {checked:?}");
+        ensure!(checked.stdout.contains(urn), "{urn}: {checked:?}");
     }
-    ensure!(checked.output.contains("docent rebuild"), "{checked:?}");
-    checked.refused()?;
+    ensure!(checked.stdout.contains("docent rebuild"), "{checked:?}");
+    checked.failed()?;
     let rebuilt = docent(directory.path(), "docent.db", &["rebuild"])?.succeeded()?;
     ensure!(rebuilt.contains("mended"), "{rebuilt}");
     ensure!(
@@ -347,7 +350,7 @@ fn a_rebuild_mends_derived_rows_and_says_so() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_rebuild_beside_a_running_server_is_seen_by_its_next_answer() -> anyhow::Result<()> {
+fn a_rebuild_is_visible_to_the_next_query_of_a_running_server() -> anyhow::Result<()> {
     let directory = demo_store()?;
     let server = serve(directory.path(), "docent.db")?;
     let children = || -> anyhow::Result<u64> {
@@ -363,14 +366,14 @@ fn a_rebuild_beside_a_running_server_is_seen_by_its_next_answer() -> anyhow::Res
         "docent.db",
         "DELETE FROM placement WHERE kind = 'domain'",
     )?;
-    ensure!(children()? == 0, "the damage is seen");
+    ensure!(children()? == 0, "the damage is visible");
     docent(directory.path(), "docent.db", &["rebuild"])?.succeeded()?;
-    ensure!(children()? == before, "and so is its repair");
+    ensure!(children()? == before, "the repair is visible");
     Ok(())
 }
 
 #[test]
-fn damage_that_no_rebuild_can_mend_is_reported_every_time() -> anyhow::Result<()> {
+fn damage_that_a_rebuild_cannot_repair_is_reported_every_time() -> anyhow::Result<()> {
     let directory = demo_store()?;
     sql(
         directory.path(),
@@ -382,30 +385,29 @@ fn damage_that_no_rebuild_can_mend_is_reported_every_time() -> anyhow::Result<()
         let checked = docent(directory.path(), "docent.db", &["check"])?;
         ensure!(
             checked
-                .output
+                .stdout
                 .contains("aspect domainProperties of urn:li:domain:marketing"),
             "{checked:?}"
         );
-        checked.refused()?;
-        let refusal = docent(directory.path(), "docent.db", &["rebuild"])?.refused()?;
+        checked.failed()?;
+        let error = docent(directory.path(), "docent.db", &["rebuild"])?.failed()?;
         ensure!(
-            refusal.contains("1 aspects cannot be read") && refusal.contains("docent check"),
-            "{refusal}"
+            error.contains("1 aspects cannot be read") && error.contains("docent check"),
+            "{error}"
         );
     }
     Ok(())
 }
 
 #[test]
-fn a_move_that_did_not_come_to_its_end_is_used_by_nobody_and_is_gone_on_with() -> anyhow::Result<()>
-{
+fn an_incomplete_move_is_rejected_by_other_commands_and_can_be_resumed() -> anyhow::Result<()> {
     let directory = demo_store()?;
     let directory = directory.path();
-    let shift = |from: &str| {
+    let move_from = |from: &str| {
         let mut command = docent_command(directory)?;
-        Finished::run(command.args(["move", "--from", from, "--to", "sqlite:new.db"]))
+        CommandOutput::run(command.args(["move", "--from", from, "--to", "sqlite:new.db"]))
     };
-    // More than a page, and one row of it cannot be read.
+    // More than one page, with one unreadable row.
     sql(
         directory,
         "docent.db",
@@ -414,7 +416,7 @@ fn a_move_that_did_not_come_to_its_end_is_used_by_nobody_and_is_gone_on_with() -
          FROM (WITH RECURSIVE n(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < 2500) SELECT value FROM n);
          UPDATE metadata_aspect_v2 SET metadata = x'ff' WHERE urn = 'urn:li:tag:bulk999'",
     )?;
-    shift("sqlite:docent.db")?.refused()?;
+    move_from("sqlite:docent.db")?.failed()?;
     for command in [
         vec!["check"],
         vec!["rebuild"],
@@ -423,63 +425,62 @@ fn a_move_that_did_not_come_to_its_end_is_used_by_nobody_and_is_gone_on_with() -
         vec!["token", "create", "--user", "datahub", "--name", "early"],
     ] {
         let finished = docent(directory, "new.db", &command)?;
-        ensure!(finished.output.is_empty(), "{command:?}: {finished:?}");
-        let refusal = finished.refused()?;
+        ensure!(finished.stdout.is_empty(), "{command:?}: {finished:?}");
+        let error = finished.failed()?;
         ensure!(
-            refusal.contains("'docent move' from sqlite:") && refusal.contains("run it again"),
-            "{command:?}: {refusal}"
+            error.contains("'docent move' from sqlite:") && error.contains("run it again"),
+            "{command:?}: {error}"
         );
     }
-    let mut onwards = docent_command(directory)?;
-    onwards.args(["move", "--from", "sqlite:new.db", "--to", "sqlite:third.db"]);
-    let refusal = Finished::run(&mut onwards)?.refused()?;
-    ensure!(refusal.contains("not complete"), "{refusal}");
+    let mut next_move = docent_command(directory)?;
+    next_move.args(["move", "--from", "sqlite:new.db", "--to", "sqlite:third.db"]);
+    let error = CommandOutput::run(&mut next_move)?.failed()?;
+    ensure!(error.contains("not complete"), "{error}");
     fs::copy(directory.join("docent.db"), directory.join("other.db"))?;
-    let refusal = shift("sqlite:other.db")?.refused()?;
-    ensure!(refusal.contains("not from sqlite:"), "{refusal}");
+    let error = move_from("sqlite:other.db")?.failed()?;
+    ensure!(error.contains("not from sqlite:"), "{error}");
     sql(
         directory,
         "docent.db",
         "UPDATE metadata_aspect_v2 SET metadata = '{\"name\":\"bulk999\"}' WHERE urn = 'urn:li:tag:bulk999'",
     )?;
-    // The last one cannot be stored.
+    // One row cannot be stored.
     sql(
         directory,
         "new.db",
         "CREATE TRIGGER stop BEFORE INSERT ON metadata_aspect_v2 WHEN NEW.urn = 'urn:li:tag:bulk999' \
          BEGIN SELECT RAISE(ABORT, 'no'); END",
     )?;
-    shift("sqlite:docent.db")?.refused()?;
-    // What follows from the rows that are there is missing, and that is no damage.
+    move_from("sqlite:docent.db")?.failed()?;
+    // Derived rows are still missing, which is not damage.
     let checked = docent(directory, "new.db", &["check"])?;
-    ensure!(checked.output.is_empty(), "{checked:?}");
-    ensure!(checked.refused()?.contains("not complete"));
+    ensure!(checked.stdout.is_empty(), "{checked:?}");
+    ensure!(checked.failed()?.contains("not complete"));
     sql(
         directory,
         "new.db",
-        "CREATE TEMP TABLE carried (rows CHECK (rows > 2000)); \
-         INSERT INTO carried SELECT count(*) FROM metadata_aspect_v2; DROP TRIGGER stop",
+        "CREATE TEMP TABLE copied (rows CHECK (rows > 2000)); \
+         INSERT INTO copied SELECT count(*) FROM metadata_aspect_v2; DROP TRIGGER stop",
     )?;
-    let said = shift("sqlite:docent.db")?.succeeded()?;
-    ensure!(said.contains("all of them are the same"), "{said}");
+    let printed = move_from("sqlite:docent.db")?.succeeded()?;
+    ensure!(printed.contains("all of them are the same"), "{printed}");
     let checked = docent(directory, "new.db", &["check"])?.succeeded()?;
     ensure!(checked.contains("healthy"), "{checked}");
-    let refusal = shift("sqlite:docent.db")?.refused()?;
-    ensure!(refusal.contains("move into a new store"), "{refusal}");
+    let error = move_from("sqlite:docent.db")?.failed()?;
+    ensure!(error.contains("move into a new store"), "{error}");
     Ok(())
 }
 
 #[test]
-fn a_store_is_not_moved_into_itself_and_a_flag_that_move_does_not_use_is_refused()
--> anyhow::Result<()> {
+fn a_move_into_the_same_store_and_an_unused_flag_are_rejected() -> anyhow::Result<()> {
     let directory = demo_store()?;
     let directory = directory.path();
     let store = directory.join("docent.db");
     let to = format!("sqlite:{}", store.display());
     let mut command = docent_command(directory)?;
     command.args(["move", "--from", "sqlite:docent.db", "--to", &to]);
-    let refusal = Finished::run(&mut command)?.refused()?;
-    ensure!(refusal.contains("the same store"), "{refusal}");
+    let error = CommandOutput::run(&mut command)?.failed()?;
+    ensure!(error.contains("the same store"), "{error}");
     let flags = [
         "move",
         "--from",
@@ -490,14 +491,14 @@ fn a_store_is_not_moved_into_itself_and_a_flag_that_move_does_not_use_is_refused
     let finished = docent(directory, "third.db", &flags)?;
     ensure!(finished.code == Some(2), "{finished:?}");
     ensure!(
-        finished.complaint.contains("--to, not from --store"),
+        finished.stderr.contains("--to, not from --store"),
         "{finished:?}"
     );
-    // The variable of all commands is nobody's mistake.
+    // The variable may be set for other commands, so it is ignored.
     let mut command = docent_command(directory)?;
     command.env("DOCENT_STORE", "sqlite:third.db");
     command.env("DOCENT_MOVE_FROM", "sqlite:docent.db");
-    Finished::run(command.args(["move", "--to", "sqlite:new.db"]))?.succeeded()?;
+    CommandOutput::run(command.args(["move", "--to", "sqlite:new.db"]))?.succeeded()?;
     Ok(())
 }
 
@@ -510,40 +511,40 @@ fn a_file_with_overwritten_pages_is_reported_as_damaged() -> anyhow::Result<()> 
     bytes[middle..middle + 2 * 4096].fill(0x5a);
     fs::write(&path, bytes)?;
     let checked = docent(directory.path(), "docent.db", &["check"])?;
-    let told = format!("{}{}", checked.output, checked.complaint);
-    ensure!(told.contains("damaged"), "{told}");
-    checked.refused()?;
+    let printed = format!("{}{}", checked.stdout, checked.stderr);
+    ensure!(printed.contains("damaged"), "{printed}");
+    checked.failed()?;
     Ok(())
 }
 
 #[test]
-fn a_check_changes_nothing_and_calls_a_damaged_store_damaged() -> anyhow::Result<()> {
+fn a_check_changes_nothing_and_reports_damage() -> anyhow::Result<()> {
     let directory = demo_store()?;
     let path = directory.path().join("docent.db");
     let whole = fs::read(&path)?;
     docent(directory.path(), "docent.db", &["check"])?.succeeded()?;
     ensure!(fs::read(&path)? == whole);
-    // What the database says about its own tables.
+    // The database's schema table.
     let mut bytes = whole;
     bytes[100..4096].fill(0x5a);
     fs::write(&path, &bytes)?;
     for command in ["check", "rebuild"] {
         let checked = docent(directory.path(), "docent.db", &[command])?;
-        let told = format!("{}{}", checked.output, checked.complaint);
-        ensure!(told.contains("damaged"), "{told}");
-        ensure!(!told.contains("no SQLite database"), "{told}");
-        checked.refused()?;
+        let printed = format!("{}{}", checked.stdout, checked.stderr);
+        ensure!(printed.contains("damaged"), "{printed}");
+        ensure!(!printed.contains("no SQLite database"), "{printed}");
+        checked.failed()?;
         ensure!(fs::read(&path)? == bytes, "{command} changed the file");
     }
     Ok(())
 }
 
 #[test]
-fn a_check_of_no_store_is_refused_and_makes_none() -> anyhow::Result<()> {
+fn a_check_of_a_missing_store_fails_and_creates_nothing() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
     for command in ["check", "rebuild"] {
-        let refusal = docent(directory.path(), "none.db", &[command])?.refused()?;
-        ensure!(refusal.contains("none.db"), "{refusal}");
+        let error = docent(directory.path(), "none.db", &[command])?.failed()?;
+        ensure!(error.contains("none.db"), "{error}");
     }
     ensure!(fs::read_dir(directory.path())?.next().is_none());
     Ok(())

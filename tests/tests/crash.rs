@@ -1,7 +1,7 @@
-//! Kills the server again and again while clients write, and looks at what is left.
+//! Kills the server repeatedly while clients write, and verifies the store and the index.
 //!
-//! `DOCENT_CRASH_KILLS` sets how often (50 by default) and `DOCENT_CRASH_SEED` which random numbers are used, for longer
-//! runs by hand.
+//! For longer manual runs, `DOCENT_CRASH_KILLS` sets the number of kills (50 by default) and `DOCENT_CRASH_SEED` the
+//! random seed.
 
 use std::process::Stdio;
 use std::sync::Barrier;
@@ -12,19 +12,19 @@ use std::{env, fs};
 
 use anyhow::{Context as _, anyhow, ensure};
 use docent_e2e::load::{Connection, Random, Writer};
-use docent_e2e::{Finished, Options, Server};
+use docent_e2e::{CommandOutput, Options, Server};
 use serde_json::{Value, json};
 
 const WRITERS: usize = 8;
 
-/// The store is checked, and every entity looked for, after each so many kills.
+/// After this many kills, the store is checked and every entity is read back.
 const THOROUGH_EVERY: u64 = 10;
 
-/// After each so many kills a server is killed a second time, while it starts on what the first kill left.
+/// After this many kills, the server is killed again while it starts.
 const KILLED_START_EVERY: u64 = 5;
 
 #[test]
-fn crash_all_acknowledged_writes_survive_and_no_batch_is_half_applied() -> anyhow::Result<()> {
+fn crash_all_acknowledged_writes_survive_and_no_batch_is_partially_applied() -> anyhow::Result<()> {
     let kills = number_from("DOCENT_CRASH_KILLS", 50)?;
     let seed = number_from("DOCENT_CRASH_SEED", 2026)?;
     let mut random = Random::seeded(seed);
@@ -43,7 +43,7 @@ fn crash_all_acknowledged_writes_survive_and_no_batch_is_half_applied() -> anyho
         write_and_kill(&mut server, &connection, &mut writers, delay)
             .with_context(|| format!("kill {kill}, seed {seed}"))?;
         if kill % KILLED_START_EVERY == 0 {
-            kill_while_it_starts(&server, Duration::from_millis(random.below(60)))?;
+            kill_during_start(&server, Duration::from_millis(random.below(60)))?;
         }
         server.restart()?;
         connection = connection.at(server.address());
@@ -54,7 +54,7 @@ fn crash_all_acknowledged_writes_survive_and_no_batch_is_half_applied() -> anyho
                 .with_context(|| format!("after kill {kill}, seed {seed}"))?;
         }
         if thorough {
-            store_is_sound(&server).with_context(|| format!("after kill {kill}, seed {seed}"))?;
+            verify_store(&server).with_context(|| format!("after kill {kill}, seed {seed}"))?;
         }
     }
     let acknowledged: u64 = writers.iter().map(Writer::acknowledged).sum();
@@ -64,23 +64,20 @@ fn crash_all_acknowledged_writes_survive_and_no_batch_is_half_applied() -> anyho
     );
     ensure!(
         acknowledged >= kills,
-        "only {acknowledged} writes were acknowledged: this proves nothing"
+        "only {acknowledged} writes were acknowledged, too few to prove anything"
     );
     index_equals_store(&mut server, &connection)?;
     ensure!(server.stop()?.success());
     Ok(())
 }
 
-/// What the index holds after all those kills is what one holds that is made of the store.
+/// Compares the index after all those kills with one rebuilt from the store.
 fn index_equals_store(server: &mut Server, connection: &Connection) -> anyhow::Result<()> {
     let after_kills = scroll(connection)?;
-    ensure!(
-        after_kills.len() >= WRITERS,
-        "the index has lost its datasets"
-    );
+    ensure!(after_kills.len() >= WRITERS, "the index lost its datasets");
     let values_after_kills = values(connection)?;
     server.kill()?;
-    // Beside the SQLite file, or where servers on PostgreSQL have it.
+    // Next to the SQLite file, or the default directory on PostgreSQL.
     let index = match server.store() {
         "sqlite:docent.db" => "docent.db-search",
         _ => "docent-search",
@@ -88,22 +85,22 @@ fn index_equals_store(server: &mut Server, connection: &Connection) -> anyhow::R
     fs::remove_dir_all(server.directory().join(index))?;
     server.restart()?;
     let connection = connection.at(server.address());
-    let anew = scroll(&connection)?;
+    let rebuilt = scroll(&connection)?;
     ensure!(
-        after_kills == anew,
+        after_kills == rebuilt,
         "the index differs from the store: it has {} entities, the store {}",
         after_kills.len(),
-        anew.len()
+        rebuilt.len()
     );
-    let values_anew = values(&connection)?;
+    let rebuilt_values = values(&connection)?;
     ensure!(
-        values_after_kills == values_anew,
-        "the index has lost updates: it has {values_after_kills}, the store {values_anew}"
+        values_after_kills == rebuilt_values,
+        "the index lost updates: it has {values_after_kills}, the store {rebuilt_values}"
     );
     Ok(())
 }
 
-/// What the writers changed again and again, as the index has it: how many entities have each value.
+/// Returns the indexed values that the writers change, with the number of entities for each.
 fn values(connection: &Connection) -> anyhow::Result<Value> {
     const DOCUMENT: &str = "{ aggregateAcrossEntities(input: {
             query: \"*\", facets: [\"customProperties\", \"domains\"],
@@ -121,28 +118,28 @@ fn values(connection: &Connection) -> anyhow::Result<Value> {
     Ok(facets.clone())
 }
 
-/// All entities that search knows, soft-deleted ones too.
+/// Returns all indexed entities, including soft-deleted ones.
 fn scroll(connection: &Connection) -> anyhow::Result<Vec<String>> {
-    const DOCUMENT: &str = "query ($mark: String) {
-        scrollAcrossEntities(input: {query: \"*\", count: 500, scrollId: $mark, searchFlags: {includeSoftDeleted: true}}) {
+    const DOCUMENT: &str = "query ($cursor: String) {
+        scrollAcrossEntities(input: {query: \"*\", count: 500, scrollId: $cursor, searchFlags: {includeSoftDeleted: true}}) {
             nextScrollId searchResults { entity { urn } }
         } }";
     let mut found = Vec::new();
-    let mut mark = Value::Null;
+    let mut cursor = Value::Null;
     loop {
-        let mut data = connection.query(DOCUMENT, &json!({ "mark": mark }))?;
+        let mut data = connection.query(DOCUMENT, &json!({ "cursor": cursor }))?;
         let mut page = data["scrollAcrossEntities"].take();
         let results = page["searchResults"].as_array();
         found.extend(results.into_iter().flatten().map(Value::to_string));
-        mark = page["nextScrollId"].take();
-        if mark.is_null() {
+        cursor = page["nextScrollId"].take();
+        if cursor.is_null() {
             return Ok(found);
         }
     }
 }
 
-/// Searches until the server is gone, so that its end finds the index in the midst of being fed.
-fn search_until_cut(connection: &Connection, killed: &AtomicBool) -> anyhow::Result<()> {
+/// Searches until the server is killed, so that the kill can interrupt index updates.
+fn search_until_killed(connection: &Connection, killed: &AtomicBool) -> anyhow::Result<()> {
     const DOCUMENT: &str = "{ searchAcrossEntities(input: {query: \"*\", count: 0}) { total } }";
     loop {
         let searched = connection.query(DOCUMENT, &json!({}));
@@ -153,7 +150,7 @@ fn search_until_cut(connection: &Connection, killed: &AtomicBool) -> anyhow::Res
     }
 }
 
-/// Lets all writers write and kills the server in the midst of it.
+/// Runs all writers and kills the server while they write.
 fn write_and_kill(
     server: &mut Server,
     connection: &Connection,
@@ -169,16 +166,16 @@ fn write_and_kill(
                 let (start, killed) = (&start, &killed);
                 scope.spawn(move || {
                     start.wait();
-                    writer.run_until_cut(connection, killed)
+                    writer.run_until_killed(connection, killed)
                 })
             })
             .collect();
         let searching = scope.spawn(|| {
             start.wait();
-            search_until_cut(connection, &killed)
+            search_until_killed(connection, &killed)
         });
         start.wait();
-        // The moment of the kill is what is random here; nothing waits for this time to be enough.
+        // A random moment for the kill; correctness does not depend on it.
         thread::sleep(delay);
         killed.store(true, Ordering::SeqCst);
         let ended = server.kill();
@@ -193,7 +190,7 @@ fn write_and_kill(
 }
 
 /// Starts a server and kills it before or after it listens.
-fn kill_while_it_starts(server: &Server, delay: Duration) -> anyhow::Result<()> {
+fn kill_during_start(server: &Server, delay: Duration) -> anyhow::Result<()> {
     let mut child = server
         .docent([
             "serve",
@@ -210,18 +207,22 @@ fn kill_while_it_starts(server: &Server, delay: Duration) -> anyhow::Result<()> 
     let ended = child.try_wait()?;
     child.kill()?;
     child.wait()?;
-    ensure!(ended.is_none(), "the server ended by itself: {ended:?}");
+    ensure!(
+        ended.is_none(),
+        "the server ended before it was killed: {ended:?}"
+    );
     Ok(())
 }
 
-/// Nothing is damaged, and nothing derived differs from what follows from the aspects.
-fn store_is_sound(server: &Server) -> anyhow::Result<()> {
-    let checked = Finished::run(&mut server.docent(["check", "--store", server.store()])?)?;
+/// Verifies that the store is undamaged and that all derived data matches the aspects.
+fn verify_store(server: &Server) -> anyhow::Result<()> {
+    let checked = CommandOutput::run(&mut server.docent(["check", "--store", server.store()])?)?;
     ensure!(
         checked.succeeded()?.contains("the store is healthy"),
-        "`docent check` must say that the store is healthy"
+        "`docent check` must report that the store is healthy"
     );
-    let rebuilt = Finished::run(&mut server.docent(["rebuild", "--store", server.store()])?)?;
+    let rebuilt =
+        CommandOutput::run(&mut server.docent(["rebuild", "--store", server.store()])?)?;
     let report = rebuilt.succeeded()?;
     ensure!(
         report.contains("everything derived from them was right"),

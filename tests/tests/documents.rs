@@ -1,6 +1,6 @@
-//! Runs every command that the documents show, in order, against the demo, and compares the replies.
+//! Runs every command in the documents, in order, against the demo, and compares the output.
 //!
-//! The rules for writers are in CONTRIBUTING.md, "Commands in documents". A new document in `docs/` is found by itself.
+//! CONTRIBUTING.md has the rules under "Commands in documents". New documents in `docs/` are included automatically.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -15,14 +15,14 @@ use docent_e2e::{Options, Server, Shell, docent_binary, expectation, repository_
 /// The store of `make run`, so that a command in a document can name it.
 const DEMO_STORE: &str = "sqlite:target/demo/docent.db";
 
-/// Where documents say that the server listens.
+/// The demo's address in the documents.
 const DOCUMENTED_ADDRESS: &str = "localhost:8080";
 
-/// What a block marked `norun` may begin with: things that belong to the reader's machine, not to the server.
+/// The programs allowed in blocks marked `norun`: they act on the reader's machine, not on the server.
 const NOT_RUN: [&str; 5] = ["apt", "apt-get", "cargo", "git", "make"];
 
 #[test]
-fn every_command_in_the_documents_prints_what_they_show() -> anyhow::Result<()> {
+fn every_command_in_the_documents_prints_the_output_shown() -> anyhow::Result<()> {
     let mut failures = String::new();
     for path in documents()? {
         let name = path
@@ -42,7 +42,7 @@ fn every_command_in_the_documents_prints_what_they_show() -> anyhow::Result<()> 
     }
     ensure!(
         failures.is_empty(),
-        "commands in the documents do not print what they show\n{failures}"
+        "commands in the documents do not print the output shown\n{failures}"
     );
     Ok(())
 }
@@ -63,7 +63,7 @@ fn documents() -> anyhow::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Returns the commands to run, and refuses blocks that would show commands without running them.
+/// Returns the commands to run, and rejects blocks that would show commands without running them.
 fn runnable_steps(document: &Document) -> anyhow::Result<Vec<Step>> {
     let mut steps: Vec<Step> = Vec::new();
     let mut awaits_output = false;
@@ -71,7 +71,7 @@ fn runnable_steps(document: &Document) -> anyhow::Result<Vec<Step>> {
         let follows_command = std::mem::take(&mut awaits_output);
         match block.info.as_str() {
             "console" => steps.extend(block.steps()?),
-            // The whole block is one command, ready to be pasted; what it prints stands in the block behind it.
+            // The whole block is one command, ready to be copied; its output is in the next block.
             "sh" => {
                 steps.push(Step {
                     line: block.line + 1,
@@ -83,7 +83,7 @@ fn runnable_steps(document: &Document) -> anyhow::Result<Vec<Step>> {
             info if info.ends_with(" output") => match steps.last_mut() {
                 Some(step) if follows_command => step.expected.clone_from(&block.lines),
                 _ => bail!(
-                    "line {}: output stands behind the ```sh block that prints it",
+                    "line {}: an output block must follow the ```sh block that prints it",
                     block.line
                 ),
             },
@@ -92,7 +92,7 @@ fn runnable_steps(document: &Document) -> anyhow::Result<Vec<Step>> {
                     let program = step.command.split_whitespace().next().unwrap_or_default();
                     ensure!(
                         NOT_RUN.contains(&program),
-                        "line {}: a block marked norun may begin with {NOT_RUN:?} only, not with {program:?}",
+                        "line {}: a block marked norun may contain only {NOT_RUN:?}, not {program:?}",
                         step.line
                     );
                 }
@@ -107,7 +107,7 @@ fn runnable_steps(document: &Document) -> anyhow::Result<Vec<Step>> {
     Ok(steps)
 }
 
-/// Runs the commands of one document against a server of its own. Returns what went wrong, for a person to read.
+/// Runs the commands of one document against its own server. Returns a description of all failures.
 fn run(name: &str, steps: &[Step]) -> anyhow::Result<String> {
     let server = Server::start(Options::default().demo().store(DEMO_STORE))?;
     let host = server.address().trim_start_matches("http://").to_owned();
@@ -135,7 +135,7 @@ fn run(name: &str, steps: &[Step]) -> anyhow::Result<String> {
                 step.line, step.command
             )?;
         } else if outcome.status != 0 && expected.is_empty() {
-            // A failure that the document shows has a message; a silent one is a mistake.
+            // A failure that the document shows has a message; a silent one is an error.
             write!(
                 failures,
                 "\n{name}:{}: {}\nended with status {}\n",
@@ -153,12 +153,12 @@ fn run(name: &str, steps: &[Step]) -> anyhow::Result<String> {
     Ok(failures)
 }
 
-/// Puts the binary where a reader has it after `make run`, and as `docent` on the search path, which is returned.
+/// Links the binary to its path after `make run` and into a directory of the returned `PATH`.
 fn programs_in(directory: &Path) -> anyhow::Result<String> {
     let binary = docent_binary()?;
-    for place in ["target/release", "bin"] {
-        fs::create_dir_all(directory.join(place))?;
-        symlink(&binary, directory.join(place).join("docent"))?;
+    for subdirectory in ["target/quick", "bin"] {
+        fs::create_dir_all(directory.join(subdirectory))?;
+        symlink(&binary, directory.join(subdirectory).join("docent"))?;
     }
     let inherited = std::env::var("PATH").unwrap_or_default();
     Ok(format!("{}:{inherited}", directory.join("bin").display()))

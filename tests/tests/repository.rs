@@ -1,4 +1,4 @@
-//! Rules for the files of the repository that no compiler checks.
+//! Rules for the repository's files that no compiler checks.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -9,7 +9,7 @@ use anyhow::{Context as _, ensure};
 use docent_e2e::markdown::Document;
 use docent_e2e::repository_root;
 
-/// What is built, installed or kept by git itself; in a second working tree of git, `.git` is a file.
+/// Built, installed and git's own files. In a git worktree, `.git` is a file.
 const NOT_OURS: [&str; 8] = [
     ".git",
     ".venv",
@@ -22,7 +22,7 @@ const NOT_OURS: [&str; 8] = [
 ];
 
 #[test]
-fn every_relative_link_in_a_document_leads_somewhere() -> anyhow::Result<()> {
+fn every_relative_link_in_a_document_resolves() -> anyhow::Result<()> {
     let mut broken = Vec::new();
     for path in files()?.into_iter().filter(|path| is_markdown(path)) {
         let document = Document::parse(&fs::read_to_string(&path)?);
@@ -30,54 +30,53 @@ fn every_relative_link_in_a_document_leads_somewhere() -> anyhow::Result<()> {
             if target.contains("://") || target.starts_with("mailto:") {
                 continue;
             }
-            if !leads_somewhere(&path, &document, &target)? {
+            if !resolves(&path, &document, &target)? {
                 broken.push(format!("{}:{line}: {target}", relative(&path)));
             }
         }
     }
-    ensure!(
-        broken.is_empty(),
-        "links lead nowhere:\n{}",
-        broken.join("\n")
-    );
+    ensure!(broken.is_empty(), "broken links:\n{}", broken.join("\n"));
     Ok(())
 }
 
 #[test]
-fn no_file_names_a_path_of_one_machine() -> anyhow::Result<()> {
-    // In pieces, so that this file does not name them itself.
+fn no_file_contains_a_path_of_one_machine() -> anyhow::Result<()> {
+    // Assembled, so that this file does not contain them.
     let prefixes = ["work", "root", "home"].map(|name| format!("/{name}/"));
     let mut found = Vec::new();
     for path in files()? {
         let text = String::from_utf8_lossy(&fs::read(&path)?).into_owned();
         for (index, line) in text.lines().enumerate() {
-            if prefixes.iter().any(|prefix| names_path(line, prefix)) {
+            if prefixes.iter().any(|prefix| contains_path(line, prefix)) {
                 found.push(format!("{}:{}", relative(&path), index + 1));
             }
         }
     }
     ensure!(
         found.is_empty(),
-        "these lines name a path that exists on one machine only:\n{}",
+        "these lines contain a path that exists on one machine only:\n{}",
         found.join("\n")
     );
     Ok(())
 }
 
 #[test]
-fn the_packages_of_the_page_are_locked_without_a_place_to_download_from() -> anyhow::Result<()> {
+fn the_npm_lock_file_contains_no_registry_address() -> anyhow::Result<()> {
     let lock = fs::read_to_string(repository_root().join("ui/package-lock.json"))?;
-    ensure!(lock.contains("\"integrity\": "), "no checksums are locked");
+    ensure!(
+        lock.contains("\"integrity\": "),
+        "the lock file has no checksums"
+    );
     let named = lock.lines().find(|line| line.contains("\"resolved\":"));
     ensure!(
         named.is_none(),
-        "ui/package-lock.json names a registry: run npm in ui/, whose .npmrc leaves it out ({named:?})"
+        "ui/package-lock.json names a registry: run npm in ui/, whose .npmrc omits it ({named:?})"
     );
     Ok(())
 }
 
 #[test]
-fn no_source_file_is_too_long() -> anyhow::Result<()> {
+fn no_source_file_exceeds_the_size_limit() -> anyhow::Result<()> {
     let script = repository_root().join("scripts/file-sizes");
     let output = Command::new(script)
         .output()
@@ -91,17 +90,17 @@ fn no_source_file_is_too_long() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_path_counts_only_where_it_begins() {
-    let prefix = "/place/";
-    assert!(names_path("cd /place/x", prefix));
-    assert!(names_path("/place/x", prefix));
-    assert!(names_path("url = \"file:///place/x\"", prefix));
-    assert!(!names_path("https://example.com/place/x", prefix));
-    assert!(!names_path("docs/place/x", prefix));
+fn a_path_counts_only_if_it_is_absolute() {
+    let prefix = "/folder/";
+    assert!(contains_path("cd /folder/x", prefix));
+    assert!(contains_path("/folder/x", prefix));
+    assert!(contains_path("url = \"file:///folder/x\"", prefix));
+    assert!(!contains_path("https://example.com/folder/x", prefix));
+    assert!(!contains_path("docs/folder/x", prefix));
 }
 
-/// Whether a line names an absolute path that begins with the prefix; `example.com/…` or `docs/…` are none.
-fn names_path(line: &str, prefix: &str) -> bool {
+/// Whether a line contains an absolute path with this prefix, unlike `example.com/…` or `docs/…`.
+fn contains_path(line: &str, prefix: &str) -> bool {
     line.match_indices(prefix).any(|(position, _)| {
         let before = line[..position].chars().next_back();
         !before
@@ -109,8 +108,8 @@ fn names_path(line: &str, prefix: &str) -> bool {
     })
 }
 
-/// Whether a link's file and, in a document, its heading exist.
-fn leads_somewhere(from: &Path, document: &Document, target: &str) -> anyhow::Result<bool> {
+/// Whether a link's file exists and, in a document, its heading.
+fn resolves(from: &Path, document: &Document, target: &str) -> anyhow::Result<bool> {
     let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
     if file.is_empty() {
         return Ok(document.anchors().iter().any(|known| known == anchor));

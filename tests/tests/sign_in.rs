@@ -1,4 +1,4 @@
-//! People: the first start, `docent user …` beside a running server and without one, the second listener.
+//! Users: the first start, `docent user …` with and without a running server, the second listener.
 
 use std::fs;
 use std::net::TcpListener;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 use docent_e2e::{
-    Finished, Options, Reply, Server, docent_binary, docent_command, files_below, on_postgres,
+    CommandOutput, Options, Reply, Server, docent_binary, docent_command, files_below, on_postgres,
     python, repository_root, store_in, temporary_directory,
 };
 use reqwest::Method;
@@ -18,11 +18,11 @@ use serde_json::json;
 const PASSWORD: &str = "needle in the haystack";
 const ME: &str = "{ me { corpUser { urn } } }";
 
-/// Runs `docent user …` on the store of a directory, with this on standard input.
-fn user(directory: &Path, arguments: &[&str], input: &str) -> anyhow::Result<Finished> {
+/// Runs `docent user …` on the store of a directory, with text on standard input.
+fn user(directory: &Path, arguments: &[&str], input: &str) -> anyhow::Result<CommandOutput> {
     let mut command = docent_command(directory)?;
     command.arg("user").args(arguments);
-    Finished::run_with_input(command.args(["--store", &store_in(directory)]), input)
+    CommandOutput::run_with_input(command.args(["--store", &store_in(directory)]), input)
 }
 
 fn log_in(server: &Server, username: &str, password: &str) -> anyhow::Result<Reply> {
@@ -30,7 +30,7 @@ fn log_in(server: &Server, username: &str, password: &str) -> anyhow::Result<Rep
     server.send(server.anonymous_request(Method::POST, "/logIn").json(&body))
 }
 
-/// The session cookie of a person who signs in at an address.
+/// Signs in at an address and returns the session cookie.
 fn session(address: &str, username: &str, password: &str) -> anyhow::Result<String> {
     let response = Client::builder()
         .no_proxy()
@@ -52,22 +52,22 @@ fn status_with(server: &Server, cookie: &str) -> anyhow::Result<u16> {
     Ok(server.send(request)?.status)
 }
 
-/// The password that the server shows on its first start.
-fn shown_password(server: &Server) -> anyhow::Result<String> {
+/// Returns the password that the server prints on its first start.
+fn printed_password(server: &Server) -> anyhow::Result<String> {
     let line = server.printed_line("password: ")?;
     Ok(line.trim_start_matches("password: ").to_owned())
 }
 
 #[test]
-fn the_first_start_shows_a_password_for_datahub_once() -> anyhow::Result<()> {
+fn the_first_start_prints_a_password_for_datahub_once() -> anyhow::Result<()> {
     let options = Options::default().argument("--log-format").argument("json");
     let mut server = Server::start(options.argument("--log").argument("trace"))?;
-    let password = shown_password(&server)?;
+    let password = printed_password(&server)?;
     let printed = server.printed();
     ensure!(printed.contains("user: datahub\n"), "{printed}");
     ensure!(
         printed.matches(&password).count() == 1,
-        "shown more than once:\n{printed}"
+        "printed more than once:\n{printed}"
     );
     ensure!(log_in(&server, "datahub", &password)?.status == 200);
     ensure!(log_in(&server, "datahub", "something else")?.status == 401);
@@ -82,8 +82,7 @@ fn the_first_start_shows_a_password_for_datahub_once() -> anyhow::Result<()> {
 }
 
 #[test]
-fn with_a_password_file_the_first_start_shows_nothing_and_later_ones_change_nothing()
--> anyhow::Result<()> {
+fn a_password_file_sets_the_first_password_and_is_ignored_later() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
     let file = directory.path().join("password");
     fs::write(&file, format!("{PASSWORD}\n"))?;
@@ -103,11 +102,11 @@ fn with_a_password_file_the_first_start_shows_nothing_and_later_ones_change_noth
 }
 
 #[test]
-fn a_password_file_that_holds_none_is_refused_and_leaves_no_store() -> anyhow::Result<()> {
+fn an_invalid_password_file_is_an_error_and_leaves_no_store() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
     fs::write(directory.path().join("empty"), "\n")?;
     fs::write(directory.path().join("short"), "1234567\n")?;
-    fs::write(directory.path().join("lines"), "two\nlines are none\n")?;
+    fs::write(directory.path().join("lines"), "two\nlines of text\n")?;
     for (file, says) in [
         ("missing", "cannot be read"),
         ("empty", "empty"),
@@ -117,7 +116,7 @@ fn a_password_file_that_holds_none_is_refused_and_leaves_no_store() -> anyhow::R
         let mut command = docent_command(directory.path())?;
         command.args(["serve", "--listen", "127.0.0.1:0"]);
         command.args(["--admin-password-file", file]);
-        let sentence = Finished::run(&mut command)?.refused()?;
+        let sentence = CommandOutput::run(&mut command)?.failed()?;
         ensure!(
             sentence.contains(says) && sentence.contains(file),
             "{file}: {sentence}"
@@ -128,7 +127,7 @@ fn a_password_file_that_holds_none_is_refused_and_leaves_no_store() -> anyhow::R
 }
 
 #[test]
-fn without_authentication_nobody_gets_a_password() -> anyhow::Result<()> {
+fn no_password_is_created_without_authentication() -> anyhow::Result<()> {
     let server = Server::start(Options::default().without_authentication())?;
     ensure!(log_in(&server, "datahub", "datahub")?.status == 401);
     let printed = server.printed();
@@ -139,14 +138,14 @@ fn without_authentication_nobody_gets_a_password() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_user_added_before_the_first_start_does_not_keep_datahub_away() -> anyhow::Result<()> {
+fn the_first_start_creates_datahub_even_if_other_users_exist() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
     user(directory.path(), &["add", "ada"], PASSWORD)?.succeeded()?;
     let store = directory.path().join("docent.db");
     let mut server =
         Server::start(Options::default().store(format!("sqlite:{}", store.display())))?;
     ensure!(log_in(&server, "ada", PASSWORD)?.status == 200);
-    let password = shown_password(&server)?;
+    let password = printed_password(&server)?;
     ensure!(log_in(&server, "datahub", &password)?.status == 200);
 
     user(directory.path(), &["suspend", "datahub"], "")?.succeeded()?;
@@ -159,18 +158,18 @@ fn a_user_added_before_the_first_start_does_not_keep_datahub_away() -> anyhow::R
     Ok(())
 }
 
-/// What another process writes to an SQLite file is seen at once, what it writes to PostgreSQL within a second.
-fn soon(holds: impl Fn() -> anyhow::Result<bool>) -> anyhow::Result<()> {
-    let patience = Duration::from_secs(u64::from(on_postgres()?));
-    let begun = Instant::now();
-    while !holds()? {
-        ensure!(begun.elapsed() < patience, "not soon enough");
+/// Waits for the effect of another process's write: immediate on SQLite, within a second on PostgreSQL.
+fn soon(condition: impl Fn() -> anyhow::Result<bool>) -> anyhow::Result<()> {
+    let timeout = Duration::from_secs(u64::from(on_postgres()?));
+    let start = Instant::now();
+    while !condition()? {
+        ensure!(start.elapsed() < timeout, "timed out");
     }
     Ok(())
 }
 
 #[test]
-fn users_are_managed_beside_a_running_server_with_effect_at_once() -> anyhow::Result<()> {
+fn changes_to_users_take_effect_on_a_running_server() -> anyhow::Result<()> {
     let server = Server::start(Options::default())?;
     let here = server.directory();
     let added = user(
@@ -225,9 +224,9 @@ fn users_are_managed_beside_a_running_server_with_effect_at_once() -> anyhow::Re
 }
 
 #[test]
-fn on_a_terminal_the_password_is_asked_for_twice_and_not_shown() -> anyhow::Result<()> {
+fn on_a_terminal_the_password_is_prompted_for_twice_and_not_echoed() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
-    let type_in = |name: &str, answers: &[&str]| -> anyhow::Result<Finished> {
+    let type_in = |name: &str, answers: &[&str]| -> anyhow::Result<CommandOutput> {
         let mut command = Command::new(python()?);
         command
             .current_dir(directory.path())
@@ -235,7 +234,7 @@ fn on_a_terminal_the_password_is_asked_for_twice_and_not_shown() -> anyhow::Resu
             .arg(json!(answers).to_string())
             .arg(docent_binary()?)
             .args(["user", "add", name, "--store", "sqlite:docent.db"]);
-        Finished::run(&mut command)
+        CommandOutput::run(&mut command)
     };
     let shown = type_in("ada", &[PASSWORD, PASSWORD])?.succeeded()?;
     ensure!(
@@ -243,17 +242,17 @@ fn on_a_terminal_the_password_is_asked_for_twice_and_not_shown() -> anyhow::Resu
             == "New password: \r\nOnce more: \r\nnote: made a new store at sqlite:docent.db\r\nada can sign in\r\n",
         "{shown:?}"
     );
-    let refused = type_in("grace", &[PASSWORD, "something else"])?;
-    ensure!(refused.code == Some(1), "{refused:?}");
-    ensure!(refused.output.contains("not the same"), "{refused:?}");
-    ensure!(!refused.output.contains("something"), "{refused:?}");
+    let rejected = type_in("grace", &[PASSWORD, "something else"])?;
+    ensure!(rejected.code == Some(1), "{rejected:?}");
+    ensure!(rejected.stdout.contains("not the same"), "{rejected:?}");
+    ensure!(!rejected.stdout.contains("something"), "{rejected:?}");
     let list = user(directory.path(), &["list"], "")?.succeeded()?;
     ensure!(list.contains("ada") && !list.contains("grace"), "{list}");
     Ok(())
 }
 
 #[test]
-fn an_interrupted_prompt_leaves_the_terminal_as_it_was() -> anyhow::Result<()> {
+fn an_interrupted_prompt_restores_the_terminal() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
     for answers in [json!(["half a pass\u{3}"]), json!([PASSWORD, "\u{3}"])] {
         let mut command = Command::new(python()?);
@@ -263,28 +262,28 @@ fn an_interrupted_prompt_leaves_the_terminal_as_it_was() -> anyhow::Result<()> {
             .arg(answers.to_string())
             .arg(docent_binary()?)
             .args(["user", "add", "ada", "--store", "sqlite:docent.db"]);
-        let ended = Finished::run(&mut command)?;
-        // As a shell writes it: ended by signal 2.
+        let ended = CommandOutput::run(&mut command)?;
+        // The shell's exit code for signal 2.
         ensure!(ended.code == Some(130), "{ended:?}");
-        ensure!(
-            ended.complaint == "the terminal shows what is typed\n",
-            "{ended:?}"
-        );
-        ensure!(!ended.output.contains("pass\u{3}"), "{ended:?}");
+        ensure!(ended.stderr == "the terminal echoes input\n", "{ended:?}");
+        ensure!(!ended.stdout.contains("pass\u{3}"), "{ended:?}");
     }
     ensure!(!directory.path().join("docent.db").exists());
     Ok(())
 }
 
 #[test]
-fn wrong_arguments_are_refused_with_a_sentence() -> anyhow::Result<()> {
+fn invalid_arguments_are_rejected_with_a_message() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
     let here = directory.path();
     for command in ["list", "suspend", "resume", "passwd"] {
         let arguments = [command, "ada"];
         let arguments = &arguments[..if command == "list" { 1 } else { 2 }];
-        user(here, arguments, PASSWORD)?.refused()?;
-        ensure!(!here.join("docent.db").exists(), "{command} makes no store");
+        user(here, arguments, PASSWORD)?.failed()?;
+        ensure!(
+            !here.join("docent.db").exists(),
+            "{command} created a store"
+        );
     }
     user(here, &["add", "ada"], PASSWORD)?.succeeded()?;
     for (arguments, input, says) in [
@@ -317,8 +316,8 @@ fn wrong_arguments_are_refused_with_a_sentence() -> anyhow::Result<()> {
         (&["suspend", "grace"], "", "there is no user grace"),
         (&["resume", "grace"], "", "there is no user grace"),
     ] {
-        let sentence = user(here, arguments, input)?.refused()?;
-        ensure!(sentence.contains(says), "{arguments:?}: {sentence}");
+        let error = user(here, arguments, input)?.failed()?;
+        ensure!(error.contains(says), "{arguments:?}: {error}");
     }
     let list = user(here, &["list", "--all"], "")?.succeeded()?;
     ensure!(list.lines().count() == 2, "a heading and ada: {list}");
@@ -326,15 +325,18 @@ fn wrong_arguments_are_refused_with_a_sentence() -> anyhow::Result<()> {
 }
 
 #[test]
-fn the_second_listener_serves_the_same_and_stops_with_the_first() -> anyhow::Result<()> {
+fn the_second_listener_serves_the_same_api_and_stops_with_the_first() -> anyhow::Result<()> {
     let options = Options::default().argument("--ui-listen");
     let mut server = Server::start(options.argument("127.0.0.1:0"))?;
     let second = server.printed_line("and on ")?;
     let second = second.trim_start_matches("and on ").to_owned();
     ensure!(second != server.address());
-    let password = shown_password(&server)?;
+    let password = printed_password(&server)?;
     let cookie = session(&second, "datahub", &password)?;
-    ensure!(status_with(&server, &cookie)? == 200, "it holds on both");
+    ensure!(
+        status_with(&server, &cookie)? == 200,
+        "the session is valid on both"
+    );
     let client = Client::builder().no_proxy().build()?;
     for path in ["/config", "/api/gms/config", "/health"] {
         let status = client.get(format!("{second}{path}")).send()?.status();
@@ -346,13 +348,13 @@ fn the_second_listener_serves_the_same_and_stops_with_the_first() -> anyhow::Res
 }
 
 #[test]
-fn a_second_address_that_is_in_use_is_refused_and_leaves_no_store() -> anyhow::Result<()> {
+fn a_second_address_in_use_is_an_error_and_leaves_no_store() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
     let taken = TcpListener::bind("127.0.0.1:0")?;
     let address = taken.local_addr()?.to_string();
     let mut command = docent_command(directory.path())?;
     command.args(["serve", "--listen", "127.0.0.1:0", "--ui-listen", &address]);
-    let sentence = Finished::run(&mut command)?.refused()?;
+    let sentence = CommandOutput::run(&mut command)?.failed()?;
     ensure!(
         sentence.contains(&address)
             && sentence.contains("--ui-listen")
@@ -364,9 +366,9 @@ fn a_second_address_that_is_in_use_is_refused_and_leaves_no_store() -> anyhow::R
 }
 
 #[test]
-fn neither_password_nor_session_is_in_any_file() -> anyhow::Result<()> {
+fn no_file_contains_a_password_or_a_session_secret() -> anyhow::Result<()> {
     let mut server = Server::start(Options::default())?;
-    let shown = shown_password(&server)?;
+    let printed = printed_password(&server)?;
     user(server.directory(), &["add", "ada"], PASSWORD)?.succeeded()?;
     let cookie = session(server.address(), "ada", PASSWORD)?;
     ensure!(log_in(&server, "ada", "a wrong needle")?.status == 401);
@@ -376,8 +378,8 @@ fn neither_password_nor_session_is_in_any_file() -> anyhow::Result<()> {
     let secrets = [
         PASSWORD,
         "a wrong needle",
-        &shown,
-        // Behind the mark of the user.
+        &printed,
+        // The random part, after the user's hash.
         &secret[32..],
     ];
     for when in ["running", "stopped"] {
@@ -392,7 +394,7 @@ fn neither_password_nor_session_is_in_any_file() -> anyhow::Result<()> {
             }
             hash_found |= has("$argon2id$v=19$m=19456,t=2,p=1$");
         }
-        ensure!(hash_found, "{when}: the hash must be stored");
+        ensure!(hash_found, "{when}: the password hash must be stored");
         if when == "running" {
             ensure!(server.stop()?.success());
         }

@@ -1,22 +1,23 @@
-//! `docent token …`, beside a running server and without one.
+//! `docent token …`, with and without a running server.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 use docent_e2e::{
-    Finished, Options, Server, docent_command, files_below, store_in, temporary_directory,
+    CommandOutput, Options, Server, docent_command, files_below, store_in, temporary_directory,
 };
 use reqwest::Method;
 
-/// A route that needs a token.
+/// A route that requires a token.
 const PROTECTED: &str = "/entitiesV2/urn:li:corpuser:ada";
 
 /// Runs `docent token …` on the store of a directory.
-fn token(directory: &Path, arguments: &[&str]) -> anyhow::Result<Finished> {
+fn token(directory: &Path, arguments: &[&str]) -> anyhow::Result<CommandOutput> {
     let mut command = docent_command(directory)?;
     command.arg("token").args(arguments);
-    Finished::run(command.args(["--store", &store_in(directory)]))
+    CommandOutput::run(command.args(["--store", &store_in(directory)]))
 }
 
 fn create(directory: &Path, user: &str, name: &str) -> anyhow::Result<String> {
@@ -24,18 +25,18 @@ fn create(directory: &Path, user: &str, name: &str) -> anyhow::Result<String> {
     let printed = token(directory, &arguments)?.succeeded()?;
     let secret = printed
         .strip_suffix('\n')
-        .context("a line break ends the token")?;
+        .context("the output must end with a line break")?;
     ensure!(
         !secret.is_empty()
             && secret
                 .chars()
                 .all(|c| c.is_ascii_alphanumeric() || c == '_'),
-        "the token must stand alone on standard output, but that was {printed:?}"
+        "standard output must contain only the token, but was {printed:?}"
     );
     Ok(secret.to_owned())
 }
 
-/// The id of the token with this name, as listed.
+/// Returns the id of the token with this name.
 fn listed_id(directory: &Path, name: &str) -> anyhow::Result<String> {
     let list = token(directory, &["list"])?.succeeded()?;
     let line = list.lines().find(|line| line.contains(name));
@@ -50,7 +51,7 @@ fn status_with(server: &Server, secret: &str) -> anyhow::Result<u16> {
 }
 
 #[test]
-fn a_token_made_without_a_server_opens_the_server_that_starts_later() -> anyhow::Result<()> {
+fn a_token_created_without_a_server_is_valid_when_one_starts() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
     let secret = create(directory.path(), "ada", "first")?;
     let store = directory.path().join("docent.db");
@@ -60,11 +61,11 @@ fn a_token_made_without_a_server_opens_the_server_that_starts_later() -> anyhow:
 }
 
 #[test]
-fn a_token_made_beside_a_running_server_works_at_once_and_speaks_for_its_user() -> anyhow::Result<()>
+fn a_token_created_next_to_a_running_server_is_valid_immediately_for_its_user() -> anyhow::Result<()>
 {
     let server = Server::start(Options::default())?;
     for user in ["ada", "urn:li:corpuser:grace"] {
-        let secret = create(server.directory(), user, "at once")?;
+        let secret = create(server.directory(), user, "immediate")?;
         let query = "{ \"query\": \"{ me { corpUser { urn } } }\" }";
         let request = server
             .anonymous_request(Method::POST, "/api/graphql")
@@ -83,7 +84,7 @@ fn a_token_made_beside_a_running_server_works_at_once_and_speaks_for_its_user() 
 }
 
 #[test]
-fn the_list_says_when_a_token_was_last_used_once_the_server_has_stopped() -> anyhow::Result<()> {
+fn the_list_shows_the_last_use_of_a_token_after_the_server_has_stopped() -> anyhow::Result<()> {
     let mut server = Server::start(Options::default())?;
     let used = create(server.directory(), "ada", "busy")?;
     create(server.directory(), "ada", "idle")?;
@@ -107,54 +108,55 @@ fn the_list_says_when_a_token_was_last_used_once_the_server_has_stopped() -> any
 }
 
 #[test]
-fn what_a_person_should_know_is_said_beside_the_token() -> anyhow::Result<()> {
+fn notes_are_printed_to_standard_error_not_next_to_the_token() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
-    let make = |user: &str| {
+    let create_for = |user: &str| {
         let arguments = ["create", "--user", user, "--name", "ci"];
         token(directory.path(), &arguments)
     };
-    let first = make("ada")?;
-    ensure!(first.code == Some(0) && first.output.lines().count() == 1);
-    let said: Vec<&str> = first.complaint.lines().collect();
+    let first = create_for("ada")?;
+    ensure!(first.code == Some(0) && first.stdout.lines().count() == 1);
+    let notes: Vec<&str> = first.stderr.lines().collect();
     ensure!(
-        said == [
-            "note: made a new store at sqlite:docent.db",
-            "note: nobody knew the user ada before; 'docent user add ada' lets the person sign in",
-        ],
+        notes
+            == [
+                "note: made a new store at sqlite:docent.db",
+                "note: nobody knew the user ada before; 'docent user add ada' lets the person sign in",
+            ],
         "{first:?}"
     );
-    let second = make("ada")?;
-    ensure!(second.complaint.is_empty(), "{second:?}");
-    let other = make("grace")?;
+    let second = create_for("ada")?;
+    ensure!(second.stderr.is_empty(), "{second:?}");
+    let other = create_for("grace")?;
     ensure!(
-        other.complaint.contains("grace") && !other.complaint.contains("store"),
+        other.stderr.contains("grace") && !other.stderr.contains("store"),
         "{other:?}"
     );
     Ok(())
 }
 
 #[test]
-fn a_suspended_user_gets_no_token_until_resumed() -> anyhow::Result<()> {
+fn no_token_is_created_for_a_suspended_user() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
     create(directory.path(), "ada", "first")?;
     let user = |verb: &str| {
         let mut command = docent_command(directory.path())?;
         command.args(["user", verb, "ada", "--store", "sqlite:docent.db"]);
-        Finished::run(&mut command)?.succeeded()
+        CommandOutput::run(&mut command)?.succeeded()
     };
     user("suspend")?;
     let arguments = ["create", "--user", "ada", "--name", "second"];
-    let refused = token(directory.path(), &arguments)?;
-    ensure!(refused.output.is_empty(), "{refused:?}");
-    let sentence = refused.refused()?;
-    ensure!(sentence.contains("docent user resume ada"), "{sentence}");
+    let rejected = token(directory.path(), &arguments)?;
+    ensure!(rejected.stdout.is_empty(), "{rejected:?}");
+    let error = rejected.failed()?;
+    ensure!(error.contains("docent user resume ada"), "{error}");
     user("resume")?;
     create(directory.path(), "ada", "second")?;
     Ok(())
 }
 
 #[test]
-fn two_tokens_are_never_the_same() -> anyhow::Result<()> {
+fn two_tokens_with_the_same_name_differ() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
     let first = create(directory.path(), "ada", "ci")?;
     ensure!(first != create(directory.path(), "ada", "ci")?);
@@ -162,12 +164,12 @@ fn two_tokens_are_never_the_same() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_token_that_has_ended_is_listed_as_expired() -> anyhow::Result<()> {
+fn an_expired_token_is_listed_as_expired() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
     create(directory.path(), "ada", "alive")?;
     let arguments = ["create", "--user", "ada", "--name", "short", "--ttl", "1s"];
     token(directory.path(), &arguments)?.succeeded()?;
-    let begun = Instant::now();
+    let start = Instant::now();
     loop {
         let list = token(directory.path(), &["list"])?.succeeded()?;
         let (short, others): (Vec<&str>, Vec<&str>) =
@@ -177,15 +179,15 @@ fn a_token_that_has_ended_is_listed_as_expired() -> anyhow::Result<()> {
         if short.iter().any(is_expired) {
             return Ok(());
         }
-        ensure!(begun.elapsed() < Duration::from_secs(30), "{list}");
+        ensure!(start.elapsed() < Duration::from_secs(30), "{list}");
     }
 }
 
 #[test]
-fn tokens_are_listed_with_name_user_and_times_but_without_the_secret() -> anyhow::Result<()> {
+fn tokens_are_listed_with_name_user_and_times_without_the_secret() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
-    // Making the store is not what `list` is for.
-    token(directory.path(), &["list"])?.refused()?;
+    // `list` does not create a store.
+    token(directory.path(), &["list"])?.failed()?;
     let secret = create(directory.path(), "ada", "nightly")?;
     let arguments = [
         "create", "--user", "grace", "--name", "forever", "--ttl", "never",
@@ -197,7 +199,7 @@ fn tokens_are_listed_with_name_user_and_times_but_without_the_secret() -> anyhow
         line.with_context(|| format!("{name} is not in\n{list}"))
     };
     ensure!(line_of("nightly")?.contains("ada"), "{list}");
-    // Neither was ever used, and one of them never ends.
+    // Neither was used, and one of them never expires.
     ensure!(line_of("nightly")?.matches("never").count() == 1, "{list}");
     ensure!(line_of("forever")?.contains("grace"), "{list}");
     ensure!(line_of("forever")?.matches("never").count() == 2, "{list}");
@@ -210,7 +212,7 @@ fn tokens_are_listed_with_name_user_and_times_but_without_the_secret() -> anyhow
 }
 
 #[test]
-fn a_store_without_tokens_lists_none_and_says_how_to_make_one() -> anyhow::Result<()> {
+fn listing_no_tokens_explains_how_to_create_one() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
     create(directory.path(), "ada", "only")?;
     let id = listed_id(directory.path(), "only")?;
@@ -221,22 +223,24 @@ fn a_store_without_tokens_lists_none_and_says_how_to_make_one() -> anyhow::Resul
 }
 
 #[test]
-fn revoking_a_token_from_another_process_has_effect_on_the_very_next_request() -> anyhow::Result<()>
-{
-    // Servers that share a database may take a second; tests/postgres has the test for that.
+fn a_token_revoked_by_another_process_is_rejected_by_the_next_request() -> anyhow::Result<()> {
+    // Servers that share a database may take a second; tests/postgres covers that.
     let server = Server::start(Options::default().store("sqlite:docent.db"))?;
-    let kept = create(server.directory(), "ada", "kept")?;
+    let valid = create(server.directory(), "ada", "valid")?;
     for round in 0..5 {
         let name = format!("revoked-{round}");
         let secret = create(server.directory(), "ada", &name)?;
-        // Asked several times, so that the server may remember it.
+        // Several requests, so that the server caches the token.
         for _ in 0..3 {
             ensure!(status_with(&server, &secret)? == 200);
         }
         let id = listed_id(server.directory(), &name)?;
         token(server.directory(), &["revoke", &id])?.succeeded()?;
         ensure!(status_with(&server, &secret)? == 401, "round {round}");
-        ensure!(status_with(&server, &kept)? == 200, "the other one lives");
+        ensure!(
+            status_with(&server, &valid)? == 200,
+            "the other token must stay valid"
+        );
     }
     Ok(())
 }
@@ -244,40 +248,71 @@ fn revoking_a_token_from_another_process_has_effect_on_the_very_next_request() -
 #[test]
 fn a_revoked_token_stays_revoked_after_a_restart() -> anyhow::Result<()> {
     let mut server = Server::start(Options::default())?;
-    let secret = create(server.directory(), "ada", "gone")?;
-    let id = listed_id(server.directory(), "gone")?;
+    let secret = create(server.directory(), "ada", "revoked")?;
+    let id = listed_id(server.directory(), "revoked")?;
     token(server.directory(), &["revoke", &id])?.succeeded()?;
     server.restart()?;
     ensure!(status_with(&server, &secret)? == 401);
     Ok(())
 }
 
+/// Returns the ids of all listed tokens.
+fn listed_ids(directory: &Path) -> anyhow::Result<BTreeSet<String>> {
+    let list = token(directory, &["list"])?.succeeded()?;
+    let ids = list.lines().skip(1);
+    Ok(ids
+        .filter_map(|line| line.split_whitespace().next())
+        .map(ToOwned::to_owned)
+        .collect())
+}
+
 #[test]
-fn only_one_token_is_revoked_and_only_by_an_id_that_is_clear() -> anyhow::Result<()> {
+fn a_token_is_revoked_only_by_an_unambiguous_prefix_of_its_id() -> anyhow::Result<()> {
+    const TOKENS: usize = 17;
     let directory = temporary_directory()?;
-    create(directory.path(), "ada", "first")?;
+    for number in 0..TOKENS {
+        create(directory.path(), "ada", &format!("number {number}"))?;
+    }
+    let mut remaining = listed_ids(directory.path())?;
+    ensure!(remaining.len() == TOKENS, "{remaining:?}");
     for id in ["", "zzz", "no-such-id"] {
-        token(directory.path(), &["revoke", id])?.refused()?;
+        token(directory.path(), &["revoke", id])?.failed()?;
     }
-    // Ids are hexadecimal: among 17 tokens two begin alike.
-    for _ in 0..16 {
-        create(directory.path(), "ada", "another")?;
-    }
-    let refusals = (0..16)
-        .map(|digit| token(directory.path(), &["revoke", &format!("{digit:x}")]))
-        .filter_map(|ran| ran.and_then(Finished::refused).ok())
-        .collect::<Vec<_>>();
-    ensure!(
-        refusals
+    // Ids are hexadecimal, so at least two of 17 share their first digit.
+    let mut ambiguous = 0;
+    for digit in "0123456789abcdef".chars() {
+        let matching: Vec<String> = remaining
             .iter()
-            .any(|sentence| sentence.contains("several tokens")),
-        "an unclear id must be refused: {refusals:?}"
-    );
+            .filter(|id| id.starts_with(digit))
+            .cloned()
+            .collect();
+        let revoked = token(directory.path(), &["revoke", &digit.to_string()])?;
+        match &matching[..] {
+            [] => {
+                revoked.failed()?;
+            }
+            [id] => {
+                revoked.succeeded()?;
+                remaining.remove(id);
+            }
+            _ => {
+                let error = revoked.failed()?;
+                ensure!(error.contains("several tokens"), "{error}");
+                ambiguous += 1;
+            }
+        }
+        let listed = listed_ids(directory.path())?;
+        ensure!(
+            listed == remaining,
+            "after {digit}: {listed:?}, not {remaining:?}"
+        );
+    }
+    ensure!(ambiguous > 0, "no prefix was ambiguous: {remaining:?}");
     Ok(())
 }
 
 #[test]
-fn a_token_works_until_it_expires_and_never_again() -> anyhow::Result<()> {
+fn a_token_is_valid_until_it_expires() -> anyhow::Result<()> {
     const TTL: Duration = Duration::from_secs(1);
     let server = Server::start(Options::default())?;
     let before = Instant::now();
@@ -287,28 +322,28 @@ fn a_token_works_until_it_expires_and_never_again() -> anyhow::Result<()> {
     let deadline = before + Duration::from_secs(30);
     loop {
         let status = status_with(&server, secret)?;
-        // It lives for its time from when it was made, which was after `before`.
+        // The time to live starts at the creation, which was after `before`.
         ensure!(
             status == 200 || before.elapsed() >= TTL,
-            "refused with {status} before its time was over"
+            "rejected with {status} before it expired"
         );
         if status == 401 {
             break;
         }
         ensure!(status == 200, "{status}");
-        ensure!(Instant::now() < deadline, "it still works");
+        ensure!(Instant::now() < deadline, "the token does not expire");
         std::thread::sleep(Duration::from_millis(20));
     }
     ensure!(status_with(&server, secret)? == 401);
     ensure!(
         listed_id(server.directory(), "short").is_ok(),
-        "an expired token is still listed, so that one can see why it stopped"
+        "an expired token must stay listed"
     );
     Ok(())
 }
 
 #[test]
-fn wrong_arguments_are_refused_with_a_sentence_and_make_nothing() -> anyhow::Result<()> {
+fn invalid_arguments_are_rejected_and_create_nothing() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
     create(directory.path(), "ada", "good")?;
     for (user, name, ttl, says) in [
@@ -324,11 +359,11 @@ fn wrong_arguments_are_refused_with_a_sentence_and_make_nothing() -> anyhow::Res
         let arguments = ["create", "--user", user, "--name", name, "--ttl", ttl];
         let finished = token(directory.path(), &arguments)?;
         ensure!(
-            finished.output.is_empty(),
+            finished.stdout.is_empty(),
             "a token was printed: {finished:?}"
         );
-        let sentence = finished.refused()?;
-        ensure!(sentence.contains(says), "{arguments:?}: {sentence}");
+        let error = finished.failed()?;
+        ensure!(error.contains(says), "{arguments:?}: {error}");
     }
     let list = token(directory.path(), &["list"])?.succeeded()?;
     ensure!(list.lines().count() == 2, "a heading and one token: {list}");
@@ -336,7 +371,7 @@ fn wrong_arguments_are_refused_with_a_sentence_and_make_nothing() -> anyhow::Res
 }
 
 #[test]
-fn the_secret_is_in_no_file_of_the_store() -> anyhow::Result<()> {
+fn no_file_contains_the_secret_of_a_token() -> anyhow::Result<()> {
     let mut server = Server::start(Options::default().store("sqlite:docent.db"))?;
     let secret = create(server.directory(), "ada", "needle-in-the-haystack")?;
     ensure!(status_with(&server, &secret)? == 200);
@@ -345,7 +380,7 @@ fn the_secret_is_in_no_file_of_the_store() -> anyhow::Result<()> {
         .chunks(2)
         .map(|digits| Ok(u8::from_str_radix(std::str::from_utf8(digits)?, 16)?))
         .collect::<anyhow::Result<_>>()?;
-    let look = |directory: &Path, when: &str| -> anyhow::Result<()> {
+    let search_files = |directory: &Path, when: &str| -> anyhow::Result<()> {
         let mut name_found = false;
         for (path, bytes) in files_below(directory)? {
             let has = |needle: &[u8]| bytes.windows(needle.len()).any(|window| window == needle);
@@ -354,10 +389,10 @@ fn the_secret_is_in_no_file_of_the_store() -> anyhow::Result<()> {
             }
             name_found |= has(b"needle-in-the-haystack");
         }
-        ensure!(name_found, "{when}: the token itself must be stored");
+        ensure!(name_found, "{when}: the token's name must be stored");
         Ok(())
     };
-    look(server.directory(), "while the server runs")?;
+    search_files(server.directory(), "while the server runs")?;
     ensure!(server.stop()?.success());
-    look(server.directory(), "after it stopped")
+    search_files(server.directory(), "after it stopped")
 }

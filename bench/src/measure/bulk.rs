@@ -1,5 +1,5 @@
-//! Ingestion in batches, against plain rusqlite inserts of the same rows into the same tables, in transactions of the
-//! same batches.
+//! Batch ingestion, compared with plain rusqlite inserts of the same rows into the same tables, in the same
+//! transactions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,7 +15,7 @@ use crate::store;
 
 const CONNECTIONS: usize = 4;
 
-/// Each batch once, whoever comes first.
+/// Sends each batch once, on the first free connection.
 #[derive(Debug)]
 struct Batches {
     requests: Vec<Vec<u8>>,
@@ -38,7 +38,7 @@ impl Source for Batches {
     }
 }
 
-/// Fills the store with [`BLOCK`] datasets, and measures it.
+/// Fills the store with [`BLOCK`] datasets and measures the rate.
 pub(crate) async fn measure(bench: &Bench, store: &Store, report: &mut Report) -> Result<()> {
     let peer = store.copy(bench.path("bulk-peer.db"))?;
     let docent = bench.serve(store, None)?;
@@ -47,7 +47,7 @@ pub(crate) async fn measure(bench: &Bench, store: &Store, report: &mut Report) -
     let mut client = docent.client(CONNECTIONS).await?;
     let position = store::last_position(&reader)?;
     load_domains(&docent, &mut client).await?;
-    store::write_again(&peer.path, store::written_after(&reader, position)?, 20)?;
+    store::replay(&peer.path, store::writes_after(&reader, position)?, 20)?;
 
     let slices = 10;
     let datasets = BLOCK / slices;
@@ -56,14 +56,14 @@ pub(crate) async fn measure(bench: &Bench, store: &Store, report: &mut Report) -
         report.progress(&format!("bulk against bare rusqlite, slice {}", slice + 1));
         let position = store::last_position(&reader)?;
         let done = load_datasets(&docent, &mut client, slice * datasets, datasets).await?;
-        let written = store::written_after(&reader, position)?;
+        let written = store::writes_after(&reader, position)?;
         let rows = written.len();
         ensure!(
             rows.is_multiple_of(datasets),
             "{rows} aspects were written for {datasets} datasets"
         );
         let per_request = rows / datasets * DATASETS_PER_REQUEST;
-        let peer_elapsed = store::write_again(&peer.path, written, per_request)?;
+        let peer_elapsed = store::replay(&peer.path, written, per_request)?;
         ours.push(rows as f64 / done.elapsed.as_secs_f64());
         theirs.push(rows as f64 / peer_elapsed.as_secs_f64());
         ratios.push(peer_elapsed.as_secs_f64() / done.elapsed.as_secs_f64());
@@ -86,7 +86,7 @@ pub(crate) async fn load_domains(docent: &Docent, client: &mut Client) -> Result
     Ok(())
 }
 
-/// Sends `count` datasets from `first` on; the requests are ready before the clock starts.
+/// Sends `count` datasets, starting with `first`; the requests are prepared before the measurement.
 pub(crate) async fn load_datasets(
     docent: &Docent,
     client: &mut Client,

@@ -1,4 +1,4 @@
-//! What a server holds in memory after it has taken in a million aspects.
+//! A server's memory after ingesting a million aspects.
 
 use anyhow::Result;
 
@@ -10,7 +10,7 @@ use crate::store;
 
 const ASPECTS: u64 = 1_000_000;
 
-/// Datasets per load, so that the harness holds no more requests than that at once.
+/// Datasets per load, which limits the memory of prepared requests.
 const STEP: usize = BLOCK / 2;
 
 pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> Result<()> {
@@ -20,8 +20,8 @@ pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> Result<()> {
     let mut client = docent.client(4).await?;
     bulk::load_domains(&docent, &mut client).await?;
     let mut first = 0;
-    // The log has one entry per aspect here, and its end is found at once.
-    while (store::last_position(&reader)? as u64) < ASPECTS {
+    // The log has one entry per aspect, and its end is quick to find.
+    while store::last_position(&reader)?.unsigned_abs() < ASPECTS {
         report.progress(&format!("a million aspects: {first} datasets"));
         bulk::load_datasets(&docent, &mut client, first, STEP).await?;
         first += STEP;

@@ -1,7 +1,7 @@
-//! Docent on PostgreSQL, against a bare client of the same database (tokio-postgres, as Docent's own).
+//! Docent on PostgreSQL, compared with a plain tokio-postgres client of the same database.
 //!
-//! The database, Docent, the bare client and the load generator share both cores as the system likes: Docent has to do
-//! what the bare client does, and the work of an HTTP server besides, on the same machine. Rates are compared.
+//! The database, Docent, the plain client and the load generator share both cores: Docent does the plain client's work
+//! plus that of an HTTP server. Rates are compared.
 
 mod peer;
 
@@ -18,7 +18,7 @@ use crate::process::{self, CLIENT_CORE, Cores, CpuReading};
 use crate::report::{Report, Target};
 use peer::{Reader, Writer};
 
-/// As an operator sets them who has read the manual; what is acknowledged is on the disk.
+/// Settings recommended by PostgreSQL's manual; acknowledged writes are durable.
 const SETTINGS: [&str; 4] = [
     "shared_buffers=1GB",
     "max_wal_size=4GB",
@@ -31,7 +31,7 @@ const WRITERS: usize = 4;
 
 pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> Result<()> {
     if !postgres_server::is_installed() {
-        report.progress("PostgreSQL is not installed: nothing is measured on it");
+        report.progress("PostgreSQL is not installed: skipped");
         return Ok(());
     }
     process::unpin()?;
@@ -42,20 +42,20 @@ pub(crate) async fn measure(bench: &Bench, report: &mut Report) -> Result<()> {
 
 async fn measure_on_both(bench: &Bench, report: &mut Report) -> Result<()> {
     let server = PostgresServer::start(bench, Cores::Both, &SETTINGS)?;
-    let maker = peer::connect(&server, "postgres").await?;
+    let admin = peer::connect(&server, "postgres").await?;
     for database in ["docent", "peer"] {
-        maker
+        admin
             .batch_execute(&format!("CREATE DATABASE {database}"))
             .await?;
     }
-    // The tables of the peer are made by docent, too.
+    // docent creates the peer's tables too.
     bench.create_token(&url(&server, "peer"))?;
     let docent_url = url(&server, "docent");
     let token = bench.create_token(&docent_url)?;
     let docent = bench.serve_beside(&docent_url, &token)?;
     let datasets = if bench.quick { BLOCK / 5 } else { BLOCK };
     ingestion(&server, &docent, datasets, report).await?;
-    // What an operator's database does by itself after a while.
+    // Autovacuum would do this after a while.
     for database in ["docent", "peer"] {
         let client = peer::connect(&server, database).await?;
         client.batch_execute("VACUUM ANALYZE").await?;
@@ -64,7 +64,7 @@ async fn measure_on_both(bench: &Bench, report: &mut Report) -> Result<()> {
     docent.server.stop()
 }
 
-/// The URL of one of its databases.
+/// Returns the URL of one of its databases.
 fn url(server: &PostgresServer, database: &str) -> String {
     let directory = server.directory().to_string_lossy();
     let host = utf8_percent_encode(&directory, NON_ALPHANUMERIC);
@@ -90,7 +90,7 @@ async fn ingestion(
         ));
         let (first, count) = (slice * datasets / slices, datasets / slices);
         let done = load_datasets(docent, &mut client, first, count).await?;
-        let (rows, elapsed) = writer.write_again(count / DATASETS_PER_REQUEST).await?;
+        let (rows, elapsed) = writer.replay(count / DATASETS_PER_REQUEST).await?;
         let (our_rate, their_rate) = (
             rows as f64 / done.elapsed.as_secs_f64(),
             rows as f64 / elapsed.as_secs_f64(),
@@ -121,11 +121,11 @@ async fn reads(
     let mut client = Client::open(docent.server.address(), CONNECTIONS).await?;
     let mut reader = Reader::open(server, CONNECTIONS, datasets).await?;
     let rounds = Rounds::of(bench);
-    // Every connection has prepared its statements, and every page is in memory.
+    // Warm up: every connection prepares its statements, and every page is cached.
     let turns = source.requests.len().div_ceil(CONNECTIONS) as u64;
     client.drive(&source, Until::Turns(turns)).await?;
     reader.read(rounds.slice).await?;
-    // The load generator and the bare client are in this process.
+    // The load generator and the plain client are in this process.
     let all = || -> Result<CpuReading> {
         let processes = server.processes()?.into_iter();
         process::cpu(processes.chain([docent.server.id(), std::process::id()]))

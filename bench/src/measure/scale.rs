@@ -1,8 +1,7 @@
-//! Reads in a store of a million datasets, against reads in one of ten thousand.
+//! Reads from a store of a million datasets, compared with one of ten thousand.
 //!
-//! The large store is made out of the small one: the rows that the server wrote for the first block of datasets are
-//! written again for every other block, with the digits of the block in all their texts. The server then
-//! answers a sample of them, and every reply is compared.
+//! The large store is built from the small one: the rows of the first block of datasets are copied for every other
+//! block, with the block's digits in all texts. A sample of replies is compared in full.
 
 use std::time::Duration;
 
@@ -16,16 +15,16 @@ use crate::store;
 
 const DATASETS: usize = 1_000_000;
 
-/// The server feeds its search index with pauses between; none is as long as this.
-const REST_TIME: Duration = Duration::from_secs(4);
+/// Longer than any pause of the server while it indexes.
+const IDLE_TIME: Duration = Duration::from_secs(4);
 
 pub(crate) async fn measure(bench: &Bench, small: &Store, report: &mut Report) -> Result<()> {
     let large = small.copy(bench.path("large.db"))?;
     grow(&large, report)?;
     let servers = [bench.serve(&large, None)?, bench.serve(small, None)?];
-    report.progress("a million datasets are taken into the search index");
+    report.progress("indexing a million datasets");
     for docent in &servers {
-        docent.server.come_to_rest(REST_TIME).await?;
+        docent.server.wait_until_idle(IDLE_TIME).await?;
     }
     for read in Read::ALL {
         report.progress(&format!("{} among a million datasets", read.name()));
@@ -67,7 +66,7 @@ pub(crate) async fn measure(bench: &Bench, small: &Store, report: &mut Report) -
     large.remove()
 }
 
-/// Writes the blocks that are missing. Nobody needs this store after a crash, so nothing waits for the disk.
+/// Adds the missing blocks. The store need not survive a crash, so nothing is synced.
 fn grow(store: &Store, report: &mut Report) -> Result<()> {
     let connection = store::open_writer(&store.path)?;
     store::check_tables(&connection)?;
@@ -93,7 +92,7 @@ fn grow(store: &Store, report: &mut Report) -> Result<()> {
              SELECT replace(urn, ?1, ?2), aspect, kind, logical_version, time_ms, actor FROM first_change",
         ] {
             let rows = connection.prepare_cached(sql)?.execute((&old, &new))?;
-            ensure!(rows > 0, "the small store has no rows to write again");
+            ensure!(rows > 0, "the small store has no rows to copy");
         }
     }
     connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")?;

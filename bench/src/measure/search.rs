@@ -384,7 +384,7 @@ async fn write_slice(
         Asker::open(&server).await?.ask(&ask::prepare()).await?;
     }
     // Indexing the writes of the previous slice ends with merges.
-    server.come_to_rest(REST_TIME).await?;
+    server.wait_until_idle(REST_TIME).await?;
     let mut client = Client::open(server.address(), WRITERS).await?;
     client.drive(writes, Until::Turns(8)).await?;
     let done = client.drive(writes, Until::Turns(TURNS)).await?;

@@ -1,4 +1,4 @@
-//! How long it takes from starting the binary to its first answer, and what an idle server needs.
+//! The time from process start to the first reply, and the memory of an idle server.
 
 use std::time::{Duration, Instant};
 
@@ -24,7 +24,7 @@ pub(crate) async fn measure(bench: &Bench, store: &Store, report: &mut Report) -
         milliseconds.push(started.elapsed().as_secs_f64() * 1e3);
         ensure!(
             reply == Read::Description.reply(7),
-            "the first answer is {reply}"
+            "the first reply is {reply}"
         );
         tokio::time::sleep(IDLE).await;
         idle_mib.push(docent.server.memory_kib("VmRSS")? as f64 / 1024.0);

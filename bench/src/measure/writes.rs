@@ -96,14 +96,14 @@ async fn against_rusqlite(
         ));
         let position = store::last_position(&reader)?;
         let done = client.drive(source, Until::Turns(TURNS)).await?;
-        let written = store::written_after(&reader, position)?;
+        let written = store::writes_after(&reader, position)?;
         ensure!(
             written.len() as u64 == done.requests,
             "{} writes were acknowledged and {} changes are logged",
             done.requests,
             written.len()
         );
-        let elapsed = store::write_again(&peer.path, written, 1)?;
+        let elapsed = store::replay(&peer.path, written, 1)?;
         let peer_rate = done.requests as f64 / elapsed.as_secs_f64();
         ours.push(done.per_second());
         theirs.push(peer_rate);

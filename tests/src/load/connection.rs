@@ -1,4 +1,4 @@
-//! The requests of a writer, and whether they were acknowledged.
+//! Sends a writer's requests and reports whether they were acknowledged.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use anyhow::{Context as _, bail, ensure};
 use reqwest::blocking::Client;
 use serde_json::{Value, json};
 
-/// Far more than a request needs.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// Far longer than a request takes.
+const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Where a server is and who asks. Cloning is cheap.
+/// A server's address and an access token. Cloning is cheap.
 #[derive(Debug, Clone)]
 pub struct Connection {
     client: Client,
@@ -19,7 +19,7 @@ pub struct Connection {
 
 impl Connection {
     pub fn new(address: &str, token: &str) -> anyhow::Result<Self> {
-        let client = Client::builder().no_proxy().timeout(PATIENCE).build()?;
+        let client = Client::builder().no_proxy().timeout(TIMEOUT).build()?;
         Ok(Self {
             client,
             address: address.to_owned(),
@@ -36,7 +36,7 @@ impl Connection {
         }
     }
 
-    /// Sends change proposals as one batch. Returns whether they were acknowledged; if not, the connection broke.
+    /// Sends change proposals as one batch. Returns false if the connection broke before the acknowledgement.
     pub fn ingest(&self, proposals: &[Value]) -> anyhow::Result<bool> {
         let reply = self.post(
             "/aspects?action=ingestProposalBatch",
@@ -45,11 +45,11 @@ impl Connection {
         match reply {
             None => Ok(false),
             Some((200, _)) => Ok(true),
-            Some((status, body)) => bail!("the batch was answered with {status}: {body}"),
+            Some((status, body)) => bail!("the batch failed with {status}: {body}"),
         }
     }
 
-    /// Runs a mutation with one field, `done`. Returns whether it was acknowledged; if not, the connection broke.
+    /// Executes a mutation with one field, `done`. Returns false if the connection broke before the acknowledgement.
     pub fn mutate(&self, document: &str, variables: &Value) -> anyhow::Result<bool> {
         let Some(reply) = self.graphql(document, variables)? else {
             return Ok(false);
@@ -57,16 +57,16 @@ impl Connection {
         let done = &reply["data"]["done"];
         ensure!(
             reply.get("errors").is_none() && (done.is_string() || *done == true),
-            "the write was refused: {reply}"
+            "the write was rejected: {reply}"
         );
         Ok(true)
     }
 
-    /// Runs a query and returns its data. Entities that do not exist may be errors in the reply; nothing else may.
+    /// Executes a query and returns its data. The only errors allowed are those for missing entities.
     pub fn query(&self, document: &str, variables: &Value) -> anyhow::Result<Value> {
         let mut reply = self
             .graphql(document, variables)?
-            .context("the server went away")?;
+            .context("the connection broke")?;
         let errors = reply["errors"].as_array();
         if let Some(error) = errors
             .into_iter()
@@ -83,11 +83,11 @@ impl Connection {
         let Some((status, text)) = self.post("/api/graphql", &body)? else {
             return Ok(None);
         };
-        ensure!(status == 200, "GraphQL answered with {status}: {text}");
+        ensure!(status == 200, "GraphQL returned {status}: {text}");
         Ok(Some(serde_json::from_str(&text)?))
     }
 
-    /// Returns status and body, or `None` when there was no whole reply.
+    /// Returns status and body, or `None` if the response is missing or incomplete.
     fn post(&self, path: &str, body: &Value) -> anyhow::Result<Option<(u16, String)>> {
         let sent = self
             .client
@@ -101,13 +101,13 @@ impl Connection {
         });
         match reply {
             Ok(reply) => Ok(Some(reply)),
-            Err(error) if error.is_timeout() => Err(error).context("the server never answered"),
+            Err(error) if error.is_timeout() => Err(error).context("the request timed out"),
             Err(_) => Ok(None),
         }
     }
 }
 
-/// A change proposal that writes one aspect.
+/// Returns a change proposal that writes one aspect.
 pub fn proposal(urn: &str, aspect: &str, value: &Value) -> Value {
     json!({
         "entityType": urn.split(':').nth(2),

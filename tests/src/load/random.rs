@@ -1,6 +1,6 @@
-//! Numbers that look random and are the same for the same seed.
+//! Reproducible pseudo-random numbers.
 
-/// A generator after the splitmix64 scheme: small, and good enough to choose what a writer does next.
+/// A splitmix64 generator: small, and good enough to choose a writer's next operation.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
@@ -16,5 +16,11 @@ impl Random {
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         (mixed ^ (mixed >> 31)) % bound
+    }
+
+    /// Returns an index into a list of this length, which must not be 0.
+    pub fn index(&mut self, length: usize) -> usize {
+        let bound = u64::try_from(length).unwrap_or(u64::MAX);
+        usize::try_from(self.below(bound)).unwrap_or_default()
     }
 }

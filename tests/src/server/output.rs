@@ -1,4 +1,4 @@
-//! What a child process prints, read as it comes so that the child never waits for a full pipe.
+//! Captures the output of a child process continuously, so that the child never blocks on a full pipe.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::Child;
@@ -8,7 +8,7 @@ use std::thread;
 
 use anyhow::Context as _;
 
-/// The text printed so far, kept for the message of a failing test.
+/// The output so far, for the message of a failing test.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Output {
     standard_output: Arc<Mutex<String>>,
@@ -16,7 +16,7 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// Starts reading both streams; the receiver gets the lines of standard output, and closes when the stream does.
+    /// Starts reading both streams. The receiver gets the lines of standard output and closes with the stream.
     pub(super) fn collect(child: &mut Child) -> anyhow::Result<(Self, Receiver<String>)> {
         let standard_output = child
             .stdout

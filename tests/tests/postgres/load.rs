@@ -70,7 +70,7 @@ fn load_four_servers_and_32_clients_leave_a_history_that_one_order_of_writes_exp
                     let mut number = 0;
                     while Instant::now() < end {
                         number += 1;
-                        let caller = &callers[choices.below(4) as usize];
+                        let caller = &callers[choices.index(4)];
                         step(caller, &mut choices, known, &format!("{client}-{number}"))?;
                         known.done.fetch_add(1, Ordering::Relaxed);
                     }

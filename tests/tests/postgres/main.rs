@@ -12,7 +12,7 @@ mod wire;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
-use docent_e2e::{Finished, Options, Server, docent_command, temporary_directory};
+use docent_e2e::{CommandOutput, Options, Server, docent_command, temporary_directory};
 use docent_test_postgres::Database;
 use serde_json::json;
 
@@ -35,7 +35,7 @@ fn is_sound(url: &str) -> anyhow::Result<()> {
     let directory = temporary_directory()?;
     let run = |command: &str| {
         let mut docent = docent_command(directory.path())?;
-        Finished::run(docent.args([command, "--store", url]))?.succeeded()
+        CommandOutput::run(docent.args([command, "--store", url]))?.succeeded()
     };
     let checked = run("check")?;
     ensure!(checked.contains("healthy"), "{checked}");
@@ -160,7 +160,7 @@ fn two_servers_do_not_share_a_search_index() -> anyhow::Result<()> {
         "--store",
         database.url(),
     ])?;
-    let refusal = Finished::run(&mut second)?.refused()?;
+    let refusal = CommandOutput::run(&mut second)?.failed()?;
     ensure!(refusal.contains("--search-index"), "{refusal}");
     Ok(())
 }
@@ -171,7 +171,7 @@ fn a_backup_of_the_other_engine_is_refused_with_the_way_to_go() -> anyhow::Resul
     let directory = temporary_directory()?;
     let run = |arguments: &[&str], store: &str| {
         let mut command = docent_command(directory.path())?;
-        Finished::run(command.args(arguments).args(["--store", store]))
+        CommandOutput::run(command.args(arguments).args(["--store", store]))
     };
     let first = ["token", "create", "--user", "datahub", "--name", "first"];
     let stores = [database.url(), "sqlite:docent.db"];
@@ -179,7 +179,7 @@ fn a_backup_of_the_other_engine_is_refused_with_the_way_to_go() -> anyhow::Resul
         run(&first, store)?.succeeded()?;
         run(&["backup", file], store)?.succeeded()?;
     }
-    let restore = |file: &str, store: &str| run(&["restore", file, "--replace"], store)?.refused();
+    let restore = |file: &str, store: &str| run(&["restore", file, "--replace"], store)?.failed();
     let refusal = restore("postgres.backup", "sqlite:new.db")?;
     ensure!(
         refusal.contains("a store on PostgreSQL") && refusal.contains("docent move"),
@@ -203,22 +203,22 @@ fn everything_moves_to_postgresql_and_back() -> anyhow::Result<()> {
     let mut server = Server::start(Options::default().store("sqlite:docent.db").demo())?;
     let shift = |from: &str, to: &str| {
         let mut command = server.docent(["move", "--from", from, "--to", to])?;
-        Finished::run(&mut command)
+        CommandOutput::run(&mut command)
     };
-    let refusal = shift("sqlite:docent.db", database.url())?.refused()?;
+    let refusal = shift("sqlite:docent.db", database.url())?.failed()?;
     ensure!(refusal.contains("another docent server"), "{refusal}");
     ensure!(server.stop()?.success());
     let shift = |from: &str, to: &str| {
         let mut command = server.docent(["move", "--from", from, "--to", to])?;
-        Finished::run(&mut command)
+        CommandOutput::run(&mut command)
     };
     let said = shift("sqlite:docent.db", database.url())?.succeeded()?;
     ensure!(said.contains("all of them are the same"), "{said}");
-    let refusal = shift("sqlite:docent.db", database.url())?.refused()?;
+    let refusal = shift("sqlite:docent.db", database.url())?.failed()?;
     ensure!(refusal.contains("not empty"), "{refusal}");
     is_sound(database.url())?;
     let again = format!("{}&host=/nowhere", database.url());
-    let refusal = shift(database.url(), &again)?.refused()?;
+    let refusal = shift(database.url(), &again)?.failed()?;
     ensure!(refusal.contains("name the same store"), "{refusal}");
     {
         let moved = Server::start(
@@ -227,7 +227,7 @@ fn everything_moves_to_postgresql_and_back() -> anyhow::Result<()> {
                 .without_authentication(),
         )?;
         ensure!(Caller::new(&moved)?.found("*")? > 10);
-        let refusal = shift(database.url(), "sqlite:back.db")?.refused()?;
+        let refusal = shift(database.url(), "sqlite:back.db")?.failed()?;
         ensure!(refusal.contains("stop it first"), "{refusal}");
     }
     // A version that must not be used again, as a rollback leaves it.

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::ensure;
-use docent_e2e::{Finished, Options, Server, docent_command, temporary_directory};
+use docent_e2e::{CommandOutput, Options, Server, docent_command, temporary_directory};
 use docent_test_postgres::Database;
 use reqwest::Method;
 
@@ -118,7 +118,7 @@ fn what_does_not_pass_by_itself_is_said_with_what_to_do_about_it() -> anyhow::Re
     ] {
         let mut command = docent_command(directory.path())?;
         command.args(["serve", "--listen", "127.0.0.1:0", "--store", &url]);
-        let refusal = Finished::run(&mut command)?.refused()?;
+        let refusal = CommandOutput::run(&mut command)?.failed()?;
         ensure!(refusal.contains(says), "{url}: {refusal}");
     }
     Ok(())
@@ -147,24 +147,24 @@ fn a_password_is_taken_from_the_variable_of_postgresql_and_shown_nowhere() -> an
             command.env("PGPASSWORD", password);
         }
         let arguments = ["token", "create", "--user", "datahub", "--name", "first"];
-        let finished = Finished::run(command.args(arguments).args(["--store", url]))?;
-        let told = format!("{}{}", finished.output, finished.complaint);
+        let finished = CommandOutput::run(command.args(arguments).args(["--store", url]))?;
+        let told = format!("{}{}", finished.stdout, finished.stderr);
         ensure!(!told.contains("hunter"), "{told}");
         Ok(finished)
     };
-    let refusal = run(&url, None)?.refused()?;
+    let refusal = run(&url, None)?.failed()?;
     ensure!(refusal.contains("PGPASSWORD"), "{refusal}");
     for (url, password) in [
         (url.clone(), Some("hunter3")),
         (format!("{url}&password=hunter4"), Some("hunter2")),
     ] {
-        let refusal = run(&url, password)?.refused()?;
+        let refusal = run(&url, password)?.failed()?;
         ensure!(HINTS.iter().all(|hint| refusal.contains(hint)), "{refusal}");
     }
     let mut command = docent_command(directory.path())?;
     command.env("PGPASSWORD", "hunter2");
     command.args(["serve", "--listen", "127.0.0.1:0", "--store", &url]);
-    let refusal = Finished::run(&mut command)?.refused()?;
+    let refusal = CommandOutput::run(&mut command)?.failed()?;
     ensure!(
         refusal.contains("GRANT USAGE, CREATE ON SCHEMA"),
         "{refusal}"
@@ -173,7 +173,7 @@ fn a_password_is_taken_from_the_variable_of_postgresql_and_shown_nowhere() -> an
     run(&format!("{url}&password=hunter2"), None)?.succeeded()?;
     run(&url, Some("hunter2"))?.succeeded()?;
     database.sql("ALTER ROLE ada CONNECTION LIMIT 0")?;
-    let refusal = run(&url, Some("hunter2"))?.refused()?;
+    let refusal = run(&url, Some("hunter2"))?.failed()?;
     ensure!(refusal.contains("lower pool_size"), "{refusal}");
     Ok(())
 }

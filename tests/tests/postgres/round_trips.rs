@@ -125,7 +125,11 @@ fn a_write_takes_two_round_trips() -> anyhow::Result<()> {
     );
     let set = "mutation($urn: String!, $domain: String!) { setDomain(entityUrn: $urn, domainUrn: $domain) }";
     let set = distant.mutation(set, |number| {
-        let domain = ["urn:li:domain:one", "urn:li:domain:other"][number as usize % 2];
+        let domain = if number % 2 == 0 {
+            "urn:li:domain:one"
+        } else {
+            "urn:li:domain:other"
+        };
         json!({"urn": dataset("far"), "domain": domain})
     })?;
     ensure!(set.len() == 2, "setDomain took {set:#?}");

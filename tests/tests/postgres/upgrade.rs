@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Instant;
 
 use anyhow::{bail, ensure};
-use docent_e2e::{Finished, docent_command, temporary_directory};
+use docent_e2e::{CommandOutput, docent_command, temporary_directory};
 use docent_test_postgres::Database;
 
 use crate::caller::Caller;
@@ -104,7 +104,7 @@ fn a_server_refuses_to_start_where_a_newer_one_changed_what_it_relies_on() -> an
     ] {
         let mut docent = docent_command(directory.path())?;
         docent.args(command).args(["--store", database.url()]);
-        let refusal = Finished::run(&mut docent)?.refused()?;
+        let refusal = CommandOutput::run(&mut docent)?.failed()?;
         ensure!(
             refusal.contains("made by a newer docent (step 4, later): use that one"),
             "{refusal}"

@@ -1,6 +1,6 @@
-//! The process `docent serve`: how it starts, what it refuses, how it stops, and what it makes of its settings.
+//! The process `docent serve`: start, startup errors, shutdown, settings, demo.
 
-mod refusals;
+mod startup_errors;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,20 +12,20 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail, ensure};
 use docent_e2e::load::proposal;
 use docent_e2e::{
-    Finished, Options, Server, Signal, docent_command, on_postgres, repository_root,
+    CommandOutput, Options, Server, Signal, docent_command, on_postgres, repository_root,
     temporary_directory,
 };
 use reqwest::Method;
 use serde_json::{Value, json};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 const DELETED: &str = "urn:li:dataset:(urn:li:dataPlatform:hive,fct_users_deleted,PROD)";
 const CREATED: &str = "urn:li:dataset:(urn:li:dataPlatform:hive,fct_users_created,PROD)";
 
-/// Runs `docent serve` where it is expected to end by itself.
-fn serve(directory: &Path, arguments: &[&str]) -> anyhow::Result<Finished> {
+/// Runs `docent serve` where it is expected to fail.
+fn serve(directory: &Path, arguments: &[&str]) -> anyhow::Result<CommandOutput> {
     let mut command = docent_command(directory)?;
-    Finished::run(command.arg("serve").args(arguments))
+    CommandOutput::run(command.arg("serve").args(arguments))
 }
 
 fn options_for(store: &Path) -> Options {
@@ -61,8 +61,8 @@ fn describe(server: &Server, urn: &str, description: &str) -> anyhow::Result<()>
     Ok(())
 }
 
-/// How long the main thread of a process was ready to run while others had the cores.
-fn waited_for_a_core(process: u32) -> anyhow::Result<Duration> {
+/// Returns how long a process's main thread was runnable but waited for a core.
+fn scheduling_delay(process: u32) -> anyhow::Result<Duration> {
     let path = format!("/proc/{process}/schedstat");
     let text = fs::read_to_string(&path).with_context(|| path.clone())?;
     let waited = text.split_whitespace().nth(1).context(path)?;
@@ -70,11 +70,11 @@ fn waited_for_a_core(process: u32) -> anyhow::Result<Duration> {
 }
 
 #[test]
-fn a_server_on_an_existing_store_answers_at_once() -> anyhow::Result<()> {
-    // A database server starts a process for each connection; how soon is its own affair.
-    let soon = Duration::from_millis(if on_postgres()? { 500 } else { 100 });
+fn a_server_on_an_existing_store_starts_in_a_fraction_of_a_second() -> anyhow::Result<()> {
+    // PostgreSQL starts a process for each connection, which takes its own time.
+    let limit = Duration::from_millis(if on_postgres()? { 500 } else { 100 });
     let mut server = Server::start(Options::default().demo())?;
-    // The fastest of some, without the time in which the machine did something else: other tests run beside this one.
+    // The fastest of several starts, without scheduling delays: other tests run at the same time.
     let mut fastest = Duration::MAX;
     for _ in 0..20 {
         ensure!(server.stop()?.success());
@@ -82,20 +82,20 @@ fn a_server_on_an_existing_store_answers_at_once() -> anyhow::Result<()> {
         server.restart()?;
         ensure!(health(&server)? == 200);
         let took = begin.elapsed();
-        fastest = fastest.min(took.saturating_sub(waited_for_a_core(server.process_id())?));
-        if fastest < soon {
+        fastest = fastest.min(took.saturating_sub(scheduling_delay(server.process_id())?));
+        if fastest < limit {
             break;
         }
     }
     eprintln!(
-        "from the start to the first answer: {} ms",
+        "from process start to the first reply: {} ms",
         fastest.as_millis()
     );
-    ensure!(fastest < soon, "{fastest:?}");
+    ensure!(fastest < limit, "{fastest:?}");
     Ok(())
 }
 
-/// A request whose body is still to be sent: the server has begun with it, as its `100 Continue` proves.
+/// A request whose body has not been sent yet. The server has started to handle it: it sent `100 Continue`.
 struct OpenRequest {
     stream: TcpStream,
     body: String,
@@ -107,7 +107,7 @@ impl OpenRequest {
         let host = server.address().trim_start_matches("http://");
         let token = server.token("datahub")?;
         let mut stream = TcpStream::connect(host)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(TIMEOUT))?;
         write!(
             stream,
             "POST {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n\
@@ -134,10 +134,10 @@ impl OpenRequest {
     }
 }
 
-/// Waits until nobody listens at the server's address any more.
-fn wait_until_it_refuses(server: &Server) -> anyhow::Result<()> {
+/// Waits until the server accepts no more connections.
+fn wait_until_closed(server: &Server) -> anyhow::Result<()> {
     let host = server.address().trim_start_matches("http://");
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while TcpStream::connect(host).is_ok() {
         if Instant::now() > deadline {
             bail!("the server still accepts connections");
@@ -147,7 +147,7 @@ fn wait_until_it_refuses(server: &Server) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn a_signal_lets_requests_finish(signal: Signal) -> anyhow::Result<()> {
+fn requests_finish_after(signal: Signal) -> anyhow::Result<()> {
     let mut server = Server::start(Options::default())?;
     let urn = |index: usize| format!("urn:li:dataset:(urn:li:dataPlatform:hive,big_{index},PROD)");
     let proposals: Vec<Value> = (0..500)
@@ -162,7 +162,7 @@ fn a_signal_lets_requests_finish(signal: Signal) -> anyhow::Result<()> {
     let path = "/aspects?action=ingestProposalBatch";
     let request = OpenRequest::begin(&server, path, &json!({ "proposals": proposals }))?;
     server.signal(signal)?;
-    wait_until_it_refuses(&server)?;
+    wait_until_closed(&server)?;
     let reply = request.finish()?;
     ensure!(reply.starts_with("HTTP/1.1 200"), "{reply}");
     let status = server.wait()?;
@@ -176,61 +176,61 @@ fn a_signal_lets_requests_finish(signal: Signal) -> anyhow::Result<()> {
 }
 
 #[test]
-fn sigterm_lets_a_request_in_flight_finish_and_the_exit_code_is_zero() -> anyhow::Result<()> {
-    a_signal_lets_requests_finish(Signal::TERM)
+fn a_request_in_flight_finishes_after_sigterm_and_the_exit_code_is_zero() -> anyhow::Result<()> {
+    requests_finish_after(Signal::TERM)
 }
 
 #[test]
-fn control_c_lets_a_request_in_flight_finish_and_the_exit_code_is_zero() -> anyhow::Result<()> {
-    a_signal_lets_requests_finish(Signal::INT)
+fn a_request_in_flight_finishes_after_control_c_and_the_exit_code_is_zero() -> anyhow::Result<()> {
+    requests_finish_after(Signal::INT)
 }
 
 #[test]
-fn a_second_control_c_ends_the_server_at_once() -> anyhow::Result<()> {
+fn a_second_control_c_ends_the_server_immediately() -> anyhow::Result<()> {
     let mut server = Server::start(Options::default())?;
     let path = "/aspects?action=ingestProposal";
     let request = OpenRequest::begin(&server, path, &json!({}))?;
     server.signal(Signal::INT)?;
-    wait_until_it_refuses(&server)?;
+    wait_until_closed(&server)?;
     let begin = Instant::now();
     server.signal(Signal::INT)?;
     let status = server.wait()?;
     ensure!(status.code() == Some(130), "{status}");
     let took = begin.elapsed();
-    ensure!(took < Duration::from_secs(5), "the end took {took:?}");
+    ensure!(took < Duration::from_secs(5), "it took {took:?}");
     drop(request);
     server.restart()
 }
 
 #[test]
-fn connections_that_ask_nothing_do_not_delay_the_stop() -> anyhow::Result<()> {
+fn idle_connections_do_not_delay_the_shutdown() -> anyhow::Result<()> {
     let mut server = Server::start(Options::default())?;
     let host = server.address().trim_start_matches("http://").to_owned();
-    let silent = TcpStream::connect(&host)?;
-    // The client keeps this one open after the reply. That it is answered proves that the silent one was accepted.
+    let idle = TcpStream::connect(&host)?;
+    // The client keeps this connection open after the reply, which proves that the idle one was accepted.
     ensure!(health(&server)? == 200);
     let begin = Instant::now();
     let status = server.stop()?;
     ensure!(status.code() == Some(0), "{status}");
     let took = begin.elapsed();
-    ensure!(took < Duration::from_secs(5), "the stop took {took:?}");
-    drop(silent);
+    ensure!(took < Duration::from_secs(5), "the shutdown took {took:?}");
+    drop(idle);
     Ok(())
 }
 
 #[test]
-fn a_second_server_on_the_same_store_is_refused_and_the_first_goes_on() -> anyhow::Result<()> {
+fn a_second_server_on_the_same_store_fails_and_the_first_keeps_running() -> anyhow::Result<()> {
     let mut server = Server::start(Options::default().store("sqlite:docent.db"))?;
     describe(&server, DELETED, "before")?;
     let second = ["--listen", "127.0.0.1:0", "--store", "sqlite:docent.db"];
-    let refusal = serve(server.directory(), &second)?.refused()?;
+    let error = serve(server.directory(), &second)?.failed()?;
     ensure!(
-        refusal.contains("docent.db") && refusal.contains("another docent server"),
-        "{refusal}"
+        error.contains("docent.db") && error.contains("another docent server"),
+        "{error}"
     );
     describe(&server, DELETED, "after")?;
     ensure!(description(&server, DELETED)?.as_deref() == Some("after"));
-    // Neither an orderly end nor a kill leaves the store locked.
+    // Neither a shutdown nor a kill leaves the store locked.
     ensure!(server.stop()?.success());
     server.restart()?;
     server.kill()?;
@@ -238,19 +238,19 @@ fn a_second_server_on_the_same_store_is_refused_and_the_first_goes_on() -> anyho
 }
 
 #[test]
-fn a_flag_wins_over_a_variable_and_a_variable_over_the_file() -> anyhow::Result<()> {
+fn a_flag_overrides_a_variable_and_a_variable_overrides_the_file() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
     fs::write(
         directory.path().join("docent.toml"),
         "store = 'sqlite:file.db'\nlisten = 'from the file'\n",
     )?;
-    let made = |flag: Option<&str>, variable: Option<&str>| -> anyhow::Result<Vec<String>> {
+    let created = |flag: Option<&str>, variable: Option<&str>| -> anyhow::Result<Vec<String>> {
         let mut command = docent_command(directory.path())?;
         command.args(["token", "create", "--user", "ada", "--name", "x"]);
         command.args(["--config", "docent.toml"]);
         command.args(flag.iter().flat_map(|url| ["--store", url]));
         command.envs(variable.map(|url| ("DOCENT_STORE", url)));
-        Finished::run(&mut command)?.succeeded()?;
+        CommandOutput::run(&mut command)?.succeeded()?;
         let stores = ["file.db", "variable.db", "flag.db"];
         Ok(stores
             .iter()
@@ -259,26 +259,26 @@ fn a_flag_wins_over_a_variable_and_a_variable_over_the_file() -> anyhow::Result<
             .collect())
     };
     let variable = Some("sqlite:variable.db");
-    ensure!(made(Some("sqlite:flag.db"), variable)? == ["flag.db"]);
-    ensure!(made(None, variable)? == ["variable.db", "flag.db"]);
-    ensure!(made(None, None)? == ["file.db", "variable.db", "flag.db"]);
-    // An address that is none is named by the refusal.
-    let refusal = |flag: Option<&str>, variable: Option<&str>| -> anyhow::Result<String> {
+    ensure!(created(Some("sqlite:flag.db"), variable)? == ["flag.db"]);
+    ensure!(created(None, variable)? == ["variable.db", "flag.db"]);
+    ensure!(created(None, None)? == ["file.db", "variable.db", "flag.db"]);
+    // The message contains the invalid address.
+    let error = |flag: Option<&str>, variable: Option<&str>| -> anyhow::Result<String> {
         let mut command = docent_command(directory.path())?;
         command.args(["serve", "--config", "docent.toml"]);
         command.args(flag.iter().flat_map(|listen| ["--listen", listen]));
         command.envs(variable.map(|listen| ("DOCENT_LISTEN", listen)));
-        Finished::run(&mut command)?.refused()
+        CommandOutput::run(&mut command)?.failed()
     };
     let variable = Some("from the variable");
-    ensure!(refusal(Some("from the flag"), variable)?.contains("'from the flag'"));
-    ensure!(refusal(None, variable)?.contains("'from the variable'"));
-    ensure!(refusal(None, None)?.contains("'from the file'"));
+    ensure!(error(Some("from the flag"), variable)?.contains("'from the flag'"));
+    ensure!(error(None, variable)?.contains("'from the variable'"));
+    ensure!(error(None, None)?.contains("'from the file'"));
     Ok(())
 }
 
 #[test]
-fn switches_of_the_server_follow_the_same_order() -> anyhow::Result<()> {
+fn other_settings_have_the_same_precedence() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
     let file = directory.path().join("docent.toml");
     fs::write(&file, "auth = 'off'\ndemo = true\nlog-format = 'json'\n")?;
@@ -290,27 +290,27 @@ fn switches_of_the_server_follow_the_same_order() -> anyhow::Result<()> {
     };
     let from_file = || Options::default().variable("DOCENT_CONFIG", &file);
     let server = Server::start(from_file())?;
-    ensure!(status(&server)? == 200, "the file lets everybody in");
+    ensure!(status(&server)? == 200, "the file turns authentication off");
     ensure!(
         description(&server, DELETED)?.is_some(),
-        "and fills the store"
+        "the file turns the demo on"
     );
     server
         .printed_line("{\"timestamp\"")
-        .context("and wants the log as JSON")?;
+        .context("the file sets the log format")?;
     let server = Server::start(
         from_file()
             .variable("DOCENT_AUTH", "on")
             .variable("DOCENT_DEMO", "false"),
     )?;
-    ensure!(status(&server)? == 401, "the variable wins");
+    ensure!(status(&server)? == 401, "the variable overrides the file");
     ensure!(description(&server, DELETED)?.is_none());
     let server = Server::start(
         from_file()
             .variable("DOCENT_AUTH", "on")
             .without_authentication(),
     )?;
-    ensure!(status(&server)? == 200, "the flag wins");
+    ensure!(status(&server)? == 200, "the flag overrides the variable");
     Ok(())
 }
 
@@ -319,7 +319,7 @@ fn the_help_lists_every_command_and_every_flag_with_its_variable() -> anyhow::Re
     let directory = temporary_directory()?;
     let help = |arguments: &[&str]| -> anyhow::Result<String> {
         let mut command = docent_command(directory.path())?;
-        Finished::run(command.args(arguments).arg("--help"))?.succeeded()
+        CommandOutput::run(command.args(arguments).arg("--help"))?.succeeded()
     };
     let flags = |help: &str| -> BTreeSet<String> {
         help.lines()
@@ -339,7 +339,7 @@ fn the_help_lists_every_command_and_every_flag_with_its_variable() -> anyhow::Re
     };
     let whole = help(&[])?;
     for command in [
-        "serve", "token", "user", "rebuild", "check", "backup", "move", "restore",
+        "serve", "token", "user", "rebuild", "check", "backup", "move", "adopt", "restore",
     ] {
         let listed = whole
             .lines()
@@ -363,7 +363,7 @@ fn the_help_lists_every_command_and_every_flag_with_its_variable() -> anyhow::Re
             .trim_start_matches('-')
             .replace('-', "_")
             .to_uppercase();
-        // The value of the store's is not shown: it may have a password in it.
+        // The store's value is hidden: it may contain a password.
         ensure!(
             serve.contains(&format!("[env: DOCENT_{variable}=]"))
                 || serve.contains(&format!("[env: DOCENT_{variable}]")),
@@ -378,13 +378,17 @@ fn the_help_lists_every_command_and_every_flag_with_its_variable() -> anyhow::Re
     expect(&help(&["user", "suspend"])?, &[])?;
     expect(&help(&["user", "resume"])?, &[])?;
     expect(&help(&["restore"])?, &["--replace"])?;
-    let moving = help(&["move"])?;
+    expect(&help(&["adopt"])?, &["--from", "--report"])?;
+    let move_help = help(&["move"])?;
     let own = ["--from", "--to", "--help", "--version"];
-    ensure!(flags(&moving) == own.map(str::to_owned).into(), "{moving}");
+    ensure!(
+        flags(&move_help) == own.map(str::to_owned).into(),
+        "{move_help}"
+    );
     expect(&help(&["check"])?, &[])
 }
 
-/// The entities of the demo by their type, as its data file lists them.
+/// Returns the demo's entities of one type, from its data file.
 fn demo_urns(entity_type: &str) -> anyhow::Result<Vec<String>> {
     let path = repository_root().join("crates/docent/demo/catalog.json");
     let catalog: Value = serde_json::from_str(&fs::read_to_string(path)?)?;
@@ -458,9 +462,9 @@ fn the_demo_fills_an_empty_store_and_prints_a_token_that_works() -> anyhow::Resu
         ensure!(description(&server, urn)?.as_deref() == Some(text));
         let reply = server.graphql(columns, json!({ "urn": urn }))?;
         let fields = reply["data"]["dataset"]["schemaMetadata"]["fields"].as_array();
-        let wanted = json!({"fieldPath": column.0, "description": column.1});
+        let expected = json!({"fieldPath": column.0, "description": column.1});
         ensure!(
-            fields.is_some_and(|fields| fields.contains(&wanted)),
+            fields.is_some_and(|fields| fields.contains(&expected)),
             "{reply}"
         );
     }
@@ -468,7 +472,7 @@ fn the_demo_fills_an_empty_store_and_prints_a_token_that_works() -> anyhow::Resu
 }
 
 #[test]
-fn each_start_of_the_demo_has_one_token_and_commands_that_can_be_copied() -> anyhow::Result<()> {
+fn the_demo_has_one_token_after_each_start_and_prints_commands_to_copy() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
     let store = directory.path().join("docent.db");
     let passwd = format!(
@@ -482,13 +486,13 @@ fn each_start_of_the_demo_has_one_token_and_commands_that_can_be_copied() -> any
         ensure!(server.stop()?.success());
     }
     let mut command = docent_command(directory.path())?;
-    let list = Finished::run(command.args(["token", "list"]))?.succeeded()?;
+    let list = CommandOutput::run(command.args(["token", "list"]))?.succeeded()?;
     ensure!(list.matches("demo").count() == 1, "{list}");
     Ok(())
 }
 
 #[test]
-fn the_demo_does_not_touch_a_filled_store() -> anyhow::Result<()> {
+fn the_demo_does_not_change_a_filled_store() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
     let store = directory.path().join("docent.db");
     let mut server = Server::start(options_for(&store))?;
@@ -508,17 +512,20 @@ fn the_demo_does_not_touch_a_filled_store() -> anyhow::Result<()> {
 
 #[test]
 fn a_restart_keeps_the_data_with_and_without_the_demo_flag() -> anyhow::Result<()> {
-    let mut server = Server::start(Options::default().demo())?;
-    let own = "urn:li:dataset:(urn:li:dataPlatform:hive,our.own,PROD)";
-    describe(&server, DELETED, "edited: Grüße 🚀\nsecond line")?;
-    describe(&server, own, "new")?;
-    ensure!(server.stop()?.success());
-    server.restart()?;
-    let edited = description(&server, DELETED)?;
-    ensure!(
-        edited.as_deref() == Some("edited: Grüße 🚀\nsecond line"),
-        "{edited:?}"
-    );
-    ensure!(description(&server, own)?.as_deref() == Some("new"));
+    const OWN: &str = "urn:li:dataset:(urn:li:dataPlatform:hive,our.own,PROD)";
+    const EDITED: &str = "edited: Grüße 🚀\nsecond line";
+    let directory = temporary_directory()?;
+    let store = directory.path().join("docent.db");
+    let mut server = Server::start(options_for(&store).demo())?;
+    describe(&server, DELETED, EDITED)?;
+    describe(&server, OWN, "new")?;
+    for options in [options_for(&store), options_for(&store).demo()] {
+        ensure!(server.stop()?.success());
+        server = Server::start(options)?;
+        let edited = description(&server, DELETED)?;
+        ensure!(edited.as_deref() == Some(EDITED), "{edited:?}");
+        ensure!(description(&server, OWN)?.as_deref() == Some("new"));
+        ensure!(description(&server, CREATED)?.is_some());
+    }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The bare client: the point query, and the rows that docent wrote, written again by inserts of many rows each.
+//! The plain client: the point query, and multi-row inserts of the rows that docent wrote.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -14,7 +14,7 @@ use crate::data::dataset_urn;
 use crate::load::Done;
 use crate::postgres_server::{PostgresServer, USER};
 
-/// What docent asks for a single aspect.
+/// The equivalent of docent's read of a single aspect.
 const POINT_QUERY: &str = "SELECT a.version, a.metadata, a.systemmetadata, a.createdon, a.createdby, a.createdfor \
      FROM metadata_aspect_v2 a WHERE a.urn = $1 AND a.aspect = $2 AND a.version = 0";
 
@@ -32,7 +32,7 @@ pub(super) async fn connect(server: &PostgresServer, database: &str) -> Result<C
     Ok(client)
 }
 
-/// Connections that each ask their next question when the last one is answered.
+/// Connections that send one query at a time each.
 pub(super) struct Reader {
     connections: Vec<Arc<(Client, Statement)>>,
     urns: Arc<Vec<String>>,
@@ -54,7 +54,7 @@ impl Reader {
         Ok(Self { connections, urns })
     }
 
-    /// How many questions were answered.
+    /// Reads for this long and returns the number of queries.
     pub(super) async fn read(&mut self, duration: Duration) -> Result<Done> {
         let started = Instant::now();
         let mut running = JoinSet::new();
@@ -67,7 +67,7 @@ impl Reader {
                 while started.elapsed() < duration {
                     let urn = &urns[(turn * connections + index) * 7919 % urns.len()];
                     let row = client.query_one(statement, &[urn, &ASPECT]).await?;
-                    // As docent needs it.
+                    // Decoded, as in docent.
                     let metadata: String = row.try_get(1)?;
                     ensure!(!metadata.is_empty(), "{urn} has no properties");
                     turn += 1;
@@ -84,7 +84,7 @@ impl Reader {
     }
 }
 
-/// A table that ingestion fills: what a transaction of docent wrote to it, and of which types its columns are.
+/// A table that ingestion fills: a query for the rows of one transaction, and its column types.
 struct Table {
     insert: &'static str,
     written: &'static str,
@@ -135,7 +135,7 @@ type Batch = [Vec<Vec<Value>>; TABLES.len()];
 pub(super) struct Writer {
     source: Client,
     connections: Vec<Client>,
-    /// The last transaction that was seen.
+    /// The latest replayed transaction.
     last: i64,
 }
 
@@ -152,15 +152,16 @@ impl Writer {
         })
     }
 
-    /// Leaves out what was written so far.
+    /// Skips everything written so far.
     pub(super) async fn skip(&mut self) -> Result<()> {
         let newest = "SELECT coalesce(max(transaction), 0) FROM change_log";
         self.last = self.source.query_one(newest, &[]).await?.try_get(0)?;
         Ok(())
     }
 
-    /// Writes what docent has written since, in the same transactions. How many aspects that were, and how long it took.
-    pub(super) async fn write_again(&mut self, transactions: usize) -> Result<(usize, Duration)> {
+    /// Replays docent's writes since the last call, in the same transactions. Returns the number of aspects and the
+    /// duration.
+    pub(super) async fn replay(&mut self, transactions: usize) -> Result<(usize, Duration)> {
         let new = "SELECT DISTINCT transaction FROM change_log WHERE transaction > $1 ORDER BY 1";
         let numbers = self.source.query(new, &[&self.last]).await?;
         ensure!(
@@ -213,7 +214,7 @@ impl Writer {
         Ok(batch)
     }
 
-    /// The statements of each connection, ready before the clock starts.
+    /// Prepares the statements of each connection before the measurement.
     async fn prepare(&self, batches: &VecDeque<Batch>) -> Result<Vec<Statements>> {
         let mut all = Vec::with_capacity(self.connections.len());
         for client in &self.connections {
@@ -224,9 +225,9 @@ impl Writer {
                     .enumerate()
                     .filter(|(_, rows)| !rows.is_empty())
                 {
-                    if let Entry::Vacant(place) = statements.entry((index, rows.len())) {
+                    if let Entry::Vacant(entry) = statements.entry((index, rows.len())) {
                         let sql = insert(&TABLES[index], rows.len());
-                        place.insert(client.prepare(&sql).await?);
+                        entry.insert(client.prepare(&sql).await?);
                     }
                 }
             }
@@ -236,7 +237,7 @@ impl Writer {
     }
 }
 
-/// By table and number of rows.
+/// Prepared inserts by table and number of rows.
 type Statements = HashMap<(usize, usize), Statement>;
 
 async fn write(client: &Client, statements: &Statements, batch: &Batch) -> Result<()> {
@@ -259,10 +260,10 @@ async fn write(client: &Client, statements: &Statements, batch: &Batch) -> Resul
 fn insert(table: &Table, rows: usize) -> String {
     let width = table.columns.len();
     let row = |row: usize| {
-        let places: Vec<String> = (1..=width)
-            .map(|at| format!("${}", row * width + at))
+        let parameters: Vec<String> = (1..=width)
+            .map(|column| format!("${}", row * width + column))
             .collect();
-        format!("({})", places.join(", "))
+        format!("({})", parameters.join(", "))
     };
     let rows: Vec<String> = (0..rows).map(row).collect();
     format!("{} VALUES {}", table.insert, rows.join(", "))

@@ -1,26 +1,26 @@
-//! What `docent serve` refuses, and with which words.
+//! Startup errors of `docent serve` and their messages.
 
 use std::fs;
 use std::net::TcpListener;
 
 use anyhow::{Context as _, ensure};
-use docent_e2e::{Finished, docent_command, temporary_directory};
+use docent_e2e::{CommandOutput, docent_command, temporary_directory};
 
 use super::serve;
 
 #[test]
-fn a_port_that_is_in_use_is_refused_with_a_sentence_that_names_it() -> anyhow::Result<()> {
+fn a_port_in_use_is_an_error_with_its_address() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
     let taken = TcpListener::bind("127.0.0.1:0")?;
     let address = taken.local_addr()?.to_string();
-    let refusal = serve(directory.path(), &["--listen", &address])?.refused()?;
-    ensure!(refusal.contains(&address), "{refusal}");
-    ensure!(refusal.contains("in use"), "{refusal}");
+    let error = serve(directory.path(), &["--listen", &address])?.failed()?;
+    ensure!(error.contains(&address), "{error}");
+    ensure!(error.contains("in use"), "{error}");
     Ok(())
 }
 
 #[test]
-fn a_store_that_cannot_be_opened_is_refused_with_a_sentence_that_names_it() -> anyhow::Result<()> {
+fn a_store_that_cannot_be_opened_is_an_error_with_its_path() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
     fs::create_dir(directory.path().join("folder"))?;
     fs::write(
@@ -29,48 +29,50 @@ fn a_store_that_cannot_be_opened_is_refused_with_a_sentence_that_names_it() -> a
     )?;
     for path in ["missing/docent.db", "text/docent.db", "folder", "text"] {
         let store = format!("sqlite:{path}");
-        let refusal = serve(
+        let error = serve(
             directory.path(),
             &["--listen", "127.0.0.1:0", "--store", &store],
         )?
-        .refused()
+        .failed()
         .with_context(|| store.clone())?;
-        ensure!(refusal.contains(path), "{store}: {refusal}");
+        ensure!(error.contains(path), "{store}: {error}");
     }
     Ok(())
 }
 
 #[test]
-fn a_database_that_does_not_answer_is_named_without_its_password() -> anyhow::Result<()> {
+fn an_unreachable_database_is_an_error_without_its_password() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
     let url = "postgres://ada:hunter2@127.0.0.1:1/catalog";
     let arguments = ["--listen", "127.0.0.1:0", "--store", url, "--log", "trace"];
-    let refusal = serve(directory.path(), &arguments)?.refused()?;
+    let finished = serve(directory.path(), &arguments)?;
+    for printed in [&finished.stdout, &finished.stderr] {
+        ensure!(!printed.contains("hunter2"), "{finished:?}");
+    }
+    let error = finished.failed()?;
     ensure!(
-        refusal.contains("ada@127.0.0.1:1/catalog") && refusal.contains("unavailable"),
-        "{refusal}"
+        error.contains("ada@127.0.0.1:1/catalog") && error.contains("unavailable"),
+        "{error}"
     );
-    ensure!(!refusal.contains("hunter2"), "{refusal}");
     Ok(())
 }
 
 #[test]
-fn a_search_index_that_cannot_be_kept_is_refused_with_a_sentence_that_names_it()
--> anyhow::Result<()> {
+fn a_search_index_that_cannot_be_created_is_an_error_with_its_path() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
     fs::write(directory.path().join("file"), "")?;
     for path in ["file", "file/below"] {
         let arguments = ["--listen", "127.0.0.1:0", "--search-index", path];
-        let refusal = serve(directory.path(), &arguments)?.refused()?;
+        let error = serve(directory.path(), &arguments)?.failed()?;
         let says = format!("cannot use {path} as the search index directory: ");
-        ensure!(refusal.contains(&says), "{refusal}");
-        ensure!(refusal.contains("--search-index"), "{refusal}");
+        ensure!(error.contains(&says), "{error}");
+        ensure!(error.contains("--search-index"), "{error}");
     }
     Ok(())
 }
 
 #[test]
-fn a_store_url_of_another_kind_is_refused_with_a_sentence() -> anyhow::Result<()> {
+fn an_invalid_store_url_is_an_error_with_an_example() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
     for url in [
         "mysql://localhost/docent",
@@ -78,18 +80,18 @@ fn a_store_url_of_another_kind_is_refused_with_a_sentence() -> anyhow::Result<()
         "sqlite:",
         "sqlite::memory:",
     ] {
-        let refusal = serve(directory.path(), &["--store", url])?.refused()?;
-        ensure!(refusal.contains("sqlite:docent.db"), "{refusal}");
+        let error = serve(directory.path(), &["--store", url])?.failed()?;
+        ensure!(error.contains("sqlite:docent.db"), "{error}");
     }
     ensure!(
         fs::read_dir(directory.path())?.next().is_none(),
-        "nothing is made"
+        "nothing is created"
     );
     Ok(())
 }
 
 #[test]
-fn a_settings_file_that_is_not_right_is_refused_and_the_mistake_named() -> anyhow::Result<()> {
+fn an_invalid_settings_file_is_an_error_with_the_cause() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
     for (text, says) in [
         ("lissten = '127.0.0.1:0'\n", "lissten"),
@@ -98,28 +100,27 @@ fn a_settings_file_that_is_not_right_is_refused_and_the_mistake_named() -> anyho
     ] {
         fs::write(directory.path().join("docent.toml"), text)?;
         let finished = serve(directory.path(), &["--config", "docent.toml"])?;
-        ensure!(finished.complaint.contains(says), "{text}: {finished:?}");
-        ensure!(finished.complaint.contains("docent.toml"), "{finished:?}");
+        ensure!(finished.stderr.contains(says), "{text}: {finished:?}");
+        ensure!(finished.stderr.contains("docent.toml"), "{finished:?}");
         ensure!(finished.code.is_some_and(|code| code != 0), "{finished:?}");
     }
-    let refusal = serve(directory.path(), &["--config", "none.toml"])?.refused()?;
-    ensure!(refusal.contains("none.toml"), "{refusal}");
+    let error = serve(directory.path(), &["--config", "none.toml"])?.failed()?;
+    ensure!(error.contains("none.toml"), "{error}");
     Ok(())
 }
 
-/// Whatever is wrong with it.
 #[test]
-fn a_password_on_the_command_line_or_in_a_file_is_in_no_message() -> anyhow::Result<()> {
+fn a_password_in_an_invalid_setting_is_in_no_message() -> anyhow::Result<()> {
     let directory = temporary_directory()?;
     let secrets = ["SECRET", "TAIL"];
     let run = |arguments: &[&str]| -> anyhow::Result<String> {
-        let finished = Finished::run(docent_command(directory.path())?.args(arguments))?;
+        let finished = CommandOutput::run(docent_command(directory.path())?.args(arguments))?;
         ensure!(finished.code.is_some_and(|code| code != 0), "{finished:?}");
-        let told = format!("{}{}", finished.output, finished.complaint);
+        let printed = format!("{}{}", finished.stdout, finished.stderr);
         for secret in secrets {
-            ensure!(!told.contains(secret), "{arguments:?}: {told}");
+            ensure!(!printed.contains(secret), "{arguments:?}: {printed}");
         }
-        Ok(told)
+        Ok(printed)
     };
     for url in [
         "pg://127.0.0.1/docent?user=a&password=SECRET",
@@ -133,8 +134,11 @@ fn a_password_on_the_command_line_or_in_a_file_is_in_no_message() -> anyhow::Res
             vec!["check", "--store"],
             vec!["move", "--to=sqlite:x.db", "--from"],
         ] {
-            let told = run(&[&flags[..], &[url]].concat())?;
-            ensure!(told.contains("write it like sqlite:docent.db"), "{told}");
+            let printed = run(&[&flags[..], &[url]].concat())?;
+            ensure!(
+                printed.contains("write it like sqlite:docent.db"),
+                "{printed}"
+            );
         }
         run(&["check", url])?;
         run(&[url])?;
@@ -150,8 +154,8 @@ fn a_password_on_the_command_line_or_in_a_file_is_in_no_message() -> anyhow::Res
         vec!["adopt", "--from", &postgres],
         vec!["adopt", "--from", &mysql],
     ] {
-        let told = run(&arguments)?;
-        ensure!(told.contains("write @ as %40"), "{told}");
+        let printed = run(&arguments)?;
+        ensure!(printed.contains("write @ as %40"), "{printed}");
     }
     for text in [
         "stor = \"postgres://docent:SECRET@127.0.0.1/docent\"",
@@ -166,8 +170,11 @@ fn a_password_on_the_command_line_or_in_a_file_is_in_no_message() -> anyhow::Res
         "\"postgres://docent:SECRET@127.0.0.1/docent\" = 1",
     ] {
         fs::write(directory.path().join("docent.toml"), text)?;
-        let told = run(&["check", "--config", "docent.toml"])?;
-        ensure!(told.contains("docent.toml is not right at line "), "{told}");
+        let printed = run(&["check", "--config", "docent.toml"])?;
+        ensure!(
+            printed.contains("docent.toml is not right at line "),
+            "{printed}"
+        );
     }
     Ok(())
 }
