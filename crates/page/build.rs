@@ -1,14 +1,13 @@
-//! Writes the table of files that the crate embeds: what stands below `files/built`, if the page was built.
+//! Generates the table of embedded files from `files/built`, if the page was built.
 //!
-//! It only lists: compressing, naming by content and checking sizes is the work of the page's own build (`ui/`). So a
-//! machine without Node builds Docent all the same.
+//! The build of the page (`ui/`) compresses, hashes and checks the files, so that Docent compiles without Node.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
-    // `files` is there in every checkout, so a build of the page is noticed, and nothing else is.
+    // `files` exists in every checkout, so only a build of the page triggers a rebuild.
     println!("cargo::rerun-if-changed=files");
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").map_err(io::Error::other)?)
         .join("files")
@@ -51,9 +50,9 @@ fn write_entry(table: &mut String, root: &Path, path: &Path) -> std::fmt::Result
         .display()
         .to_string();
     let compressed = |ending: &str| {
-        let beside = PathBuf::from(format!("{}.{ending}", path.display()));
-        if beside.is_file() {
-            format!("Some(include_bytes!({:?}))", beside.display().to_string())
+        let variant = PathBuf::from(format!("{}.{ending}", path.display()));
+        if variant.is_file() {
+            format!("Some(include_bytes!({:?}))", variant.display().to_string())
         } else {
             "None".to_owned()
         }

@@ -98,8 +98,8 @@ def test_the_clients_writes_are_imported_with_their_history(table, written, tmp_
     taken = [row for row in written if not is_ours(row)]
     keys = {row.urn for row in taken}
     history = sum(row.version > 0 for row in taken)
-    assert f"{len(keys)} entities, {len(taken) - history} aspects and {history} former versions" in said, said
-    assert f"refused: {len(refused)} rows" in said and "passwords and tokens" in said, said
+    assert f"{len(keys)} entities, {len(taken) - history} aspects and {history} earlier versions" in said, said
+    assert f"rejected: {len(refused)} rows" in said and "passwords and tokens" in said, said
     assert "time series" in said, said
     lines = [json.loads(line) for line in (tmp_path / "refused.jsonl").read_text().splitlines()]
     assert {(line["urn"], line["aspect"], line["version"]) for line in lines} == {
@@ -108,7 +108,7 @@ def test_the_clients_writes_are_imported_with_their_history(table, written, tmp_
     assert (tmp_path / "refused.jsonl").stat().st_mode & 0o777 == 0o600
     assert kept(dump(tmp_path, store)) == kept(written)
     assert "healthy" in docent(tmp_path, "check", "--store", store)
-    assert "was right" in docent(tmp_path, "rebuild", "--store", store)
+    assert "was correct" in docent(tmp_path, "rebuild", "--store", store)
 
 
 def test_an_adopted_catalog_is_served(table, written, tmp_path):
@@ -165,15 +165,15 @@ def quirks() -> list[Row]:
 
 
 REFUSALS = [
-    (Row("urn:li:dataset:(urn:li:dataPlatform:hive,x)", "status", 0, "{}"), "names nothing"),
-    (Row("urn:li:spaceship:x", "status", 0, "{}"), "names nothing"),
-    (Row("no urn", "status", 0, "{}"), "names nothing"),
+    (Row("urn:li:dataset:(urn:li:dataPlatform:hive,x)", "status", 0, "{}"), "the URN is invalid"),
+    (Row("urn:li:spaceship:x", "status", 0, "{}"), "the URN is invalid"),
+    (Row("no urn", "status", 0, "{}"), "the URN is invalid"),
     (Row("urn:li:tag:refused", "wishes", 0, "{}"), "no such aspect"),
     (Row("urn:li:tag:refused", "schemaMetadata", 0, "{}"), "no such aspect"),
     (Row("urn:li:tag:refused", "status", 0, "{'removed': 1}"), "not JSON"),
-    (Row("urn:li:tag:refused", "status", 1, '{"removed": true}'), "whose latest version is refused"),
-    (Row("urn:li:tag:refused", "tagProperties", 0, '{"name": 7}'), "does not fit"),
-    (Row("urn:li:tag:refused", "ownership", 2, '{"owners": []}'), "has no latest version"),
+    (Row("urn:li:tag:refused", "status", 1, '{"removed": true}'), "whose latest version is rejected"),
+    (Row("urn:li:tag:refused", "tagProperties", 0, '{"name": 7}'), "not valid for the aspect"),
+    (Row("urn:li:tag:refused", "ownership", 2, '{"owners": []}'), "without a latest version"),
     (Row(GAPS, "datasetProfile", 0, '{"timestampMillis": 1}'), "time series"),
     (Row("urn:li:corpuser:eve", "corpUserCredentials", 0, '{"salt":"s","hashedPassword":"$argon2id$"}'), "passwords"),
     (Row("urn:li:dataHubAccessToken:abc", "dataHubAccessTokenKey", 0, '{"id":"abc"}'), "passwords"),
@@ -184,11 +184,11 @@ def test_quirks_of_old_tables_are_handled(table, tmp_path):
     table.fill(quirks() + [row for row, _ in REFUSALS])
     store = empty_store()
     said = adopt(tmp_path, table, store, "--report", "refused.jsonl")
-    assert "3 entities, 6 aspects and 21 former versions" in said, said
+    assert "3 entities, 6 aspects and 21 earlier versions" in said, said
     assert "2 entities had no key aspect" in said, said
     assert "1 entities had white space around their URN" in said, said
     assert "1 aspects did not say which version they are" in said, said
-    assert "1 rows had system metadata that cannot be read" in said, said
+    assert "1 rows had unreadable system metadata" in said, said
     assert "healthy" in docent(tmp_path, "check", "--store", store)
     lines = [json.loads(line) for line in (tmp_path / "refused.jsonl").read_text().splitlines()]
     reasons = {(line["urn"].strip(), line["aspect"], line["version"]): line for line in lines}
@@ -219,16 +219,16 @@ def test_a_second_run_skips_stored_rows_and_imports_new_ones(table, tmp_path):
     adopt(tmp_path, table, store)
     before = [row for row in dump(tmp_path, store) if row.urn != MARK]
     said = adopt(tmp_path, table, store)
-    assert "0 entities, 0 aspects and 0 former versions" in said, said
+    assert "0 entities, 0 aspects and 0 earlier versions" in said, said
     # Together with the eleven versions over the limit, these are all rows.
-    assert "read 38 rows" in said and "6 aspects and 21 former versions were there already" in said, said
-    assert "refused: 11 rows" in said, said
+    assert "read 38 rows" in said and "6 aspects and 21 earlier versions already existed" in said, said
+    assert "rejected: 11 rows" in said, said
     assert [row for row in dump(tmp_path, store) if row.urn != MARK] == before
     table.fill([Row("urn:li:tag:later", "tagProperties", 0, '{"name":"later"}')])
     table.sql("update metadata_aspect_v2 set metadata = '{\"removed\":false}' where aspect = 'status'")
     said = adopt(tmp_path, table, store)
-    assert "1 entities, 1 aspects and 0 former versions" in said, said
-    assert "1 rows: the store has another value" in said and f"version 0 of status of {GAPS}" in said, said
+    assert "1 entities, 1 aspects and 0 earlier versions" in said, said
+    assert "1 rows: the store has a different value" in said and f"version 0 of status of {GAPS}" in said, said
     assert "healthy" in docent(tmp_path, "check", "--store", store)
 
 
@@ -267,13 +267,13 @@ def test_a_stopped_or_killed_run_can_be_resumed(table, tmp_path):
             assert running.returncode == 130
         for command in (["check"], ["rebuild"], ["backup", "half.backup"], ["serve", "--listen", "127.0.0.1:0"]):
             said = docent(tmp_path, *command, "--store", store, fails=True)
-            assert "'docent adopt' from " in said and "run it again to go on" in said, said
+            assert "'docent adopt' from " in said and "run it again to continue" in said, said
         said = docent(tmp_path, "adopt", "--from", table.elsewhere, "--store", store, fails=True)
         assert "not from" in said and "new store" in said, said
         held = aspects_in(tmp_path / "stopped.db")
         assert held < 2 * BULK, "it had done everything before it was stopped"
     said = adopt(tmp_path, table, store)
-    assert "were there already" in said and "nothing was refused" in said, said
+    assert "already existed" in said and "no rows were rejected" in said, said
     assert "healthy" in docent(tmp_path, "check", "--store", store)
     tags = [row for row in dump(tmp_path, store) if row.urn != MARK]
     assert len(tags) == 2 * BULK
@@ -294,7 +294,7 @@ def test_a_lost_source_is_reported(table, tmp_path):
     table.cut()
     _, complaint = running.communicate(timeout=60)
     assert running.returncode != 0 and "lost" in complaint and "connection to the database" in complaint, complaint
-    assert "run the same command again to go on" in complaint, complaint
+    assert "run the same command again to continue" in complaint, complaint
 
 
 def test_ctrl_c_ends_a_run_that_waits_for_the_database(table, tmp_path):
@@ -325,7 +325,7 @@ def test_ctrl_c_ends_a_run_that_waits_for_the_database(table, tmp_path):
     assert running.returncode == 130 and "run the same command again" in complaint, complaint
     watching.close()
     holding.close()
-    assert "nothing was refused" in adopt(tmp_path, table, store)
+    assert "no rows were rejected" in adopt(tmp_path, table, store)
     server.stop()
 
 
@@ -335,8 +335,8 @@ def test_unreadable_rows_are_rejected_and_the_others_imported(table, tmp_path):
     table.without_time("urn:li:tag:b")
     store = empty_store()
     said = adopt(tmp_path, table, store)
-    assert "2 entities, 2 aspects and 0 former versions" in said, said
-    assert "1 rows: the row holds what cannot be read" in said and "urn:li:tag:b: the time" in said, said
+    assert "2 entities, 2 aspects and 0 earlier versions" in said, said
+    assert "1 rows: the row cannot be read" in said and "urn:li:tag:b: the time" in said, said
     assert "healthy" in docent(tmp_path, "check", "--store", store)
 
 
@@ -355,8 +355,8 @@ def test_rows_that_differ_only_in_whitespace_are_one_aspect(table, tmp_path):
     store = empty_store()
     for _ in range(2):
         said = adopt(tmp_path, table, store)
-        assert "no latest version" not in said and "another value" not in said, said
-        assert ("another row has this URN" in said) == tells_apart, said
+        assert "without a latest version" not in said and "a different value" not in said, said
+        assert ("another row has the same URN" in said) == tells_apart, said
         if tells_apart:
             assert "4 rows: another row" in said and "version 0 of tagProperties of urn:li:tag:y  : " in said, said
     kept = {(row.urn, row.aspect, row.version): row.metadata for row in dump(tmp_path, store)}
@@ -376,8 +376,8 @@ def test_unreachable_domains_are_listed(table, tmp_path):
     tree = {"root": None, "child": "root", "orphan": "gone", "below": "orphan", "one": "two", "two": "one", "under": "two"}
     table.fill([domain(name, parent) for name, parent in tree.items()])
     said = adopt(tmp_path, table, empty_store())
-    assert "3 domains are not found by going down the tree" in said, said
-    assert "urn:li:domain:orphan is below one that does not exist, urn:li:domain:gone" in said, said
+    assert "3 domains cannot be reached from a root domain" in said, said
+    assert "urn:li:domain:orphan has a missing parent, urn:li:domain:gone" in said, said
     for name in ("one", "two"):
         assert f"urn:li:domain:{name} is its own ancestor" in said, said
 
@@ -402,7 +402,7 @@ def test_errors_are_clear_and_do_not_contain_the_password(table, tmp_path):
         return said
 
     assert "nowhere" in refusal(table.missing)
-    assert "--from is not right" in refusal("http://ada:hunter2@db/datahub")
+    assert "--from is invalid" in refusal("http://ada:hunter2@db/datahub")
     if hasattr(table, "wrong_password"):
         assert "Access denied" in refusal(table.wrong_password)
     else:
@@ -414,7 +414,7 @@ def test_errors_are_clear_and_do_not_contain_the_password(table, tmp_path):
     assert not (tmp_path / "new.db").exists(), "a store was made although there is nothing to take"
     server = Server(tmp_path)
     server.stop()
-    assert "not empty: adopt into a new store" in refusal(table.url, server.store)
+    assert "not empty: use a new store" in refusal(table.url, server.store)
     # An existing store stays unchanged.
     (tmp_path / "precious").write_text("do not lose me")
     said = docent(tmp_path, "adopt", "--from", table.url, "--store", store, "--report", "precious", fails=True)

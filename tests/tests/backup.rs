@@ -125,7 +125,7 @@ fn load_a_backup_made_during_writes_contains_all_writes_acknowledged_before_it_s
         docent(elsewhere.path(), "restored.db", &["restore", file])?.succeeded()?;
         docent(elsewhere.path(), "restored.db", &["check"])?.succeeded()?;
         let rebuilt = docent(elsewhere.path(), "restored.db", &["rebuild"])?.succeeded()?;
-        ensure!(rebuilt.contains("was right"), "{rebuilt}");
+        ensure!(rebuilt.contains("was correct"), "{rebuilt}");
         let restored = serve(elsewhere.path(), "restored.db")?;
         for (writer, at_least) in writers.iter().zip(before) {
             writer
@@ -318,7 +318,7 @@ fn an_invalid_backup_is_rejected_and_the_old_store_stays() -> anyhow::Result<()>
 fn a_rebuild_repairs_derived_rows_and_reports_it() -> anyhow::Result<()> {
     let directory = demo_store()?;
     let rebuilt = docent(directory.path(), "docent.db", &["rebuild"])?.succeeded()?;
-    ensure!(rebuilt.contains("was right"), "{rebuilt}");
+    ensure!(rebuilt.contains("was correct"), "{rebuilt}");
     sql(
         directory.path(),
         "docent.db",
@@ -345,7 +345,7 @@ fn a_rebuild_repairs_derived_rows_and_reports_it() -> anyhow::Result<()> {
     let checked = docent(directory.path(), "docent.db", &["check"])?.succeeded()?;
     ensure!(checked.contains("healthy"), "{checked}");
     let rebuilt = docent(directory.path(), "docent.db", &["rebuild"])?.succeeded()?;
-    ensure!(rebuilt.contains("was right"), "{rebuilt}");
+    ensure!(rebuilt.contains("was correct"), "{rebuilt}");
     Ok(())
 }
 
@@ -463,11 +463,14 @@ fn an_incomplete_move_is_rejected_by_other_commands_and_can_be_resumed() -> anyh
          INSERT INTO copied SELECT count(*) FROM metadata_aspect_v2; DROP TRIGGER stop",
     )?;
     let printed = move_from("sqlite:docent.db")?.succeeded()?;
-    ensure!(printed.contains("all of them are the same"), "{printed}");
+    ensure!(
+        printed.contains("verified that both are equal"),
+        "{printed}"
+    );
     let checked = docent(directory, "new.db", &["check"])?.succeeded()?;
     ensure!(checked.contains("healthy"), "{checked}");
     let error = move_from("sqlite:docent.db")?.failed()?;
-    ensure!(error.contains("move into a new store"), "{error}");
+    ensure!(error.contains("use a new store"), "{error}");
     Ok(())
 }
 

@@ -225,7 +225,7 @@ fn verify_store(server: &Server) -> anyhow::Result<()> {
         CommandOutput::run(&mut server.docent(["rebuild", "--store", server.store()])?)?;
     let report = rebuilt.succeeded()?;
     ensure!(
-        report.contains("everything derived from them was right"),
+        report.contains("all derived data was correct"),
         "a rebuild found differences: {report}"
     );
     Ok(())

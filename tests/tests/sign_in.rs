@@ -108,7 +108,7 @@ fn an_invalid_password_file_is_an_error_and_leaves_no_store() -> anyhow::Result<
     fs::write(directory.path().join("short"), "1234567\n")?;
     fs::write(directory.path().join("lines"), "two\nlines of text\n")?;
     for (file, says) in [
-        ("missing", "cannot be read"),
+        ("missing", "cannot read"),
         ("empty", "empty"),
         ("short", "8 characters"),
         ("lines", "one line"),
@@ -239,12 +239,12 @@ fn on_a_terminal_the_password_is_prompted_for_twice_and_not_echoed() -> anyhow::
     let shown = type_in("ada", &[PASSWORD, PASSWORD])?.succeeded()?;
     ensure!(
         shown
-            == "New password: \r\nOnce more: \r\nnote: made a new store at sqlite:docent.db\r\nada can sign in\r\n",
+            == "New password: \r\nRepeat password: \r\nnote: created a new store at sqlite:docent.db\r\nada can sign in\r\n",
         "{shown:?}"
     );
     let rejected = type_in("grace", &[PASSWORD, "something else"])?;
     ensure!(rejected.code == Some(1), "{rejected:?}");
-    ensure!(rejected.stdout.contains("not the same"), "{rejected:?}");
+    ensure!(rejected.stdout.contains("do not match"), "{rejected:?}");
     ensure!(!rejected.stdout.contains("something"), "{rejected:?}");
     let list = user(directory.path(), &["list"], "")?.succeeded()?;
     ensure!(list.contains("ada") && !list.contains("grace"), "{list}");

@@ -120,8 +120,8 @@ fn notes_are_printed_to_standard_error_not_next_to_the_token() -> anyhow::Result
     ensure!(
         notes
             == [
-                "note: made a new store at sqlite:docent.db",
-                "note: nobody knew the user ada before; 'docent user add ada' lets the person sign in",
+                "note: created a new store at sqlite:docent.db",
+                "note: the user ada is new and has no password; 'docent user add ada' sets one",
             ],
         "{first:?}"
     );

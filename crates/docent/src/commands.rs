@@ -17,11 +17,11 @@ use docent_catalog::{Caller, Catalog, SYSTEM_ACTOR};
 use docent_model::{SystemClock, Urn};
 use std::sync::Arc;
 
-use crate::engine::{self, Use};
+use crate::engine::{self, OpenMode};
+use crate::import_marker;
 use crate::settings::{ServeFlags, StoreFlags};
-use crate::unfinished;
 
-/// A catalog of datasets in one binary. It speaks DataHub's API.
+/// Metadata catalog in one binary, compatible with DataHub's API
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true)]
 pub(crate) struct Cli {
@@ -33,39 +33,39 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Serve the catalog over HTTP
+    /// Start the server: web page, GraphQL and REST
     Serve(ServeFlags),
-    /// Make, list and revoke access tokens
+    /// Create, list and revoke access tokens
     #[command(subcommand)]
     Token(token::TokenCommand),
-    /// Manage the people who sign in
+    /// Manage the accounts that can sign in
     #[command(subcommand)]
     User(user::UserCommand),
-    /// Recompute everything that is derived from the stored aspects
+    /// Recompute the data that is derived from the stored aspects
     Rebuild,
-    /// Look for damage in the store
+    /// Check the store for damage, without changing it
     Check,
-    /// Copy the store to a new file, while it is in use
+    /// Back up the store to a file; a server may be running
     Backup {
-        /// The file to write; it must not exist
+        /// The file to create; it must not exist
         file: PathBuf,
     },
-    /// Copy everything from one store into another, with its history, and compare
+    /// Copy a store into an empty one, with its history, and verify the copy
     Move(transfer::MoveFlags),
-    /// Copy all aspects of a DataHub database into a new store, with their history
+    /// Import a DataHub database into an empty store, with its history
     Adopt(adopt::AdoptFlags),
-    /// Make the store from a backup
+    /// Restore the store from a backup; no server may be running
     Restore {
-        /// The backup to read
+        /// The backup file
         file: PathBuf,
-        /// Replace the store if there is one
+        /// Replace an existing store
         #[arg(long)]
         replace: bool,
     },
 }
 
-/// Refuses flags that a command takes because all of them do, and would ignore.
-pub(crate) fn refuse_unused(matches: &ArgMatches) -> Result<(), clap::Error> {
+/// Rejects global flags that the command would ignore.
+pub(crate) fn reject_unused(matches: &ArgMatches) -> Result<(), clap::Error> {
     let Some(("move", flags)) = matches.subcommand() else {
         return Ok(());
     };
@@ -93,48 +93,47 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
     }
 }
 
-/// The catalog over a store, for commands that use it without a server. A store that was not there is a surprise to
-/// whoever mistyped its address.
-async fn catalog(flags: &StoreFlags, purpose: Use) -> Result<Catalog> {
+/// Opens the catalog for a command. A new store is reported, because its address may be mistyped.
+async fn catalog(flags: &StoreFlags, mode: OpenMode) -> Result<Catalog> {
     let url = flags.url()?;
     let is_new = !engine::exists(&url).await;
-    let store = engine::open(&url, purpose).await?;
-    unfinished::expect_finished(&*store, &url).await?;
+    let store = engine::open(&url, mode).await?;
+    import_marker::check_complete(&*store, &url).await?;
     if is_new {
-        note(format!("made a new store at {url}"));
+        note(format!("created a new store at {url}"));
     }
     Ok(Catalog::new(store, Arc::new(SystemClock)))
 }
 
-/// Whoever may run commands on the store is the system itself.
+/// Commands act as the system user.
 pub(crate) fn operator() -> Result<Caller> {
     Ok(Caller::new(Urn::parse(SYSTEM_ACTOR)?))
 }
 
-/// A runtime for commands, which do one thing after another.
+/// A single-threaded runtime for commands.
 fn runtime() -> Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .context("the runtime could not be started")
+        .context("cannot start the async runtime")
 }
 
-/// Writes a line to standard output. A reader that has gone away is no failure of ours.
+/// Prints a line to standard output. A closed pipe is not an error.
 fn say(line: impl std::fmt::Display) {
     use std::io::Write;
     let _ = writeln!(std::io::stdout(), "{line}");
 }
 
-/// Writes a line that a person should see to standard error: standard output belongs to programs.
+/// Prints a note to standard error, because scripts read standard output.
 fn note(line: impl std::fmt::Display) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "note: {line}");
 }
 
-/// A user by id or by URN.
+/// Parses a user name or URN.
 fn user_urn(user: &str) -> Result<Urn> {
     if user.trim().is_empty() {
-        bail!("the name of the user is empty: give one, for example ada");
+        bail!("the user name is empty: give one, for example ada");
     }
     let urn = if user.starts_with("urn:") {
         Urn::parse(user)?
@@ -150,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_user_is_named_by_id_or_urn() {
+    fn users_are_given_by_name_or_urn() {
         assert_eq!(
             user_urn("ada").unwrap(),
             user_urn("urn:li:corpuser:ada").unwrap()

@@ -9,10 +9,10 @@ use docent_model::{Registry, SystemMetadata, Urn};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Entities with their aspects, as one would ingest them.
+/// Entities with their aspects, as an ingestion would send them.
 const CATALOG: &str = include_str!("../demo/catalog.json");
 
-/// The user that the printed token speaks for.
+/// The user of the printed token.
 const USER: &str = "urn:li:corpuser:datahub";
 const TOKEN_TTL_MS: i64 = 7 * 24 * 60 * 60 * 1000;
 
@@ -23,33 +23,31 @@ struct Entity {
 }
 
 const TOKEN_NAME: &str = "demo";
-const TOKEN_DESCRIPTION: &str = "made by docent serve --demo";
+const TOKEN_DESCRIPTION: &str = "created by docent serve --demo";
 
-/// Fills an empty store, and makes a token to use it with, in the place of the one that was shown at the last start.
+/// Loads the sample catalog into an empty store. Creates a token, and revokes the one of the previous start.
 pub(crate) async fn prepare(catalog: &Catalog) -> Result<String> {
     let system = Caller::new(Urn::parse(SYSTEM_ACTOR)?);
     if catalog.has_none(&system, "dataset").await? {
         catalog
             .ingest(&system, proposals()?)
             .await
-            .context("the sample catalog could not be stored")?;
+            .context("cannot store the sample catalog")?;
     } else {
-        tracing::info!("the store is not empty: the sample catalog is left out");
+        tracing::info!("the store is not empty: the sample catalog is not loaded");
     }
     let actor = Urn::parse(USER)?;
-    let of_user = TokenFilter {
+    let filter = TokenFilter {
         actor: Some(actor.clone()),
         owner: None,
     };
-    let tokens = catalog
-        .list_tokens(&system, &of_user, 0, MAX_LISTED)
-        .await?;
-    let is_former = |token: &Token| {
+    let tokens = catalog.list_tokens(&system, &filter, 0, MAX_LISTED).await?;
+    let is_previous = |token: &Token| {
         token.info.name == TOKEN_NAME
             && token.info.description.as_deref() == Some(TOKEN_DESCRIPTION)
     };
-    for former in tokens.items.into_iter().filter(is_former) {
-        catalog.revoke_token(&system, &former.id).await?;
+    for previous in tokens.items.into_iter().filter(is_previous) {
+        catalog.revoke_token(&system, &previous.id).await?;
     }
     let token = NewToken {
         name: TOKEN_NAME.to_owned(),
@@ -63,7 +61,7 @@ pub(crate) async fn prepare(catalog: &Catalog) -> Result<String> {
 fn proposals() -> Result<Vec<Proposal>> {
     let entities: Vec<Entity> =
         serde_json::from_str(CATALOG).context("the sample catalog is not JSON")?;
-    let noted = SystemMetadata {
+    let system_metadata = SystemMetadata {
         run_id: "docent-demo".to_owned(),
         ..SystemMetadata::default()
     };
@@ -75,7 +73,7 @@ fn proposals() -> Result<Vec<Proposal>> {
                 .aspect(&name)
                 .with_context(|| format!("{urn} has an unknown aspect {name}"))?;
             let proposal = Proposal::upsert(urn.clone(), aspect, value.to_string())
-                .with_system_metadata(Some(noted.clone()));
+                .with_system_metadata(Some(system_metadata.clone()));
             proposals.push(proposal);
         }
     }
@@ -87,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_in_a_container_is_found_on_the_way_through_it_as_connectors_write_it() {
+    fn browse_paths_list_the_parent_containers_as_connectors_write_them() {
         let entities: Vec<Entity> = serde_json::from_str(CATALOG).unwrap();
         let containers: BTreeMap<&str, &Value> = entities
             .iter()
@@ -98,15 +96,15 @@ mod tests {
             .collect();
         assert!(containers.len() > 50);
         for entity in &entities {
-            let mut above = Vec::new();
-            let mut place = containers.get(entity.urn.as_str());
-            while let Some(container) = place {
-                above.insert(0, serde_json::json!({"id": container, "urn": container}));
-                place = containers.get(container.as_str().unwrap());
+            let mut parents = Vec::new();
+            let mut parent = containers.get(entity.urn.as_str());
+            while let Some(container) = parent {
+                parents.insert(0, serde_json::json!({"id": container, "urn": container}));
+                parent = containers.get(container.as_str().unwrap());
             }
-            if !above.is_empty() {
+            if !parents.is_empty() {
                 let path = &entity.aspects["browsePathsV2"]["path"];
-                assert_eq!(path, &Value::Array(above), "{}", entity.urn);
+                assert_eq!(path, &Value::Array(parents), "{}", entity.urn);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! From a store URL to an open store: the only place that names engines.
+//! Opens a store by its URL. The only module that knows the engines.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -12,22 +12,20 @@ use docent_store_sqlite::SqliteStore;
 
 use crate::settings::StoreUrl;
 
-/// How a command uses the store.
+/// How a command opens the store. Modes without `Create` need an existing store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Use {
-    /// As a server: on SQLite the only one.
+pub(crate) enum OpenMode {
+    /// For `docent serve`: creates the store; exclusive on SQLite.
     Server,
-    /// Without a server beside; it must be there.
-    Alone,
-    /// Without a server beside; made if it is not there.
-    AloneAndNew,
-    /// Beside a server that may be running; made if it is not there.
-    Beside,
-    /// Beside a server that may be running; it must be there.
-    Existing,
+    /// No server may be running.
+    Exclusive,
+    ExclusiveCreate,
+    /// A server may be running.
+    Shared,
+    SharedCreate,
 }
 
-/// Whether there is a store at this address. One that cannot be looked at is said to be there: opening it tells why.
+/// Whether the store exists. Also true on errors, which opening it will report.
 pub(crate) async fn exists(url: &StoreUrl) -> bool {
     match url {
         StoreUrl::Sqlite(path) => path.try_exists().unwrap_or(true),
@@ -37,8 +35,7 @@ pub(crate) async fn exists(url: &StoreUrl) -> bool {
     }
 }
 
-/// Whether two addresses, spelled differently, lead to the same store. One that cannot be looked at is said to be another:
-/// opening it tells why.
+/// Whether two different URLs lead to the same store. False on errors, which opening it will report.
 pub(crate) async fn is_same(one: &StoreUrl, other: &StoreUrl) -> bool {
     match (one, other) {
         (StoreUrl::Postgres(one), StoreUrl::Postgres(other)) => {
@@ -50,13 +47,16 @@ pub(crate) async fn is_same(one: &StoreUrl, other: &StoreUrl) -> bool {
     }
 }
 
-pub(crate) async fn open(url: &StoreUrl, purpose: Use) -> Result<Arc<dyn Store>> {
-    let create = matches!(purpose, Use::Server | Use::Beside | Use::AloneAndNew);
-    let alone = matches!(purpose, Use::Alone | Use::AloneAndNew);
+pub(crate) async fn open(url: &StoreUrl, mode: OpenMode) -> Result<Arc<dyn Store>> {
+    let create = matches!(
+        mode,
+        OpenMode::Server | OpenMode::SharedCreate | OpenMode::ExclusiveCreate
+    );
+    let exclusive = matches!(mode, OpenMode::Exclusive | OpenMode::ExclusiveCreate);
     match url {
         StoreUrl::Sqlite(path) => {
             let options = docent_store_sqlite::OpenOptions {
-                exclusive: alone || purpose == Use::Server,
+                exclusive: exclusive || mode == OpenMode::Server,
                 create,
                 ..docent_store_sqlite::OpenOptions::default()
             };
@@ -65,44 +65,44 @@ pub(crate) async fn open(url: &StoreUrl, purpose: Use) -> Result<Arc<dyn Store>>
         StoreUrl::Postgres(settings) => {
             let options = docent_store_postgres::OpenOptions {
                 create,
-                watch: purpose == Use::Server,
+                watch: mode == OpenMode::Server,
             };
-            let store = if alone {
+            let store = if exclusive {
                 PostgresStore::open_alone(settings, create).await
             } else {
                 PostgresStore::open(settings, options).await
             };
             Ok(Arc::new(
-                store.with_context(|| format!("{settings} cannot be used"))?,
+                store.with_context(|| format!("cannot open {settings}"))?,
             ))
         }
     }
 }
 
-/// Whether nothing was ever written to a store.
+/// Whether a store was never written to.
 pub(crate) async fn is_empty(store: &dyn Store) -> Result<bool> {
     Ok(store.aspects_export(None, 1).await?.is_empty() && store.change_newest().await?.is_none())
 }
 
-/// Looks for damage, and changes nothing: a store that is opened may be brought up to date.
+/// Checks a store for damage. It does not open the store, which could migrate it.
 pub(crate) async fn check(url: &StoreUrl) -> Result<Vec<String>> {
     match url {
         StoreUrl::Sqlite(path) => Ok(docent_store_sqlite::check_file(path)?),
         StoreUrl::Postgres(settings) => docent_store_postgres::check_database(settings)
             .await
-            .with_context(|| format!("{settings} cannot be checked")),
+            .with_context(|| format!("cannot check {settings}")),
     }
 }
 
-/// Whether a file begins so; one that cannot be read does not, and restoring it says why.
+/// Whether a file starts with these bytes. False on errors, which restoring it will report.
 fn begins_with(path: &Path, start: &[u8]) -> bool {
     let mut first = vec![0; start.len()];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut first));
     read.is_ok() && first == start
 }
 
-/// Puts a backup in the place of a store that nobody uses; one that is there goes only if `replace` says so. Where it is
-/// now if it could not be closed.
+/// Restores a backup. `replace` allows an existing store, which no process may have open. Returns where the old store
+/// was moved if it could not be closed.
 pub(crate) async fn restore(
     url: &StoreUrl,
     backup: &Path,
@@ -115,7 +115,7 @@ pub(crate) async fn restore(
     };
     if begins_with(backup, start) {
         bail!(
-            "{} is a backup of a store on {other}: restore it into such a store, and then copy that one here with 'docent move'",
+            "{} is a backup of a {other} store: restore it to a {other} store, then copy that one with 'docent move'",
             backup.display()
         );
     }

@@ -1,16 +1,16 @@
-//! Ctrl-C and SIGTERM for commands that take long and may be ended at any time, because what they store is whole.
+//! Ctrl-C and SIGTERM for long commands that can be stopped at any time, because their writes are atomic.
 
 use anyhow::{Context as _, Result};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// What a shell reports for programs that signals ended.
+/// Exit codes that shells report for processes ended by a signal.
 pub(crate) const EXIT_INTERRUPTED: i32 = 130;
 const EXIT_TERMINATED: i32 = 143;
 
-/// From now on a wish to stop ends the process at once with this sentence. It is heard by a thread of its own: the others
-/// may be waiting for a database, or be busy with one.
-pub(crate) fn end_with(sentence: String) -> Result<()> {
-    let failed = "cannot wait for Ctrl-C";
+/// Exits with this message on a signal. A separate thread waits for signals, because the others may be blocked on a
+/// database.
+pub(crate) fn exit_on_signal(message: String) -> Result<()> {
+    let failed = "cannot install the signal handlers";
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .build()
@@ -28,7 +28,7 @@ pub(crate) fn end_with(sentence: String) -> Result<()> {
                     _ = terminate.recv() => EXIT_TERMINATED,
                 }
             });
-            eprintln!("docent: {sentence}");
+            eprintln!("docent: {message}");
             std::process::exit(code);
         })
         .context(failed)?;

@@ -1,14 +1,14 @@
-//! The `docent` binary: commands, settings, logging, and the wiring of engine, catalog and HTTP.
+//! The `docent` binary: commands, settings, logging, and the wiring of store engine, catalog and HTTP server.
 //!
-//! It is the only crate that names an engine ([`engine`]).
+//! It is the only crate that knows the store engines ([`engine`]).
 
 mod commands;
 mod demo;
 mod engine;
+mod import_marker;
 mod interrupt;
 mod secret;
 mod settings;
-mod unfinished;
 
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
@@ -25,25 +25,25 @@ fn main() -> ExitCode {
     let parsed = Cli::command()
         .try_get_matches_from(&arguments)
         .and_then(|matches| {
-            commands::refuse_unused(&matches)?;
+            commands::reject_unused(&matches)?;
             Cli::from_arg_matches(&matches)
         });
     let cli = match parsed {
         Ok(cli) => cli,
-        Err(error) => return complain(&error, &arguments),
+        Err(error) => return print_usage_error(&error, &arguments),
     };
     match commands::run(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // The whole chain in one line: what was tried, and why it failed.
+            // The whole chain of causes in one line.
             eprintln!("docent: {error:#}");
             ExitCode::FAILURE
         }
     }
 }
 
-/// Says what is wrong with the command line; or shows the help, which is an error to the library, too.
-fn complain(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
+/// Prints a usage error without secrets, or the help, which clap reports as an error.
+fn print_usage_error(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     if !error.use_stderr() {
         error.exit();
     }
@@ -53,6 +53,6 @@ fn complain(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     } else {
         text.to_string()
     };
-    eprint!("{}", secret::without(&text, arguments));
+    eprint!("{}", secret::redact(&text, arguments));
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(1))
 }

@@ -1,6 +1,4 @@
-//! Passwords on the command line: they stand in URLs, and no message may repeat one, whatever is wrong with it.
-//!
-//! What is said about a URL is said by those who understand it; here is what holds for all of them.
+//! Keeps passwords in URLs and on the command line out of messages.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -8,51 +6,51 @@ use std::ffi::OsString;
 use anyhow::{Context as _, Result, bail};
 use docent_store_postgres::Settings;
 
-/// What stands for something that is not shown.
-const HIDDEN: &str = "…";
-/// The variable that PostgreSQL's own programs read.
-const PASSWORD: &str = "PGPASSWORD";
+const REDACTED: &str = "…";
+/// The variable of PostgreSQL's own programs.
+const PASSWORD_VARIABLE: &str = "PGPASSWORD";
 
-/// A PostgreSQL database by its URL; a password that is not in it is looked for where PostgreSQL's own programs do.
-pub(crate) fn postgres(url: &str) -> Result<Settings> {
+/// Parses a PostgreSQL URL. Without a password in it, `PGPASSWORD` is used.
+pub(crate) fn parse_postgres_url(url: &str) -> Result<Settings> {
     check_encoding(url)?;
     let settings = Settings::parse(url)?;
-    match std::env::var_os(PASSWORD) {
+    match std::env::var_os(PASSWORD_VARIABLE) {
         Some(password) => {
             let password = password.into_string().ok();
-            let password = password.with_context(|| format!("{PASSWORD} is not Unicode"))?;
+            let password =
+                password.with_context(|| format!("{PASSWORD_VARIABLE} is not Unicode"))?;
             Ok(settings.with_password(&password))
         }
         None => Ok(settings),
     }
 }
 
-/// Refuses a URL in which the password cannot be told from what follows it, because letters with a meaning stand in it as
-/// they are: what is taken for the name of the host would be shown.
+/// Rejects a URL with unencoded special characters in the password: a part of it would be taken for the host, which
+/// messages show.
 pub(crate) fn check_encoding(url: &str) -> Result<()> {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let (base, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let is_name = |name: &str| {
-        let is_of_names = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-        !name.is_empty() && name.chars().all(is_of_names)
+    let is_parameter_name = |name: &str| {
+        let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        !name.is_empty() && name.chars().all(is_allowed)
     };
     let mut pairs = query.split('&').filter(|pair| !pair.is_empty());
-    // An '@' in a parameter is one behind a password in which a '?' stands; only names of users have one themselves.
-    let pairs_are_right = pairs.all(|pair| {
+    // An '@' in a parameter means that the password contains '?'. Only user names contain '@' themselves.
+    let are_parameters_valid = pairs.all(|pair| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        is_name(name) && (!value.contains('@') || name == "user" && !value.contains('/'))
+        is_parameter_name(name) && (!value.contains('@') || name == "user" && !value.contains('/'))
     });
-    if base.matches('@').count() > 1 || !pairs_are_right {
+    if base.matches('@').count() > 1 || !are_parameters_valid {
         bail!(
-            "the URL cannot be taken apart: in a user name or a password write @ as %40, : as %3A, / as %2F, ? as %3F, \
+            "the URL is ambiguous: in a user name or password, encode @ as %40, : as %3A, / as %2F, ? as %3F, \
              # as %23, & as %26 and % as %25"
         );
     }
     Ok(())
 }
 
-/// A message about the command line, without those of its words that may have a password in them.
-pub(crate) fn without<'m>(message: &'m str, arguments: &[OsString]) -> Cow<'m, str> {
+/// Removes arguments that may contain a password from a message about the command line.
+pub(crate) fn redact<'m>(message: &'m str, arguments: &[OsString]) -> Cow<'m, str> {
     let mut shown = Cow::Borrowed(message);
     for argument in arguments {
         let argument = argument.to_string_lossy();
@@ -61,11 +59,11 @@ pub(crate) fn without<'m>(message: &'m str, arguments: &[OsString]) -> Cow<'m, s
             Some((_, value)) if is_flag => value,
             _ => &argument,
         };
-        // Shorter ones stand in every message.
+        // Shorter values occur in ordinary text.
         let may_be_secret =
             value.len() > 3 && (value.contains(['@', ':']) || value.contains("password"));
         if may_be_secret && shown.contains(value) {
-            shown = Cow::Owned(shown.replace(value, HIDDEN));
+            shown = Cow::Owned(shown.replace(value, REDACTED));
         }
     }
     shown
@@ -76,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_url_whose_password_cannot_be_told_from_the_host_is_refused_with_what_to_write() {
+    fn urls_with_unencoded_passwords_are_rejected_without_repeating_them() {
         for url in [
             "postgres://ada:SEC@ret/TAIL@db/catalog",
             "postgres://ada:p@ss:w/ord#1%?&@db/catalog",
@@ -87,7 +85,7 @@ mod tests {
             "postgres://ada:abc?SECRET=1&user=x@db/catalog",
         ] {
             let error = check_encoding(url).unwrap_err().to_string();
-            assert!(error.contains("write @ as %40"), "{error}");
+            assert!(error.contains("encode @ as %40"), "{error}");
             for part in ["SEC", "TAIL", "ret", "ord#1"] {
                 assert!(!error.contains(part), "{error}");
             }
@@ -102,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_may_have_a_password_in_them_are_not_repeated() {
+    fn arguments_that_may_contain_a_password_are_redacted() {
         let arguments = [
             "docent",
             "check",
@@ -113,7 +111,7 @@ mod tests {
         .map(OsString::from);
         let message =
             "'pg://a:SECRET@db' and 'host=db password=SECRET' and 'stray' are not expected";
-        let shown = without(message, &arguments);
+        let shown = redact(message, &arguments);
         assert_eq!(shown, "'…' and '…' and 'stray' are not expected");
     }
 }

@@ -1,6 +1,6 @@
-//! Settings: from a TOML file, from `DOCENT_…` variables, from flags; the later wins.
+//! Settings from a TOML file, `DOCENT_…` variables and flags, in increasing precedence.
 //!
-//! To add one: a member of [`ServeFlags`] and of [`File`], and a line in [`Settings::resolve`] and in README's table.
+//! To add one, extend [`ServeFlags`], [`File`] and [`Settings::resolve`], and the table in the documentation.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -14,49 +14,49 @@ use crate::secret;
 const DEFAULT_STORE: &str = "sqlite:docent.db";
 const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
 
-/// Where everything is kept; every command has these.
+/// The store; a global flag of every command.
 #[derive(Debug, Args, Clone, Default)]
 pub(crate) struct StoreFlags {
-    // The value may have a password in it, which the help would show.
+    // The help would show the value, which may contain a password.
     #[arg(
         long,
         env = "DOCENT_STORE",
         value_name = "URL",
         global = true,
         hide_env_values = true,
-        help = "The store: sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE [default: sqlite:docent.db]"
+        help = "Store URL: sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE [default: sqlite:docent.db]"
     )]
     pub(crate) store: Option<String>,
-    /// A TOML file with settings; flags and DOCENT_… variables win over it
+    /// TOML file with settings; flags and DOCENT_… variables take precedence
     #[arg(long, env = "DOCENT_CONFIG", value_name = "FILE", global = true)]
     pub(crate) config: Option<PathBuf>,
 }
 
 #[derive(Debug, Args, Clone, Default)]
 pub(crate) struct ServeFlags {
-    /// The address to listen on [default: 127.0.0.1:8080]
+    /// Address to listen on [default: 127.0.0.1:8080]
     #[arg(long, env = "DOCENT_LISTEN", value_name = "ADDR")]
     listen: Option<String>,
-    /// A second address to listen on; DataHub's clients sign in at port 9002 [default: none]
+    /// Second address to listen on, for DataHub clients that sign in at port 9002 [default: none]
     #[arg(long, env = "DOCENT_UI_LISTEN", value_name = "ADDR")]
     ui_listen: Option<String>,
-    /// Whether callers must show a token or sign in [default: on]
+    /// Require a token or a session; off gives every caller full access [default: on]
     #[arg(long, env = "DOCENT_AUTH", value_name = "on|off")]
     auth: Option<Switch>,
-    /// The file with the first password of the user datahub [default: a random one is made and printed]
+    /// File with the initial password of the user datahub [default: generated and printed]
     #[arg(long, env = "DOCENT_ADMIN_PASSWORD_FILE", value_name = "FILE")]
     admin_password_file: Option<PathBuf>,
-    /// Fill an empty store with a sample catalog, and print a token
+    /// Load a sample catalog into an empty store, and print a token
     #[arg(long, env = "DOCENT_DEMO", num_args = 0..=1, default_missing_value = "true", value_name = "true|false",
           value_parser = clap::builder::BoolishValueParser::new())]
     demo: Option<bool>,
-    /// The directory of the search index; it is made anew when it is lost [default: beside the SQLite file, or docent-search]
+    /// Directory of the search index, rebuilt if it is missing [default: next to the SQLite file, or docent-search]
     #[arg(long, env = "DOCENT_SEARCH_INDEX", value_name = "DIRECTORY")]
     search_index: Option<PathBuf>,
-    /// What to log, for example info or docent=debug [default: info]
+    /// Log filter, for example info or docent=debug [default: info]
     #[arg(long, env = "DOCENT_LOG", value_name = "FILTER")]
     log: Option<String>,
-    /// How to write the log [default: text]
+    /// Log format [default: text]
     #[arg(long, env = "DOCENT_LOG_FORMAT", value_name = "text|json")]
     log_format: Option<LogFormat>,
 }
@@ -75,7 +75,7 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// The TOML file. A key that we do not know is a mistake, not a wish.
+/// The TOML file. Unknown keys are errors.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct File {
@@ -90,7 +90,7 @@ struct File {
     log_format: Option<LogFormat>,
 }
 
-/// What `docent serve` runs with.
+/// The settings of `docent serve`.
 #[derive(Debug)]
 pub(crate) struct Settings {
     pub(crate) store: StoreUrl,
@@ -130,7 +130,7 @@ impl Settings {
 }
 
 impl StoreFlags {
-    /// The store alone, for commands that need nothing else.
+    /// The store, for commands that need no other setting.
     pub(crate) fn url(&self) -> Result<StoreUrl> {
         let file = File::read(self.config.as_deref())?;
         StoreUrl::parse(self.store.as_deref().or(file.store.as_deref()))
@@ -143,21 +143,21 @@ impl File {
             return Ok(Self::default());
         };
         let text = std::fs::read_to_string(path)
-            .with_context(|| format!("the settings file {} cannot be read", path.display()))?;
+            .with_context(|| format!("cannot read the settings file {}", path.display()))?;
         toml::from_str(&text).map_err(|error| {
-            let place = error.span().map(|span| place(&text, span.start));
+            let location = error.span().map(|span| location(&text, span.start));
             anyhow!(
-                "the settings file {} is not right{}{}",
+                "the settings file {} is invalid{}{}",
                 path.display(),
-                place.unwrap_or_default(),
-                harmless(error.message())
+                location.unwrap_or_default(),
+                redact(error.message())
             )
         })
     }
 }
 
-/// Where in a text a byte is, for a person.
-fn place(text: &str, at: usize) -> String {
+/// Line and column of a byte offset.
+fn location(text: &str, at: usize) -> String {
     let before = text.get(..at).unwrap_or(text);
     let (line, column) = match before.rsplit_once('\n') {
         Some((lines, rest)) => (lines.matches('\n').count() + 2, rest),
@@ -166,36 +166,36 @@ fn place(text: &str, at: usize) -> String {
     format!(" at line {line}, column {}", column.chars().count() + 1)
 }
 
-/// What the parser says, without what it quotes from the file: that may be a password. Names of settings may stay.
-fn harmless(message: &str) -> String {
-    let is_harmless = |text: &str| !text.contains(['"', '@', '/', ':']);
-    let wished = message
+/// The parser's message without text from the file, which may be a password.
+fn redact(message: &str) -> String {
+    let has_no_value = |text: &str| !text.contains(['"', '@', '/', ':']);
+    let expected = message
         .rsplit_once(", expected ")
-        .map(|(_, wished)| format!(": expected {wished}"));
-    if is_harmless(message) {
+        .map(|(_, expected)| format!(": expected {expected}"));
+    if has_no_value(message) {
         return format!(": {message}");
     }
-    wished
-        .filter(|wished| is_harmless(&wished[1..]))
+    expected
+        .filter(|expected| has_no_value(&expected[1..]))
         .unwrap_or_default()
 }
 
-/// `localhost:8080` and `[::1]:8080` are taken beside plain addresses.
+/// Accepts host names, such as `localhost:8080`, as well as addresses.
 fn parse_address(text: &str) -> Result<SocketAddr> {
     use std::net::ToSocketAddrs;
     text.to_socket_addrs()
         .ok()
         .and_then(|mut addresses| addresses.next())
         .with_context(|| {
-            format!("'{text}' is not an address to listen on: write it like 127.0.0.1:8080")
+            format!("'{text}' is not an address to listen on: use for example 127.0.0.1:8080")
         })
 }
 
-/// Which engine, and where its data is.
+/// A store engine and the location of its data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StoreUrl {
     Sqlite(PathBuf),
-    /// Its password is in neither its display nor its debug output.
+    /// `Display` and `Debug` omit the password.
     Postgres(Box<docent_store_postgres::Settings>),
 }
 
@@ -203,39 +203,39 @@ impl StoreUrl {
     pub(crate) fn parse(url: Option<&str>) -> Result<Self> {
         let url = url.unwrap_or(DEFAULT_STORE);
         if let Some(path) = url.strip_prefix("sqlite:") {
-            // sqlite:path and sqlite:///absolute/path are both in use.
+            // Both sqlite:path and sqlite:///absolute/path are common.
             let path = path.strip_prefix("//").unwrap_or(path);
             if path.is_empty() {
-                bail!("the store URL '{url}' names no file: write it like sqlite:docent.db");
+                bail!("the store URL '{url}' has no path: use for example sqlite:docent.db");
             }
             if path.contains("://") {
-                // What follows is meant for another engine, and may have a password in it.
+                // The rest is a URL for another engine, and may contain a password.
                 bail!(
-                    "the store URL has a URL behind 'sqlite:', where the path of a file belongs: write it like \
-                     sqlite:docent.db or, without 'sqlite:', postgres://USER:PASSWORD@HOST/DATABASE"
+                    "the store URL has a URL after 'sqlite:' instead of a path: use for example sqlite:docent.db, or \
+                     postgres://USER:PASSWORD@HOST/DATABASE without 'sqlite:'"
                 );
             }
             if path == ":memory:" {
                 bail!(
-                    "the store URL '{url}' means a store in memory, which would be lost with every command: \
-                     name a file, like sqlite:docent.db"
+                    "the store URL '{url}' is an in-memory store, which would be lost after every command: \
+                     use a file, for example sqlite:docent.db"
                 );
             }
             return Ok(Self::Sqlite(PathBuf::from(path)));
         }
         if docent_store_postgres::Settings::is_url(url) {
-            return Ok(Self::Postgres(Box::new(secret::postgres(url)?)));
+            return Ok(Self::Postgres(Box::new(secret::parse_postgres_url(url)?)));
         }
-        // Whatever it is, it may have a password in it.
+        // Not repeated, because it may contain a password.
         bail!(
-            "the store URL is not understood: write it like sqlite:docent.db or \
+            "the store URL is invalid: use for example sqlite:docent.db or \
              postgres://USER:PASSWORD@HOST/DATABASE"
         );
     }
 }
 
 impl StoreUrl {
-    /// Where the search index is kept unless the operator says otherwise.
+    /// The default directory of the search index.
     fn search_index(&self) -> PathBuf {
         match self {
             Self::Sqlite(path) => {
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_wins_over_the_file_and_the_file_over_the_default() {
+    fn flags_take_precedence_over_the_file_and_the_file_over_defaults() {
         let (_directory, mut store) = file("listen = '127.0.0.1:9000'\nstore = 'sqlite:a.db'\n");
         let settings = Settings::resolve(&store, ServeFlags::default()).unwrap();
         assert_eq!(settings.listen.port(), 9000);
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn the_second_address_is_off_unless_it_is_named() {
+    fn there_is_no_second_address_by_default() {
         let (_directory, store) = file("");
         let settings = Settings::resolve(&store, ServeFlags::default()).unwrap();
         assert_eq!(settings.ui_listen, None);
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn the_search_index_is_beside_the_file_that_a_link_leads_to() {
+    fn the_search_index_is_next_to_the_target_of_a_symlink() {
         let (directory, mut store) = file("");
         let directory = directory.path().canonicalize().unwrap();
         let link = directory.join("link.db");
@@ -319,14 +319,14 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_not_a_setting_is_an_error_that_names_it() {
+    fn unknown_keys_are_errors_that_name_the_key() {
         let (_directory, store) = file("lissten = '127.0.0.1:9000'\n");
         let error = Settings::resolve(&store, ServeFlags::default()).unwrap_err();
         assert!(format!("{error:#}").contains("lissten"), "{error:#}");
     }
 
     #[test]
-    fn store_urls_that_make_no_sense_say_how_to_write_them() {
+    fn invalid_store_urls_are_rejected_with_an_example() {
         for url in ["docent.db", "sqlite:", "sqlite::memory:", "mysql://x"] {
             let error = StoreUrl::parse(Some(url)).unwrap_err().to_string();
             assert!(error.contains("sqlite:"), "{url}: {error}");
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn the_password_of_a_store_is_in_no_message() {
+    fn messages_never_contain_the_password_of_the_store() {
         for url in [
             "postgres://ada:hunter2@db/catalog",
             "postgresql://ada:hunter2@db:5433/catalog?sslmode=require",

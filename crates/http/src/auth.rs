@@ -1,4 +1,4 @@
-//! From a request to its caller.
+//! Authenticates requests.
 
 use axum::extract::FromRequestParts;
 use axum::http::header::AUTHORIZATION;
@@ -11,17 +11,17 @@ use crate::error::ErrorResponse;
 use crate::origin;
 use crate::sign_in::session;
 
-/// Whether callers must show who they are.
+/// Whether callers must authenticate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuthMode {
     On,
-    /// Everybody is the system user, or the one named in `X-DataHub-Actor`.
+    /// Every caller is the system user, or the user in the header `X-DataHub-Actor`.
     Off,
 }
 
-/// A handler with this argument is reached only with a valid token, or with a session by a request that no other
-/// site can have made. With authentication off the same is asked of every request: no page of another site may use the
-/// browser of somebody who can reach this server.
+/// Extractor for the caller: requires a valid token, or a session and a request that is not cross-site. With
+/// authentication off every request must not be cross-site, because other sites' pages could otherwise use
+/// the browser of anyone who can reach this server.
 #[derive(Debug)]
 pub struct Authenticated(pub Caller);
 
@@ -42,14 +42,14 @@ impl FromRequestParts<AppState> for Authenticated {
             }
             AuthMode::On => {
                 let catalog = state.catalog();
-                // Whoever shows a token means it: a cookie does not help a token that is wrong.
+                // A token takes precedence: an invalid one fails even with a valid cookie.
                 let caller = if parts.headers.contains_key(AUTHORIZATION) {
                     let secret = bearer(parts).ok_or_else(ErrorResponse::unauthenticated)?;
                     catalog.authenticate(secret).await?
                 } else {
                     let secret =
                         session(&parts.headers).ok_or_else(ErrorResponse::unauthenticated)?;
-                    let caller = catalog.authenticate_session(secret).await?;
+                    let caller = catalog.authenticate_session(&secret).await?;
                     if caller.is_some() {
                         origin::check(parts)?;
                     }

@@ -1,5 +1,5 @@
-//! Conditions on a write that come as headers of the request. They go for all that it writes; where that would make no
-//! sense, the request is refused, because a condition that is ignored protects nothing.
+//! Preconditions in request headers. They apply to every aspect that the request writes. Endpoints that cannot
+//! apply them reject the request, because an ignored precondition protects nothing.
 
 use std::convert::Infallible;
 
@@ -9,7 +9,7 @@ use docent_catalog::Conditions;
 
 use crate::error::ErrorResponse;
 
-/// The conditions of a request, taken from it as an argument of its handler.
+/// Extractor for the preconditions of a request.
 #[derive(Debug)]
 pub(crate) struct Conditional(pub(crate) Conditions);
 
@@ -27,23 +27,23 @@ impl<S: Sync> FromRequestParts<S> for Conditional {
     }
 }
 
-/// The first condition that a request names, for writes that it cannot be about.
+/// Extractor for the name of the first precondition header, for endpoints that support none.
 #[derive(Debug)]
-pub(crate) struct Named(Option<&'static str>);
+pub(crate) struct UnsupportedCondition(Option<&'static str>);
 
-impl Named {
-    /// Refuses it; `instead` is what to do, as a sentence.
-    pub(crate) fn refuse(&self, instead: &str) -> Result<(), ErrorResponse> {
+impl UnsupportedCondition {
+    /// Fails if there is one; `advice` is a sentence about what to do.
+    pub(crate) fn reject(&self, advice: &str) -> Result<(), ErrorResponse> {
         match self.0 {
             None => Ok(()),
             Some(name) => Err(ErrorResponse::bad_request(format!(
-                "{name} is given, and this request has no one aspect that it could be about. {instead}"
+                "{name} is not supported here, because the request is not about one aspect. {advice}"
             ))),
         }
     }
 }
 
-impl<S: Sync> FromRequestParts<S> for Named {
+impl<S: Sync> FromRequestParts<S> for UnsupportedCondition {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Infallible> {

@@ -126,7 +126,7 @@ impl IntoResponse for ErrorResponse {
 }
 
 /// Sent to authenticated callers only, so that others cannot enumerate the routes.
-pub(crate) fn no_such_route(_: &Authenticated, uri: &Uri) -> ErrorResponse {
+pub(crate) fn unknown_route(_: &Authenticated, uri: &Uri) -> ErrorResponse {
     ErrorResponse::new(
         StatusCode::NOT_FOUND,
         format!(

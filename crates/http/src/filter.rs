@@ -1,4 +1,4 @@
-//! Filters as REST clients write them.
+//! Search filters in the format of REST clients.
 
 use docent_catalog::Error;
 use docent_catalog::search::{Criterion, Filter, criterion, joined};
@@ -8,16 +8,16 @@ use serde::Deserialize;
 #[serde(expecting = "a condition with field and values")]
 struct WireCriterion {
     field: String,
-    /// From before conditions could have several values.
+    /// The older format, with one value.
     value: Option<String>,
     values: Option<Vec<String>>,
     condition: Option<String>,
     negated: Option<bool>,
 }
 
-/// `{"or": [{"and": [condition, …]}, …]}`, or just `{"criteria": [condition, …]}` that must all hold. In the OpenAPI the
-/// outer list is called `and` and holds alternatives all the same: `{"and": [{"criteria": [condition, …]}, …]}`. Either is
-/// taken everywhere, and nothing else: who deletes what a filter finds must not find everything.
+/// Either `{"or": [{"and": [condition, …]}, …]}`, or `{"criteria": [condition, …]}` for conditions that must all
+/// hold. OpenAPI calls the outer list `and`, although it holds alternatives: `{"and": [{"criteria": […]}, …]}`.
+/// All endpoints accept each form. Unknown members are errors: a delete by filter must not match everything.
 #[derive(Debug, Default, Deserialize)]
 #[serde(
     deny_unknown_fields,

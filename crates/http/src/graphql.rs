@@ -17,7 +17,7 @@ use crate::error::ErrorResponse;
 
 const CONTENT_TYPE: &str = "application/json;charset=utf-8";
 
-/// Members that we do not know are ignored, as clients expect.
+/// Unknown members are ignored, as clients expect.
 #[derive(Deserialize)]
 #[serde(expecting = "an object with query, variables and operationName")]
 struct Body<'a> {
@@ -28,12 +28,12 @@ struct Body<'a> {
     variables: Option<Map<String, Value>>,
 }
 
-/// Executes one operation. What is wrong with the operation itself is said in the reply, with status 200; a
-/// request that is none is 400.
+/// Executes one operation. Errors of the operation are in the reply, with status 200; a body that is not a
+/// GraphQL request gets 400.
 pub(crate) async fn execute(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
-    condition: conditions::Named,
+    condition: conditions::UnsupportedCondition,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, ErrorResponse> {
     let body = parse(&bytes)?;
@@ -47,9 +47,9 @@ pub(crate) async fn execute(
         operation_name: body.operation_name.as_deref(),
         variables: body.variables.unwrap_or_default(),
     };
-    let refused = condition
-        .refuse("patchEntity takes conditions in its input's headers, and REST as headers.");
-    if let Err(error) = refused
+    let rejected = condition
+        .reject("patchEntity takes preconditions in the headers of its input, REST endpoints as HTTP headers.");
+    if let Err(error) = rejected
         && state.engine().is_mutation(&request)
     {
         return Err(error);

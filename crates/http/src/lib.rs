@@ -1,23 +1,25 @@
-//! Docent over HTTP.
+//! The HTTP server.
 //!
-//! Handlers translate: they read a request, call the catalog or the GraphQL engine, and write a reply. They
-//! decide nothing.
+//! Handlers translate: they parse a request, call the catalog or the GraphQL engine, and serialize the result.
+//! They contain no business logic, and do not know which store engine is used.
 //!
 //! - [`graphql`]: `POST /api/graphql`
-//! - [`restli`]: the REST calls of DataHub's ingestion clients
-//! - [`openapi`]: the calls of its OpenAPI
-//! - [`trace`]: the names of writes
-//! - [`status`]: health and configuration, which need no token, as the description of the API
-//! - [`sign_in`]: from a password to a session, which needs none either
-//! - [`auth`]: from a request to the caller
-//! - [`origin`]: whether another site made the request
-//! - [`shown`]: how much of what is stored a reply may show
-//! - [`page`]: the web page, which needs no token
-//! - [`server`]: connections, limits, shutdown
-//! - [`spelling`]: paths with a slash at their end
+//! - [`restli`]: the endpoints of DataHub's ingestion clients
+//! - [`openapi`]: the endpoints of DataHub's OpenAPI
+//! - [`wire`]: body helpers that both of these use
+//! - [`trace`]: trace ids of writes
+//! - [`status`]: health and configuration, without authentication
+//! - [`sign_in`]: sign-in and sign-out, session cookies
+//! - [`auth`]: authenticates requests
+//! - [`origin`]: rejects cross-site requests
+//! - [`reply_budget`]: limits the size of replies
+//! - [`page`]: the web page, without authentication
+//! - [`server`]: connections, timeouts, graceful shutdown
+//! - [`trailing_slash`]: removes the slash at the end of a path
 //!
-//! To add a route: a handler in the module of its noun, and a line in [`router`]. A handler that takes
-//! [`auth::Authenticated`] is protected; `tests/http/tokens.rs` lists every route and fails for one that is not.
+//! To add a route, write a handler in the module of its resource and register it in [`router`]. A handler with
+//! an [`auth::Authenticated`] argument requires authentication; `tests/http/tokens.rs` lists every route and
+//! fails for unprotected ones.
 
 pub mod auth;
 mod body;
@@ -29,13 +31,14 @@ mod openapi;
 mod origin;
 mod page;
 mod query;
+mod reply_budget;
 mod restli;
 pub mod server;
-mod shown;
 mod sign_in;
-mod spelling;
 mod status;
 mod trace;
+mod trailing_slash;
+mod wire;
 
 use std::sync::Arc;
 
@@ -47,7 +50,7 @@ use tower::ServiceExt as _;
 
 pub use auth::AuthMode;
 
-/// What every handler needs.
+/// The state that handlers share.
 #[derive(Debug, Clone)]
 pub struct AppState {
     inner: Arc<Parts>,
@@ -58,7 +61,7 @@ struct Parts {
     catalog: Catalog,
     engine: Engine,
     auth: AuthMode,
-    room: body::Room,
+    body_budget: body::BodyBudget,
 }
 
 impl AppState {
@@ -68,7 +71,7 @@ impl AppState {
                 catalog,
                 engine,
                 auth,
-                room: body::Room::default(),
+                body_budget: body::BodyBudget::default(),
             }),
         }
     }
@@ -81,8 +84,8 @@ impl AppState {
         &self.inner.engine
     }
 
-    pub(crate) fn room(&self) -> &body::Room {
-        &self.inner.room
+    pub(crate) fn body_budget(&self) -> &body::BodyBudget {
+        &self.inner.body_budget
     }
 
     pub(crate) fn auth(&self) -> AuthMode {
@@ -90,25 +93,24 @@ impl AppState {
     }
 }
 
-/// Where clients of DataHub expect the API if they were not given its root: the paths under which DataHub's web server and
-/// its proxies pass it on.
+/// Base paths under which DataHub's web server and its proxies serve the API. Clients append them by default.
 const BASES: [&str; 2] = ["/api/gms", "/gms"];
 
-/// All routes, and those of the API once more below each of [`BASES`].
+/// All routes, with the API routes repeated under each of [`BASES`].
 pub fn router(state: AppState) -> Router {
     let whole = routes(&state).merge(page::routes());
     let whole = BASES
         .into_iter()
         .fold(whole, |whole, base| whole.nest(base, routes(&state)));
     let whole = whole
-        .fallback(page::no_such_address)
+        .fallback(page::not_found)
         .method_not_allowed_fallback(error::method_not_allowed)
         .with_state(state);
-    // A layer of the router itself would come too late: it is called when the route is found.
-    Router::new().fallback_service(whole.map_request(spelling::without_slash))
+    // Outside of the router, because a layer of the router itself runs after routing.
+    Router::new().fallback_service(whole.map_request(trailing_slash::remove))
 }
 
-/// None has a slash at its end: [`spelling`] takes it away.
+/// Routes have no trailing slash: [`trailing_slash`] removes it from requests.
 fn routes(state: &AppState) -> Router<AppState> {
     let graphql = || post(graphql::execute);
     Router::new()
@@ -141,7 +143,7 @@ fn routes(state: &AppState) -> Router<AppState> {
             "/openapi/operations/kafka/{queue}/consumer/offsets",
             get(restli::operations::offsets),
         )
-        .route("/openapi/v1/trace/write/{trace}", post(trace::written))
+        .route("/openapi/v1/trace/write/{trace}", post(trace::write_status))
         .route(
             "/openapi/v1/registry/models/entity/specifications",
             get(openapi::models::entities),
@@ -202,6 +204,6 @@ fn routes(state: &AppState) -> Router<AppState> {
         .route("/logIn", post(sign_in::log_in))
         .route(
             "/logOut",
-            post(sign_in::log_out).get(sign_in::log_out_by_link),
+            post(sign_in::log_out).get(sign_in::log_out_and_redirect),
         )
 }

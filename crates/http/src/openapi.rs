@@ -1,11 +1,12 @@
-//! Calls of DataHub's OpenAPI, version 3.
+//! The endpoints of DataHub's OpenAPI, version 3.
 //!
-//! - [`entities`], [`relationships`], [`lineage`]: everything that matches, page after page
-//! - [`read`], [`mod@write`]: entities and aspects by their URNs; [`address`] is how a path names them
-//! - [`models`]: what can be stored
-//! - [`document`]: what all of this looks like, for programs and for people
+//! - [`entities`], [`relationships`], [`lineage`]: scroll through everything that matches
+//! - [`read`], [`mod@write`]: entities and aspects by URN; [`address`] parses their paths
+//! - [`models`]: the entity types
+//! - [`document`]: the OpenAPI document and the page that shows it
 //!
-//! To add one: a handler in the module of its noun, a line in [`crate::router`], and an entry in [`document`].
+//! To add an endpoint, write a handler in the module of its resource, register it in [`crate::router`], and
+//! describe it in [`document`].
 
 mod address;
 pub(crate) mod batch;
@@ -20,46 +21,27 @@ pub(crate) mod timeline;
 pub(crate) mod write;
 
 use docent_catalog::{Error, ErrorKind};
-use serde::Deserialize;
 
-use crate::body;
 use crate::error::ErrorResponse;
 use crate::query::Parameters;
 
-/// Reading in parallel slices is for indexes that are spread over machines. Each reader would be given everything, so
-/// it is refused.
-fn refuse_slices(parameters: &Parameters) -> Result<(), ErrorResponse> {
+/// Rejects sliced scrolls, which are for distributed indexes: each reader would get every result.
+fn reject_slices(parameters: &Parameters) -> Result<(), ErrorResponse> {
     if parameters.number("sliceMax")?.unwrap_or(0) > 1 {
         return Err(ErrorResponse::bad_request(
-            "slices are not supported: leave sliceId and sliceMax out and read page after page",
+            "slices are not supported: omit sliceId and sliceMax, and scroll with scrollId",
         ));
     }
     Ok(())
 }
 
-/// How many URNs a call may name.
+/// The most URNs in one request.
 const MAX_URNS: usize = 1000;
 
 fn too_many(name: &str, count: usize) -> ErrorResponse {
     ErrorResponse::bad_request(format!(
-        "{name} has {count} URNs: at most {MAX_URNS} can be asked for at once"
+        "{name} has {count} URNs: at most {MAX_URNS} are allowed"
     ))
-}
-
-/// What error messages call a route.
-const CALL: &str = "call";
-
-/// A body like this example.
-fn parse_like<'a, T: Deserialize<'a>>(bytes: &'a [u8], example: &str) -> Result<T, ErrorResponse> {
-    body::parse_like(bytes, CALL, example)
-}
-
-/// A body that may be left out.
-fn parse_body<'a, T: Deserialize<'a> + Default>(bytes: &'a [u8]) -> Result<T, ErrorResponse> {
-    if bytes.iter().all(u8::is_ascii_whitespace) {
-        return Ok(T::default());
-    }
-    body::parse(bytes, CALL)
 }
 
 /// In this API an invalid payload is an ordinary bad request, and each kind of problem has a title.

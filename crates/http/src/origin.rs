@@ -1,15 +1,16 @@
-//! Whether a request was made by a page of ours, or by one of somebody else in the browser of a person who is let in.
+//! Rejects cross-site requests (CSRF).
 //!
-//! A browser sends cookies along whoever made it ask, and with authentication off it needs none. So a request that is
-//! believed because of a cookie, or without anything, and that may change something, must not come from another site. Browsers say where a request comes from in `Sec-Fetch-Site` or
-//! `Origin`, which no page can forge; programs say neither and have no pages. A request without both is taken unless
-//! it looks like a form, the one kind of request that a page of another site could always send.
+//! A browser attaches cookies to requests of any site's page, and with authentication off no cookie is needed.
+//! So a request that may change something, and is authenticated by a cookie or not at all, must not come from
+//! another site. Browsers send `Sec-Fetch-Site` or `Origin`, which pages cannot forge; programs send neither. A
+//! request without both headers is accepted unless its content type is that of a form, because pages of other
+//! sites can always submit forms.
 //!
-//! Requests with a token in `Authorization` need none of this: no browser adds that header by itself.
+//! Requests with an `Authorization` header are exempt: browsers never add it on their own.
 //!
-//! A page can also make its own name lead to this machine: then the browser takes our replies for its own. A cookie
-//! is bound to the name that it was given under; with authentication off only the name is left to look at
-//! ([`check_host`]).
+//! DNS rebinding: a site can make its own host name resolve to this machine, and the browser then treats our
+//! responses as same-origin. Cookies are bound to the host name, but with authentication off only the `Host`
+//! header is left to check ([`check_host`]).
 
 use std::net::IpAddr;
 
@@ -30,7 +31,7 @@ const FORMS: [&str; 3] = [
     "text/plain",
 ];
 
-/// Refuses what may change something and was not asked for by a page of ours or by a program.
+/// Rejects cross-site requests with a method that may change something.
 pub(crate) fn check(parts: &Parts) -> Result<(), ErrorResponse> {
     if [Method::GET, Method::HEAD, Method::OPTIONS].contains(&parts.method) {
         return Ok(());
@@ -38,23 +39,23 @@ pub(crate) fn check(parts: &Parts) -> Result<(), ErrorResponse> {
     check_headers(&parts.headers)
 }
 
-/// The same for requests that change something whatever their method is.
+/// Rejects cross-site requests, whatever their method.
 pub(crate) fn check_headers(headers: &HeaderMap) -> Result<(), ErrorResponse> {
     let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or(""));
     if let Some(site) = text(SITE) {
-        // `none` is what a person asked for without any page: an address typed in, a bookmark.
-        return allowed(site == "same-origin" || site == "none");
+        // `none` means that the user navigated directly: an address or a bookmark.
+        return allow_if(site == "same-origin" || site == "none");
     }
     if let Some(origin) = text(ORIGIN.as_str()) {
         let host = origin.split_once("://").map(|(_, host)| host);
         let own = [text(FORWARDED_HOST), text(HOST.as_str())];
-        return allowed(host.is_some() && own.contains(&host));
+        return allow_if(host.is_some() && own.contains(&host));
     }
     if let Some(kind) = form(headers) {
         return Err(ErrorResponse::new(
             StatusCode::FORBIDDEN,
             format!(
-                "A request without a token must not look like a form, and this one is {kind}. \
+                "Requests without a token must not have the content type of a form ({kind}). \
                  Send the header 'Content-Type: application/json'."
             ),
         ));
@@ -62,7 +63,7 @@ pub(crate) fn check_headers(headers: &HeaderMap) -> Result<(), ErrorResponse> {
     Ok(())
 }
 
-/// The content type of the request if a form can have it.
+/// The content type of the request, if it is one that forms have.
 pub(crate) fn form(headers: &HeaderMap) -> Option<&str> {
     let content_type = headers.get(CONTENT_TYPE)?.to_str().unwrap_or_default();
     let kind = content_type.split(';').next().unwrap_or_default().trim();
@@ -70,19 +71,19 @@ pub(crate) fn form(headers: &HeaderMap) -> Option<&str> {
     is_form.then_some(kind)
 }
 
-fn allowed(same: bool) -> Result<(), ErrorResponse> {
-    if same {
+fn allow_if(same_origin: bool) -> Result<(), ErrorResponse> {
+    if same_origin {
         return Ok(());
     }
     Err(ErrorResponse::new(
         StatusCode::FORBIDDEN,
-        "This request comes from a page of another site, and such pages may change nothing here. \
+        "Cross-site requests are not allowed. \
          Programs send a token in the header 'Authorization' instead.",
     ))
 }
 
-/// Refuses a request from this machine to a name that is not this machine's. Whoever comes from elsewhere may know the
-/// server by any name.
+/// Rejects requests from this machine with a `Host` that is not local. Clients on other machines may use any
+/// name of the server.
 pub(crate) fn check_host(parts: &Parts) -> Result<(), ErrorResponse> {
     let peer = parts.extensions.get::<Peer>();
     let peer = peer.and_then(|peer| peer.address());
@@ -96,17 +97,16 @@ pub(crate) fn check_host(parts: &Parts) -> Result<(), ErrorResponse> {
     Err(ErrorResponse::new(
         StatusCode::FORBIDDEN,
         format!(
-            "Authentication is off, so this machine is answered only if it asks by an address or a local name, and \
-             '{host}' may belong to anybody. Ask for localhost, let a proxy send 'Host: localhost', or use --auth on."
+            "Authentication is off, so requests from this machine must use an IP address or a local host name, not \
+             '{host}'. Use localhost, let the proxy send 'Host: localhost', or start the server with --auth on."
         ),
     ))
 }
 
-/// Whether no domain name system outside of this machine's network can have led here: an address, `localhost`, or a name
-/// without a domain.
+/// Whether a host name cannot come from public DNS: an IP address, `localhost`, or a name without a domain.
 fn is_local(host: &str) -> bool {
     let (name, port) = host.rsplit_once(':').unwrap_or((host, ""));
-    // The colons of an address stand in brackets.
+    // `[::1]` has colons but no port.
     let name = if port.ends_with(']') { host } else { name };
     let name = name.trim_end_matches('.');
     let address = name.trim_start_matches('[').trim_end_matches(']');
@@ -120,7 +120,7 @@ fn is_local(host: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn taken(headers: &[(&'static str, &str)]) -> bool {
+    fn is_accepted(headers: &[(&'static str, &str)]) -> bool {
         let headers: HeaderMap = headers
             .iter()
             .map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()))
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_anybody_can_own_is_not_local() {
+    fn public_host_names_are_not_local() {
         for (host, expected) in [
             ("localhost:8080", true),
             ("LOCALHOST", true),
@@ -152,16 +152,16 @@ mod tests {
     }
 
     #[test]
-    fn only_our_own_pages_and_programs_may_use_a_session() {
+    fn only_same_origin_pages_and_programs_are_accepted() {
         let json = ("content-type", "application/json");
         let host = ("host", "docent.example:8080");
-        assert!(taken(&[host, json]), "a program");
-        assert!(taken(&[host]), "a program without a body");
+        assert!(is_accepted(&[host, json]), "a program");
+        assert!(is_accepted(&[host]), "a program without a body");
         for form in FORMS {
-            assert!(!taken(&[host, ("content-type", form)]), "{form}");
+            assert!(!is_accepted(&[host, ("content-type", form)]), "{form}");
         }
         let upper = "Text/Plain; charset=utf-8";
-        assert!(!taken(&[host, ("content-type", upper)]));
+        assert!(!is_accepted(&[host, ("content-type", upper)]));
         for (origin, expected) in [
             ("http://docent.example:8080", true),
             ("https://docent.example:8080", true),
@@ -173,13 +173,13 @@ mod tests {
             ("", false),
         ] {
             assert_eq!(
-                taken(&[host, json, ("origin", origin)]),
+                is_accepted(&[host, json, ("origin", origin)]),
                 expected,
                 "{origin}"
             );
         }
         let proxied = ("x-forwarded-host", "catalog.example");
-        assert!(taken(&[
+        assert!(is_accepted(&[
             host,
             proxied,
             ("origin", "https://catalog.example")
@@ -191,9 +191,13 @@ mod tests {
             ("cross-site", false),
             ("", false),
         ] {
-            // The browser's word for it comes first.
+            // Sec-Fetch-Site takes precedence over Origin.
             let origin = ("origin", "http://docent.example:8080");
-            assert_eq!(taken(&[host, origin, (SITE, site)]), expected, "{site}");
+            assert_eq!(
+                is_accepted(&[host, origin, (SITE, site)]),
+                expected,
+                "{site}"
+            );
         }
     }
 }

@@ -1,8 +1,8 @@
-//! The web page: its files, and the one document behind all of its addresses. Nothing of it is secret, so none of it
-//! needs a token; what it shows it asks for by the API, as the person who is signed in.
+//! Serves the web page: its files, and one document for all of its routes. The files contain no data, so they
+//! need no authentication; the page reads data through the API, as the signed-in user.
 //!
-//! To add an address of the page: a line in [`ADDRESSES`] here and a route in `ui/src/application.tsx`. To add a place of
-//! the API: its first step in [`PLACES_OF_THE_API`], if it is a new one.
+//! To add a page route, extend [`PAGE_ROUTES`] here and the routes in `ui/src/application.tsx`. To add an API
+//! endpoint with a new first path segment, extend [`API_PREFIXES`].
 
 use axum::Router;
 use axum::extract::Path;
@@ -19,8 +19,8 @@ use crate::AppState;
 use crate::auth::Authenticated;
 use crate::error::{self, ErrorResponse};
 
-/// Where a person can be.
-const ADDRESSES: [&str; 9] = [
+/// Routes that the page handles in the browser.
+const PAGE_ROUTES: [&str; 9] = [
     "/",
     "/login",
     "/search",
@@ -32,8 +32,8 @@ const ADDRESSES: [&str; 9] = [
     "/graphiql",
 ];
 
-/// The first steps of everything that programs ask for. Below them nothing is ever answered with a page.
-const PLACES_OF_THE_API: [&str; 15] = [
+/// First path segments of the API. Unknown paths below them get an API error, never the page.
+const API_PREFIXES: [&str; 15] = [
     "api",
     "gms",
     "openapi",
@@ -51,19 +51,19 @@ const PLACES_OF_THE_API: [&str; 15] = [
     "assets",
 ];
 
-/// What the page may do: run its own scripts and talk to this server, nothing else. Styles may stand inline because the
-/// editors make theirs while they run; pictures may stand in the address itself (`data:`).
+/// The page may load its own scripts and call this server, nothing else. Inline styles are for the editors, which
+/// generate theirs at runtime.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
                       font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-const A_YEAR: &str = "public, max-age=31536000, immutable";
-/// Kept, but asked for again each time: the document names the files of the newest build.
-const EACH_TIME: &str = "no-cache";
+const CACHE_FOREVER: &str = "public, max-age=31536000, immutable";
+/// Revalidated on each load: the document refers to the files of the latest build.
+const REVALIDATE: &str = "no-cache";
 
 pub(crate) fn routes() -> Router<AppState> {
-    let pages = ADDRESSES.into_iter();
-    let router = pages.fold(Router::new(), |router, address| {
-        router.route(address, get(document))
+    let pages = PAGE_ROUTES.into_iter();
+    let router = pages.fold(Router::new(), |router, path| {
+        router.route(path, get(document))
     });
     router
         .route("/assets/{*path}", get(asset))
@@ -71,31 +71,31 @@ pub(crate) fn routes() -> Router<AppState> {
 }
 
 async fn document(headers: HeaderMap) -> Response {
-    sent(docent_page::index(), &headers)
+    response(docent_page::index(), &headers)
 }
 
-/// A person who mistyped an address is told so by the page, which knows the way home; a program by the API.
-pub(crate) async fn no_such_address(
+/// Browsers get the page, which shows that the address is unknown; programs get an API error.
+pub(crate) async fn not_found(
     method: Method,
     uri: Uri,
     headers: HeaderMap,
     caller: Result<Authenticated, ErrorResponse>,
 ) -> Result<Response, ErrorResponse> {
     let is_read = method == Method::GET || method == Method::HEAD;
-    if is_read && wants_a_page(&headers) && !is_of_the_api(uri.path()) {
-        let page = sent(docent_page::index(), &headers);
+    if is_read && accepts_html(&headers) && !is_api_path(uri.path()) {
+        let page = response(docent_page::index(), &headers);
         return Ok((StatusCode::NOT_FOUND, page).into_response());
     }
-    Err(error::no_such_route(&caller?, &uri))
+    Err(error::unknown_route(&caller?, &uri))
 }
 
-fn is_of_the_api(path: &str) -> bool {
+fn is_api_path(path: &str) -> bool {
     let first = path.trim_start_matches('/').split('/').next();
-    first.is_some_and(|first| PLACES_OF_THE_API.contains(&first))
+    first.is_some_and(|first| API_PREFIXES.contains(&first))
 }
 
-/// Whether it is a window that asks. Programs that take anything (`*/*`) do not want HTML.
-fn wants_a_page(headers: &HeaderMap) -> bool {
+/// Whether the client is a browser window. Programs that accept `*/*` do not expect HTML.
+fn accepts_html(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(ACCEPT).iter();
     let mut kinds = accepted
         .filter_map(|value| value.to_str().ok())
@@ -115,27 +115,29 @@ async fn icon(headers: HeaderMap) -> Result<Response, ErrorResponse> {
 }
 
 fn file(path: &str, headers: &HeaderMap) -> Result<Response, ErrorResponse> {
-    let found = docent_page::find(path).map(|file| sent(file, headers));
+    let found = docent_page::find(path).map(|file| response(file, headers));
     found.ok_or_else(|| {
         ErrorResponse::new(
             StatusCode::NOT_FOUND,
-            format!("The web page has no file {path}. Load the page again: it may be of an older version."),
+            format!(
+                "The web page has no file {path}. Reload the page: it may be from an older version."
+            ),
         )
     })
 }
 
-fn sent(file: &'static File, request: &HeaderMap) -> Response {
-    let brotli = file.brotli().filter(|_| takes(request, "br"));
-    let gzip = file.gzip().filter(|_| takes(request, "gzip"));
+fn response(file: &'static File, request: &HeaderMap) -> Response {
+    let brotli = file.brotli().filter(|_| accepts_encoding(request, "br"));
+    let gzip = file.gzip().filter(|_| accepts_encoding(request, "gzip"));
     let (encoding, body) = match (brotli, gzip) {
         (Some(body), _) => (Some("br"), body),
         (None, Some(body)) => (Some("gzip"), body),
         (None, None) => (None, file.plain()),
     };
     let cached = if file.is_immutable() {
-        A_YEAR
+        CACHE_FOREVER
     } else {
-        EACH_TIME
+        REVALIDATE
     };
     let headers: [(HeaderName, &str); 6] = [
         (CONTENT_TYPE, file.content_type()),
@@ -152,8 +154,8 @@ fn sent(file: &'static File, request: &HeaderMap) -> Response {
     }
 }
 
-/// Whether the client takes an encoding. `*` and weights other than zero are treated alike: what is smallest is best.
-fn takes(headers: &HeaderMap, encoding: &str) -> bool {
+/// Whether the client accepts an encoding. Weights other than zero are ignored: the smallest response wins.
+fn accepts_encoding(headers: &HeaderMap, encoding: &str) -> bool {
     let mut listed = headers
         .get_all(ACCEPT_ENCODING)
         .iter()
@@ -173,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_encoding_is_used_only_if_the_client_takes_it() {
+    fn an_encoding_is_used_only_if_the_client_accepts_it() {
         for (accepted, expected) in [
             ("gzip, deflate, br", true),
             ("br", true),
@@ -185,8 +187,8 @@ mod tests {
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(ACCEPT_ENCODING, accepted.parse().unwrap());
-            assert_eq!(takes(&headers, "br"), expected, "{accepted}");
+            assert_eq!(accepts_encoding(&headers, "br"), expected, "{accepted}");
         }
-        assert!(!takes(&HeaderMap::new(), "gzip"));
+        assert!(!accepts_encoding(&HeaderMap::new(), "gzip"));
     }
 }

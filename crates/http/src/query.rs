@@ -1,4 +1,4 @@
-//! The query string of a request, with our own words for a wrong one.
+//! Extractors for the query string, with error messages in our format.
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -17,7 +17,7 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Query<T> {
             .map(|axum::extract::Query(value)| Self(value))
             .map_err(|rejection| {
                 ErrorResponse::bad_request(format!(
-                    "The query string '{}' is not understood: {}",
+                    "The query string '{}' is invalid: {}",
                     parts.uri.query().unwrap_or_default(),
                     rejection.body_text()
                 ))
@@ -25,7 +25,7 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Query<T> {
     }
 }
 
-/// A query string in which names may be repeated: `types=a&types=b`, or `types=a,b`.
+/// A query string with repeated names: `types=a&types=b`, or `types=a,b`.
 #[derive(Debug)]
 pub(crate) struct Parameters(Vec<(String, String)>);
 
@@ -34,7 +34,7 @@ impl Parameters {
         self.values(name).next()
     }
 
-    /// All values of a name; clients write it several times, or one list with commas.
+    /// All values of a name, repeated or separated by commas.
     pub(crate) fn all(&self, name: &str) -> Vec<String> {
         self.values(name)
             .flat_map(|value| value.split(','))
@@ -43,13 +43,13 @@ impl Parameters {
             .collect()
     }
 
-    /// Refuses what is called otherwise: for calls that would do harm without what was meant to hold them back.
+    /// Rejects unknown names. For destructive endpoints, where a misspelled restriction must not be ignored.
     pub(crate) fn expect_only(&self, names: &[&str]) -> Result<(), ErrorResponse> {
         let unknown = |(name, _): &&(String, String)| !names.contains(&base(name));
         match self.0.iter().find(unknown) {
             None => Ok(()),
             Some((name, _)) => Err(ErrorResponse::bad_request(format!(
-                "the query string has '{name}', which this request does not know: it takes {}",
+                "unknown query parameter '{name}'; this request takes {}",
                 names.join(", ")
             ))),
         }
@@ -61,9 +61,9 @@ impl Parameters {
         named.map(|(_, value)| value.as_str())
     }
 
-    /// Whether a flag is set; `None` if it is not there. Anything but `true` and `false` is a mistake: taken as either
-    /// of them it might switch off what protects a value.
-    pub(crate) fn given_flag(&self, name: &str) -> Result<Option<bool>, ErrorResponse> {
+    /// The value of a flag, or `None` without it. Other values than `true` and `false` are errors, because a
+    /// guess might disable a safeguard.
+    pub(crate) fn optional_flag(&self, name: &str) -> Result<Option<bool>, ErrorResponse> {
         let parse = |text: &str| {
             text.to_ascii_lowercase().parse().map_err(|_| {
                 ErrorResponse::bad_request(format!("{name} is '{text}': it must be true or false"))
@@ -73,20 +73,20 @@ impl Parameters {
     }
 
     pub(crate) fn flag(&self, name: &str) -> Result<bool, ErrorResponse> {
-        Ok(self.given_flag(name)?.unwrap_or_default())
+        Ok(self.optional_flag(name)?.unwrap_or_default())
     }
 
     pub(crate) fn number(&self, name: &str) -> Result<Option<i64>, ErrorResponse> {
         let parse = |text: &str| {
             text.parse().map_err(|_| {
-                ErrorResponse::bad_request(format!("{name} is '{text}', which is no number"))
+                ErrorResponse::bad_request(format!("{name} is '{text}', which is not a number"))
             })
         };
         self.get(name).map(parse).transpose()
     }
 }
 
-/// Some clients mark the name of a list: `types[]`.
+/// Some clients append brackets to the name of a list: `types[]`.
 fn base(name: &str) -> &str {
     name.strip_suffix("[]").unwrap_or(name)
 }

@@ -1,4 +1,4 @@
-//! Connections: accepting them, bounding them, and letting them finish at the end.
+//! Accepts connections, limits them, and shuts them down gracefully.
 
 mod progress;
 
@@ -21,31 +21,30 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tower::ServiceExt as _;
 
-use progress::{InFlight, Progress, Unanswered};
+use progress::{InFlight, PendingRequest, Progress};
 
-/// More connections than this wait in the kernel's queue.
+/// Further connections wait in the kernel's backlog.
 const MAX_CONNECTIONS: usize = 4096;
 
-/// A client that has opened a connection must say what it wants within this time, and again after each reply.
+/// The time for the headers of a request, also of the next one on a kept-alive connection.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(75);
 
-/// How long connections may take to end when the server is asked to stop.
+/// Timeouts of a graceful shutdown.
 #[derive(Debug, Clone, Copy)]
-struct Patience {
-    /// For whoever is slow to send a request or to read a reply.
+struct ShutdownTimeouts {
+    /// For clients that are slow to send a request or to read a response.
     connections: Duration,
-    /// For requests that are being carried out. The process ends only when the writer has done all that was given to it,
-    /// so cutting off the reply before that would gain nothing.
+    /// For requests in progress. The process waits for the store's writer anyway, so closing their connections
+    /// earlier would gain nothing.
     requests: Duration,
 }
 
-const PATIENCE: Patience = Patience {
+const SHUTDOWN_TIMEOUTS: ShutdownTimeouts = ShutdownTimeouts {
     connections: Duration::from_secs(10),
     requests: Duration::from_mins(5),
 };
 
-/// The address at the other end of the connection that a request came by. Headers that name another are not believed:
-/// anybody can send them.
+/// The remote address of the connection. Forwarding headers are ignored, because any client can send them.
 #[derive(Debug, Clone, Copy)]
 pub struct Peer(Option<IpAddr>);
 
@@ -67,46 +66,46 @@ impl<S: Sync> FromRequestParts<S> for Peer {
     }
 }
 
-/// What connections are told about the end of the server.
+/// The phases of a shutdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Phase {
     Serving,
-    /// After the request that has begun, no other.
-    Finishing,
-    /// Nobody waits any more for requests that have not arrived, or for replies that are not taken.
-    CuttingOff,
+    /// Connections close after the current request.
+    Draining,
+    /// Connections without a request in progress are closed.
+    Closing,
 }
 
-/// Serves until `stop` resolves, then finishes what is in flight: connections get ten seconds to end, and those whose
-/// request has arrived in full and is being carried out five minutes.
+/// Serves until `stop` resolves, then drains: connections get ten seconds to end, and requests in progress five
+/// minutes.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    serve_with(PATIENCE, listener, router, stop).await
+    serve_with(SHUTDOWN_TIMEOUTS, listener, router, stop).await
 }
 
 async fn serve_with(
-    patience: Patience,
+    timeouts: ShutdownTimeouts,
     listener: TcpListener,
     router: Router,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let in_flight = Arc::new(InFlight::default());
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let (stopping, stopped) = watch::channel(Phase::Serving);
     tokio::pin!(stop);
     loop {
         let accepted = tokio::select! {
             () = &mut stop => break,
-            accepted = accept(&listener, &places) => accepted,
+            accepted = accept(&listener, &slots) => accepted,
         };
-        let (stream, place) = match accepted {
+        let (stream, slot) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
-                // Out of file descriptors, say: the next attempt may find some closed.
-                tracing::warn!(%error, "a connection could not be accepted: {error}");
+                // For example out of file descriptors, which may be temporary.
+                tracing::warn!(%error, "cannot accept a connection: {error}");
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             }
@@ -114,50 +113,50 @@ async fn serve_with(
         let (router, mut stopped) = (router.clone(), stopped.clone());
         let in_flight = Arc::clone(&in_flight);
         tokio::spawn(async move {
-            let _place = place;
+            let _slot = slot;
             serve_connection(stream, router, in_flight, &mut stopped).await;
         });
     }
     drop(listener);
     drop(stopped);
-    // Nobody listens any more when every connection has ended.
-    let _ = stopping.send(Phase::Finishing);
+    // Fails only if all connections have ended already.
+    let _ = stopping.send(Phase::Draining);
     let within = |limit, ended| async move { tokio::time::timeout(limit, ended).await.is_ok() };
     let requests = in_flight.count();
     if requests > 0 {
-        tracing::info!(requests, "stopping: waiting for {requests} requests");
+        tracing::info!(requests, "shutting down: waiting for {requests} requests");
     }
-    if within(patience.connections, stopping.closed()).await {
+    if within(timeouts.connections, stopping.closed()).await {
         return Ok(());
     }
-    let _ = stopping.send(Phase::CuttingOff);
+    let _ = stopping.send(Phase::Closing);
     let requests = in_flight.count();
     if requests > 0 {
         tracing::info!(
             requests,
-            "still waiting for {requests} requests that are being carried out; all others were cut off"
+            "still waiting for {requests} requests in progress; all other connections were closed"
         );
     }
-    let answered = tokio::time::timeout(patience.requests, in_flight.all_answered()).await;
-    // Those that took long have their replies still to send.
-    if answered.is_err() || !within(patience.connections, stopping.closed()).await {
-        tracing::warn!("some requests did not finish in time and were cut off");
+    let done = tokio::time::timeout(timeouts.requests, in_flight.all_done()).await;
+    // Requests that just finished still have to send their responses.
+    if done.is_err() || !within(timeouts.connections, stopping.closed()).await {
+        tracing::warn!("some requests did not finish in time; their connections were closed");
     }
     Ok(())
 }
 
 async fn accept(
     listener: &TcpListener,
-    places: &Arc<Semaphore>,
+    slots: &Arc<Semaphore>,
 ) -> io::Result<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
-    let place = Arc::clone(places)
+    let slot = Arc::clone(slots)
         .acquire_owned()
         .await
         .map_err(io::Error::other)?;
     let (stream, _) = listener.accept().await?;
-    // A reply is written in one piece: waiting for more to send would only delay it.
+    // Responses are written at once, so Nagle's algorithm would only delay them.
     stream.set_nodelay(true)?;
-    Ok((stream, place))
+    Ok((stream, slot))
 }
 
 async fn serve_connection(
@@ -171,13 +170,13 @@ async fn serve_connection(
     let service = {
         let progress = Arc::clone(&progress);
         service_fn(move |request: Request<Incoming>| {
-            let unanswered = Unanswered::begin(&progress);
-            let mut request = request.map(|body| progress.watch(body));
+            let pending = PendingRequest::begin(&progress);
+            let mut request = request.map(|body| progress.track(body));
             request.extensions_mut().insert(peer);
-            let reply = router.clone().oneshot(request);
+            let response = router.clone().oneshot(request);
             async move {
-                let reply: Result<_, Infallible> = reply.await;
-                reply.map(|reply| unanswered.answer(reply))
+                let response: Result<_, Infallible> = response.await;
+                response.map(|response| pending.finish(response))
             }
         })
     };
@@ -188,12 +187,12 @@ async fn serve_connection(
     tokio::pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
-        () = reached(stopped, Phase::Finishing) => {
+        () = reached(stopped, Phase::Draining) => {
             connection.as_mut().graceful_shutdown();
             tokio::select! {
                 ended = connection.as_mut() => ended,
-                () = reached(stopped, Phase::CuttingOff) => {
-                    if !progress.is_carried_out() {
+                () = reached(stopped, Phase::Closing) => {
+                    if !progress.is_processing() {
                         return;
                     }
                     connection.await
@@ -202,12 +201,12 @@ async fn serve_connection(
         }
     };
     if let Err(error) = ended {
-        tracing::debug!(%error, "a connection ended early: {error}");
+        tracing::debug!(%error, "connection closed early: {error}");
     }
 }
 
 async fn reached(stopped: &mut watch::Receiver<Phase>, phase: Phase) {
-    // What `wait_for` returns holds a lock; it must be gone before the next await.
+    // The returned guard holds a lock and must not live across an await.
     drop(stopped.wait_for(|now| *now >= phase).await);
 }
 
@@ -224,20 +223,20 @@ mod tests {
     const SHORT: Duration = Duration::from_millis(50);
     const LONG: Duration = Duration::from_mins(1);
 
-    /// A server that was asked to stop while it carries out one request.
+    /// A server that shuts down while it processes a request.
     struct Stopping {
         stream: TcpStream,
-        answer: Arc<Notify>,
+        respond: Arc<Notify>,
         server: JoinHandle<io::Result<()>>,
     }
 
-    async fn stopping(patience: Patience) -> Stopping {
-        let (begun, answer) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    async fn stopping(timeouts: ShutdownTimeouts) -> Stopping {
+        let (begun, respond) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let handler = {
-            let (begun, answer) = (Arc::clone(&begun), Arc::clone(&answer));
+            let (begun, respond) = (Arc::clone(&begun), Arc::clone(&respond));
             move || async move {
                 begun.notify_one();
-                answer.notified().await;
+                respond.notified().await;
                 "done"
             }
         };
@@ -245,7 +244,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
-        let server = tokio::spawn(serve_with(patience, listener, router, async {
+        let server = tokio::spawn(serve_with(timeouts, listener, router, async {
             let _ = stopped.await;
         }));
         let mut stream = TcpStream::connect(address).await.unwrap();
@@ -257,21 +256,21 @@ mod tests {
         stop.send(()).unwrap();
         Stopping {
             stream,
-            answer,
+            respond,
             server,
         }
     }
 
     #[tokio::test]
-    async fn a_request_that_is_being_carried_out_is_answered_after_all_others_are_cut_off() {
-        let patience = Patience {
+    async fn a_request_in_progress_gets_its_response_after_other_connections_are_closed() {
+        let timeouts = ShutdownTimeouts {
             connections: SHORT,
             requests: LONG,
         };
-        let mut stopping = stopping(patience).await;
+        let mut stopping = stopping(timeouts).await;
         let early = tokio::time::timeout(4 * SHORT, &mut stopping.server).await;
         assert!(early.is_err(), "the server did not wait");
-        stopping.answer.notify_one();
+        stopping.respond.notify_one();
         let mut reply = String::new();
         stopping.stream.read_to_string(&mut reply).await.unwrap();
         assert!(reply.starts_with("HTTP/1.1 200"), "{reply}");
@@ -280,7 +279,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_is_answered_before_all_was_read_is_told_that_the_connection_ends() {
+    async fn a_response_before_the_body_was_read_closes_the_connection() {
         let router = Router::new()
             .route("/whole", post(|body: String| async move { body }))
             .route("/early", post(|| async { StatusCode::PAYLOAD_TOO_LARGE }));
@@ -308,9 +307,9 @@ mod tests {
             if closes {
                 stream.read_to_string(&mut reply).await.unwrap();
             } else {
-                let mut piece = vec![0; 4096];
-                let length = stream.read(&mut piece).await.unwrap();
-                reply.push_str(std::str::from_utf8(&piece[..length]).unwrap());
+                let mut chunk = vec![0; 4096];
+                let length = stream.read(&mut chunk).await.unwrap();
+                reply.push_str(std::str::from_utf8(&chunk[..length]).unwrap());
             }
             assert!(reply.starts_with("HTTP/1.1 "), "{request}: {reply}");
             assert_eq!(
@@ -323,19 +322,19 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_request_that_never_ends_does_not_keep_the_server_for_ever() {
-        let patience = Patience {
+    async fn a_request_that_never_ends_does_not_block_the_shutdown() {
+        let timeouts = ShutdownTimeouts {
             connections: SHORT,
             requests: SHORT,
         };
-        let stopping = stopping(patience).await;
+        let stopping = stopping(timeouts).await;
         let ended = tokio::time::timeout(LONG, stopping.server).await;
         ended.unwrap().unwrap().unwrap();
     }
 
     #[tokio::test]
-    async fn what_has_not_arrived_in_full_is_waited_for_no_longer_than_connections_are() {
-        let patience = Patience {
+    async fn incomplete_requests_do_not_delay_the_shutdown() {
+        let timeouts = ShutdownTimeouts {
             connections: SHORT,
             requests: LONG,
         };
@@ -355,7 +354,7 @@ mod tests {
             let mut stream = TcpStream::connect(address).await.unwrap();
             stream.write_all(half.as_bytes()).await.unwrap();
             let arrived = async move {
-                // The head that never ends reaches no handler; its connection is accepted before this one's is answered.
+                // Incomplete headers reach no handler. That connection is accepted before this one is answered.
                 if half.starts_with("POST") {
                     begun.notified().await;
                 } else {
@@ -367,7 +366,7 @@ mod tests {
                     other.read_to_end(&mut Vec::new()).await.unwrap();
                 }
             };
-            let server = serve_with(patience, listener, router, arrived);
+            let server = serve_with(timeouts, listener, router, arrived);
             let ended = tokio::time::timeout(LONG / 2, server).await;
             assert!(ended.is_ok(), "the server waits for {half:?}");
             let mut rest = Vec::new();

@@ -1,13 +1,15 @@
-//! `POST /logIn`, and the way out, `/logOut`.
+//! `POST /logIn` and `/logOut`.
 //!
-//! The session is a cookie with DataHub's name for it, which no script can read. Beside it stands `actor`, the URN of
-//! the user, for pages that want to show who is signed in: nothing is decided by it.
+//! The session cookie has DataHub's name and is `HttpOnly`. A second cookie, `actor`, has the URN of the user
+//! for pages that show it; the server ignores it.
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::header::{COOKIE, RETRY_AFTER, SET_COOKIE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
+use cookie::time::Duration;
+use cookie::{Cookie, SameSite};
 use docent_catalog::sessions::{SESSION_TTL_MS, SignIn};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
@@ -19,17 +21,15 @@ use crate::error::ErrorResponse;
 use crate::origin;
 use crate::server::Peer;
 
-/// Anybody may send this much, and nobody needs more for a name and a password.
+/// Unauthenticated callers may send this much; names and passwords are much smaller.
 const MAX_CREDENTIALS_BYTES: usize = 64 * 1024;
 
 const SESSION_COOKIE: &str = "PLAY_SESSION";
 const ACTOR_COOKIE: &str = "actor";
 
-/// The second half of a sentence.
-const WANTED: &str =
-    "a user name and a password are wanted as JSON: {\"username\": \"…\", \"password\": \"…\"}.";
+const EXPECTED_BODY: &str = "{\"username\": \"…\", \"password\": \"…\"}";
 
-/// What a cookie cannot hold as it is. DataHub writes the colons of a URN plainly.
+/// Characters to percent-encode in a cookie. DataHub leaves the colons of a URN.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b':')
     .remove(b'-')
@@ -54,15 +54,16 @@ pub(crate) async fn log_in(
         return Err(ErrorResponse::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             format!(
-                "The body is said to be {kind}, but {WANTED} Send it with 'Content-Type: application/json'."
+                "Content-Type {kind} is not supported. Send {EXPECTED_BODY} with 'Content-Type: application/json'."
             ),
         ));
     }
-    // A page of another site must not sign a person in as somebody else either.
+    // Login CSRF: another site must not sign the user in as someone else.
     origin::check_headers(&headers)?;
-    // What the parser has to say might repeat the password.
-    let credentials: Credentials = serde_json::from_slice(&bytes)
-        .map_err(|_| ErrorResponse::bad_request(format!("Here {WANTED}")))?;
+    // The error of the parser may contain the password.
+    let credentials: Credentials = serde_json::from_slice(&bytes).map_err(|_| {
+        ErrorResponse::bad_request(format!("The body is invalid. Send {EXPECTED_BODY}."))
+    })?;
     let Credentials { username, password } = credentials;
     let outcome = state
         .catalog()
@@ -71,39 +72,41 @@ pub(crate) async fn log_in(
     match outcome {
         SignIn::Welcome { user, secret } => {
             let actor = utf8_percent_encode(user.as_str(), ENCODED).to_string();
-            let cookies = cookies(&headers, &secret, &actor, SESSION_TTL_MS / 1000);
+            let max_age = Duration::milliseconds(SESSION_TTL_MS);
+            let cookies = cookies(&headers, &secret, &actor, max_age);
             Ok((cookies, Json(json!({"actor": user}))).into_response())
         }
         SignIn::Refused => Err(ErrorResponse::new(
             StatusCode::UNAUTHORIZED,
-            "The user name or the password is wrong, or the user may not sign in. \
-             'docent user list' shows who may, 'docent user passwd' sets a new password.",
+            "The user name or password is wrong, or the account is suspended. \
+             'docent user list' shows the accounts, 'docent user passwd' sets a new password.",
         )),
         SignIn::Wait { milliseconds } => {
             let seconds = milliseconds.max(1).saturating_add(999) / 1000;
             let error = ErrorResponse::new(
                 StatusCode::TOO_MANY_REQUESTS,
-                format!("Too many attempts to sign in. Try again in {seconds} s."),
+                format!("Too many sign-in attempts. Try again in {seconds} s."),
             );
             Ok(([(RETRY_AFTER, seconds.to_string())], error).into_response())
         }
     }
 }
 
-/// Ends the session. Whoever has none is signed out already.
+/// Ends the session, if there is one.
 pub(crate) async fn log_out(
     State(state): State<AppState>,
     headers: HeaderMap,
 ) -> Result<Response, ErrorResponse> {
     origin::check_headers(&headers)?;
     if let Some(secret) = session(&headers) {
-        state.catalog().sign_out(secret).await?;
+        state.catalog().sign_out(&secret).await?;
     }
-    Ok((cookies(&headers, "", "", 0), Json(json!({}))).into_response())
+    let expired = cookies(&headers, "", "", Duration::ZERO);
+    Ok((expired, Json(json!({}))).into_response())
 }
 
-/// For a person who follows a link.
-pub(crate) async fn log_out_by_link(
+/// `GET`, for links: redirects to the start page.
+pub(crate) async fn log_out_and_redirect(
     state: State<AppState>,
     headers: HeaderMap,
 ) -> Result<Response, ErrorResponse> {
@@ -116,42 +119,43 @@ pub(crate) async fn log_out_by_link(
 }
 
 /// The secret in the session cookie.
-pub(crate) fn session(headers: &HeaderMap) -> Option<&str> {
+pub(crate) fn session(headers: &HeaderMap) -> Option<String> {
     headers
         .get_all(COOKIE)
         .iter()
         .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(';'))
-        .filter_map(|cookie| cookie.trim().split_once('='))
-        .find(|(name, _)| *name == SESSION_COOKIE)
-        .map(|(_, secret)| secret.trim_matches('"'))
+        .flat_map(Cookie::split_parse)
+        .filter_map(Result::ok)
+        .find(|cookie| cookie.name() == SESSION_COOKIE)
+        .map(|cookie| cookie.value_trimmed().to_owned())
         .filter(|secret| !secret.is_empty())
 }
 
-/// Both cookies; a life of no seconds takes them away.
+/// Both cookies. A maximum age of zero deletes them in the browser.
 fn cookies(
     headers: &HeaderMap,
     secret: &str,
     actor: &str,
-    seconds: i64,
+    max_age: Duration,
 ) -> AppendHeaders<[(axum::http::HeaderName, String); 2]> {
-    let secure = if came_by_https(headers) {
-        "; Secure"
-    } else {
-        ""
+    let is_secure = is_https(headers);
+    let cookie = |name, value, is_http_only| {
+        let cookie = Cookie::build((name, value))
+            .path("/")
+            .max_age(max_age)
+            .same_site(SameSite::Lax)
+            .secure(is_secure)
+            .http_only(is_http_only);
+        (SET_COOKIE, cookie.build().to_string())
     };
-    let rest = format!("Max-Age={seconds}; Path=/; SameSite=Lax{secure}");
     AppendHeaders([
-        (
-            SET_COOKIE,
-            format!("{SESSION_COOKIE}={secret}; {rest}; HttpOnly"),
-        ),
-        (SET_COOKIE, format!("{ACTOR_COOKIE}={actor}; {rest}")),
+        cookie(SESSION_COOKIE, secret, true),
+        cookie(ACTOR_COOKIE, actor, false),
     ])
 }
 
-/// The server itself speaks HTTP; a proxy in front of it says what the browser spoke.
-fn came_by_https(headers: &HeaderMap) -> bool {
+/// Whether the browser used HTTPS. The server itself speaks HTTP, so a proxy's headers tell.
+fn is_https(headers: &HeaderMap) -> bool {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let first = |value: &str| {
         let first = value.split(',').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What a monitor, a client or a person asks first: is it up, what is it.
+//! Health checks and server configuration.
 
 use axum::Json;
 use axum::extract::State;
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use crate::AppState;
 
-/// The version of DataHub whose wire format is spoken; clients switch features on by it.
-const SPOKEN_VERSION: &str = "v1.7.0";
+/// The DataHub version whose wire format this server implements. Clients enable features by it.
+const DATAHUB_VERSION: &str = "v1.7.0";
 
-/// 200 when requests can be answered: the store is open, gives an answer and can be written to.
+/// Readiness: 200 if the store can be read and written.
 pub(crate) async fn health(State(state): State<AppState>) -> StatusCode {
     if is_ready(&state).await {
         StatusCode::OK
@@ -21,7 +21,7 @@ pub(crate) async fn health(State(state): State<AppState>) -> StatusCode {
     }
 }
 
-/// 200 as long as the process lives.
+/// Liveness: 200 as long as the process runs.
 pub(crate) async fn live() -> StatusCode {
     StatusCode::OK
 }
@@ -41,24 +41,24 @@ async fn is_ready(state: &AppState) -> bool {
     };
     let caller = Caller::new(system.clone());
     let catalog = state.catalog();
-    // Of two servers on a pair of databases the one that cannot write is not the one to send requests to.
+    // In front of a database pair, requests must go to the server that can write.
     catalog.exists(&caller, &[system]).await.is_ok() && catalog.is_writable().await.unwrap_or(false)
 }
 
-/// What clients ask before anything else. `noCode` must be the text "true", or they refuse to go on; the
-/// commit is the key under which they cache our schema, so it changes with it.
+/// The first request of DataHub's clients. They stop unless `noCode` is the string "true". They cache our
+/// schema by the commit, so that is a hash of the schema.
 pub(crate) async fn config(State(state): State<AppState>) -> Json<Value> {
     Json(json!({
         "noCode": "true",
         "retention": "true",
-        // Clients take these as promises: time series that can be read, PATCH, and search along lineage.
+        // These enable features in clients: reading time series, PATCH, and search across lineage.
         "statefulIngestionCapable": true,
         "patchCapable": true,
         "timeZone": "GMT",
         "supportsImpactAnalysis": true,
         "datasetUrnNameCasing": false,
         "versions": {
-            "acryldata/datahub": {"version": SPOKEN_VERSION, "commit": state.engine().schema_hash()},
+            "acryldata/datahub": {"version": DATAHUB_VERSION, "commit": state.engine().schema_hash()},
             "docent": {"version": env!("CARGO_PKG_VERSION")},
         },
         "telemetry": {"enabledCli": false, "enabledIngestion": false},

@@ -1,7 +1,7 @@
-//! `traceparent` on replies to writes, and `POST /openapi/v1/trace/write/{traceId}`: has it been written?
+//! `traceparent` headers on responses to writes, and `POST /openapi/v1/trace/write/{traceId}` for their status.
 //!
-//! Every write is durable before it is answered, so the question is answered from the store. Routes that write are
-//! wrapped in [`traced`].
+//! Every write is durable before its response, so the status comes from the store. Write routes are wrapped in
+//! [`traced`].
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
@@ -19,30 +19,34 @@ use crate::auth::Authenticated;
 use crate::body::WholeBody;
 use crate::error::ErrorResponse;
 use crate::query::Parameters;
-use crate::restli::{json as reply, parse, parse_aspect, parse_urn};
+use crate::wire::{parse, parse_aspect, parse_urn, reply};
 
 const HEADER: HeaderName = HeaderName::from_static("traceparent");
 const MAX_ASPECTS: usize = 10_000;
 
-/// Gives each successful reply of these methods the name of its trace.
+/// Adds a `traceparent` header to the successful responses of these methods.
 pub(crate) fn traced(state: &AppState, methods: MethodRouter<AppState>) -> MethodRouter<AppState> {
-    methods.layer(from_fn_with_state(state.clone(), mark))
+    methods.layer(from_fn_with_state(state.clone(), add_header))
 }
 
-async fn mark(State(state): State<AppState>, request: Request, next: Next) -> Response {
-    let given = request.headers().get(HEADER).and_then(trace_id);
+async fn add_header(State(state): State<AppState>, request: Request, next: Next) -> Response {
+    let client_trace = request.headers().get(HEADER).and_then(trace_id);
     let mut response = next.run(request).await;
     if response.status().is_success() {
         let random = || RandomState::new().build_hasher().finish();
-        // Clients read the time of the write, in microseconds, out of the first half.
-        let own = || {
+        // Clients read the time of the write, in microseconds, from the first half.
+        let new_trace = || {
             format!(
                 "{:016x}{:016x}",
                 state.catalog().now_ms().saturating_mul(1000),
                 random()
             )
         };
-        let value = format!("00-{}-{:016x}-01", given.unwrap_or_else(own), random());
+        let value = format!(
+            "00-{}-{:016x}-01",
+            client_trace.unwrap_or_else(new_trace),
+            random()
+        );
         if let Ok(value) = HeaderValue::from_str(&value) {
             response.headers_mut().insert(HEADER, value);
         }
@@ -50,7 +54,7 @@ async fn mark(State(state): State<AppState>, request: Request, next: Next) -> Re
     response
 }
 
-/// The trace that the client is in already.
+/// The trace id in the header of the request.
 fn trace_id(value: &HeaderValue) -> Option<String> {
     let id = value.to_str().ok()?.split('-').nth(1)?;
     is_id(id).then(|| id.to_ascii_lowercase())
@@ -62,58 +66,58 @@ fn is_id(text: &str) -> bool {
         && text.bytes().any(|byte| byte != b'0')
 }
 
-/// For each aspect named whether it is there.
-pub(crate) async fn written(
+/// The write status of each aspect in the request.
+pub(crate) async fn write_status(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Path(trace): Path<String>,
     parameters: Parameters,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, ErrorResponse> {
-    let asked: BTreeMap<String, Vec<String>> = parse(&bytes)?;
+    let requested: BTreeMap<String, Vec<String>> = parse(&bytes)?;
     if !is_id(&trace) {
         return Err(ErrorResponse::bad_request(format!(
-            "'{trace}' is no trace id: send the 32 hexadecimal digits behind the first '-' of a reply's traceparent"
+            "'{trace}' is not a trace id: send the 32 hexadecimal digits after the first '-' of a traceparent header"
         )));
     }
-    if asked.values().map(Vec::len).sum::<usize>() > MAX_ASPECTS {
+    if requested.values().map(Vec::len).sum::<usize>() > MAX_ASPECTS {
         return Err(ErrorResponse::bad_request(format!(
-            "at most {MAX_ASPECTS} aspects can be asked for at once"
+            "at most {MAX_ASPECTS} aspects are allowed in one request"
         )));
     }
     let errors_only = parameters.flag("onlyIncludeErrors")?;
     let mut keys = Vec::new();
-    for (text, names) in &asked {
+    for (text, names) in &requested {
         let urn = parse_urn(text)?;
         for name in names {
             keys.push(AspectKey::new(&urn, parse_aspect(name)?));
         }
     }
     let rows = state.catalog().read_current(&caller, &keys).await?;
-    let mut there = rows.iter().map(Option::is_some);
-    let mut answer: BTreeMap<&str, BTreeMap<&str, Value>> = BTreeMap::new();
-    for (text, names) in &asked {
-        let mut states = BTreeMap::new();
-        for (name, there) in names.iter().zip(there.by_ref()) {
-            if !(there && errors_only) {
-                states.insert(name.as_str(), status(there));
+    let mut stored = rows.iter().map(Option::is_some);
+    let mut statuses: BTreeMap<&str, BTreeMap<&str, Value>> = BTreeMap::new();
+    for (text, names) in &requested {
+        let mut of_entity = BTreeMap::new();
+        for (name, is_stored) in names.iter().zip(stored.by_ref()) {
+            if !(is_stored && errors_only) {
+                of_entity.insert(name.as_str(), status(is_stored));
             }
         }
-        if !(states.is_empty() && errors_only) {
-            answer.insert(text, states);
+        if !(of_entity.is_empty() && errors_only) {
+            statuses.insert(text, of_entity);
         }
     }
-    Ok(reply(&answer))
+    Ok(reply(&statuses))
 }
 
-fn status(there: bool) -> Value {
-    let storage = if there {
+fn status(is_stored: bool) -> Value {
+    let storage = if is_stored {
         json!({"writeStatus": "ACTIVE_STATE"})
     } else {
         json!({
             "writeStatus": "ERROR",
-            "writeMessage": "the aspect is not stored: it was not written, or was deleted since",
+            "writeMessage": "the aspect is not stored: it was never written, or has been deleted",
         })
     };
-    json!({"success": there, "primaryStorage": storage, "searchStorage": storage})
+    json!({"success": is_stored, "primaryStorage": storage, "searchStorage": storage})
 }

@@ -1,14 +1,14 @@
-//! The files of the web page, embedded into the program.
+//! The files of the web page, embedded into the binary.
 //!
-//! They are built from `ui/` by `scripts/build-page` and land in `files/built`, which is not under version control. Without
-//! them the program is whole too: its page then says how to build the real one.
+//! `scripts/build-page` builds them from `ui/` into `files/built`, which is not under version control. Without them the
+//! page explains how to build it.
 //!
-//! This crate must not know HTTP: it gives bytes, and `docent-http` serves them. Nothing has to be done here to add a file.
+//! This crate must not know HTTP: `docent-http` serves the bytes. New files need no change here.
 
-/// One file, as it is and compressed where that makes it smaller.
+/// A file, with compressed variants where those are smaller.
 #[derive(Debug)]
 pub struct File {
-    /// The path below the root of the page, without a slash in front.
+    /// Relative to the root of the page, without a leading slash.
     path: &'static str,
     plain: &'static [u8],
     gzip: Option<&'static [u8]>,
@@ -17,7 +17,7 @@ pub struct File {
 
 include!(concat!(env!("OUT_DIR"), "/built.rs"));
 
-/// What is shown when the page was not built.
+/// The page if it was not built.
 const NOT_BUILT: File = File {
     path: "index.html",
     plain: include_bytes!("../files/not-built.html"),
@@ -25,20 +25,20 @@ const NOT_BUILT: File = File {
     brotli: None,
 };
 
-/// The directory in which the build puts the files whose names change with their content.
+/// The directory of the files with a content hash in their name.
 const HASHED: &str = "assets/";
 
-/// The file at a path, if there is one.
+/// The file with this path.
 pub fn find(path: &str) -> Option<&'static File> {
     BUILT.iter().find(|file| file.path == path)
 }
 
-/// The document that every address of the page is answered with.
+/// The HTML document of all page routes.
 pub fn index() -> &'static File {
     find("index.html").unwrap_or(&NOT_BUILT)
 }
 
-/// Every file that was built.
+/// All built files.
 pub fn files() -> impl Iterator<Item = &'static File> {
     BUILT.iter()
 }
@@ -48,27 +48,27 @@ impl File {
         self.path
     }
 
-    /// The content as it is.
+    /// The uncompressed content.
     pub fn plain(&self) -> &'static [u8] {
         self.plain
     }
 
-    /// The content as gzip.
+    /// The content, compressed with gzip.
     pub fn gzip(&self) -> Option<&'static [u8]> {
         self.gzip
     }
 
-    /// The content as Brotli.
+    /// The content, compressed with Brotli.
     pub fn brotli(&self) -> Option<&'static [u8]> {
         self.brotli
     }
 
-    /// Whether the content under this path never changes, because the path names the content.
+    /// Whether the content never changes, because the path contains its hash.
     pub fn is_immutable(&self) -> bool {
         self.path.starts_with(HASHED)
     }
 
-    /// What kind of content it is, by the ending of its name.
+    /// The content type, by the file extension.
     pub fn content_type(&self) -> &'static str {
         match self.path.rsplit('.').next() {
             Some("html") => "text/html; charset=utf-8",
@@ -89,14 +89,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_is_always_a_document_to_show() {
+    fn there_is_always_an_index_document() {
         assert_eq!(index().content_type(), "text/html; charset=utf-8");
         assert!(!index().is_immutable());
         assert!(index().plain().starts_with(b"<!doctype html>"));
     }
 
     #[test]
-    fn every_built_file_has_a_known_kind_and_is_found_by_its_path() {
+    fn every_built_file_has_a_content_type_and_is_found_by_its_path() {
         for file in files() {
             assert_ne!(
                 file.content_type(),
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn compressed_forms_are_smaller_than_the_file() {
+    fn compressed_variants_are_smaller_than_the_file() {
         for file in files() {
             for compressed in [file.gzip(), file.brotli()].into_iter().flatten() {
                 assert!(compressed.len() < file.plain().len(), "{}", file.path());

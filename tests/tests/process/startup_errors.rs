@@ -136,7 +136,7 @@ fn a_password_in_an_invalid_setting_is_in_no_message() -> anyhow::Result<()> {
         ] {
             let printed = run(&[&flags[..], &[url]].concat())?;
             ensure!(
-                printed.contains("write it like sqlite:docent.db"),
+                printed.contains("use for example sqlite:docent.db"),
                 "{printed}"
             );
         }
@@ -155,7 +155,7 @@ fn a_password_in_an_invalid_setting_is_in_no_message() -> anyhow::Result<()> {
         vec!["adopt", "--from", &mysql],
     ] {
         let printed = run(&arguments)?;
-        ensure!(printed.contains("write @ as %40"), "{printed}");
+        ensure!(printed.contains("encode @ as %40"), "{printed}");
     }
     for text in [
         "stor = \"postgres://docent:SECRET@127.0.0.1/docent\"",
@@ -172,7 +172,7 @@ fn a_password_in_an_invalid_setting_is_in_no_message() -> anyhow::Result<()> {
         fs::write(directory.path().join("docent.toml"), text)?;
         let printed = run(&["check", "--config", "docent.toml"])?;
         ensure!(
-            printed.contains("docent.toml is not right at line "),
+            printed.contains("docent.toml is invalid at line "),
             "{printed}"
         );
     }

@@ -8,34 +8,34 @@ use docent_store::Store;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{runtime, say};
-use crate::engine::{self, Use};
+use crate::engine::{self, OpenMode};
+use crate::import_marker;
 use crate::settings::StoreFlags;
-use crate::unfinished;
 
-/// A store that is there and complete; a server may be running beside.
-async fn open_finished(flags: &StoreFlags) -> Result<Arc<dyn Store>> {
+/// Opens an existing, complete store; a server may be running.
+async fn open_complete(flags: &StoreFlags) -> Result<Arc<dyn Store>> {
     let url = flags.url()?;
-    let store = engine::open(&url, Use::Existing).await?;
-    unfinished::expect_finished(&*store, &url).await?;
+    let store = engine::open(&url, OpenMode::Shared).await?;
+    import_marker::check_complete(&*store, &url).await?;
     Ok(store)
 }
 
 pub(super) fn rebuild(store: &StoreFlags) -> Result<()> {
     let runtime = runtime()?;
-    let store = runtime.block_on(open_finished(store))?;
+    let store = runtime.block_on(open_complete(store))?;
     let report = runtime.block_on(store.rebuild(progress("rebuilding")))?;
     say(format!("{} aspects read", report.aspects));
     if report.mended == 0 && report.orphans == 0 {
-        say("everything derived from them was right");
+        say("all derived data was correct");
     } else {
         say(format!(
-            "mended: the derived rows of {} aspects differed, {} rows belonged to no aspect",
+            "repaired: the derived rows of {} aspects differed, {} rows belonged to no aspect",
             report.mended, report.orphans
         ));
     }
     if report.unreadable > 0 {
         bail!(
-            "{} aspects cannot be read, and what is derived from them was left as it is: 'docent check' names them",
+            "{} aspects cannot be read; their derived rows were not changed. 'docent check' lists them",
             report.unreadable
         );
     }
@@ -47,16 +47,16 @@ pub(super) fn check(store: &StoreFlags) -> Result<()> {
     let runtime = runtime()?;
     let findings = runtime.block_on(engine::check(&url))?;
     let unfinished = runtime.block_on(async {
-        // What could be checked has the newest schema, so that opening it changes nothing; what is damaged, or may only be
-        // read by us, cannot be opened, and has been looked at.
-        match engine::open(&url, Use::Existing).await {
-            Ok(store) => unfinished::find(&*store).await,
+        // A store that passed the check has the latest schema, so opening it changes nothing. A damaged or read-only one
+        // cannot be opened, but has been checked.
+        match engine::open(&url, OpenMode::Shared).await {
+            Ok(store) => import_marker::find_unfinished(&*store).await,
             Err(_) => Ok(None),
         }
     });
-    if let Ok(Some(mark)) = &unfinished {
-        // Much does not fit together yet, which is no damage.
-        bail!("{url} cannot be used: {mark}");
+    if let Ok(Some(marker)) = &unfinished {
+        // Findings in an incomplete store are not damage.
+        bail!("cannot use {url}: {marker}");
     }
     if findings.is_empty() {
         unfinished?;
@@ -71,7 +71,7 @@ pub(super) fn check(store: &StoreFlags) -> Result<()> {
 
 pub(super) fn backup(store: &StoreFlags, file: &Path) -> Result<()> {
     let runtime = runtime()?;
-    let store = runtime.block_on(open_finished(store))?;
+    let store = runtime.block_on(open_complete(store))?;
     runtime.block_on(store.backup(file, progress("copying")))?;
     say(format!("backed up to {}", file.display()));
     Ok(())
@@ -80,18 +80,18 @@ pub(super) fn backup(store: &StoreFlags, file: &Path) -> Result<()> {
 pub(super) fn restore(store: &StoreFlags, file: &Path, replace: bool) -> Result<()> {
     let url = store.url()?;
     let mut progress = progress("restoring");
-    let former = runtime()?.block_on(engine::restore(&url, file, replace, &mut *progress))?;
+    let old_store = runtime()?.block_on(engine::restore(&url, file, replace, &mut *progress))?;
     say(format!("restored {} from {}", url, file.display()));
-    if let Some(former) = former {
+    if let Some(old_store) = old_store {
         say(format!(
-            "the store that was there could not be closed; it is kept as {}",
-            former.display()
+            "the old store could not be closed; it was moved to {}",
+            old_store.display()
         ));
     }
     Ok(())
 }
 
-/// A bar on a terminal; nothing where there is none.
+/// A progress bar; hidden if standard error is not a terminal.
 pub(super) fn progress(what: &'static str) -> Box<dyn FnMut(u64, u64) + Send> {
     let bar = ProgressBar::new(0).with_message(what);
     if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {percent}% {eta}") {

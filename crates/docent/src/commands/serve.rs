@@ -23,22 +23,22 @@ use tracing_subscriber::filter::LevelFilter;
 use super::user::password_from;
 use super::{operator, say};
 use crate::demo;
-use crate::engine::{self, Use};
+use crate::engine::{self, OpenMode};
+use crate::import_marker;
 use crate::interrupt::EXIT_INTERRUPTED;
 use crate::settings::{LogFormat, ServeFlags, Settings, StoreFlags, StoreUrl, Switch};
-use crate::unfinished;
 
-/// How often it is stored when tokens were last used: each time is a commit, after which caches are filled anew.
-const STORING_USES: Duration = Duration::from_mins(1);
-const STORING_USES_AT_THE_END: Duration = Duration::from_secs(2);
+/// How often the last use of tokens is stored. Each time is a commit, which invalidates caches.
+const TOKEN_USE_INTERVAL: Duration = Duration::from_mins(1);
+const FINAL_TOKEN_USE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The pool of connections logs every one that it loses; that the database went away is said once (`store-postgres`).
+/// The connection pool logs every lost connection; `store-postgres` logs an outage once.
 const POOL: &str = "deadpool";
 
 pub(super) fn serve(store: &StoreFlags, flags: ServeFlags) -> Result<()> {
     let settings = Settings::resolve(store, flags)?;
     start_log(&settings)?;
-    // With one core there is nobody to share work with; passing it between threads would only cost.
+    // On one core a second thread would only add switching costs.
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut builder = if cores == 1 {
         tokio::runtime::Builder::new_current_thread()
@@ -48,40 +48,40 @@ pub(super) fn serve(store: &StoreFlags, flags: ServeFlags) -> Result<()> {
     let runtime = builder
         .enable_all()
         .build()
-        .context("the runtime could not be started")?;
+        .context("cannot start the async runtime")?;
     runtime.block_on(run(settings))
 }
 
 async fn run(settings: Settings) -> Result<()> {
-    // The handlers stand before anything else: a signal during the start is a wish to stop, too.
+    // Before anything else, so that a signal during startup stops the server.
     let stop = stop_signal()?;
-    // Before the store, so that a wrong address or a wrong file leaves nothing behind.
+    // Before the store is created, so that an invalid address or file leaves nothing behind.
     let (listener, address) = listen(settings.listen, "--listen").await?;
-    let second = match settings.ui_listen {
+    let ui = match settings.ui_listen {
         Some(address) => Some(listen(address, "--ui-listen").await?),
         None => None,
     };
-    let given = settings.admin_password_file.as_deref();
-    let given = given.map(password_from).transpose()?;
-    let store = engine::open(&settings.store, Use::Server).await?;
-    unfinished::expect_finished(&*store, &settings.store).await?;
+    let initial_password = settings.admin_password_file.as_deref();
+    let initial_password = initial_password.map(password_from).transpose()?;
+    let store = engine::open(&settings.store, OpenMode::Server).await?;
+    import_marker::check_complete(&*store, &settings.store).await?;
     let _index_lock = match &settings.store {
-        // Whoever has the file has the index.
+        // The lock on the SQLite file covers the index.
         StoreUrl::Sqlite(_) => None,
         StoreUrl::Postgres(_) => Some(lock_index(&settings.search_index)?),
     };
     let search = Search::in_directory(Arc::clone(&store), &settings.search_index)
-        .map_err(|error| anyhow!("{error}; --search-index chooses another directory"))?;
+        .map_err(|error| anyhow!("{error}; choose another directory with --search-index"))?;
     let search = Arc::new(search);
     let catalog = Catalog::new(store, Arc::new(SystemClock)).with_search(Arc::clone(&search));
     catalog.add_built_in_ownership_types(&operator()?).await?;
-    let engine = Engine::docent().context("the built-in GraphQL schema is not right")?;
+    let engine = Engine::docent().context("the built-in GraphQL schema is invalid")?;
     let auth = match settings.auth {
         Switch::On => AuthMode::On,
         Switch::Off => AuthMode::Off,
     };
     let password = match auth {
-        AuthMode::On => first_password(&catalog, given).await?,
+        AuthMode::On => ensure_administrator(&catalog, initial_password).await?,
         AuthMode::Off => None,
     };
     let token = if settings.demo {
@@ -89,30 +89,30 @@ async fn run(settings: Settings) -> Result<()> {
     } else {
         None
     };
-    let keeping = tokio::spawn(keep_index(search));
-    let noting = tokio::spawn(note_token_uses(catalog.clone(), operator()?));
+    let index_task = tokio::spawn(maintain_index(search));
+    let token_use_task = tokio::spawn(store_token_uses(catalog.clone(), operator()?));
     let router = docent_http::router(AppState::new(catalog.clone(), engine, auth));
     let version = env!("CARGO_PKG_VERSION");
     say(format!("Docent {version} is listening on http://{address}"));
-    if let Some((_, address)) = &second {
+    if let Some((_, address)) = &ui {
         say(format!("and on http://{address}"));
     }
     if auth == AuthMode::Off {
         tracing::warn!(
-            "authentication is off: whoever reaches this address may read and change everything"
+            "authentication is off: every client that can reach this address has full access"
         );
     }
     if let Some(password) = password {
         say(format!("user: {ADMINISTRATOR}"));
         say(format!("password: {}", password.as_str()));
         say(format!(
-            "The password is shown this once; {} sets another.",
-            passwd(&settings.store)
+            "Save the password, it is not shown again; {} sets a new one.",
+            passwd_command(&settings.store)
         ));
     } else if settings.demo && auth == AuthMode::On {
         say(format!(
             "Sign in as {ADMINISTRATOR}; {} sets a new password.",
-            passwd(&settings.store)
+            passwd_command(&settings.store)
         ));
     }
     if let Some(token) = token {
@@ -126,46 +126,46 @@ async fn run(settings: Settings) -> Result<()> {
     );
     let stop = stop.shared();
     let first = docent_http::server::serve(listener, router.clone(), stop.clone());
-    match second {
-        Some((second, _)) => {
-            let second = docent_http::server::serve(second, router, stop);
+    match ui {
+        Some((ui, _)) => {
+            let second = docent_http::server::serve(ui, router, stop);
             tokio::try_join!(first, second)?;
         }
         None => first.await?,
     }
-    keeping.abort();
-    noting.abort();
-    // What is not stored by then is not worth more of the operator's time.
+    index_task.abort();
+    token_use_task.abort();
+    // Best effort: it must not delay the shutdown.
     let operator = operator()?;
     let last_uses = catalog.store_token_uses(&operator);
-    let _ = tokio::time::timeout(STORING_USES_AT_THE_END, last_uses).await;
+    let _ = tokio::time::timeout(FINAL_TOKEN_USE_TIMEOUT, last_uses).await;
     tracing::info!("stopped");
     Ok(())
 }
 
-/// Builds the search index if there is none, and feeds it with what is written; everything else is answered meanwhile.
-async fn keep_index(search: Arc<Search>) {
+/// Builds the search index if it is missing, then keeps it up to date in the background.
+async fn maintain_index(search: Arc<Search>) {
     if let Err(error) = search.build_if_missing().await {
-        // The index is being built, or the maintainer will log the error.
+        // Another build is running, or the index maintainer will report the problem.
         tracing::debug!("{error}");
     }
     search.maintainer().run().await;
 }
 
-/// Stores when tokens were last used, now and then.
-async fn note_token_uses(catalog: Catalog, caller: Caller) {
+/// Stores the last use of tokens periodically.
+async fn store_token_uses(catalog: Catalog, caller: Caller) {
     loop {
-        tokio::time::sleep(STORING_USES).await;
+        tokio::time::sleep(TOKEN_USE_INTERVAL).await;
         catalog.store_token_uses(&caller).await;
     }
 }
 
-/// Two servers on one database may run on one machine, but not with one index. The lock goes with the process.
+/// Locks the index for this process: several servers on a machine may share a database, but not an index.
 fn lock_index(directory: &Path) -> Result<File> {
     let mut name = directory.as_os_str().to_owned();
     name.push(".lock");
     let path = PathBuf::from(name);
-    let failed = || format!("the search index at {} cannot be used", directory.display());
+    let failed = || format!("cannot use the search index at {}", directory.display());
     if let Some(parent) = path.parent() {
         std::fs::create_dir_all(parent).with_context(failed)?;
     }
@@ -173,7 +173,7 @@ fn lock_index(directory: &Path) -> Result<File> {
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => bail!(
-            "another server uses the search index at {}; --search-index chooses another directory",
+            "another server uses the search index at {}; choose another directory with --search-index",
             directory.display()
         ),
         Err(TryLockError::Error(error)) => Err(error).with_context(failed),
@@ -181,70 +181,77 @@ fn lock_index(directory: &Path) -> Result<File> {
 }
 
 async fn listen(address: SocketAddr, flag: &str) -> Result<(TcpListener, SocketAddr)> {
-    let listener = TcpListener::bind(address)
-        .await
-        .with_context(|| format!("cannot listen on {address}; {flag} chooses another address"))?;
+    let listener = TcpListener::bind(address).await.with_context(|| {
+        format!("cannot listen on {address}; choose another address with {flag}")
+    })?;
     let address = listener.local_addr().context("no local address")?;
     Ok((listener, address))
 }
 
-/// Lets the administrator in on the first start. Returns a password that was made up, for the operator to see.
-async fn first_password(catalog: &Catalog, given: Option<Password>) -> Result<Option<Password>> {
-    let shown = given.is_none();
+/// Gives the administrator a password on the first start. Returns it if it was generated.
+async fn ensure_administrator(
+    catalog: &Catalog,
+    initial_password: Option<Password>,
+) -> Result<Option<Password>> {
+    let is_generated = initial_password.is_none();
     let administrator = catalog
-        .ensure_administrator(&operator()?, given)
+        .ensure_administrator(&operator()?, initial_password)
         .await
-        .context("the first user could not be made")?;
+        .context("cannot create the first user")?;
     match administrator {
-        Administrator::Created(password) if shown => Ok(Some(password)),
+        Administrator::Created(password) if is_generated => Ok(Some(password)),
         Administrator::Created(_) => Ok(None),
         Administrator::Exists => {
-            if !shown {
-                tracing::info!("{ADMINISTRATOR} has a password: the password file was not needed");
+            if !is_generated {
+                tracing::info!(
+                    "{ADMINISTRATOR} already has a password: the password file is ignored"
+                );
             }
             Ok(None)
         }
         Administrator::KeptOut => {
             tracing::warn!(
-                "{ADMINISTRATOR} is suspended or removed and stays so: 'docent user resume {ADMINISTRATOR}' or 'docent user \
-                 add {ADMINISTRATOR}' lets that user in"
+                "{ADMINISTRATOR} is suspended or removed and cannot sign in: use 'docent user resume {ADMINISTRATOR}' or \
+                 'docent user add {ADMINISTRATOR}'"
             );
             Ok(None)
         }
     }
 }
 
-/// The command that sets the administrator's password. The URL of a database is not repeated: without its password and its
-/// parameters it would not work.
-fn passwd(store: &StoreUrl) -> String {
+/// The command that sets the administrator's password. It omits a PostgreSQL URL, which would not work without its
+/// password and parameters.
+fn passwd_command(store: &StoreUrl) -> String {
     match store {
         StoreUrl::Sqlite(_) => format!("'docent user passwd {ADMINISTRATOR} --store {store}'"),
         StoreUrl::Postgres(_) => format!(
-            "'docent user passwd {ADMINISTRATOR}', with the store as it is given here (DOCENT_STORE, --config or --store),"
+            "'docent user passwd {ADMINISTRATOR}', with the same DOCENT_STORE, --config or --store,"
         ),
     }
 }
 
-/// Resolves at Ctrl-C and at SIGTERM. The next Ctrl-C after that ends the process at once.
+/// Resolves on Ctrl-C or SIGTERM. A further Ctrl-C exits immediately.
 fn stop_signal() -> Result<impl Future<Output = ()>> {
-    let mut interrupt = signal(SignalKind::interrupt()).context("cannot wait for Ctrl-C")?;
-    let mut terminate = signal(SignalKind::terminate()).context("cannot wait for SIGTERM")?;
+    let mut interrupt =
+        signal(SignalKind::interrupt()).context("cannot install the handler of Ctrl-C")?;
+    let mut terminate =
+        signal(SignalKind::terminate()).context("cannot install the handler of SIGTERM")?;
     Ok(async move {
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
         }
-        tracing::info!("stopping; Ctrl-C ends at once");
+        tracing::info!("shutting down; press Ctrl-C to exit immediately");
         tokio::spawn(async move {
             interrupt.recv().await;
-            // What was acknowledged is on the disk, and the store is opened after any end.
-            tracing::warn!("ended at once; requests that were being carried out got no reply");
+            // Acknowledged writes are durable, and the store recovers from any exit.
+            tracing::warn!("exited immediately; requests in progress got no response");
             std::process::exit(EXIT_INTERRUPTED);
         });
     })
 }
 
-/// Levels, and levels of targets. The library takes any other word for the name of a target, of which nothing is logged then.
+/// Accepts levels, and levels of targets. The library would take any other word for a target and log nothing of it.
 fn log_filter(text: &str) -> Result<EnvFilter> {
     let is_level = |word: &str| word.trim().parse::<LevelFilter>().is_ok();
     let wrong = text.split(',').find(|part| match part.rsplit_once('=') {
@@ -253,8 +260,8 @@ fn log_filter(text: &str) -> Result<EnvFilter> {
     });
     if let Some(wrong) = wrong {
         bail!(
-            "the log filter '{text}' is not right at '{wrong}': write a level (off, error, warn, info, debug, trace), or \
-             target=level, or several with commas, like info,docent_http=debug"
+            "the log filter '{text}' is invalid at '{wrong}': use a level (off, error, warn, info, debug, trace) or \
+             target=level, separated by commas, for example info,docent_http=debug"
         );
     }
     let filter = if text.contains(POOL) {
@@ -283,7 +290,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_log_filter_is_made_of_levels() {
+    fn log_filters_consist_of_levels_and_targets() {
         for right in [
             "info",
             "WARN",

@@ -1,4 +1,4 @@
-//! `docent token …`: access tokens without a server and without a page.
+//! `docent token …`: manages access tokens, with or without a running server.
 
 use anyhow::{Result, bail};
 use clap::Subcommand;
@@ -7,32 +7,32 @@ use docent_catalog::tokens::{MAX_LISTED, NewToken, TokenFilter};
 use docent_model::{Clock as _, EpochMillis, SystemClock, span_ms};
 
 use super::{catalog, note, operator, runtime, say, user_urn};
-use crate::engine::Use;
+use crate::engine::OpenMode;
 use crate::settings::StoreFlags;
 
 const DEFAULT_TTL: &str = "90d";
-/// Ids are long; this much of one is enough for `revoke`.
-const SHOWN_ID: usize = 12;
+/// A prefix of the id is enough for `revoke`.
+const ID_PREFIX: usize = 12;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokenCommand {
-    /// Make a token and print it; it is shown this once
+    /// Create a token and print it; it cannot be shown again
     Create {
-        /// The user it speaks for, for example datahub
+        /// The user that the token authenticates, for example datahub
         #[arg(long)]
         user: String,
-        /// What it is for
+        /// A name that tells what the token is for, for example ingestion
         #[arg(long)]
         name: String,
-        /// How long it lives, for example 12h, 30d or never
+        /// Time until the token expires: 12h, 30d, or never
         #[arg(long, default_value = DEFAULT_TTL)]
         ttl: String,
     },
-    /// List the tokens, with when they were last used
+    /// List all tokens with their expiry and last use
     List,
-    /// End a token at once
+    /// Revoke a token immediately
     Revoke {
-        /// Its id as listed, or the beginning of it
+        /// The id from `docent token list`, or a unique prefix of it
         id: String,
     },
 }
@@ -54,22 +54,22 @@ fn create(store: &StoreFlags, user: &str, name: String, ttl: &str) -> Result<()>
         ttl_ms: ttl_ms(ttl)?,
     };
     let runtime = runtime()?;
-    let catalog = runtime.block_on(catalog(store, Use::Beside))?;
+    let catalog = runtime.block_on(catalog(store, OpenMode::SharedCreate))?;
     let created = runtime.block_on(catalog.create_token(&operator()?, new))?;
     if created.user_is_new {
         let name = created.token.info.actor_urn.key();
         note(format!(
-            "nobody knew the user {name} before; 'docent user add {name}' lets the person sign in"
+            "the user {name} is new and has no password; 'docent user add {name}' sets one"
         ));
     }
-    // Alone on standard output, so that a script can take it as it is.
+    // Nothing else goes to standard output, so that scripts can capture the token.
     say(created.secret);
     Ok(())
 }
 
 fn list(store: &StoreFlags) -> Result<()> {
     let runtime = runtime()?;
-    let catalog = runtime.block_on(catalog(store, Use::Existing))?;
+    let catalog = runtime.block_on(catalog(store, OpenMode::Shared))?;
     let tokens = runtime.block_on(catalog.list_tokens(
         &operator()?,
         &TokenFilter::default(),
@@ -77,7 +77,7 @@ fn list(store: &StoreFlags) -> Result<()> {
         MAX_LISTED,
     ))?;
     if tokens.items.is_empty() {
-        say("there are no tokens; 'docent token create --user datahub --name me' makes one");
+        say("no tokens; create one with 'docent token create --user datahub --name me'");
         return Ok(());
     }
     let mut table = Table::new();
@@ -87,14 +87,14 @@ fn list(store: &StoreFlags) -> Result<()> {
     for token in tokens.items {
         let info = token.info;
         table.add_row([
-            token.id.chars().take(SHOWN_ID).collect(),
+            token.id.chars().take(ID_PREFIX).collect(),
             info.name,
             info.actor_urn.key().to_owned(),
-            shown_time(info.created_at),
-            shown_end(info.expires_at, now_ms),
+            format_time(info.created_at),
+            format_expiry(info.expires_at, now_ms),
             token
                 .last_used_at
-                .map_or_else(|| "never".to_owned(), shown_time),
+                .map_or_else(|| "never".to_owned(), format_time),
         ]);
     }
     for line in table.lines() {
@@ -105,7 +105,7 @@ fn list(store: &StoreFlags) -> Result<()> {
 
 fn revoke(store: &StoreFlags, id: &str) -> Result<()> {
     let runtime = runtime()?;
-    let catalog = runtime.block_on(catalog(store, Use::Existing))?;
+    let catalog = runtime.block_on(catalog(store, OpenMode::Shared))?;
     runtime.block_on(catalog.revoke_token_by_prefix(&operator()?, id))?;
     say("revoked");
     Ok(())
@@ -118,19 +118,19 @@ fn ttl_ms(text: &str) -> Result<Option<EpochMillis>> {
     }
     match span_ms(text) {
         Some(ttl_ms) => Ok(Some(ttl_ms)),
-        None => bail!("'{text}' is not a time to live: write it like 12h, 30d or never"),
+        None => bail!("'{text}' is not a valid time to live: use for example 12h, 30d or never"),
     }
 }
 
-fn shown_end(expires_at: Option<EpochMillis>, now_ms: EpochMillis) -> String {
+fn format_expiry(expires_at: Option<EpochMillis>, now_ms: EpochMillis) -> String {
     match expires_at {
         None => "never".to_owned(),
-        Some(time_ms) if time_ms <= now_ms => format!("{} (expired)", shown_time(time_ms)),
-        Some(time_ms) => shown_time(time_ms),
+        Some(time_ms) if time_ms <= now_ms => format!("{} (expired)", format_time(time_ms)),
+        Some(time_ms) => format_time(time_ms),
     }
 }
 
-fn shown_time(time_ms: EpochMillis) -> String {
+fn format_time(time_ms: EpochMillis) -> String {
     jiff::Timestamp::from_millisecond(time_ms)
         .map(|time| time.strftime("%Y-%m-%d %H:%M").to_string())
         .unwrap_or_default()
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_to_live_are_written_as_people_do() {
+    fn times_to_live_are_parsed_as_durations_or_never() {
         assert_eq!(ttl_ms("30d").unwrap(), Some(30 * 24 * 3_600_000));
         assert_eq!(ttl_ms("90m").unwrap(), Some(5_400_000));
         assert_eq!(ttl_ms("never").unwrap(), None);

@@ -1,4 +1,4 @@
-//! `docent move`: everything from one store into another, with its history, and the proof that it arrived.
+//! `docent move`: copies a store into another one, with its history, and verifies the copy.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use sha2::{Digest as _, Sha256};
 
 use super::maintenance::progress;
 use super::{runtime, say};
-use crate::engine::{self, Use};
+use crate::engine::{self, OpenMode};
+use crate::import_marker::{self, Import};
 use crate::interrupt;
 use crate::settings::StoreUrl;
-use crate::unfinished::{self, Filling};
 
-/// How many rows are carried at once; fewer if they are large.
+/// How many rows are copied at once; fewer if they are large.
 const PAGE: usize = 1000;
-const MEANWHILE: &str = "one of them was written to meanwhile; stop whatever uses them, remove the new store, and move again";
+const CONCURRENT_WRITE: &str = "another process wrote to one of them; stop it, delete the new store, and run the command again";
 
-/// Flags that all commands have. This one refuses them, so its help does not show them.
+/// Hides the global flags that this command rejects.
 fn unused() -> [Arg; 2] {
     ["store", "config"].map(|name| Arg::new(name).long(name).hide(true))
 }
@@ -28,8 +28,8 @@ fn unused() -> [Arg; 2] {
 #[derive(Debug, Args)]
 #[command(args = unused())]
 pub(crate) struct MoveFlags {
-    // The values may have passwords in them, which the help would show.
-    /// The store to read; no server may use it
+    // The help would show the values, which may contain passwords.
+    /// Store URL to read; no server may be running
     #[arg(
         long,
         env = "DOCENT_MOVE_FROM",
@@ -37,7 +37,7 @@ pub(crate) struct MoveFlags {
         hide_env_values = true
     )]
     from: String,
-    /// The store to fill; it must be empty, and no server may use it
+    /// Store URL to fill; it must be empty, and no server may be running
     #[arg(
         long,
         env = "DOCENT_MOVE_TO",
@@ -48,41 +48,41 @@ pub(crate) struct MoveFlags {
 }
 
 pub(super) fn run(flags: &MoveFlags) -> Result<()> {
-    let from = StoreUrl::parse(Some(&flags.from)).context("--from is not right")?;
-    let to = StoreUrl::parse(Some(&flags.to)).context("--to is not right")?;
+    let from = StoreUrl::parse(Some(&flags.from)).context("--from is invalid")?;
+    let to = StoreUrl::parse(Some(&flags.to)).context("--to is invalid")?;
     let runtime = runtime()?;
     if origin(&from) == origin(&to) || runtime.block_on(engine::is_same(&from, &to)) {
-        bail!("--from and --to name the same store, {to}: move into a new one");
+        bail!("--from and --to are the same store, {to}: move into a new one");
     }
-    runtime.block_on(carry_over(&from, &to))
+    runtime.block_on(copy_store(&from, &to))
 }
 
-async fn carry_over(from: &StoreUrl, to: &StoreUrl) -> Result<()> {
-    let source = engine::open(from, Use::Alone).await?;
-    unfinished::expect_finished(&*source, from).await?;
-    let target = engine::open(to, Use::AloneAndNew).await?;
+async fn copy_store(from: &StoreUrl, to: &StoreUrl) -> Result<()> {
+    let source = engine::open(from, OpenMode::Exclusive).await?;
+    import_marker::check_complete(&*source, from).await?;
+    let target = engine::open(to, OpenMode::ExclusiveCreate).await?;
     let catalog = Catalog::new(Arc::clone(&target), Arc::new(SystemClock));
-    unfinished::begin(&catalog, &*target, to, Filling::Move, &origin(from)).await?;
-    interrupt::end_with(format!(
-        "stopped before {to} was complete: run the same command again to go on"
+    import_marker::begin(&catalog, &*target, to, Import::Move, &origin(from)).await?;
+    interrupt::exit_on_signal(format!(
+        "stopped before {to} was complete: run the same command again to continue"
     ))?;
     let total = source.export_count().await?;
-    let (aspects, points) = carry(&*source, &*target, total).await?;
+    let (aspects, points) = copy_all(&*source, &*target, total).await?;
     target.rebuild(progress("deriving")).await?;
     compare(&*source, &*target, total).await?;
-    unfinished::remove(&catalog, Filling::Move).await?;
+    import_marker::remove(&catalog, Import::Move).await?;
     let findings = target.check().await?;
     if let Some(finding) = findings.first() {
-        // What was wrong in the source is wrong in the copy; that is worth knowing, not worth stopping for.
-        say(format!("as in {from}: {finding}"));
+        // The copy has the same damage as the source, which is not an error of the copy.
+        say(format!("also in {from}: {finding}"));
     }
     say(format!(
-        "moved {aspects} aspects with their history and {points} points of time series from {from} to {to}; all of them are the same"
+        "moved {aspects} aspects with their history and {points} time series points from {from} to {to}; verified that both are equal"
     ));
     Ok(())
 }
 
-/// What a store is called wherever the command is run.
+/// The name of a store, independent of the working directory.
 fn origin(url: &StoreUrl) -> String {
     match url {
         StoreUrl::Sqlite(path) => {
@@ -92,81 +92,84 @@ fn origin(url: &StoreUrl) -> String {
     }
 }
 
-/// Carries everything over; how many aspects and how many points that was.
-async fn carry(source: &dyn Store, target: &dyn Store, total: u64) -> Result<(u64, u64)> {
-    let mut bar = Bar::new("copying", total);
-    let aspects = carry_rows::<RawAspect>(source, target, &mut bar).await?;
-    let points = carry_rows::<RawPoint>(source, target, &mut bar).await?;
-    carry_rows::<RawRetired>(source, target, &mut bar).await?;
+/// Copies everything. Returns the number of aspects and of points.
+async fn copy_all(source: &dyn Store, target: &dyn Store, total: u64) -> Result<(u64, u64)> {
+    let mut progress = RowProgress::new("copying", total);
+    let aspects = copy_rows::<RawAspect>(source, target, &mut progress).await?;
+    let points = copy_rows::<RawPoint>(source, target, &mut progress).await?;
+    copy_rows::<RawRetired>(source, target, &mut progress).await?;
     Ok((aspects, points))
 }
 
-/// Rows are carried in their order, so those that an earlier run has carried are the first ones; they are compared.
-async fn carry_rows<R: Carried>(
+/// Copies rows in order. An interrupted run left the first rows, which are compared instead.
+async fn copy_rows<R: Row>(
     source: &dyn Store,
     target: &dyn Store,
-    bar: &mut Bar,
+    progress: &mut RowProgress,
 ) -> Result<u64> {
-    let mut carried = 0;
+    let mut copied = 0;
     let mut pages = Pages::<R>::default();
-    let mut there = Rows::<R>::default();
+    let mut existing = Rows::<R>::default();
     while let Some(page) = pages.next(source).await? {
-        let rows = page.len() as u64;
+        let rows = u64::try_from(page.len())?;
         let mut missing = Vec::with_capacity(page.len());
         for row in page {
-            match there.next(target).await? {
-                Some(other) => same(&row, &other)?,
+            match existing.next(target).await? {
+                Some(other) => check_equal(&row, &other)?,
                 None => missing.push(row),
             }
         }
         if !missing.is_empty() {
             R::import(target, missing).await?;
         }
-        carried += rows;
-        bar.advance(rows);
+        copied += rows;
+        progress.advance(rows);
     }
-    Ok(carried)
+    Ok(copied)
 }
 
-/// Compares the digest of every row; the first that differs is named.
+/// Compares the digests of all rows, and fails at the first difference.
 async fn compare(source: &dyn Store, target: &dyn Store, total: u64) -> Result<()> {
-    let mut bar = Bar::new("comparing", total);
-    compare_rows::<RawAspect>(source, target, &mut bar).await?;
-    compare_rows::<RawPoint>(source, target, &mut bar).await?;
-    compare_rows::<RawRetired>(source, target, &mut bar).await
+    let mut progress = RowProgress::new("comparing", total);
+    compare_rows::<RawAspect>(source, target, &mut progress).await?;
+    compare_rows::<RawPoint>(source, target, &mut progress).await?;
+    compare_rows::<RawRetired>(source, target, &mut progress).await
 }
 
-async fn compare_rows<R: Carried>(
+async fn compare_rows<R: Row>(
     source: &dyn Store,
     target: &dyn Store,
-    bar: &mut Bar,
+    progress: &mut RowProgress,
 ) -> Result<()> {
     let (mut ours, mut theirs) = (Rows::<R>::default(), Rows::<R>::default());
     loop {
         match (ours.next(source).await?, theirs.next(target).await?) {
             (None, None) => return Ok(()),
-            (Some(one), Some(other)) => same(&one, &other)?,
-            _ => bail!("the stores do not have the same rows: {MEANWHILE}"),
+            (Some(one), Some(other)) => check_equal(&one, &other)?,
+            _ => bail!("the stores do not have the same rows: {CONCURRENT_WRITE}"),
         }
-        bar.advance(1);
+        progress.advance(1);
     }
 }
 
-fn same<R: Carried>(one: &R, other: &R) -> Result<()> {
+fn check_equal<R: Row>(one: &R, other: &R) -> Result<()> {
     if one.digest() != other.digest() {
-        bail!("{} is not the same in both stores: {MEANWHILE}", one.name());
+        bail!(
+            "{} differs between the stores: {CONCURRENT_WRITE}",
+            one.name()
+        );
     }
     Ok(())
 }
 
 /// A progress bar over rows of several kinds.
-struct Bar {
+struct RowProgress {
     show: Box<dyn FnMut(u64, u64) + Send>,
     done: u64,
     total: u64,
 }
 
-impl Bar {
+impl RowProgress {
     fn new(what: &'static str, total: u64) -> Self {
         let show = progress(what);
         Self {
@@ -182,18 +185,18 @@ impl Bar {
     }
 }
 
-/// A row of a kind that stores have, and that is carried over as it is.
-trait Carried: Clone {
-    /// The rows behind one.
+/// A row of a store that is copied unchanged.
+trait Row: Clone {
+    /// The next rows.
     async fn page(store: &dyn Store, after: Option<&Self>) -> Result<Vec<Self>>;
     async fn import(target: &dyn Store, rows: Vec<Self>) -> Result<()>;
     fn urn(&self) -> &str;
     fn digest(&self) -> [u8; 32];
-    /// What it is called in an error.
+    /// The row in an error message.
     fn name(&self) -> String;
 }
 
-impl Carried for RawAspect {
+impl Row for RawAspect {
     async fn page(store: &dyn Store, after: Option<&Self>) -> Result<Vec<Self>> {
         Ok(store.aspects_export(after, PAGE).await?)
     }
@@ -226,7 +229,7 @@ impl Carried for RawAspect {
     }
 }
 
-impl Carried for RawPoint {
+impl Row for RawPoint {
     async fn page(store: &dyn Store, after: Option<&Self>) -> Result<Vec<Self>> {
         Ok(store.points_export(after, PAGE).await?)
     }
@@ -257,8 +260,8 @@ impl Carried for RawPoint {
     }
 }
 
-/// Versions that must not be used again.
-impl Carried for RawRetired {
+/// Version numbers that must not be reused.
+impl Row for RawRetired {
     async fn page(store: &dyn Store, after: Option<&Self>) -> Result<Vec<Self>> {
         Ok(store.retired_export(after, PAGE).await?)
     }
@@ -278,18 +281,16 @@ impl Carried for RawRetired {
 
     fn name(&self) -> String {
         let Self { urn, aspect, .. } = self;
-        format!("the last version of {aspect} of {urn}, which was taken back,")
+        format!("the last version of {aspect} of {urn}, which was rolled back,")
     }
 }
 
-/// Each part with its length before it, so that no two lists look alike.
+/// Each part is preceded by its length, so that different lists have different digests.
 fn digest<const PARTS: usize>(parts: [Option<&str>; PARTS]) -> [u8; 32] {
     let mut digest = Sha256::new();
     for part in parts {
-        digest.update(
-            part.map_or(u64::MAX, |text| text.len() as u64)
-                .to_be_bytes(),
-        );
+        let length = part.map_or(usize::MAX, str::len);
+        digest.update(length.to_be_bytes());
         digest.update(part.unwrap_or_default());
     }
     digest.finalize().into()
@@ -304,7 +305,7 @@ impl<R> Default for Pages<R> {
     }
 }
 
-impl<R: Carried> Pages<R> {
+impl<R: Row> Pages<R> {
     async fn next(&mut self, store: &dyn Store) -> Result<Option<Vec<R>>> {
         let page = R::page(store, self.0.as_ref()).await?;
         self.0 = page.last().cloned();
@@ -312,7 +313,7 @@ impl<R: Carried> Pages<R> {
     }
 }
 
-/// The rows of a store one by one, without our own mark. Behind the last one there are none, whatever is added.
+/// The rows of a store one by one, without the import marker. Rows added after the end are not returned.
 struct Rows<R> {
     pages: Pages<R>,
     page: std::vec::IntoIter<R>,
@@ -329,11 +330,11 @@ impl<R> Default for Rows<R> {
     }
 }
 
-impl<R: Carried> Rows<R> {
+impl<R: Row> Rows<R> {
     async fn next(&mut self, store: &dyn Store) -> Result<Option<R>> {
         while !self.is_over {
             match self.page.next() {
-                Some(row) if row.urn() == Filling::Move.urn() => {}
+                Some(row) if row.urn() == Import::Move.urn() => {}
                 Some(row) => return Ok(Some(row)),
                 None => match self.pages.next(store).await? {
                     Some(page) => self.page = page.into_iter(),

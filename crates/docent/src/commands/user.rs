@@ -1,4 +1,4 @@
-//! `docent user …`: the people who sign in, with or without a running server.
+//! `docent user …`: manages accounts, with or without a running server.
 
 mod terminal;
 
@@ -11,57 +11,57 @@ use comfy_table::{Table, presets};
 use docent_catalog::people::{NewUser, Password, User};
 
 use super::{catalog, operator, runtime, say, user_urn};
-use crate::engine::Use;
+use crate::engine::OpenMode;
 use crate::settings::StoreFlags;
 
-/// How many users are asked for at once.
+/// How many users are read at once.
 const PAGE: usize = 1000;
-/// More than a password can have: what is longer is not read.
+/// More than the longest password.
 const MAX_INPUT_BYTES: u64 = 4096;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum UserCommand {
-    /// Let a person sign in; the user is created if it is new
+    /// Create an account, or set the first password of an existing user
     Add {
-        /// The name to sign in with, for example ada
+        /// The user name to sign in with, for example ada
         user: String,
-        /// The name that others see
+        /// The name shown to other users
         #[arg(long, value_name = "NAME")]
         display_name: Option<String>,
-        /// The address that mail reaches the person at
+        /// The email address
         #[arg(long, value_name = "ADDRESS")]
         email: Option<String>,
         #[command(flatten)]
         password: PasswordFlags,
     },
-    /// List the people who sign in
+    /// List the accounts that can sign in
     List {
-        /// List all users that the catalog knows, also those without a password
+        /// Include users without a password, such as imported ones
         #[arg(long)]
         all: bool,
     },
-    /// Set another password and end the user's sessions; tokens stay
+    /// Set a new password and end the user's sessions; tokens stay valid
     Passwd {
-        /// The name that the person signs in with
+        /// The user name
         user: String,
         #[command(flatten)]
         password: PasswordFlags,
     },
-    /// Stop a user's sessions and tokens at once
+    /// Suspend an account: its sessions and tokens stop working immediately
     Suspend {
-        /// The name that the person signs in with
+        /// The user name
         user: String,
     },
-    /// Let a suspended user act again
+    /// Reactivate a suspended account
     Resume {
-        /// The name that the person signs in with
+        /// The user name
         user: String,
     },
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct PasswordFlags {
-    /// Read the password from this file; otherwise it is asked for on a terminal, or read from standard input
+    /// Read the password from a file [default: prompt on a terminal, or read standard input]
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
 }
@@ -83,7 +83,7 @@ pub(super) fn run(store: &StoreFlags, command: UserCommand) -> Result<()> {
             };
             let name = new.user.key().to_owned();
             let runtime = runtime()?;
-            let catalog = runtime.block_on(catalog(store, Use::Beside))?;
+            let catalog = runtime.block_on(catalog(store, OpenMode::SharedCreate))?;
             runtime.block_on(catalog.add_user(&operator()?, new))?;
             say(format!("{name} can sign in"));
         }
@@ -91,26 +91,26 @@ pub(super) fn run(store: &StoreFlags, command: UserCommand) -> Result<()> {
         UserCommand::Passwd { user, password } => {
             let user = user_urn(&user)?;
             let runtime = runtime()?;
-            let catalog = runtime.block_on(catalog(store, Use::Existing))?;
-            // Before somebody thinks of a password in vain.
+            let catalog = runtime.block_on(catalog(store, OpenMode::Shared))?;
+            // Before the prompt for a password.
             runtime.block_on(catalog.check_user_exists(&user))?;
             let password = password.read()?;
             runtime.block_on(catalog.set_password(&operator()?, &user, &password))?;
-            say(format!("{} has another password", user.key()));
+            say(format!("{} has a new password", user.key()));
         }
         UserCommand::Suspend { user } => {
             let user = user_urn(&user)?;
             let runtime = runtime()?;
-            let catalog = runtime.block_on(catalog(store, Use::Existing))?;
+            let catalog = runtime.block_on(catalog(store, OpenMode::Shared))?;
             runtime.block_on(catalog.suspend_user(&operator()?, &user))?;
             say(format!("{} is suspended", user.key()));
         }
         UserCommand::Resume { user } => {
             let user = user_urn(&user)?;
             let runtime = runtime()?;
-            let catalog = runtime.block_on(catalog(store, Use::Existing))?;
+            let catalog = runtime.block_on(catalog(store, OpenMode::Shared))?;
             runtime.block_on(catalog.resume_user(&operator()?, &user))?;
-            say(format!("{} may act again", user.key()));
+            say(format!("{} is active again", user.key()));
         }
     }
     Ok(())
@@ -118,10 +118,10 @@ pub(super) fn run(store: &StoreFlags, command: UserCommand) -> Result<()> {
 
 fn list(store: &StoreFlags, all: bool) -> Result<()> {
     let (runtime, operator) = (runtime()?, operator()?);
-    let catalog = runtime.block_on(catalog(store, Use::Existing))?;
+    let catalog = runtime.block_on(catalog(store, OpenMode::Shared))?;
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_header(["USER", "NAME", "E-MAIL", "PASSWORD", "STATUS"]);
+    table.set_header(["USER", "NAME", "EMAIL", "PASSWORD", "STATUS"]);
     let mut after = None;
     let mut count = 0;
     loop {
@@ -138,7 +138,7 @@ fn list(store: &StoreFlags, all: bool) -> Result<()> {
         }
     }
     if count == 0 {
-        say("there are no users; 'docent user add NAME' makes one");
+        say("no accounts; create one with 'docent user add NAME'");
         return Ok(());
     }
     for line in table.lines() {
@@ -170,28 +170,28 @@ impl PasswordFlags {
         }
         if !std::io::stdin().is_terminal() {
             let text = read_line(std::io::stdin().lock())
-                .context("the password cannot be read from standard input")?;
-            return Password::new(text).context("the password on standard input is not right");
+                .context("cannot read the password from standard input")?;
+            return Password::new(text).context("the password on standard input is invalid");
         }
-        let first = Password::new(terminal::ask("New password: ")?)?;
-        if terminal::ask("Once more: ")? != first.as_str() {
-            bail!("the two passwords are not the same");
+        let first = Password::new(terminal::prompt_password("New password: ")?)?;
+        if terminal::prompt_password("Repeat password: ")? != first.as_str() {
+            bail!("the passwords do not match");
         }
         Ok(first)
     }
 }
 
-/// The password in a file.
+/// Reads the password from a file.
 pub(super) fn password_from(path: &Path) -> Result<Password> {
     let name = path.display();
     let text = std::fs::File::open(path)
         .map_err(anyhow::Error::from)
         .and_then(read_line)
-        .with_context(|| format!("the password file {name} cannot be read"))?;
-    Password::new(text).with_context(|| format!("the password file {name} is not right"))
+        .with_context(|| format!("cannot read the password file {name}"))?;
+    Password::new(text).with_context(|| format!("the password in {name} is invalid"))
 }
 
-/// All there is, without the line break at its end.
+/// Reads the whole input, without a final line break.
 fn read_line(source: impl std::io::Read) -> Result<String> {
     let mut text = String::new();
     source.take(MAX_INPUT_BYTES).read_to_string(&mut text)?;
@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_line_break_at_the_end_is_not_part_of_a_password() {
+    fn one_final_line_break_is_removed_from_a_password() {
         let read = |text: &str| read_line(text.as_bytes()).unwrap();
         assert_eq!(read("secret\n"), "secret");
         assert_eq!(read("secret\r\n"), "secret");

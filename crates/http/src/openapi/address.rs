@@ -1,4 +1,4 @@
-//! What a path below `/openapi/v3/entity/` names.
+//! Parses paths under `/openapi/v3/entity/`.
 
 use axum::http::{StatusCode, Uri};
 use docent_catalog::Caller;
@@ -7,14 +7,14 @@ use percent_encoding::percent_decode_str;
 
 use crate::AppState;
 use crate::error::ErrorResponse;
-use crate::restli::check_aspect;
+use crate::wire::check_aspect;
 
 pub(super) const PREFIX: &str = "/openapi/v3/entity/";
 
-/// Stands where the type of the entities would stand, and means all of them.
+/// The placeholder for all entity types.
 const ANY: &str = "generic";
 
-/// The kind of entities that a call is about.
+/// The entity type in a path.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Kind {
     Any,
@@ -29,12 +29,12 @@ impl Kind {
         Self::one(name)
     }
 
-    /// Where all types at once cannot be meant.
+    /// For endpoints without `generic`.
     pub(super) fn one(name: &str) -> Result<Self, ErrorResponse> {
         entity_type(name).map(Self::Of)
     }
 
-    /// A URN of an entity of this kind.
+    /// Parses a URN of this type.
     pub(super) fn urn(self, text: &str) -> Result<Urn, ErrorResponse> {
         let urn = Registry::get().parse_urn(text).map_err(|error| {
             ErrorResponse::bad_request(error.to_string()).titled(format!("Invalid urn!: {text}"))
@@ -42,7 +42,7 @@ impl Kind {
         match self {
             Self::Of(spec) if spec.name != urn.entity_type() => {
                 Err(ErrorResponse::bad_request(format!(
-                    "{urn} is no {}: the path and the URN must name the same type",
+                    "{urn} is not a {}: the path and the URN must have the same type",
                     spec.name
                 )))
             }
@@ -64,13 +64,13 @@ pub(super) fn entity_type(name: &str) -> Result<&'static EntitySpec, ErrorRespon
 pub(super) struct Address {
     pub(super) urn: Urn,
     pub(super) aspect: Option<AspectName>,
-    /// The entity that is meant if the last slash belongs to the URN.
+    /// The alternative reading: the last slash belongs to the URN.
     longer: Option<Urn>,
 }
 
 impl Address {
-    /// Reads `{type}/{urn}` or `{type}/{urn}/{aspect}`. An encoded slash belongs to the URN. Clients do not encode all of
-    /// them, so another one does, too, unless it stands before the name of an aspect.
+    /// Parses `{type}/{urn}` or `{type}/{urn}/{aspect}`. An encoded slash belongs to the URN. So does an unencoded one,
+    /// because clients do not encode all slashes, unless the name of an aspect follows.
     pub(super) fn parse(uri: &Uri) -> Result<Self, ErrorResponse> {
         let path = uri.path().strip_prefix(PREFIX).unwrap_or_default();
         let (kind, rest) = path.split_once('/').unwrap_or((path, ""));
@@ -107,9 +107,8 @@ impl Address {
         }
     }
 
-    /// Refuses a path that may mean an aspect as well as an entity that is there. Whoever deletes the one must not lose
-    /// the other.
-    pub(super) async fn certain(
+    /// Rejects a path that can mean an aspect or an existing entity, so that a deletion never hits the wrong one.
+    pub(super) async fn unambiguous(
         self,
         state: &AppState,
         caller: &Caller,
@@ -121,8 +120,8 @@ impl Address {
                 .await?;
             if exists.contains(&true) {
                 return Err(ErrorResponse::bad_request(format!(
-                    "the path may mean the {aspect} of {} or the entity {longer}: write slashes of a URN as %2F, and the \
-                     aspect as ?aspects={aspect}",
+                    "the path is ambiguous: it can mean the {aspect} of {} or the entity {longer}. Encode slashes in \
+                     URNs as %2F, and send the aspect as ?aspects={aspect}",
                     self.urn
                 )));
             }
@@ -149,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_urn_is_found_encoded_and_raw_with_slashes_in_it() {
+    fn urns_are_parsed_encoded_and_unencoded_with_slashes() {
         let table = "urn:li:dataset:(urn:li:dataPlatform:s3,a/b,PROD)";
         let encoded = "urn%3Ali%3Adataset%3A%28urn%3Ali%3AdataPlatform%3As3%2Ca%2Fb%2CPROD%29";
         for (path, urn, aspect) in [
@@ -163,7 +162,7 @@ mod tests {
             (format!("dataset/{table}/status"), table, Some("status")),
             (format!("generic/{encoded}/status"), table, Some("status")),
             ("tag/urn:li:tag:a/b".to_owned(), "urn:li:tag:a/b", None),
-            // As some libraries encode paths: all but the slashes.
+            // Some libraries encode everything except slashes.
             (
                 "tag/urn%3Ali%3Atag%3Aa/b".to_owned(),
                 "urn:li:tag:a/b",
@@ -192,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn invalid_paths_are_rejected() {
         for path in [
             "dataset/urn:li:tag:a",
             "dataset/urn:li:dataset:x",

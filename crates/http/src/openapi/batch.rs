@@ -1,4 +1,4 @@
-//! `POST /openapi/v2/entity/batch/{type}`: some aspects of some entities, in the form from before version 3.
+//! `POST /openapi/v2/entity/batch/{type}`: aspects of several entities, in the format before version 3.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -13,16 +13,16 @@ use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
 use crate::error::ErrorResponse;
-use crate::restli::{json as reply, parse, parse_aspect};
-use crate::shown::{AspectReply, PIECE, Shown};
+use crate::reply_budget::{AspectReply, READ_CHUNK, ReplyBudget};
+use crate::wire::{parse, parse_aspect, reply};
 
 const MAX_URNS: usize = 10_000;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "an object with urns")]
-struct Wanted {
+struct BatchInput {
     urns: Vec<String>,
-    /// None, or an empty list, means all.
+    /// Missing or empty means all.
     aspect_names: Option<Vec<String>>,
     with_system_metadata: Option<bool>,
 }
@@ -38,49 +38,51 @@ struct EntityReply<'a> {
     aspects: BTreeMap<&'static str, AspectReply>,
 }
 
-/// Entities that do not exist are left out, and who is asked for twice is given once.
+/// Missing entities are omitted, duplicates are returned once.
 pub(crate) async fn read(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Path(entity_type): Path<String>,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, ErrorResponse> {
-    let wanted: Wanted = parse(&bytes)?;
+    let input: BatchInput = parse(&bytes)?;
     let kind = Kind::one(&entity_type)?;
-    if wanted.urns.len() > MAX_URNS {
+    if input.urns.len() > MAX_URNS {
         return Err(ErrorResponse::bad_request(format!(
-            "there are {} urns: at most {MAX_URNS} can be asked for at once",
-            wanted.urns.len()
+            "there are {} urns: at most {MAX_URNS} are allowed",
+            input.urns.len()
         )));
     }
-    let mut urns = wanted
+    let mut urns = input
         .urns
         .iter()
         .map(|text| kind.urn(text))
         .collect::<Result<Vec<Urn>, ErrorResponse>>()?;
     let mut seen = HashSet::with_capacity(urns.len());
     urns.retain(|urn| seen.insert(urn.clone()));
-    let names = wanted.aspect_names.unwrap_or_default();
+    let names = input.aspect_names.unwrap_or_default();
     let names = names
         .iter()
         .map(|name| parse_aspect(name))
         .collect::<Result<Vec<AspectName>, ErrorResponse>>()?;
-    let noted = wanted.with_system_metadata.unwrap_or(false);
-    let mut shown = Shown::default();
+    let with_system_metadata = input.with_system_metadata.unwrap_or(false);
+    let mut budget = ReplyBudget::default();
     let mut entities = Vec::with_capacity(urns.len());
-    for urns in urns.chunks(PIECE) {
+    for urns in urns.chunks(READ_CHUNK) {
         let rows = state.catalog().read_entities(&caller, urns).await?;
         for (urn, rows) in urns.iter().zip(rows) {
             if rows.is_empty() {
                 continue;
             }
-            let is_shown = |aspect: AspectName| {
+            let is_included = |aspect: AspectName| {
                 !Catalog::is_secret(aspect) && (names.is_empty() || names.contains(&aspect))
             };
             let aspects = rows
                 .iter()
-                .filter(|(aspect, _)| is_shown(*aspect))
-                .map(|(aspect, row)| Ok((aspect.as_str(), shown.aspect(row, noted)?)))
+                .filter(|(aspect, _)| is_included(*aspect))
+                .map(|(aspect, row)| {
+                    Ok((aspect.as_str(), budget.aspect(row, with_system_metadata)?))
+                })
                 .collect::<Result<_, ErrorResponse>>()?;
             entities.push(EntityReply { urn, aspects });
         }

@@ -1,7 +1,7 @@
-//! `GET /openapi/v3/api-docs`: an OpenAPI document of every route, made from the table of [`routes`] and the registry;
-//! and a page that shows it, without anything from elsewhere.
+//! `GET /openapi/v3/api-docs`: the OpenAPI document, generated from [`routes`] and the registry; and a page that
+//! shows it without external resources.
 //!
-//! To describe one more route: an entry in [`routes`]. A test compares it with the router. What it may answer follows from
+//! To describe a route, add an entry to [`routes`]; a test compares it with the router. Its statuses follow from
 //! [`mod@responses`].
 
 mod responses;
@@ -16,22 +16,22 @@ use bytes::Bytes;
 use docent_model::{EntitySpec, Registry, json_schemas};
 use serde_json::{Map, Value, json};
 
-use crate::spelling::HadSlash;
+use crate::trailing_slash::HadTrailingSlash;
 use responses::RESPONSES;
 use routes::{Body, OPERATIONS, Operation};
 
-/// What the page may do: talk to this server, and run its own script.
+/// The page may call this server and run its own script.
 const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; \
                            form-action 'none'; frame-ancestors 'none'";
 
-/// The document. It says nothing about what is stored, so it is open to everybody.
+/// Public: the document contains nothing about the stored data.
 pub(crate) async fn document() -> Response {
     static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(whole().to_string()));
     let json = [(header::CONTENT_TYPE, "application/json")];
     (json, DOCUMENT.clone()).into_response()
 }
 
-/// The page for people.
+/// The page that shows the document.
 pub(crate) async fn page() -> Response {
     let headers = [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
@@ -40,10 +40,9 @@ pub(crate) async fn page() -> Response {
     (headers, include_str!("document/index.html")).into_response()
 }
 
-/// For people who leave the end of the address out. The way is relative, because everything is served below other
-/// paths, too.
-pub(crate) async fn to_page(had_slash: Option<Extension<HadSlash>>) -> Redirect {
-    Redirect::temporary(match had_slash {
+/// Redirects to the page. The target is relative, because the routes are also served under other base paths.
+pub(crate) async fn to_page(slash: Option<Extension<HadTrailingSlash>>) -> Redirect {
+    Redirect::temporary(match slash {
         Some(_) => "index.html",
         None => "swagger-ui/index.html",
     })
@@ -74,8 +73,8 @@ fn whole() -> Value {
         "openapi": "3.0.1",
         "info": {
             "title": "Docent",
-            "description": "A catalog of metadata that speaks DataHub's API. GraphQL is served at /api/graphql. \
-                Where an error names an item of a list, the first item is 0.",
+            "description": "A metadata catalog with DataHub's API. GraphQL is served at /api/graphql. \
+                Error messages count the items of a list from 0.",
             "version": env!("CARGO_PKG_VERSION"),
         },
         "servers": [{"url": "/"}],
@@ -110,8 +109,8 @@ fn add(paths: &mut Map<String, Value>, operation: &Operation, entity: Option<&En
 }
 
 fn responses(operation: &Operation) -> Map<String, Value> {
-    let given = RESPONSES.iter().filter(|it| (it.happens)(operation));
-    given
+    let possible = RESPONSES.iter().filter(|it| (it.applies_to)(operation));
+    possible
         .map(|it| {
             let described = if it.status < 400 {
                 json!({"description": it.description})
@@ -274,7 +273,7 @@ fn own_schemas() -> Value {
                 "forceGenericPatch": {"type": "boolean"},
             },
         },
-        "Wanted": list(&json!({
+        "EntityRequests": list(&json!({
             "type": "object",
             "required": ["urn"],
             "properties": {"urn": {"type": "string", "format": "urn"}},

@@ -1,4 +1,4 @@
-//! Edges between entities, page after page: what the scrolls over relationships and over lineage have in common.
+//! Scrolls through edges between entities, for the relationship and lineage endpoints.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -8,39 +8,38 @@ use docent_catalog::{Caller, Error};
 use docent_model::{AspectName, EntitySpec, Urn};
 use serde_json::{Value, json};
 
-use super::refuse_slices;
+use super::reject_slices;
 use crate::AppState;
 use crate::error::ErrorResponse;
 use crate::query::Parameters;
-use crate::restli::json as reply;
+use crate::wire::reply;
 
 const DEFAULT_COUNT: usize = 10;
-/// How many edges of one entity, and how many entities, are looked at in one go.
+/// How many edges of an entity, or entities, are read at once.
 const CHUNK: usize = 1000;
-/// How many edges one request looks through for those that it wants; a page may then be shorter than asked for.
-const MAX_LOOKED_AT: usize = 20_000;
+/// How many edges one request examines. After that the page ends, even if it is shorter than requested.
+const MAX_EXAMINED: usize = 20_000;
 
-/// Whose edges are looked at.
+/// The entities whose edges are read.
 pub(super) enum Anchors {
-    /// Those that begin at an entity, or those that lead to it.
+    /// For each entity its outgoing edges (`true`) or its incoming ones.
     Named(Vec<(Urn, bool)>),
-    /// All that begin at entities of these types.
+    /// The outgoing edges of all entities of these types.
     Types(Vec<&'static EntitySpec>),
 }
 
-/// One edge that was found.
 pub(super) struct Edge<'a> {
     pub(super) relationship: &'a str,
-    /// The aspect of the source that says so.
+    /// The aspect of the source that has the edge.
     pub(super) aspect: AspectName,
     pub(super) source: &'a Urn,
     pub(super) destination: &'a Urn,
-    /// Whether it was found at its source.
+    /// Whether it was read from its source.
     pub(super) outgoing: bool,
 }
 
 impl Edge<'_> {
-    pub(super) fn shown(&self) -> Value {
+    pub(super) fn to_json(&self) -> Value {
         let end = |urn: &Urn| json!({"urn": urn, "entityType": urn.entity_type()});
         json!({
             "relationshipType": self.relationship,
@@ -50,29 +49,31 @@ impl Edge<'_> {
     }
 }
 
-/// How an edge is shown; `None` if it is not wanted.
-pub(super) type Show = dyn Fn(&Edge<'_>) -> Option<Value> + Send + Sync;
+/// Renders an edge; `None` filters it out.
+pub(super) type Render = dyn Fn(&Edge<'_>) -> Option<Value> + Send + Sync;
 
-/// Where the next page begins: at which of the names or types, behind which entity of the type, and behind how many of the
-/// edges that come then.
+/// The start of a page, which clients get as `scrollId`.
 #[derive(Clone)]
-struct Mark {
-    at: usize,
+struct Cursor {
+    /// The index in [`Anchors`].
+    anchor: usize,
+    /// How many edges of the entity earlier pages had.
     edge: usize,
+    /// The last complete entity of the type.
     after: Option<Urn>,
 }
 
-impl Mark {
+impl Cursor {
     fn read(parameters: &Parameters) -> Result<Self, ErrorResponse> {
-        match parameters.get("scrollId").filter(|mark| !mark.is_empty()) {
+        match parameters.get("scrollId").filter(|text| !text.is_empty()) {
             None => Ok(Self {
-                at: 0,
+                anchor: 0,
                 edge: 0,
                 after: None,
             }),
             Some(text) => Self::parse(text).ok_or_else(|| {
                 ErrorResponse::bad_request(format!(
-                    "scrollId '{text}' is none that this call gave: send the one of the page before"
+                    "scrollId '{text}' is invalid: send the one of the previous page"
                 ))
             }),
         }
@@ -81,67 +82,71 @@ impl Mark {
     fn parse(text: &str) -> Option<Self> {
         let mut parts = text.splitn(3, '-');
         let mut number = || parts.next()?.parse::<u32>().ok();
-        let (at, edge) = (number()?, number()?);
+        let (anchor, edge) = (number()?, number()?);
         let after = parts.next().map(Urn::parse).transpose().ok()?;
         Some(Self {
-            at: at as usize,
-            edge: edge as usize,
+            anchor: usize::try_from(anchor).ok()?,
+            edge: usize::try_from(edge).ok()?,
             after,
         })
     }
 
     fn text(&self) -> String {
-        let Self { at, edge, after } = self;
+        let Self {
+            anchor,
+            edge,
+            after,
+        } = self;
         match after {
-            None => format!("{at}-{edge}"),
-            Some(urn) => format!("{at}-{edge}-{urn}"),
+            None => format!("{anchor}-{edge}"),
+            Some(urn) => format!("{anchor}-{edge}-{urn}"),
         }
     }
 }
 
-pub(super) struct Walk<'a> {
+pub(super) struct EdgeScroll<'a> {
     pub(super) state: &'a AppState,
     pub(super) caller: &'a Caller,
     pub(super) anchors: Anchors,
-    /// Names of relationships; none means all.
+    /// Relationship names; empty means all.
     pub(super) names: Vec<String>,
-    pub(super) show: Box<Show>,
+    pub(super) render: Box<Render>,
 }
 
-impl Walk<'_> {
-    /// Answers with the page that the parameters ask for.
+impl EdgeScroll<'_> {
+    /// The page that the parameters request.
     pub(super) async fn reply(&self, parameters: &Parameters) -> Result<Response, ErrorResponse> {
-        refuse_slices(parameters)?;
+        reject_slices(parameters)?;
         let count = whole("count", parameters.number("count")?, DEFAULT_COUNT)?;
         if count > MAX_COUNT {
             return Err(ErrorResponse::bad_request(format!(
-                "count is {count}: at most {MAX_COUNT} are given at once, use scrollId for the next page"
+                "count is {count}: at most {MAX_COUNT} are allowed, use scrollId for the next page"
             )));
         }
         let include_removed = parameters.flag("includeSoftDelete")?;
-        let mark = Mark::read(parameters)?;
-        let (edges, next) = self.page(mark, count, include_removed).await?;
+        let cursor = Cursor::read(parameters)?;
+        let (edges, next) = self.page(cursor, count, include_removed).await?;
         Ok(reply(&json!({
             "results": edges,
-            "scrollId": next.map(|mark| mark.text()),
+            "scrollId": next.map(|cursor| cursor.text()),
         })))
     }
 
-    /// A page behind a mark, and where the next one begins.
+    /// A page, and the cursor of the next one.
     async fn page(
         &self,
-        mut mark: Mark,
+        mut cursor: Cursor,
         count: usize,
         include_removed: bool,
-    ) -> Result<(Vec<Value>, Option<Mark>), ErrorResponse> {
+    ) -> Result<(Vec<Value>, Option<Cursor>), ErrorResponse> {
         let catalog = self.state.catalog();
         let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
         let mut edges = Vec::new();
-        let mut looked_at = 0;
-        let mut ahead = VecDeque::new();
-        while let Some((urn, outgoing)) = self.anchor(&mut mark, &mut ahead).await? {
-            if edges.len() >= count || looked_at >= MAX_LOOKED_AT {
-                return Ok((edges, Some(mark)));
+        let mut examined = 0;
+        let mut entities = VecDeque::new();
+        while let Some((urn, outgoing)) = self.anchor(&mut cursor, &mut entities).await? {
+            if edges.len() >= count || examined >= MAX_EXAMINED {
+                return Ok((edges, Some(cursor)));
             }
             let page = catalog
                 .relationships(
@@ -149,27 +154,27 @@ impl Walk<'_> {
                     std::slice::from_ref(&urn),
                     outgoing,
                     &names,
-                    mark.edge,
+                    cursor.edge,
                     CHUNK,
                 )
                 .await?
                 .pop()
                 .map_or_else(Vec::new, |page| page.items);
-            looked_at += page.len().max(1);
-            let more = page.len() == CHUNK;
+            examined += page.len().max(1);
+            let has_more = page.len() == CHUNK;
             let removed = if include_removed || page.is_empty() {
                 HashSet::new()
             } else {
                 let ends = page.iter().map(|related| &related.urn).chain([&urn]);
                 catalog.soft_deleted(self.caller, ends).await?
             };
-            let mut whole_chunk = true;
+            let mut is_chunk_done = true;
             for related in page {
                 if edges.len() >= count {
-                    whole_chunk = false;
+                    is_chunk_done = false;
                     break;
                 }
-                mark.edge += 1;
+                cursor.edge += 1;
                 let (source, destination) = if outgoing {
                     (&urn, &related.urn)
                 } else {
@@ -183,47 +188,48 @@ impl Walk<'_> {
                     outgoing,
                 };
                 if !removed.contains(source) && !removed.contains(destination) {
-                    edges.extend((self.show)(&edge));
+                    edges.extend((self.render)(&edge));
                 }
             }
-            if whole_chunk && !more {
-                self.pass(&mut mark, &mut ahead);
+            if is_chunk_done && !has_more {
+                self.advance(&mut cursor, &mut entities);
             }
         }
         Ok((edges, None))
     }
 
-    /// The entity that the mark stands before, and which of its edges are meant; `None` behind the last one.
+    /// The entity at the cursor, and whether its outgoing edges are read; `None` at the end. Reads entities of a
+    /// type ahead in chunks.
     async fn anchor(
         &self,
-        mark: &mut Mark,
-        ahead: &mut VecDeque<Urn>,
+        cursor: &mut Cursor,
+        entities: &mut VecDeque<Urn>,
     ) -> Result<Option<(Urn, bool)>, Error> {
         let types = match &self.anchors {
-            Anchors::Named(names) => return Ok(names.get(mark.at).cloned()),
+            Anchors::Named(names) => return Ok(names.get(cursor.anchor).cloned()),
             Anchors::Types(types) => types,
         };
-        while let (None, Some(entity)) = (ahead.front(), types.get(mark.at)) {
+        while let (None, Some(entity)) = (entities.front(), types.get(cursor.anchor)) {
             let catalog = self.state.catalog();
-            let behind = catalog.urns_behind(self.caller, entity, mark.after.as_ref(), CHUNK);
-            ahead.extend(behind.await?);
-            if ahead.is_empty() {
-                *mark = Mark {
-                    at: mark.at + 1,
+            let next = catalog.urns_behind(self.caller, entity, cursor.after.as_ref(), CHUNK);
+            entities.extend(next.await?);
+            if entities.is_empty() {
+                *cursor = Cursor {
+                    anchor: cursor.anchor + 1,
                     edge: 0,
                     after: None,
                 };
             }
         }
-        Ok(ahead.front().map(|urn| (urn.clone(), true)))
+        Ok(entities.front().map(|urn| (urn.clone(), true)))
     }
 
-    /// Leaves an entity behind whose edges have all been looked at.
-    fn pass(&self, mark: &mut Mark, ahead: &mut VecDeque<Urn>) {
-        mark.edge = 0;
+    /// Moves past an entity whose edges have all been read.
+    fn advance(&self, cursor: &mut Cursor, entities: &mut VecDeque<Urn>) {
+        cursor.edge = 0;
         match &self.anchors {
-            Anchors::Named(_) => mark.at += 1,
-            Anchors::Types(_) => mark.after = ahead.pop_front(),
+            Anchors::Named(_) => cursor.anchor += 1,
+            Anchors::Types(_) => cursor.after = entities.pop_front(),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! `POST /openapi/v3/entity/scroll` and `GET /openapi/v3/entity/{type}`: entities with their aspects, in the order of
-//! URNs unless another one is asked for.
+//! `POST /openapi/v3/entity/scroll` and `GET /openapi/v3/entity/{type}`: scrolls through entities with their
+//! aspects, by default in the order of their URNs.
 
 use std::collections::BTreeMap;
 
@@ -10,15 +10,15 @@ use docent_catalog::{AspectKey, Caller, Catalog, StoredAspect};
 use docent_model::{AspectName, Registry, Urn};
 use serde::{Deserialize, Serialize};
 
-use super::{address, parse_body, refuse_slices};
+use super::{address, reject_slices};
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
 use crate::error::ErrorResponse;
 use crate::filter::WireFilter;
 use crate::query::Parameters;
-use crate::restli::{json as reply, parse_aspect};
-use crate::shown::{AspectReply, PIECE, Shown};
+use crate::reply_budget::{AspectReply, READ_CHUNK, ReplyBudget};
+use crate::wire::{parse_aspect, parse_optional, reply};
 
 const DEFAULT_COUNT: usize = 10;
 
@@ -27,29 +27,29 @@ const DEFAULT_COUNT: usize = 10;
     rename_all = "camelCase",
     expecting = "an object with entities, aspects and filter"
 )]
-struct Wanted {
+struct ScrollInput {
     entities: Option<Vec<String>>,
     aspects: Option<Vec<String>>,
     filter: Option<WireFilter>,
-    sort_criteria: Option<Vec<Order>>,
+    sort_criteria: Option<Vec<WireSort>>,
 }
 
 #[derive(Deserialize)]
 #[serde(expecting = "a sort criterion with field and order")]
-struct Order {
+struct WireSort {
     field: String,
     order: Option<String>,
 }
 
-impl Order {
+impl WireSort {
     fn read(self) -> Result<Sort, ErrorResponse> {
         let descending = match self.order.as_deref() {
             None | Some("ASCENDING") => false,
             Some("DESCENDING") => true,
             Some(order) => {
                 return Err(ErrorResponse::bad_request(format!(
-                    "sortCriteria ask for {} {order}: use ASCENDING or DESCENDING",
-                    self.field
+                    "sortCriteria has the order {order} for {}: use ASCENDING or DESCENDING",
+                    self.field,
                 )));
             }
         };
@@ -60,9 +60,9 @@ impl Order {
     }
 }
 
-/// The order that was asked for. By URN is how a scroll goes anyway, and no two have the same.
-fn sort(order: Vec<Order>) -> Result<Vec<Sort>, ErrorResponse> {
-    let read = order.into_iter().map(Order::read);
+/// The requested order. A scroll is ordered by URN anyway, and URNs are unique, so criteria after `urn` are dropped.
+fn sort(criteria: Vec<WireSort>) -> Result<Vec<Sort>, ErrorResponse> {
+    let read = criteria.into_iter().map(WireSort::read);
     let mut sort = read.collect::<Result<Vec<Sort>, ErrorResponse>>()?;
     let by_urn = sort
         .iter()
@@ -71,8 +71,8 @@ fn sort(order: Vec<Order>) -> Result<Vec<Sort>, ErrorResponse> {
     Ok(sort)
 }
 
-/// Which aspects the reply has.
-enum Aspects {
+/// The aspects in the reply.
+enum AspectSelection {
     None,
     All,
     These(Vec<AspectName>),
@@ -94,34 +94,34 @@ pub(super) struct EntityReply<'a> {
     pub(super) aspects: BTreeMap<&'static str, AspectReply>,
 }
 
-/// Entities of any kinds. Without `aspects` only their URNs, with an empty list all of their aspects.
+/// Entities of any types. Without `aspects` only their URNs, with an empty list all aspects.
 pub(crate) async fn scroll(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     parameters: Parameters,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, ErrorResponse> {
-    let wanted: Wanted = parse_body(&bytes)?;
-    let types = wanted.entities.filter(|types| !types.is_empty());
-    let aspects = match wanted.aspects {
-        None => Aspects::None,
-        Some(names) if names.is_empty() => Aspects::All,
-        Some(names) => Aspects::These(parse_aspects(&names)?),
+    let input: ScrollInput = parse_optional(&bytes)?;
+    let types = input.entities.filter(|types| !types.is_empty());
+    let aspects = match input.aspects {
+        None => AspectSelection::None,
+        Some(names) if names.is_empty() => AspectSelection::All,
+        Some(names) => AspectSelection::These(parse_aspects(&names)?),
     };
     let request = SearchRequest {
-        // Here no kind means every kind, not only those that people look for.
+        // No types means all types here, not only the searchable ones.
         types: types.unwrap_or_else(|| {
             let all = Registry::get().entities();
             all.map(|entity| entity.name.to_owned()).collect()
         }),
-        filter: wanted.filter.unwrap_or_default().read()?,
-        sort: sort(wanted.sort_criteria.unwrap_or_default())?,
+        filter: input.filter.unwrap_or_default().read()?,
+        sort: sort(input.sort_criteria.unwrap_or_default())?,
         ..SearchRequest::default()
     };
     page(&state, &caller, &parameters, request, &aspects).await
 }
 
-/// Entities of one kind, with all of their aspects or those that are named.
+/// Entities of one type, with all aspects or those in the query.
 pub(crate) async fn list(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
@@ -131,9 +131,9 @@ pub(crate) async fn list(
     let spec = address::entity_type(&entity_type)?;
     let names = parameters.all("aspects");
     let aspects = if names.is_empty() {
-        Aspects::All
+        AspectSelection::All
     } else {
-        Aspects::These(parse_aspects(&names)?)
+        AspectSelection::These(parse_aspects(&names)?)
     };
     let request = SearchRequest {
         types: vec![spec.name.to_owned()],
@@ -151,37 +151,39 @@ async fn page(
     caller: &Caller,
     parameters: &Parameters,
     mut request: SearchRequest,
-    aspects: &Aspects,
+    aspects: &AspectSelection,
 ) -> Result<Response, ErrorResponse> {
-    refuse_slices(parameters)?;
+    reject_slices(parameters)?;
     request.query = parameters.get("query").unwrap_or("*").to_owned();
     request.include_removed = parameters.flag("includeSoftDelete")?;
-    let mark = parameters.get("scrollId").filter(|mark| !mark.is_empty());
+    let cursor = parameters.get("scrollId").filter(|text| !text.is_empty());
     request.page = scroll_page(
-        mark.map(str::to_owned),
+        cursor.map(str::to_owned),
         parameters.number("count")?,
         DEFAULT_COUNT,
     )?;
     if let SearchPage::Cursor { count, .. } = request.page
         && count > MAX_COUNT
-        && !matches!(aspects, Aspects::None)
+        && !matches!(aspects, AspectSelection::None)
     {
         return Err(ErrorResponse::bad_request(format!(
-            "count is {count}: at most {MAX_COUNT} entities are given with their aspects at once"
+            "count is {count}: at most {MAX_COUNT} entities with aspects are allowed"
         )));
     }
     let found = state.catalog().search(caller, &request).await?;
     let urns: Vec<Urn> = found.hits.into_iter().map(|hit| hit.urn).collect();
-    let noted = parameters.flag("systemMetadata")?;
-    let mut shown = Shown::default();
+    let with_system_metadata = parameters.flag("systemMetadata")?;
+    let mut budget = ReplyBudget::default();
     let mut entities = Vec::with_capacity(urns.len());
-    for urns in urns.chunks(PIECE) {
+    for urns in urns.chunks(READ_CHUNK) {
         let rows = read(state, caller, urns, aspects).await?;
         for (urn, rows) in urns.iter().zip(rows) {
             let aspects = rows
                 .iter()
                 .filter(|(aspect, _)| !Catalog::is_secret(*aspect))
-                .map(|(aspect, row)| Ok((aspect.as_str(), shown.aspect(row, noted)?)))
+                .map(|(aspect, row)| {
+                    Ok((aspect.as_str(), budget.aspect(row, with_system_metadata)?))
+                })
                 .collect::<Result<_, ErrorResponse>>()?;
             entities.push(EntityReply { urn, aspects });
         }
@@ -197,12 +199,12 @@ async fn read(
     state: &AppState,
     caller: &Caller,
     urns: &[Urn],
-    aspects: &Aspects,
+    aspects: &AspectSelection,
 ) -> Result<Vec<Vec<(AspectName, StoredAspect)>>, ErrorResponse> {
     match aspects {
-        Aspects::None => Ok(urns.iter().map(|_| Vec::new()).collect()),
-        Aspects::All => Ok(state.catalog().read_entities(caller, urns).await?),
-        Aspects::These(names) => {
+        AspectSelection::None => Ok(urns.iter().map(|_| Vec::new()).collect()),
+        AspectSelection::All => Ok(state.catalog().read_entities(caller, urns).await?),
+        AspectSelection::These(names) => {
             let keys: Vec<AspectKey> = urns
                 .iter()
                 .flat_map(|urn| names.iter().map(|name| AspectKey::new(urn, *name)))

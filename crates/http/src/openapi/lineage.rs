@@ -1,4 +1,4 @@
-//! `POST /openapi/v3/lineage/scroll`: edges along which data flows, at given entities or at all of them, page after page.
+//! `POST /openapi/v3/lineage/scroll`: scrolls through lineage edges, of the given entities or of all.
 
 use std::collections::HashSet;
 
@@ -8,31 +8,31 @@ use docent_model::{LineageDirection, Registry, Urn};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::edges::{Anchors, Edge, Walk};
-use super::{MAX_URNS, parse_body, too_many};
+use super::edges::{Anchors, Edge, EdgeScroll};
+use super::{MAX_URNS, too_many};
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
 use crate::error::ErrorResponse;
 use crate::query::Parameters;
-use crate::restli::parse_urn;
+use crate::wire::{parse_optional, parse_urn};
 
 #[derive(Deserialize, Default)]
 #[serde(expecting = "an object with urns")]
-struct Wanted {
+struct LineageInput {
     urns: Option<Vec<String>>,
 }
 
-/// The edges that are wanted.
-struct Flow {
-    /// Either end is among them; if there are none, all edges are wanted.
+/// Selects lineage edges.
+struct LineageFilter {
+    /// One end of the edge is one of these; empty selects all edges.
     urns: HashSet<Urn>,
-    /// As seen from those.
+    /// As seen from `urns`.
     direction: Option<LineageDirection>,
 }
 
-impl Flow {
-    fn show(&self, edge: &Edge<'_>) -> Option<Value> {
+impl LineageFilter {
+    fn render(&self, edge: &Edge<'_>) -> Option<Value> {
         let registry = Registry::get();
         let ends_at = edge.destination.entity_type();
         let leads = registry.lineage(edge.aspect, edge.relationship, ends_at)?;
@@ -40,20 +40,20 @@ impl Flow {
             LineageDirection::Upstream => (edge.destination, edge.source),
             LineageDirection::Downstream => (edge.source, edge.destination),
         };
-        let goes_the_way = match self.direction {
+        let has_direction = match self.direction {
             Some(LineageDirection::Upstream) => self.urns.contains(downstream),
             Some(LineageDirection::Downstream) => self.urns.contains(upstream),
             None => true,
         };
-        // An edge between two of them is shown where it begins.
-        let is_second = !edge.outgoing && self.urns.contains(edge.source);
-        if is_second || !(goes_the_way || self.urns.is_empty()) {
+        // An edge between two of the entities is rendered once, at its source.
+        let is_duplicate = !edge.outgoing && self.urns.contains(edge.source);
+        if is_duplicate || !(has_direction || self.urns.is_empty()) {
             return None;
         }
-        let mut shown = edge.shown();
-        shown["upstream"] = json!(upstream);
-        shown["downstream"] = json!(downstream);
-        Some(shown)
+        let mut value = edge.to_json();
+        value["upstream"] = json!(upstream);
+        value["downstream"] = json!(downstream);
+        Some(value)
     }
 }
 
@@ -63,8 +63,8 @@ pub(crate) async fn scroll(
     parameters: Parameters,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, ErrorResponse> {
-    let wanted: Wanted = parse_body(&bytes)?;
-    let texts = wanted.urns.unwrap_or_default();
+    let input: LineageInput = parse_optional(&bytes)?;
+    let texts = input.urns.unwrap_or_default();
     if texts.len() > MAX_URNS {
         return Err(too_many("urns", texts.len()));
     }
@@ -95,7 +95,7 @@ pub(crate) async fn scroll(
         names.sort_unstable();
         names.dedup();
     }
-    let flow = Flow {
+    let filter = LineageFilter {
         urns: urns.iter().cloned().collect(),
         direction,
     };
@@ -110,12 +110,12 @@ pub(crate) async fn scroll(
         let both = |urn: Urn| [(urn.clone(), true), (urn, false)];
         Anchors::Named(urns.into_iter().flat_map(both).collect())
     };
-    let walk = Walk {
+    let scroll = EdgeScroll {
         state: &state,
         caller: &caller,
         anchors,
         names,
-        show: Box::new(move |edge| flow.show(edge)),
+        render: Box::new(move |edge| filter.render(edge)),
     };
-    walk.reply(&parameters).await
+    scroll.reply(&parameters).await
 }

@@ -1,5 +1,5 @@
-//! `GET /openapi/v1/registry/models/entity/specifications`: which aspects each type of entity may have. Clients ask it to
-//! find out what a server can store.
+//! `GET /openapi/v1/registry/models/entity/specifications`: the aspects of each entity type. Clients read it to
+//! learn what the server can store.
 
 use axum::response::Response;
 use docent_catalog::search::{MAX_COUNT, whole};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::auth::Authenticated;
 use crate::error::ErrorResponse;
 use crate::query::Parameters;
-use crate::restli::json as reply;
+use crate::wire::reply;
 
 const DEFAULT_COUNT: usize = 20;
 

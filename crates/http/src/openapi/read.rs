@@ -16,16 +16,15 @@ use serde_json::{Map, Value};
 
 use super::address::{Address, Kind};
 use super::entities::{EntityReply, parse_aspects};
-use super::parse_like;
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
 use crate::error::ErrorResponse;
 use crate::query::Parameters;
-use crate::restli::{check_aspect, check_shown, json as reply, parse_aspect};
-use crate::shown::{PIECE, Shown};
+use crate::reply_budget::{READ_CHUNK, ReplyBudget};
+use crate::wire::{check_aspect, check_not_secret, parse_aspect, parse_like, reply};
 
-/// One entity with its aspects, or one aspect. `HEAD` asks only whether it is there.
+/// One entity with its aspects, or one aspect. `HEAD` is an existence check.
 pub(crate) async fn one(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
@@ -33,7 +32,7 @@ pub(crate) async fn one(
     method: Method,
     uri: Uri,
 ) -> Result<Response, ErrorResponse> {
-    let address = Address::parse(&uri)?.certain(&state, &caller).await?;
+    let address = Address::parse(&uri)?.unambiguous(&state, &caller).await?;
     let Address { urn, aspect, .. } = address;
     let found = match aspect {
         Some(aspect) => self::aspect(&state, &caller, &parameters, &urn, aspect).await?,
@@ -47,8 +46,8 @@ pub(crate) async fn one(
                 (None, _) => format!("there is no {urn}"),
                 (Some(aspect), 0) => format!("{urn} has no {aspect}"),
                 (Some(aspect), version) => format!(
-                    "{urn} has no {aspect} in version {version}: 0 is the latest, 1 the oldest, and old ones are not \
-                     kept for ever"
+                    "{urn} has no {aspect} in version {version}: 0 is the latest, 1 the oldest, and old versions are \
+                     deleted eventually"
                 ),
             };
             Err(ErrorResponse::new(StatusCode::NOT_FOUND, message))
@@ -56,7 +55,7 @@ pub(crate) async fn one(
     }
 }
 
-/// The version that is asked for; 0 is the latest.
+/// The requested version; 0 is the latest.
 fn version(parameters: &Parameters) -> Result<i64, ErrorResponse> {
     Ok(parameters.number("version")?.unwrap_or(0))
 }
@@ -68,7 +67,7 @@ async fn aspect(
     urn: &Urn,
     aspect: AspectName,
 ) -> Result<Option<Response>, ErrorResponse> {
-    check_shown(aspect)?;
+    check_not_secret(aspect)?;
     let key = AspectKey::new(urn, aspect);
     let version = version(parameters)?;
     let catalog = state.catalog();
@@ -81,9 +80,9 @@ async fn aspect(
             .await?;
         row.map(Arc::new)
     };
-    let noted = parameters.flag("systemMetadata")?;
+    let with_system_metadata = parameters.flag("systemMetadata")?;
     let found = row
-        .map(|row| Shown::default().aspect(&row, noted))
+        .map(|row| ReplyBudget::default().aspect(&row, with_system_metadata))
         .transpose()?;
     Ok(found.map(|found| reply(&found)))
 }
@@ -94,7 +93,7 @@ async fn entity(
     parameters: &Parameters,
     urn: &Urn,
 ) -> Result<Option<Response>, ErrorResponse> {
-    let wanted = parse_aspects(&parameters.all("aspects"))?;
+    let requested = parse_aspects(&parameters.all("aspects"))?;
     let mut rows = state
         .catalog()
         .read_entities(caller, std::slice::from_ref(urn))
@@ -104,8 +103,8 @@ async fn entity(
     if rows.is_empty() {
         return Ok(None);
     }
-    // Of a time series the newest point, if it is asked for.
-    let series: Vec<AspectKey> = wanted
+    // Time series are included only on request, with their latest point.
+    let series: Vec<AspectKey> = requested
         .iter()
         .filter(|aspect| Registry::get().is_timeseries(**aspect))
         .map(|aspect| AspectKey::new(urn, *aspect))
@@ -114,38 +113,38 @@ async fn entity(
     for (key, point) in series.iter().zip(points) {
         rows.extend(point.map(|point| (key.aspect, Arc::unwrap_or_clone(point))));
     }
-    let noted = parameters.flag("systemMetadata")?;
+    let with_system_metadata = parameters.flag("systemMetadata")?;
     let is_shown = |aspect: AspectName| {
-        (wanted.is_empty() || wanted.contains(&aspect)) && !Catalog::is_secret(aspect)
+        (requested.is_empty() || requested.contains(&aspect)) && !Catalog::is_secret(aspect)
     };
-    let mut shown = Shown::default();
+    let mut budget = ReplyBudget::default();
     let aspects = rows
         .iter()
         .filter(|(aspect, _)| is_shown(*aspect))
-        .map(|(aspect, row)| Ok((aspect.as_str(), shown.aspect(row, noted)?)))
+        .map(|(aspect, row)| Ok((aspect.as_str(), budget.aspect(row, with_system_metadata)?)))
         .collect::<Result<_, ErrorResponse>>()?;
     Ok(Some(reply(&EntityReply { urn, aspects })))
 }
 
-/// An entity of a batch, with the aspects that are wanted of it; none means all.
+/// An entity of a batch, with the requested aspects; none means all.
 #[derive(Deserialize)]
 #[serde(expecting = "an object with urn and names of aspects")]
-struct Wanted {
+struct EntityInput {
     urn: String,
     #[serde(flatten)]
-    aspects: BTreeMap<String, Option<WantedAspect>>,
+    aspects: BTreeMap<String, Option<AspectInput>>,
 }
 
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
-struct WantedAspect {
+struct AspectInput {
     headers: Option<Map<String, Value>>,
 }
 
-/// An aspect, and which version of it.
-type Wish = (AspectName, i64);
+/// An aspect and its version.
+type AspectVersion = (AspectName, i64);
 
-/// Several entities at once. Those that are not there are left out, and who is asked for twice is given once.
+/// Several entities. Missing ones are omitted, duplicates are returned once.
 pub(crate) async fn batch(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
@@ -154,37 +153,39 @@ pub(crate) async fn batch(
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, ErrorResponse> {
     let kind = Kind::parse(&kind)?;
-    let wanted: Vec<Wanted> = parse_like(&bytes, "[{\"urn\": \"urn:li:…\", \"status\": {}}]")?;
-    if wanted.len() > MAX_COUNT {
+    let inputs: Vec<EntityInput> = parse_like(&bytes, "[{\"urn\": \"urn:li:…\", \"status\": {}}]")?;
+    if inputs.len() > MAX_COUNT {
         return Err(ErrorResponse::bad_request(format!(
-            "{} entities are asked for: at most {MAX_COUNT} are given at once",
-            wanted.len()
+            "{} entities are requested: at most {MAX_COUNT} are allowed",
+            inputs.len()
         )));
     }
-    let mut wishes: Vec<(Urn, Vec<Wish>)> = Vec::with_capacity(wanted.len());
-    for (position, wanted) in wanted.into_iter().enumerate() {
-        let named = |error: ErrorResponse| error.about(ErrorSubject::item(position));
-        let urn = kind.urn(&wanted.urn).map_err(named)?;
-        let aspects = wanted.aspects.into_iter();
-        let aspects = aspects.map(|(name, wanted)| wish(&urn, &name, wanted).map_err(named));
+    let mut requests: Vec<(Urn, Vec<AspectVersion>)> = Vec::with_capacity(inputs.len());
+    for (position, input) in inputs.into_iter().enumerate() {
+        let at_item = |error: ErrorResponse| error.about(ErrorSubject::item(position));
+        let urn = kind.urn(&input.urn).map_err(at_item)?;
+        let aspects = input.aspects.into_iter();
+        let aspects =
+            aspects.map(|(name, input)| aspect_version(&urn, &name, input).map_err(at_item));
         let aspects = aspects.collect::<Result<_, ErrorResponse>>()?;
-        wishes.push((urn, aspects));
+        requests.push((urn, aspects));
     }
-    let mut seen = HashSet::with_capacity(wishes.len());
-    wishes.retain(|wish| seen.insert(wish.clone()));
-    let noted = parameters.flag("systemMetadata")?;
-    let mut shown = Shown::default();
-    let mut found = Vec::with_capacity(wishes.len());
-    for wishes in wishes.chunks(PIECE) {
-        let rows = read(&state, &caller, wishes).await?;
-        for ((urn, _), mut rows) in wishes.iter().zip(rows) {
+    let mut seen = HashSet::with_capacity(requests.len());
+    requests.retain(|request| seen.insert(request.clone()));
+    let with_system_metadata = parameters.flag("systemMetadata")?;
+    let mut budget = ReplyBudget::default();
+    let mut found = Vec::with_capacity(requests.len());
+    for requests in requests.chunks(READ_CHUNK) {
+        let rows = read(&state, &caller, requests).await?;
+        for ((urn, _), mut rows) in requests.iter().zip(rows) {
             rows.retain(|(aspect, _)| !Catalog::is_secret(*aspect));
             if rows.is_empty() {
                 continue;
             }
             let aspects = rows.iter();
-            let aspects =
-                aspects.map(|(aspect, row)| Ok((aspect.as_str(), shown.aspect(row, noted)?)));
+            let aspects = aspects.map(|(aspect, row)| {
+                Ok((aspect.as_str(), budget.aspect(row, with_system_metadata)?))
+            });
             let aspects = aspects.collect::<Result<BTreeMap<_, _>, ErrorResponse>>()?;
             found.push(EntityReply { urn, aspects });
         }
@@ -192,41 +193,45 @@ pub(crate) async fn batch(
     Ok(reply(&found))
 }
 
-fn wish(urn: &Urn, name: &str, wanted: Option<WantedAspect>) -> Result<Wish, ErrorResponse> {
+fn aspect_version(
+    urn: &Urn,
+    name: &str,
+    input: Option<AspectInput>,
+) -> Result<AspectVersion, ErrorResponse> {
     let aspect = parse_aspect(name)?;
     check_aspect(urn, aspect)?;
-    let headers = wanted.and_then(|wanted| wanted.headers);
+    let headers = input.and_then(|input| input.headers);
     let conditions = Conditions::default().with(headers.as_ref())?;
     Ok((aspect, conditions.version().unwrap_or(0)))
 }
 
-/// What is wished for and there, in the order of the entities. All latest versions are read at once.
+/// The stored aspects of each requested entity, in order. All latest versions are read at once.
 async fn read(
     state: &AppState,
     caller: &Caller,
-    wishes: &[(Urn, Vec<Wish>)],
+    requests: &[(Urn, Vec<AspectVersion>)],
 ) -> Result<Vec<Vec<(AspectName, Arc<StoredAspect>)>>, ErrorResponse> {
     let catalog = state.catalog();
-    let whole: Vec<Urn> = wishes
+    let whole: Vec<Urn> = requests
         .iter()
-        .filter(|(_, wishes)| wishes.is_empty())
+        .filter(|(_, requests)| requests.is_empty())
         .map(|(urn, _)| urn.clone())
         .collect();
-    let latest = wishes.iter().flat_map(|(urn, wishes)| {
-        let latest = wishes.iter().filter(|(_, version)| *version == 0);
+    let latest = requests.iter().flat_map(|(urn, requests)| {
+        let latest = requests.iter().filter(|(_, version)| *version == 0);
         latest.map(|(aspect, _)| AspectKey::new(urn, *aspect))
     });
     let latest: Vec<AspectKey> = latest.collect();
     let mut whole = catalog.read_entities(caller, &whole).await?.into_iter();
     let mut latest = catalog.read_current(caller, &latest).await?.into_iter();
-    let mut found = Vec::with_capacity(wishes.len());
-    for (urn, wishes) in wishes {
-        let mut rows = Vec::with_capacity(wishes.len());
-        if wishes.is_empty() {
+    let mut found = Vec::with_capacity(requests.len());
+    for (urn, requests) in requests {
+        let mut rows = Vec::with_capacity(requests.len());
+        if requests.is_empty() {
             let all = whole.next().unwrap_or_default().into_iter();
             rows.extend(all.map(|(aspect, row)| (aspect, Arc::new(row))));
         }
-        for (aspect, version) in wishes {
+        for (aspect, version) in requests {
             let row = if *version == 0 {
                 latest.next().flatten()
             } else {

@@ -1,4 +1,4 @@
-//! `POST /openapi/v3/relationship/scroll`: edges from or to given entities, or all of them, page after page.
+//! `POST /openapi/v3/relationship/scroll`: scrolls through edges, of the given entities or of all.
 
 use axum::extract::State;
 use axum::response::Response;
@@ -6,15 +6,15 @@ use docent_catalog::search::{Filter, Operator};
 use docent_model::{Registry, Urn};
 use serde::Deserialize;
 
-use super::edges::{Anchors, Walk};
-use super::{MAX_URNS, parse_body, too_many};
+use super::edges::{Anchors, EdgeScroll};
+use super::{MAX_URNS, too_many};
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
 use crate::error::ErrorResponse;
 use crate::filter::WireFilter;
 use crate::query::Parameters;
-use crate::restli::parse_urn;
+use crate::wire::{parse_optional, parse_urn};
 
 #[derive(Deserialize, Default)]
 #[serde(
@@ -22,26 +22,26 @@ use crate::restli::parse_urn;
     deny_unknown_fields,
     expecting = "an object with sourceFilter or destinationFilter"
 )]
-struct Wanted {
+struct RelationshipInput {
     source_filter: Option<WireFilter>,
     destination_filter: Option<WireFilter>,
     edge_filter: Option<WireFilter>,
 }
 
-/// One end of the edges that are wanted.
-struct End {
+/// The filter for one end of an edge.
+struct EndFilter {
     urns: Option<Vec<Urn>>,
     types: Vec<String>,
 }
 
-impl End {
-    fn admits(&self, urn: &Urn) -> bool {
+impl EndFilter {
+    fn matches(&self, urn: &Urn) -> bool {
         let named = self.urns.as_ref().is_none_or(|urns| urns.contains(urn));
-        named && self.admits_type(urn.entity_type())
+        named && self.matches_type(urn.entity_type())
     }
 
-    fn admits_type(&self, name: &str) -> bool {
-        self.types.is_empty() || self.types.iter().any(|wanted| wanted == name)
+    fn matches_type(&self, name: &str) -> bool {
+        self.types.is_empty() || self.types.iter().any(|known| known == name)
     }
 }
 
@@ -51,23 +51,22 @@ pub(crate) async fn scroll(
     parameters: Parameters,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, ErrorResponse> {
-    let wanted: Wanted = parse_body(&bytes)?;
-    if wanted.edge_filter.is_some() {
+    let input: RelationshipInput = parse_optional(&bytes)?;
+    if input.edge_filter.is_some() {
         return Err(ErrorResponse::bad_request(
-            "edges cannot be filtered by their own properties: leave edgeFilter out",
+            "edges cannot be filtered by their own properties: omit edgeFilter",
         ));
     }
-    let mut source = End {
-        urns: urns(wanted.source_filter, "sourceFilter")?,
+    let mut source = EndFilter {
+        urns: urns(input.source_filter, "sourceFilter")?,
         types: parameters.all("sourceTypes"),
     };
-    let mut destination = End {
-        urns: urns(wanted.destination_filter, "destinationFilter")?,
+    let mut destination = EndFilter {
+        urns: urns(input.destination_filter, "destinationFilter")?,
         types: parameters.all("destinationTypes"),
     };
     match parameters.get("direction").unwrap_or("OUTGOING") {
         "OUTGOING" => {}
-        // Seen from the other end.
         "INCOMING" => std::mem::swap(&mut source, &mut destination),
         other => {
             return Err(ErrorResponse::bad_request(format!(
@@ -86,43 +85,43 @@ pub(crate) async fn scroll(
             let types = Registry::get().entities();
             Anchors::Types(
                 types
-                    .filter(|entity| source.admits_type(entity.name))
+                    .filter(|entity| source.matches_type(entity.name))
                     .collect(),
             )
         }
     };
-    let walk = Walk {
+    let scroll = EdgeScroll {
         state: &state,
         caller: &caller,
         anchors,
         names: parameters.all("relationshipTypes"),
-        show: Box::new(move |edge| {
-            let is_wanted = source.admits(edge.source) && destination.admits(edge.destination);
-            is_wanted.then(|| edge.shown())
+        render: Box::new(move |edge| {
+            let matches = source.matches(edge.source) && destination.matches(edge.destination);
+            matches.then(|| edge.to_json())
         }),
     };
-    walk.reply(&parameters).await
+    scroll.reply(&parameters).await
 }
 
-/// The URNs that a filter names. Edges are stored by their ends, so only those can be asked for.
+/// The URNs of a filter. Edges are indexed by their ends, so other fields are not supported.
 fn urns(filter: Option<WireFilter>, name: &str) -> Result<Option<Vec<Urn>>, ErrorResponse> {
     let Some(filter) = filter else {
         return Ok(None);
     };
     let Filter { any } = filter.read()?;
-    let refused = || {
+    let unsupported = || {
         ErrorResponse::bad_request(format!(
-            "{name} can only name URNs: {{\"and\": [{{\"criteria\": [{{\"field\": \"urn\", \"values\": [\"urn:li:…\"]}}]}}]}}"
+            "{name} can only filter by URN: {{\"and\": [{{\"criteria\": [{{\"field\": \"urn\", \"values\": [\"urn:li:…\"]}}]}}]}}"
         ))
     };
     let mut urns = Vec::new();
     for alternative in &any {
         let [criterion] = alternative.as_slice() else {
-            return Err(refused());
+            return Err(unsupported());
         };
         let by_urn = criterion.field == "urn" && criterion.operator == Operator::Equal;
         if !by_urn || criterion.negated {
-            return Err(refused());
+            return Err(unsupported());
         }
         for text in &criterion.values {
             urns.push(parse_urn(text)?);

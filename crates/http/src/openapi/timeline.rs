@@ -1,4 +1,4 @@
-//! `GET /openapi/v2/timeline/v1/{urn}?categories=TAG,…`: what happened to an entity.
+//! `GET /openapi/v2/timeline/v1/{urn}?categories=TAG,…`: the change history of an entity.
 
 use axum::extract::State;
 use axum::http::Uri;
@@ -11,7 +11,7 @@ use crate::AppState;
 use crate::auth::Authenticated;
 use crate::error::ErrorResponse;
 use crate::query::Parameters;
-use crate::restli::{json as reply, urn_in_path};
+use crate::wire::{reply, urn_in_path};
 
 pub(crate) async fn read(
     State(state): State<AppState>,
@@ -27,7 +27,7 @@ pub(crate) async fn read(
         .collect::<Result<Vec<_>, _>>()?;
     if categories.is_empty() {
         return Err(ErrorResponse::bad_request(
-            "say what you want to know about: ?categories=DOCUMENTATION,TAG",
+            "the parameter categories is missing: send ?categories=DOCUMENTATION,TAG",
         ));
     }
     let moments = state
@@ -40,27 +40,27 @@ pub(crate) async fn read(
             parameters.number("endTime")?,
         )
         .await?;
-    let mut number = Number::default();
+    let mut version = SemanticVersion::default();
     let moments: Vec<Value> = moments
         .iter()
         .map(|moment| {
             let weight = moment.events.iter().map(|event| event.weight).max();
-            number.advance(weight);
-            transaction(&urn, moment, &number, weight)
+            version.advance(weight);
+            transaction(&urn, moment, &version, weight)
         })
         .collect();
     Ok(reply(&moments))
 }
 
-/// A version number that grows with what happened.
+/// A semantic version, advanced by the weight of each change.
 #[derive(Default)]
-struct Number {
+struct SemanticVersion {
     major: u64,
     minor: u64,
     patch: u64,
 }
 
-impl Number {
+impl SemanticVersion {
     fn advance(&mut self, weight: Option<Weight>) {
         match weight {
             Some(Weight::Major) => {
@@ -79,7 +79,12 @@ impl Number {
     }
 }
 
-fn transaction(urn: &Urn, moment: &Moment, number: &Number, weight: Option<Weight>) -> Value {
+fn transaction(
+    urn: &Urn,
+    moment: &Moment,
+    version: &SemanticVersion,
+    weight: Option<Weight>,
+) -> Value {
     let stamp = json!({"time": moment.time_ms, "actor": moment.actor});
     let events: Vec<Value> = moment
         .events
@@ -89,7 +94,7 @@ fn transaction(urn: &Urn, moment: &Moment, number: &Number, weight: Option<Weigh
     json!({
         "timestamp": moment.time_ms,
         "actor": moment.actor,
-        "semVer": format!("{}.{}.{}", number.major, number.minor, number.patch),
+        "semVer": format!("{}.{}.{}", version.major, version.minor, version.patch),
         "semVerChange": weight_name(weight),
         "changeEvents": events,
     })

@@ -1,7 +1,7 @@
-//! `POST`, `PATCH` and `DELETE` below `/openapi/v3/entity/`: entities and aspects written by their URNs.
+//! `POST`, `PATCH` and `DELETE` under `/openapi/v3/entity/`.
 //!
-//! A call is one list of proposals, carried out whole or not at all before the reply is sent. `async` changes nothing
-//! but the status of the reply, which clients look at.
+//! A request is one list of proposals, which is applied atomically before the response. `async` only changes the
+//! status of the response, which clients check.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -18,54 +18,51 @@ use serde_json::{Map, Value, json};
 
 use super::address::{Address, Kind};
 use super::entities::parse_aspects;
-use super::{error_response, parse_like};
+use super::error_response;
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
 use crate::conditions::Conditional;
 use crate::error::ErrorResponse;
 use crate::query::Parameters;
-use crate::restli::check_aspect;
-use crate::restli::parse_aspect;
-use crate::restli::proposals::object_or_text;
-use crate::shown::{AspectReply, PIECE, Shown};
+use crate::reply_budget::{AspectReply, READ_CHUNK, ReplyBudget};
+use crate::wire::{check_aspect, parse_aspect, parse_like, reply, system_metadata};
 
-/// An aspect as it is sent. The value travels as the text that it was written as.
+/// An aspect in a request. The value stays text, so that it is stored as it was sent.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "an aspect with value")]
 struct WireAspect {
     value: Option<Box<RawValue>>,
-    #[serde(default, deserialize_with = "object_or_text")]
+    #[serde(default, deserialize_with = "system_metadata")]
     system_metadata: Option<SystemMetadata>,
     headers: Option<Map<String, Value>>,
 }
 
-/// An entity as it is sent: `urn`, and aspects by their names.
+/// An entity in a request: `urn`, and aspects by name.
 type WireEntity = BTreeMap<String, Box<RawValue>>;
 
-/// How the aspects of a call are written.
 #[derive(Clone, Copy)]
-enum Verb {
+enum WriteMode {
     Upsert,
     Create,
     CreateEntity,
     Patch,
 }
 
-/// What a call says about all that it writes.
-struct Call<'a> {
-    verb: Verb,
+/// What applies to all aspects of a request.
+struct WriteOptions<'a> {
+    mode: WriteMode,
     conditions: &'a Conditions,
 }
 
 #[derive(Serialize)]
-struct Written<'a> {
+struct EntityReply<'a> {
     urn: &'a Urn,
     #[serde(flatten)]
     aspects: BTreeMap<&'static str, Option<AspectReply>>,
 }
 
-/// Writes whole aspects of entities of one type, or of several types if that is called `generic`.
+/// Writes whole aspects of entities of one type, or of any types for `generic`.
 pub(crate) async fn post(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
@@ -74,12 +71,11 @@ pub(crate) async fn post(
     Conditional(conditions): Conditional,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, ErrorResponse> {
-    let verb = creation(&parameters, false)?;
-    let call = Call {
-        verb,
+    let options = WriteOptions {
+        mode: write_mode(&parameters, false)?,
         conditions: &conditions,
     };
-    many(&state, &caller, &kind, &parameters, &call, &bytes).await
+    write_entities(&state, &caller, &kind, &parameters, &options, &bytes).await
 }
 
 /// Patches aspects of entities.
@@ -91,14 +87,14 @@ pub(crate) async fn patch(
     Conditional(conditions): Conditional,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, ErrorResponse> {
-    let call = Call {
-        verb: Verb::Patch,
+    let options = WriteOptions {
+        mode: WriteMode::Patch,
         conditions: &conditions,
     };
-    many(&state, &caller, &kind, &parameters, &call, &bytes).await
+    write_entities(&state, &caller, &kind, &parameters, &options, &bytes).await
 }
 
-/// Creates one aspect, or replaces it where `createIfNotExists=false` says so. A condition says itself what may be there.
+/// Creates one aspect, or replaces it with `createIfNotExists=false` or a precondition.
 pub(crate) async fn post_one(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
@@ -109,12 +105,12 @@ pub(crate) async fn post_one(
 ) -> Result<Response, ErrorResponse> {
     let (urn, aspect) = aspect_address(&uri)?;
     let wire: WireAspect = parse_like(&bytes, "{\"value\": {…}}")?;
-    let call = Call {
-        verb: creation(&parameters, !conditions.are_given())?,
+    let options = WriteOptions {
+        mode: write_mode(&parameters, !conditions.are_given())?,
         conditions: &conditions,
     };
-    let proposal = call.proposal(&urn, aspect, wire)?;
-    one(&state, &caller, &parameters, proposal, aspect).await
+    let proposal = options.proposal(&urn, aspect, wire)?;
+    write_aspect(&state, &caller, &parameters, proposal, aspect).await
 }
 
 /// Patches one aspect.
@@ -133,12 +129,12 @@ pub(crate) async fn patch_one(
         system_metadata: None,
         headers: None,
     };
-    let call = Call {
-        verb: Verb::Patch,
+    let options = WriteOptions {
+        mode: WriteMode::Patch,
         conditions: &conditions,
     };
-    let proposal = call.proposal(&urn, aspect, wire)?;
-    one(&state, &caller, &parameters, proposal, aspect).await
+    let proposal = options.proposal(&urn, aspect, wire)?;
+    write_aspect(&state, &caller, &parameters, proposal, aspect).await
 }
 
 /// Deletes an entity, one of its aspects, those named by `aspects`, or with `clear=true` all but the key.
@@ -149,22 +145,22 @@ pub(crate) async fn delete(
     Conditional(conditions): Conditional,
     uri: Uri,
 ) -> Result<Response, ErrorResponse> {
-    let address = Address::parse(&uri)?.certain(&state, &caller).await?;
+    let address = Address::parse(&uri)?.unambiguous(&state, &caller).await?;
     let Address { urn, aspect, .. } = address;
-    // A name that is spelled wrong must not make the whole entity of what was to be one aspect.
+    // A misspelled parameter must not turn the deletion of an aspect into that of the entity.
     parameters.expect_only(&["aspects", "clear", "async"])?;
     let mut aspects = parse_aspects(&parameters.all("aspects"))?;
     aspects.extend(aspect);
     if aspects.is_empty() && parameters.get("aspects").is_some() {
-        // Taken as "all", a list that came out empty by mistake would delete the entity.
+        // An accidentally empty list must not delete the whole entity.
         return Err(ErrorResponse::bad_request(
-            "aspects is empty: name the aspects to delete, or leave it out to delete the whole entity",
+            "aspects is empty: name the aspects to delete, or omit it to delete the whole entity",
         ));
     }
     let clear = parameters.flag("clear")?;
     if clear && !aspects.is_empty() {
         return Err(ErrorResponse::bad_request(
-            "clear=true deletes all aspects: leave it out to delete the one that is named",
+            "clear=true deletes all aspects: omit it to delete only those that are named",
         ));
     }
     let changes = if clear {
@@ -184,24 +180,24 @@ pub(crate) async fn delete(
     let proposals = proposals.collect();
     let applied = state.catalog().ingest(&caller, proposals).await;
     let applied = applied.map_err(error_response)?;
-    Ok(crate::restli::json(&json!({
+    Ok(reply(&json!({
         "urn": urn,
         "rows": applied.deleted_rows,
         "timeseriesRows": applied.deleted_timeseries_rows,
     })))
 }
 
-/// DataHub calls the second parameter by both names.
-fn creation(parameters: &Parameters, by_default: bool) -> Result<Verb, ErrorResponse> {
+/// DataHub has two names for the parameter that creates entities.
+fn write_mode(parameters: &Parameters, by_default: bool) -> Result<WriteMode, ErrorResponse> {
     let entity = parameters.flag("createEntityIfNotExists")?
         || parameters.flag("createIfEntityNotExists")?;
-    let aspect = parameters.given_flag("createIfNotExists")?;
+    let aspect = parameters.optional_flag("createIfNotExists")?;
     Ok(if entity {
-        Verb::CreateEntity
+        WriteMode::CreateEntity
     } else if aspect.unwrap_or(by_default) {
-        Verb::Create
+        WriteMode::Create
     } else {
-        Verb::Upsert
+        WriteMode::Upsert
     })
 }
 
@@ -209,15 +205,17 @@ fn aspect_address(uri: &Uri) -> Result<(Urn, AspectName), ErrorResponse> {
     let Address { urn, aspect, .. } = Address::parse(uri)?;
     let aspect = aspect.ok_or_else(|| {
         ErrorResponse::bad_request(format!(
-            "say which aspect of {urn} is meant: …/{{urn}}/{{aspect}}"
+            "the path needs the aspect of {urn}: …/{{urn}}/{{aspect}}"
         ))
     })?;
     Ok((urn, aspect))
 }
 
-/// The status that says how the write was asked for.
+/// 202 for asynchronous requests, although the write is already done.
 fn status(parameters: &Parameters, async_by_default: bool) -> Result<StatusCode, ErrorResponse> {
-    let is_async = parameters.given_flag("async")?.unwrap_or(async_by_default);
+    let is_async = parameters
+        .optional_flag("async")?
+        .unwrap_or(async_by_default);
     Ok(if is_async {
         StatusCode::ACCEPTED
     } else {
@@ -225,23 +223,23 @@ fn status(parameters: &Parameters, async_by_default: bool) -> Result<StatusCode,
     })
 }
 
-async fn many(
+async fn write_entities(
     state: &AppState,
     caller: &Caller,
     kind: &str,
     parameters: &Parameters,
-    call: &Call<'_>,
+    options: &WriteOptions<'_>,
     bytes: &[u8],
 ) -> Result<Response, ErrorResponse> {
     let kind = Kind::parse(kind)?;
     let status = status(parameters, true)?;
-    let noted = parameters.flag("systemMetadata")?;
+    let with_system_metadata = parameters.flag("systemMetadata")?;
     if let Kind::Of(_) = kind {
         let entities: Vec<WireEntity> =
             parse_like(bytes, "[{\"urn\": …, \"status\": {\"value\": {…}}}]")?;
-        let proposals = call.proposals(kind, entities)?;
+        let proposals = options.proposals(kind, entities)?;
         let keys = write(state, caller, proposals).await?;
-        let written = written(state, caller, &keys, noted).await?;
+        let written = written(state, caller, &keys, with_system_metadata).await?;
         return Ok((status, axum::Json(written)).into_response());
     }
     let example = "{\"dataset\": [{\"urn\": …, \"status\": {\"value\": {…}}}]}";
@@ -250,7 +248,7 @@ async fn many(
     let mut counts = Vec::with_capacity(groups.len());
     for (name, entities) in groups {
         let of_kind = Kind::parse(&name)
-            .and_then(|kind| call.proposals(kind, entities))
+            .and_then(|kind| options.proposals(kind, entities))
             .map_err(|error| error.about(&name))?;
         counts.push((name, of_kind.len()));
         proposals.extend(of_kind);
@@ -261,12 +259,15 @@ async fn many(
     for (name, count) in counts {
         let (of_kind, others) = rest.split_at(count);
         rest = others;
-        reply.insert(name, written(state, caller, of_kind, noted).await?);
+        reply.insert(
+            name,
+            written(state, caller, of_kind, with_system_metadata).await?,
+        );
     }
     Ok((status, axum::Json(reply)).into_response())
 }
 
-async fn one(
+async fn write_aspect(
     state: &AppState,
     caller: &Caller,
     parameters: &Parameters,
@@ -274,14 +275,14 @@ async fn one(
     aspect: AspectName,
 ) -> Result<Response, ErrorResponse> {
     let status = status(parameters, false)?;
-    let noted = parameters.flag("systemMetadata")?;
+    let with_system_metadata = parameters.flag("systemMetadata")?;
     let keys = write(state, caller, vec![(proposal, aspect)]).await?;
-    let mut written = written(state, caller, &keys, noted).await?;
+    let mut written = written(state, caller, &keys, with_system_metadata).await?;
     Ok((status, axum::Json(written.pop())).into_response())
 }
 
-impl Call<'_> {
-    /// The proposals of a list of entities, each with its aspect.
+impl WriteOptions<'_> {
+    /// The proposals for a list of entities, each with its aspect.
     fn proposals(
         &self,
         kind: Kind,
@@ -308,20 +309,18 @@ impl Call<'_> {
         let urn = entity.remove("urn");
         let urn = urn.ok_or_else(|| ErrorResponse::bad_request("it has no 'urn'"))?;
         let urn: String = serde_json::from_str(urn.get())
-            .map_err(|_| ErrorResponse::bad_request("its 'urn' is no text"))?;
+            .map_err(|_| ErrorResponse::bad_request("its 'urn' is not a string"))?;
         let urn = kind.urn(&urn)?;
         if entity.is_empty() {
-            return Err(ErrorResponse::bad_request(format!(
-                "{urn} comes without an aspect"
-            )));
+            return Err(ErrorResponse::bad_request(format!("{urn} has no aspects")));
         }
-        let mut spellings: HashMap<AspectName, String> = HashMap::new();
+        let mut names: HashMap<AspectName, String> = HashMap::new();
         for (name, aspect) in entity {
             let about = |error: ErrorResponse| error.about(format_args!("{urn} {name}"));
             let aspect_name = parse_aspect(&name).map_err(about)?;
-            if let Some(other) = spellings.insert(aspect_name, name.clone()) {
+            if let Some(other) = names.insert(aspect_name, name.clone()) {
                 return Err(about(ErrorResponse::bad_request(format!(
-                    "the aspect is there twice, also as '{other}': send it once"
+                    "the aspect occurs twice, also as '{other}': send it once"
                 ))));
             }
             check_aspect(&urn, aspect_name).map_err(about)?;
@@ -343,34 +342,35 @@ impl Call<'_> {
             ErrorResponse::bad_request("it has no 'value': send {\"value\": {…}}")
         })?;
         let text = || value.get().to_owned();
-        let change = match self.verb {
-            Verb::Upsert => Change::Upsert {
+        let change = match self.mode {
+            WriteMode::Upsert => Change::Upsert {
                 aspect,
                 text: text(),
             },
-            Verb::Create => Change::Create {
+            WriteMode::Create => Change::Create {
                 aspect,
                 text: text(),
             },
-            Verb::CreateEntity => Change::CreateEntity {
+            WriteMode::CreateEntity => Change::CreateEntity {
                 aspect,
                 text: text(),
             },
-            Verb::Patch => Change::Patch {
+            WriteMode::Patch => Change::Patch {
                 aspect,
                 patch: Arc::new(Patch::parse(value.get()).map_err(|error| {
                     ErrorResponse::bad_request(error.to_string()).titled("Validation Error")
                 })?),
             },
         };
-        let noted = wire.system_metadata.unwrap_or_default();
-        let proposal = Proposal::new(urn.clone(), change).with_system_metadata(Some(noted));
+        let system_metadata = wire.system_metadata.unwrap_or_default();
+        let proposal =
+            Proposal::new(urn.clone(), change).with_system_metadata(Some(system_metadata));
         let conditions = self.conditions.with(wire.headers.as_ref())?;
         Ok(conditions.put_on(proposal))
     }
 }
 
-/// Carries the proposals out and says which aspects they are about.
+/// Applies the proposals and returns the keys of their aspects.
 async fn write(
     state: &AppState,
     caller: &Caller,
@@ -388,30 +388,30 @@ async fn write(
     Ok(keys)
 }
 
-/// The aspects as they are now, each once, those that stand next to each other and belong to one entity together. What is
-/// too much to show is only named: it is written, so the call has not failed.
+/// The aspects after the write, without duplicates, grouped by adjacent entity. Aspects that exceed the reply budget are
+/// null: the write succeeded, so the request must not fail.
 async fn written<'a>(
     state: &AppState,
     caller: &Caller,
     keys: &'a [AspectKey],
-    noted: bool,
-) -> Result<Vec<Written<'a>>, ErrorResponse> {
+    with_system_metadata: bool,
+) -> Result<Vec<EntityReply<'a>>, ErrorResponse> {
     let mut seen = HashSet::with_capacity(keys.len());
     let keys: Vec<&AspectKey> = keys.iter().filter(|key| seen.insert(*key)).collect();
-    let mut shown = Shown::default();
-    let mut entities: Vec<Written<'a>> = Vec::new();
-    for keys in keys.chunks(PIECE) {
+    let mut budget = ReplyBudget::default();
+    let mut entities: Vec<EntityReply<'a>> = Vec::new();
+    for keys in keys.chunks(READ_CHUNK) {
         let read: Vec<AspectKey> = keys.iter().map(|key| (*key).clone()).collect();
         let rows = state.catalog().read_current(caller, &read).await?;
         for (key, row) in keys.iter().zip(rows) {
             let row = row.filter(|_| !Catalog::is_secret(key.aspect));
-            let aspect = row.and_then(|row| shown.aspect(&row, noted).ok());
+            let aspect = row.and_then(|row| budget.aspect(&row, with_system_metadata).ok());
             let name = key.aspect.as_str();
             match entities.last_mut() {
                 Some(last) if *last.urn == key.urn => {
                     last.aspects.insert(name, aspect);
                 }
-                _ => entities.push(Written {
+                _ => entities.push(EntityReply {
                     urn: &key.urn,
                     aspects: BTreeMap::from([(name, aspect)]),
                 }),

@@ -1,4 +1,5 @@
-//! `GET /aspects/{urn}?aspect=NAME&version=N`: one aspect, by its record's full name; and `POST /aspects?action=…`.
+//! `GET /aspects/{urn}?aspect=NAME&version=N` returns one aspect under the full name of its record;
+//! `POST /aspects?action=…` runs an action.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +12,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::{
-    Action, check_shown, json, parse, parse_aspect, proposals, raw, timeseries, urn_in_path,
-};
+use super::{Action, proposals, timeseries};
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
 use crate::conditions::Conditional;
 use crate::error::ErrorResponse;
 use crate::query::Query;
+use crate::wire::{check_not_secret, parse, parse_aspect, raw, reply, urn_in_path};
 
 #[derive(Debug, Deserialize)]
-pub(crate) struct Wanted {
+pub(crate) struct AspectQuery {
     aspect: Option<String>,
     #[serde(default)]
     version: i64,
@@ -34,7 +34,7 @@ struct Reply {
     aspect: BTreeMap<&'static str, Box<RawValue>>,
 }
 
-/// The verbs on aspects. Those that write are in [`proposals`].
+/// Actions on aspects. Those that write are in [`proposals`].
 pub(crate) async fn act(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
@@ -54,48 +54,50 @@ pub(crate) async fn act(
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "an object with aspect")]
-struct Counted {
+struct CountInput {
     aspect: String,
     urn_like: Option<String>,
 }
 
-/// How many entities have an aspect; in `urnLike` `%` stands for any text.
+/// Counts the entities with an aspect; `%` in `urnLike` matches any text.
 async fn count(state: &AppState, caller: &Caller, bytes: &[u8]) -> Result<Response, ErrorResponse> {
-    let counted: Counted = parse(bytes)?;
-    let aspect = parse_aspect(&counted.aspect)?;
+    let input: CountInput = parse(bytes)?;
+    let aspect = parse_aspect(&input.aspect)?;
     let count = state
         .catalog()
-        .count_aspects(caller, aspect, counted.urn_like.as_deref())
+        .count_aspects(caller, aspect, input.urn_like.as_deref())
         .await?;
-    Ok(json(&json!({"value": count})))
+    Ok(reply(&json!({"value": count})))
 }
 
 pub(crate) async fn read(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
-    Query(wanted): Query<Wanted>,
+    Query(query): Query<AspectQuery>,
     uri: Uri,
 ) -> Result<Response, ErrorResponse> {
     let urn = urn_in_path(&uri, "/aspects/")?;
-    let name = wanted.aspect.ok_or_else(|| {
-        ErrorResponse::bad_request("say which aspect you want: ?aspect=datasetProperties&version=0")
+    let name = query.aspect.ok_or_else(|| {
+        ErrorResponse::bad_request(
+            "the parameter aspect is missing: send ?aspect=datasetProperties&version=0",
+        )
     })?;
     let aspect = parse_aspect(&name)?;
-    check_shown(aspect)?;
+    check_not_secret(aspect)?;
     let key = AspectKey::new(&urn, aspect);
     let row = state
         .catalog()
-        .read_version(&caller, &key, RowVersion::new(wanted.version))
+        .read_version(&caller, &key, RowVersion::new(query.version))
         .await?;
     let Some(row) = row else {
         return Err(ErrorResponse::new(
             StatusCode::NOT_FOUND,
-            format!("{urn} has no {aspect} in version {}", wanted.version),
+            format!("{urn} has no {aspect} in version {}", query.version),
         ));
     };
     let record = Registry::get().record_name(aspect).unwrap_or_default();
-    Ok(json(&Reply {
-        version: wanted.version,
+    Ok(reply(&Reply {
+        version: query.version,
         aspect: BTreeMap::from([(record, raw(&row.metadata)?)]),
     }))
 }

@@ -14,22 +14,19 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::{
-    Action, json as reply, no_action, parse, parse_aspect, parse_like, parse_list, parse_urn, raw,
-    search, snapshots, urn_in_path,
-};
+use super::{Action, parse_list, search, snapshots, unknown_action};
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
 use crate::conditions::{self, Conditional};
 use crate::error::ErrorResponse;
 use crate::query::Query;
+use crate::wire::{parse, parse_aspect, parse_like, parse_urn, raw, reply, urn_in_path};
 
-/// How many URNs are listed if nothing is said.
 const DEFAULT_COUNT: usize = 10;
 
 #[derive(Debug, Deserialize)]
-pub(crate) struct Wanted {
+pub(crate) struct EntityQuery {
     aspects: Option<String>,
 }
 
@@ -59,19 +56,19 @@ struct Stamp {
     actor: String,
 }
 
-/// All aspects of an entity, or those named by `?aspects=List(a,b)`. An entity that does not exist has its key
-/// aspect and nothing else: that is how clients are told.
+/// All aspects of an entity, or those in `?aspects=List(a,b)`. For a missing entity the reply has only the key
+/// aspect, which is how clients recognize it.
 pub(crate) async fn read(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
-    Query(wanted): Query<Wanted>,
+    Query(query): Query<EntityQuery>,
     uri: Uri,
 ) -> Result<Response, ErrorResponse> {
     let urn = urn_in_path(&uri, "/entitiesV2/")?;
     let entity = Registry::get()
         .check_urn(&urn)
         .map_err(|error| ErrorResponse::bad_request(error.to_string()))?;
-    let wanted = wanted.aspects.as_deref().map(parse_aspects).transpose()?;
+    let requested = query.aspects.as_deref().map(parse_aspects).transpose()?;
     let rows = state
         .catalog()
         .read_entities(&caller, std::slice::from_ref(&urn))
@@ -80,17 +77,17 @@ pub(crate) async fn read(
         .unwrap_or_default();
     let mut aspects = BTreeMap::new();
     for (aspect, row) in rows {
-        let asked = wanted
+        let is_requested = requested
             .as_ref()
-            .is_none_or(|wanted| wanted.contains(&aspect));
-        if (asked && !Catalog::is_secret(aspect)) || aspect == entity.key_aspect {
+            .is_none_or(|requested| requested.contains(&aspect));
+        if (is_requested && !Catalog::is_secret(aspect)) || aspect == entity.key_aspect {
             aspects.insert(aspect.as_str(), aspect_reply(aspect, row)?);
         }
     }
     if aspects.is_empty()
         && let Some(key) = Registry::get().key_aspect_value(&urn)
     {
-        let made_up = StoredAspect {
+        let derived = StoredAspect {
             version: RowVersion::LATEST,
             metadata: key.to_string(),
             system_metadata: None,
@@ -99,7 +96,7 @@ pub(crate) async fn read(
             created_for: None,
         };
         let name = entity.key_aspect;
-        aspects.insert(name.as_str(), aspect_reply(name, made_up)?);
+        aspects.insert(name.as_str(), aspect_reply(name, derived)?);
     }
     Ok(reply(&EntityReply {
         entity_name: entity.name,
@@ -126,16 +123,16 @@ fn parse_aspects(text: &str) -> Result<Vec<AspectName>, ErrorResponse> {
     parse_list(text).into_iter().map(parse_aspect).collect()
 }
 
-/// The verbs on entities.
+/// Actions on entities.
 pub(crate) async fn act(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Query(Action { action }): Query<Action>,
-    condition: conditions::Named,
+    condition: conditions::UnsupportedCondition,
     conditions: Result<Conditional, ErrorResponse>,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, ErrorResponse> {
-    // Looked at by those that write.
+    // Only actions that write evaluate the preconditions.
     let conditions = || conditions.map(|Conditional(conditions)| conditions);
     match action.as_deref() {
         Some("delete") => delete(&state, &caller, &conditions()?, &bytes).await,
@@ -145,11 +142,11 @@ pub(crate) async fn act(
         Some("ingest") => snapshots::ingest(&state, &caller, &conditions()?, &bytes).await,
         Some("batchIngest") => snapshots::ingest_all(&state, &caller, &conditions()?, &bytes).await,
         Some("deleteReferences") => {
-            condition.refuse("References are taken out of whatever refers to the entity.")?;
+            condition.reject("References are removed from many aspects at once.")?;
             delete_references(&state, &caller, &bytes).await
         }
         Some("listUrns") => list_urns(&state, &caller, &bytes).await,
-        other => Err(no_action(
+        other => Err(unknown_action(
             "/entities",
             other,
             "search, autocomplete, browse, listUrns, ingest, batchIngest, delete and deleteReferences",
@@ -159,30 +156,29 @@ pub(crate) async fn act(
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "an object with urn")]
-struct Deletion {
+struct DeleteInput {
     urn: String,
     aspect_name: Option<String>,
     start_time_millis: Option<i64>,
     end_time_millis: Option<i64>,
 }
 
-/// Removes an entity with everything about it, one aspect of it, or the points of a time series between two times. What
-/// is not there needs no removal.
+/// Deletes an entity, one of its aspects, or the points of a time series in a range. Missing data is not an error.
 async fn delete(
     state: &AppState,
     caller: &Caller,
     conditions: &Conditions,
     bytes: &[u8],
 ) -> Result<Response, ErrorResponse> {
-    let deletion: Deletion = parse_like(bytes, "{\"urn\": \"urn:li:…\"}")?;
-    let urn = parse_urn(&deletion.urn)?;
+    let input: DeleteInput = parse_like(bytes, "{\"urn\": \"urn:li:…\"}")?;
+    let urn = parse_urn(&input.urn)?;
     let range = PointRange {
-        from_ms: deletion.start_time_millis,
-        through_ms: deletion.end_time_millis,
+        from_ms: input.start_time_millis,
+        through_ms: input.end_time_millis,
         run: None,
     };
     let bounded = range != PointRange::default();
-    let change = match &deletion.aspect_name {
+    let change = match &input.aspect_name {
         Some(name) if bounded => Change::DeletePoints {
             aspect: parse_aspect(name)?,
             range,
@@ -192,7 +188,7 @@ async fn delete(
         },
         None if bounded => {
             return Err(ErrorResponse::bad_request(
-                "startTimeMillis and endTimeMillis bound the points of a time series: say of which, in aspectName",
+                "startTimeMillis and endTimeMillis select points of a time series: send its name in aspectName",
             ));
         }
         None => Change::DeleteEntity,
@@ -208,20 +204,20 @@ async fn delete(
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "an object with urn and dryRun")]
-struct Referred {
+struct DeleteReferencesInput {
     urn: String,
     dry_run: Option<bool>,
 }
 
-/// Takes an entity out of all aspects that refer to it.
+/// Removes an entity from all aspects that refer to it.
 async fn delete_references(
     state: &AppState,
     caller: &Caller,
     bytes: &[u8],
 ) -> Result<Response, ErrorResponse> {
-    let referred: Referred = parse(bytes)?;
-    let urn = parse_urn(&referred.urn)?;
-    let dry_run = referred.dry_run.unwrap_or(false);
+    let input: DeleteReferencesInput = parse(bytes)?;
+    let urn = parse_urn(&input.urn)?;
+    let dry_run = input.dry_run.unwrap_or(false);
     let found = state
         .catalog()
         .delete_references(caller, &urn, dry_run)
@@ -231,7 +227,7 @@ async fn delete_references(
         .iter()
         .map(|related| {
             json!({
-                // The CLI prints the members in their order, under headings of its own.
+                // The CLI prints the members in this order, under its own headings.
                 "relationship": related.relationship,
                 "entity": related.urn,
                 "aspect": related.aspect.as_str(),
@@ -245,7 +241,7 @@ async fn delete_references(
 
 #[derive(Deserialize)]
 #[serde(expecting = "an object with entity, start and count")]
-struct Listed {
+struct ListInput {
     entity: String,
     start: Option<i64>,
     count: Option<i64>,
@@ -256,12 +252,12 @@ async fn list_urns(
     caller: &Caller,
     bytes: &[u8],
 ) -> Result<Response, ErrorResponse> {
-    let listed: Listed = parse(bytes)?;
-    let start = whole("start", listed.start, 0)?;
-    let count = whole("count", listed.count, DEFAULT_COUNT)?;
+    let input: ListInput = parse(bytes)?;
+    let start = whole("start", input.start, 0)?;
+    let count = whole("count", input.count, DEFAULT_COUNT)?;
     let page = state
         .catalog()
-        .list_urns(caller, &listed.entity, start, count)
+        .list_urns(caller, &input.entity, start, count)
         .await?;
     Ok(reply(&json!({"value": {
         "start": start,

@@ -1,15 +1,17 @@
-//! `POST /operations?action=restoreIndices` and the questions about lag: what other servers have to wait for.
+//! `POST /operations?action=restoreIndices` and consumer lag. DataHub processes writes asynchronously; here both
+//! have nothing to do.
 
 use axum::extract::{Path, State};
 use axum::response::Response;
 use serde_json::json;
 
-use super::{Action, json as reply, no_action};
+use super::{Action, unknown_action};
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
 use crate::error::ErrorResponse;
 use crate::query::Query;
+use crate::wire::reply;
 
 pub(crate) async fn act(
     State(_state): State<AppState>,
@@ -19,17 +21,17 @@ pub(crate) async fn act(
 ) -> Result<Response, ErrorResponse> {
     match action.as_deref() {
         Some("restoreIndices") => Ok(reply(&json!({
-            "value": "Nothing to restore: everything is written in one transaction, and the search index follows the \
-                      change log by itself. 'docent rebuild' recomputes what is derived.",
+            "value": "Nothing to restore: the search index follows the change log on its own. \
+                      'docent rebuild' recomputes derived data.",
         }))),
-        other => Err(no_action("/operations", other, "restoreIndices")),
+        other => Err(unknown_action("/operations", other, "restoreIndices")),
     }
 }
 
-/// What DataHub queues, by the names in its paths.
+/// DataHub's queues, by their names in paths.
 const QUEUES: [&str; 3] = ["mcp", "mcl", "mcl-timeseries"];
 
-/// Nobody consumes a queue, so nobody lags behind.
+/// There are no consumers, so there is no lag.
 pub(crate) async fn lag(
     _: Authenticated,
     Path(queue): Path<String>,
@@ -38,7 +40,7 @@ pub(crate) async fn lag(
     Ok(reply(&json!({"consumerGroups": {}})))
 }
 
-/// The same question in its older form, answered by topic.
+/// The older form of [`lag`], by topic.
 pub(crate) async fn offsets(
     _: Authenticated,
     Path(queue): Path<String>,
@@ -52,7 +54,7 @@ fn check_queue(queue: &str) -> Result<(), ErrorResponse> {
         return Ok(());
     }
     Err(ErrorResponse::bad_request(format!(
-        "there is no queue '{queue}'; there are {}",
+        "unknown queue '{queue}'; the queues are {}",
         QUEUES.join(", ")
     )))
 }

@@ -1,4 +1,4 @@
-//! `POST /aspects?action=ingestProposal` and `ingestProposalBatch`: aspects written directly.
+//! `POST /aspects?action=ingestProposal` and `ingestProposalBatch`: writes aspects by change proposals.
 
 use std::sync::Arc;
 
@@ -6,14 +6,14 @@ use axum::response::Response;
 use docent_catalog::{Caller, Change, Conditions, ErrorSubject, Proposal};
 use docent_model::patch::Patch;
 use docent_model::{AspectName, SystemMetadata, Urn};
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{json as reply, parse, parse_aspect, parse_urn};
 use crate::AppState;
 use crate::error::ErrorResponse;
+use crate::wire::{parse, parse_aspect, parse_urn, reply, system_metadata};
 
-/// A change proposal as clients send it. Members that we do not know are ignored.
+/// A change proposal of a client. Unknown members are ignored.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "a change proposal")]
 struct WireProposal {
@@ -22,12 +22,12 @@ struct WireProposal {
     change_type: Option<String>,
     aspect_name: Option<String>,
     aspect: Option<WireAspect>,
-    #[serde(default, deserialize_with = "object_or_text")]
+    #[serde(default, deserialize_with = "system_metadata")]
     system_metadata: Option<SystemMetadata>,
     headers: Option<Map<String, Value>>,
 }
 
-/// The value is JSON in a string: it travels as it was written.
+/// The value is JSON in a string, stored as it was sent.
 #[derive(Debug, Deserialize)]
 #[serde(
     rename_all = "camelCase",
@@ -39,13 +39,13 @@ struct WireAspect {
 }
 
 impl WireAspect {
-    /// The value, if it is said to be what the change takes.
+    /// The value, if the change accepts its content type.
     fn text(self, content_types: &[&str]) -> Result<String, String> {
         if let Some(given) = &self.content_type {
             let kind = given.split(';').next().unwrap_or_default().trim();
             if !content_types.iter().any(|it| it.eq_ignore_ascii_case(kind)) {
                 return Err(format!(
-                    "aspect.contentType is '{given}', and this changeType takes {}",
+                    "aspect.contentType is '{given}', but this changeType takes {}",
                     content_types.join(" or ")
                 ));
             }
@@ -59,13 +59,13 @@ const JSON_PATCH: &str = "application/json-patch+json";
 
 #[derive(Deserialize)]
 #[serde(expecting = "an object with proposal")]
-struct One {
+struct IngestInput {
     proposal: WireProposal,
 }
 
 #[derive(Deserialize)]
 #[serde(expecting = "an object with proposals")]
-struct Many {
+struct BatchInput {
     proposals: Vec<WireProposal>,
 }
 
@@ -77,8 +77,8 @@ pub(crate) async fn ingest(
     bytes: &[u8],
 ) -> Result<Response, ErrorResponse> {
     let (proposals, many) = match action {
-        Some("ingestProposal") => (vec![parse::<One>(bytes)?.proposal], false),
-        Some("ingestProposalBatch") => (parse::<Many>(bytes)?.proposals, true),
+        Some("ingestProposal") => (vec![parse::<IngestInput>(bytes)?.proposal], false),
+        Some("ingestProposalBatch") => (parse::<BatchInput>(bytes)?.proposals, true),
         other => {
             return Err(ErrorResponse::bad_request(format!(
                 "/aspects has no action '{}'; it has 'ingestProposal', 'ingestProposalBatch', \
@@ -127,10 +127,11 @@ fn translate(
     let change_type = wire.change_type.as_deref().unwrap_or("UPSERT");
     let change = change(&urn, change_type, aspect, wire.aspect)?;
     let deletes = matches!(change, Change::DeleteAspect { .. });
-    let noted = wire.system_metadata.unwrap_or_default();
-    let mut proposal = Proposal::new(urn, change).with_system_metadata((!deletes).then_some(noted));
+    let system_metadata = wire.system_metadata.unwrap_or_default();
+    let mut proposal =
+        Proposal::new(urn, change).with_system_metadata((!deletes).then_some(system_metadata));
     proposal.position = position;
-    // What is stated again is stated whatever is stored.
+    // RESTATE ignores preconditions.
     if change_type == "RESTATE" {
         return Ok(proposal);
     }
@@ -181,20 +182,7 @@ fn change(
     }
 }
 
-/// One client sends system metadata as JSON in a string.
-pub(crate) fn object_or_text<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<SystemMetadata>, D::Error> {
-    let value = Option::<Value>::deserialize(deserializer)?;
-    match value {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) => serde_json::from_str(&text),
-        Some(value) => serde_json::from_value(value),
-    }
-    .map_err(serde::de::Error::custom)
-}
-
-/// One client escapes letters outside of ASCII twice, so that `é` arrives as the six characters `\u00e9`.
+/// One client escapes non-ASCII characters twice, so that `é` arrives as the six characters `\u00e9`.
 fn unescape(urn: &str) -> String {
     if !urn.contains("\\u") {
         return urn.to_owned();

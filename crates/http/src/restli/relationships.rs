@@ -1,4 +1,4 @@
-//! `GET /relationships` and `GET /openapi/relationships/v1/`: who points at an entity, or whom it points at.
+//! `GET /relationships` and `GET /openapi/relationships/v1/`: incoming or outgoing relationships of an entity.
 
 use axum::extract::State;
 use axum::response::Response;
@@ -6,17 +6,18 @@ use docent_catalog::search::whole;
 use docent_catalog::{Caller, Page, Related};
 use serde_json::{Value, json};
 
-use super::{json as reply, parse_list, parse_urn};
+use super::parse_list;
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::error::ErrorResponse;
 use crate::query::Parameters;
+use crate::wire::{parse_urn, reply};
 
 const DEFAULT_COUNT: usize = 100;
 const MAX_COUNT: usize = 10_000;
 
-/// A page of relationships, and where it begins.
-struct Found {
+/// A page of relationships, and its offset.
+struct RelationshipPage {
     start: usize,
     page: Page<Related>,
 }
@@ -27,7 +28,7 @@ pub(crate) async fn list(
     Authenticated(caller): Authenticated,
     parameters: Parameters,
 ) -> Result<Response, ErrorResponse> {
-    let Found { start, page } = find(&state, &caller, &parameters, "types").await?;
+    let RelationshipPage { start, page } = find(&state, &caller, &parameters, "types").await?;
     let relationships: Vec<Value> = page
         .items
         .iter()
@@ -41,13 +42,14 @@ pub(crate) async fn list(
     })))
 }
 
-/// The form of the OpenAPI. Clients go on until a page has `count` 0.
+/// The OpenAPI form. Clients read pages until `count` is 0.
 pub(crate) async fn list_related(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     parameters: Parameters,
 ) -> Result<Response, ErrorResponse> {
-    let Found { start, page } = find(&state, &caller, &parameters, "relationshipTypes").await?;
+    let RelationshipPage { start, page } =
+        find(&state, &caller, &parameters, "relationshipTypes").await?;
     let entities: Vec<Value> = page
         .items
         .iter()
@@ -66,9 +68,9 @@ async fn find(
     caller: &Caller,
     parameters: &Parameters,
     types: &str,
-) -> Result<Found, ErrorResponse> {
+) -> Result<RelationshipPage, ErrorResponse> {
     let urn = parameters.get("urn").ok_or_else(|| {
-        ErrorResponse::bad_request("say whose relationships you want: ?urn=urn:li:…")
+        ErrorResponse::bad_request("the parameter urn is missing: send ?urn=urn:li:…")
     })?;
     let urn = parse_urn(urn)?;
     let outgoing = match parameters.get("direction").unwrap_or("OUTGOING") {
@@ -84,10 +86,10 @@ async fn find(
     let count = whole("count", parameters.number("count")?, DEFAULT_COUNT)?;
     if count > MAX_COUNT {
         return Err(ErrorResponse::bad_request(format!(
-            "count is {count}: at most {MAX_COUNT} are given at once, use start for the next page"
+            "count is {count}: at most {MAX_COUNT} are allowed, use start for the next page"
         )));
     }
-    // Lists in brackets arrive in pieces, because a comma also separates the values of a name.
+    // Joined again, because `all` splits a `List(a,b)` at its commas.
     let joined = parameters.all(types).join(",");
     let names = parse_list(&joined);
     let mut pages = state
@@ -105,5 +107,5 @@ async fn find(
         total: 0,
         items: Vec::new(),
     });
-    Ok(Found { start, page })
+    Ok(RelationshipPage { start, page })
 }

@@ -1,4 +1,4 @@
-//! `POST /runs?action=list|describe|rollback`: what ingestion runs wrote, and taking it back.
+//! `POST /runs?action=list|describe|rollback`: ingestion runs and their rollback.
 
 use std::collections::BTreeMap;
 
@@ -12,14 +12,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::{Action, json as reply, no_action, parse};
+use super::{Action, unknown_action};
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
 use crate::conditions;
 use crate::error::ErrorResponse;
 use crate::query::Query;
-use crate::shown::{PIECE, Shown};
+use crate::reply_budget::{READ_CHUNK, ReplyBudget};
+use crate::wire::{parse, reply};
 
 const DEFAULT_RUNS: usize = 20;
 const DEFAULT_ROWS: usize = 100;
@@ -28,17 +29,21 @@ pub(crate) async fn act(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Query(Action { action }): Query<Action>,
-    condition: conditions::Named,
+    condition: conditions::UnsupportedCondition,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, ErrorResponse> {
     match action.as_deref() {
         Some("list") => list(&state, &caller, &bytes).await,
         Some("describe") => describe(&state, &caller, &bytes).await,
         Some("rollback") => {
-            condition.refuse("A rollback is about all that the run wrote.")?;
+            condition.reject("A rollback covers everything that the run wrote.")?;
             rollback(&state, &caller, &bytes).await
         }
-        other => Err(no_action("/runs", other, "list, describe and rollback")),
+        other => Err(unknown_action(
+            "/runs",
+            other,
+            "list, describe and rollback",
+        )),
     }
 }
 
@@ -47,18 +52,18 @@ pub(crate) async fn act(
     rename_all = "camelCase",
     expecting = "an object with pageOffset and pageSize"
 )]
-struct Page {
+struct ListInput {
     page_offset: Option<i64>,
     page_size: Option<i64>,
     include_soft: Option<bool>,
 }
 
-/// The offset counts runs, not pages: that is how clients go on.
+/// The offset counts runs, not pages, as clients expect.
 async fn list(state: &AppState, caller: &Caller, bytes: &[u8]) -> Result<Response, ErrorResponse> {
-    let page: Page = parse(bytes)?;
-    let start = whole("pageOffset", page.page_offset, 0)?;
-    let count = whole("pageSize", page.page_size, DEFAULT_RUNS)?;
-    let include_removed = page.include_soft.unwrap_or(false);
+    let input: ListInput = parse(bytes)?;
+    let start = whole("pageOffset", input.page_offset, 0)?;
+    let count = whole("pageSize", input.page_size, DEFAULT_RUNS)?;
+    let include_removed = input.include_soft.unwrap_or(false);
     let runs = state
         .catalog()
         .runs(caller, include_removed, start, count)
@@ -72,7 +77,7 @@ async fn list(state: &AppState, caller: &Caller, bytes: &[u8]) -> Result<Respons
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "an object with runId")]
-struct Described {
+struct DescribeInput {
     run_id: String,
     start: Option<i64>,
     count: Option<i64>,
@@ -85,28 +90,31 @@ async fn describe(
     caller: &Caller,
     bytes: &[u8],
 ) -> Result<Response, ErrorResponse> {
-    let wanted: Described = parse(bytes)?;
+    let input: DescribeInput = parse(bytes)?;
     let rows = state
         .catalog()
         .run_aspects(
             caller,
-            &wanted.run_id,
-            wanted.include_soft.unwrap_or(false),
-            whole("start", wanted.start, 0)?,
-            whole("count", wanted.count, DEFAULT_ROWS)?,
+            &input.run_id,
+            input.include_soft.unwrap_or(false),
+            whole("start", input.start, 0)?,
+            whole("count", input.count, DEFAULT_ROWS)?,
         )
         .await?;
     let mut summaries: Vec<Summary> = rows
         .iter()
         .map(|row| Summary {
-            row: summary(&wanted.run_id, row),
+            row: summary(&input.run_id, row),
             aspect: None,
             metadata: None,
         })
         .collect();
-    if wanted.include_aspect.unwrap_or(false) {
-        let mut shown = Shown::default();
-        for (rows, summaries) in rows.chunks(PIECE).zip(summaries.chunks_mut(PIECE)) {
+    if input.include_aspect.unwrap_or(false) {
+        let mut budget = ReplyBudget::default();
+        for (rows, summaries) in rows
+            .chunks(READ_CHUNK)
+            .zip(summaries.chunks_mut(READ_CHUNK))
+        {
             let keys: Vec<_> = rows.iter().map(|row| row.key.clone()).collect();
             let stored = state
                 .catalog()
@@ -116,7 +124,7 @@ async fn describe(
             for ((key, stored), summary) in keys.iter().zip(stored).zip(summaries) {
                 let visible = stored.filter(|_| !Catalog::is_secret(key.aspect));
                 if let Some(stored) = visible {
-                    let value = shown.raw(&stored.metadata)?;
+                    let value = budget.raw(&stored.metadata)?;
                     let record = Registry::get().record_name(key.aspect).unwrap_or_default();
                     summary.aspect = Some(BTreeMap::from([(record, value)]));
                     summary.metadata = Some(stored.metadata.clone());
@@ -127,7 +135,7 @@ async fn describe(
     Ok(reply(&BTreeMap::from([("value", summaries)])))
 }
 
-/// A row of a run, with the aspect if that is asked for: by the name of its record, and as a text.
+/// A row of a run. On request it has the aspect, as an object under the name of its record and as text.
 #[derive(Serialize)]
 struct Summary {
     #[serde(flatten)]
@@ -140,10 +148,10 @@ struct Summary {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "an object with runId")]
-struct Rollback {
+struct RollbackInput {
     run_id: String,
     dry_run: Option<bool>,
-    /// From before `safe`, and its opposite.
+    /// The older parameter, with the opposite meaning of `safe`.
     hard_delete: Option<bool>,
     safe: Option<bool>,
 }
@@ -153,20 +161,20 @@ async fn rollback(
     caller: &Caller,
     bytes: &[u8],
 ) -> Result<Response, ErrorResponse> {
-    let wanted: Rollback = parse(bytes)?;
-    let all = match wanted.safe {
+    let input: RollbackInput = parse(bytes)?;
+    let all = match input.safe {
         Some(safe) => !safe,
-        None => wanted.hard_delete.unwrap_or(false),
+        None => input.hard_delete.unwrap_or(false),
     };
-    let dry_run = wanted.dry_run.unwrap_or(false);
+    let dry_run = input.dry_run.unwrap_or(false);
     let done = state
         .catalog()
-        .roll_back(caller, &wanted.run_id, dry_run, all)
+        .roll_back(caller, &input.run_id, dry_run, all)
         .await?;
     let rows: Vec<Value> = done
         .aspects
         .iter()
-        .map(|row| summary(&wanted.run_id, row))
+        .map(|row| summary(&input.run_id, row))
         .collect();
     let entities: Vec<Value> = done
         .named_unsafe_entities

@@ -1,4 +1,4 @@
-//! `POST /entities?action=search`, `autocomplete` and `browse`: finding entities of one kind.
+//! `POST /entities?action=search`, `autocomplete` and `browse`, for entities of one type.
 
 use axum::response::Response;
 use docent_catalog::search::browse::STEP;
@@ -7,13 +7,12 @@ use docent_catalog::{Caller, Catalog};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{json as reply, parse_like};
 use crate::AppState;
 use crate::error::ErrorResponse;
 use crate::filter::WireFilter;
+use crate::wire::{parse_like, reply};
 
 const DEFAULT_COUNT: usize = 10;
-/// How many values a facet lists.
 const FACET_VALUES: usize = 20;
 
 #[derive(Deserialize)]
@@ -21,7 +20,7 @@ const FACET_VALUES: usize = 20;
     rename_all = "camelCase",
     expecting = "an object with entity and input"
 )]
-struct Search {
+struct SearchInput {
     entity: String,
     input: Option<String>,
     start: Option<i64>,
@@ -29,7 +28,7 @@ struct Search {
     filter: Option<WireFilter>,
     sort: Option<WireSort>,
     #[serde(default)]
-    search_flags: Flags,
+    search_flags: SearchFlags,
 }
 
 #[derive(Deserialize)]
@@ -40,7 +39,7 @@ pub(super) struct WireSort {
 
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
-struct Flags {
+struct SearchFlags {
     skip_aggregates: bool,
     skip_highlighting: bool,
     include_soft_deleted: bool,
@@ -51,7 +50,7 @@ pub(super) async fn search(
     caller: &Caller,
     bytes: &[u8],
 ) -> Result<Response, ErrorResponse> {
-    let search: Search = parse_like(
+    let search: SearchInput = parse_like(
         bytes,
         "{\"entity\": \"dataset\", \"input\": \"*\", \"start\": 0, \"count\": 10}",
     )?;
@@ -128,7 +127,7 @@ fn facet(facet: &Facet) -> Value {
 
 #[derive(Deserialize)]
 #[serde(expecting = "an object with entity and query")]
-struct Completion {
+struct AutocompleteInput {
     entity: String,
     query: String,
     filter: Option<WireFilter>,
@@ -140,7 +139,7 @@ pub(super) async fn autocomplete(
     caller: &Caller,
     bytes: &[u8],
 ) -> Result<Response, ErrorResponse> {
-    let completion: Completion = parse_like(
+    let completion: AutocompleteInput = parse_like(
         bytes,
         "{\"entity\": \"dataset\", \"query\": \"fct\", \"limit\": 10}",
     )?;
@@ -170,7 +169,7 @@ pub(super) async fn autocomplete(
 
 #[derive(Deserialize)]
 #[serde(expecting = "an object with entity and path")]
-struct Browse {
+struct BrowseInput {
     entity: String,
     path: Option<String>,
     filter: Option<WireFilter>,
@@ -184,7 +183,7 @@ pub(super) async fn browse(
     caller: &Caller,
     bytes: &[u8],
 ) -> Result<Response, ErrorResponse> {
-    let browse: Browse = parse_like(
+    let browse: BrowseInput = parse_like(
         bytes,
         "{\"entity\": \"dataset\", \"path\": \"/prod/hive\", \"start\": 0, \"limit\": 10}",
     )?;

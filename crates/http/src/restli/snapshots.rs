@@ -1,4 +1,4 @@
-//! Entities as snapshots, the form from before proposals: `POST /entities?action=ingest`, `batchIngest` and
+//! Snapshots, the format before change proposals: `POST /entities?action=ingest`, `batchIngest` and
 //! `GET /entities/{urn}`. A snapshot lists aspects by the qualified names of their records.
 
 use std::collections::BTreeMap;
@@ -12,29 +12,29 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::{json as reply, parse, parse_urn, raw, urn_in_path};
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::error::ErrorResponse;
+use crate::wire::{parse, parse_urn, raw, reply, urn_in_path};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "an object with entity")]
-struct One {
-    entity: Entity,
+struct IngestInput {
+    entity: EntityInput,
     system_metadata: Option<SystemMetadata>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "an object with entities")]
-struct Many {
-    entities: Vec<Entity>,
+struct BatchInput {
+    entities: Vec<EntityInput>,
     system_metadata: Option<Vec<SystemMetadata>>,
 }
 
 #[derive(Deserialize)]
 #[serde(expecting = "an entity with value")]
-struct Entity {
-    /// One snapshot by the name of its record. The URN says what it is of.
+struct EntityInput {
+    /// One snapshot by the name of its record.
     value: BTreeMap<String, Snapshot>,
 }
 
@@ -51,10 +51,10 @@ pub(super) async fn ingest(
     conditions: &Conditions,
     bytes: &[u8],
 ) -> Result<Response, ErrorResponse> {
-    let one: One = parse(bytes)?;
-    let proposals = proposals(one.entity, &one.system_metadata.unwrap_or_default())
+    let input: IngestInput = parse(bytes)?;
+    let proposals = proposals(input.entity, &input.system_metadata.unwrap_or_default())
         .map_err(ErrorResponse::bad_request)?;
-    let proposals = conditional(proposals, conditions)?;
+    let proposals = with_conditions(proposals, conditions)?;
     state.catalog().ingest(caller, proposals).await?;
     Ok(reply(&json!({})))
 }
@@ -65,34 +65,34 @@ pub(super) async fn ingest_all(
     conditions: &Conditions,
     bytes: &[u8],
 ) -> Result<Response, ErrorResponse> {
-    let many: Many = parse(bytes)?;
-    let noted = many.system_metadata.unwrap_or_default();
-    if !noted.is_empty() && noted.len() != many.entities.len() {
+    let input: BatchInput = parse(bytes)?;
+    let metadata = input.system_metadata.unwrap_or_default();
+    if !metadata.is_empty() && metadata.len() != input.entities.len() {
         return Err(ErrorResponse::bad_request(format!(
             "there are {} entities and {} systemMetadata: send one for each, or none",
-            many.entities.len(),
-            noted.len()
+            input.entities.len(),
+            metadata.len()
         )));
     }
-    let mut noted = noted.into_iter();
+    let mut metadata = metadata.into_iter();
     let mut all = Vec::new();
-    for (position, entity) in many.entities.into_iter().enumerate() {
+    for (position, entity) in input.entities.into_iter().enumerate() {
         let at_item = |message: String| {
             ErrorResponse::bad_request(message).about(ErrorSubject::item(position))
         };
-        let of_entity = proposals(entity, &noted.next().unwrap_or_default()).map_err(at_item)?;
+        let of_entity = proposals(entity, &metadata.next().unwrap_or_default()).map_err(at_item)?;
         all.extend(of_entity.into_iter().map(|proposal| Proposal {
             position: Some(position),
             ..proposal
         }));
     }
-    let all = conditional(all, conditions)?;
+    let all = with_conditions(all, conditions)?;
     state.catalog().ingest(caller, all).await?;
     Ok(reply(&json!({})))
 }
 
-/// Puts the conditions of the request on all aspects. A version is that of one, those that follow from the URN aside.
-fn conditional(
+/// Applies the preconditions of the request to all proposals. A version needs a single aspect, key aspects aside.
+fn with_conditions(
     proposals: Vec<Proposal>,
     conditions: &Conditions,
 ) -> Result<Vec<Proposal>, ErrorResponse> {
@@ -103,15 +103,18 @@ fn conditional(
     let count = proposals.iter().filter(|it| !is_key(it)).count();
     if conditions.version().is_some() && count > 1 {
         return Err(ErrorResponse::bad_request(format!(
-            "If-Version-Match is the version of one aspect, and {count} are sent: send them one by one, or as proposals \
-             with headers of their own"
+            "If-Version-Match is the version of one aspect, but {count} are sent: send them separately, or as \
+             proposals with their own headers"
         )));
     }
     let proposals = proposals.into_iter();
     Ok(proposals.map(|it| conditions.put_on(it)).collect())
 }
 
-fn proposals(entity: Entity, noted: &SystemMetadata) -> Result<Vec<Proposal>, String> {
+fn proposals(
+    entity: EntityInput,
+    system_metadata: &SystemMetadata,
+) -> Result<Vec<Proposal>, String> {
     let mut snapshots = entity.value.into_iter();
     let (Some((name, snapshot)), None) = (snapshots.next(), snapshots.next()) else {
         return Err(
@@ -145,7 +148,7 @@ fn proposals(entity: Entity, noted: &SystemMetadata) -> Result<Vec<Proposal>, St
             })?;
             let text = Box::<str>::from(value).into_string();
             Ok(Proposal::upsert(urn.clone(), aspect, text)
-                .with_system_metadata(Some(noted.clone())))
+                .with_system_metadata(Some(system_metadata.clone())))
         })
         .collect()
 }
@@ -166,7 +169,7 @@ pub(crate) async fn read(
     if rows.is_empty() {
         return Err(ErrorResponse::new(
             StatusCode::NOT_FOUND,
-            format!("there is no entity {urn}"),
+            format!("{urn} does not exist"),
         ));
     }
     let aspects = rows
@@ -183,7 +186,7 @@ pub(crate) async fn read(
     ))
 }
 
-/// The name of an entity type's snapshot: the type with a capital letter, save for two old spellings.
+/// The record name of a snapshot: the capitalized entity type, with two exceptions.
 fn snapshot_name(entity_type: &str) -> String {
     let capitalised = if entity_type == "corpuser" {
         "CorpUser".to_owned()

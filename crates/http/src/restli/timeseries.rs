@@ -8,23 +8,23 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::search::WireSort;
-use super::{check_aspect, json as reply, parse, parse_aspect, parse_urn, raw};
 use crate::AppState;
 use crate::error::ErrorResponse;
 use crate::filter::WireFilter;
+use crate::wire::{check_aspect, parse, parse_aspect, parse_urn, raw, reply};
 
 const DEFAULT_LIMIT: usize = 10_000;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "an object with urn and aspect")]
-struct Asked {
+struct TimeseriesInput {
     urn: String,
     entity: Option<String>,
     aspect: String,
     start_time_millis: Option<i64>,
     end_time_millis: Option<i64>,
     limit: Option<i64>,
-    /// Only the newest, whatever the limit.
+    /// Return only the latest point, regardless of the limit.
     latest_value: Option<bool>,
     filter: Option<WireFilter>,
     sort: Option<WireSort>,
@@ -35,10 +35,10 @@ pub(super) async fn values(
     caller: &Caller,
     bytes: &[u8],
 ) -> Result<Response, ErrorResponse> {
-    let asked: Asked = parse(bytes)?;
-    let urn = parse_urn(&asked.urn)?;
-    let aspect = parse_aspect(&asked.aspect)?;
-    if let Some(entity) = &asked.entity
+    let input: TimeseriesInput = parse(bytes)?;
+    let urn = parse_urn(&input.urn)?;
+    let aspect = parse_aspect(&input.aspect)?;
+    if let Some(entity) = &input.entity
         && !entity.eq_ignore_ascii_case(urn.entity_type())
     {
         return Err(ErrorResponse::bad_request(format!(
@@ -46,20 +46,20 @@ pub(super) async fn values(
         )));
     }
     check_aspect(&urn, aspect)?;
-    let limit = if asked.latest_value.unwrap_or(false) {
+    let limit = if input.latest_value.unwrap_or(false) {
         1
     } else {
-        whole("limit", asked.limit, DEFAULT_LIMIT)?
+        whole("limit", input.limit, DEFAULT_LIMIT)?
     };
     let wanted = Wanted {
         key: AspectKey::new(&urn, aspect),
         range: PointRange {
-            from_ms: asked.start_time_millis,
-            through_ms: asked.end_time_millis,
+            from_ms: input.start_time_millis,
+            through_ms: input.end_time_millis,
             run: None,
         },
-        filter: asked.filter.unwrap_or_default().read()?,
-        sort: asked.sort.map(WireSort::read),
+        filter: input.filter.unwrap_or_default().read()?,
+        sort: input.sort.map(WireSort::read),
         limit,
     };
     let points = state.catalog().timeseries(caller, &wanted).await?;
@@ -67,8 +67,8 @@ pub(super) async fn values(
     Ok(reply(&json!({"value": {
         "entityName": urn.entity_type(),
         "aspectName": aspect.as_str(),
-        "startTimeMillis": asked.start_time_millis,
-        "endTimeMillis": asked.end_time_millis,
+        "startTimeMillis": input.start_time_millis,
+        "endTimeMillis": input.end_time_millis,
         "limit": limit,
         "values": values,
     }})))
@@ -79,8 +79,8 @@ fn value(point: &TimeseriesRow) -> Result<Value, ErrorResponse> {
     let mut value = json!({
         "aspect": {"contentType": "application/json", "value": point.metadata},
     });
-    if let Some(noted) = &point.system_metadata {
-        value["systemMetadata"] = json!(raw(noted)?);
+    if let Some(system_metadata) = &point.system_metadata {
+        value["systemMetadata"] = json!(raw(system_metadata)?);
     }
     Ok(value)
 }

@@ -8,28 +8,29 @@ use docent_catalog::usage::{Bucket, Period};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Action, json as reply, no_action, parse, parse_urn};
+use super::{Action, unknown_action};
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
 use crate::conditions;
 use crate::error::ErrorResponse;
 use crate::query::Query;
+use crate::wire::{parse, parse_urn, reply};
 
 pub(crate) async fn act(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Query(Action { action }): Query<Action>,
-    condition: conditions::Named,
+    condition: conditions::UnsupportedCondition,
     WholeBody(bytes): WholeBody,
 ) -> Result<Response, ErrorResponse> {
     match action.as_deref() {
         Some("batchIngest") => {
-            condition.refuse("Usage is a time series, which has no versions.")?;
+            condition.reject("Usage is a time series, which has no versions.")?;
             ingest(&state, &caller, &bytes).await
         }
         Some("query" | "queryRange") => query(&state, &caller, &bytes).await,
-        other => Err(no_action(
+        other => Err(unknown_action(
             "/usageStats",
             other,
             "batchIngest, query and queryRange",
@@ -58,7 +59,7 @@ async fn ingest(
     rename_all = "camelCase",
     expecting = "an object with resource and duration"
 )]
-struct Asked {
+struct UsageQuery {
     resource: String,
     duration: String,
     start_time: Option<i64>,
@@ -67,17 +68,17 @@ struct Asked {
     range: Option<String>,
 }
 
-/// Both forms: between two times, or from some time ago until now.
+/// Both forms: between two times, or a range that ends now.
 async fn query(state: &AppState, caller: &Caller, bytes: &[u8]) -> Result<Response, ErrorResponse> {
-    let asked: Asked = parse(bytes)?;
-    let resource = parse_urn(&asked.resource)?;
-    let period = match &asked.range {
-        Some(range) => state.catalog().period_until_now(asked.duration, range)?,
+    let query: UsageQuery = parse(bytes)?;
+    let resource = parse_urn(&query.resource)?;
+    let period = match &query.range {
+        Some(range) => state.catalog().period_until_now(query.duration, range)?,
         None => Period {
-            duration: asked.duration,
-            from_ms: asked.start_time,
-            through_ms: asked.end_time,
-            max_buckets: asked
+            duration: query.duration,
+            from_ms: query.start_time,
+            through_ms: query.end_time,
+            max_buckets: query
                 .max_buckets
                 .map(|count| whole("maxBuckets", Some(count), 0))
                 .transpose()?,

@@ -1,4 +1,4 @@
-//! How far requests are: which of them have arrived, which are answered, and which were answered before they had arrived.
+//! Tracks the progress of requests: receiving, processing, done. Shutdown waits for those in progress.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use bytes::Bytes;
 use hyper::body::{Body as _, Frame, Incoming, SizeHint};
 use tokio::sync::Notify;
 
-/// Requests that have arrived in full and are not answered yet.
+/// Counts the requests in progress: received completely, without a response.
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
     count: AtomicUsize,
@@ -25,9 +25,9 @@ impl InFlight {
         self.count.load(Ordering::Acquire)
     }
 
-    pub(super) async fn all_answered(&self) {
+    pub(super) async fn all_done(&self) {
         loop {
-            // Listening begins before looking: nobody ends unnoticed in between.
+            // Subscribes before checking, so that no notification is missed.
             let none = self.none.notified();
             if self.count() == 0 {
                 return;
@@ -37,97 +37,96 @@ impl InFlight {
     }
 }
 
-const ARRIVING: u8 = 0;
-const CARRIED_OUT: u8 = 1;
-const ANSWERED: u8 = 2;
+const RECEIVING: u8 = 0;
+const PROCESSING: u8 = 1;
+const DONE: u8 = 2;
 
-/// How far a connection is with its request. HTTP/1.1 has one at a time.
+/// The progress of a connection. HTTP/1.1 has one request at a time.
 #[derive(Debug)]
 pub(super) struct Progress {
     state: AtomicU8,
-    /// Whether the end of its body was seen.
-    is_read: AtomicBool,
+    /// Whether the whole body was read.
+    is_body_read: AtomicBool,
     in_flight: Arc<InFlight>,
 }
 
 impl Progress {
     pub(super) fn new(in_flight: Arc<InFlight>) -> Self {
         Self {
-            state: AtomicU8::new(ANSWERED),
-            is_read: AtomicBool::new(true),
+            state: AtomicU8::new(DONE),
+            is_body_read: AtomicBool::new(true),
             in_flight,
         }
     }
 
-    /// The body of the request that has begun, as its handler gets it.
-    pub(super) fn watch(self: &Arc<Self>, body: Incoming) -> Body {
+    /// Wraps the body of the current request for its handler.
+    pub(super) fn track(self: &Arc<Self>, body: Incoming) -> Body {
         if body.is_end_stream() {
-            self.arrived();
+            self.received();
             return Body::empty();
         }
-        self.is_read.store(false, Ordering::Release);
+        self.is_body_read.store(false, Ordering::Release);
         let progress = Arc::clone(self);
-        Body::new(Arriving { body, progress })
+        Body::new(TrackedBody { body, progress })
     }
 
-    /// The body is there, or nobody wants it.
-    fn arrived(&self) {
-        let arriving =
+    /// The body was read, or the handler dropped it.
+    fn received(&self) {
+        let was_receiving =
             self.state
-                .compare_exchange(ARRIVING, CARRIED_OUT, Ordering::AcqRel, Ordering::Acquire);
-        if arriving.is_ok() {
+                .compare_exchange(RECEIVING, PROCESSING, Ordering::AcqRel, Ordering::Acquire);
+        if was_receiving.is_ok() {
             self.in_flight.count.fetch_add(1, Ordering::AcqRel);
         }
     }
 
-    fn answered(&self) {
-        if self.state.swap(ANSWERED, Ordering::AcqRel) == CARRIED_OUT
+    fn done(&self) {
+        if self.state.swap(DONE, Ordering::AcqRel) == PROCESSING
             && self.in_flight.count.fetch_sub(1, Ordering::AcqRel) == 1
         {
             self.in_flight.none.notify_waiters();
         }
     }
 
-    pub(super) fn is_carried_out(&self) -> bool {
-        self.state.load(Ordering::Acquire) == CARRIED_OUT
+    pub(super) fn is_processing(&self) -> bool {
+        self.state.load(Ordering::Acquire) == PROCESSING
     }
 }
 
-/// A request that has begun. Whether it is answered or given up, it is over with this.
-pub(super) struct Unanswered(Arc<Progress>);
+/// The current request of a connection. It is done when this is dropped.
+pub(super) struct PendingRequest(Arc<Progress>);
 
-impl Unanswered {
+impl PendingRequest {
     pub(super) fn begin(progress: &Arc<Progress>) -> Self {
-        progress.state.store(ARRIVING, Ordering::Release);
-        progress.is_read.store(true, Ordering::Release);
+        progress.state.store(RECEIVING, Ordering::Release);
+        progress.is_body_read.store(true, Ordering::Release);
         Self(Arc::clone(progress))
     }
 
-    /// The reply to it. What is left of a body that was refused before its end, because it is too large, say, stands in
-    /// the way of the next request, so the connection ends; the reply says so, or the client would send its next request
-    /// into it.
-    pub(super) fn answer(self, mut reply: Response) -> Response {
-        if !self.0.is_read.load(Ordering::Acquire) {
+    /// Completes the request. If its body was not read to the end, for example because it is too large, the connection
+    /// cannot be reused: the response says so, so that the client does not send another request on it.
+    pub(super) fn finish(self, mut response: Response) -> Response {
+        if !self.0.is_body_read.load(Ordering::Acquire) {
             let close = HeaderValue::from_static("close");
-            reply.headers_mut().insert(CONNECTION, close);
+            response.headers_mut().insert(CONNECTION, close);
         }
-        reply
+        response
     }
 }
 
-impl Drop for Unanswered {
+impl Drop for PendingRequest {
     fn drop(&mut self) {
-        self.0.answered();
+        self.0.done();
     }
 }
 
-/// A body on its way. Whoever reads it lets go of it at its end, and who does not want it, at once.
-struct Arriving {
+/// Reports the end of a body, and that its handler dropped it.
+struct TrackedBody {
     body: Incoming,
     progress: Arc<Progress>,
 }
 
-impl hyper::body::Body for Arriving {
+impl hyper::body::Body for TrackedBody {
     type Data = Bytes;
     type Error = hyper::Error;
 
@@ -137,7 +136,7 @@ impl hyper::body::Body for Arriving {
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         let polled = Pin::new(&mut self.body).poll_frame(context);
         if matches!(polled, Poll::Ready(None)) || self.body.is_end_stream() {
-            self.progress.is_read.store(true, Ordering::Release);
+            self.progress.is_body_read.store(true, Ordering::Release);
         }
         polled
     }
@@ -151,8 +150,8 @@ impl hyper::body::Body for Arriving {
     }
 }
 
-impl Drop for Arriving {
+impl Drop for TrackedBody {
     fn drop(&mut self) {
-        self.progress.arrived();
+        self.progress.received();
     }
 }

@@ -1,4 +1,4 @@
-//! What is checked about a dataset.
+//! Assertions about datasets.
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
@@ -54,7 +54,7 @@ async fn the_assertions_of_a_dataset_are_listed_with_it() {
 }
 
 #[tokio::test]
-async fn assertions_are_found_by_what_they_are_about() {
+async fn assertions_are_found_by_their_subject() {
     let app = app().await;
     let search = |field: &str, value: &str| {
         format!(
@@ -97,7 +97,7 @@ async fn upsert(app: &App, urn: Option<&str>, input: Value) -> Value {
 }
 
 #[tokio::test]
-async fn what_another_tool_checks_is_stored_and_replaced() {
+async fn custom_assertions_are_created_and_replaced() {
     let app = app().await;
     let input = json!({
         "entityUrn": DATASET, "type": "freshness of rows", "description": "rows come daily", "fieldPath": "user_name",
@@ -162,7 +162,7 @@ async fn what_another_tool_checks_is_stored_and_replaced() {
 }
 
 #[tokio::test]
-async fn what_a_run_found_is_a_point_of_the_assertion() {
+async fn assertion_results_are_points_of_the_time_series() {
     let app = app().await;
     let report = |urn: &str, result: &str| {
         format!(

@@ -1,4 +1,4 @@
-//! Lists of proposals: each item sees what the items before it did.
+//! Lists of proposals: each item sees the changes of earlier items.
 
 use crate::support::{App, DATASET, proposal};
 use axum::http::StatusCode;
@@ -25,7 +25,7 @@ async fn sent(app: &App, proposals: Vec<Value>) {
 }
 
 #[tokio::test]
-async fn a_domain_that_is_deleted_behind_a_new_member_leaves_the_member_without_a_domain() {
+async fn deleting_a_domain_after_adding_a_member_clears_the_members_domain() {
     let app = App::with_dataset().await;
     sent(&app, vec![domain("urn:li:domain:q1", "Q", None)]).await;
     let membership = json!({"domains": ["urn:li:domain:q1"]});
@@ -43,7 +43,7 @@ async fn a_domain_that_is_deleted_behind_a_new_member_leaves_the_member_without_
 }
 
 #[tokio::test]
-async fn an_item_that_cannot_be_read_is_named_with_its_urn() {
+async fn an_unparseable_item_is_reported_with_its_urn() {
     let app = App::empty().await;
     let bad = proposal("UPSERT", DATASET, "noSuchAspect", &json!({}));
     let (status, body) = app.propose_all(vec![domain(PARENT, "R1", None), bad]).await;
@@ -56,7 +56,7 @@ async fn an_item_that_cannot_be_read_is_named_with_its_urn() {
 }
 
 #[tokio::test]
-async fn a_domain_is_not_deleted_behind_a_new_child() {
+async fn a_domain_with_a_new_child_in_the_same_list_is_not_deleted() {
     let app = App::empty().await;
     sent(&app, vec![domain(PARENT, "R1", None)]).await;
     let (status, body) = app
@@ -74,7 +74,7 @@ async fn a_domain_is_not_deleted_behind_a_new_child() {
 }
 
 #[tokio::test]
-async fn a_domain_is_deleted_behind_its_last_child() {
+async fn a_domain_is_deleted_after_its_last_child_in_the_same_list() {
     let app = App::empty().await;
     sent(
         &app,
@@ -117,7 +117,7 @@ async fn an_entity_is_deleted_with_a_point_that_the_same_list_wrote() {
 }
 
 #[tokio::test]
-async fn what_says_where_a_domain_stands_is_not_deleted_while_it_has_children() {
+async fn domain_properties_are_not_deleted_while_the_domain_has_children() {
     let app = App::empty().await;
     sent(
         &app,
@@ -139,7 +139,7 @@ async fn what_says_where_a_domain_stands_is_not_deleted_while_it_has_children() 
 }
 
 #[tokio::test]
-async fn a_list_has_a_limit_that_it_is_told() {
+async fn a_list_over_the_limit_is_rejected_with_the_limit() {
     let app = App::empty().await;
     let one = domain(PARENT, "R1", None);
     let (status, body) = app.propose_all(vec![one; 10_001]).await;
@@ -151,7 +151,7 @@ async fn a_list_has_a_limit_that_it_is_told() {
 }
 
 #[tokio::test]
-async fn a_list_that_would_write_more_than_a_transaction_should_is_refused_whole() {
+async fn a_list_over_the_write_budget_is_rejected_as_a_whole() {
     const MIB: usize = 1024 * 1024;
     let app = App::with_dataset().await;
     let large = json!({"description": "x".repeat(7 * MIB)});
@@ -168,7 +168,7 @@ async fn a_list_that_would_write_more_than_a_transaction_should_is_refused_whole
     assert!(message.contains("send it in parts"), "{message}");
     let version = |number| app.aspect_version(DATASET, "datasetProperties", number);
     assert_eq!(version(0).await.unwrap()["name"], Value::Null);
-    // What is carried out before the end is seen by the rest, and is there with its history.
+    // Later items see the earlier writes, which are stored with their history.
     sent(&app, patches(4)).await;
     assert_eq!(version(0).await.unwrap()["name"], "n3");
     for (number, name) in [(3, "n0"), (4, "n1"), (5, "n2")] {
@@ -181,7 +181,7 @@ fn message(body: &Value) -> &str {
 }
 
 #[tokio::test]
-async fn a_bad_item_is_named_by_its_position_its_urn_and_its_field_on_every_door() {
+async fn an_invalid_item_is_reported_with_position_urn_and_field_by_every_api() {
     let app = App::with_dataset().await;
     let good = proposal("UPSERT", DATASET, "status", &json!({"removed": true}));
     let changed = |name: &str, value: Value| {
@@ -296,7 +296,7 @@ async fn a_bad_item_is_named_by_its_position_its_urn_and_its_field_on_every_door
 }
 
 #[tokio::test]
-async fn a_snapshot_that_says_nothing_or_something_else_is_refused() {
+async fn empty_and_mismatched_snapshots_are_rejected() {
     let app = App::with_dataset().await;
     let snapshot = |name: &str| {
         let name = format!("com.linkedin.metadata.snapshot.{name}");

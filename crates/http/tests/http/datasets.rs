@@ -77,7 +77,7 @@ async fn a_column_that_the_dataset_has_is_described_there_and_not_at_a_sibling()
 }
 
 #[tokio::test]
-async fn a_missing_dataset_is_not_described_anywhere_else() {
+async fn a_missing_dataset_is_not_described_through_its_siblings() {
     let app = App::empty().await;
     app.add_dataset(OTHER).await;
     app.ingest(
@@ -95,7 +95,7 @@ async fn a_missing_dataset_is_not_described_anywhere_else() {
 }
 
 #[tokio::test]
-async fn thousands_of_columns_and_links_are_updated_in_one_go() {
+async fn thousands_of_columns_and_links_are_updated_in_one_request() {
     let app = App::with_dataset().await;
     let names: Vec<String> = (0..4000).map(|number| format!("column_{number}")).collect();
     let mut schema = app.aspect(DATASET, "schemaMetadata").await.unwrap();
@@ -126,7 +126,7 @@ async fn thousands_of_columns_and_links_are_updated_in_one_go() {
         )
         .await;
     }
-    // Looking at every column for every column took more than twenty.
+    // A quadratic implementation took more than twenty seconds.
     assert!(
         begun.elapsed() < Duration::from_secs(5),
         "{:?}",
@@ -141,7 +141,7 @@ async fn thousands_of_columns_and_links_are_updated_in_one_go() {
 }
 
 #[tokio::test]
-async fn several_datasets_are_updated_all_or_none() {
+async fn updates_of_several_datasets_are_atomic() {
     let app = App::with_dataset().await;
     app.add_dataset(OTHER).await;
     let described = |urn: &str, text: &str| json!({"urn": urn, "update": {"editableProperties": {"description": text}}});
@@ -185,7 +185,7 @@ async fn an_update_of_a_missing_dataset_without_any_part_fails_too() {
 }
 
 #[tokio::test]
-async fn columns_take_descriptions_and_tags_and_keep_what_is_not_named() {
+async fn column_updates_keep_unspecified_values() {
     let app = App::with_dataset().await;
     let columns =
         |columns: Value| json!({"editableSchemaMetadata": {"editableSchemaFieldInfo": columns}});
@@ -318,7 +318,7 @@ async fn restate_writes_like_an_upsert() {
 }
 
 #[tokio::test]
-async fn the_same_edit_again_is_no_new_version_and_moves_no_stamp() {
+async fn repeating_an_edit_creates_no_version_and_keeps_the_audit_stamp() {
     let app = App::with_dataset().await;
     let described = json!({"resourceUrn": DATASET, "description": "said by a person"});
     let named = json!({"urn": DATASET, "name": "Deleted users"});

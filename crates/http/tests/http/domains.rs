@@ -1,4 +1,4 @@
-//! Domains beyond the nine stories: names, nesting, moving, deleting, batches.
+//! Domains: names, nesting, moving, deleting, batches.
 
 use crate::support::{App, DATASET, MISSING};
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ fn code(reply: &Value) -> (u64, &str) {
 }
 
 #[tokio::test]
-async fn a_name_is_free_once_among_siblings_and_again_below_another_parent() {
+async fn domain_names_are_unique_among_siblings() {
     let app = App::empty().await;
     created(&app, "a", "Marketing", None).await;
     let reply = create(&app, "b", "Marketing", None).await;
@@ -52,7 +52,7 @@ async fn a_name_is_free_once_among_siblings_and_again_below_another_parent() {
 }
 
 #[tokio::test]
-async fn an_id_is_used_once_and_must_make_a_urn() {
+async fn domain_ids_are_unique_and_valid_in_a_urn() {
     let app = App::empty().await;
     created(&app, "a", "A", None).await;
     assert_eq!(
@@ -82,7 +82,7 @@ async fn a_parent_must_be_a_domain() {
 }
 
 #[tokio::test]
-async fn owners_are_stored_with_the_domain_or_nothing_is() {
+async fn a_domain_and_its_owners_are_created_atomically() {
     let app = App::empty().await;
     let create = |owner: &str| {
         format!(
@@ -146,7 +146,7 @@ async fn domains_are_listed_by_parent_newest_first() {
 }
 
 #[tokio::test]
-async fn domains_move_but_never_below_themselves() {
+async fn domains_move_but_never_into_their_own_descendants() {
     let app = App::empty().await;
     created(&app, "a", "A", None).await;
     created(&app, "b", "B", Some("a")).await;
@@ -190,7 +190,7 @@ async fn domains_move_but_never_below_themselves() {
             "\"C\" already exists in the destination domain. Please pick a unique name."
         )
     );
-    // The same rule holds for an aspect that is written directly, within one list too.
+    // The same rule holds for direct writes, also within one list.
     let properties = |name: &str, parent: &str| json!({"name": name, "parentDomain": format!("urn:li:domain:{parent}")});
     let (status, body) = app
         .propose_all(vec![
@@ -213,7 +213,7 @@ async fn domains_move_but_never_below_themselves() {
 }
 
 #[tokio::test]
-async fn deleting_a_domain_frees_its_members_and_is_refused_while_it_has_children() {
+async fn deleting_a_domain_clears_its_members_and_is_rejected_while_it_has_children() {
     let app = App::with_dataset().await;
     created(&app, "a", "A", None).await;
     created(&app, "b", "B", Some("a")).await;
@@ -242,7 +242,7 @@ async fn deleting_a_domain_frees_its_members_and_is_refused_while_it_has_childre
 }
 
 #[tokio::test]
-async fn many_entities_get_a_domain_at_once_or_none_does() {
+async fn setting_the_domain_of_many_entities_is_atomic() {
     let app = App::with_dataset().await;
     let second = "urn:li:dataset:(urn:li:dataPlatform:hive,second,PROD)";
     app.add_dataset(second).await;
@@ -302,7 +302,7 @@ async fn many_entities_get_a_domain_at_once_or_none_does() {
 }
 
 #[tokio::test]
-async fn only_things_that_can_be_in_a_domain_are_put_into_one() {
+async fn entities_without_the_domains_aspect_are_rejected() {
     let app = App::with_dataset().await;
     created(&app, "a", "A", None).await;
     let set = |entity: &str, domain: &str| {
@@ -331,7 +331,7 @@ async fn only_things_that_can_be_in_a_domain_are_put_into_one() {
 }
 
 #[tokio::test]
-async fn names_change_and_nothing_else_does() {
+async fn renaming_changes_only_the_name() {
     let app = App::with_dataset().await;
     created(&app, "a", "A", None).await;
     created(&app, "b", "B", None).await;
@@ -386,7 +386,7 @@ async fn display_properties_are_merged() {
     );
 }
 
-/// Domains `{id}1`, `{id}2`, …, each below the one before.
+/// Domains `{id}1`, `{id}2`, …, each the parent of the next.
 async fn chain(app: &App, id: &str, length: usize) {
     for number in 1..=length {
         let parent = format!("{id}{}", number - 1);
@@ -397,7 +397,7 @@ async fn chain(app: &App, id: &str, length: usize) {
 }
 
 #[tokio::test]
-async fn domains_are_nested_fifty_deep_at_most_however_they_came_there() {
+async fn domains_are_nested_at_most_fifty_deep_for_every_api() {
     let app = App::empty().await;
     chain(&app, "a", 30).await;
     chain(&app, "b", 21).await;
@@ -416,7 +416,7 @@ async fn domains_are_nested_fifty_deep_at_most_however_they_came_there() {
     let reply = create(&app, "beside", "Beside", Some("b20")).await;
     assert!(reply["errors"].is_null(), "{reply}");
 
-    // Written directly the same holds.
+    // The same holds for direct writes.
     let below = json!({"name": "a1", "parentDomain": "urn:li:domain:beside"});
     let (status, body) = app
         .propose("UPSERT", "urn:li:domain:c1", "domainProperties", &below)
@@ -425,7 +425,7 @@ async fn domains_are_nested_fifty_deep_at_most_however_they_came_there() {
 }
 
 #[tokio::test]
-async fn a_missing_domain_is_refused_even_if_nothing_is_to_be_put_into_it() {
+async fn a_missing_domain_is_rejected_even_without_resources() {
     let app = App::empty().await;
     let input = |domain: &str| json!({"domainUrn": domain, "resources": []});
     let missing = "urn:li:domain:missing";

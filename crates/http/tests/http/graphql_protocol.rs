@@ -1,11 +1,11 @@
-//! GraphQL over HTTP: what is a request, and what is said about one that is none.
+//! GraphQL over HTTP: requests and their errors.
 
 use crate::support::{App, DATASET};
 use axum::http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn a_request_that_is_none_is_400_and_says_so() {
+async fn invalid_requests_get_400_with_a_message() {
     let app = App::empty().await;
     for (body, says) in [
         ("", "empty"),
@@ -58,7 +58,7 @@ fn error(reply: &Value) -> (&str, &str) {
 }
 
 #[tokio::test]
-async fn mistakes_in_a_document_are_named_as_clients_expect() {
+async fn document_errors_have_the_format_that_clients_expect() {
     let app = App::empty().await;
     let reply = app.graphql("{ dataset(urn: \"x\") { foo } }").await;
     assert_eq!(
@@ -94,7 +94,7 @@ async fn mistakes_in_a_document_are_named_as_clients_expect() {
 }
 
 #[tokio::test]
-async fn too_deep_and_too_much_is_refused_with_the_numbers() {
+async fn depth_and_complexity_limits_are_reported_with_both_numbers() {
     let app = App::empty().await;
     let mut deep = String::from("urn");
     for _ in 0..30 {
@@ -118,7 +118,7 @@ async fn too_deep_and_too_much_is_refused_with_the_numbers() {
 }
 
 #[tokio::test]
-async fn a_raw_newline_inside_a_quoted_text_is_taken() {
+async fn a_raw_newline_in_a_quoted_string_is_accepted() {
     let app = App::with_dataset().await;
     let update = format!(
         "mutation {{ updateDataset(urn: \"{DATASET}\", input: {{ editableProperties: {{ description: \"one\ntwo\" }} }}) {{ editableProperties {{ description }} }} }}"
@@ -131,7 +131,7 @@ async fn a_raw_newline_inside_a_quoted_text_is_taken() {
 }
 
 #[tokio::test]
-async fn introspection_answers() {
+async fn introspection_returns_the_schema() {
     let app = App::empty().await;
     let reply = app
         .graphql(r#"{ __type(name: "SubResourceType") { name kind enumValues { name } } __schema { queryType { name } mutationType { name } } }"#)
@@ -146,7 +146,7 @@ async fn introspection_answers() {
 }
 
 #[tokio::test]
-async fn other_root_fields_go_on_when_one_fails() {
+async fn other_root_fields_are_resolved_when_one_fails() {
     let app = App::with_dataset().await;
     let query = format!(
         r#"{{ here: dataset(urn: "{DATASET}") {{ name }} gone: dataset(urn: "{}") {{ name }} wrong: domain(urn: "x") {{ urn }} }}"#,
@@ -195,7 +195,7 @@ async fn several_mutations_run_in_order_and_see_each_other() {
 }
 
 #[tokio::test]
-async fn entities_of_any_kind_are_read_by_urn() {
+async fn entities_of_any_type_are_read_by_urn() {
     let app = App::with_dataset().await;
     app.ingest("urn:li:domain:a", "domainProperties", &json!({"name": "A"}))
         .await;

@@ -1,4 +1,4 @@
-//! `history`, `recentChanges`, `changesByWeek`, and writes that name the text they replace.
+//! `history`, `recentChanges`, `changesByWeek`, and edits with the previous text.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ async fn history(app: &App, input: Value) -> Value {
     reply["data"]["history"].clone()
 }
 
-/// What the subject was, the newest first.
+/// The values of the subject, latest first.
 fn values(history: &Value, member: &str) -> Vec<Value> {
     let changes = history["changes"].as_array().unwrap();
     changes
@@ -30,13 +30,13 @@ async fn describe(app: &App, input: Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_description_has_a_history_with_who_and_when() {
+async fn the_history_of_a_description_has_actors_and_times() {
     let app = App::with_dataset().await;
     for text in ["one", "two", "two", ""] {
         app.clock.advance(1000);
         describe(&app, json!({"resourceUrn": DATASET, "description": text})).await;
     }
-    // A new name is another version of the same aspect, and none of the description.
+    // A new name is a version of the same aspect, but not of the description.
     app.clock.advance(1000);
     app.mutate(
         "updateName",
@@ -62,7 +62,7 @@ async fn a_description_has_a_history_with_who_and_when() {
 }
 
 #[tokio::test]
-async fn a_column_has_a_history_of_its_own() {
+async fn a_column_has_its_own_history() {
     let app = App::with_dataset().await;
     for (column, text) in [
         ("user_name", "who"),
@@ -121,7 +121,7 @@ async fn the_domain_of_an_asset_has_a_history() {
 }
 
 #[tokio::test]
-async fn a_history_that_is_cut_off_says_so() {
+async fn a_truncated_history_is_marked_incomplete() {
     let app = App::with_dataset().await;
     for number in 0..25 {
         describe(
@@ -137,7 +137,7 @@ async fn a_history_that_is_cut_off_says_so() {
 }
 
 #[tokio::test]
-async fn what_has_no_history_is_refused_with_a_sentence() {
+async fn entities_without_a_history_are_rejected_with_a_message() {
     let app = App::with_dataset().await;
     for (input, expected) in [
         (
@@ -164,7 +164,7 @@ async fn what_has_no_history_is_refused_with_a_sentence() {
 }
 
 #[tokio::test]
-async fn a_text_that_names_what_it_replaces_never_overwrites_another() {
+async fn an_edit_with_the_previous_text_never_overwrites_a_newer_one() {
     let app = App::with_dataset().await;
     app.mutate(
         "createDomain",
@@ -190,7 +190,7 @@ async fn a_text_that_names_what_it_replaces_never_overwrites_another() {
             }
             input
         };
-        // Nobody said anything: that is the empty text.
+        // No description is the empty text.
         describe(&app, write("first", Some(""))).await;
         for seen in ["", "something else"] {
             let (code, message) = app
@@ -220,7 +220,7 @@ async fn a_text_that_names_what_it_replaces_never_overwrites_another() {
 }
 
 #[tokio::test]
-async fn recent_changes_name_each_entity_once_and_nothing_that_is_gone() {
+async fn recent_changes_list_each_entity_once_and_omit_deleted_ones() {
     let app = App::with_dataset().await;
     let other = "urn:li:dataset:(urn:li:dataPlatform:hive,other,PROD)";
     app.add_dataset(other).await;
@@ -270,7 +270,7 @@ async fn recent_changes_name_each_entity_once_and_nothing_that_is_gone() {
 }
 
 #[tokio::test]
-async fn tokens_are_no_change_that_anybody_sees() {
+async fn token_changes_are_not_listed() {
     let app = App::with_dataset().await;
     let query = "{ recentChanges(input: {types: [ACCESS_TOKEN, CORP_USER]}) { entity { urn } aspectName } }";
     let reply = app.graphql(query).await;

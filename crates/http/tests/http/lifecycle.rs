@@ -12,7 +12,7 @@ async fn app() -> App {
 }
 
 #[tokio::test]
-async fn a_dataset_is_deprecated_and_the_other_way_round() {
+async fn a_dataset_is_deprecated_and_undeprecated() {
     let app = app().await;
     let input = json!({"urn": DATASET, "deprecated": true, "decommissionTime": 5, "note": "use the other", "replacement": OTHER});
     assert_eq!(
@@ -37,7 +37,7 @@ async fn a_dataset_is_deprecated_and_the_other_way_round() {
 }
 
 #[tokio::test]
-async fn many_targets_and_columns_are_deprecated_together_or_not_at_all() {
+async fn deprecating_many_targets_and_columns_is_atomic() {
     let app = app().await;
     let input = |last: &str| {
         json!({"deprecated": true, "note": "n", "resources": [
@@ -87,7 +87,7 @@ async fn many_targets_and_columns_are_deprecated_together_or_not_at_all() {
 }
 
 #[tokio::test]
-async fn soft_deleted_entities_are_hidden_until_they_are_shown_again() {
+async fn soft_deleted_entities_are_hidden_until_restored() {
     let app = app().await;
     let kind = "BatchUpdateSoftDeletedInput";
     let found = r#"{ searchAcrossEntities(input: {types: [DATASET], query: "*"}) { total } }"#;

@@ -1,4 +1,4 @@
-//! Lineage as clients ask for it.
+//! Lineage queries.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ fn column(name: &str, path: &str) -> String {
     format!("urn:li:schemaField:({},{path})", table(name))
 }
 
-/// These tables flow into that one.
+/// Sets the upstreams of a table.
 async fn flow(app: &App, from: &[&str], to: &str) {
     let upstreams: Vec<Value> = from
         .iter()
@@ -74,7 +74,7 @@ const SEARCH: &str = "query($input: SearchAcrossLineageInput!) {
     }
 }";
 
-/// What a search finds: URN and degree.
+/// The results of a search: URN and degree.
 fn found(page: &Value) -> Vec<(&str, u64)> {
     let results = page["searchResults"].as_array();
     let results = results.unwrap_or_else(|| panic!("{page}"));
@@ -101,7 +101,7 @@ async fn refusal(app: &App, input: Value) -> (u64, String) {
 }
 
 fn degrees(values: &[&str]) -> Value {
-    // As the Python client sends it, with what it always adds.
+    // As the Python client sends it, with its default parameters.
     json!([{"and": [
         {"field": "degree", "condition": "EQUAL", "values": values},
         {"field": "removed", "condition": "EQUAL", "values": ["true"], "negated": true},
@@ -109,7 +109,7 @@ fn degrees(values: &[&str]) -> Value {
 }
 
 #[tokio::test]
-async fn what_lies_downstream_is_found_nearest_first_through_tables_and_jobs() {
+async fn downstream_lineage_is_ordered_by_degree_through_tables_and_jobs() {
     let app = warehouse().await;
     let page = search(&app, json!({"urn": table("a"), "direction": "DOWNSTREAM"})).await;
     let expected = [
@@ -153,7 +153,7 @@ async fn what_lies_downstream_is_found_nearest_first_through_tables_and_jobs() {
 }
 
 #[tokio::test]
-async fn what_lies_upstream_is_found_the_other_way_round() {
+async fn upstream_lineage_follows_the_edges_backwards() {
     let app = warehouse().await;
     let input = json!({"urn": table("d"), "direction": "UPSTREAM", "query": "*"});
     let expected = [
@@ -166,7 +166,7 @@ async fn what_lies_upstream_is_found_the_other_way_round() {
 }
 
 #[tokio::test]
-async fn degrees_kinds_and_flags_narrow_what_is_found() {
+async fn degrees_types_and_flags_filter_lineage() {
     let app = warehouse().await;
     let names = async |more: Value| {
         let mut input = json!({"urn": table("a"), "direction": "DOWNSTREAM"});
@@ -213,7 +213,7 @@ async fn degrees_kinds_and_flags_narrow_what_is_found() {
 }
 
 #[tokio::test]
-async fn a_query_and_filters_narrow_what_is_found_to_what_search_finds_of_it() {
+async fn a_query_and_filters_restrict_lineage_to_search_results() {
     let app = warehouse().await;
     let input = |more: &[(&str, Value)]| {
         let mut input = json!({"urn": table("a"), "direction": "DOWNSTREAM", "query": "*"});
@@ -257,7 +257,7 @@ async fn pages_by_number_have_the_total_of_all() {
 }
 
 #[tokio::test]
-async fn the_results_of_every_page_say_why_they_were_found() {
+async fn lineage_results_on_every_page_have_matched_fields() {
     let app = warehouse().await;
     let mut seen = 0;
     for start in [0, 2] {
@@ -280,7 +280,7 @@ async fn the_results_of_every_page_say_why_they_were_found() {
 }
 
 #[tokio::test]
-async fn a_scroll_as_the_python_client_does_it_gives_everything_once_and_ends() {
+async fn the_scroll_of_the_python_client_returns_everything_once() {
     let app = warehouse().await;
     let mut input = json!({
         "urn": table("a"), "direction": "DOWNSTREAM", "count": 2, "types": null,
@@ -306,7 +306,7 @@ async fn a_scroll_as_the_python_client_does_it_gives_everything_once_and_ends() 
 }
 
 #[tokio::test]
-async fn an_entity_whose_degree_changes_during_a_scroll_still_comes_once() {
+async fn an_entity_whose_degree_changes_during_a_scroll_is_returned_once() {
     let app = warehouse().await;
     let page = async |mark: Value| {
         let input =
@@ -315,7 +315,7 @@ async fn an_entity_whose_degree_changes_during_a_scroll_still_comes_once() {
         reply["data"]["scrollAcrossLineage"].take()
     };
     let first = page(json!("")).await;
-    // The last of them comes near, the first goes far away.
+    // The last one moves closer, the first one moves away.
     flow(&app, &["a"], "e").await;
     flow(&app, &["e"], "b").await;
     let second = page(first["nextScrollId"].clone()).await;
@@ -333,7 +333,7 @@ async fn an_entity_whose_degree_changes_during_a_scroll_still_comes_once() {
 }
 
 #[tokio::test]
-async fn the_lineage_of_a_column_is_one_of_columns() {
+async fn column_lineage_contains_columns() {
     let app = App::empty().await;
     status(&app, "a", false).await;
     app.ingest(
@@ -348,7 +348,7 @@ async fn the_lineage_of_a_column_is_one_of_columns() {
         }),
     )
     .await;
-    // As the client asks with a column.
+    // The query of the client for a column.
     let input = json!({
         "urn": column("b", "key"), "direction": "UPSTREAM", "count": 500, "types": null,
         "orFilters": degrees(&["1"]),
@@ -371,7 +371,7 @@ async fn the_lineage_of_a_column_is_one_of_columns() {
 }
 
 #[tokio::test]
-async fn soft_deleted_entities_are_passed_through_and_shown_when_asked_for() {
+async fn lineage_passes_through_soft_deleted_entities_and_lists_them_on_request() {
     let app = warehouse().await;
     status(&app, "b", true).await;
     let input = json!({"urn": table("a"), "direction": "DOWNSTREAM", "types": ["DATASET"], "orFilters": degrees(&["1", "2"])});
@@ -387,7 +387,7 @@ async fn soft_deleted_entities_are_passed_through_and_shown_when_asked_for() {
 }
 
 #[tokio::test]
-async fn a_circle_ends() {
+async fn cycles_terminate() {
     let app = App::empty().await;
     status(&app, "a", false).await;
     flow(&app, &["a"], "b").await;
@@ -437,7 +437,7 @@ async fn neighbours_are_a_field_of_the_entity() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_answered_is_refused_with_a_reason() {
+async fn unsupported_lineage_queries_are_rejected_with_a_reason() {
     let app = warehouse().await;
     let with = |more: Value| {
         let mut input = json!({"urn": table("a"), "direction": "DOWNSTREAM"});
@@ -485,7 +485,7 @@ async fn what_cannot_be_answered_is_refused_with_a_reason() {
 }
 
 #[tokio::test]
-async fn a_walk_that_ends_at_a_limit_says_so() {
+async fn a_lineage_query_that_reaches_a_limit_is_marked_partial() {
     let app = App::empty().await;
     status(&app, "t0", false).await;
     for number in 0..21 {
@@ -504,7 +504,7 @@ async fn a_walk_that_ends_at_a_limit_says_so() {
     assert_eq!(search(&app, input).await["total"], 0);
 }
 
-/// The edges that `POST /openapi/v3/lineage/scroll` gives, as `upstream > downstream` by the ends of their names.
+/// The edges of `POST /openapi/v3/lineage/scroll`, as `upstream > downstream` with the last part of each name.
 async fn scrolled(app: &App, parameters: &str, urns: &[String]) -> Vec<String> {
     let name = |urn: &Value| {
         let parts: Vec<&str> = urn.as_str().unwrap().split([',', '(', ')']).collect();
@@ -537,9 +537,9 @@ async fn scrolled(app: &App, parameters: &str, urns: &[String]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn lineage_is_scrolled_at_given_entities_and_everywhere() {
+async fn lineage_scrolls_cover_given_entities_or_all() {
     let app = warehouse().await;
-    // An owner is no lineage.
+    // Ownership is not lineage.
     let owners = json!({"owners": [{"owner": "urn:li:corpuser:a", "type": "DATAOWNER"}], "lastModified": {"time": 0, "actor": "urn:li:corpuser:a"}});
     app.ingest(&table("c"), "ownership", &owners).await;
     let c = [table("c")];
@@ -550,7 +550,7 @@ async fn lineage_is_scrolled_at_given_entities_and_everywhere() {
     assert_eq!(downstream, ["c > e", "c > load"]);
     let named = scrolled(&app, "relationshipTypes=Consumes", &c).await;
     assert_eq!(named, ["c > load"]);
-    // An edge between two of them is one edge.
+    // An edge between two of the entities is returned once.
     let both = scrolled(&app, "", &[table("b"), table("c")]).await;
     assert_eq!(both, ["a > b", "b > c", "c > e", "c > load"]);
     let everywhere = ["a > b", "b > c", "c > e", "c > load", "load > d"];

@@ -1,4 +1,4 @@
-//! Links: known by url and label together.
+//! Links, identified by URL and label together.
 
 use crate::support::{App, DATASET, MISSING, NOW_MS, USER};
 use serde_json::{Value, json};
@@ -64,7 +64,7 @@ async fn a_link_is_added_once_per_url_and_label() {
 }
 
 #[tokio::test]
-async fn a_link_is_updated_where_it_stands() {
+async fn updating_a_link_keeps_its_position() {
     let app = App::with_dataset().await;
     add(&app, "https://a.example", "A").await;
     add(&app, "https://b.example", "B").await;
@@ -146,7 +146,7 @@ async fn links_are_upserted_and_removed() {
 }
 
 #[tokio::test]
-async fn links_lead_only_where_a_browser_may_go() {
+async fn links_with_unsafe_schemes_are_rejected() {
     let app = App::with_dataset().await;
     for (url, scheme) in [
         ("javascript:alert(1)", "javascript"),
@@ -187,7 +187,7 @@ async fn links_lead_only_where_a_browser_may_go() {
 }
 
 #[tokio::test]
-async fn links_need_something_to_stand_on() {
+async fn links_need_an_existing_entity() {
     let app = App::with_dataset().await;
     let input =
         |urn: &str| json!({"linkUrl": "https://a.example", "label": "A", "resourceUrn": urn});
@@ -244,7 +244,7 @@ async fn writing_another_link_directly_keeps_what_was_stored_under_two_labels() 
 }
 
 #[tokio::test]
-async fn a_link_that_a_group_or_a_program_added_hides_no_other() {
+async fn links_added_by_groups_or_services_do_not_hide_others() {
     let app = App::with_dataset().await;
     let link = |url: &str, actor: &str| json!({"url": url, "description": url, "createStamp": {"time": 1, "actor": actor}});
     let actors = [

@@ -1,45 +1,45 @@
-//! Docent over HTTP, as its clients meet it: the real router over a real SQLite file.
+//! Tests of the HTTP API: the real router over a real store.
 //!
-//! [`stories`] are the nine things that the product is for; the other modules follow the API.
+//! [`core_use_cases`] has the main use cases of the product; the other modules follow the API.
 
 #![expect(
     clippy::unwrap_used,
     clippy::too_many_lines,
-    reason = "a test that cannot go on fails, and its story is told in one piece"
+    reason = "a panic fails the test, and each test tells one whole scenario"
 )]
 
+mod account_permissions;
 mod assertions;
 mod batches;
-mod bounds;
-mod conditions;
+mod core_use_cases;
 mod datasets;
 mod domains;
+mod entity_types;
+mod error_responses;
 mod graphql_protocol;
 mod history;
-mod kinds;
 mod labels;
 mod lifecycle;
+mod limits;
 mod lineage;
 mod links;
-mod lists;
-mod manners;
+mod list_queries;
 mod openapi;
+mod other_endpoints;
 mod owners;
 mod page;
 mod patch_entity;
 mod patches;
-mod people;
+mod preconditions;
 mod proposals;
 mod references;
-mod remainder;
 mod runs;
 mod search;
 mod search_clients;
-mod search_doors;
+mod search_errors;
 mod search_rest;
 mod sessions;
 mod sign_in;
-mod stories;
 mod structured_properties;
 mod support;
 mod timeline;

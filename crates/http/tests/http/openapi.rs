@@ -1,4 +1,4 @@
-//! Entities and aspects by their URNs, over the OpenAPI.
+//! Entities and aspects by URN, over the OpenAPI endpoints.
 
 use crate::support::{App, DATASET, MISSING, NOW_MS, encoded};
 use axum::http::{Method, StatusCode};
@@ -56,7 +56,7 @@ async fn entities_are_posted_one_aspect_at_a_time_or_several() {
 }
 
 #[tokio::test]
-async fn an_asynchronous_write_is_done_before_it_is_accepted() {
+async fn an_asynchronous_write_is_complete_before_its_response() {
     let app = App::empty().await;
     let body = json!([{"urn": DATASET, "status": {"value": {"removed": false}}}]);
     for query in ["?async=true", ""] {
@@ -69,7 +69,7 @@ async fn an_asynchronous_write_is_done_before_it_is_accepted() {
 }
 
 #[tokio::test]
-async fn values_are_stored_as_they_were_written() {
+async fn values_are_stored_as_they_were_sent() {
     let app = App::empty().await;
     let text = format!(
         r#"[{{"urn": "{DATASET}", "datasetProperties": {{"value": {{"customProperties":{{"b":"1","a":"2"}}, "description":"é\u00e9"}}}}}}]"#
@@ -84,7 +84,7 @@ async fn values_are_stored_as_they_were_written() {
 }
 
 #[tokio::test]
-async fn one_aspect_is_created_replaced_patched_read_and_deleted_by_its_address() {
+async fn one_aspect_is_created_replaced_patched_read_and_deleted_by_path() {
     for urn in [
         encoded(SLASHED),
         SLASHED.replace(' ', "%20").replace('é', "%C3%A9"),
@@ -128,7 +128,7 @@ async fn one_aspect_is_created_replaced_patched_read_and_deleted_by_its_address(
 }
 
 #[tokio::test]
-async fn an_entity_is_read_with_the_aspects_that_are_named_and_deleted_by_its_raw_urn() {
+async fn an_entity_is_read_with_selected_aspects_and_deleted_by_its_raw_urn() {
     let app = App::with_dataset().await;
     let path = format!("dataset/{DATASET}");
     let (_, whole) = get(&app, &path).await;
@@ -160,7 +160,7 @@ async fn an_entity_is_read_with_the_aspects_that_are_named_and_deleted_by_its_ra
 }
 
 #[tokio::test]
-async fn what_might_be_a_slip_deletes_and_overwrites_nothing() {
+async fn likely_mistakes_delete_and_overwrite_nothing() {
     let app = App::with_dataset().await;
     let before = app.aspect(DATASET, "datasetProperties").await;
     let entity = format!("dataset/{DATASET}");
@@ -193,7 +193,7 @@ async fn what_might_be_a_slip_deletes_and_overwrites_nothing() {
 }
 
 #[tokio::test]
-async fn a_batch_is_read_with_the_aspects_and_versions_that_are_wanted() {
+async fn a_batch_is_read_with_the_requested_aspects_and_versions() {
     let app = App::with_dataset().await;
     app.ingest(DATASET, "status", &json!({"removed": false}))
         .await;
@@ -226,7 +226,7 @@ async fn a_batch_is_read_with_the_aspects_and_versions_that_are_wanted() {
 }
 
 #[tokio::test]
-async fn entities_of_several_types_are_written_in_one_call() {
+async fn entities_of_several_types_are_written_in_one_request() {
     let app = App::empty().await;
     let domain = "urn:li:domain:d";
     let body = json!({
@@ -259,7 +259,7 @@ async fn entities_of_several_types_are_written_in_one_call() {
 }
 
 #[tokio::test]
-async fn a_creation_leaves_what_is_there() {
+async fn create_leaves_existing_aspects_unchanged() {
     let app = App::empty().await;
     let body = |removed: bool| json!([{"urn": DATASET, "status": {"value": {"removed": removed}}}]);
     for name in [
@@ -287,7 +287,7 @@ async fn a_creation_leaves_what_is_there() {
 }
 
 #[tokio::test]
-async fn a_bad_item_fails_its_whole_list_and_is_named() {
+async fn an_invalid_item_rejects_the_whole_list_and_is_named() {
     let app = App::empty().await;
     let good = json!({"urn": DATASET, "status": {"value": {"removed": false}}});
     for (bad, parts) in [
@@ -356,7 +356,7 @@ async fn a_bad_item_fails_its_whole_list_and_is_named() {
 }
 
 #[tokio::test]
-async fn tokens_and_secrets_are_neither_written_nor_shown() {
+async fn tokens_and_secrets_are_neither_written_nor_returned() {
     let app = App::empty().await;
     let token = "urn:li:dataHubAccessToken:x";
     let body = json!([{"urn": token, "dataHubAccessTokenInfo": {"value": {"name": "x", "actorUrn": "urn:li:corpuser:datahub", "ownerUrn": "urn:li:corpuser:datahub", "createdAt": 1}}}]);
@@ -389,7 +389,7 @@ async fn tokens_and_secrets_are_neither_written_nor_shown() {
 }
 
 #[tokio::test]
-async fn bodies_up_to_sixteen_mebibytes_are_taken() {
+async fn bodies_up_to_sixteen_mebibytes_are_accepted() {
     let app = App::empty().await;
     let body = |bytes: usize| {
         let frame = json!([{"urn": DATASET, "datasetProperties": {"value": {"description": ""}}}]);
@@ -428,7 +428,7 @@ async fn the_document_describes_every_route_of_the_router() {
     }
     let mut methods = 0;
     for (path, operations) in paths {
-        // One type stands for all: their routes are the same.
+        // One type is enough: all types have the same routes.
         if path.starts_with("/openapi/v3/entity/")
             && !path.contains("/tag")
             && !path.contains("/generic")
@@ -478,7 +478,7 @@ async fn the_document_describes_every_route_of_the_router() {
 }
 
 #[tokio::test]
-async fn the_document_refers_only_to_what_it_has() {
+async fn every_reference_in_the_document_resolves() {
     let app = App::empty().await;
     let (_, document) = app.get("/openapi/v3/api-docs").await;
     assert_eq!(document["openapi"], "3.0.1");
@@ -504,7 +504,7 @@ async fn the_document_refers_only_to_what_it_has() {
 }
 
 #[tokio::test]
-async fn the_page_needs_nothing_from_elsewhere() {
+async fn the_api_page_loads_no_external_resources() {
     let app = App::empty().await;
     let (status, page) = app.get("/openapi/swagger-ui/index.html").await;
     assert_eq!(status, StatusCode::OK);
@@ -522,7 +522,7 @@ async fn the_page_needs_nothing_from_elsewhere() {
 }
 
 #[tokio::test]
-async fn a_path_that_may_mean_an_aspect_or_another_entity_is_refused() {
+async fn ambiguous_paths_are_rejected() {
     let app = App::empty().await;
     for tag in ["urn:li:tag:a", "urn:li:tag:a/status", "urn:li:tag:b"] {
         app.ingest(tag, "status", &json!({"removed": false})).await;

@@ -47,7 +47,7 @@ fn manual(owner: &str, kind: &str, kind_urn: Option<&str>) -> Value {
 }
 
 #[tokio::test]
-async fn an_owner_is_added_once_for_each_capacity() {
+async fn an_owner_is_added_once_per_ownership_type() {
     let app = app().await;
     let owner = |kind_urn: &str| json!({"ownerUrn": USER, "ownerEntityType": "CORP_USER", "ownershipTypeUrn": kind_urn, "resourceUrn": DATASET});
     let by_name = json!({"ownerUrn": USER, "ownerEntityType": "CORP_USER", "type": "TECHNICAL_OWNER", "resourceUrn": DATASET});
@@ -77,7 +77,7 @@ async fn an_owner_is_added_once_for_each_capacity() {
 }
 
 #[tokio::test]
-async fn a_built_in_capacity_is_stored_by_its_name_and_its_urn() {
+async fn a_built_in_ownership_type_is_stored_by_name_and_urn() {
     let app = app().await;
     let input = json!({
         "owners": [{"ownerUrn": GROUP, "ownerEntityType": "CORP_GROUP"}],
@@ -93,7 +93,7 @@ async fn a_built_in_capacity_is_stored_by_its_name_and_its_urn() {
 }
 
 #[tokio::test]
-async fn an_owner_is_removed_in_one_capacity_or_in_all() {
+async fn an_owner_is_removed_for_one_ownership_type_or_all() {
     let app = app().await;
     app.ingest(DATASET, "ownership", &json!({
         "owners": [
@@ -124,7 +124,7 @@ async fn an_owner_is_removed_in_one_capacity_or_in_all() {
 }
 
 #[tokio::test]
-async fn owners_that_do_not_fit_are_refused_and_nothing_is_written() {
+async fn invalid_owners_are_rejected_and_nothing_is_written() {
     let app = app().await;
     let input = |owner: &str, kind: &str| json!({"owners": [{"ownerUrn": owner, "ownerEntityType": kind, "type": "NONE"}], "resourceUrn": DATASET});
     let failed = "Failed to change ownership for resource(s).";
@@ -176,7 +176,7 @@ async fn owners_that_do_not_fit_are_refused_and_nothing_is_written() {
 }
 
 #[tokio::test]
-async fn the_ownership_types_that_clients_take_for_granted_are_stored_once() {
+async fn built_in_ownership_types_are_stored_once() {
     let app = app().await;
     let mine = json!({"name": "Engineer", "created": {"time": 1, "actor": USER}, "lastModified": {"time": 1, "actor": USER}});
     app.ingest(TECHNICAL, "ownershipTypeInfo", &mine).await;

@@ -1,4 +1,4 @@
-//! The web page: files without a token, and nothing else.
+//! The web page, which needs no token.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ fn get(path: &str) -> Request<Body> {
 }
 
 #[tokio::test]
-async fn every_address_of_the_page_is_answered_with_the_document_and_a_strict_policy() {
+async fn every_page_route_returns_the_document_with_a_strict_policy() {
     let app = App::empty().await;
     for path in [
         "/",
@@ -45,7 +45,7 @@ async fn every_address_of_the_page_is_answered_with_the_document_and_a_strict_po
 }
 
 #[tokio::test]
-async fn files_that_are_named_by_their_content_are_kept_for_a_year() {
+async fn files_with_a_content_hash_are_cached_for_a_year() {
     let app = App::empty().await;
     for file in docent_page::files() {
         let path = format!("/{}", file.path());
@@ -71,7 +71,7 @@ async fn files_that_are_named_by_their_content_are_kept_for_a_year() {
 }
 
 #[tokio::test]
-async fn what_is_not_a_page_is_not_answered_with_one() {
+async fn api_paths_never_return_the_page() {
     let app = App::empty().await;
     assert!(
         docent_page::find("assets/none.js")
@@ -112,7 +112,7 @@ fn get_as_a_browser(path: &str) -> Request<Body> {
 }
 
 #[tokio::test]
-async fn a_person_who_mistyped_an_address_gets_the_page_and_a_program_an_error() {
+async fn unknown_paths_return_the_page_to_browsers_and_an_error_to_programs() {
     let app = App::empty().await;
     for path in ["/datasett/x", "/datasets", "/settings/a/b", "/Search"] {
         let response = app.respond(get_as_a_browser(path)).await;

@@ -1,4 +1,4 @@
-//! Patches over GraphQL; what patches mean is tested where they come over REST.
+//! Patches over GraphQL. The semantics of patches are tested in `patches`, over REST.
 
 use crate::support::{App, DATASET, USER};
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ fn tags(tag: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_patch_changes_the_part_it_names() {
+async fn a_patch_changes_only_its_path() {
     let app = App::with_dataset().await;
     for tag in ["urn:li:tag:a", "urn:li:tag:b"] {
         let input = json!({"urn": DATASET, "aspectName": "globalTags", "patch": tags(tag)});
@@ -26,7 +26,7 @@ async fn a_patch_changes_the_part_it_names() {
         app.aspect(DATASET, "globalTags").await,
         Some(json!({"tags": [{"tag": "urn:li:tag:a"}, {"tag": "urn:li:tag:b"}]}))
     );
-    // A value that is no JSON is meant as the text it is.
+    // A value that is not JSON is taken as text.
     let text = json!([{"op": "REPLACE", "path": "/description", "value": "all users, deleted"}]);
     let noted =
         json!({"runId": "patching", "lastObserved": 5, "properties": [{"key": "k", "value": "v"}]});
@@ -50,7 +50,7 @@ async fn a_patch_changes_the_part_it_names() {
 }
 
 #[tokio::test]
-async fn a_patch_without_a_urn_makes_a_new_entity() {
+async fn a_patch_without_a_urn_creates_an_entity() {
     let app = App::empty().await;
     let input = json!({"entityType": "tag", "aspectName": "tagProperties",
         "patch": [{"op": "ADD", "path": "/name", "value": "\"PII\""}]});
@@ -64,7 +64,7 @@ async fn a_patch_without_a_urn_makes_a_new_entity() {
 }
 
 #[tokio::test]
-async fn many_patches_are_applied_together_or_not_at_all() {
+async fn several_patches_are_atomic() {
     let app = App::with_dataset().await;
     let query =
         "mutation ($input: [PatchEntityInput!]!) { patchEntities(input: $input) { urn success } }";
@@ -93,7 +93,7 @@ async fn many_patches_are_applied_together_or_not_at_all() {
 }
 
 #[tokio::test]
-async fn patches_that_make_no_sense_are_refused() {
+async fn invalid_patches_are_rejected() {
     let app = App::with_dataset().await;
     let tag = tags("urn:li:tag:a");
     for input in [
@@ -117,7 +117,7 @@ async fn patches_that_make_no_sense_are_refused() {
 }
 
 #[tokio::test]
-async fn a_patch_is_held_to_the_conditions_in_its_headers() {
+async fn patches_check_the_preconditions_in_their_headers() {
     let app = App::with_dataset().await;
     let conditional = |tag: &str, header: &str, value: &str| {
         let headers = json!([{"key": "X-Other", "value": "x"}, {"key": header, "value": value}]);

@@ -1,4 +1,4 @@
-//! Parts of aspects, patched over both doors.
+//! Patches of aspects over both REST APIs.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ async fn patch_v3(app: &App, kind: &str, body: &Value) -> (StatusCode, Value) {
 }
 
 #[tokio::test]
-async fn a_patch_changes_what_it_names_over_both_doors() {
+async fn a_patch_changes_only_its_path_over_both_apis() {
     let app = App::with_dataset().await;
     let operations = json!([{"op": "add", "path": "/customProperties/k~11", "value": "v"}]);
     let (status, body) = patch(&app, DATASET, "datasetProperties", operations).await;
@@ -56,7 +56,7 @@ async fn a_patch_changes_what_it_names_over_both_doors() {
 }
 
 #[tokio::test]
-async fn a_patch_makes_an_entity_with_what_its_aspect_needs_but_a_removal_makes_nothing() {
+async fn a_patch_creates_an_entity_unless_it_only_removes() {
     let app = App::empty().await;
     let removal = json!([{"op": "remove", "path": "/tags/urn:li:tag:a", "value": {}}]);
     let (status, _) = patch(&app, MISSING, "globalTags", removal).await;
@@ -76,7 +76,7 @@ async fn a_patch_makes_an_entity_with_what_its_aspect_needs_but_a_removal_makes_
 }
 
 #[tokio::test]
-async fn a_domain_that_is_patched_in_stands_in_both_lists() {
+async fn a_patched_domain_is_in_both_lists() {
     let app = App::with_dataset().await;
     let keys = json!({"domainAssociations": ["attribution␟source", "domain"]});
     let change = |op: &str| {
@@ -102,7 +102,7 @@ async fn a_domain_that_is_patched_in_stands_in_both_lists() {
 }
 
 #[tokio::test]
-async fn a_patch_without_effect_is_no_new_version() {
+async fn a_patch_without_effect_creates_no_version() {
     let app = App::with_dataset().await;
     for _ in 0..2 {
         let tag =
@@ -115,7 +115,7 @@ async fn a_patch_without_effect_is_no_new_version() {
 }
 
 #[tokio::test]
-async fn a_patch_that_cannot_be_done_says_which_operation_and_changes_nothing() {
+async fn a_failed_patch_names_the_operation_and_changes_nothing() {
     let app = App::with_dataset().await;
     let before = app.aspect(DATASET, "datasetProperties").await;
     for (aspect, operations, status, part) in [
@@ -178,7 +178,7 @@ async fn a_patch_that_cannot_be_done_says_which_operation_and_changes_nothing() 
 }
 
 #[tokio::test]
-async fn one_bad_patch_fails_its_whole_batch() {
+async fn one_invalid_patch_rejects_the_whole_batch() {
     let app = App::with_dataset().await;
     let good = json!([{"op": "add", "path": "/tags/urn:li:tag:a", "value": {}}]);
     let bad = json!([{"op": "replace", "path": "/tags/urn:li:tag:b", "value": {}}]);
@@ -193,7 +193,7 @@ async fn one_bad_patch_fails_its_whole_batch() {
     assert_eq!(app.aspect(DATASET, "globalTags").await, None);
 }
 
-/// Eight clients, each adding a hundred of its own to the same list at the same time.
+/// Eight concurrent clients, each adding a hundred items to the same list.
 const CLIENTS: usize = 8;
 const EACH: usize = 100;
 
@@ -234,7 +234,7 @@ async fn at_once(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn links_that_eight_clients_add_at_once_are_all_there() {
+async fn links_added_concurrently_by_eight_clients_are_all_stored() {
     let app = Arc::new(App::with_dataset().await);
     let link = |name: &str| {
         json!({"arrayPrimaryKeys": {"elements": ["url"]}, "patch": [{
@@ -248,7 +248,7 @@ async fn links_that_eight_clients_add_at_once_are_all_there() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn tags_that_eight_clients_add_at_once_are_all_there() {
+async fn tags_added_concurrently_by_eight_clients_are_all_stored() {
     let app = Arc::new(App::with_dataset().await);
     let tag = |name: &str| json!({"patch": [{"op": "add", "path": format!("/tags/urn:li:tag:{name}"), "value": {}}]});
     let name = |tag: &Value| tag["tag"].as_str().unwrap().replace("urn:li:tag:", "");
@@ -256,7 +256,7 @@ async fn tags_that_eight_clients_add_at_once_are_all_there() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn columns_that_eight_clients_describe_at_once_are_all_described() {
+async fn columns_described_concurrently_by_eight_clients_are_all_stored() {
     let app = Arc::new(App::with_dataset().await);
     let column = |name: &str| {
         let path = format!("/editableSchemaFieldInfo/{name}/description");

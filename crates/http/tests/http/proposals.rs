@@ -1,4 +1,4 @@
-//! Aspects written directly, and read back.
+//! Aspects written by change proposals.
 
 use crate::support::{App, DATASET, USER, encoded, proposal};
 use axum::http::{Method, StatusCode};
@@ -15,7 +15,7 @@ async fn entity(app: &App, urn: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_first_write_makes_the_entity_with_its_key_and_default_aspects() {
+async fn the_first_write_creates_the_key_and_default_aspects() {
     let app = App::empty().await;
     let urn = "urn:li:dataset:(urn:li:dataPlatform:hive,Shop.Orders,PROD)";
     app.ingest(urn, "status", &json!({"removed": false})).await;
@@ -74,7 +74,7 @@ async fn text_is_stored_exactly_as_it_was_sent() {
 }
 
 #[tokio::test]
-async fn versions_count_changes_of_content_and_the_newest_twenty_are_kept() {
+async fn versions_count_content_changes_and_the_latest_twenty_are_retained() {
     let app = App::empty().await;
     for number in 1..=3 {
         app.ingest(
@@ -119,7 +119,7 @@ async fn versions_count_changes_of_content_and_the_newest_twenty_are_kept() {
 }
 
 #[tokio::test]
-async fn the_same_content_again_is_noted_but_is_no_new_version() {
+async fn unchanged_content_updates_system_metadata_without_a_new_version() {
     let app = App::empty().await;
     let value = json!({"name": "M"});
     app.ingest(DOMAIN, "domainProperties", &value).await;
@@ -167,7 +167,7 @@ async fn create_needs_a_new_aspect_and_create_entity_a_new_entity() {
         message(&body).starts_with("Cannot perform CREATE since the aspect already exists."),
         "{body}"
     );
-    // As the Python client creates an entity: the key, then the rest, in one list.
+    // As the Python client creates an entity: the key first, then other aspects, in one list.
     let urn = "urn:li:domain:two";
     let list = || {
         vec![
@@ -234,7 +234,7 @@ async fn soft_deleted_entities_exist() {
 }
 
 #[tokio::test]
-async fn a_link_s_url_stands_once_when_written_directly() {
+async fn duplicate_link_urls_are_removed_from_direct_writes() {
     let app = App::with_dataset().await;
     let link = |url: &str, text: &str| json!({"url": url, "description": text, "createStamp": {"time": 1, "actor": USER}});
     let value = json!({"elements": [link("https://a.example", "first"), link("https://a.example", "second"), link("https://b.example", "b")]});
@@ -248,7 +248,7 @@ async fn a_link_s_url_stands_once_when_written_directly() {
 }
 
 #[tokio::test]
-async fn domains_and_associations_are_kept_in_step() {
+async fn domains_and_associations_are_synchronized() {
     let app = App::with_dataset().await;
     app.ingest(DATASET, "domains", &json!({"domains": [DOMAIN]}))
         .await;
@@ -263,7 +263,7 @@ async fn domains_and_associations_are_kept_in_step() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_refused_with_a_sentence_and_nothing_is_written() {
+async fn invalid_proposals_are_rejected_with_a_message_and_nothing_is_written() {
     let app = App::empty().await;
     let other = "urn:li:domain:other";
     for (urn, aspect, value, says) in [
@@ -332,7 +332,7 @@ async fn what_is_wrong_is_refused_with_a_sentence_and_nothing_is_written() {
             message(&body).contains(says),
             "{urn} {aspect} {value}: {body}"
         );
-        // The same item fails a whole list, and says which it was.
+        // The same item rejects a whole list, and the error names it.
         let good = proposal(
             "UPSERT",
             other,
@@ -387,7 +387,7 @@ async fn what_is_wrong_is_refused_with_a_sentence_and_nothing_is_written() {
 }
 
 #[tokio::test]
-async fn names_of_other_worlds_and_with_control_characters_are_refused() {
+async fn urns_with_other_namespaces_or_control_characters_are_rejected() {
     let app = App::empty().await;
     let value = json!({"name": "x"});
     for (urn, says) in [
@@ -412,9 +412,9 @@ async fn names_of_other_worlds_and_with_control_characters_are_refused() {
 }
 
 #[tokio::test]
-async fn quirks_of_the_python_client_are_understood() {
+async fn quirks_of_the_python_client_are_supported() {
     let app = App::empty().await;
-    // System metadata in a string, a slash before the question mark, a letter escaped twice, async as a text.
+    // System metadata as a string, a trailing slash, a character escaped twice, async as a string.
     let mut quirky = proposal(
         "UPSERT",
         "urn:li:domain:caf\\u00e9",
@@ -435,7 +435,7 @@ async fn quirks_of_the_python_client_are_understood() {
         stored["aspects"]["domainProperties"]["systemMetadata"]["runId"],
         "put"
     );
-    // Members that nobody knows are dropped, the rest is kept.
+    // Unknown members are dropped, the others are stored.
     app.ingest(
         DOMAIN,
         "domainProperties",
@@ -449,7 +449,7 @@ async fn quirks_of_the_python_client_are_understood() {
 }
 
 #[tokio::test]
-async fn reading_asks_for_what_there_is() {
+async fn reads_validate_their_parameters() {
     let app = App::with_dataset().await;
     let (status, body) = app
         .get(&format!(
@@ -463,7 +463,7 @@ async fn reading_asks_for_what_there_is() {
         body["aspect"]["com.linkedin.metadata.key.DatasetKey"].is_object(),
         "{body}"
     );
-    // The URN may stand in the path as it is, slashes included.
+    // The URN may be unencoded in the path, with slashes.
     let slashed = "urn:li:dataset:(urn:li:dataPlatform:s3,bucket/folder/file,PROD)";
     app.ingest(slashed, "status", &json!({"removed": false}))
         .await;
@@ -529,7 +529,7 @@ async fn time_series_are_accepted() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_too_large_is_refused() {
+async fn bodies_over_the_limit_are_rejected() {
     let app = App::empty().await;
     let large = "x".repeat(16 * 1024 * 1024 + 1);
     for path in ["/aspects?action=ingestProposal", "/api/graphql"] {
@@ -542,7 +542,7 @@ async fn a_body_that_is_too_large_is_refused() {
 }
 
 #[tokio::test]
-async fn of_a_member_that_is_sent_twice_the_last_is_checked_stored_and_read() {
+async fn of_duplicate_members_the_last_one_counts() {
     let app = App::empty().await;
     let text = r#"{"description":"d","customProperties":{"a":{"x":1},"a":"ok"}}"#;
     let whole = format!(r#"[{{"urn":"{DATASET}","datasetProperties":{{"value":{text}}}}}]"#);

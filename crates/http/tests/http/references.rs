@@ -1,4 +1,4 @@
-//! `POST /entities?action=deleteReferences`, and who points at whom.
+//! `POST /entities?action=deleteReferences`, and relationships.
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ async fn delete_references(app: &App, urn: &str, dry_run: bool) -> Value {
 }
 
 #[tokio::test]
-async fn references_are_counted_then_taken_out() {
+async fn references_are_counted_in_a_dry_run_and_then_removed() {
     let app = App::with_dataset().await;
     let stamp = json!({"time": NOW_MS, "actor": "urn:li:corpuser:datahub"});
     let terms = json!({"terms": [{"urn": TERM}, {"urn": "urn:li:glossaryTerm:other"}], "auditStamp": stamp});
@@ -53,7 +53,7 @@ async fn references_are_counted_then_taken_out() {
 }
 
 #[tokio::test]
-async fn an_aspect_that_is_nothing_but_a_reference_goes() {
+async fn an_aspect_that_only_holds_a_reference_is_deleted() {
     let app = App::with_dataset().await;
     app.ingest(DATASET, "container", &json!({"container": CONTAINER}))
         .await;
@@ -63,7 +63,7 @@ async fn an_aspect_that_is_nothing_but_a_reference_goes() {
 }
 
 #[tokio::test]
-async fn what_stands_in_a_urn_stays() {
+async fn references_inside_urns_stay() {
     let app = App::empty().await;
     let flow = "urn:li:dataFlow:(airflow,f,prod)";
     let job = format!("urn:li:dataJob:({flow},j)");
@@ -80,7 +80,7 @@ async fn what_stands_in_a_urn_stays() {
 }
 
 #[tokio::test]
-async fn relationships_are_read_in_both_forms_until_a_page_is_empty() {
+async fn relationships_are_paged_in_both_formats() {
     let app = App::with_dataset().await;
     let tags = json!({"tags": [{"tag": "urn:li:tag:a"}, {"tag": "urn:li:tag:b"}]});
     app.ingest(DATASET, "globalTags", &tags).await;

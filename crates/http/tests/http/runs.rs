@@ -1,4 +1,4 @@
-//! `POST /runs?action=…`: what ingestion runs wrote, and taking it back.
+//! `POST /runs?action=…`: ingestion runs and their rollback.
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
@@ -108,7 +108,7 @@ async fn runs_are_listed_newest_first_and_described() {
 }
 
 #[tokio::test]
-async fn a_rollback_reverts_what_was_changed_and_removes_what_was_made() {
+async fn a_rollback_reverts_changed_aspects_and_deletes_created_ones() {
     let app = App::empty().await;
     app.run("first", &[(DATASET, "datasetProperties", text("before"))])
         .await;
@@ -142,16 +142,16 @@ async fn a_rollback_reverts_what_was_changed_and_removes_what_was_made() {
     );
     assert_eq!(app.aspect(DATASET, "globalTags").await, None);
     assert_eq!(app.aspect(OTHER, "datasetKey").await, None);
-    // Found again by what it says now.
+    // Search finds the current value.
     let search = json!({"entity": "dataset", "input": "before", "start": 0, "count": 10});
     let (_, found) = app.post("/entities?action=search", &search).await;
     assert_eq!(found["value"]["numEntities"], 1, "{found}");
-    // Nothing is left to do.
+    // A second rollback has nothing to do.
     assert_eq!(counts(&app.roll_back("second", true).await), [0, 0, 0, 0]);
 }
 
 #[tokio::test]
-async fn what_a_run_found_as_it_is_stays() {
+async fn unchanged_aspects_of_a_run_stay_after_a_rollback() {
     let app = App::empty().await;
     app.run("first", &[(DATASET, "datasetProperties", text("a"))])
         .await;
@@ -166,7 +166,7 @@ async fn what_a_run_found_as_it_is_stays() {
 }
 
 #[tokio::test]
-async fn an_entity_that_others_wrote_to_stays_unless_all_may_go() {
+async fn entities_with_other_writes_survive_a_safe_rollback() {
     let app = App::empty().await;
     app.run("first", &[(DATASET, "datasetProperties", text("a"))])
         .await;
@@ -193,7 +193,7 @@ async fn an_entity_that_others_wrote_to_stays_unless_all_may_go() {
 }
 
 #[tokio::test]
-async fn domains_that_a_run_made_go_with_those_below_them() {
+async fn a_rollback_deletes_the_domains_of_a_run_with_their_subdomains() {
     let app = App::empty().await;
     let domain = |name: &str, parent: Option<&str>| {
         let mut value = json!({"name": name});
@@ -228,7 +228,7 @@ async fn domains_that_a_run_made_go_with_those_below_them() {
 }
 
 #[tokio::test]
-async fn points_of_time_series_go_with_their_run() {
+async fn a_rollback_deletes_time_series_points_of_the_run() {
     let app = App::with_dataset().await;
     let profile = |time: i64| json!({"timestampMillis": time, "rowCount": time});
     app.run("one", &[(DATASET, "datasetProfile", profile(1))])
@@ -249,8 +249,7 @@ async fn points_of_time_series_go_with_their_run() {
 }
 
 #[tokio::test]
-async fn an_entity_with_points_of_another_run_stays_when_the_run_that_made_it_is_taken_back_safely()
-{
+async fn entities_with_points_of_another_run_survive_a_safe_rollback() {
     let app = App::empty().await;
     app.run("one", &[(DATASET, "datasetProperties", text("x"))])
         .await;
@@ -269,7 +268,7 @@ async fn an_entity_with_points_of_another_run_stays_when_the_run_that_made_it_is
 }
 
 #[tokio::test]
-async fn a_run_of_thousands_is_taken_back_whole() {
+async fn a_run_with_thousands_of_entities_is_rolled_back_completely() {
     let app = App::empty().await;
     let urns: Vec<String> = (0..700)
         .map(|number| format!("urn:li:dataset:(urn:li:dataPlatform:hive,t{number},PROD)"))
@@ -293,7 +292,7 @@ async fn a_run_of_thousands_is_taken_back_whole() {
 }
 
 #[tokio::test]
-async fn a_bad_question_about_runs_gets_a_sentence() {
+async fn invalid_run_requests_are_rejected_with_a_message() {
     let app = App::empty().await;
     for (path, body, expected) in [
         (
@@ -324,7 +323,7 @@ async fn a_bad_question_about_runs_gets_a_sentence() {
 }
 
 #[tokio::test]
-async fn a_run_that_does_not_say_when_it_observed_something_did_so_when_it_wrote() {
+async fn runs_without_an_observation_time_use_the_write_time() {
     let app = App::empty().await;
     let body = json!([{"urn": DATASET, "datasetProperties": {"value": text("a"), "systemMetadata": {"runId": "silent"}}}]);
     let (status, reply) = app
@@ -336,7 +335,7 @@ async fn a_run_that_does_not_say_when_it_observed_something_did_so_when_it_wrote
 }
 
 #[tokio::test]
-async fn a_domain_below_which_others_made_one_stays_and_the_rest_of_the_run_goes() {
+async fn a_domain_with_subdomains_of_others_survives_a_rollback() {
     let app = App::empty().await;
     let (parent, child) = ("urn:li:domain:parent", "urn:li:domain:child");
     app.run(
@@ -358,7 +357,7 @@ async fn a_domain_below_which_others_made_one_stays_and_the_rest_of_the_run_goes
 }
 
 #[tokio::test]
-async fn a_version_from_before_a_rollback_does_not_match_what_came_after() {
+async fn versions_are_not_reused_after_a_rollback() {
     let app = App::empty().await;
     app.run("first", &[(DATASET, "datasetProperties", text("before"))])
         .await;

@@ -1,4 +1,4 @@
-//! Finding things over GraphQL.
+//! Search over GraphQL.
 
 use crate::support::{App, DATASET};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ fn dataset(name: &str) -> String {
     format!("urn:li:dataset:({HIVE},{name},PROD)")
 }
 
-/// Two datasets about users and one about orders; one of them in the domain `sales`, which is below `company`.
+/// Two datasets about users and one about orders; one is in the domain `sales`, a subdomain of `company`.
 async fn catalog() -> App {
     let app = App::with_dataset().await;
     for (name, description) in [
@@ -91,7 +91,7 @@ async fn a_write_is_found_by_the_next_search() {
 }
 
 #[tokio::test]
-async fn results_are_entities_that_can_be_read_further() {
+async fn search_results_are_entities_with_selectable_fields() {
     let app = catalog().await;
     let query = r#"{ search(input: {type: DATASET, query: "orders", start: 0, count: 1}) {
         start count total
@@ -119,7 +119,7 @@ async fn results_are_entities_that_can_be_read_further() {
 }
 
 #[tokio::test]
-async fn every_matching_column_is_named_and_what_matched_is_marked() {
+async fn matched_columns_are_listed_and_highlighted() {
     let app = App::empty().await;
     let urn = "urn:li:dataset:(urn:li:dataPlatform:hive,wide,PROD)";
     let field = |path: &str| {
@@ -149,7 +149,7 @@ async fn every_matching_column_is_named_and_what_matched_is_marked() {
 }
 
 #[tokio::test]
-async fn filters_are_anded_within_and_ored_between_alternatives() {
+async fn filters_are_a_disjunction_of_conjunctions() {
     let app = catalog().await;
     let (orders, users) = (
         dataset("warehouse.sales.orders"),
@@ -160,7 +160,7 @@ async fn filters_are_anded_within_and_ored_between_alternatives() {
         {and: [{field: "name", values: ["users"]}]}
     ]"#;
     assert_eq!(found(&app, or).await, [orders.clone(), users.clone()]);
-    // The old list holds beside every alternative.
+    // The older list applies in addition to every alternative.
     let both = format!(r#"{or}, filters: [{{field: "urn", values: ["{users}"]}}]"#);
     assert_eq!(found(&app, &both).await, [users]);
     let below = r#"query: "*", types: [DATASET], orFilters: [{and: [{field: "domains", condition: DESCENDANTS_INCL, values: ["urn:li:domain:company"]}]}]"#;
@@ -170,7 +170,7 @@ async fn filters_are_anded_within_and_ored_between_alternatives() {
 }
 
 #[tokio::test]
-async fn kinds_are_filtered_by_either_of_their_names() {
+async fn entity_types_are_filtered_by_either_name() {
     let app = catalog().await;
     for name in ["DOMAIN", "domain"] {
         let input =
@@ -183,7 +183,7 @@ async fn kinds_are_filtered_by_either_of_their_names() {
 }
 
 #[tokio::test]
-async fn removed_entities_are_left_out_unless_they_are_asked_for() {
+async fn soft_deleted_entities_are_found_only_on_request() {
     let app = catalog().await;
     let orders = dataset("warehouse.sales.orders");
     app.ingest(&orders, "status", &json!({"removed": true}))
@@ -208,7 +208,7 @@ async fn removed_entities_are_left_out_unless_they_are_asked_for() {
 }
 
 #[tokio::test]
-async fn facets_name_kinds_as_the_schema_does_and_resolve_entities() {
+async fn facets_use_schema_names_of_types_and_resolve_entities() {
     let app = catalog().await;
     let query = r#"{ aggregateAcrossEntities(input: {query: "*", types: [DATASET, DOMAIN], facets: ["_entityType", "platform", "domains", "_entityType␞platform"]}) {
         facets { field displayName aggregations { value count entity { urn } displayName } }
@@ -245,7 +245,7 @@ async fn facets_name_kinds_as_the_schema_does_and_resolve_entities() {
 }
 
 #[tokio::test]
-async fn a_scroll_gives_everything_once_and_then_no_mark() {
+async fn a_scroll_returns_everything_once_and_ends_without_a_cursor() {
     let app = catalog().await;
     for number in 0..20 {
         app.ingest(
@@ -278,7 +278,7 @@ async fn a_scroll_gives_everything_once_and_then_no_mark() {
 }
 
 #[tokio::test]
-async fn a_scroll_is_in_the_order_that_was_asked_for_at_every_door() {
+async fn scrolls_of_every_api_have_the_requested_order() {
     let app = App::empty().await;
     for (number, name) in ["b", "d", "a", "c"].iter().enumerate() {
         let value = json!({ "name": name });
@@ -319,7 +319,7 @@ async fn a_scroll_is_in_the_order_that_was_asked_for_at_every_door() {
 }
 
 #[tokio::test]
-async fn names_are_completed_by_kind() {
+async fn autocomplete_suggests_names_by_type() {
     let app = catalog().await;
     let query = r#"{
         autoComplete(input: {type: DATASET, query: "ord"}) { suggestions entities { urn } }
@@ -343,7 +343,7 @@ async fn names_are_completed_by_kind() {
 }
 
 #[tokio::test]
-async fn the_tree_of_browse_paths_is_walked_down_level_by_level() {
+async fn browse_paths_are_listed_level_by_level() {
     let app = catalog().await;
     let ask = |path: &str| {
         format!(
@@ -351,7 +351,7 @@ async fn the_tree_of_browse_paths_is_walked_down_level_by_level() {
         )
     };
     let top = data(&app, &ask("")).await["browseV2"].clone();
-    // A name without dots has no path of its own.
+    // A name without dots has no browse path.
     assert_eq!(
         top["groups"],
         json!([
@@ -371,7 +371,7 @@ async fn the_tree_of_browse_paths_is_walked_down_level_by_level() {
 }
 
 #[tokio::test]
-async fn quick_filters_are_the_platforms_and_kinds_that_are_there() {
+async fn quick_filters_list_existing_platforms_and_types() {
     let app = catalog().await;
     let query = "{ getQuickFilters(input: {}) { quickFilters { field value entity { urn } } } }";
     assert_eq!(
@@ -380,14 +380,14 @@ async fn quick_filters_are_the_platforms_and_kinds_that_are_there() {
             {"field": "platform", "value": HIVE, "entity": {"urn": HIVE}},
             {"field": "_entityType", "value": "DATASET", "entity": null},
             {"field": "_entityType", "value": "DOMAIN", "entity": null},
-            // The user whose token the test has.
+            // The user of the test's token.
             {"field": "_entityType", "value": "CORP_USER", "entity": null},
         ])
     );
 }
 
 #[tokio::test]
-async fn a_domain_has_its_direct_members_and_counts_them_for_a_whole_list() {
+async fn domains_list_and_count_their_direct_members() {
     let app = catalog().await;
     let members = r#"{ domain(urn: "urn:li:domain:sales") { entities(input: {query: "*"}) { start count total searchResults { entity { urn } } } } }"#;
     let reply = data(&app, members).await["domain"]["entities"].clone();
@@ -411,7 +411,7 @@ async fn a_domain_has_its_direct_members_and_counts_them_for_a_whole_list() {
 }
 
 #[tokio::test]
-async fn a_container_has_what_is_directly_in_it() {
+async fn containers_list_their_direct_members() {
     let app = App::with_dataset().await;
     let (outer, inner) = ("urn:li:container:outer", "urn:li:container:inner");
     for urn in [outer, inner] {
@@ -430,7 +430,7 @@ async fn a_container_has_what_is_directly_in_it() {
 }
 
 #[tokio::test]
-async fn domains_are_listed_by_what_a_query_finds_among_siblings() {
+async fn listing_domains_supports_a_query_among_siblings() {
     let app = catalog().await;
     app.ingest(
         "urn:li:domain:salesforce",

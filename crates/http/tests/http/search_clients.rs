@@ -1,4 +1,4 @@
-//! The filters that DataHub's client and command line send, each against something that matches and something that does not.
+//! The filters of DataHub's client and command line, each with a match and a non-match.
 
 use crate::support::{App, USER};
 use serde_json::{Value, json};
@@ -94,7 +94,7 @@ async fn urns(app: &App, types: Value, filters: Value) -> Vec<String> {
             found.push(hit["entity"]["urn"].as_str().unwrap().to_owned());
             assert_eq!(hit["extraProperties"], json!([]));
         }
-        // The client fails without the key, so it stands there at the end, too.
+        // The client fails without the key, so the last page has it, too.
         mark = page["nextScrollId"].clone();
         if mark.is_null() {
             found.sort();
@@ -104,7 +104,7 @@ async fn urns(app: &App, types: Value, filters: Value) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn every_filter_of_the_client_finds_what_it_means() {
+async fn every_filter_of_the_client_matches_and_excludes() {
     let app = app().await;
     let equal = |field: &str, value: &str| json!([{"field": field, "values": [value], "condition": "EQUAL"}]);
     let plain = |field: &str, value: &str| json!([{"field": field, "values": [value]}]);
@@ -168,7 +168,7 @@ async fn every_filter_of_the_client_finds_what_it_means() {
 }
 
 #[tokio::test]
-async fn what_is_not_removed_is_found_with_and_without_a_status() {
+async fn entities_without_a_status_count_as_not_removed() {
     let app = app().await;
     let not_removed =
         json!([{"field": "removed", "values": ["true"], "condition": "EQUAL", "negated": true}]);
@@ -189,7 +189,7 @@ async fn what_is_not_removed_is_found_with_and_without_a_status() {
 }
 
 #[tokio::test]
-async fn the_flags_of_a_search_can_be_asked_for() {
+async fn search_flags_are_accepted() {
     let app = App::empty().await;
     let query = r#"{ __type(name: "SearchFlags") { inputFields { name } } }"#;
     let reply = app.graphql(query).await;

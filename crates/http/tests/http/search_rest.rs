@@ -1,4 +1,4 @@
-//! Finding things over REST, as DataHub's own clients do.
+//! Search over REST, as DataHub's clients use it.
 
 use crate::support::{App, DATASET, NOW_MS};
 use axum::http::StatusCode;
@@ -24,7 +24,7 @@ async fn post(app: &App, path: &str, body: Value) -> Value {
 }
 
 #[tokio::test]
-async fn an_empty_catalog_answers_with_empty_pages() {
+async fn rest_searches_in_an_empty_catalog_return_empty_pages() {
     let app = App::empty().await;
     let search = json!({"input": "*", "entity": "tag", "start": 0, "count": 10});
     let reply = post(&app, "/entities?action=search", search).await["value"].clone();
@@ -82,7 +82,7 @@ async fn a_domain_is_looked_up_by_its_exact_name() {
 }
 
 #[tokio::test]
-async fn names_are_completed_and_paths_are_walked() {
+async fn autocomplete_and_browse_work_over_rest() {
     let app = with_domains().await;
     let reply = post(
         &app,
@@ -121,7 +121,7 @@ async fn names_are_completed_and_paths_are_walked() {
 }
 
 #[tokio::test]
-async fn a_scroll_has_the_aspects_that_were_asked_for_and_no_secrets() {
+async fn scrolls_return_the_requested_aspects_without_secrets() {
     let app = with_domains().await;
     let scroll = |body: Value| {
         let app = &app;
@@ -177,7 +177,7 @@ async fn a_scroll_has_the_aspects_that_were_asked_for_and_no_secrets() {
 }
 
 #[tokio::test]
-async fn relationships_of_given_entities_are_read_page_after_page() {
+async fn relationships_of_given_entities_are_scrolled() {
     let app = App::empty().await;
     let dataset = |name: &str| format!("urn:li:dataset:(urn:li:dataPlatform:hive,{name},PROD)");
     let (first, second) = (dataset("first"), dataset("second"));
@@ -234,7 +234,7 @@ async fn relationships_of_given_entities_are_read_page_after_page() {
         towards,
         [&first, &second].map(|urn| format!("{urn} OwnedBy urn:li:corpuser:u3"))
     );
-    // Seen from the owner, the datasets are what comes in.
+    // From the owner's side, the datasets are incoming.
     let incoming = read(
         format!("{types}&direction=INCOMING"),
         json!({"sourceFilter": by_urn(&["urn:li:corpuser:u3"])}),
@@ -254,7 +254,7 @@ async fn relationships_of_given_entities_are_read_page_after_page() {
     let all = read(format!("{types}&includeSoftDelete=true"), from).await;
     assert_eq!(all.len(), 10);
 
-    // Nobody has to name an entity.
+    // Entities are optional.
     let everything = read(format!("{types}&includeSoftDelete=true"), json!({})).await;
     assert_eq!(everything, all);
     let of_tags = read(

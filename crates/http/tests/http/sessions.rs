@@ -1,4 +1,4 @@
-//! What a session is good for, who cannot use it, and when it ends.
+//! Sessions: what they authenticate, and when they end.
 
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode, header};
@@ -12,7 +12,7 @@ use crate::sign_in::{
 use crate::support::App;
 
 #[tokio::test]
-async fn signing_out_ends_this_session_and_no_other() {
+async fn signing_out_ends_only_this_session() {
     let app = with_ada().await;
     let (first, second) = (session(&app, "ada").await, session(&app, "ada").await);
     let out = |method: Method, cookie: &str| {
@@ -48,7 +48,7 @@ async fn signing_out_ends_this_session_and_no_other() {
 }
 
 #[tokio::test]
-async fn a_session_ends_after_a_day() {
+async fn a_session_expires_after_a_day() {
     let app = with_ada().await;
     let cookie = session(&app, "ada").await;
     app.clock.advance(24 * 3_600_000 - 1);
@@ -75,13 +75,13 @@ async fn the_oldest_session_ends_when_a_user_has_too_many() {
 }
 
 #[tokio::test]
-async fn a_user_who_is_suspended_removed_or_deleted_has_no_session_at_once() {
+async fn sessions_end_when_the_user_is_suspended_removed_or_deleted() {
     let app = App::empty().await;
     for (name, how) in [("a", "suspend"), ("b", "remove"), ("c", "delete")] {
         let user = format!("urn:li:corpuser:{name}");
         add(&app, &user).await;
         let cookie = session(&app, name).await;
-        // Asked before, so that the server may remember it.
+        // Used before, so that the server may have cached it.
         assert_eq!(whoami(&app, &cookie).await.as_deref(), Some(user.as_str()));
         match how {
             "suspend" => {
@@ -98,7 +98,7 @@ async fn a_user_who_is_suspended_removed_or_deleted_has_no_session_at_once() {
         }
         assert_eq!(whoami(&app, &cookie).await, None, "{how}");
     }
-    // Being let in again does not bring a session back.
+    // Reactivating the account does not restore its sessions.
     let user = urn("urn:li:corpuser:a");
     let cookie = session_of_suspended(&app, &user).await;
     app.catalog.resume_user(&system(), &user).await.unwrap();
@@ -106,7 +106,7 @@ async fn a_user_who_is_suspended_removed_or_deleted_has_no_session_at_once() {
     assert!(whoami(&app, &session(&app, "a").await).await.is_some());
 }
 
-/// A session that began before its user was suspended.
+/// A session from before the suspension of its user.
 async fn session_of_suspended(app: &App, user: &Urn) -> String {
     app.catalog.resume_user(&system(), user).await.unwrap();
     let cookie = session(app, user.key()).await;
@@ -115,7 +115,7 @@ async fn session_of_suspended(app: &App, user: &Urn) -> String {
 }
 
 #[tokio::test]
-async fn another_site_cannot_use_a_session() {
+async fn cross_site_requests_cannot_use_a_session() {
     let app = with_ada().await;
     let cookie = session(&app, "ada").await;
     let change = r#"mutation { createDomain(input: {id: "stolen", name: "Stolen"}) }"#;
@@ -128,7 +128,7 @@ async fn another_site_cannot_use_a_session() {
         ("origin", "null"),
         ("sec-fetch-site", "cross-site"),
         ("sec-fetch-site", "same-site"),
-        // Forms without a word about where they come from.
+        // Forms without `Origin` and `Sec-Fetch-Site`.
         ("content-type", "text/plain"),
         ("content-type", "application/x-www-form-urlencoded"),
         ("content-type", "multipart/form-data; boundary=x"),
@@ -138,18 +138,18 @@ async fn another_site_cannot_use_a_session() {
         assert_eq!(status, StatusCode::FORBIDDEN, "{name}: {value}: {reply}");
         assert!(!exists().await, "{name}: {value}");
     }
-    // A form that signs somebody in as the attacker.
+    // A form that signs the user in as the attacker.
     let request = with_header(log_in("ada", PASSWORD), "origin", "https://evil.example");
     let response = app.respond(request).await;
     assert_eq!(response.status(), StatusCode::FORBIDDEN);
     assert_eq!(cookies(&response), Vec::<String>::new());
 
-    // A token needs no proof: no browser adds it by itself.
+    // Tokens are exempt, because browsers never add them on their own.
     let body = json!({"query": ME}).to_string();
     let request = app.request(Method::POST, "/api/graphql", body);
     let request = with_header(request, "origin", "https://other.example");
     assert_eq!(app.send(request).await.0, StatusCode::OK);
-    // Reading is no change: a link from another site leads here.
+    // Reads are allowed: other sites may link here.
     let mut request = asked(&cookie, ME);
     *request.method_mut() = Method::GET;
     *request.uri_mut() = "/entitiesV2/urn:li:corpuser:ada".parse().unwrap();
@@ -169,7 +169,7 @@ async fn another_site_cannot_use_a_session() {
 }
 
 #[tokio::test]
-async fn with_a_session_tokens_are_made_listed_and_revoked() {
+async fn tokens_are_created_listed_and_revoked_with_a_session() {
     let app = with_ada().await;
     let cookie = session(&app, "ada").await;
     let ask = async |query: &str| {
@@ -199,7 +199,7 @@ async fn with_a_session_tokens_are_made_listed_and_revoked() {
 }
 
 #[tokio::test]
-async fn a_session_is_no_token_and_a_token_no_session() {
+async fn sessions_and_tokens_are_not_interchangeable() {
     let app = with_ada().await;
     let cookie = session(&app, "ada").await;
     assert!(
@@ -219,7 +219,7 @@ async fn a_session_is_no_token_and_a_token_no_session() {
             "{wrong}"
         );
     }
-    // A token that is wrong is not helped by a cookie that is right.
+    // An invalid token fails despite a valid cookie.
     let request = with_header(asked(&cookie, ME), "authorization", "Bearer wrong");
     assert_eq!(app.send(request).await.0, StatusCode::UNAUTHORIZED);
 }

@@ -1,4 +1,4 @@
-//! How people sign in, stay signed in, and are kept out.
+//! Signing in, accounts and passwords.
 
 use std::net::IpAddr;
 
@@ -74,7 +74,7 @@ pub(crate) fn cookies(response: &Response<Body>) -> Vec<String> {
         .collect()
 }
 
-/// The session cookie of a person who signs in as a browser would send it, with the other one.
+/// Signs in and returns the `Cookie` header that a browser would send.
 pub(crate) async fn session(app: &App, username: &str) -> String {
     let response = app.respond(log_in(username, PASSWORD)).await;
     assert_eq!(response.status(), StatusCode::OK);
@@ -85,7 +85,7 @@ pub(crate) async fn session(app: &App, username: &str) -> String {
     pairs.join("; ")
 }
 
-/// A GraphQL request with a cookie, as DataHub's client sends it: without any header that only a browser has.
+/// A GraphQL request with a cookie, as DataHub's client sends it, without browser headers.
 pub(crate) fn asked(cookie: &str, query: &str) -> Request<Body> {
     Request::builder()
         .method(Method::POST)
@@ -108,7 +108,7 @@ pub(crate) async fn whoami(app: &App, cookie: &str) -> Option<String> {
 }
 
 #[tokio::test]
-async fn a_right_password_gives_a_cookie_that_no_script_reads_and_no_other_site_sends() {
+async fn signing_in_sets_http_only_same_site_cookies() {
     let app = with_ada().await;
     let response = app.respond(log_in("ada", PASSWORD)).await;
     assert_eq!(response.status(), StatusCode::OK);
@@ -135,7 +135,7 @@ async fn a_right_password_gives_a_cookie_that_no_script_reads_and_no_other_site_
 }
 
 #[tokio::test]
-async fn a_cookie_given_over_https_goes_back_over_https_only() {
+async fn cookies_over_https_are_secure() {
     let app = with_ada().await;
     for (name, value, secure) in [
         ("x-forwarded-proto", "https", true),
@@ -155,7 +155,7 @@ async fn a_cookie_given_over_https_goes_back_over_https_only() {
 }
 
 #[tokio::test]
-async fn a_user_s_name_may_have_any_characters() {
+async fn user_names_may_contain_any_characters() {
     let app = App::empty().await;
     let user = "urn:li:corpuser:zoë o'hara; x=y@example.com";
     add(&app, user).await;
@@ -168,7 +168,7 @@ async fn a_user_s_name_may_have_any_characters() {
 }
 
 #[tokio::test]
-async fn whoever_is_refused_is_not_told_why() {
+async fn failed_sign_ins_do_not_reveal_the_reason() {
     let app = with_ada().await;
     for user in ["suspended", "removed", "never-had-a-password"] {
         let user = format!("urn:li:corpuser:{user}");
@@ -217,7 +217,7 @@ async fn whoever_is_refused_is_not_told_why() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_no_sign_in_is_refused_without_repeating_it() {
+async fn invalid_sign_in_bodies_are_rejected_without_repeating_them() {
     let app = with_ada().await;
     for body in [
         "",
@@ -240,14 +240,14 @@ async fn a_body_that_is_no_sign_in_is_refused_without_repeating_it() {
 }
 
 #[tokio::test]
-async fn after_ten_wrong_passwords_a_user_waits_half_a_minute_for_each() {
+async fn after_ten_wrong_passwords_a_user_has_one_attempt_per_half_minute() {
     let app = with_ada().await;
     add(&app, "urn:li:corpuser:grace").await;
     for _ in 0..10 {
         let (status, _) = app.send(log_in("ada", "wrong horse")).await;
         assert_eq!(status, StatusCode::UNAUTHORIZED);
     }
-    // Even the right one: whoever tries them all must not see that it is.
+    // Even with the correct password, so that a brute-force attack learns nothing.
     let response = app.respond(log_in("ada", PASSWORD)).await;
     assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
     assert_eq!(response.headers()[header::RETRY_AFTER], "30");
@@ -262,13 +262,13 @@ async fn after_ten_wrong_passwords_a_user_waits_half_a_minute_for_each() {
 }
 
 #[tokio::test]
-async fn an_address_that_tries_many_users_waits_and_others_do_not() {
+async fn sign_in_attempts_are_limited_per_address() {
     let app = with_ada().await;
     for number in 0..30 {
         let (status, _) = app.send(log_in(&format!("user-{number}"), "guess")).await;
         assert_eq!(status, StatusCode::UNAUTHORIZED, "{number}");
     }
-    // What the header says is not believed: anybody can send another.
+    // Forwarding headers are ignored, because any client can send them.
     let request = with_header(log_in("ada", PASSWORD), "x-forwarded-for", "198.51.100.7");
     let response = app.respond(request).await;
     assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
@@ -283,7 +283,7 @@ async fn an_address_that_tries_many_users_waits_and_others_do_not() {
 }
 
 #[tokio::test]
-async fn a_new_password_ends_sessions_keeps_tokens_and_leaves_nothing_of_the_old_one() {
+async fn a_new_password_ends_sessions_keeps_tokens_and_erases_the_old_hash() {
     let app = with_ada().await;
     let key = AspectKey::new(&urn(ADA), AspectName::CORP_USER_CREDENTIALS);
     let hashes = async || {
@@ -318,7 +318,7 @@ async fn a_new_password_ends_sessions_keeps_tokens_and_leaves_nothing_of_the_old
 }
 
 #[tokio::test]
-async fn a_user_is_added_once_and_an_ingested_one_keeps_what_is_known() {
+async fn adding_an_ingested_user_keeps_its_details_and_fails_a_second_time() {
     let app = with_ada().await;
     let grace = "urn:li:corpuser:grace";
     let info = json!({"active": true, "displayName": "Grace", "title": "Admiral"});
@@ -368,7 +368,7 @@ async fn a_user_is_added_once_and_an_ingested_one_keeps_what_is_known() {
 }
 
 #[tokio::test]
-async fn what_a_password_is_checked_with_is_shown_and_written_by_no_door() {
+async fn no_api_reads_or_writes_password_hashes() {
     let app = with_ada().await;
     let credentials = json!({"salt": "s", "hashedPassword": "$argon2id$forged"});
     for change in ["UPSERT", "CREATE", "CREATE_ENTITY", "DELETE"] {
@@ -425,7 +425,7 @@ async fn what_a_password_is_checked_with_is_shown_and_written_by_no_door() {
 }
 
 #[tokio::test]
-async fn everything_is_also_below_the_path_of_datahub_s_web_server() {
+async fn sign_in_works_under_the_base_paths_of_datahub() {
     let app = with_ada().await;
     let (status, config) = app.get("/api/gms/config").await;
     assert_eq!(

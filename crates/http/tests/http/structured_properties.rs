@@ -37,7 +37,7 @@ async fn upsert(app: &App, input: Value) -> Value {
 }
 
 #[tokio::test]
-async fn values_are_set_replaced_and_removed_property_by_property() {
+async fn values_are_set_replaced_and_removed_per_property() {
     let app = app().await;
     upsert(&app, input(DATASET, DAYS, &json!([{"numberValue": 30}]))).await;
     app.clock.advance(5);
@@ -79,7 +79,7 @@ async fn values_are_set_replaced_and_removed_property_by_property() {
 }
 
 #[tokio::test]
-async fn values_that_their_definition_does_not_allow_are_refused() {
+async fn values_that_violate_the_definition_are_rejected() {
     let app = app().await;
     let container = "urn:li:container:c";
     app.ingest(container, "containerProperties", &json!({"name": "c"}))

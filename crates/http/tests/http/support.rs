@@ -1,4 +1,4 @@
-//! A whole Docent in the test's process: the real router over a real store, of the engine that the tests are run with.
+//! A complete Docent in the process of the test: the real router over a store of the chosen engine.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
-/// The time at which every test begins.
+/// The time at the start of every test.
 pub(crate) const NOW_MS: i64 = 1_790_000_000_000;
 pub(crate) const USER: &str = "urn:li:corpuser:datahub";
 pub(crate) const DATASET: &str = "urn:li:dataset:(urn:li:dataPlatform:hive,fct_users_deleted,PROD)";
@@ -31,7 +31,7 @@ pub(crate) struct App {
 }
 
 impl App {
-    /// An empty catalog and a token of [`USER`].
+    /// An empty catalog, and a token of [`USER`].
     pub(crate) async fn empty() -> Self {
         Self::with_auth(AuthMode::On).await
     }
@@ -96,7 +96,7 @@ impl App {
         .await;
     }
 
-    /// Writes an aspect directly; it must work.
+    /// Writes an aspect directly; panics on errors.
     pub(crate) async fn ingest(&self, urn: &str, aspect: &str, value: &Value) {
         let (status, body) = self.propose("UPSERT", urn, aspect, value).await;
         assert_eq!(status, StatusCode::OK, "{urn} {aspect}: {body}");
@@ -162,7 +162,7 @@ impl App {
         reply
     }
 
-    /// What a mutation of one `input` returns; it must work.
+    /// Runs a mutation with one `input`; panics on errors.
     pub(crate) async fn mutate(&self, field: &str, kind: &str, input: Value) -> Value {
         let reply = self.try_mutate(field, kind, input).await;
         assert!(reply.get("errors").is_none(), "{field}: {reply}");

@@ -1,4 +1,4 @@
-//! `GET /openapi/v2/timeline/v1/{urn}`: what happened to an entity.
+//! `GET /openapi/v2/timeline/v1/{urn}`: the change history of an entity.
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ async fn timeline(app: &App, categories: &str) -> Vec<Value> {
     reply.as_array().unwrap().clone()
 }
 
-/// (operation, modifier) of each event of each moment.
+/// (operation, modifier) of each event of each transaction.
 fn events(moments: &[Value]) -> Vec<Vec<(String, Option<String>)>> {
     let event = |event: &Value| {
         (
@@ -53,7 +53,7 @@ async fn documentation_is_added_changed_and_removed() {
             .await;
     }
     let moments = timeline(&app, "DOCUMENTATION").await;
-    // At first the dataset with its own description and those of its two columns.
+    // The first transaction has the descriptions of the dataset and its two columns.
     assert_eq!(events(&moments)[0].len(), 3, "{moments:?}");
     assert_eq!(
         events(&moments)[1..],
@@ -79,7 +79,7 @@ async fn documentation_is_added_changed_and_removed() {
 }
 
 #[tokio::test]
-async fn tags_terms_owners_and_domains_are_told_apart() {
+async fn tags_terms_owners_and_domains_have_their_own_categories() {
     let app = App::with_dataset().await;
     let stamp = json!({"time": NOW_MS, "actor": USER});
     app.clock.advance(1);
@@ -148,7 +148,7 @@ async fn tags_terms_owners_and_domains_are_told_apart() {
 }
 
 #[tokio::test]
-async fn a_lost_column_is_a_major_change() {
+async fn removing_a_column_is_a_major_change() {
     let app = App::with_dataset().await;
     let mut schema = app.aspect(DATASET, "schemaMetadata").await.unwrap();
     schema["fields"].as_array_mut().unwrap().remove(0);
@@ -173,7 +173,7 @@ async fn a_lost_column_is_a_major_change() {
 }
 
 #[tokio::test]
-async fn history_begins_where_versions_are_kept() {
+async fn the_timeline_starts_at_the_oldest_retained_version() {
     let app = App::with_dataset().await;
     for number in 0..30 {
         app.clock.advance(1);
@@ -190,7 +190,7 @@ async fn history_begins_where_versions_are_kept() {
 }
 
 #[tokio::test]
-async fn a_bad_question_about_the_past_gets_a_sentence() {
+async fn invalid_timeline_requests_are_rejected_with_a_message() {
     let app = App::with_dataset().await;
     for (path, expected) in [
         (

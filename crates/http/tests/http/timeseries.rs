@@ -1,4 +1,4 @@
-//! Time series: aspects whose values are events in time.
+//! Time series aspects.
 
 use axum::http::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -86,7 +86,7 @@ async fn points_are_read_newest_first_by_range_limit_and_filter() {
 }
 
 #[tokio::test]
-async fn the_reply_says_what_it_is_about() {
+async fn the_reply_repeats_the_request() {
     let app = App::with_operations().await;
     let body = json!({"urn": DATASET, "entity": "dataset", "aspect": "operation", "limit": 1});
     let (_, reply) = app
@@ -107,7 +107,7 @@ async fn the_reply_says_what_it_is_about() {
 }
 
 #[tokio::test]
-async fn the_checkpoint_of_stateful_ingestion_is_found_by_its_pipeline() {
+async fn checkpoints_of_stateful_ingestion_are_found_by_pipeline() {
     let app = App::empty().await;
     let job = "urn:li:dataJob:(urn:li:dataFlow:(datahub,p,prod),state)";
     for (time, pipeline) in [(1, "p"), (2, "q")] {
@@ -157,7 +157,7 @@ async fn points_are_deleted_by_range_and_with_their_entity() {
 }
 
 #[tokio::test]
-async fn a_bad_question_about_points_gets_a_sentence() {
+async fn invalid_time_series_requests_are_rejected_with_a_message() {
     let app = App::with_operations().await;
     for (path, body, expected) in [
         (READ, json!({"urn": DATASET}), "aspect"),
@@ -211,7 +211,7 @@ async fn a_bad_question_about_points_gets_a_sentence() {
 }
 
 #[tokio::test]
-async fn the_newest_point_is_read_like_an_aspect_over_the_open_api() {
+async fn the_openapi_returns_the_latest_point_as_an_aspect() {
     let app = App::with_operations().await;
     let entity = format!("/openapi/v3/entity/dataset/{}", encoded(DATASET));
     let (status, reply) = app
@@ -250,7 +250,7 @@ async fn the_newest_point_is_read_like_an_aspect_over_the_open_api() {
 }
 
 #[tokio::test]
-async fn buckets_of_a_day_and_of_an_hour_that_begin_together_both_stay() {
+async fn daily_and_hourly_buckets_with_the_same_start_are_both_stored() {
     let app = App::with_dataset().await;
     let bucket = |duration: &str, queries: i64| json!({"bucket": 0, "duration": duration, "resource": DATASET, "metrics": {"totalSqlQueries": queries}});
     let buckets = [bucket("DAY", 24), bucket("HOUR", 1), bucket("HOUR", 2)];

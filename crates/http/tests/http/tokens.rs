@@ -1,4 +1,4 @@
-//! Who is let in.
+//! Authentication by access tokens.
 
 use crate::support::{App, DATASET, USER, new_token};
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use docent_http::server::Peer;
 use docent_model::{AspectName, Urn};
 use serde_json::{Value, json};
 
-/// Every route there is, as the router has it, with its method: these lists and the router must agree.
+/// Every route with its method. These lists and the router must agree.
 pub(crate) const PROTECTED: [(&str, &str); 29] = [
     ("POST", "/api/graphql"),
     ("POST", "/api/v2/graphql"),
@@ -57,19 +57,19 @@ pub(crate) const OPEN: [(&str, &str); 9] = [
     ("GET", "/health/detailed"),
 ];
 
-/// Of the web page, which makes its routes itself: files that are the same for everybody.
+/// Routes of the web page, which are public files.
 const PAGE: [&str; 3] = ["/", "/search", "/favicon.svg"];
 
-/// Ways to another open route.
+/// Redirects to public routes.
 const MOVED: [(&str, &str); 1] = [("GET", "/openapi/swagger-ui")];
 
-/// Where people become known; `sign_in.rs` and `sessions.rs` test them.
+/// Sign-in routes, tested in `sign_in.rs` and `sessions.rs`.
 pub(crate) const SIGN_IN: [(&str, &str); 3] =
     [("POST", "/logIn"), ("POST", "/logOut"), ("GET", "/logOut")];
 
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
-/// A path that a route answers to.
+/// A concrete path of a route.
 fn concrete(route: &str) -> String {
     [
         ("{*urn}", "urn%3Ali%3Adomain%3Aa"),
@@ -83,7 +83,7 @@ fn concrete(route: &str) -> String {
     })
 }
 
-/// What the router has, read from its source.
+/// The routes in the source of the router.
 fn routes() -> BTreeSet<&'static str> {
     let source = include_str!("../../src/lib.rs");
     let routes: BTreeSet<&str> = source
@@ -106,7 +106,7 @@ fn anonymous(method: &str, path: &str, authorization: Option<&str>) -> Request<B
 }
 
 #[tokio::test]
-async fn every_route_but_the_open_ones_needs_a_token() {
+async fn every_route_except_the_public_ones_needs_authentication() {
     let app = App::empty().await;
     for (method, route) in PROTECTED.into_iter().chain([("GET", "/no/such/route")]) {
         let path = concrete(route);
@@ -148,7 +148,7 @@ async fn every_route_but_the_open_ones_needs_a_token() {
 }
 
 #[tokio::test]
-async fn the_router_has_exactly_the_routes_and_methods_that_these_tests_know() {
+async fn the_router_has_exactly_the_listed_routes_and_methods() {
     let app = App::empty().await;
     let valid = format!("Bearer {}", app.token);
     let lists = || OPEN.into_iter().chain(MOVED).chain(SIGN_IN);
@@ -158,11 +158,11 @@ async fn the_router_has_exactly_the_routes_and_methods_that_these_tests_know() {
         for method in METHODS {
             let (status, _) = app.send(anonymous(method, &path, Some(&valid))).await;
             let is_taken = status != StatusCode::METHOD_NOT_ALLOWED;
-            // HEAD comes with GET.
+            // axum adds HEAD to GET.
             if is_taken && method != "HEAD" {
                 served.insert((method, route));
             }
-            // Whatever is in no list of open ones is closed; that a method is not taken may be told to anybody.
+            // All other routes need authentication; 405 does not.
             let asked = if method == "HEAD" { "GET" } else { method };
             if !lists().any(|open| open == (asked, route)) {
                 let (status, _) = app.send(anonymous(method, &path, None)).await;
@@ -177,7 +177,7 @@ async fn the_router_has_exactly_the_routes_and_methods_that_these_tests_know() {
 }
 
 #[tokio::test]
-async fn every_route_is_also_served_with_a_slash_at_its_end_and_below_each_base_path() {
+async fn every_route_is_served_with_a_trailing_slash_and_under_each_base_path() {
     let app = App::empty().await;
     let valid = format!("Bearer {}", app.token);
     for route in routes() {
@@ -193,7 +193,7 @@ async fn every_route_is_also_served_with_a_slash_at_its_end_and_below_each_base_
                     format!("/api/gms{path}/"),
                 ] {
                     let sent = app.send(anonymous(method, &other, authorization)).await;
-                    // A refusal names the path as it was sent.
+                    // The error has the path as it was sent.
                     let said = sent.1.to_string().replace("/api/gms/", "/");
                     let said = said.replace("/gms/", "/");
                     let expected = (plain.0, plain.1.to_string());
@@ -205,7 +205,7 @@ async fn every_route_is_also_served_with_a_slash_at_its_end_and_below_each_base_
 }
 
 #[test]
-fn routes_are_made_in_one_file_only_but_for_those_of_the_web_page() {
+fn routes_are_registered_only_in_the_router_and_the_page() {
     let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
@@ -214,7 +214,7 @@ fn routes_are_made_in_one_file_only_but_for_those_of_the_web_page() {
                 folders.push(path);
             } else if !path.ends_with("src/lib.rs") && !path.ends_with("src/page.rs") {
                 let text = std::fs::read_to_string(&path).unwrap();
-                // Tests of a module may have a router of their own.
+                // Unit tests may have their own router.
                 let text = text.split("#[cfg(test)]").next().unwrap();
                 assert!(!text.contains(".route("), "{}", path.display());
             }
@@ -223,7 +223,7 @@ fn routes_are_made_in_one_file_only_but_for_those_of_the_web_page() {
 }
 
 #[tokio::test]
-async fn a_token_ends_when_its_time_is_over() {
+async fn a_token_expires() {
     let app = App::empty().await;
     let short = new_token(&app.catalog, Some(1000)).await;
     let authorization = format!("Bearer {short}");
@@ -236,7 +236,7 @@ async fn a_token_ends_when_its_time_is_over() {
 }
 
 #[tokio::test]
-async fn tokens_are_made_listed_and_revoked_over_graphql_with_effect_at_once() {
+async fn tokens_are_created_listed_and_revoked_over_graphql() {
     let app = App::empty().await;
     let create = format!(
         r#"mutation {{ createAccessToken(input: {{
@@ -287,7 +287,7 @@ async fn tokens_are_made_listed_and_revoked_over_graphql_with_effect_at_once() {
 }
 
 #[tokio::test]
-async fn a_token_needs_a_sensible_life_and_a_user() {
+async fn a_token_needs_a_valid_duration_and_a_user() {
     let app = App::empty().await;
     for arguments in [
         format!(r#"actorUrn: "{USER}""#),
@@ -307,7 +307,7 @@ async fn a_token_needs_a_sensible_life_and_a_user() {
 }
 
 #[tokio::test]
-async fn the_token_s_user_is_in_every_stamp() {
+async fn audit_stamps_have_the_user_of_the_token() {
     let app = App::with_dataset().await;
     let me = app
         .graphql("{ me { corpUser { urn } platformPrivileges { manageDomains } } }")
@@ -324,7 +324,7 @@ async fn the_token_s_user_is_in_every_stamp() {
 }
 
 #[tokio::test]
-async fn with_authentication_off_no_page_of_another_site_changes_anything() {
+async fn with_authentication_off_cross_site_requests_are_rejected() {
     let app = App::with_auth(AuthMode::Off).await;
     let mutation =
         json!({"query": r#"mutation { createDomain(input: { id: "a", name: "A" }) }"#}).to_string();
@@ -353,7 +353,7 @@ async fn with_authentication_off_no_page_of_another_site_changes_anything() {
 }
 
 #[tokio::test]
-async fn with_authentication_off_this_machine_asks_by_a_local_name() {
+async fn with_authentication_off_local_requests_need_a_local_host_name() {
     let app = App::with_auth(AuthMode::Off).await;
     let ask = |host: &str, peer: [u8; 4]| {
         Request::builder()
@@ -366,7 +366,7 @@ async fn with_authentication_off_this_machine_asks_by_a_local_name() {
     for (host, peer, expected) in [
         ("localhost:8080", [127, 0, 0, 1], true),
         ("evil.example:8080", [127, 0, 0, 1], false),
-        // Others may know the server by its name.
+        // Other machines may use any host name.
         ("docent.example:8080", [192, 168, 0, 7], true),
     ] {
         let (status, body) = app.send(ask(host, peer)).await;
@@ -382,7 +382,7 @@ async fn with_authentication_off_this_machine_asks_by_a_local_name() {
 }
 
 #[tokio::test]
-async fn with_authentication_off_everybody_is_the_system_or_whom_they_name() {
+async fn with_authentication_off_the_caller_is_the_system_or_the_named_actor() {
     let app = App::with_auth(AuthMode::Off).await;
     let body = json!({"query": "{ me { corpUser { urn } } }"}).to_string();
     let ask = |actor: Option<&str>| {
@@ -402,9 +402,9 @@ async fn with_authentication_off_everybody_is_the_system_or_whom_they_name() {
 }
 
 #[tokio::test]
-async fn nobody_makes_a_token_up_by_writing_its_entity() {
+async fn tokens_cannot_be_forged_through_ingestion() {
     let app = App::empty().await;
-    // The hash of "hello": with this entity stored, "hello" would be a token.
+    // The hash of "hello": if this entity were stored, "hello" would be a valid token.
     let forged = "urn:li:dataHubAccessToken:2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
     let info = json!({"name": "forged", "actorUrn": USER, "ownerUrn": USER, "createdAt": 1});
     let (status, body) = app
@@ -417,7 +417,7 @@ async fn nobody_makes_a_token_up_by_writing_its_entity() {
     assert_eq!(status, StatusCode::UNAUTHORIZED);
 }
 
-/// Tokens of [`USER`] that never expire, with these ids.
+/// Stores tokens of [`USER`] that never expire, with these ids.
 async fn store_tokens(app: &App, ids: impl Iterator<Item = String>) {
     let info = json!({
         "name": "x", "actorUrn": USER, "ownerUrn": USER, "createdAt": 1,
@@ -433,7 +433,7 @@ async fn store_tokens(app: &App, ids: impl Iterator<Item = String>) {
 }
 
 #[tokio::test]
-async fn a_token_is_revoked_by_its_whole_id_however_many_there_are() {
+async fn a_token_is_revoked_by_its_id_among_many() {
     let app = App::empty().await;
     store_tokens(&app, (0..9_999).map(|number| format!("a{number:05}"))).await;
     let last = ["fe01", "ff01", "ff02"];
@@ -459,7 +459,7 @@ async fn a_token_is_revoked_by_its_whole_id_however_many_there_are() {
 }
 
 #[tokio::test]
-async fn a_token_that_ended_goes_a_day_later_when_a_new_one_is_made() {
+async fn expired_tokens_are_deleted_a_day_later() {
     let app = App::empty().await;
     let ended = new_token(&app.catalog, Some(1000)).await;
     let never_ends = new_token(&app.catalog, None).await;
@@ -479,7 +479,7 @@ async fn a_token_that_ended_goes_a_day_later_when_a_new_one_is_made() {
 }
 
 #[tokio::test]
-async fn a_token_tells_about_itself_to_who_shows_it() {
+async fn token_metadata_is_returned_for_a_secret() {
     let app = App::empty().await;
     let ask = |token: &str| {
         format!(
@@ -504,7 +504,7 @@ async fn a_token_tells_about_itself_to_who_shows_it() {
 }
 
 #[tokio::test]
-async fn the_token_of_a_user_who_is_suspended_removed_or_deleted_ends_at_once() {
+async fn tokens_stop_working_when_the_user_is_suspended_removed_or_deleted() {
     let app = App::empty().await;
     let stamp = json!({"time": 1, "actor": USER});
     let ask = |token: &str| {

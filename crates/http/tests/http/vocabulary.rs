@@ -1,4 +1,4 @@
-//! Tags and the glossary: creating, changing and deleting them.
+//! Creating, changing and deleting tags and glossary terms.
 
 use crate::support::{App, DATASET, NOW_MS, USER};
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ async fn a_tag_is_created_with_its_creator_as_owner() {
 }
 
 #[tokio::test]
-async fn a_tag_is_renamed_and_coloured() {
+async fn a_tag_is_renamed_and_recolored() {
     let app = App::empty().await;
     app.ingest("urn:li:tag:pii", "tagKey", &json!({"name": "pii"}))
         .await;
@@ -67,7 +67,7 @@ async fn a_tag_is_renamed_and_coloured() {
 }
 
 #[tokio::test]
-async fn a_deleted_tag_is_gone_from_everything_that_carried_it() {
+async fn deleting_a_tag_removes_it_from_all_entities() {
     let app = App::with_dataset().await;
     for id in ["pii", "kept"] {
         app.mutate("createTag", "CreateTagInput", json!({"id": id, "name": id}))
@@ -104,7 +104,7 @@ async fn a_deleted_tag_is_gone_from_everything_that_carried_it() {
 }
 
 #[tokio::test]
-async fn terms_and_nodes_are_created_in_their_places() {
+async fn terms_and_nodes_are_created_under_their_parents() {
     let app = App::empty().await;
     let kind = "CreateGlossaryEntityInput";
     let node = app

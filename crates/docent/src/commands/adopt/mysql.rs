@@ -1,4 +1,4 @@
-//! DataHub's other database (`mysql://…`): the rows of its aspect table, in one snapshot, and never a write.
+//! Reads DataHub's aspect table from MySQL or MariaDB, in one read-only snapshot.
 
 use std::fmt::{self, Debug, Display};
 use std::path::{Path, PathBuf};
@@ -14,33 +14,33 @@ use tokio::time::timeout;
 
 use super::source::ForeignAspect;
 
-/// The scheme that the driver knows, and the one that people write.
+/// The driver knows only the first scheme.
 const SCHEMES: [&str; 2] = ["mysql://", "mariadb://"];
-const HOW: &str = "write the URL like mysql://USER:PASSWORD@HOST/DATABASE";
+const EXAMPLE: &str = "use a URL like mysql://USER:PASSWORD@HOST/DATABASE";
 
-/// What every session is told when it begins. The snapshot is of the moment of the last statement.
+/// Statements at the start of a session. The last one takes the snapshot.
 const SESSION: [&str; 4] = [
     "SET SESSION time_zone = '+00:00'",
-    // While we store a page, nobody reads what the database sends.
+    // The server must wait while we store a page.
     "SET SESSION net_write_timeout = 3600",
     "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
     "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
 ];
-/// Each of the servers that speak this protocol knows one of these; a walk takes as long as it takes.
+/// Removes the time limit for statements. MySQL knows the first, MariaDB the second.
 const NO_LIMITS: [&str; 2] = [
     "SET SESSION max_execution_time = 0",
     "SET SESSION max_statement_time = 0",
 ];
 
-const THERE: &str = "SELECT count(*) FROM information_schema.tables \
+const TABLE_EXISTS: &str = "SELECT count(*) FROM information_schema.tables \
      WHERE table_schema = DATABASE() AND table_name = 'metadata_aspect_v2'";
 
-/// The order is that of the table's own key, so that nothing has to be sorted.
+/// In the order of the primary key, so that the database need not sort.
 const ROWS: &str = "SELECT urn, aspect, version, metadata, systemmetadata, \
      TIMESTAMPDIFF(MICROSECOND, '1970-01-01', createdon) DIV 1000, createdby, createdfor \
      FROM metadata_aspect_v2 ORDER BY urn, aspect, version";
 
-/// What may follow behind a '?', each with true or false.
+/// Boolean parameters of the URL.
 const PARAMETERS: [&str; 4] = [
     "require_ssl",
     "verify_ca",
@@ -48,27 +48,26 @@ const PARAMETERS: [&str; 4] = [
     "built_in_roots",
 ];
 
-/// The parameter that the driver does not know, called as for the other database.
+/// Unknown to the driver; named as for PostgreSQL.
 const ROOT_CERTIFICATES: &str = "sslrootcert=";
 
-/// How long the database may take to let us in.
-const CONNECTING: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Rows on their way to us.
-const AHEAD: usize = 256;
-/// No row of DataHub's comes near it; the driver's own limit is 16 MiB.
+/// Rows that are read ahead.
+const READ_AHEAD: usize = 256;
+/// Far above any row; the default of the driver is 16 MiB.
 const MAX_ROW_BYTES: usize = 1024 * 1024 * 1024;
 
-/// Where the database is.
+/// Connection settings.
 pub(super) struct Settings(Opts);
 
 impl Settings {
-    /// Whether the text is meant for such a database.
+    /// Whether the URL has the scheme of MySQL or MariaDB.
     pub(super) fn is_url(text: &str) -> bool {
         SCHEMES.iter().any(|scheme| text.starts_with(scheme))
     }
 
-    /// Reads a URL; what is wrong with it is said without repeating it.
+    /// Parses a URL. Errors do not repeat it.
     pub(super) fn parse(url: &str) -> Result<Self> {
         let rest = SCHEMES.iter().find_map(|scheme| url.strip_prefix(scheme));
         let rest = rest.unwrap_or(url);
@@ -77,7 +76,7 @@ impl Settings {
             .split('&')
             .filter(|pair| !pair.is_empty())
             .partition(|pair| pair.starts_with(ROOT_CERTIFICATES));
-        // The driver takes more, about pools and caches, none of which there is here.
+        // The driver has further parameters for pools and caches, which are not used here.
         let name = |pair: &&str| pair.split('=').next().unwrap_or_default().to_owned();
         if let Some(unknown) = others
             .iter()
@@ -85,19 +84,19 @@ impl Settings {
             .find(|it| !PARAMETERS.contains(&&**it))
         {
             bail!(
-                "the parameter '{unknown}' in the URL is not known: there are {}, sslrootcert; {HOW}",
+                "unknown URL parameter '{unknown}'; the parameters are {}, sslrootcert; {EXAMPLE}",
                 PARAMETERS.join(", ")
             );
         }
         let options = match Opts::from_url(&format!("mysql://{base}?{}", others.join("&"))) {
             Ok(options) => options,
             Err(UrlError::InvalidParamValue { param, .. }) => {
-                bail!("{param} in the URL is not right: it is true or false; {HOW}")
+                bail!("{param} in the URL must be true or false; {EXAMPLE}")
             }
-            Err(_) => bail!("the URL is not right: {HOW}"),
+            Err(_) => bail!("the URL is invalid: {EXAMPLE}"),
         };
         if options.db_name().is_none_or(str::is_empty) {
-            bail!("the URL names no database: {HOW}");
+            bail!("the URL has no database: {EXAMPLE}");
         }
         let mut encryption = options.ssl_opts().cloned();
         if let Some(file) = own
@@ -106,10 +105,10 @@ impl Settings {
         {
             let file = percent_decode_str(file).decode_utf8_lossy().into_owned();
             if !Path::new(&file).is_file() {
-                bail!("sslrootcert in the URL is not right: there is no file {file}");
+                bail!("sslrootcert in the URL is invalid: there is no file {file}");
             }
             let roots = vec![PathBuf::from(file).into()];
-            // Whoever names an authority wants to be encrypted.
+            // A root certificate implies encryption.
             encryption = Some(encryption.unwrap_or_default().with_root_certs(roots));
         }
         let options = OptsBuilder::from_opts(options)
@@ -120,7 +119,7 @@ impl Settings {
     }
 }
 
-/// The address, without the password.
+/// The URL without the password.
 impl Display for Settings {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("mysql://")?;
@@ -143,7 +142,7 @@ impl Debug for Settings {
     }
 }
 
-/// A walk over all rows of the table, aspect by aspect, the latest version of each first.
+/// Reads all rows of the table, ordered by aspect with the latest version first.
 #[derive(Debug)]
 pub(super) struct MySqlAspects {
     rows: mpsc::Receiver<Result<ForeignAspect>>,
@@ -151,7 +150,7 @@ pub(super) struct MySqlAspects {
 }
 
 impl MySqlAspects {
-    /// Begins the walk. What is committed later is not seen.
+    /// Takes the snapshot. Later commits are not read.
     pub(super) async fn open(settings: &Settings) -> Result<Self> {
         Self::begin(settings)
             .await
@@ -159,23 +158,23 @@ impl MySqlAspects {
     }
 
     async fn begin(settings: &Settings) -> Result<Self> {
-        let connecting = timeout(CONNECTING, connect(settings)).await;
+        let connecting = timeout(CONNECT_TIMEOUT, connect(settings)).await;
         let Ok(connection) = connecting else {
             bail!(
-                "it does not answer within {} seconds: is there a MySQL or MariaDB at this address?",
-                CONNECTING.as_secs()
+                "it does not answer within {} seconds: is a MySQL or MariaDB server at this address?",
+                CONNECT_TIMEOUT.as_secs()
             );
         };
         let mut connection = connection?;
-        if connection.query_first(THERE).await? != Some(1) {
+        if connection.query_first(TABLE_EXISTS).await? != Some(1) {
             bail!(
-                "the database has no table metadata_aspect_v2: name the one that DataHub uses in the URL"
+                "the database has no table metadata_aspect_v2: use the URL of DataHub's database"
             );
         }
         let total: Option<u64> = connection
             .query_first("SELECT count(*) FROM metadata_aspect_v2")
             .await?;
-        let (sender, rows) = mpsc::channel(AHEAD);
+        let (sender, rows) = mpsc::channel(READ_AHEAD);
         tokio::spawn(async move {
             if let Err(error) = send(&mut connection, &sender).await {
                 let _ = sender.send(Err(while_reading(&error))).await;
@@ -187,12 +186,12 @@ impl MySqlAspects {
         })
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub(super) fn total(&self) -> u64 {
         self.total
     }
 
-    /// The next row; `None` behind the last.
+    /// The next row, or `None` at the end.
     pub(super) async fn next(&mut self) -> Result<Option<ForeignAspect>> {
         self.rows.recv().await.transpose()
     }
@@ -201,7 +200,7 @@ impl MySqlAspects {
 async fn connect(settings: &Settings) -> Result<Conn> {
     let mut connection = Conn::new(settings.0.clone()).await?;
     for statement in NO_LIMITS {
-        // One of them is not known to this server.
+        // Each server rejects one of them.
         let _ = connection.query_drop(statement).await;
     }
     for statement in SESSION {
@@ -210,16 +209,16 @@ async fn connect(settings: &Settings) -> Result<Conn> {
     Ok(connection)
 }
 
-/// The driver's errors repeat their causes.
+/// The root cause: the driver's errors repeat their causes.
 fn innermost(error: &anyhow::Error) -> anyhow::Error {
     anyhow!("{}", error.root_cause())
 }
 
-/// Of a connection that breaks the driver says what it was about to read.
+/// A clear message for a lost connection, for which the driver reports parse errors.
 fn while_reading(error: &anyhow::Error) -> anyhow::Error {
     match error.downcast_ref() {
         Some(Error::Io(_) | Error::Driver(DriverError::ConnectionClosed)) => {
-            anyhow!("the connection to the database that is read was lost")
+            anyhow!("lost the connection to DataHub's database")
         }
         _ => innermost(error),
     }
@@ -229,7 +228,7 @@ async fn send(connection: &mut Conn, rows: &mpsc::Sender<Result<ForeignAspect>>)
     let mut found = connection.query_iter(ROWS).await?;
     while let Some(row) = found.next().await? {
         if rows.send(read(row)).await.is_err() {
-            // Whoever asked has gone.
+            // The reader was dropped.
             return Ok(());
         }
     }
@@ -249,10 +248,11 @@ type Columns = (
 
 fn read(row: Row) -> Result<ForeignAspect> {
     let columns: Columns = mysql_async::from_row_opt(row)
-        .map_err(|_| anyhow!("the columns of metadata_aspect_v2 are not DataHub's"))?;
-    let (urn, aspect, version, metadata, noted, created_on_ms, created_by, created_for) = columns;
+        .map_err(|_| anyhow!("the columns of metadata_aspect_v2 are not those of DataHub"))?;
+    let (urn, aspect, version, metadata, system_metadata, created_on_ms, created_by, created_for) =
+        columns;
     let mut fault = created_on_ms.is_none().then_some(ForeignAspect::NO_TIME);
-    // The database converts to UTF-8, whatever it keeps; only a column of bytes could hold anything else.
+    // The server converts texts to UTF-8; only binary columns can contain anything else.
     let mut text = |bytes: Vec<u8>| {
         String::from_utf8(bytes).unwrap_or_else(|error| {
             fault = Some(ForeignAspect::NO_TEXT);
@@ -265,7 +265,7 @@ fn read(row: Row) -> Result<ForeignAspect> {
         row: StoredAspect {
             version: RowVersion::new(version),
             metadata: text(metadata),
-            system_metadata: noted.map(&mut text),
+            system_metadata: system_metadata.map(&mut text),
             created_on_ms: created_on_ms.unwrap_or_default(),
             created_by: text(created_by),
             created_for: created_for.map(&mut text),

@@ -1,4 +1,4 @@
-//! What was taken, and what was refused and why.
+//! Counts imported and rejected rows, and writes the report of an import.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,15 +11,15 @@ use anyhow::{Context, Result, bail};
 use docent_store::StoredAspect;
 use serde_json::json;
 
-use super::judge::{Reason, Refusal};
+use super::row_check::{Reason, Rejection};
 use super::source::SourceUrl;
 use super::trees::LostDomain;
 use crate::settings::StoreUrl;
 
-/// More of a kind are only counted.
+/// Examples per reason; further rows are only counted.
 const EXAMPLES: usize = 5;
 
-/// Whose row it is, as it stands in the table.
+/// The names of a row in the table.
 #[derive(Debug)]
 pub(super) struct RowName<'r> {
     pub(super) urn: &'r str,
@@ -32,25 +32,25 @@ pub(super) struct Report {
     pub(super) read: u64,
     pub(super) entities: u64,
     pub(super) aspects: u64,
-    /// Former versions.
+    /// Earlier versions.
     pub(super) history: u64,
-    /// Aspects that the store had already, and their former versions.
+    /// Aspects that the store already had, and their earlier versions.
     pub(super) already: u64,
     pub(super) already_history: u64,
-    pub(super) made_keys: u64,
-    /// Entities whose URN had white space around it.
+    pub(super) derived_keys: u64,
+    /// Entities with white space around their URN.
     pub(super) padded: u64,
-    /// Aspects whose latest version did not say which it is.
+    /// Aspects whose latest version had no valid number.
     pub(super) numbered: u64,
-    pub(super) unreadable_notes: u64,
-    /// Domains that are not found in their tree.
+    pub(super) unreadable_metadata: u64,
+    /// Domains that cannot be reached from a root domain.
     pub(super) lost_domains: Vec<LostDomain>,
-    refused: BTreeMap<Reason, Refused>,
+    rejected: BTreeMap<Reason, RejectedRows>,
     file: Option<ReportFile>,
 }
 
 #[derive(Debug, Default)]
-struct Refused {
+struct RejectedRows {
     rows: u64,
     examples: Vec<String>,
 }
@@ -66,7 +66,7 @@ impl ReportFile {
     fn create(path: &Path) -> Result<Self> {
         if path.try_exists().unwrap_or(true) {
             bail!(
-                "{} exists already; choose another name for the report",
+                "{} already exists; choose another file for the report",
                 path.display()
             );
         }
@@ -74,11 +74,11 @@ impl ReportFile {
         unfinished.push(".unfinished");
         let unfinished = PathBuf::from(unfinished);
         let mut options = File::options();
-        // What is refused may hold secrets.
+        // Rejected rows may contain secrets.
         options.write(true).create(true).truncate(true).mode(0o600);
         let file = options
             .open(&unfinished)
-            .with_context(|| format!("the report cannot be written to {}", path.display()))?;
+            .with_context(|| format!("cannot write the report to {}", path.display()))?;
         Ok(Self {
             path: path.to_owned(),
             unfinished,
@@ -94,8 +94,8 @@ impl ReportFile {
 }
 
 impl Report {
-    /// Refuses a file that exists. Until [`Report::finish`] it has another name, so that a run that was stopped is in
-    /// nobody's way.
+    /// Fails if the file exists. Until [`Report::finish`] it has a temporary name, so that an interrupted run does not
+    /// block the next one.
     pub(super) fn new(path: Option<&Path>) -> Result<Self> {
         let file = path.map(ReportFile::create).transpose()?;
         Ok(Self {
@@ -104,27 +104,27 @@ impl Report {
         })
     }
 
-    pub(super) fn refuse(
+    pub(super) fn reject(
         &mut self,
         name: &RowName<'_>,
         row: &StoredAspect,
-        refusal: &Refusal,
+        rejection: &Rejection,
     ) -> Result<()> {
-        let refused = self.refused.entry(refusal.reason).or_default();
-        refused.rows += 1;
+        let rejected = self.rejected.entry(rejection.reason).or_default();
+        rejected.rows += 1;
         let RowName { urn, aspect } = name;
-        if refused.examples.len() < EXAMPLES {
-            refused.examples.push(format!(
+        if rejected.examples.len() < EXAMPLES {
+            rejected.examples.push(format!(
                 "version {} of {aspect} of {urn}: {}",
-                row.version, refusal.detail
+                row.version, rejection.detail
             ));
         }
         let Some(file) = &mut self.file else {
             return Ok(());
         };
         let line = json!({
-            "reason": refusal.reason.words(),
-            "detail": refusal.detail,
+            "reason": rejection.reason.description(),
+            "detail": rejection.detail,
             "urn": urn,
             "aspect": aspect,
             "version": row.version.get(),
@@ -134,29 +134,28 @@ impl Report {
             "createdby": row.created_by,
             "createdfor": row.created_for,
         });
-        writeln!(file.lines, "{line}").context("the report cannot be written")
+        writeln!(file.lines, "{line}").context("cannot write the report")
     }
 
-    /// Brings the file to its end.
+    /// Completes the file.
     pub(super) fn finish(&mut self) -> Result<()> {
         match self.file.take() {
-            Some(file) => file.finish().context("the report cannot be written"),
+            Some(file) => file.finish().context("cannot write the report"),
             None => Ok(()),
         }
     }
 
-    /// For a person.
     pub(super) fn summary(&self, from: &SourceUrl, to: &StoreUrl) -> String {
         let mut text = format!(
             "read {} rows of {from}\n\
-             taken into {to}: {} entities, {} aspects and {} former versions",
+             imported into {to}: {} entities, {} aspects and {} earlier versions",
             self.read, self.entities, self.aspects, self.history
         );
         if self.already > 0 {
-            // Writing to a string cannot fail.
+            // Writing to a string never fails.
             let _ = write!(
                 text,
-                "\n{} aspects and {} former versions were there already",
+                "\n{} aspects and {} earlier versions already existed",
                 self.already, self.already_history
             );
         }
@@ -166,8 +165,8 @@ impl Report {
             }
         };
         line(
-            self.made_keys,
-            "entities had no key aspect: it was made from the URN",
+            self.derived_keys,
+            "entities had no key aspect: it was derived from the URN",
         );
         line(
             self.padded,
@@ -175,49 +174,49 @@ impl Report {
         );
         line(
             self.numbered,
-            "aspects did not say which version they are: they got the number after their history",
+            "aspects had no valid version number: they got the one after their history",
         );
         line(
-            self.unreadable_notes,
-            "rows had system metadata that cannot be read: it was left out",
+            self.unreadable_metadata,
+            "rows had unreadable system metadata: it was dropped",
         );
         line(
-            self.lost_domains.len() as u64,
-            "domains are not found by going down the tree; give them another parent, or none (moveDomain):",
+            u64::try_from(self.lost_domains.len()).unwrap_or(u64::MAX),
+            "domains cannot be reached from a root domain; give them another parent, or none (moveDomain):",
         );
         for LostDomain {
             urn,
             parent,
-            is_in_a_circle,
+            is_in_cycle,
         } in self.lost_domains.iter().take(EXAMPLES)
         {
-            let why = if *is_in_a_circle {
-                "is its own ancestor by way of its parent"
+            let why = if *is_in_cycle {
+                "is its own ancestor, through its parent"
             } else {
-                "is below one that does not exist,"
+                "has a missing parent,"
             };
             let _ = write!(text, "\n    {urn} {why} {parent}");
         }
         if self.lost_domains.len() > EXAMPLES {
             text.push_str("\n    …");
         }
-        let rows: u64 = self.refused.values().map(|refused| refused.rows).sum();
+        let rows: u64 = self.rejected.values().map(|rejected| rejected.rows).sum();
         if rows == 0 {
-            text.push_str("\nnothing was refused");
+            text.push_str("\nno rows were rejected");
         } else {
-            let _ = write!(text, "\nrefused: {rows} rows");
+            let _ = write!(text, "\nrejected: {rows} rows");
         }
-        for (reason, refused) in &self.refused {
-            let _ = write!(text, "\n  {} rows: {}", refused.rows, reason.words());
-            for example in &refused.examples {
+        for (reason, rejected) in &self.rejected {
+            let _ = write!(text, "\n  {} rows: {}", rejected.rows, reason.description());
+            for example in &rejected.examples {
                 let _ = write!(text, "\n    {example}");
             }
-            if refused.rows > refused.examples.len() as u64 {
+            if rejected.rows > u64::try_from(rejected.examples.len()).unwrap_or(u64::MAX) {
                 text.push_str("\n    …");
             }
         }
         text.push_str(
-            "\ntime series (profiles, usage, runs) are not in this database: DataHub has them in its search cluster",
+            "\ntime series (profiles, usage, runs) are not in this database: DataHub stores them in its search cluster",
         );
         text
     }

@@ -1,7 +1,7 @@
-//! The databases that DataHub keeps its aspects in.
+//! The databases that DataHub supports.
 //!
-//! To add one: an arm in each `match` here, and a module that gives out its rows aspect by aspect, the latest version of each first,
-//! from one snapshot.
+//! To add one, extend each `match` here, and write a module that reads the rows from one snapshot, ordered by aspect
+//! with the latest version first.
 
 use std::fmt::{self, Display};
 
@@ -13,7 +13,7 @@ use crate::secret;
 
 pub(super) use docent_store_postgres::ForeignAspect;
 
-/// Where a DataHub database is. Its password is in neither its display nor its debug output.
+/// The URL of a DataHub database. `Display` and `Debug` omit the password.
 #[derive(Debug)]
 pub(super) enum SourceUrl {
     Postgres(Box<docent_store_postgres::Settings>),
@@ -23,15 +23,15 @@ pub(super) enum SourceUrl {
 impl SourceUrl {
     pub(super) fn parse(url: &str) -> Result<Self> {
         if docent_store_postgres::Settings::is_url(url) {
-            return Ok(Self::Postgres(Box::new(secret::postgres(url)?)));
+            return Ok(Self::Postgres(Box::new(secret::parse_postgres_url(url)?)));
         }
         if mysql::Settings::is_url(url) {
             secret::check_encoding(url)?;
             return Ok(Self::MySql(mysql::Settings::parse(url)?));
         }
-        // Whatever it is, it may have a password in it.
+        // Not repeated, because it may contain a password.
         bail!(
-            "write the URL like postgres://USER:PASSWORD@HOST/DATABASE or mysql://USER:PASSWORD@HOST/DATABASE"
+            "use a URL like postgres://USER:PASSWORD@HOST/DATABASE or mysql://USER:PASSWORD@HOST/DATABASE"
         );
     }
 }
@@ -45,7 +45,7 @@ impl Display for SourceUrl {
     }
 }
 
-/// A walk over all rows of a DataHub database.
+/// Reads all rows of a DataHub database.
 #[derive(Debug)]
 pub(super) enum Source {
     Postgres(Box<ForeignAspects>),
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_url_is_shown_without_its_password() {
+    fn urls_are_displayed_without_their_password() {
         for url in [
             "postgres://ada:hunter2@db/datahub",
             "mysql://ada:hunter2@db/datahub?require_ssl=true",
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn authorities_are_read_from_a_file_that_is_there() {
+    fn the_root_certificate_file_must_exist() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let url = format!(
             "mysql://ada@db/datahub?sslrootcert={}",
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_that_makes_no_sense_says_how_to_write_it_and_does_not_repeat_the_password() {
+    fn invalid_urls_are_rejected_with_an_example_and_without_the_password() {
         for url in [
             "sqlite:docent.db",
             "oracle://ada:hunter2@db/datahub",

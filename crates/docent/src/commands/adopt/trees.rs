@@ -1,5 +1,5 @@
-//! Domains that nobody finds by going down the tree: their parent is not there, or they are their own ancestors. DataHub
-//! lets both happen; here they are taken as they are, and named.
+//! Finds domains that cannot be reached from a root domain: their parent is missing, or they are in a cycle. DataHub
+//! allows both. They are imported unchanged and listed in the report.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,29 +8,28 @@ use docent_model::{AspectName, Registry, Urn, derive};
 use docent_store::{AspectKey, ReadRequest, Store};
 use serde_json::Value;
 
-/// How many domains are read at once.
 const PAGE: usize = 1000;
 
-/// A domain, and why it is not found.
+/// An unreachable domain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LostDomain {
     pub(super) urn: Urn,
     pub(super) parent: Urn,
-    pub(super) is_in_a_circle: bool,
+    pub(super) is_in_cycle: bool,
 }
 
-/// Of all domains those whose parent is missing, and those of a circle; not those below them.
+/// The domains with a missing parent or in a cycle, without their descendants.
 pub(super) async fn lost_domains(store: &dyn Store) -> Result<Vec<LostDomain>> {
     let parents = parents(store).await?;
     let mut lost = Vec::new();
     for (urn, parent) in &parents {
         let Some(parent) = parent else { continue };
         let is_missing = !parents.contains_key(parent);
-        if is_missing || is_in_a_circle(&parents, urn) {
+        if is_missing || is_in_cycle(&parents, urn) {
             lost.push(LostDomain {
                 urn: urn.clone(),
                 parent: parent.clone(),
-                is_in_a_circle: !is_missing,
+                is_in_cycle: !is_missing,
             });
         }
     }
@@ -38,7 +37,7 @@ pub(super) async fn lost_domains(store: &dyn Store) -> Result<Vec<LostDomain>> {
     Ok(lost)
 }
 
-/// Every domain with its parent. There are few of them beside everything else.
+/// Every domain with its parent. There are few domains, so they fit in memory.
 async fn parents(store: &dyn Store) -> Result<HashMap<Urn, Option<Urn>>> {
     let mut parents = HashMap::new();
     let Some(spec) = Registry::get().entity("domain") else {
@@ -64,7 +63,7 @@ async fn parents(store: &dyn Store) -> Result<HashMap<Urn, Option<Urn>>> {
     }
 }
 
-fn is_in_a_circle(parents: &HashMap<Urn, Option<Urn>>, start: &Urn) -> bool {
+fn is_in_cycle(parents: &HashMap<Urn, Option<Urn>>, start: &Urn) -> bool {
     let mut seen = HashSet::new();
     let mut here = start;
     while let Some(Some(parent)) = parents.get(here) {
@@ -72,7 +71,7 @@ fn is_in_a_circle(parents: &HashMap<Urn, Option<Urn>>, start: &Urn) -> bool {
             return true;
         }
         if !seen.insert(parent) {
-            // Below a circle, not in it.
+            // A descendant of a cycle, not in it.
             return false;
         }
         here = parent;

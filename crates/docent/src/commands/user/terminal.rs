@@ -1,7 +1,8 @@
-//! Asking for a password on a terminal, which does not show what is typed.
+//! Prompts for a password without echo.
 //!
-//! The key that interrupts (Ctrl-C) would end the process and leave the terminal silent. While a password is typed it is
-//! therefore an ordinary character that ends the line; when the terminal is as it was before, the signal is sent.
+//! Ctrl-C would end the process and leave echo off. So it is an ordinary character during the prompt, which ends the
+//! line; the signal is sent after the terminal is restored. Prompt libraries turn echo off only after the prompt, or
+//! raise the signal before they restore the terminal.
 
 use std::io::{BufRead, Write as _};
 
@@ -11,33 +12,33 @@ use rustix::termios::{
     LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
 };
 
-/// A line typed by a person, without its line break.
-pub(super) fn ask(prompt: &str) -> Result<String> {
-    // Silent before the prompt is there: whoever sees it may type.
-    let silence = Silence::begin().context("the terminal cannot be kept from showing it")?;
+/// Reads a line without its line break.
+pub(super) fn prompt_password(prompt: &str) -> Result<String> {
+    // Before the prompt, because the user may type as soon as it appears.
+    let echo_off = EchoOff::begin().context("cannot turn off the echo of the terminal")?;
     let mut terminal = std::io::stderr();
     write!(terminal, "{prompt}")?;
     terminal.flush()?;
-    let typed = read_line(std::io::stdin().lock(), silence.interrupt());
-    drop(silence);
+    let typed = read_line(std::io::stdin().lock(), echo_off.interrupt());
+    drop(echo_off);
     writeln!(terminal)?;
-    match typed.context("no password was typed")? {
-        Typed::Line(line) => Ok(line),
-        Typed::Interrupt => {
+    match typed.context("cannot read the password")? {
+        Input::Line(line) => Ok(line),
+        Input::Interrupt => {
             kill_current_process_group(Signal::INT)?;
-            bail!("interrupted: nothing was changed")
+            bail!("interrupted; nothing was changed")
         }
     }
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Typed {
+enum Input {
     Line(String),
     Interrupt,
 }
 
-/// Reads up to a line break, the end of the input, or the character that interrupts.
-fn read_line(mut source: impl BufRead, interrupt: Option<u8>) -> Result<Typed> {
+/// Reads up to a line break, the end of the input, or the interrupt character.
+fn read_line(mut source: impl BufRead, interrupt: Option<u8>) -> Result<Input> {
     let mut line = Vec::new();
     loop {
         let typed = source.fill_buf()?;
@@ -50,35 +51,35 @@ fn read_line(mut source: impl BufRead, interrupt: Option<u8>) -> Result<Typed> {
         line.extend_from_slice(&typed[..count]);
         source.consume(count);
         if is_interrupted {
-            return Ok(Typed::Interrupt);
+            return Ok(Input::Interrupt);
         }
         if is_over {
             let line = String::from_utf8(line)?;
-            return Ok(Typed::Line(line.trim_end_matches(['\r', '\n']).to_owned()));
+            return Ok(Input::Line(line.trim_end_matches(['\r', '\n']).to_owned()));
         }
     }
 }
 
-/// The terminal on standard input shows nothing until this goes away.
-struct Silence(Termios);
+/// Echo of the terminal on standard input is off until this is dropped.
+struct EchoOff(Termios);
 
-impl Silence {
+impl EchoOff {
     fn begin() -> rustix::io::Result<Self> {
         let stdin = std::io::stdin();
-        let silence = Self(tcgetattr(&stdin)?);
-        let mut silent = silence.0.clone();
-        silent
+        let original = Self(tcgetattr(&stdin)?);
+        let mut modes = original.0.clone();
+        modes
             .local_modes
             .remove(LocalModes::ECHO | LocalModes::ISIG);
-        if let Some(interrupt) = silence.interrupt() {
-            silent.special_codes[SpecialCodeIndex::VEOL] = interrupt;
+        if let Some(interrupt) = original.interrupt() {
+            modes.special_codes[SpecialCodeIndex::VEOL] = interrupt;
         }
-        // What was typed before is thrown away: it was meant for something else.
-        tcsetattr(&stdin, OptionalActions::Flush, &silent)?;
-        Ok(silence)
+        // Discards earlier input, which was not meant as a password.
+        tcsetattr(&stdin, OptionalActions::Flush, &modes)?;
+        Ok(original)
     }
 
-    /// The character of the key that interrupts; a terminal may have none.
+    /// The interrupt character, if the terminal has one.
     fn interrupt(&self) -> Option<u8> {
         let interrupt = self.0.special_codes[SpecialCodeIndex::VINTR];
         let sends_signals = self.0.local_modes.contains(LocalModes::ISIG);
@@ -86,9 +87,9 @@ impl Silence {
     }
 }
 
-impl Drop for Silence {
+impl Drop for EchoOff {
     fn drop(&mut self) {
-        // A terminal that has gone away needs no mending.
+        // Fails only if the terminal is closed.
         let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, &self.0);
     }
 }
@@ -98,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_ends_with_a_break_with_the_input_or_with_an_interruption() {
+    fn a_line_ends_at_a_line_break_the_end_of_input_or_an_interrupt() {
         let read = |text: &str| read_line(text.as_bytes(), Some(3)).unwrap();
         for (typed, line) in [
             ("a b\n", "a b"),
@@ -106,11 +107,11 @@ mod tests {
             ("end", "end"),
             ("", ""),
         ] {
-            assert_eq!(read(typed), Typed::Line(line.to_owned()), "{typed:?}");
+            assert_eq!(read(typed), Input::Line(line.to_owned()), "{typed:?}");
         }
-        assert_eq!(read("secr\u{3}"), Typed::Interrupt);
-        assert_eq!(read("\u{3}\n"), Typed::Interrupt);
+        assert_eq!(read("secr\u{3}"), Input::Interrupt);
+        assert_eq!(read("\u{3}\n"), Input::Interrupt);
         let without = read_line("a\u{3}b\n".as_bytes(), None).unwrap();
-        assert_eq!(without, Typed::Line("a\u{3}b".to_owned()));
+        assert_eq!(without, Input::Line("a\u{3}b".to_owned()));
     }
 }

@@ -1,36 +1,36 @@
-//! Every route, with what a person needs to know to call it.
+//! Every route, as the OpenAPI document describes it.
 
-/// What a request carries.
+/// The body of a request.
 pub(super) enum Body {
     None,
-    /// Entities of the path's type with aspects.
+    /// Entities of the type in the path, with aspects.
     Entities,
     /// Entities with patches of aspects.
     Patches,
-    /// Lists of these by the types of the entities.
+    /// Lists of this schema by entity type.
     Groups(&'static str),
-    /// A schema of the document.
+    /// A schema in the document.
     Schema(&'static str),
-    /// Anything that looks like this.
+    /// An object like this example.
     Example(&'static str),
 }
 
 /// One method of one route.
 pub(super) struct Operation {
     pub(super) method: &'static str,
-    /// As people read it. `{type}` stands for every type of entity.
+    /// `{type}` stands for every entity type.
     pub(super) path: &'static str,
     pub(super) tag: &'static str,
     pub(super) summary: &'static str,
     /// Names and types.
     pub(super) query: &'static [(&'static str, &'static str)],
     pub(super) body: Body,
-    /// Whether it needs no token.
+    /// Whether it needs no authentication.
     pub(super) is_open: bool,
 }
 
 impl Operation {
-    /// Whether conditions can be set.
+    /// Whether it accepts preconditions.
     pub(super) fn is_write(&self) -> bool {
         let writes = self.path.starts_with("/openapi/v3/entity/")
             && !self.path.ends_with("/batchGet")
@@ -64,7 +64,7 @@ const WRITE: Query = &[
     ("createEntityIfNotExists", "boolean"),
 ];
 const PATCH: Query = &[("async", "boolean"), ("systemMetadata", "boolean")];
-const NOTED: Query = &[("systemMetadata", "boolean")];
+const BATCH_GET: Query = &[("systemMetadata", "boolean")];
 const READ: Query = &[("aspects", "string"), ("systemMetadata", "boolean")];
 const READ_ASPECT: Query = &[("version", "integer"), ("systemMetadata", "boolean")];
 const DELETE: Query = &[
@@ -82,7 +82,7 @@ const EDGES: Query = &[
     ("scrollId", "string"),
     ("includeSoftDelete", "boolean"),
 ];
-const FLOW: Query = &[
+const LINEAGE: Query = &[
     ("relationshipTypes", "string"),
     ("direction", "string"),
     ("count", "integer"),
@@ -145,31 +145,31 @@ const fn sign_in(
 
 #[rustfmt::skip]
 pub(super) const OPERATIONS: &[Operation] = &[
-    call("get", "/openapi/v3/entity/{type}", "", "Entities page after page", LIST, Body::None),
+    call("get", "/openapi/v3/entity/{type}", "", "Scroll through entities", LIST, Body::None),
     call("post", "/openapi/v3/entity/{type}", "", "Write aspects of entities", WRITE, Body::Entities),
     call("patch", "/openapi/v3/entity/{type}", "", "Patch aspects of entities", PATCH, Body::Patches),
-    call("post", "/openapi/v3/entity/{type}/batchGet", "", "Read several entities", NOTED, Body::Schema("Wanted")),
+    call("post", "/openapi/v3/entity/{type}/batchGet", "", "Read several entities", BATCH_GET, Body::Schema("EntityRequests")),
     call("get", "/openapi/v3/entity/{type}/{urn}", "", "Read an entity", READ, Body::None),
-    call("head", "/openapi/v3/entity/{type}/{urn}", "", "Whether an entity is there", &[], Body::None),
+    call("head", "/openapi/v3/entity/{type}/{urn}", "", "Check that an entity exists", &[], Body::None),
     call("delete", "/openapi/v3/entity/{type}/{urn}", "", "Delete an entity, or aspects of it", DELETE, Body::None),
     call("get", "/openapi/v3/entity/{type}/{urn}/{aspect}", "", "Read an aspect", READ_ASPECT, Body::None),
-    call("head", "/openapi/v3/entity/{type}/{urn}/{aspect}", "", "Whether an aspect is there", &[], Body::None),
+    call("head", "/openapi/v3/entity/{type}/{urn}/{aspect}", "", "Check that an aspect exists", &[], Body::None),
     call("post", "/openapi/v3/entity/{type}/{urn}/{aspect}", "", "Create an aspect; with createIfNotExists=false, write it", WRITE, Body::Schema("Aspect")),
     call("patch", "/openapi/v3/entity/{type}/{urn}/{aspect}", "", "Patch an aspect", PATCH, Body::Schema("Patch")),
     call("delete", "/openapi/v3/entity/{type}/{urn}/{aspect}", "", "Delete an aspect", &[], Body::None),
     call("post", "/openapi/v3/entity/generic", ALL_TYPES, "Write aspects of entities of several types", WRITE, Body::Groups("Entity")),
     call("patch", "/openapi/v3/entity/generic", ALL_TYPES, "Patch aspects of entities of several types", PATCH, Body::Groups("EntityPatch")),
-    call("post", "/openapi/v3/entity/generic/batchGet", ALL_TYPES, "Read several entities", NOTED, Body::Schema("Wanted")),
-    call("post", "/openapi/v3/entity/scroll", ALL_TYPES, "Entities page after page", PAGE, Body::Example(r#"{"entities": ["dataset"], "aspects": ["status"]}"#)),
-    call("post", "/openapi/v3/relationship/scroll", ALL_TYPES, "Relationships page after page", EDGES, Body::Example("{}")),
-    call("post", "/openapi/v3/lineage/scroll", ALL_TYPES, "Lineage page after page", FLOW, Body::Example(r#"{"urns": ["urn:li:dataset:(urn:li:dataPlatform:hive,d,PROD)"]}"#)),
-    call("post", "/openapi/v1/trace/write/{trace}", ALL_TYPES, "Whether aspects have been written", &[("onlyIncludeErrors", "boolean"), ("detailed", "boolean")], Body::Example(r#"{"urn:li:domain:d": ["domainProperties"]}"#)),
-    call("get", "/openapi/v2/timeline/v1/{urn}", ALL_TYPES, "What has changed about an entity", &[("categories", "string"), ("start", "integer"), ("end", "integer")], Body::None),
-    call("get", "/openapi/v1/registry/models/entity/specifications", ALL_TYPES, "Which aspects each type may have", &[("start", "integer"), ("count", "integer")], Body::None),
-    call("post", "/openapi/v2/entity/batch/{type}", "", "Read several entities, in the older form", &[], Body::Example(r#"{"urns": ["urn:li:domain:d"]}"#)),
+    call("post", "/openapi/v3/entity/generic/batchGet", ALL_TYPES, "Read several entities", BATCH_GET, Body::Schema("EntityRequests")),
+    call("post", "/openapi/v3/entity/scroll", ALL_TYPES, "Scroll through entities", PAGE, Body::Example(r#"{"entities": ["dataset"], "aspects": ["status"]}"#)),
+    call("post", "/openapi/v3/relationship/scroll", ALL_TYPES, "Scroll through relationships", EDGES, Body::Example("{}")),
+    call("post", "/openapi/v3/lineage/scroll", ALL_TYPES, "Scroll through lineage", LINEAGE, Body::Example(r#"{"urns": ["urn:li:dataset:(urn:li:dataPlatform:hive,d,PROD)"]}"#)),
+    call("post", "/openapi/v1/trace/write/{trace}", ALL_TYPES, "The status of a write", &[("onlyIncludeErrors", "boolean"), ("detailed", "boolean")], Body::Example(r#"{"urn:li:domain:d": ["domainProperties"]}"#)),
+    call("get", "/openapi/v2/timeline/v1/{urn}", ALL_TYPES, "The change history of an entity", &[("categories", "string"), ("start", "integer"), ("end", "integer")], Body::None),
+    call("get", "/openapi/v1/registry/models/entity/specifications", ALL_TYPES, "The aspects of each entity type", &[("start", "integer"), ("count", "integer")], Body::None),
+    call("post", "/openapi/v2/entity/batch/{type}", "", "Read several entities (older format)", &[], Body::Example(r#"{"urns": ["urn:li:domain:d"]}"#)),
     call("get", "/openapi/relationships/v1", ALL_TYPES, "Relationships of an entity", RELATED, Body::None),
-    call("get", "/openapi/operations/messaging/{queue}/consumer/lag", STATUS, "How far behind writes are: they never are", &[], Body::None),
-    call("get", "/openapi/operations/kafka/{queue}/consumer/offsets", STATUS, "The same, by its older name", &[], Body::None),
+    call("get", "/openapi/operations/messaging/{queue}/consumer/lag", STATUS, "The lag of asynchronous writes, which is always zero", &[], Body::None),
+    call("get", "/openapi/operations/kafka/{queue}/consumer/offsets", STATUS, "The older form of consumer/lag", &[], Body::None),
     call("post", "/aspects", REST, "Write aspects by change proposals, read time series, count", &[("action", "string")], Body::Example(PROPOSAL)),
     call("get", "/aspects/{urn}", REST, "Read an aspect by its record", &[("aspect", "string"), ("version", "integer")], Body::None),
     call("get", "/entitiesV2/{urn}", REST, "Read an entity", &[("aspects", "string")], Body::None),
@@ -177,21 +177,21 @@ pub(super) const OPERATIONS: &[Operation] = &[
     call("get", "/entities/{urn}", REST, "Read an entity as a snapshot", &[("aspects", "string")], Body::None),
     call("get", "/relationships", REST, "Relationships of an entity", RELATED, Body::None),
     call("post", "/runs", REST, "List, describe or roll back ingestion runs", &[("action", "string")], Body::Example(r#"{"pageOffset": 0, "pageSize": 10}"#)),
-    call("post", "/usageStats", REST, "Write or read how much datasets are used", &[("action", "string")], Body::Example(r#"{"resource": "urn:li:dataset:(urn:li:dataPlatform:hive,d,PROD)", "duration": "DAY"}"#)),
-    call("post", "/operations", REST, "Restore indices: there is nothing to restore", &[("action", "string")], Body::Example("{}")),
+    call("post", "/usageStats", REST, "Write or read usage statistics of datasets", &[("action", "string")], Body::Example(r#"{"resource": "urn:li:dataset:(urn:li:dataPlatform:hive,d,PROD)", "duration": "DAY"}"#)),
+    call("post", "/operations", REST, "Restore indices (has no effect)", &[("action", "string")], Body::Example("{}")),
     call("post", "/api/graphql", "GraphQL", "Execute a GraphQL operation", &[], Body::Example(GRAPHQL)),
     call("post", "/api/v2/graphql", "GraphQL", "Execute a GraphQL operation", &[], Body::Example(GRAPHQL)),
-    sign_in("post", "/logIn", "Begin a session", Body::Example(r#"{"username": "datahub", "password": "…"}"#)),
-    sign_in("post", "/logOut", "End the session", Body::None),
-    sign_in("get", "/logOut", "End the session and go to the first page", Body::None),
-    open("/", "A page for people"),
-    open("/config", "What clients ask first"),
-    open("/health", "Whether requests can be answered"),
-    open("/health/live", "Whether the process lives"),
-    open("/health/ready", "Whether requests can be answered"),
-    open("/health/detailed", "Both, and the version"),
+    sign_in("post", "/logIn", "Sign in", Body::Example(r#"{"username": "datahub", "password": "…"}"#)),
+    sign_in("post", "/logOut", "Sign out", Body::None),
+    sign_in("get", "/logOut", "Sign out and redirect to the start page", Body::None),
+    open("/", "The web page"),
+    open("/config", "The server configuration"),
+    open("/health", "Whether the server is ready"),
+    open("/health/live", "Whether the process is running"),
+    open("/health/ready", "Whether the server is ready"),
+    open("/health/detailed", "Readiness and version"),
     open("/openapi/v3/api-docs", "This document"),
-    open("/openapi/swagger-ui", "The way to the page"),
+    open("/openapi/swagger-ui", "Redirects to the page"),
     open("/openapi/swagger-ui/index.html", "This document as a page"),
     open("/openapi/swagger-ui/page.js", "The script of the page"),
     open("/openapi/swagger-ui/page.css", "The style of the page"),

@@ -1,10 +1,10 @@
-//! The nine stories of the product, each with its exact reply and each failing on a missing target.
+//! The main use cases of the product, each with its exact reply and its error for a missing target.
 
 use crate::support::{App, DATASET, MISSING};
 use serde_json::json;
 
 #[tokio::test]
-async fn story_1_the_description_of_a_dataset_is_read() {
+async fn the_description_of_a_dataset_is_read() {
     let app = App::with_dataset().await;
     let query = "query ($urn: String!) { dataset(urn: $urn) { properties { description } } }";
     assert_eq!(
@@ -24,7 +24,7 @@ async fn story_1_the_description_of_a_dataset_is_read() {
 }
 
 #[tokio::test]
-async fn story_2_the_descriptions_of_columns_are_read() {
+async fn the_descriptions_of_columns_are_read() {
     let app = App::with_dataset().await;
     let query = format!(
         r#"{{ dataset(urn: "{DATASET}") {{ schemaMetadata {{ fields {{ fieldPath description }} }} }} }}"#
@@ -42,9 +42,9 @@ async fn story_2_the_descriptions_of_columns_are_read() {
 }
 
 #[tokio::test]
-async fn story_3_a_description_and_a_link_are_set() {
+async fn a_description_and_a_link_are_set() {
     let app = App::with_dataset().await;
-    // One link as a single object, as the published tutorial writes it.
+    // One link as a single object, as in DataHub's tutorial.
     let update = r###"mutation updateDataset {
         updateDataset(
             urn: "URN"
@@ -86,7 +86,7 @@ async fn story_3_a_description_and_a_link_are_set() {
             }]}
         })
     );
-    // A list attaches more; what is there stays, and a url that is there already takes the new text.
+    // A list adds links; existing links stay, and an existing URL gets the new text.
     let more = r#"mutation { updateDataset(urn: "URN", input: { institutionalMemory: { elements: [
         { author: "urn:li:corpuser:jdoe", url: "https://example.com/b", description: "b" },
         { author: "urn:li:corpuser:jdoe", url: "https://wikipedia.com/real_estate", description: "new text" }
@@ -115,7 +115,7 @@ async fn story_3_a_description_and_a_link_are_set() {
 }
 
 #[tokio::test]
-async fn story_4_the_description_of_a_column_is_set() {
+async fn the_description_of_a_column_is_set() {
     let app = App::with_dataset().await;
     let update = |urn: &str, column: &str, description: &str| {
         format!(
@@ -177,7 +177,7 @@ async fn story_4_the_description_of_a_column_is_set() {
 }
 
 #[tokio::test]
-async fn story_4_the_description_of_a_container_is_set() {
+async fn the_description_of_a_container_is_set() {
     let app = App::empty().await;
     let container = "urn:li:container:shop";
     let update = format!(
@@ -212,7 +212,7 @@ async fn story_4_the_description_of_a_container_is_set() {
 }
 
 #[tokio::test]
-async fn story_5_and_6_domains_are_created_and_nested() {
+async fn domains_are_created_and_nested() {
     let app = App::empty().await;
     let create = r#"mutation createDomain { createDomain(input: { name: "Marketing", description: "Entities related to the marketing department" }) }"#;
     let reply = app.graphql(create).await;
@@ -246,7 +246,7 @@ async fn story_5_and_6_domains_are_created_and_nested() {
 }
 
 #[tokio::test]
-async fn story_7_8_and_9_a_dataset_is_put_into_a_domain_and_taken_out() {
+async fn a_dataset_is_added_to_a_domain_and_removed() {
     let app = App::with_dataset().await;
     for (id, name) in [("marketing", "Marketing"), ("finance", "Finance")] {
         app.ingest(

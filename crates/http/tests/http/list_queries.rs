@@ -1,4 +1,4 @@
-//! Lists of queries, ownership types and ingestion sources, and what else clients ask before they begin.
+//! Lists of queries, ownership types and ingestion sources, and the server configuration.
 
 use crate::support::{App, DATASET, USER};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ async fn list(app: &App, field: &str, kind: &str, selection: &str, input: Value)
 }
 
 #[tokio::test]
-async fn queries_are_listed_by_what_they_are_about() {
+async fn queries_are_listed_by_their_subject() {
     let app = App::with_dataset().await;
     let column = format!("urn:li:schemaField:({DATASET},user_name)");
     for (id, source, time, subjects) in [
@@ -167,7 +167,7 @@ async fn ingestion_sources_are_listed_with_their_runs() {
 }
 
 #[tokio::test]
-async fn the_server_says_what_it_can_do() {
+async fn the_server_reports_its_features() {
     let app = App::empty().await;
     let query = "{ appConfig { appVersion telemetryConfig { enableThirdPartyLogging } featureFlags { metricsEnabled }
             semanticSearchConfig { enabled enabledEntities embeddingConfig { provider } } }

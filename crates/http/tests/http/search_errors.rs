@@ -1,4 +1,4 @@
-//! What searches are told when nothing is there to find, or when they ask for what cannot be.
+//! Empty search results and invalid searches.
 
 use crate::support::App;
 use axum::http::StatusCode;
@@ -11,7 +11,7 @@ async fn data(app: &App, query: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_filter_is_taken_in_either_shape_at_every_door() {
+async fn every_api_accepts_both_filter_formats() {
     let app = App::empty().await;
     for (number, platform) in ["kafka", "kafka", "hive"].iter().enumerate() {
         let urn = format!("urn:li:dataset:(urn:li:dataPlatform:{platform},t{number},PROD)");
@@ -38,7 +38,7 @@ async fn a_filter_is_taken_in_either_shape_at_every_door() {
 }
 
 #[tokio::test]
-async fn an_empty_catalog_answers_every_search_with_an_empty_page() {
+async fn searches_in_an_empty_catalog_return_empty_pages() {
     let app = App::empty().await;
     let across = r#"{ searchAcrossEntities(input: {
             types: [], query: "nothing", start: 5, count: 7,
@@ -84,7 +84,7 @@ async fn an_empty_catalog_answers_every_search_with_an_empty_page() {
 }
 
 #[tokio::test]
-async fn pages_that_cannot_be_are_refused_with_what_to_do() {
+async fn invalid_pages_are_rejected_with_advice() {
     let app = App::empty().await;
     let ask = |page: &str| {
         format!(r#"{{ searchAcrossEntities(input: {{query: "*", {page}}}) {{ total }} }}"#)
@@ -113,7 +113,7 @@ async fn pages_that_cannot_be_are_refused_with_what_to_do() {
 }
 
 #[tokio::test]
-async fn rest_calls_say_what_is_wrong_with_them() {
+async fn invalid_rest_searches_are_rejected_with_a_message() {
     let app = App::empty().await;
     for (path, body, said) in [
         ("/entities?action=find", json!({}), "it has search,"),
@@ -201,7 +201,7 @@ async fn rest_calls_say_what_is_wrong_with_them() {
         (
             "/openapi/v3/relationship/scroll",
             json!({"sourceFilter": {"and": [{"criteria": [{"field": "platform", "values": ["a"]}]}]}}),
-            "can only name URNs",
+            "can only filter by URN",
         ),
     ] {
         let (status, reply) = app.post(path, &body).await;
@@ -225,7 +225,7 @@ async fn rest_calls_say_what_is_wrong_with_them() {
 }
 
 #[tokio::test]
-async fn the_large_fragment_on_results_costs_twice_their_number() {
+async fn the_cost_of_a_large_fragment_is_linear_in_the_results() {
     let app = App::empty().await;
     let fragment = "fragment searchResultFields on Entity { urn }";
     let literal = |count: u64| {

@@ -1,4 +1,4 @@
-//! Writes that are made only if something holds.
+//! Preconditions of writes.
 
 use crate::support::{App, DATASET, NOW_MS, encoded, proposal};
 use axum::http::{Method, StatusCode};
@@ -19,7 +19,7 @@ async fn name(app: &App) -> Option<String> {
     Some(stored["name"].as_str().unwrap().to_owned())
 }
 
-/// [`DOMAIN`] in the form from before proposals.
+/// [`DOMAIN`] as a snapshot.
 fn snapshot(aspects: &[(&str, Value)]) -> Value {
     let aspects: Vec<Value> = aspects
         .iter()
@@ -38,7 +38,7 @@ async fn send(app: &App, header: (&str, &str), path: &str, body: Value) -> (Stat
     app.send(request).await
 }
 
-/// The ways by which a condition can come with a write of [`DOMAIN`]'s name.
+/// All ways to send a precondition with a write of [`DOMAIN`]'s name.
 #[derive(Debug, Clone, Copy)]
 enum Door {
     RestProposal,
@@ -117,7 +117,7 @@ async fn write(app: &App, door: Door, header: (&str, &str), new: &str) -> (Statu
 }
 
 #[tokio::test]
-async fn a_version_must_match_on_every_door() {
+async fn every_api_checks_the_expected_version() {
     for door in DOORS {
         let app = App::empty().await;
         app.ingest(DOMAIN, "domainProperties", &named("one")).await;
@@ -139,7 +139,7 @@ async fn a_version_must_match_on_every_door() {
 }
 
 #[tokio::test]
-async fn entity_tags_are_refused_on_every_door() {
+async fn every_api_rejects_entity_tags() {
     let app = App::empty().await;
     for door in DOORS {
         for tag in ["\"1\"", "1", "*"] {
@@ -154,7 +154,7 @@ async fn entity_tags_are_refused_on_every_door() {
 }
 
 #[tokio::test]
-async fn minus_one_and_a_star_are_for_what_is_not_there_yet() {
+async fn version_minus_one_and_if_none_match_require_a_missing_aspect() {
     for door in DOORS {
         for header in [("If-Version-Match", "-1"), ("If-None-Match", "*")] {
             let app = App::empty().await;
@@ -205,7 +205,7 @@ async fn times_are_compared_with_the_last_change() {
 }
 
 #[tokio::test]
-async fn of_writers_with_the_same_version_one_wins() {
+async fn of_concurrent_writers_with_the_same_version_one_succeeds() {
     let app = std::sync::Arc::new(App::empty().await);
     app.ingest(DOMAIN, "domainProperties", &named("start"))
         .await;
@@ -228,7 +228,7 @@ async fn of_writers_with_the_same_version_one_wins() {
 }
 
 #[tokio::test]
-async fn a_failed_condition_stops_the_whole_batch_and_names_its_item() {
+async fn a_failed_precondition_rejects_the_whole_batch_and_names_its_item() {
     let app = App::with_dataset().await;
     let mut second = proposal("UPSERT", DOMAIN, "domainProperties", &named("M"));
     second["headers"] = json!({"If-Version-Match": "4"});
@@ -241,7 +241,7 @@ async fn a_failed_condition_stops_the_whole_batch_and_names_its_item() {
 }
 
 #[tokio::test]
-async fn a_creation_fails_where_something_is_unless_it_may_be_left_out() {
+async fn a_create_fails_on_an_existing_aspect_unless_it_may_be_skipped() {
     let app = App::empty().await;
     app.ingest(DOMAIN, "domainProperties", &named("first"))
         .await;
@@ -274,7 +274,7 @@ async fn a_creation_fails_where_something_is_unless_it_may_be_left_out() {
 }
 
 #[tokio::test]
-async fn what_is_stated_again_is_not_held_up_by_conditions() {
+async fn restate_ignores_preconditions() {
     let app = App::empty().await;
     let mut wire = proposal("RESTATE", DOMAIN, "domainProperties", &named("M"));
     wire["headers"] = json!({"If-Version-Match": "9"});
@@ -285,7 +285,7 @@ async fn what_is_stated_again_is_not_held_up_by_conditions() {
 }
 
 #[tokio::test]
-async fn a_time_series_has_no_versions_to_compare() {
+async fn preconditions_on_time_series_are_rejected() {
     let app = App::with_dataset().await;
     let point = json!({"timestampMillis": 1, "rowCount": 1});
     let mut wire = proposal("UPSERT", DATASET, "datasetProfile", &point);
@@ -298,7 +298,7 @@ async fn a_time_series_has_no_versions_to_compare() {
 }
 
 #[tokio::test]
-async fn a_deletion_is_held_to_its_conditions() {
+async fn deletions_check_preconditions() {
     let app = App::empty().await;
     app.ingest(DOMAIN, "domainProperties", &named("one")).await;
     app.ingest(DOMAIN, "domainProperties", &named("two")).await;
@@ -327,7 +327,7 @@ async fn a_deletion_is_held_to_its_conditions() {
 }
 
 #[tokio::test]
-async fn several_aspects_in_one_snapshot_have_no_common_version_but_may_all_be_new_or_old() {
+async fn snapshots_with_several_aspects_reject_a_version_but_accept_other_preconditions() {
     let app = App::empty().await;
     let two = |name: &str| {
         let snapshot = snapshot(&[
@@ -356,7 +356,7 @@ async fn several_aspects_in_one_snapshot_have_no_common_version_but_may_all_be_n
 }
 
 #[tokio::test]
-async fn conditions_that_no_one_aspect_could_meet_are_refused_and_never_ignored() {
+async fn unsupported_preconditions_are_rejected_and_never_ignored() {
     let app = App::with_dataset().await;
     app.ingest("urn:li:tag:x", "tagProperties", &json!({"name": "x"}))
         .await;
@@ -382,7 +382,7 @@ async fn conditions_that_no_one_aspect_could_meet_are_refused_and_never_ignored(
         );
     }
     assert_eq!(app.aspect(DATASET, "globalTags").await, None);
-    // A question changes nothing, so nothing has to hold.
+    // Queries ignore preconditions.
     for (path, body) in [
         ("/api/graphql", json!({"query": "{ __typename }"})),
         ("/entities?action=listUrns", json!({"entity": "dataset"})),
@@ -393,7 +393,7 @@ async fn conditions_that_no_one_aspect_could_meet_are_refused_and_never_ignored(
 }
 
 #[tokio::test]
-async fn a_key_that_comes_with_other_aspects_is_held_to_nothing_of_its_own() {
+async fn preconditions_do_not_apply_to_key_aspects_among_others() {
     let path = "/openapi/v3/entity/domain?async=false";
     let star = ("if-none-match", "*");
     let key = json!({"value": {"id": "marketing"}});
@@ -406,14 +406,14 @@ async fn a_key_that_comes_with_other_aspects_is_held_to_nothing_of_its_own() {
     let (status, reply) = send(&app, star, path, body).await;
     assert_eq!(status, StatusCode::PRECONDITION_FAILED, "{reply}");
     assert!(message(&reply).contains("domainProperties"), "{reply}");
-    // Alone, it stands for the entity.
+    // Alone, the key aspect stands for the entity.
     let alone = json!([{"urn": DOMAIN, "domainKey": key}]);
     let (status, reply) = send(&app, star, path, alone).await;
     assert_eq!(status, StatusCode::PRECONDITION_FAILED, "{reply}");
 }
 
 #[tokio::test]
-async fn clearing_an_entity_is_held_to_the_conditions_on_what_is_stored() {
+async fn clearing_an_entity_checks_preconditions_on_its_aspects() {
     let app = App::with_dataset().await;
     let point = json!({"timestampMillis": 1, "rowCount": 1});
     app.ingest(DATASET, "datasetProfile", &point).await;

@@ -1,4 +1,4 @@
-//! What else REST clients ask: snapshots, lists, counts, usage, traces and lag.
+//! Further REST endpoints: snapshots, lists, counts, usage, traces and lag.
 
 use axum::http::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ async fn a_snapshot_is_written_and_read_back() {
 }
 
 #[tokio::test]
-async fn a_batch_of_snapshots_is_written_whole_or_not_at_all() {
+async fn batches_of_snapshots_are_atomic() {
     let app = App::empty().await;
     let good = json!([{"com.linkedin.dataset.DatasetProperties": {"description": "d"}}]);
     for (bad, status, expected) in [
@@ -128,7 +128,7 @@ async fn urns_are_listed_and_aspects_counted() {
 }
 
 #[tokio::test]
-async fn usage_is_kept_in_buckets_and_added_up() {
+async fn usage_is_stored_in_buckets_and_aggregated() {
     let app = App::with_dataset().await;
     let day = 24 * 60 * 60 * 1000;
     let bucket = |time: i64, user: &str, queries: i64| {
@@ -197,7 +197,7 @@ async fn usage_is_kept_in_buckets_and_added_up() {
 }
 
 #[tokio::test]
-async fn a_write_has_a_trace_whose_outcome_is_told() {
+async fn writes_have_a_trace_with_a_status() {
     let app = App::with_dataset().await;
     let body = json!({"proposal": crate::support::proposal("UPSERT", DATASET, "status", &json!({"removed": false}))});
     let send = async |given: Option<&str>| {
@@ -261,7 +261,7 @@ async fn a_write_has_a_trace_whose_outcome_is_told() {
 }
 
 #[tokio::test]
-async fn nothing_lags_and_nothing_has_to_be_restored() {
+async fn consumer_lag_is_zero_and_restore_indices_has_no_effect() {
     let app = App::empty().await;
     for queue in ["mcp", "mcl", "mcl-timeseries"] {
         let path = format!(
@@ -298,7 +298,7 @@ async fn nothing_lags_and_nothing_has_to_be_restored() {
 }
 
 #[tokio::test]
-async fn entities_are_read_in_the_form_of_version_two() {
+async fn entities_are_read_in_the_version_two_format() {
     let app = App::with_dataset().await;
     let ask = json!({"urns": [DATASET, MISSING], "aspectNames": ["datasetProperties"], "withSystemMetadata": true});
     let (status, reply) = app.post("/openapi/v2/entity/batch/dataset", &ask).await;
@@ -331,7 +331,7 @@ async fn entities_are_read_in_the_form_of_version_two() {
 }
 
 #[tokio::test]
-async fn what_can_be_stored_is_told_page_after_page() {
+async fn entity_specifications_are_paged() {
     let app = App::empty().await;
     let path = "/openapi/v1/registry/models/entity/specifications";
     let (mut names, mut start) = (Vec::new(), 0);

@@ -1,16 +1,16 @@
-//! Descriptions and names of the entities that are neither datasets nor domains.
+//! Descriptions and names of entities other than datasets and domains.
 
 use crate::support::{App, USER};
 use serde_json::{Value, json};
 
-/// One entity of each kind, with the least that its aspects need.
+/// One entity of each type, with the required members of its aspects.
 struct Kind {
     urn: &'static str,
-    /// What ingestion said before.
+    /// The ingested aspects.
     ingested: (&'static str, Value),
-    /// The aspect that holds the description, and the way to it.
+    /// The aspect with the description, and the path to it.
     described: (&'static str, &'static str),
-    /// Likewise for the name, where it can be changed.
+    /// The same for the name, if it is editable.
     named: Option<(&'static str, &'static str)>,
 }
 
@@ -114,7 +114,7 @@ async fn rename(app: &App, urn: &str) -> Value {
     .await
 }
 
-/// The value with another text at one place.
+/// The value with a different text at one path.
 fn changed(value: Option<Value>, pointer: &str, text: &str) -> Value {
     let mut value = value.unwrap_or_else(|| json!({}));
     match value.pointer_mut(pointer) {
@@ -125,7 +125,7 @@ fn changed(value: Option<Value>, pointer: &str, text: &str) -> Value {
 }
 
 #[tokio::test]
-async fn every_kind_that_has_a_description_takes_one_and_keeps_the_rest() {
+async fn descriptions_are_set_for_every_type_and_keep_other_members() {
     let app = App::empty().await;
     for kind in kinds() {
         let (urn, (aspect, pointer)) = (kind.urn, kind.described);
@@ -144,7 +144,7 @@ async fn every_kind_that_has_a_description_takes_one_and_keeps_the_rest() {
 }
 
 #[tokio::test]
-async fn every_kind_that_has_a_name_is_renamed_and_others_say_that_they_have_none() {
+async fn types_with_a_name_are_renamed_and_others_are_rejected() {
     let app = App::empty().await;
     for kind in kinds() {
         let urn = kind.urn;
@@ -165,7 +165,7 @@ async fn every_kind_that_has_a_name_is_renamed_and_others_say_that_they_have_non
 }
 
 #[tokio::test]
-async fn an_aspect_that_only_ingestion_can_make_is_not_made_for_a_description_or_a_name() {
+async fn aspects_from_ingestion_are_not_created_for_a_description_or_name() {
     let app = App::empty().await;
     for (urn, key_aspect, aspect) in [
         (

@@ -1,7 +1,7 @@
-//! Stored aspects on their way into a reply, bounded in bytes.
+//! Limits the bytes of stored aspects in one reply.
 //!
-//! Aspects are large or small as their writers please, so a number of entities or rows bounds nothing. Whoever shows several
-//! reads them in pieces of [`PIECE`] and takes each text through [`Shown::raw`].
+//! Aspects have any size, so a limit on rows is not enough. Handlers that return several aspects read them in
+//! chunks of [`READ_CHUNK`] and add each through a [`ReplyBudget`].
 
 use axum::http::StatusCode;
 use docent_catalog::StoredAspect;
@@ -9,30 +9,29 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::error::ErrorResponse;
-use crate::restli::raw;
+use crate::wire::raw;
 
-/// How many are read at once: no more than these are in memory beside what is shown.
-pub(crate) const PIECE: usize = 8;
+/// How many entities are read at once, which bounds the memory used besides the reply itself.
+pub(crate) const READ_CHUNK: usize = 8;
 
 const MIB: usize = 1024 * 1024;
 /// Four times the largest aspect.
 const MAX_BYTES: usize = 64 * MIB;
 
-/// How much a reply shows so far.
 #[derive(Debug, Default)]
-pub(crate) struct Shown {
-    bytes: usize,
+pub(crate) struct ReplyBudget {
+    used_bytes: usize,
 }
 
-impl Shown {
-    /// A stored JSON text as it is, unless the reply gets too long with it.
+impl ReplyBudget {
+    /// Embeds stored JSON text, or fails if the reply would exceed the limit.
     pub(crate) fn raw(&mut self, text: &str) -> Result<Box<RawValue>, ErrorResponse> {
-        self.bytes += text.len();
-        if self.bytes > MAX_BYTES {
+        self.used_bytes += text.len();
+        if self.used_bytes > MAX_BYTES {
             return Err(ErrorResponse::new(
                 StatusCode::PAYLOAD_TOO_LARGE,
                 format!(
-                    "the reply would have more than {} MiB: ask for fewer entities or aspects at once",
+                    "the reply would exceed {} MiB: request fewer entities or aspects",
                     MAX_BYTES / MIB
                 ),
             ));
@@ -40,13 +39,14 @@ impl Shown {
         raw(text)
     }
 
-    /// An aspect in the form of the OpenAPI.
+    /// An aspect in the form of the OpenAPI endpoints.
     pub(crate) fn aspect(
         &mut self,
         row: &StoredAspect,
-        noted: bool,
+        with_system_metadata: bool,
     ) -> Result<AspectReply, ErrorResponse> {
-        let system_metadata = row.system_metadata.as_deref().filter(|_| noted);
+        let system_metadata = row.system_metadata.as_deref();
+        let system_metadata = system_metadata.filter(|_| with_system_metadata);
         Ok(AspectReply {
             value: self.raw(&row.metadata)?,
             system_metadata: system_metadata.map(|text| self.raw(text)).transpose()?,

@@ -1,13 +1,13 @@
-//! Whether a row of a DataHub database is one that we can keep, and if not, why.
+//! Checks whether a row of a DataHub database can be imported.
 //!
-//! To add a reason: a case of [`Reason`] with its words, and the place where it is found out.
+//! To add a reason for rejection, add a variant to [`Reason`] with its description, and the check.
 
 use docent_catalog::Catalog;
 use docent_model::{AspectName, EntitySpec, Registry, SystemMetadata, Urn, UrnError};
 use docent_store::{AspectKey, LogicalVersion, RowVersion, StoredAspect};
 use serde_json::{Map, Value};
 
-/// Why a row is not taken.
+/// Why a row is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reason {
     Urn,
@@ -17,7 +17,7 @@ pub(super) enum Reason {
     Unreadable,
     NotJson,
     Misfit,
-    LatestRefused,
+    LatestRejected,
     NoLatest,
     Version,
     Older,
@@ -26,37 +26,37 @@ pub(super) enum Reason {
 }
 
 impl Reason {
-    pub(super) fn words(self) -> &'static str {
+    pub(super) fn description(self) -> &'static str {
         match self {
-            Self::Urn => "the URN names nothing that this docent knows",
+            Self::Urn => "the URN is invalid or of an unknown entity type",
             Self::Aspect => "the entity has no such aspect",
-            Self::TimeSeries => "the aspect is a time series, which has no place in this table",
+            Self::TimeSeries => "the aspect is a time series, which does not belong in this table",
             Self::Reserved => "passwords and tokens of DataHub do not work here",
-            Self::Unreadable => "the row holds what cannot be read",
+            Self::Unreadable => "the row cannot be read",
             Self::NotJson => "the value is not JSON",
-            Self::Misfit => "the value does not fit the aspect",
-            Self::LatestRefused => "a former version of an aspect whose latest version is refused",
-            Self::NoLatest => "a former version of an aspect that has no latest version",
-            Self::Version => "the number of the version is none",
-            Self::Older => "older than the versions that a store keeps",
-            Self::Twin => {
-                "another row has this URN, or this aspect, without white space or with more of it"
+            Self::Misfit => "the value is not valid for the aspect",
+            Self::LatestRejected => {
+                "an earlier version of an aspect whose latest version is rejected"
             }
+            Self::NoLatest => "an earlier version of an aspect without a latest version",
+            Self::Version => "the version number is invalid",
+            Self::Older => "older than the retained versions",
+            Self::Twin => "another row has the same URN and aspect, apart from white space",
             Self::Differs => {
-                "the store has another value: it was changed here or there since it was adopted"
+                "the store has a different value: it changed here or in DataHub since the last import"
             }
         }
     }
 }
 
-/// A reason, and what it is in this case.
+/// A reason, with the details of the row.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub(super) struct Rejection {
     pub(super) reason: Reason,
     pub(super) detail: String,
 }
 
-impl Refusal {
+impl Rejection {
     pub(super) fn new(reason: Reason, detail: impl Into<String>) -> Self {
         Self {
             reason,
@@ -65,7 +65,7 @@ impl Refusal {
     }
 }
 
-/// An entity that a row is of.
+/// The entity of a row.
 #[derive(Debug, Clone)]
 pub(super) struct Entity {
     pub(super) urn: Urn,
@@ -73,33 +73,33 @@ pub(super) struct Entity {
 }
 
 impl Entity {
-    /// White space around the name is none of it: databases pad, and DataHub itself does not look at it.
-    pub(super) fn of(text: &str) -> Result<Self, Refusal> {
-        let refuse = |error: UrnError| Refusal::new(Reason::Urn, error.to_string());
-        let urn = Urn::parse(text.trim()).map_err(refuse)?;
-        let spec = Registry::get().check_urn(&urn).map_err(refuse)?;
+    /// Ignores white space around the URN, as DataHub does: some databases pad texts.
+    pub(super) fn parse(text: &str) -> Result<Self, Rejection> {
+        let reject = |error: UrnError| Rejection::new(Reason::Urn, error.to_string());
+        let urn = Urn::parse(text.trim()).map_err(reject)?;
+        let spec = Registry::get().check_urn(&urn).map_err(reject)?;
         Ok(Self { urn, spec })
     }
 
-    pub(super) fn aspect(&self, text: &str) -> Result<AspectKey, Refusal> {
+    pub(super) fn aspect(&self, text: &str) -> Result<AspectKey, Rejection> {
         let text = text.trim();
-        let no_such = |detail: String| Refusal::new(Reason::Aspect, detail);
+        let unknown = |detail: String| Rejection::new(Reason::Aspect, detail);
         let registry = Registry::get();
         let Some(aspect) = registry.aspect(text) else {
-            return Err(no_such(format!("the aspect '{text}' is not known")));
+            return Err(unknown(format!("unknown aspect '{text}'")));
         };
-        // Every spelling is looked up, and only one is stored.
+        // The lookup ignores case, but only the exact name is stored.
         if aspect.as_str() != text {
-            return Err(no_such(format!("'{text}' is spelled {aspect}")));
+            return Err(unknown(format!("'{text}' must be spelled {aspect}")));
         }
         self.spec
             .check_aspect(aspect)
-            .map_err(|error| no_such(error.to_string()))?;
+            .map_err(|error| unknown(error.to_string()))?;
         if let Some(detail) = Catalog::reserved(&self.urn, Some(aspect)) {
-            return Err(Refusal::new(Reason::Reserved, detail));
+            return Err(Rejection::new(Reason::Reserved, detail));
         }
         if registry.is_timeseries(aspect) {
-            return Err(Refusal::new(
+            return Err(Rejection::new(
                 Reason::TimeSeries,
                 format!("{aspect} is a time series"),
             ));
@@ -107,10 +107,10 @@ impl Entity {
         Ok(AspectKey::new(&self.urn, aspect))
     }
 
-    /// The key aspect as it follows from the URN, for an entity that lacks it; made when `like` was.
+    /// The key aspect, derived from the URN, with the audit data of another aspect.
     pub(super) fn key_row(&self, like: &StoredAspect) -> Option<StoredAspect> {
         let value = Registry::get().key_aspect_value(&self.urn)?;
-        let noted = SystemMetadata {
+        let system_metadata = SystemMetadata {
             last_observed: like.created_on_ms,
             version: Some("1".to_owned()),
             ..SystemMetadata::default()
@@ -118,7 +118,7 @@ impl Entity {
         Some(StoredAspect {
             version: RowVersion::LATEST,
             metadata: value.to_string(),
-            system_metadata: serde_json::to_string(&noted).ok(),
+            system_metadata: serde_json::to_string(&system_metadata).ok(),
             created_on_ms: like.created_on_ms,
             created_by: like.created_by.clone(),
             created_for: None,
@@ -126,31 +126,30 @@ impl Entity {
     }
 }
 
-/// Whether a value fits its aspect. Members that the registry does not know stand in nobody's way: they are kept, for a
-/// later version that knows them.
+/// Validates a value. Unknown members are allowed and stay stored, for later versions of the registry.
 pub(super) fn check_value(
     spec: &EntitySpec,
     aspect: AspectName,
     metadata: &str,
-) -> Result<(), Refusal> {
+) -> Result<(), Rejection> {
     let mut value: Value = serde_json::from_str(metadata)
-        .map_err(|error| Refusal::new(Reason::NotJson, format!("it is not JSON: {error}")))?;
+        .map_err(|error| Rejection::new(Reason::NotJson, format!("it is not JSON: {error}")))?;
     Registry::get()
         .validate(spec, aspect, &mut value)
-        .map_err(|error| Refusal::new(Reason::Misfit, error.to_string()))?;
+        .map_err(|error| Rejection::new(Reason::Misfit, error.to_string()))?;
     Ok(())
 }
 
-/// The row as we keep it. Returns whether its system metadata had to be left out, because it says nothing readable.
-pub(super) fn tidy(row: &mut StoredAspect) -> bool {
+/// Normalizes a row for our store. Returns true if its system metadata was unreadable and dropped.
+pub(super) fn clean(row: &mut StoredAspect) -> bool {
     for text in [Some(&mut row.created_by), row.created_for.as_mut()]
         .into_iter()
         .flatten()
     {
-        // No engine of ours has to cope with what only some databases can hold.
+        // Not all engines can store NUL.
         if text.contains('\0') || text.trim() != text {
-            let tidied = text.replace('\0', "\u{FFFD}");
-            tidied.trim().clone_into(text);
+            let cleaned = text.replace('\0', "\u{FFFD}");
+            cleaned.trim().clone_into(text);
         }
     }
     let Some(text) = row.system_metadata.take() else {
@@ -163,14 +162,14 @@ pub(super) fn tidy(row: &mut StoredAspect) -> bool {
     !matches!(text.trim(), "" | "null")
 }
 
-/// Gives a latest version a number behind those of its history, and leaves everything else that is noted about it.
-pub(super) fn number(latest: &mut StoredAspect, number: LogicalVersion) {
-    let noted = latest.system_metadata.as_deref();
-    let mut noted: Map<String, Value> = noted
+/// Sets the version in the system metadata of a latest version.
+pub(super) fn set_version(latest: &mut StoredAspect, version: LogicalVersion) {
+    let metadata = latest.system_metadata.as_deref();
+    let mut metadata: Map<String, Value> = metadata
         .and_then(|text| serde_json::from_str(text).ok())
         .unwrap_or_default();
-    noted.insert("version".to_owned(), Value::from(number.to_string()));
-    latest.system_metadata = Some(Value::Object(noted).to_string());
+    metadata.insert("version".to_owned(), Value::from(version.to_string()));
+    latest.system_metadata = Some(Value::Object(metadata).to_string());
 }
 
 #[cfg(test)]
@@ -189,15 +188,15 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_added_to_what_is_noted_and_nothing_else_changes() {
+    fn setting_the_version_keeps_other_system_metadata() {
         let mut latest = row(Some(r#"{"wish":[1],"version":"2","runId":"a"}"#));
-        number(&mut latest, LogicalVersion::new(8));
+        set_version(&mut latest, LogicalVersion::new(8));
         assert_eq!(
             latest.system_metadata.as_deref(),
             Some(r#"{"wish":[1],"version":"8","runId":"a"}"#)
         );
         let mut latest = row(None);
-        number(&mut latest, LogicalVersion::new(3));
+        set_version(&mut latest, LogicalVersion::new(3));
         assert_eq!(
             latest.system_metadata.as_deref(),
             Some(r#"{"version":"3"}"#)
@@ -205,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_noted_is_kept_if_it_can_be_read() {
+    fn unreadable_system_metadata_is_dropped() {
         for (text, is_lost) in [
             (r#"{"lastObserved":1,"wish":2}"#, false),
             ("", false),
@@ -214,7 +213,7 @@ mod tests {
             (r#"{"properties":7}"#, true),
         ] {
             let mut row = row(Some(text));
-            assert_eq!(tidy(&mut row), is_lost, "{text}");
+            assert_eq!(clean(&mut row), is_lost, "{text}");
             assert_eq!(
                 row.system_metadata.is_some(),
                 text.contains("wish"),
@@ -224,16 +223,16 @@ mod tests {
     }
 
     #[test]
-    fn names_of_people_lose_what_databases_pad_them_with() {
+    fn padding_and_nul_are_removed_from_actors() {
         let mut row = row(None);
-        tidy(&mut row);
+        clean(&mut row);
         assert_eq!(row.created_by, "urn:li:corpuser:ada");
         assert_eq!(row.created_for.as_deref(), Some("a\u{FFFD}b"));
     }
 
     #[test]
-    fn members_that_nobody_knows_stand_in_nobodys_way() {
-        let entity = Entity::of(" urn:li:tag:a\t").unwrap();
+    fn unknown_members_of_a_value_are_allowed() {
+        let entity = Entity::parse(" urn:li:tag:a\t").unwrap();
         let key = entity.aspect("tagProperties ").unwrap();
         let check = |text| check_value(entity.spec, key.aspect, text);
         assert_eq!(check(r#"{"name":"a","of2030":{"b":1}}"#), Ok(()));

@@ -1,4 +1,4 @@
-//! What one request may make the server do, whatever is stored: long work for the writer, and long replies.
+//! Limits of one request, whatever is stored: on the work of the writer and on the size of replies.
 
 use axum::http::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ fn count(list: &Value) -> usize {
     list.as_array().map_or(0, Vec::len)
 }
 
-/// Datasets whose properties have ten mebibytes, of the run `r`.
+/// Datasets with properties of ten mebibytes, from the run `r`.
 async fn with_large(count: usize) -> App {
     let app = App::empty().await;
     let properties = json!({"description": "x".repeat(10 * MIB)});
@@ -34,7 +34,7 @@ async fn with_large(count: usize) -> App {
     app
 }
 
-/// Patches that change nothing, as many as this.
+/// This many patches without effect.
 async fn patch(app: &App, count: usize) -> (StatusCode, Value) {
     let operations = json!([{"op": "remove", "path": "/customProperties/none"}]);
     let item = json!({"urn": urn(0), "datasetProperties": {"value": {"patch": operations}}});
@@ -44,7 +44,7 @@ async fn patch(app: &App, count: usize) -> (StatusCode, Value) {
 }
 
 #[tokio::test]
-async fn patches_of_one_large_aspect_count_each_time_and_are_shown_once() {
+async fn repeated_patches_of_a_large_aspect_use_the_budget_and_are_returned_once() {
     let app = with_large(1).await;
     let (status, reply) = patch(&app, 3).await;
     assert_eq!(status, StatusCode::OK);
@@ -58,7 +58,7 @@ async fn patches_of_one_large_aspect_count_each_time_and_are_shown_once() {
 }
 
 #[tokio::test]
-async fn replies_show_what_is_asked_for_twice_once_and_have_a_length_that_none_exceeds() {
+async fn replies_omit_duplicates_and_have_a_maximum_size() {
     let app = with_large(7).await;
     let wish = |number: usize| json!({"urn": urn(number), "datasetProperties": {}});
     let urns = |numbers: &[usize]| numbers.iter().map(|it| urn(*it)).collect::<Vec<_>>();
@@ -68,7 +68,7 @@ async fn replies_show_what_is_asked_for_twice_once_and_have_a_length_that_none_e
     assert_eq!((status, count(&reply)), (StatusCode::OK, 1));
     let (status, reply) = app.post(batch, &json!({"urns": urns(&[0; 50])})).await;
     assert_eq!((status, count(&reply["entities"])), (StatusCode::OK, 1));
-    // What is read but not shown does not count.
+    // Aspects that are read but not returned do not count.
     let keys = json!({"urns": urns(&[0, 1, 2, 3, 4, 5, 6]), "aspectNames": ["datasetKey"]});
     let (status, reply) = app.post(batch, &keys).await;
     assert_eq!((status, count(&reply["entities"])), (StatusCode::OK, 7));

@@ -1,4 +1,4 @@
-//! How requests that cannot be answered are told so.
+//! Error responses.
 
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode, header};
@@ -14,7 +14,7 @@ fn message(reply: &Value) -> &str {
 }
 
 #[tokio::test]
-async fn a_wrong_method_is_told_the_right_ones_without_a_token() {
+async fn a_wrong_method_gets_405_without_a_token() {
     let app = App::empty().await;
     for (method, path, allowed) in [
         ("GET", "/logIn", "POST"),
@@ -39,7 +39,7 @@ async fn a_wrong_method_is_told_the_right_ones_without_a_token() {
 }
 
 #[tokio::test]
-async fn a_compressed_body_is_told_that_it_must_not_be() {
+async fn compressed_bodies_are_rejected() {
     let app = App::empty().await;
     for (encoding, expected) in [
         ("gzip", StatusCode::UNSUPPORTED_MEDIA_TYPE),
@@ -62,7 +62,7 @@ async fn a_compressed_body_is_told_that_it_must_not_be() {
 }
 
 #[tokio::test]
-async fn a_form_at_the_sign_in_is_told_that_json_is_wanted() {
+async fn a_form_at_sign_in_is_rejected_with_the_expected_body() {
     let app = with_ada().await;
     for kind in [
         "application/x-www-form-urlencoded",
@@ -86,7 +86,7 @@ async fn a_form_at_the_sign_in_is_told_that_json_is_wanted() {
 }
 
 #[tokio::test]
-async fn the_page_of_the_api_is_found_without_the_end_of_its_address() {
+async fn the_api_page_redirects_from_its_short_path() {
     let app = App::empty().await;
     for (path, relative) in [
         ("/openapi/swagger-ui", "swagger-ui/index.html"),
@@ -105,7 +105,7 @@ async fn the_page_of_the_api_is_found_without_the_end_of_its_address() {
 }
 
 #[tokio::test]
-async fn a_version_that_is_not_there_is_not_found_with_a_sentence() {
+async fn a_missing_version_gets_404_with_a_message() {
     let app = App::with_dataset().await;
     let urn = encoded(DATASET);
     for (path, says) in [
@@ -133,7 +133,7 @@ async fn a_version_that_is_not_there_is_not_found_with_a_sentence() {
 }
 
 #[tokio::test]
-async fn broken_json_is_told_where_it_breaks_and_in_words_of_the_api() {
+async fn invalid_json_is_reported_with_its_position_and_without_internals() {
     let app = App::empty().await;
     let one = format!("/openapi/v3/entity/dataset/{}/status", encoded(DATASET));
     for (method, path) in [
@@ -166,7 +166,7 @@ async fn broken_json_is_told_where_it_breaks_and_in_words_of_the_api() {
                 "{method} {path} {body:?}: {message}"
             );
         }
-        // JSON, but not what the call takes: no word of the program's own.
+        // Valid JSON that does not fit the endpoint: the message has no names of Rust types.
         for body in [
             json!(7),
             json!([7]),
@@ -174,10 +174,12 @@ async fn broken_json_is_told_where_it_breaks_and_in_words_of_the_api() {
         ] {
             let request = app.request(method.clone(), path, body.to_string());
             let (status, reply) = app.send(request).await;
-            assert!(
-                status.is_client_error() || path.ends_with("scroll"),
-                "{path} {body}: {reply}"
-            );
+            // Scrolling through entities ignores unknown members.
+            if path == "/openapi/v3/entity/scroll" && body.is_object() {
+                assert_eq!(status, StatusCode::OK, "{body}: {reply}");
+                continue;
+            }
+            assert_eq!(status, StatusCode::BAD_REQUEST, "{path} {body}: {reply}");
             for word in ["struct", "enum", "RawValue", "Wire", "newtype", "variant"] {
                 assert!(!message(&reply).contains(word), "{path} {body}: {reply}");
             }
@@ -186,7 +188,7 @@ async fn broken_json_is_told_where_it_breaks_and_in_words_of_the_api() {
 }
 
 #[tokio::test]
-async fn a_single_proposal_is_told_which_aspect_is_wrong_once() {
+async fn errors_of_a_single_proposal_name_the_aspect_once() {
     let app = App::empty().await;
     for (urn, value) in [
         (DOMAIN, json!({"name": 5})),
@@ -219,7 +221,7 @@ async fn a_single_proposal_is_told_which_aspect_is_wrong_once() {
 }
 
 #[tokio::test]
-async fn a_value_is_json_or_for_a_patch_a_patch_and_must_not_be_said_to_be_another_thing() {
+async fn the_content_type_of_a_value_must_fit_the_change_type() {
     let app = App::empty().await;
     let patch = json!([{"op": "add", "path": "/description", "value": "d"}]);
     let value = json!({"name": "x"});
@@ -260,7 +262,7 @@ async fn a_value_is_json_or_for_a_patch_a_patch_and_must_not_be_said_to_be_anoth
 }
 
 #[tokio::test]
-async fn a_scroll_may_be_asked_for_the_order_that_it_has() {
+async fn a_scroll_accepts_its_default_order() {
     let app = App::empty().await;
     let sorted = json!({"sortCriteria": [{"field": "urn", "order": "ASCENDING"}]});
     let (status, reply) = app.post("/openapi/v3/entity/scroll", &sorted).await;

@@ -1,24 +1,26 @@
-//! The two spellings of a path. Clients write a slash at its end or leave it out, for the same thing: it is taken away
-//! before the router sees the path, so that no route has to know of it. A slash that belongs to a URN is `%2F`, which stays.
+//! Removes one slash from the end of a path before routing, because clients send paths with and without it.
+//! A slash that belongs to a URN is `%2F` and stays.
+//!
+//! Not `tower_http::normalize_path`: that removes every slash at both ends, so that a URN which ends with an
+//! unencoded slash could not be addressed, and hides from handlers that there was one.
 
 use axum::extract::Request;
 use axum::http::Uri;
 use axum::http::uri::PathAndQuery;
 
-/// Goes with a request whose path had a slash at its end, for what is relative to the path as it was sent.
+/// Request extension: the path had a trailing slash. Relative redirects depend on it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct HadSlash;
+pub(crate) struct HadTrailingSlash;
 
-/// The request without the slash at the end of its path.
-pub(crate) fn without_slash(mut request: Request) -> Request {
-    if let Some(shorter) = shorter(request.uri()) {
-        *request.uri_mut() = shorter;
-        request.extensions_mut().insert(HadSlash);
+pub(crate) fn remove(mut request: Request) -> Request {
+    if let Some(trimmed) = trimmed(request.uri()) {
+        *request.uri_mut() = trimmed;
+        request.extensions_mut().insert(HadTrailingSlash);
     }
     request
 }
 
-fn shorter(uri: &Uri) -> Option<Uri> {
+fn trimmed(uri: &Uri) -> Option<Uri> {
     let path = uri
         .path()
         .strip_suffix('/')
@@ -37,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_slash_at_the_end_of_the_path_goes_and_nothing_else_changes() {
+    fn only_one_trailing_slash_of_the_path_is_removed() {
         for (sent, expected) in [
             ("/config/", Some("/config")),
             (
@@ -58,7 +60,7 @@ mod tests {
             ("/?a=b", None),
             ("/", None),
         ] {
-            let found = shorter(&sent.parse().unwrap());
+            let found = trimmed(&sent.parse().unwrap());
             assert_eq!(found, expected.map(|uri| uri.parse().unwrap()), "{sent}");
         }
     }

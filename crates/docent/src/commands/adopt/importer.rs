@@ -1,11 +1,10 @@
-//! Rows one after the other become aspects with their history, and those become pages that are stored whole.
+//! Groups rows into aspects with their history, and stores them in pages.
 //!
-//! An aspect is stored whole or not at all, so one that the store has is compared with what would be stored, and nothing
-//! has to be remembered between runs. What is held is bounded: of each aspect as many versions as a store keeps, and of a
-//! page so many rows and bytes.
+//! An aspect is stored completely or not at all, so an existing one is compared with the rows, and no state is kept
+//! between runs. Memory is bounded: per aspect the retained versions, per page a number of rows and bytes.
 //!
-//! White space around names does not count, neither here nor for databases that pad: so rows whose names differ in nothing else
-//! are of one aspect, wherever the database puts them; of two rows with the same version the first is taken.
+//! White space around names is ignored, as padding databases do. So rows whose names differ only in white space belong
+//! to one aspect, wherever they are in the table; of two rows with the same version the first is imported.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -14,21 +13,20 @@ use docent_model::{AspectName, Urn};
 use docent_store::version::{RETAINED_VERSIONS, logical_version_of};
 use docent_store::{AspectKey, LogicalVersion, RawAspect, RowVersion, Store, StoredAspect};
 
-use super::judge::{self, Entity, Reason, Refusal};
 use super::report::{Report, RowName};
+use super::row_check::{self, Entity, Reason, Rejection};
 use super::source::ForeignAspect;
 
-/// How much is stored in one transaction.
+/// The limits of one transaction.
 const PAGE_ROWS: usize = 1000;
 const PAGE_BYTES: usize = 8 * 1024 * 1024;
-/// Of so many entities it is remembered that there was white space around their URN.
+/// The most entities to remember that have white space around their URN.
 const MAX_PADDED: usize = 100_000;
 
-const TWIN: &str = "the first of such rows is taken";
+const TWIN: &str = "the first of these rows is imported";
 
-/// The rows that are being put together.
 #[derive(Debug)]
-pub(super) struct Gathering<'a> {
+pub(super) struct Importer<'a> {
     target: &'a dyn Store,
     report: &'a mut Report,
     entity: Option<EntityRows>,
@@ -38,44 +36,44 @@ pub(super) struct Gathering<'a> {
     padded: HashSet<Urn>,
 }
 
-/// An entity whose rows are coming in.
+/// The entity of the current rows.
 #[derive(Debug)]
 struct EntityRows {
     /// Without white space around it.
     name: String,
-    entity: Result<Entity, Refusal>,
+    entity: Result<Entity, Rejection>,
     is_padded: bool,
-    /// With other white space, and not next to it.
+    /// It occurred earlier, with different white space.
     came_before: bool,
-    /// The aspects that were gathered.
-    gathered: HashSet<AspectName>,
+    /// The aspects that are complete.
+    completed: HashSet<AspectName>,
     has_key: bool,
-    /// An aspect of it that is taken.
-    witness: Option<StoredAspect>,
+    /// Any imported aspect, whose audit data a derived key aspect gets.
+    sample: Option<StoredAspect>,
 }
 
-/// An aspect whose rows are coming in.
+/// The aspect of the current rows.
 #[derive(Debug)]
 struct AspectRows {
     /// Without white space around it.
     name: String,
-    key: Result<AspectKey, Refusal>,
-    /// It was gathered already, from rows with other white space.
+    key: Result<AspectKey, Rejection>,
+    /// It was imported already, from rows with different white space.
     is_twin: bool,
-    /// The URN, as it stands in the table, of rows that came a second time.
+    /// The URN in the table of duplicate rows.
     twin: Option<String>,
     latest: Option<StoredAspect>,
-    /// As the latest version has it in the table.
+    /// The names of the latest version in the table.
     text: Text,
-    /// The latest version is there, and is refused.
-    is_latest_refused: bool,
-    /// The newest last, as many as are kept beside the latest.
+    /// The latest version was rejected.
+    is_latest_rejected: bool,
+    /// The retained versions besides the latest, in ascending order.
     history: VecDeque<StoredAspect>,
-    /// The newest version in the history, retained or not.
+    /// The highest version in the history, retained or not.
     newest: RowVersion,
 }
 
-/// What a row is called, as it stands in the table.
+/// The names of a row in the table.
 #[derive(Debug, Default, Clone)]
 struct Text {
     urn: String,
@@ -91,16 +89,16 @@ impl Text {
     }
 }
 
-/// An aspect as it is to be stored, the oldest version first and the latest last.
+/// An aspect to store, with its versions in ascending order and the latest last.
 #[derive(Debug)]
 struct Aspect {
     key: AspectKey,
     text: Text,
     versions: Vec<StoredAspect>,
-    /// Not in the table: it follows from the URN.
-    is_made: bool,
+    /// Derived from the URN, not in the table.
+    is_derived: bool,
     is_key: bool,
-    /// The entity came before, with other white space.
+    /// The entity occurred earlier, with different white space.
     came_before: bool,
 }
 
@@ -112,7 +110,7 @@ struct Page {
     bytes: usize,
 }
 
-impl<'a> Gathering<'a> {
+impl<'a> Importer<'a> {
     pub(super) fn new(target: &'a dyn Store, report: &'a mut Report) -> Self {
         Self {
             target,
@@ -138,43 +136,43 @@ impl<'a> Gathering<'a> {
         let (Some(entity), Some(aspect)) = (&self.entity, &mut self.aspect) else {
             return Ok(());
         };
-        let judged = match fault {
-            Some(fault) => Err(Refusal::new(Reason::Unreadable, fault)),
-            None => aspect.judge(entity, &text, &row),
+        let checked = match fault {
+            Some(fault) => Err(Rejection::new(Reason::Unreadable, fault)),
+            None => aspect.check(entity, &text, &row),
         };
-        if let Err(refusal) = judged {
-            if refusal.reason == Reason::Twin {
+        if let Err(rejection) = checked {
+            if rejection.reason == Reason::Twin {
                 aspect.twin = Some(text.urn.clone());
             } else {
-                aspect.is_latest_refused |= row.version.is_latest();
+                aspect.is_latest_rejected |= row.version.is_latest();
             }
-            return self.report.refuse(&text.name(), &row, &refusal);
+            return self.report.reject(&text.name(), &row, &rejection);
         }
-        if judge::tidy(&mut row) {
-            self.report.unreadable_notes += 1;
+        if row_check::clean(&mut row) {
+            self.report.unreadable_metadata += 1;
         }
-        if let Some(older) = aspect.keep(&text, row) {
-            let detail = format!("{RETAINED_VERSIONS} versions are kept");
-            let refusal = Refusal::new(Reason::Older, detail);
-            self.report.refuse(&text.name(), &older, &refusal)?;
+        if let Some(older) = aspect.add(&text, row) {
+            let detail = format!("{RETAINED_VERSIONS} versions are retained");
+            let rejection = Rejection::new(Reason::Older, detail);
+            self.report.reject(&text.name(), &older, &rejection)?;
         }
         Ok(())
     }
 
-    /// Goes on to the entity and the aspect that a row is of.
+    /// Moves on to the entity and the aspect of a row.
     async fn enter(&mut self, text: &Text) -> Result<()> {
         let (urn, aspect) = (text.urn.trim(), text.aspect.trim());
         if self.entity.as_ref().is_none_or(|now| now.name != urn) {
             self.leave_entity().await?;
-            let entity = Entity::of(urn);
+            let entity = Entity::parse(urn);
             self.entity = Some(EntityRows {
                 name: urn.to_owned(),
                 came_before: matches!(&entity, Ok(entity) if self.padded.contains(&entity.urn)),
                 entity,
                 is_padded: false,
-                gathered: HashSet::new(),
+                completed: HashSet::new(),
                 has_key: false,
-                witness: None,
+                sample: None,
             });
         }
         if self.aspect.as_ref().is_none_or(|now| now.name != aspect) {
@@ -204,29 +202,29 @@ impl<'a> Gathering<'a> {
     }
 
     async fn leave_aspect(&mut self) -> Result<()> {
-        let (Some(entity), Some(gathered)) = (&mut self.entity, self.aspect.take()) else {
+        let (Some(entity), Some(rows)) = (&mut self.entity, self.aspect.take()) else {
             return Ok(());
         };
-        let (Ok(key), Some(mut latest)) = (gathered.key, gathered.latest) else {
+        let (Ok(key), Some(mut latest)) = (rows.key, rows.latest) else {
             return Ok(());
         };
-        let newest = LogicalVersion::new(gathered.newest.get());
+        let newest = LogicalVersion::new(rows.newest.get());
         if logical_version_of(&latest) <= newest {
-            judge::number(&mut latest, newest.next());
+            row_check::set_version(&mut latest, newest.next());
             self.report.numbered += 1;
         }
         let is_key = matches!(&entity.entity, Ok(known) if known.spec.key_aspect == key.aspect);
         entity.has_key |= is_key;
-        entity.gathered.insert(key.aspect);
-        entity.witness.get_or_insert_with(|| latest.clone());
+        entity.completed.insert(key.aspect);
+        entity.sample.get_or_insert_with(|| latest.clone());
         let came_before = entity.came_before;
-        let mut versions = Vec::from(gathered.history);
+        let mut versions = Vec::from(rows.history);
         versions.push(latest);
         self.put(Aspect {
             key,
-            text: gathered.text,
+            text: rows.text,
             versions,
-            is_made: false,
+            is_derived: false,
             is_key,
             came_before,
         })
@@ -238,20 +236,20 @@ impl<'a> Gathering<'a> {
         let Some(EntityRows {
             entity: Ok(entity),
             has_key: false,
-            witness: Some(witness),
+            sample: Some(sample),
             ..
         }) = self.entity.take()
         else {
             return Ok(());
         };
-        let Some(row) = entity.key_row(&witness) else {
+        let Some(row) = entity.key_row(&sample) else {
             return Ok(());
         };
         self.put(Aspect {
             key: AspectKey::new(&entity.urn, entity.spec.key_aspect),
             text: Text::default(),
             versions: vec![row],
-            is_made: true,
+            is_derived: true,
             is_key: true,
             came_before: false,
         })
@@ -259,7 +257,7 @@ impl<'a> Gathering<'a> {
     }
 
     async fn put(&mut self, aspect: Aspect) -> Result<()> {
-        // Two spellings of one name: the second is compared with what the first has left in the store.
+        // The same name with different white space: the second is compared with the stored first one.
         if self.page.keys.contains(&aspect.key) {
             self.store_page().await?;
         }
@@ -278,41 +276,41 @@ impl<'a> Gathering<'a> {
         let keys: Vec<AspectKey> = page.aspects.iter().map(|it| it.key.clone()).collect();
         let stored = self.target.histories_read(&keys).await?;
         let mut missing = Vec::with_capacity(page.rows);
-        let mut taken = Vec::new();
+        let mut imported = Vec::new();
         for (aspect, stored) in page.aspects.into_iter().zip(stored) {
             if stored.is_empty() {
-                taken.push((aspect.is_key, aspect.is_made, aspect.versions.len() as u64));
+                imported.push((aspect.is_key, aspect.is_derived, aspect.history_len()));
                 missing.extend(aspect.into_rows());
-            } else if aspect.is_made || is_same(&aspect.versions, &stored) {
-                // What was made is no row of the table.
-                if !aspect.is_made {
+            } else if aspect.is_derived || is_same(&aspect.versions, &stored) {
+                // Derived aspects are not rows of the table.
+                if !aspect.is_derived {
                     self.report.already += 1;
-                    self.report.already_history += aspect.versions.len() as u64 - 1;
+                    self.report.already_history += aspect.history_len();
                 }
             } else {
-                self.refuse_all(&aspect)?;
+                self.reject_all(&aspect)?;
             }
         }
         if !missing.is_empty() {
             self.target.import(missing, Vec::new()).await?;
         }
-        for (is_key, is_made, versions) in taken {
+        for (is_key, is_derived, history) in imported {
             self.report.entities += u64::from(is_key);
-            self.report.made_keys += u64::from(is_made);
-            self.report.aspects += u64::from(!is_made);
-            self.report.history += versions - 1;
+            self.report.derived_keys += u64::from(is_derived);
+            self.report.aspects += u64::from(!is_derived);
+            self.report.history += history;
         }
         Ok(())
     }
 
-    fn refuse_all(&mut self, aspect: &Aspect) -> Result<()> {
-        let refusal = if aspect.came_before {
-            Refusal::new(Reason::Twin, TWIN)
+    fn reject_all(&mut self, aspect: &Aspect) -> Result<()> {
+        let rejection = if aspect.came_before {
+            Rejection::new(Reason::Twin, TWIN)
         } else {
-            Refusal::new(Reason::Differs, "what the store has is left as it is")
+            Rejection::new(Reason::Differs, "the stored value is unchanged")
         };
         for row in aspect.versions.iter().rev() {
-            self.report.refuse(&aspect.text.name(), row, &refusal)?;
+            self.report.reject(&aspect.text.name(), row, &rejection)?;
         }
         Ok(())
     }
@@ -322,72 +320,78 @@ impl AspectRows {
     fn new(name: &str, entity: &EntityRows) -> Self {
         let key = match &entity.entity {
             Ok(entity) => entity.aspect(name),
-            Err(refusal) => Err(refusal.clone()),
+            Err(rejection) => Err(rejection.clone()),
         };
         Self {
-            is_twin: matches!(&key, Ok(key) if entity.gathered.contains(&key.aspect)),
+            is_twin: matches!(&key, Ok(key) if entity.completed.contains(&key.aspect)),
             twin: None,
             name: name.to_owned(),
             key,
             latest: None,
             text: Text::default(),
-            is_latest_refused: false,
+            is_latest_rejected: false,
             history: VecDeque::new(),
             newest: RowVersion::LATEST,
         }
     }
 
-    /// Whether the row can be kept, as far as it can be seen from it and from those before it.
-    fn judge(&self, entity: &EntityRows, text: &Text, row: &StoredAspect) -> Result<(), Refusal> {
+    /// Checks a row against the rows before it.
+    fn check(&self, entity: &EntityRows, text: &Text, row: &StoredAspect) -> Result<(), Rejection> {
         let key = self.key.as_ref().map_err(Clone::clone)?;
         let entity = entity.entity.as_ref().map_err(Clone::clone)?;
         if row.version < RowVersion::LATEST {
-            return Err(Refusal::new(
+            return Err(Rejection::new(
                 Reason::Version,
                 format!("the version is {}", row.version),
             ));
         }
-        if self.is_a_second(text, row) {
-            return Err(Refusal::new(Reason::Twin, TWIN));
+        if self.is_duplicate(text, row) {
+            return Err(Rejection::new(Reason::Twin, TWIN));
         }
-        if row.version.is_history() && self.is_latest_refused {
-            return Err(Refusal::new(
-                Reason::LatestRefused,
-                "version 0 is refused, too",
+        if row.version.is_history() && self.is_latest_rejected {
+            return Err(Rejection::new(
+                Reason::LatestRejected,
+                "version 0 is rejected, too",
             ));
         }
         if row.version.is_history() && self.latest.is_none() {
-            return Err(Refusal::new(Reason::NoLatest, "there is no version 0"));
+            return Err(Rejection::new(Reason::NoLatest, "there is no version 0"));
         }
-        judge::check_value(entity.spec, key.aspect, &row.metadata)
+        row_check::check_value(entity.spec, key.aspect, &row.metadata)
     }
 
-    /// Whether there was such a row already: the database tells apart what we do not.
-    fn is_a_second(&self, text: &Text, row: &StoredAspect) -> bool {
-        let is_there = if row.version.is_latest() {
+    /// Whether it duplicates an earlier row, apart from white space.
+    fn is_duplicate(&self, text: &Text, row: &StoredAspect) -> bool {
+        let is_known = if row.version.is_latest() {
             self.latest.is_some()
         } else {
             row.version <= self.newest
         };
-        self.is_twin || is_there || self.twin.as_ref() == Some(&text.urn)
+        self.is_twin || is_known || self.twin.as_ref() == Some(&text.urn)
     }
 
-    /// Keeps a row; returns one that is too old now.
-    fn keep(&mut self, text: &Text, row: StoredAspect) -> Option<StoredAspect> {
+    /// Adds a row; returns a version that exceeds the retention.
+    fn add(&mut self, text: &Text, row: StoredAspect) -> Option<StoredAspect> {
         if row.version.is_latest() {
             self.latest = Some(row);
             self.text = text.clone();
-            self.is_latest_refused = false;
+            self.is_latest_rejected = false;
             return None;
         }
         self.newest = self.newest.max(row.version);
         self.history.push_back(row);
-        let is_full = self.history.len() as i64 >= RETAINED_VERSIONS;
+        let is_full =
+            i64::try_from(self.history.len()).is_ok_and(|count| count >= RETAINED_VERSIONS);
         is_full.then(|| self.history.pop_front()).flatten()
     }
 }
 
 impl Aspect {
+    fn history_len(&self) -> u64 {
+        let history = self.versions.len().saturating_sub(1);
+        u64::try_from(history).unwrap_or(u64::MAX)
+    }
+
     fn into_rows(self) -> impl Iterator<Item = RawAspect> {
         let Self { key, versions, .. } = self;
         versions.into_iter().map(move |row| RawAspect {
@@ -402,8 +406,8 @@ fn bytes(row: &StoredAspect) -> usize {
     row.metadata.len() + row.system_metadata.as_deref().map_or(0, str::len)
 }
 
-/// Whether the store has the same values, written by the same people at the same times. What is noted about them changes
-/// with every ingestion that finds them as they are.
+/// Whether the stored versions have the same values and audit data. System metadata is ignored: it changes with every
+/// ingestion, even of unchanged values.
 fn is_same(ours: &[StoredAspect], stored: &[StoredAspect]) -> bool {
     let same = |(one, other): (&StoredAspect, &StoredAspect)| {
         one.version == other.version

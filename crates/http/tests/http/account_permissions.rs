@@ -1,4 +1,4 @@
-//! What keeps one person from acting as another, and one who was kept out from coming back.
+//! Permissions on accounts: impersonation, suspension, removal.
 
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode, header};
@@ -31,7 +31,7 @@ async fn is_let_in(app: &App, token: &str) -> bool {
 }
 
 #[tokio::test]
-async fn nobody_but_the_administrator_lifts_or_makes_a_suspension_by_writing_it() {
+async fn only_the_administrator_changes_suspensions_through_ingestion() {
     let app = with_ada().await;
     add(&app, GRACE).await;
     let graces = token_of(&app.catalog, GRACE, None).await;
@@ -112,7 +112,7 @@ async fn nobody_but_the_administrator_lifts_or_makes_a_suspension_by_writing_it(
     assert!(is_let_in(&app, &app.token).await);
     assert_eq!(app.aspect("urn:li:corpuser:new", "corpUserKey").await, None);
 
-    // What keeps the state passes: connectors write it for every user they find.
+    // Writes that keep the status are accepted: connectors write it for every user.
     for (user, status) in [
         (ADA, "SUSPENDED"),
         (GRACE, "ACTIVE"),
@@ -125,7 +125,7 @@ async fn nobody_but_the_administrator_lifts_or_makes_a_suspension_by_writing_it(
         assert_eq!(code, StatusCode::OK, "{user}: {reply}");
     }
     assert!(!is_let_in(&app, &adas).await);
-    // The administrator may.
+    // The administrator is allowed to.
     app.ingest(ADA, "corpUserStatus", &status_of("ACTIVE"))
         .await;
     assert!(is_let_in(&app, &adas).await);
@@ -136,7 +136,7 @@ fn removed(removed: bool) -> Value {
 }
 
 #[tokio::test]
-async fn nobody_but_the_administrator_removes_or_brings_back_who_is_let_in() {
+async fn only_the_administrator_removes_or_restores_accounts_through_ingestion() {
     const PROPOSAL: &str = "/aspects?action=ingestProposal";
     const PROGRAM: &str = "urn:li:corpuser:program";
     const GONE: &str = "urn:li:corpuser:gone";
@@ -184,7 +184,7 @@ async fn nobody_but_the_administrator_removes_or_brings_back_who_is_let_in() {
     assert!(is_let_in(&app, &app.token).await);
     assert!(is_let_in(&app, &programs).await);
 
-    // Ingestion goes on: people come, are found again, disappear and are deleted, as long as nobody is let in as one.
+    // Ingestion may create, update and delete users who have no account.
     for (method, path, body) in [
         (&post, PROPOSAL.to_owned(), status(FOUND, false)),
         (&post, PROPOSAL.to_owned(), status(FOUND, true)),
@@ -203,7 +203,7 @@ async fn nobody_but_the_administrator_removes_or_brings_back_who_is_let_in() {
 }
 
 #[tokio::test]
-async fn only_the_administrator_makes_tokens_for_others() {
+async fn only_the_administrator_creates_tokens_for_others() {
     let app = with_ada().await;
     add(&app, GRACE).await;
     let create = |user: &str| {
@@ -254,7 +254,7 @@ async fn only_the_administrator_makes_tokens_for_others() {
 }
 
 #[tokio::test]
-async fn a_token_does_not_outlive_the_one_it_is_made_with() {
+async fn a_token_does_not_outlive_the_token_that_created_it() {
     const WEEK_MS: i64 = 7 * 24 * 60 * 60 * 1000;
     let app = with_ada().await;
     let create = |duration: &str| {
@@ -281,7 +281,7 @@ async fn a_token_does_not_outlive_the_one_it_is_made_with() {
         let (_, reply) = ask(token, duration).await;
         assert_eq!(reply.get("errors"), None, "{duration}: {reply}");
     }
-    // Whoever signs in has shown the password.
+    // A sign-in proves the password, so its tokens may live longer.
     let mut request = by("", Method::POST, "/api/graphql", &create("ONE_YEAR"));
     request.headers_mut().remove(header::AUTHORIZATION);
     let cookie = session(&app, "ada").await.parse().unwrap();
@@ -291,7 +291,7 @@ async fn a_token_does_not_outlive_the_one_it_is_made_with() {
 }
 
 #[tokio::test]
-async fn a_token_is_not_made_for_a_user_who_cannot_act() {
+async fn tokens_are_not_created_for_inactive_accounts() {
     let app = with_ada().await;
     add(&app, GRACE).await;
     app.catalog
@@ -314,7 +314,7 @@ async fn a_token_is_not_made_for_a_user_who_cannot_act() {
 }
 
 #[tokio::test]
-async fn the_administrator_notes_roles_and_nobody_is_invited() {
+async fn only_the_administrator_assigns_roles() {
     let app = with_ada().await;
     let assign = |role: &str, actor: &str| {
         json!({"query": format!(
@@ -354,7 +354,7 @@ async fn the_administrator_notes_roles_and_nobody_is_invited() {
     assert!(message.contains("docent user add"), "{message}");
 }
 
-/// How a user goes for good.
+/// The ways to delete a user.
 async fn delete(app: &App, user: &str, how: &str) {
     let (status, reply) = match how {
         "entity" => {
@@ -375,7 +375,7 @@ async fn delete(app: &App, user: &str, how: &str) {
 }
 
 #[tokio::test]
-async fn the_tokens_and_sessions_of_a_deleted_user_stay_dead_when_the_name_is_given_again() {
+async fn tokens_and_sessions_of_a_deleted_user_stay_invalid_when_the_name_is_reused() {
     let app = App::empty().await;
     for how in ["entity", "key", "run"] {
         let user = format!("urn:li:corpuser:{how}");
@@ -391,7 +391,7 @@ async fn the_tokens_and_sessions_of_a_deleted_user_stay_dead_when_the_name_is_gi
         assert!(is_let_in(&app, &token).await);
         delete(&app, &user, how).await;
         assert!(!is_let_in(&app, &token).await);
-        // Written by a program first, then let in by the operator.
+        // Created by ingestion first, then given an account by the operator.
         app.ingest(&user, "corpUserKey", &json!({"username": how}))
             .await;
         assert!(!is_let_in(&app, &token).await, "{how}");
@@ -405,7 +405,7 @@ async fn the_tokens_and_sessions_of_a_deleted_user_stay_dead_when_the_name_is_gi
 }
 
 #[tokio::test]
-async fn what_a_client_is_told_to_have_deleted_are_the_rows_of_the_user_alone() {
+async fn the_deleted_row_count_covers_only_the_user() {
     let app = App::empty().await;
     let mut rows = Vec::new();
     for (user, tokens) in [(ADA, 0), (GRACE, 3)] {
@@ -428,7 +428,7 @@ async fn what_a_client_is_told_to_have_deleted_are_the_rows_of_the_user_alone() 
 }
 
 #[tokio::test]
-async fn a_removed_user_who_is_added_again_begins_anew() {
+async fn a_removed_user_who_is_added_again_has_a_clean_account() {
     let app = with_ada().await;
     let token = token_of(&app.catalog, ADA, None).await;
     app.ingest(ADA, "status", &json!({"removed": true})).await;
@@ -446,14 +446,14 @@ async fn a_removed_user_who_is_added_again_begins_anew() {
         .send(crate::sign_in::log_in("ada", "another horse"))
         .await;
     assert_eq!(status, StatusCode::OK);
-    // A token that a user had before there was a password stays good.
+    // A token from before the first password stays valid.
     let token = token_of(&app.catalog, GRACE, None).await;
     add(&app, GRACE).await;
     assert!(is_let_in(&app, &token).await);
 }
 
 #[tokio::test]
-async fn sessions_are_listed_nowhere_and_ids_are_no_credentials() {
+async fn sessions_are_never_listed_and_ids_are_not_credentials() {
     let app = with_ada().await;
     let cookie = session(&app, "ada").await;
     let second = token_of(&app.catalog, ADA, None).await;
@@ -476,7 +476,7 @@ async fn sessions_are_listed_nowhere_and_ids_are_no_credentials() {
         assert!(!reply.to_string().contains("session"), "{reply}");
     }
 
-    // The store knows them; even so nobody gets in with what is stored.
+    // The store contains their ids, but the ids do not authenticate.
     let prefix = Urn::new("dataHubAccessToken", "session-").unwrap();
     let (_, found) = app
         .post(
