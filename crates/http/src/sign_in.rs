@@ -78,7 +78,7 @@ pub(crate) async fn log_in(
         }
         SignIn::Refused => Err(ErrorResponse::new(
             StatusCode::UNAUTHORIZED,
-            "The user name or password is wrong, or the account is suspended. \
+            "The user name or the password is wrong, or the account is suspended. \
              'docent user list' shows the accounts, 'docent user passwd' sets a new password.",
         )),
         SignIn::Wait { milliseconds } => {

@@ -317,7 +317,7 @@ async fn an_invalid_item_rejects_the_whole_list_and_is_named() {
         ),
         (
             json!({"urn": MISSING}),
-            vec!["item 1", MISSING, "without an aspect"],
+            vec!["item 1", MISSING, "has no aspects"],
         ),
         (json!({"status": {"value": {}}}), vec!["item 1", "'urn'"]),
         (

@@ -84,7 +84,7 @@ async fn api_paths_never_return_the_page() {
         body["message"]
             .as_str()
             .unwrap()
-            .contains("Load the page again"),
+            .contains("Reload the page"),
         "{body}"
     );
     for path in [

@@ -156,7 +156,7 @@ async fn invalid_rest_searches_are_rejected_with_a_message() {
         (
             "/openapi/v3/entity/scroll?count=many",
             json!({}),
-            "no number",
+            "not a number",
         ),
         (
             "/openapi/v3/entity/scroll?sliceMax=2",

@@ -28,8 +28,8 @@ async fn signing_out_ends_only_this_session() {
     assert_eq!(
         cookies(&response),
         [
-            "PLAY_SESSION=; Max-Age=0; Path=/; SameSite=Lax; HttpOnly",
-            "actor=; Max-Age=0; Path=/; SameSite=Lax",
+            "PLAY_SESSION=; HttpOnly; SameSite=Lax; Path=/; Max-Age=0",
+            "actor=; SameSite=Lax; Path=/; Max-Age=0",
         ]
     );
     assert_eq!(whoami(&app, &first).await, None);

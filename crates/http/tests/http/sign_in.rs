@@ -118,14 +118,14 @@ async fn signing_in_sets_http_only_same_site_cookies() {
     };
     let (secret, rest) = session.split_once("; ").unwrap();
     assert_eq!(
-        rest, "Max-Age=86400; Path=/; SameSite=Lax; HttpOnly",
+        rest, "HttpOnly; SameSite=Lax; Path=/; Max-Age=86400",
         "{session}"
     );
     let secret = secret.strip_prefix("PLAY_SESSION=").unwrap();
     assert!(secret.len() >= 64, "{secret}");
     assert_eq!(
         actor,
-        "actor=urn:li:corpuser:ada; Max-Age=86400; Path=/; SameSite=Lax"
+        "actor=urn:li:corpuser:ada; SameSite=Lax; Path=/; Max-Age=86400"
     );
     let body = response.into_body().collect().await.unwrap().to_bytes();
     let body: Value = serde_json::from_slice(&body).unwrap();
