@@ -135,9 +135,12 @@ impl fmt::Display for Machine {
         )?;
         writeln!(
             formatter,
-            "- load average (1, 5, 15 minutes) before: {}; after: {}; other machines on the same host took {:.0} % of the processor time",
-            self.load_before,
-            self.load_after,
+            "- load average (1, 5, 15 minutes) before: {}; after: {}",
+            self.load_before, self.load_after
+        )?;
+        writeln!(
+            formatter,
+            "- other machines on the same host took {:.0} % of the processor time",
             self.during_run.stolen_percent()
         )
     }

@@ -40,6 +40,27 @@ fn every_relative_link_in_a_document_resolves() -> anyhow::Result<()> {
 }
 
 #[test]
+fn documents_wrap_at_100_columns() -> anyhow::Result<()> {
+    let mut long = Vec::new();
+    for path in files()?.into_iter().filter(|path| is_markdown(path)) {
+        let document = Document::parse(&fs::read_to_string(&path)?);
+        for (line, text) in &document.prose {
+            // Tables and links cannot be wrapped.
+            let is_exempt = text.trim_start().starts_with('|') || text.contains("](");
+            if text.chars().count() > 100 && !is_exempt {
+                long.push(format!("{}:{line}", relative(&path)));
+            }
+        }
+    }
+    ensure!(
+        long.is_empty(),
+        "lines longer than 100 columns:\n{}",
+        long.join("\n")
+    );
+    Ok(())
+}
+
+#[test]
 fn no_file_contains_a_path_of_one_machine() -> anyhow::Result<()> {
     // Assembled, so that this file does not contain them.
     let prefixes = ["work", "root", "home"].map(|name| format!("/{name}/"));
