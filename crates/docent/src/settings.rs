@@ -1,6 +1,6 @@
 //! Settings from a TOML file, `DOCENT_…` variables and flags, in increasing precedence.
 //!
-//! To add one, extend [`ServeFlags`], [`File`] and [`Settings::resolve`], and the table in the documentation.
+//! To add one, extend [`ServeFlags`], [`File`] and [`Settings::resolve`]. See docs/adding-a-setting.md.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
