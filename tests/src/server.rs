@@ -344,7 +344,7 @@ impl Drop for Server {
 
 /// Whether the tests run on PostgreSQL.
 pub fn on_postgres() -> anyhow::Result<bool> {
-    Ok(Engine::chosen()? == Engine::Postgres)
+    Ok(Engine::selected()? == Engine::Postgres)
 }
 
 /// Returns the store URL of the server in a directory, by default its SQLite file.

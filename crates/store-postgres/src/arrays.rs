@@ -1,6 +1,6 @@
-//! Rows as the arrays that statements take, a column each.
+//! Rows as column arrays, the form in which statements take them.
 //!
-//! Aspects are those of the registry, or whatever another store has (`A`).
+//! `A` is the type of aspect names: `&'static str` from the registry, or `String` for imports.
 
 use docent_model::EpochMillis;
 use docent_store::{AspectKey, LogicalVersion, RowVersion, StoredAspect, TimeseriesRow};
@@ -93,7 +93,7 @@ impl<A: Aspect> Rows<A> {
         self.created_for.push(row.created_for);
     }
 
-    /// `None` if there are no rows.
+    /// The statement for these rows, or `None` if there are none.
     pub(crate) fn step(self, sql: &'static str) -> Option<Step> {
         (!self.keys.is_empty()).then(|| {
             Step::new(
@@ -119,7 +119,7 @@ impl Rows {
     }
 }
 
-/// The versions that were remembered of aspects, or shall be.
+/// Last versions of deleted aspects, which must not be used again.
 #[derive(Debug)]
 pub(crate) struct Retired<A = &'static str> {
     keys: Keys<A>,
@@ -141,7 +141,7 @@ impl<A: Aspect> Retired<A> {
         self.versions.push(stored_version(version));
     }
 
-    /// `None` if there are no rows.
+    /// The statement for these rows, or `None` if there are none.
     pub(crate) fn step(self, sql: &'static str) -> Option<Step> {
         let Self { keys, versions } = self;
         (!versions.is_empty()).then(|| {
@@ -194,7 +194,7 @@ impl<A: Aspect> Points<A> {
         self.system_metadata.push(point.system_metadata);
     }
 
-    /// `None` if there are no rows.
+    /// The statement for these rows, or `None` if there are none.
     pub(crate) fn step(self, sql: &'static str) -> Option<Step> {
         (!self.keys.is_empty()).then(|| {
             Step::new(
@@ -260,7 +260,7 @@ impl<A: Aspect> Entries<A> {
         self.keys.is_empty()
     }
 
-    /// The first statement takes a number for so many entries, the second writes them.
+    /// `number` assigns the transaction number for these entries, `log` writes them.
     pub(crate) fn steps(self, number: &'static str, log: &'static str) -> [Step; 2] {
         let count = i32::try_from(self.keys.urns.len()).unwrap_or(i32::MAX);
         [

@@ -1,9 +1,9 @@
-//! Copies of the whole database in one file: made while it is in use, and put back into an empty one.
+//! Online backup of the whole database to one file, and restore.
 //!
-//! The file is text: a line that says what it is, then for each table a line with its name, its columns and the number of
-//! its rows, and the rows as PostgreSQL's `COPY` writes them, one line each; at the end the digest of all before it. It is
-//! written under another name, brought to the disk and then renamed, so that a file of the final name is always whole.
-//! Backups of the server's own kind (`pg_dump`, a copy of its files and its log) work as well.
+//! The file is text: a header line; for each table a line with name, columns and row count, followed by the rows in
+//! PostgreSQL's `COPY` format, one line each; and a digest of everything before it. It is written under a temporary name,
+//! synced and then renamed, so a file with the final name is always complete. PostgreSQL's own backups (`pg_dump`, base
+//! backup and WAL archive) work as well.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, BufWriter, Write};
@@ -26,10 +26,10 @@ use crate::settings::Settings;
 use crate::values::count_at;
 
 const HEADER: &str = "docent backup of a PostgreSQL store, format 1";
-/// What the headers of all formats begin with.
+/// The start of the header in all format versions.
 pub const BACKUP_START: &[u8] = b"docent backup of a PostgreSQL store,";
 
-/// Tables with their columns, in the order in which they are written.
+/// Tables with their columns, in the order of the file.
 const TABLES: [(&str, &str); 8] = [
     (
         "metadata_aspect_v2",
@@ -50,24 +50,24 @@ const TABLES: [(&str, &str); 8] = [
     ("retired_version", "urn,aspect,version"),
 ];
 
-/// The progress is told once per so many rows.
+/// Rows between two progress reports.
 const PROGRESS_STEP: u64 = 1000;
-/// So much is sent or written at once.
+/// The size of a chunk sent or written.
 const CHUNK_BYTES: usize = 64 * 1024;
-/// Chunks on their way between the disk and the database.
+/// The capacity of the channel between disk and database.
 const CHUNKS: usize = 16;
 
 type Progress<'p> = &'p mut (dyn FnMut(u64, u64) + Send);
 
-/// Writes a copy of the database as it is now to the new file `target`.
+/// Writes a consistent copy of the database to the new file `target`.
 pub(crate) async fn backup(
     connections: &Connections,
     target: &Path,
     progress: Progress<'_>,
 ) -> Result<(), EngineError> {
     if target.try_exists().unwrap_or(true) {
-        return Err(refused(format!(
-            "{} exists already; choose another name for the backup",
+        return Err(rejected(format!(
+            "{} already exists; choose another name for the backup",
             target.display()
         )));
     }
@@ -75,7 +75,7 @@ pub(crate) async fn backup(
     let path = target.to_owned();
     let writer = tokio::task::spawn_blocking(move || write_file(&path, written));
     let sent = send_tables(connections, &chunks, progress).await;
-    // Without the last chunk, nothing is kept.
+    // Without this end marker the writer deletes the file.
     if sent.is_ok() {
         let _ = chunks.send(None).await;
     }
@@ -116,7 +116,7 @@ async fn send_tables(
             if buffer.len() >= CHUNK_BYTES
                 && chunks.send(Some(buffer.split().freeze())).await.is_err()
             {
-                // The file cannot be written; its error says why.
+                // The writer failed and returns the error.
                 return Ok(());
             }
         }
@@ -127,7 +127,7 @@ async fn send_tables(
     Ok(())
 }
 
-/// Writes chunks until the last, `None`, has come.
+/// Writes chunks until the end marker, `None`.
 fn write_file(target: &Path, mut chunks: mpsc::Receiver<Option<Bytes>>) -> std::io::Result<()> {
     let unfinished = Unfinished::beside(target)?;
     let mut file = BufWriter::new(create_private(&unfinished.0)?);
@@ -139,27 +139,27 @@ fn write_file(target: &Path, mut chunks: mpsc::Receiver<Option<Bytes>>) -> std::
                 file.write_all(&chunk)?;
             }
             Some(None) => break,
-            // Whoever sends them has failed, and says so.
+            // The sender failed and returns the error.
             None => return Ok(()),
         }
     }
     writeln!(file, "{}", hex(&digest.finalize()))?;
     file.into_inner()?.sync_all()?;
     fs::rename(&unfinished.0, target)?;
-    // A rename is durable when the directory is.
+    // The rename is durable once the directory is synced.
     match target.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => File::open(parent)?.sync_all(),
         _ => File::open(".")?.sync_all(),
     }
 }
 
-/// Makes a new file that nobody but its owner may read: it holds what passwords and tokens are checked with.
+/// Creates a file that only its owner can read: it contains hashes of passwords and tokens.
 fn create_private(path: &Path) -> std::io::Result<File> {
     let mut options = File::options();
     options.write(true).create_new(true).mode(0o600).open(path)
 }
 
-/// A file that is removed again unless it was renamed.
+/// A temporary file, removed on drop unless renamed.
 struct Unfinished(PathBuf);
 
 impl Unfinished {
@@ -180,10 +180,10 @@ impl Drop for Unfinished {
     }
 }
 
-/// Fills a database from a backup.
+/// Restores a backup into a database.
 ///
-/// The backup is read whole first; a damaged one is refused. So is a database that others use, and one that has
-/// something in it unless `replace` says to lose it.
+/// Verifies the whole file first. Rejects a damaged file, a database in use by a server, and a database with data unless
+/// `replace` is set.
 pub async fn restore(
     from: &Path,
     settings: &Settings,
@@ -191,35 +191,35 @@ pub async fn restore(
     progress: Progress<'_>,
 ) -> Result<(), StoreError> {
     let path = from.to_owned();
-    let whole = tokio::task::spawn_blocking(move || verify(&path));
-    let total = whole.await.map_err(StoreError::other)??;
+    let verified = tokio::task::spawn_blocking(move || verify(&path));
+    let total = verified.await.map_err(StoreError::other)??;
     let connections = Connections::new(settings)?;
     let mut lease = connections.lease().await?;
-    // What is refused is left as it is, its schema included.
+    // Checked before the migration: a rejected database keeps its schema.
     lease.begin_long("").await?;
-    expect_free(&lease, replace).await?;
+    expect_replaceable(&lease, replace).await?;
     lease.commit().await?;
     migrations::migrate(&mut lease, true).await?;
     Ok(fill(&mut lease, from, total, replace, progress).await?)
 }
 
-/// Refuses a database that others use, and one that has something in it unless that may be lost. Says whether it has.
-async fn expect_free(lease: &Lease, replace: bool) -> Result<bool, EngineError> {
-    serving::expect_nobody(lease, "a server uses the database; stop it first").await?;
+/// Rejects a database in use, and one with data unless `replace` is set. Returns whether it has data.
+async fn expect_replaceable(lease: &Lease, replace: bool) -> Result<bool, EngineError> {
+    serving::exclude_servers(lease, "a server uses the database; stop it first").await?;
     if !migrations::is_there(lease).await? {
         return Ok(false);
     }
-    let there =
+    let has_data =
         "SELECT EXISTS (SELECT 1 FROM metadata_aspect_v2) OR EXISTS (SELECT 1 FROM change_log)";
-    let full = lease.query(there, &[]).await?;
-    let is_full = full.first().is_some_and(|row| row.get(0));
-    if is_full && !replace {
-        return Err(refused(
-            "the database has a catalog already: with --replace the backup takes its place"
+    let rows = lease.query(has_data, &[]).await?;
+    let has_data = rows.first().is_some_and(|row| row.get(0));
+    if has_data && !replace {
+        return Err(rejected(
+            "the database already contains a catalog: pass --replace to overwrite it with the backup"
                 .to_owned(),
         ));
     }
-    Ok(is_full)
+    Ok(has_data)
 }
 
 async fn fill(
@@ -230,25 +230,25 @@ async fn fill(
     progress: Progress<'_>,
 ) -> Result<(), EngineError> {
     lease.begin_long("").await?;
-    if expect_free(lease, replace).await? {
+    if expect_replaceable(lease, replace).await? {
         let names: Vec<&str> = TABLES.iter().map(|(table, _)| *table).collect();
         lease
             .execute(&format!("TRUNCATE {}", names.join(", ")))
             .await?;
     }
-    let (sender, mut pieces) = mpsc::channel(CHUNKS);
+    let (sender, mut chunks) = mpsc::channel(CHUNKS);
     let path = from.to_owned();
     let reader = tokio::task::spawn_blocking(move || read_file(&path, &sender));
     let mut done = 0;
-    let mut piece = pieces.recv().await;
-    while let Some(Piece::Table(statement)) = piece {
+    let mut chunk = chunks.recv().await;
+    while let Some(Chunk::Table(statement)) = chunk {
         let mut sink = pin!(lease.client()?.copy_in::<_, Bytes>(&statement).await?);
-        piece = pieces.recv().await;
-        while let Some(Piece::Rows(rows, count)) = piece {
+        chunk = chunks.recv().await;
+        while let Some(Chunk::Rows(rows, count)) = chunk {
             sink.send(rows).await?;
             done += count;
             progress(done, total);
-            piece = pieces.recv().await;
+            chunk = chunks.recv().await;
         }
         sink.close().await?;
     }
@@ -264,20 +264,20 @@ async fn fill(
     Ok(())
 }
 
-enum Piece {
-    /// The statement that takes the rows of the next table.
+enum Chunk {
+    /// The `COPY` statement of the next table.
     Table(String),
-    /// Some rows, and how many.
+    /// Rows, and their number.
     Rows(Bytes, u64),
 }
 
-/// Hands over a file that has been verified.
-fn read_file(path: &Path, pieces: &mpsc::Sender<Piece>) -> Result<(), StoreError> {
+/// Sends the chunks of a verified file.
+fn read_file(path: &Path, chunks: &mpsc::Sender<Chunk>) -> Result<(), StoreError> {
     let mut file = open(path)?;
-    let send = |piece| {
-        pieces
-            .blocking_send(piece)
-            .map_err(|_| StoreError::other("the rows are not wanted any more"))
+    let send = |chunk| {
+        chunks
+            .blocking_send(chunk)
+            .map_err(|_| StoreError::other("the restore was aborted"))
     };
     let failed = |error: std::io::Error| file_error(path, &error);
     let mut line = String::new();
@@ -288,22 +288,22 @@ fn read_file(path: &Path, pieces: &mpsc::Sender<Piece>) -> Result<(), StoreError
         let Some((table, count)) = table_line(&line) else {
             return Err(damaged(path));
         };
-        send(Piece::Table(format!("COPY {table} FROM STDIN")))?;
-        let (mut rows, mut gathered) = (Vec::new(), 0);
+        send(Chunk::Table(format!("COPY {table} FROM STDIN")))?;
+        let (mut rows, mut buffered) = (Vec::new(), 0);
         for _ in 0..count {
             file.read_until(b'\n', &mut rows).map_err(failed)?;
-            gathered += 1;
+            buffered += 1;
             if rows.len() >= CHUNK_BYTES {
-                send(Piece::Rows(std::mem::take(&mut rows).into(), gathered))?;
-                gathered = 0;
+                send(Chunk::Rows(std::mem::take(&mut rows).into(), buffered))?;
+                buffered = 0;
             }
         }
-        send(Piece::Rows(rows.into(), gathered))?;
+        send(Chunk::Rows(rows.into(), buffered))?;
     }
     Ok(())
 }
 
-/// Makes sure that a file is a whole backup; says how many rows it has.
+/// Rejects a file that is not a complete backup; returns its number of rows.
 fn verify(path: &Path) -> Result<u64, StoreError> {
     let mut file = open(path)?;
     let failed = |error: std::io::Error| file_error(path, &error);
@@ -358,7 +358,7 @@ fn open(path: &Path) -> Result<BufReader<File>, StoreError> {
 
 fn damaged(path: &Path) -> StoreError {
     StoreError::Refused {
-        reason: format!("{} is damaged or not complete", path.display()),
+        reason: format!("{} is damaged or incomplete", path.display()),
     }
 }
 
@@ -368,6 +368,6 @@ fn file_error(path: &Path, error: &std::io::Error) -> StoreError {
     }
 }
 
-fn refused(reason: String) -> EngineError {
+fn rejected(reason: String) -> EngineError {
     StoreError::Refused { reason }.into()
 }

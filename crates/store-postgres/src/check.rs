@@ -1,6 +1,6 @@
-//! Looking for damage: what must hold between the tables (`docent_store::audit`), from one snapshot.
+//! Consistency checks between the tables (`docent_store::audit`), from one snapshot.
 //!
-//! Whether the files of the database are whole is PostgreSQL's own business (`pg_amcheck`, `pg_checksums`).
+//! Damage to database files is found by PostgreSQL's own tools (`pg_amcheck`, `pg_checksums`).
 
 use docent_store::RowVersion;
 use docent_store::audit::Audit;
@@ -9,19 +9,19 @@ use crate::derived::{Expected, TABLES, differ};
 use crate::error::EngineError;
 use crate::pool::{Connections, Lease};
 
-/// How many rows are looked at at once.
+/// Rows per query.
 const PAGE: i64 = 1000;
 
 const ROWS: &str = "SELECT urn, aspect, version, metadata, systemmetadata FROM metadata_aspect_v2 \
      WHERE (urn, aspect, version) > ($1, $2, $3) ORDER BY urn, aspect, version LIMIT $4";
 
-/// Changes must have been written completely.
-const BROKEN_LOG: &str = "SELECT c.transaction, c.changes, count(l.item) \
+/// Transactions whose number of log entries is wrong.
+const INCOMPLETE_LOG: &str = "SELECT c.transaction, c.changes, count(l.item) \
      FROM (SELECT transaction, changes FROM change_commit UNION ALL SELECT transaction, changes FROM change_pending) c \
      LEFT JOIN change_log l ON l.transaction = c.transaction \
      GROUP BY c.transaction, c.changes HAVING count(l.item) <> c.changes ORDER BY 1 LIMIT 100";
 
-/// One sentence per finding, at most a hundred.
+/// Returns one sentence per finding, at most a hundred.
 pub(crate) async fn check(connections: &Connections) -> Result<Vec<String>, EngineError> {
     let mut lease = connections.lease().await?;
     lease
@@ -38,11 +38,11 @@ pub(crate) async fn check(connections: &Connections) -> Result<Vec<String>, Engi
         }
     }
     let mut findings = audit.finish();
-    for row in lease.query(BROKEN_LOG, &[]).await? {
-        let (transaction, changes, there): (i64, i32, i64) =
+    for row in lease.query(INCOMPLETE_LOG, &[]).await? {
+        let (transaction, changes, logged): (i64, i32, i64) =
             (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?);
         findings.push(format!(
-            "transaction {transaction} of the change log has {there} changes instead of {changes}"
+            "transaction {transaction} of the change log has {logged} changes instead of {changes}"
         ));
     }
     lease.commit().await?;
@@ -60,14 +60,14 @@ async fn rows(lease: &Lease, audit: &mut Audit) -> Result<(), EngineError> {
         let mut expected = Vec::new();
         for row in &rows {
             let (urn, aspect): (&str, &str) = (row.try_get(0)?, row.try_get(1)?);
-            let follows = audit.row(
+            let derived = audit.row(
                 urn,
                 aspect,
                 RowVersion::new(row.try_get(2)?),
                 row.try_get(3)?,
                 row.try_get(4)?,
             );
-            if let Some(derived) = follows {
+            if let Some(derived) = derived {
                 expected.push(Expected {
                     urn: urn.to_owned(),
                     aspect: aspect.to_owned(),

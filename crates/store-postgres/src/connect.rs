@@ -1,9 +1,7 @@
-//! Connecting to a database that has several addresses: a host that hangs or drops what is sent to it keeps nobody from
-//! the next one.
+//! Connecting to a database with several addresses, one of which may hang.
 //!
-//! The driver goes from host to host, and waits at each for as long as its handshake takes, which nothing bounds. Here
-//! each host, and each address of it, has a head start; after that, or as soon as it refuses, the next one is tried
-//! beside it, and whichever is the first to take us is used.
+//! The driver tries hosts one after the other and sets no limit on a handshake. Here each address gets a head start;
+//! then, or as soon as it fails, the next one is tried in parallel, and the first connection wins ("happy eyeballs").
 
 use std::fmt::{self, Debug};
 use std::pin::Pin;
@@ -19,11 +17,11 @@ use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{Client, Config, Connection, Error, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::error::EngineError;
+use crate::error::{EngineError, NO_RESPONSE};
 use crate::settings::Settings;
 use crate::tls;
 
-/// Many times of what a handshake takes in the same town.
+/// Many times the duration of a handshake within a region.
 const HEAD_START: Duration = Duration::from_millis(250);
 const DEFAULT_PORT: u16 = 5432;
 
@@ -38,46 +36,47 @@ type Connecting<'a> = Pin<Box<dyn Future<Output = Result<Connected, Error>> + Se
 pub(crate) struct Connector {
     driver: Config,
     tls: Tls,
-    patience: Duration,
+    connect_timeout: Duration,
 }
 
 impl Connector {
     pub(crate) fn new(settings: &Settings) -> Result<Self, StoreError> {
         let hosts = settings.driver.get_hosts().len();
         let hosts = hosts.max(settings.driver.get_hostaddrs().len());
+        let head_starts = HEAD_START * u32::try_from(hosts).unwrap_or(u32::MAX);
         Ok(Self {
             driver: settings.driver.clone(),
             tls: tls::connector(settings)?,
-            patience: settings.connect_timeout() + HEAD_START * hosts as u32,
+            connect_timeout: settings.connect_timeout() + head_starts,
         })
     }
 
-    /// How long a connection may take in all.
-    pub(crate) fn patience(&self) -> Duration {
-        self.patience
+    /// How long connecting may take, over all addresses.
+    pub(crate) fn connect_timeout(&self) -> Duration {
+        self.connect_timeout
     }
 
     pub(crate) fn tls(&self) -> Tls {
         self.tls.clone()
     }
 
-    /// A connection of its own, within [`Connector::patience`].
-    pub(crate) async fn connect_soon(&self) -> Result<Connected, EngineError> {
-        match tokio::time::timeout(self.patience, self.connect()).await {
+    /// Opens a connection outside the pool, within [`Connector::connect_timeout`].
+    pub(crate) async fn connect_in_time(&self) -> Result<Connected, EngineError> {
+        match tokio::time::timeout(self.connect_timeout, self.connect()).await {
             Ok(connected) => Ok(connected?),
-            Err(_) => Err(EngineError::Lost("the database does not answer".to_owned())),
+            Err(_) => Err(EngineError::Lost(NO_RESPONSE.to_owned())),
         }
     }
 
-    /// Takes as long as the slowest host, if none takes us.
+    /// Fails only after the slowest host has failed.
     async fn connect(&self) -> Result<Connected, Error> {
         let names = self.driver.get_hosts().len();
         let hosts = names.max(self.driver.get_hostaddrs().len());
-        // Where there is none the driver is asked nevertheless, and says so.
+        // Without a host, the driver returns the error.
         let hosts = self.in_order((0..hosts.max(1)).collect());
-        let attempts = hosts.into_iter().map(|at| -> Connecting<'_> {
+        let attempts = hosts.into_iter().map(|index| -> Connecting<'_> {
             Box::pin(async move {
-                let addresses = self.in_order(self.addresses(at).await);
+                let addresses = self.in_order(self.addresses(index).await);
                 let attempts = addresses.into_iter().map(|address| -> Connecting<'_> {
                     Box::pin(async move { address.connect(self.tls.clone()).await })
                 });
@@ -87,11 +86,11 @@ impl Connector {
         first_of(attempts).await
     }
 
-    /// The addresses of a host. One that has none is left to the driver, which says so.
-    async fn addresses(&self, at: usize) -> Vec<Config> {
-        let host = self.driver.get_hosts().get(at);
+    /// The addresses of a host. If it has none, the driver returns the error.
+    async fn addresses(&self, index: usize) -> Vec<Config> {
+        let host = self.driver.get_hosts().get(index);
         let ports = self.driver.get_ports();
-        let port = ports.get(at).or(ports.first()).copied();
+        let port = ports.get(index).or(ports.first()).copied();
         let port = port.unwrap_or(DEFAULT_PORT);
         let mut target = without_hosts(&self.driver);
         target.port(port);
@@ -100,7 +99,7 @@ impl Connector {
             Some(Host::Unix(path)) => target.host_path(path),
             None => &mut target,
         };
-        if let Some(address) = self.driver.get_hostaddrs().get(at) {
+        if let Some(address) = self.driver.get_hostaddrs().get(index) {
             target.hostaddr(*address);
             return vec![target];
         }
@@ -124,7 +123,7 @@ impl Connector {
         }
     }
 
-    /// Who wants the load to be spread begins anywhere.
+    /// With `load_balance_hosts=random`, starts at a random one.
     fn in_order<T>(&self, mut all: Vec<T>) -> Vec<T> {
         if self.driver.get_load_balance_hosts() == LoadBalanceHosts::Random && !all.is_empty() {
             let first = getrandom::u32().unwrap_or_default() as usize % all.len();
@@ -143,7 +142,7 @@ impl Connect for Connector {
             let (client, connection) = self.connect().await?;
             let running = tokio::spawn(async move {
                 if let Err(error) = connection.await {
-                    tracing::debug!(%error, "a connection to the database ended");
+                    tracing::debug!(%error, "database connection closed");
                 }
             });
             Ok((client, running))
@@ -157,7 +156,7 @@ impl Debug for Connector {
     }
 }
 
-/// The first attempt that succeeds, or the error of the last one that fails. There must be one.
+/// Returns the first success, or the last error. `attempts` must not be empty.
 async fn first_of<'a>(attempts: impl Iterator<Item = Connecting<'a>>) -> Result<Connected, Error> {
     let mut waiting = attempts.peekable();
     let mut trying: FuturesUnordered<_> = waiting.next().into_iter().collect();
@@ -174,7 +173,7 @@ async fn first_of<'a>(attempts: impl Iterator<Item = Connecting<'a>>) -> Result<
     }
 }
 
-/// All that is said about a database but where it is.
+/// A copy of the configuration without hosts and ports.
 fn without_hosts(driver: &Config) -> Config {
     let mut copy = Config::new();
     if let Some(user) = driver.get_user() {
@@ -219,23 +218,23 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_database_without_a_host_is_refused_and_not_looked_for() {
+    async fn a_configuration_without_a_host_is_rejected() {
         let mut settings = Settings::parse("postgres://ada@db.example/x").unwrap();
         settings.driver = without_hosts(&settings.driver);
         let connector = Connector::new(&settings).unwrap();
-        let error = connector.connect_soon().await.map(drop).unwrap_err();
+        let error = connector.connect_in_time().await.map(drop).unwrap_err();
         assert!(format!("{error:?}").contains("host"), "{error:?}");
     }
 
-    /// Should the driver learn something new, its place in the copy is missed here once a URL says it.
+    /// Fails when a new driver option is added to the list here but not to the copy.
     #[test]
-    fn nothing_but_the_hosts_is_left_out_of_the_copy() {
+    fn the_copy_omits_only_hosts_and_ports() {
         let all = "user=a password=b dbname=c options=d application_name=e connect_timeout=1 tcp_user_timeout=2 \
                    keepalives=1 keepalives_idle=3 keepalives_interval=4 keepalives_retries=5 sslmode=require \
                    sslnegotiation=direct target_session_attrs=read-write channel_binding=require load_balance_hosts=random";
         let given: Config = all.parse().unwrap();
         assert_eq!(without_hosts(&given), given);
-        let elsewhere: Config = format!("{all} host=x port=7").parse().unwrap();
-        assert_eq!(without_hosts(&elsewhere), given);
+        let with_host: Config = format!("{all} host=x port=7").parse().unwrap();
+        assert_eq!(without_hosts(&with_host), given);
     }
 }

@@ -1,4 +1,4 @@
-//! Is what is stored what the aspects say? A rebuild and a check ask the same question here.
+//! Compares stored derived rows with those that follow from the aspects, for rebuild and check.
 
 use docent_model::Derived;
 
@@ -20,7 +20,7 @@ const PLACEMENTS: &str = "SELECT k.place, p.kind, p.parent, p.name, p.created_ms
 #[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) name: &'static str,
-    /// Finds the aspects that have rows although they are not there.
+    /// Selects the keys of derived rows whose aspect does not exist.
     pub(crate) find_orphans: &'static str,
     pub(crate) delete_orphans: &'static str,
 }
@@ -55,7 +55,7 @@ pub(crate) const TABLES: [Table; 2] = [
     },
 ];
 
-/// Rows that an aspect must have.
+/// The derived rows that follow from an aspect.
 #[derive(Debug)]
 pub(crate) struct Expected {
     pub(crate) urn: String,
@@ -63,7 +63,7 @@ pub(crate) struct Expected {
     pub(crate) derived: Derived,
 }
 
-/// For each aspect whether the stored rows are not those it must have.
+/// Returns for each aspect whether its stored rows differ from the expected ones.
 pub(crate) async fn differ(lease: &Lease, expected: &[Expected]) -> Result<Vec<bool>, EngineError> {
     let urns: Vec<&str> = expected.iter().map(|it| it.urn.as_str()).collect();
     let aspects: Vec<&str> = expected.iter().map(|it| it.aspect.as_str()).collect();
@@ -80,19 +80,19 @@ pub(crate) async fn differ(lease: &Lease, expected: &[Expected]) -> Result<Vec<b
             row.try_get(4)?,
         ));
     }
-    let right = |derived: &Derived, edges: &[(String, String)], placement: &Option<_>| {
-        // The table has each edge once and in this order.
-        let mut wanted: Vec<(&str, &str)> = derived
+    let matches = |derived: &Derived, edges: &[(String, String)], placement: &Option<_>| {
+        // The query returns each edge once, in this order.
+        let mut expected_edges: Vec<(&str, &str)> = derived
             .edges
             .iter()
             .map(|edge| (edge.relationship, edge.destination.as_str()))
             .collect();
-        wanted.sort_unstable();
-        wanted.dedup();
+        expected_edges.sort_unstable();
+        expected_edges.dedup();
         let stored = edges
             .iter()
-            .map(|(one, other)| (one.as_str(), other.as_str()));
-        let wanted_placement = derived.placement.as_ref().map(|it| {
+            .map(|(relationship, destination)| (relationship.as_str(), destination.as_str()));
+        let expected_placement = derived.placement.as_ref().map(|it| {
             (
                 it.kind.to_owned(),
                 parent_text(it.parent.as_ref()).to_owned(),
@@ -100,11 +100,11 @@ pub(crate) async fn differ(lease: &Lease, expected: &[Expected]) -> Result<Vec<b
                 it.created_ms,
             )
         });
-        stored.eq(wanted) && *placement == wanted_placement
+        stored.eq(expected_edges) && *placement == expected_placement
     };
     Ok(expected
         .iter()
         .zip(edges.iter().zip(&placements))
-        .map(|(it, (edges, placement))| !right(&it.derived, edges, placement))
+        .map(|(it, (edges, placement))| !matches(&it.derived, edges, placement))
         .collect())
 }

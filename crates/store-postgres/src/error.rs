@@ -1,4 +1,4 @@
-//! From what PostgreSQL says to what the callers of a store can do about it.
+//! Maps errors of PostgreSQL and the driver to cases that callers of a store treat differently.
 
 use deadpool_postgres::{PoolError, TimeoutType};
 use docent_store::StoreError;
@@ -6,14 +6,17 @@ use tokio_postgres::error::{DbError, SqlState};
 
 use crate::values::ASPECTS;
 
-/// Inside the engine: what the engine itself can do something about, or an error that has its final words.
+/// The message for a database that hangs or cannot be reached.
+pub(crate) const NO_RESPONSE: &str = "the database does not respond";
+
+/// Errors inside the engine: two that it handles itself, and those for the caller.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum EngineError {
-    /// Another transaction was faster. Running the work again helps.
+    /// A concurrent transaction won. The work can be retried.
     #[error("another transaction changed the same rows")]
     Conflict,
-    /// The connection is gone. A read can be asked again on another one; what became of a commit is not known.
-    #[error("the connection to the database is lost: {0}")]
+    /// The connection failed. A read can be retried on another one; the outcome of a commit is unknown.
+    #[error("lost the connection to the database: {0}")]
     Lost(String),
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -29,18 +32,18 @@ impl From<EngineError> for StoreError {
     }
 }
 
-/// The one place where what the driver says becomes cases.
+/// The only mapping of driver errors.
 impl From<tokio_postgres::Error> for EngineError {
     fn from(error: tokio_postgres::Error) -> Self {
-        if let Some(said) = error.as_db_error() {
-            return of_server(said);
+        if let Some(error) = error.as_db_error() {
+            return from_server(error);
         }
-        let said = chain(&error);
-        if let Some(advice) = advice_for(&said) {
-            return Self::Store(unavailable(format!("{said}: {advice}")));
+        let message = chain(&error);
+        if let Some(hint) = driver_hint(&message) {
+            return Self::Store(unavailable(format!("{message}: {hint}")));
         }
         if error.is_closed() || has_io_cause(&error) {
-            return Self::Lost(said);
+            return Self::Lost(message);
         }
         Self::Store(StoreError::other(error))
     }
@@ -50,9 +53,7 @@ impl From<PoolError> for EngineError {
     fn from(error: PoolError) -> Self {
         match error {
             PoolError::Timeout(TimeoutType::Wait) => Self::Store(StoreError::Busy),
-            PoolError::Timeout(_) => {
-                Self::Store(unavailable("the database does not answer".to_owned()))
-            }
+            PoolError::Timeout(_) => Self::Store(unavailable(NO_RESPONSE.to_owned())),
             PoolError::Backend(error) => match Self::from(error) {
                 Self::Lost(reason) => Self::Store(unavailable(reason)),
                 other => other,
@@ -63,22 +64,22 @@ impl From<PoolError> for EngineError {
     }
 }
 
-fn of_server(said: &DbError) -> EngineError {
-    let code = said.code();
-    // The detail may quote rows, which belong to nobody's log; the message does not.
+fn from_server(error: &DbError) -> EngineError {
+    let code = error.code();
+    // Without the detail: it may quote rows, which must not be logged.
     let reason = || {
-        let advice = advice(code).map(|advice| format!(": {advice}"));
+        let hint = server_hint(code).map(|hint| format!(": {hint}"));
         format!(
             "{} ({}){}",
-            said.message(),
+            error.message(),
             code.code(),
-            advice.unwrap_or_default()
+            hint.unwrap_or_default()
         )
     };
     if [
         SqlState::T_R_SERIALIZATION_FAILURE,
         SqlState::T_R_DEADLOCK_DETECTED,
-        // Two made the same row at once: the second finds it when it looks again.
+        // A concurrent insert of the same row: the retry finds it.
         SqlState::UNIQUE_VIOLATION,
     ]
     .contains(code)
@@ -86,8 +87,8 @@ fn of_server(said: &DbError) -> EngineError {
         return EngineError::Conflict;
     }
     if *code == SqlState::LOCK_NOT_AVAILABLE {
-        // Either it was waited for until the time was over, or it was not to be waited for.
-        return match said.routine() {
+        // `ProcessInterrupts` reports `lock_timeout`; otherwise it was a `NOWAIT` lock.
+        return match error.routine() {
             Some("ProcessInterrupts") => StoreError::Busy.into(),
             _ => EngineError::Conflict,
         };
@@ -114,13 +115,13 @@ fn of_server(said: &DbError) -> EngineError {
     {
         return unavailable(reason()).into();
     }
-    if *code == SqlState::DATA_CORRUPTED && said.table() == Some(ASPECTS) {
-        // Our own words, with the URN where rows are quoted otherwise.
+    if *code == SqlState::DATA_CORRUPTED && error.table() == Some(ASPECTS) {
+        // Raised by `docent_clash`, with the URN in the detail.
         return EngineError::Store(StoreError::Corrupt {
             table: ASPECTS,
             column: "version",
-            key: said.detail().unwrap_or("unknown").to_owned(),
-            reason: said.message().to_owned(),
+            key: error.detail().unwrap_or("unknown").to_owned(),
+            reason: error.message().to_owned(),
         });
     }
     if [SqlState::DATA_CORRUPTED, SqlState::INDEX_CORRUPTED].contains(code) {
@@ -134,65 +135,65 @@ fn of_server(said: &DbError) -> EngineError {
     EngineError::Store(StoreError::other(reason()))
 }
 
-/// What the operator can do about what does not pass by itself.
-fn advice(code: &SqlState) -> Option<&'static str> {
-    const ADVICE: [(SqlState, &str); 7] = [
+/// What the operator can do about a permanent error.
+fn server_hint(code: &SqlState) -> Option<&'static str> {
+    const HINTS: [(SqlState, &str); 7] = [
         (
             SqlState::INVALID_PASSWORD,
-            "look at the user and the password in the store URL, or at PGPASSWORD",
+            "check the user and the password in the store URL, or PGPASSWORD",
         ),
         (
             SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
-            "look at the user in the store URL, and at pg_hba.conf of the database",
+            "check the user in the store URL, and pg_hba.conf of the database server",
         ),
         (
             SqlState::INVALID_CATALOG_NAME,
-            "make it with CREATE DATABASE, or name another one in the store URL",
+            "create it with CREATE DATABASE, or change the database in the store URL",
         ),
         (
             SqlState::INVALID_SCHEMA_NAME,
-            "make the schema with CREATE SCHEMA, or name another one with search_path in the store URL",
+            "create the schema with CREATE SCHEMA, or change search_path in the store URL",
         ),
         (
             SqlState::INSUFFICIENT_PRIVILEGE,
-            "the user in the store URL needs GRANT USAGE, CREATE ON SCHEMA, and must own the tables if others made them",
+            "the user in the store URL needs GRANT USAGE, CREATE ON SCHEMA, and must own existing tables",
         ),
         (
             SqlState::TOO_MANY_CONNECTIONS,
-            "lower pool_size in the store URL of the servers, or raise max_connections of the database",
+            "lower pool_size in the store URL of the servers, or raise max_connections of the database server",
         ),
         (
             SqlState::READ_ONLY_SQL_TRANSACTION,
-            "the database can only be read; with all its hosts and target_session_attrs=read-write in the store URL the one \
-             that can be written to is found",
+            "the database is read-only; to find the primary, list all hosts in the store URL with \
+             target_session_attrs=read-write",
         ),
     ];
-    let found = ADVICE.into_iter().find(|(of, _)| of == code);
-    found.map(|(_, advice)| advice)
+    let hint = HINTS.into_iter().find(|(of, _)| of == code);
+    hint.map(|(_, hint)| hint)
 }
 
-/// The same for what the driver says itself: its errors have no codes.
-fn advice_for(said: &str) -> Option<&'static str> {
-    const ADVICE: [(&str, &str); 4] = [
+/// The same for errors of the driver, which have no codes.
+fn driver_hint(message: &str) -> Option<&'static str> {
+    const HINTS: [(&str, &str); 4] = [
         (
             "UnknownIssuer",
-            "sslrootcert in the store URL names a file with the certificate of the authority",
+            "set sslrootcert in the store URL to a file with the certificate of the authority",
         ),
         (
             "NotValidForName",
-            "the certificate is of another name: sslmode=verify-ca does not look at it",
+            "the certificate is for another host name: sslmode=verify-ca does not check it",
         ),
         (
             "server does not support TLS",
-            "switch it on in the database, or write sslmode=disable in the store URL",
+            "enable it in the database server, or set sslmode=disable in the store URL",
         ),
         (
             "password missing",
-            "write it into the store URL, or into PGPASSWORD",
+            "set it in the store URL or in PGPASSWORD",
         ),
     ];
-    let found = ADVICE.into_iter().find(|(words, _)| said.contains(words));
-    found.map(|(_, advice)| advice)
+    let hint = HINTS.into_iter().find(|(part, _)| message.contains(part));
+    hint.map(|(_, hint)| hint)
 }
 
 pub(crate) fn unavailable(reason: String) -> StoreError {
@@ -210,7 +211,7 @@ fn has_io_cause(error: &tokio_postgres::Error) -> bool {
     false
 }
 
-/// The driver keeps what happened in the causes of its errors.
+/// The message with those of all causes, where the driver puts the details.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,4 +1,4 @@
-//! The aspect table of a database that is somebody else's: read row by row, in one snapshot, and never written.
+//! The aspect table of another product's database: read row by row, in one snapshot, and never written.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -15,11 +15,11 @@ use crate::pool::{Connections, Lease};
 use crate::settings::Settings;
 use crate::values::{ASPECTS, count_at};
 
-/// Whether it may be read; nothing if there is none.
+/// Whether the user may read the table; null if it does not exist.
 const READABLE: &str = "SELECT has_any_column_privilege(to_regclass($1), 'SELECT')";
 
-/// The order is that of the table's own key, whatever the database sorts by, so that nothing has to be sorted. A time
-/// without a zone is in UTC; one with a zone is converted.
+/// Ordered by the table's primary key, in the database's own collation, so that no sort is needed. A timestamp without a
+/// time zone is taken as UTC.
 const ROWS: &str = "SELECT urn, aspect, version, metadata, systemmetadata, \
      CASE WHEN isfinite(createdon) THEN round(extract(epoch FROM date_trunc('milliseconds', createdon)) * 1000)::bigint END, \
      createdby, createdfor \
@@ -29,7 +29,7 @@ const ROWS: &str = "SELECT urn, aspect, version, metadata, systemmetadata, \
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForeignAspect {
     pub raw: RawAspect,
-    /// What of it cannot be read; something like it stands there.
+    /// What could not be read exactly; `raw` has an approximation.
     pub fault: Option<&'static str>,
 }
 
@@ -38,17 +38,17 @@ impl ForeignAspect {
     pub const NO_TEXT: &'static str = "there are bytes in it that are not UTF-8";
 }
 
-/// Any bytes where text should be: databases with the encoding `SQL_ASCII` have them.
-struct Text {
+/// Text that may not be UTF-8, as in databases with the encoding `SQL_ASCII`.
+struct LossyText {
     text: String,
-    is_whole: bool,
+    is_valid: bool,
 }
 
-impl<'a> FromSql<'a> for Text {
+impl<'a> FromSql<'a> for LossyText {
     fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn Error + Sync + Send>> {
         let text = String::from_utf8_lossy(raw);
         Ok(Self {
-            is_whole: matches!(text, Cow::Borrowed(_)),
+            is_valid: matches!(text, Cow::Borrowed(_)),
             text: text.into_owned(),
         })
     }
@@ -58,26 +58,26 @@ impl<'a> FromSql<'a> for Text {
     }
 }
 
-/// A walk over all rows of the table, aspect by aspect, the latest version of each first.
+/// A scan of the whole table, aspect by aspect, the latest version of each first.
 pub struct ForeignAspects {
     rows: Pin<Box<RowStream>>,
     total: u64,
-    /// The rows come over it, inside of a transaction that ends with it.
+    /// Holds the transaction of the scan open.
     _lease: Lease,
 }
 
 impl ForeignAspects {
-    /// Begins the walk. What is committed later is not seen.
+    /// Begins the scan. Later commits are not visible to it.
     pub async fn open(settings: &Settings) -> Result<Self, StoreError> {
         Ok(Self::begin(settings).await?)
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// The next row; `None` behind the last.
+    /// Returns the next row, or `None` at the end.
     pub async fn next(&mut self) -> Result<Option<ForeignAspect>, StoreError> {
         match self.rows.next().await {
             None => Ok(None),
@@ -91,8 +91,8 @@ impl ForeignAspects {
         lease
             .begin_long("ISOLATION LEVEL REPEATABLE READ READ ONLY")
             .await?;
-        let found = lease.query(READABLE, &[&ASPECTS]).await?;
-        let readable: Option<bool> = found.first().map_or(Ok(None), |row| row.try_get(0))?;
+        let privileges = lease.query(READABLE, &[&ASPECTS]).await?;
+        let readable: Option<bool> = privileges.first().map_or(Ok(None), |row| row.try_get(0))?;
         if readable == Some(false) {
             return Err(EngineError::Store(StoreError::Refused {
                 reason: format!(
@@ -107,14 +107,14 @@ impl ForeignAspects {
                 ),
             }));
         }
-        let counted = lease
+        let count = lease
             .query("SELECT count(*) FROM metadata_aspect_v2", &[])
             .await?;
-        let total = counted.first().map_or(Ok(0), |row| count_at(row, 0))?;
+        let total = count.first().map_or(Ok(0), |row| count_at(row, 0))?;
         // Sorting would write the whole table to the disk of a database that is in use.
         lease.execute("SET LOCAL enable_sort = off").await?;
-        let nothing: [&(dyn ToSql + Sync); 0] = [];
-        let rows = lease.client()?.query_raw(ROWS, nothing).await?;
+        let no_parameters: [&(dyn ToSql + Sync); 0] = [];
+        let rows = lease.client()?.query_raw(ROWS, no_parameters).await?;
         Ok(Self {
             rows: Box::pin(rows),
             total,
@@ -125,12 +125,12 @@ impl ForeignAspects {
 
 fn read(row: &Row) -> Result<ForeignAspect, EngineError> {
     let mut fault = None;
-    let mut text = |at: usize| -> Result<Option<String>, EngineError> {
-        let found: Option<Text> = row.try_get(at)?;
-        if found.as_ref().is_some_and(|found| !found.is_whole) {
+    let mut text = |index: usize| -> Result<Option<String>, EngineError> {
+        let value: Option<LossyText> = row.try_get(index)?;
+        if value.as_ref().is_some_and(|value| !value.is_valid) {
             fault = Some(ForeignAspect::NO_TEXT);
         }
-        Ok(found.map(|found| found.text))
+        Ok(value.map(|value| value.text))
     };
     let (urn, aspect, metadata) = (text(0)?, text(1)?, text(3)?);
     let (system_metadata, created_by, created_for) = (text(4)?, text(6)?, text(7)?);

@@ -57,7 +57,7 @@ use crate::contended::Contended;
 use crate::error::EngineError;
 use crate::pool::Connections;
 use crate::read::Question;
-use crate::serving::Alone;
+use crate::serving::ExclusiveUse;
 use crate::short_reads::ShortReads;
 use crate::stamp::{Stamp, Watch};
 
@@ -82,7 +82,7 @@ pub struct PostgresStore {
     contended: Arc<Contended>,
     stamp: Arc<Stamp>,
     watch: Option<Watch>,
-    alone: Option<Alone>,
+    alone: Option<ExclusiveUse>,
 }
 
 impl PostgresStore {
@@ -110,7 +110,7 @@ impl PostgresStore {
 
     /// Opens a database that no server uses, and lets none use it as long as the store is open.
     pub async fn open_alone(settings: &Settings, create: bool) -> Result<Self, StoreError> {
-        let alone = Alone::take(&Connector::new(settings)?).await?;
+        let alone = ExclusiveUse::acquire(&Connector::new(settings)?).await?;
         let options = OpenOptions {
             create,
             watch: false,

@@ -1,20 +1,19 @@
-//! The change log: reading it in commit order, whoever commits when.
+//! The change log, read in commit order.
 //!
-//! A transaction writes its changes under a number of its own and notes the number in `change_pending`. Numbers are no
-//! order: a transaction may commit long after one with a higher number, and whoever had read up to that one would never
-//! see it. So positions are given afterwards: who wants to read the log first gives the pending transactions the next
-//! positions, under a lock ([`give_positions`]). What is pending can be seen, so it is committed; what is committed later
-//! gets later positions.
+//! A transaction writes its changes under a number from a sequence and adds the number to `change_pending`. These numbers
+//! are not in commit order: a transaction may commit long after one with a higher number, and a reader past that number
+//! would miss it. So log positions are assigned after the commit: a reader first assigns the next positions to all pending
+//! transactions, under a lock ([`assign_positions`]). A visible pending row is committed; later commits get later
+//! positions.
 //!
-//! The losing options. Readers that stop before the oldest running transaction (`xmin`) need no second table, but are
-//! blind for as long as anybody's long transaction runs, and a write must be found as soon as it is acknowledged. A lock
-//! that writers hold from taking a number until the end of the commit makes numbers an order, but then one commit after
-//! the other waits for the disk. The price of what we do is one small row per transaction, written and removed.
+//! Rejected alternatives: readers that stop at the oldest running transaction (`xmin`) need no second table, but one long
+//! transaction hides all later commits, and a write must be visible once acknowledged. A lock from taking the number until
+//! the end of the commit makes the numbers an order, but serialises the disk flush of all commits. The cost of this design
+//! is one small row per transaction, inserted and deleted.
 //!
-//! Removed rows stay in the indexes while anybody's snapshot is older, an hour's backup for one, and looking whether anything
-//! is pending must not walk over all of them. So each session remembers the oldest transaction of the database that was
-//! not over when nothing was pending ([`STATE`]): nothing of older ones will ever be. A session ends with the server it is
-//! on, so what it remembers is never of another one's transactions.
+//! Deleted rows stay in the index while an older snapshot exists, for example that of a backup, and the query for pending
+//! rows must not scan them all. So each session remembers the oldest running transaction at the time nothing was pending
+//! ([`STATE`]) and ignores everything older. The value lives in the session, so it never outlives a failover.
 
 use docent_store::{AspectKey, Change, ChangeKind, LogPosition, LogicalVersion, StoreError};
 use tokio_postgres::Row;
@@ -26,14 +25,14 @@ use crate::values::{as_limit, aspect_name, urn_at};
 
 const TABLE: &str = "change_log";
 
-/// What may be pending was left by this transaction of the database or later ones.
+/// Only transactions from the remembered one on can be pending.
 macro_rules! unsettled {
     () => {
         "writer >= coalesce(nullif(current_setting('docent.settled', true), ''), '0')::xid8"
     };
 }
 
-/// Whether anything waits for a position, and the newest position.
+/// Whether any transaction lacks a position, and the newest position.
 pub(crate) const STATE: &str = concat!(
     "SELECT p.pending, coalesce(\
      (SELECT first_position + changes - 1 FROM change_commit ORDER BY first_position DESC LIMIT 1), 0), \
@@ -44,15 +43,16 @@ pub(crate) const STATE: &str = concat!(
     ") AS pending OFFSET 0) AS p"
 );
 
-/// Who holds this lock gives positions.
+/// Serialises the assignment of positions.
 const LOCK: &str = concat!(
     "SELECT pg_advisory_xact_lock(hashtext('docent_change_log'), ",
     of_schema!(),
     ")"
 );
 
-/// In the order of the numbers: a transaction that builds on another takes its number after the other's commit.
-pub(crate) const GIVE_POSITIONS: &str = concat!(
+/// Assigns positions in the order of the numbers: a transaction that depends on another takes its number after the
+/// other's commit.
+pub(crate) const ASSIGN_POSITIONS: &str = concat!(
     "WITH taken AS ( DELETE FROM change_pending WHERE ",
     unsettled!(),
     " RETURNING transaction, changes \
@@ -65,7 +65,7 @@ pub(crate) const GIVE_POSITIONS: &str = concat!(
      FROM taken CROSS JOIN last"
 );
 
-/// Begins with the transaction that the position behind `$1` belongs to.
+/// Starts at the transaction that contains position `$1 + 1`.
 pub(crate) const CHANGES: &str = "SELECT l.aspect, c.first_position + l.item, l.urn, l.kind, l.logical_version, \
          l.time_ms, l.actor \
      FROM change_commit c JOIN change_log l ON l.transaction = c.transaction \
@@ -82,31 +82,31 @@ pub(crate) const NEWEST: &str = "SELECT l.aspect, c.first_position + l.item, l.u
 pub(crate) const TRANSACTIONS: &str = "SELECT first_position + changes - 1, transaction, changes FROM change_commit \
      WHERE first_position > $1 ORDER BY first_position LIMIT $2";
 
-/// What is behind the second colon of a URN is its type.
+/// The third part of a URN is its entity type.
 pub(crate) const TYPES: &str = "SELECT DISTINCT split_part(l.urn, ':', 3) FROM unnest($1::bigint[]) AS k (transaction) \
      CROSS JOIN LATERAL (SELECT l.urn FROM change_log l WHERE l.transaction = k.transaction OFFSET 0) AS l";
 
-/// Gives positions to all that is committed; says which the newest is.
+/// Assigns positions to all committed transactions and returns the newest.
 pub(crate) async fn bring_up(connections: &Connections) -> Result<LogPosition, EngineError> {
     let (pending, newest) = state(&connections.query(STATE, &[]).await?)?;
     if !pending {
         return Ok(newest);
     }
     let lease = connections.lease().await?;
-    give_positions(&lease).await?;
+    assign_positions(&lease).await?;
     Ok(state(&lease.query(STATE, &[]).await?)?.1)
 }
 
-async fn give_positions(lease: &Lease) -> Result<(), EngineError> {
-    lease.soil();
-    let steps = ["BEGIN", LOCK, GIVE_POSITIONS, "COMMIT"].map(Step::plain);
-    let given = lease.pipeline(&steps).await;
-    if given.is_err() {
-        // What it did not do, the next one does.
+async fn assign_positions(lease: &Lease) -> Result<(), EngineError> {
+    lease.mark_in_transaction();
+    let steps = ["BEGIN", LOCK, ASSIGN_POSITIONS, "COMMIT"].map(Step::plain);
+    let assigned = lease.pipeline(&steps).await;
+    if assigned.is_err() {
+        // The next reader assigns what is still pending.
         lease.execute("ROLLBACK").await?;
     }
-    lease.clean();
-    given.map(drop)
+    lease.mark_idle();
+    assigned.map(drop)
 }
 
 fn state(rows: &[Row]) -> Result<(bool, LogPosition), EngineError> {
@@ -117,22 +117,22 @@ fn state(rows: &[Row]) -> Result<(bool, LogPosition), EngineError> {
 }
 
 /// A transaction in the log.
-pub(crate) struct Logged {
+pub(crate) struct LoggedTransaction {
     pub(crate) number: i64,
     pub(crate) changes: i32,
 }
 
-/// The transactions behind a position.
+/// The transactions after a position.
 pub(crate) async fn transactions(
     connections: &Connections,
     after: LogPosition,
     limit: usize,
-) -> Result<Vec<Logged>, EngineError> {
+) -> Result<Vec<LoggedTransaction>, EngineError> {
     let rows = connections
         .query(TRANSACTIONS, &[&after.get(), &as_limit(limit)])
         .await?;
     let logged = |row: &Row| {
-        Ok(Logged {
+        Ok(LoggedTransaction {
             number: row.try_get(1)?,
             changes: row.try_get(2)?,
         })
@@ -149,8 +149,8 @@ pub(crate) async fn types(
     rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
 }
 
-/// Changes behind a position. Aspects that the registry does not know are passed over without counting, so that an empty
-/// answer always means the end of the log.
+/// Changes after a position. Aspects missing from the registry are skipped and do not count towards `limit`, so an empty
+/// result always means the end of the log.
 pub(crate) async fn changes(
     connections: &Connections,
     after: LogPosition,
@@ -159,15 +159,15 @@ pub(crate) async fn changes(
     bring_up(connections).await?;
     let (mut changes, mut after) = (Vec::new(), after.get());
     while changes.len() < limit {
-        let wanted = limit - changes.len();
+        let remaining = limit - changes.len();
         let rows = connections
-            .query(CHANGES, &[&after, &as_limit(wanted)])
+            .query(CHANGES, &[&after, &as_limit(remaining)])
             .await?;
         for row in &rows {
             after = row.try_get(1)?;
             changes.extend(change_at(row)?);
         }
-        if rows.len() < wanted {
+        if rows.len() < remaining {
             break;
         }
     }
@@ -191,7 +191,7 @@ pub(crate) async fn newest(connections: &Connections) -> Result<Option<Change>, 
     }
 }
 
-/// `None` if the registry does not know the aspect.
+/// `None` if the aspect is not in the registry.
 fn change_at(row: &Row) -> Result<Option<Change>, EngineError> {
     let position: i64 = row.try_get(1)?;
     let Some(aspect) = aspect_name(row, 0)? else {
@@ -230,7 +230,7 @@ mod tests {
     use super::*;
     use crate::settings::Settings;
 
-    /// How many pages a statement looks at.
+    /// The number of pages that a statement reads.
     async fn pages(lease: &Lease, sql: &str) -> u64 {
         let explain = format!("EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, TIMING OFF) {sql}");
         let plan = lease.query(&explain, &[]).await.unwrap();
@@ -245,13 +245,13 @@ mod tests {
         counts.sum()
     }
 
-    /// Asks until the session remembers that everything before is settled: other tests may have transactions open on the
-    /// same server, and before the oldest of them nothing is.
-    async fn remember_all(lease: &Lease) {
+    /// Repeats the query until the session remembers the current transaction: open transactions of other tests on the
+    /// same server hold it back.
+    async fn settle(lease: &Lease) {
         let end = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
         let end: i64 = lease.query(end, &[]).await.unwrap()[0].get(0);
         let settled = "SELECT current_setting('docent.settled')::bigint >= $1";
-        let asking = async {
+        let polling = async {
             loop {
                 lease.query(STATE, &[]).await.unwrap();
                 if lease.query(settled, &[&end]).await.unwrap()[0].get(0) {
@@ -260,18 +260,18 @@ mod tests {
             }
         };
         let most = std::time::Duration::from_mins(1);
-        tokio::time::timeout(most, asking).await.unwrap();
+        tokio::time::timeout(most, polling).await.unwrap();
     }
 
-    fn leave_pending(database: &Database, first: u64, last: u64) {
-        let leave = format!(
+    fn insert_pending(database: &Database, first: u64, last: u64) {
+        let insert = format!(
             "INSERT INTO change_pending (transaction, changes) SELECT number, 1 FROM generate_series({first}, {last}) number"
         );
-        database.sql(&leave).unwrap();
+        database.sql(&insert).unwrap();
     }
 
     #[tokio::test]
-    async fn what_is_pending_is_found_as_fast_beside_a_long_backup() {
+    async fn a_long_backup_does_not_slow_down_the_search_for_pending_rows() {
         let database = postgres_database().unwrap();
         let settings = Settings::parse(database.url()).unwrap();
         let connections = Connections::new(&settings).unwrap();
@@ -284,46 +284,45 @@ mod tests {
             .query("SELECT count(*) FROM change_pending", &[])
             .await
             .unwrap();
-        leave_pending(&database, 1, 20_000);
+        insert_pending(&database, 1, 20_000);
         let lease = connections.lease().await.unwrap();
-        give_positions(&lease).await.unwrap();
+        assign_positions(&lease).await.unwrap();
         let newest = state(&lease.query(STATE, &[]).await.unwrap()).unwrap();
         assert_eq!(newest, (false, LogPosition::new(20_000)));
-        remember_all(&lease).await;
-        let looked = pages(&lease, STATE).await;
-        assert!(looked < 100, "{looked} pages for nothing");
-        // What is new is found, whatever was removed.
-        leave_pending(&database, 20_001, 20_001);
+        settle(&lease).await;
+        let read = pages(&lease, STATE).await;
+        assert!(read < 100, "{read} pages read although nothing is pending");
+        insert_pending(&database, 20_001, 20_001);
         assert!(state(&lease.query(STATE, &[]).await.unwrap()).unwrap().0);
-        let looked = pages(&lease, GIVE_POSITIONS).await;
-        assert!(looked < 200, "{looked} pages for one position");
+        let read = pages(&lease, ASSIGN_POSITIONS).await;
+        assert!(read < 200, "{read} pages read for one position");
         let newest = state(&lease.query(STATE, &[]).await.unwrap()).unwrap();
         assert_eq!(newest, (false, LogPosition::new(20_001)));
     }
 
-    /// A transaction that began before others ended, and ends when those have their positions.
+    /// The late transaction begins before others commit, and commits after those have their positions.
     #[tokio::test]
     async fn a_late_commit_is_found_by_a_session_that_has_seen_nothing_pending() {
         let database = postgres_database().unwrap();
         let settings = Settings::parse(database.url()).unwrap();
         let connections = Connections::new(&settings).unwrap();
         let late = connections.lease().await.unwrap();
-        late.soil();
+        late.mark_in_transaction();
         late.execute("BEGIN; INSERT INTO change_pending (transaction, changes) VALUES (1, 1)")
             .await
             .unwrap();
         let lease = connections.lease().await.unwrap();
         for number in 2..5 {
-            leave_pending(&database, number, number);
+            insert_pending(&database, number, number);
             assert!(state(&lease.query(STATE, &[]).await.unwrap()).unwrap().0);
-            give_positions(&lease).await.unwrap();
+            assign_positions(&lease).await.unwrap();
             let (pending, newest) = state(&lease.query(STATE, &[]).await.unwrap()).unwrap();
             assert!(!pending);
             assert_eq!(newest.get(), i64::try_from(number).unwrap() - 1);
         }
         late.commit().await.unwrap();
         assert!(state(&lease.query(STATE, &[]).await.unwrap()).unwrap().0);
-        give_positions(&lease).await.unwrap();
+        assign_positions(&lease).await.unwrap();
         let newest = state(&lease.query(STATE, &[]).await.unwrap()).unwrap();
         assert_eq!(newest, (false, LogPosition::new(4)));
     }

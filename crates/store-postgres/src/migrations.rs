@@ -1,20 +1,20 @@
-//! The schema, as numbered steps.
+//! Schema migrations, as numbered steps.
 //!
-//! Each step is a file of `migrations/`, applied once and in order; the table `docent_migration` remembers which, with a
-//! checksum. A step that has been released is never edited.
+//! Each step is a file in `migrations/`, applied once and in order; the table `docent_migration` records it with a checksum.
+//! A released step is never edited.
 //!
-//! Servers of the version before keep serving while the first one of a new version migrates, so a step is `additive`: what
-//! an older server reads and writes stays right after it, and what a newer server needs is there before it serves. A
-//! database that is ahead of us by such steps is served as it is. What cannot be added is taken in two versions: the
-//! first adds and writes both forms, the second, when no server of before runs any more, stops using the old form.
+//! Servers of the previous version keep running while the first server of a new version migrates, so a step is `additive`:
+//! older servers keep reading and writing correctly after it. A database that is ahead by additive steps is served as it
+//! is. Other changes take two releases (expand and contract): the first adds the new form and writes both, the second
+//! stops using the old form once no older server runs.
 //!
 //! A step that is not additive is applied only while no server runs ([`crate::serving`]). Servers that do not know such a
-//! step refuse to start.
+//! step do not start.
 //!
-//! A step waits for the locks of its tables a moment at a time: whoever wants to read a table queues behind a step that
-//! waits for it, and a backup may hold it for an hour.
+//! A step waits for table locks only briefly and retries: readers queue behind a waiting step, and a backup may hold a
+//! table for an hour.
 //!
-//! To change the schema: add the next file and its line to [`MIGRATIONS`].
+//! To change the schema: add the next file and its entry in [`MIGRATIONS`].
 
 use std::time::{Duration, Instant};
 
@@ -30,7 +30,7 @@ pub(crate) struct Migration {
     number: i32,
     name: &'static str,
     sql: &'static str,
-    /// Whether servers that do not know the step may go on.
+    /// Whether servers that do not know the step may keep running.
     additive: bool,
 }
 
@@ -45,7 +45,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         number: 2,
         name: "retired_versions",
         sql: include_str!("../migrations/0002_retired_versions.sql"),
-        // A server that does not know of them would use their numbers again.
+        // Older servers would reuse retired version numbers.
         additive: false,
     },
     Migration {
@@ -56,17 +56,17 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     },
 ];
 
-/// Any number that nobody else uses: whoever holds this lock migrates.
+/// Serialises migrations.
 const LOCK: &str = concat!(
     "SELECT pg_advisory_xact_lock(hashtext('docent_migration'), ",
     of_schema!(),
     ")"
 );
 
-/// How long a step waits for the lock of a table, and how long it lets others go first.
+/// How long a step waits for a table lock, and the pause before it retries.
 const LOCK_WAIT: &str = "SET LOCAL lock_timeout = '300ms'";
 const LOCK_PAUSE: Duration = Duration::from_secs(2);
-/// Somebody who waits for a server to start is told why it does not.
+/// After this time a server fails to start, with the reason.
 const MAX_WAIT: Duration = Duration::from_mins(5);
 
 const TABLE: &str = "
@@ -78,35 +78,36 @@ const TABLE: &str = "
         applied  timestamp with time zone NOT NULL DEFAULT now()
     )";
 
-/// Refuses a database that this docent cannot serve, or cannot serve yet.
+/// Rejects a database whose schema this server cannot serve.
 pub(crate) async fn expect_served(lease: &Lease) -> Result<(), EngineError> {
     if applied(lease, MIGRATIONS).await? == MIGRATIONS.len() {
         return Ok(());
     }
-    Err(refused(
-        "the database was put back to an older schema: start this server again to bring it up to date".to_owned(),
+    Err(rejected(
+        "the database was restored to an older schema: restart this server to migrate it"
+            .to_owned(),
     ))
 }
 
-/// Brings the database to the newest schema, or refuses it. `may_create` says whether an empty database may be filled.
+/// Migrates the database to the newest schema. An empty database is rejected unless `may_create` is set.
 pub(crate) async fn migrate(lease: &mut Lease, may_create: bool) -> Result<(), EngineError> {
     migrate_with(lease, MIGRATIONS, may_create).await
 }
 
-/// Whether the database has a catalog in it.
+/// Whether the database contains a catalog.
 pub(crate) async fn is_there(lease: &Lease) -> Result<bool, EngineError> {
     Ok(applied(lease, MIGRATIONS).await? > 0)
 }
 
-/// Refuses a database that has no catalog in it, or not the schema that we know; changes nothing.
+/// Rejects a database without a catalog or with an older schema. Changes nothing.
 pub(crate) async fn expect_newest(lease: &Lease) -> Result<(), EngineError> {
     let applied = applied(lease, MIGRATIONS).await?;
     match MIGRATIONS.get(applied) {
         None => Ok(()),
         Some(_) if applied == 0 => Err(no_catalog()),
-        Some(Migration { number, name, .. }) => Err(refused(format!(
-            "the database was written by an older docent (it lacks step {number}, {name}): what is in it can be checked \
-             only after 'docent serve' or 'docent rebuild' has brought its schema up to date"
+        Some(Migration { number, name, .. }) => Err(rejected(format!(
+            "the database was written by an older docent (it lacks step {number}, {name}): run 'docent serve' or \
+             'docent rebuild' first, which migrate it"
         ))),
     }
 }
@@ -116,7 +117,7 @@ async fn migrate_with(
     known: &[Migration],
     may_create: bool,
 ) -> Result<(), EngineError> {
-    // Nearly every start ends here, without waiting for anybody.
+    // The common case takes no lock.
     let applied = applied(lease, known).await?;
     if applied == known.len() {
         return Ok(());
@@ -128,46 +129,43 @@ async fn migrate_with(
     loop {
         lease.begin_long("").await?;
         lease.execute(LOCK).await?;
-        // A connection on which this fails otherwise is closed, and the transaction with it.
+        // On any other error the connection is closed, which rolls back.
         match apply_missing(lease, known).await {
             Err(EngineError::Conflict | EngineError::Store(StoreError::Busy)) => {}
             Err(error) => return Err(error),
             Ok(()) => return lease.commit().await,
         }
         lease.execute("ROLLBACK").await?;
-        lease.clean();
+        lease.mark_idle();
         if begun.elapsed() > MAX_WAIT {
-            return Err(refused(
-                "the tables are in use, so that the database's schema cannot be brought up to date: wait until no backup, no \
-                 check and no other long transaction runs"
+            return Err(rejected(
+                "cannot migrate the database while its tables are in use: wait for backups, checks and other long \
+                 transactions to end"
                     .to_owned(),
             ));
         }
-        tracing::warn!(
-            "the tables are in use; the database's schema is brought up to date as soon as they are not"
-        );
+        tracing::warn!("waiting to migrate the database until its tables are no longer in use");
         tokio::time::sleep(LOCK_PAUSE).await;
     }
 }
 
 async fn apply_missing(lease: &Lease, known: &[Migration]) -> Result<(), EngineError> {
-    // Asked again under the lock: another server may have been faster.
+    // Read again under the lock: another server may have migrated meanwhile.
     let applied = applied(lease, known).await?;
     lease.execute(LOCK_WAIT).await?;
     lease.execute(TABLE).await?;
     let breaking = known[applied..].iter().find(|step| !step.additive);
     if let (Some(Migration { number, name, .. }), true) = (breaking, applied > 0) {
-        let otherwise = format!(
-            "step {number} ({name}) of the database's schema changes what the running servers rely on: stop all of them, and \
-             then start this one"
+        let reason = format!(
+            "migration {number} ({name}) is incompatible with the running servers: stop all of them, and then start this one"
         );
-        serving::expect_nobody(lease, &otherwise).await?;
+        serving::exclude_servers(lease, &reason).await?;
     }
     for migration in &known[applied..] {
         tracing::info!(
             number = migration.number,
             name = migration.name,
-            "applying a migration"
+            "applying migration"
         );
         lease.execute(migration.sql).await?;
         lease
@@ -185,19 +183,19 @@ async fn apply_missing(lease: &Lease, known: &[Migration]) -> Result<(), EngineE
     Ok(())
 }
 
-/// How many of the known steps the database has; refuses one that we cannot serve.
+/// The number of known steps that are applied. Rejects a database that this version cannot serve.
 async fn applied(lease: &Lease, known: &[Migration]) -> Result<usize, EngineError> {
-    // The catalog itself is asked: what `to_regclass` remembers may be older than the lock.
-    let there = "SELECT c.relname::text FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+    // Queries pg_class, because the cache behind `to_regclass` may be older than the lock.
+    let existing = "SELECT c.relname::text FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
                  WHERE c.relname IN ('docent_migration', 'metadata_aspect_v2') AND n.nspname = ANY (current_schemas(false))";
     let mut tables: Vec<String> = Vec::new();
-    for row in lease.query(there, &[]).await? {
+    for row in lease.query(existing, &[]).await? {
         tables.push(row.try_get(0)?);
     }
     if !tables.iter().any(|table| table == "docent_migration") {
         if !tables.is_empty() {
-            return Err(refused(
-                "the database has a table metadata_aspect_v2 that is not ours: use an empty database or another \
+            return Err(rejected(
+                "the database contains a table metadata_aspect_v2 of another program: use an empty database or another \
                  search_path"
                     .to_owned(),
             ));
@@ -216,16 +214,16 @@ async fn applied(lease: &Lease, known: &[Migration]) -> Result<usize, EngineErro
         match known.iter().find(|migration| migration.number == number) {
             Some(migration) => {
                 if row.try_get::<_, &str>(2)? != checksum(migration.sql) {
-                    return Err(refused(format!(
-                        "step {number} ({name}) of the database's schema is not the one that this docent has"
+                    return Err(rejected(format!(
+                        "migration {number} ({name}) of the database differs from the one of this docent"
                     )));
                 }
                 count += 1;
             }
             None if row.try_get(3)? => {}
             None => {
-                return Err(refused(format!(
-                    "the database was made by a newer docent (step {number}, {name}): use that one"
+                return Err(rejected(format!(
+                    "the database was written by a newer docent (step {number}, {name}): use that version"
                 )));
             }
         }
@@ -234,14 +232,14 @@ async fn applied(lease: &Lease, known: &[Migration]) -> Result<usize, EngineErro
 }
 
 fn no_catalog() -> EngineError {
-    refused("the database has no catalog in it".to_owned())
+    rejected("the database contains no catalog".to_owned())
 }
 
 fn checksum(sql: &str) -> String {
     hex(&Sha256::digest(sql.as_bytes()))
 }
 
-fn refused(reason: String) -> EngineError {
+fn rejected(reason: String) -> EngineError {
     StoreError::Refused { reason }.into()
 }
 
@@ -263,16 +261,16 @@ pub(crate) mod tests {
     use crate::pool::Connections;
     use crate::{OpenOptions, PostgresStore, Settings, check_database};
 
-    const PATIENCE: Duration = Duration::from_secs(30);
+    const TIMEOUT: Duration = Duration::from_secs(30);
 
-    /// Ends the connections on which servers listen.
-    pub(crate) const CUT_LINES: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+    /// Closes the `LISTEN` connections of servers.
+    pub(crate) const CLOSE_LISTENERS: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
          WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%docent_change%'";
 
-    /// What the version after this one might add.
-    fn later(additive: bool) -> Vec<Migration> {
+    /// The migrations of a fictitious next version.
+    fn with_next_step(additive: bool) -> Vec<Migration> {
         let known = MIGRATIONS.iter().map(|step| Migration { ..*step });
-        let number = MIGRATIONS.len() as i32 + 1;
+        let number = i32::try_from(MIGRATIONS.len()).unwrap() + 1;
         let sql = "ALTER TABLE edge ADD COLUMN note text; \
                    CREATE TABLE later (urn varchar(512) COLLATE \"C\" PRIMARY KEY)";
         let next = Migration {
@@ -326,7 +324,7 @@ pub(crate) mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn servers_that_do_not_know_an_additive_step_go_on_and_start() {
+    async fn servers_keep_running_and_start_beside_an_unknown_additive_step() {
         let database = postgres_database().unwrap();
         let old = Arc::new(serve(&database).await.unwrap());
         let stop = Arc::new(AtomicBool::new(false));
@@ -344,7 +342,7 @@ pub(crate) mod tests {
             })
         };
         // Two new servers start at once: one of them migrates.
-        let (steps, others) = (later(true), later(true));
+        let (steps, others) = (with_next_step(true), with_next_step(true));
         let (mut one, mut other) = (lease(&database).await, lease(&database).await);
         let (one, other) = tokio::join!(
             migrate_with(&mut one, &steps, false),
@@ -371,10 +369,10 @@ pub(crate) mod tests {
     async fn a_step_that_is_not_additive_waits_until_no_server_runs() {
         let database = postgres_database().unwrap();
         let old = serve(&database).await.unwrap();
-        let steps = later(false);
-        let refusal = migrate_with(&mut lease(&database).await, &steps, false).await;
-        let refusal = StoreError::from(refusal.unwrap_err()).to_string();
-        assert!(refusal.contains("stop all of them"), "{refusal}");
+        let steps = with_next_step(false);
+        let rejection = migrate_with(&mut lease(&database).await, &steps, false).await;
+        let rejection = StoreError::from(rejection.unwrap_err()).to_string();
+        assert!(rejection.contains("stop all of them"), "{rejection}");
         put(&old, 1).await;
         drop(old);
         let started = Instant::now();
@@ -383,31 +381,31 @@ pub(crate) mod tests {
             .is_err()
         {
             assert!(
-                started.elapsed() < PATIENCE,
+                started.elapsed() < TIMEOUT,
                 "the server still seems to serve"
             );
         }
-        let refusal = serve(&database).await.unwrap_err().to_string();
+        let rejection = serve(&database).await.unwrap_err().to_string();
         assert!(
-            refusal.contains("made by a newer docent (step 4, later)"),
-            "{refusal}"
+            rejection.contains("written by a newer docent (step 4, later)"),
+            "{rejection}"
         );
     }
 
     #[tokio::test]
-    async fn a_check_of_a_database_that_is_behind_says_so_and_leaves_it_there() {
+    async fn a_check_rejects_an_older_schema_and_does_not_migrate_it() {
         let database = Database::empty().unwrap();
         let settings = Settings::parse(database.url()).unwrap();
-        let refusal = check_database(&settings).await.unwrap_err().to_string();
-        assert!(refusal.contains("no catalog"), "{refusal}");
+        let rejection = check_database(&settings).await.unwrap_err().to_string();
+        assert!(rejection.contains("no catalog"), "{rejection}");
         let first = &MIGRATIONS[..1];
         migrate_with(&mut lease(&database).await, first, true)
             .await
             .unwrap();
-        let refusal = check_database(&settings).await.unwrap_err().to_string();
+        let rejection = check_database(&settings).await.unwrap_err().to_string();
         assert!(
-            refusal.contains("older docent (it lacks step 2, retired_versions)"),
-            "{refusal}"
+            rejection.contains("older docent (it lacks step 2, retired_versions)"),
+            "{rejection}"
         );
         assert_eq!(
             applied(&lease(&database).await, MIGRATIONS).await.unwrap(),
@@ -420,71 +418,74 @@ pub(crate) mod tests {
         );
     }
 
-    /// What holds the servers off is taken in the moment in which a server has lost its own lock.
+    /// A command takes the exclusive lock at the moment a server loses its shared one.
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_server_that_has_lost_its_lock_looks_at_the_schema_again_before_it_serves() {
+    async fn a_server_that_lost_its_lock_checks_the_schema_before_it_serves_again() {
         let database = postgres_database().unwrap();
         let old = serve(&database).await.unwrap();
         put(&old, 1).await;
-        let refused = async |by: &str| {
+        let expect_rejection = async |message: &str| {
             let started = Instant::now();
             loop {
                 match old.aspects_export(None, 1).await {
-                    Err(StoreError::Unavailable { reason }) if reason.contains(by) => break,
-                    _ => assert!(started.elapsed() < PATIENCE, "not refused by {by}"),
+                    Err(StoreError::Unavailable { reason }) if reason.contains(message) => break,
+                    _ => assert!(started.elapsed() < TIMEOUT, "no rejection with {message}"),
                 }
             }
         };
-        let beside = lease(&database).await;
+        let command = lease(&database).await;
         let waiting = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted \
                        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
         let cut = async {
             let started = Instant::now();
-            let looking = lease(&database).await;
-            while looking.query(waiting, &[]).await.unwrap().is_empty() {
-                assert!(started.elapsed() < PATIENCE, "nobody waits for the lock");
+            let observer = lease(&database).await;
+            while observer.query(waiting, &[]).await.unwrap().is_empty() {
+                assert!(
+                    started.elapsed() < TIMEOUT,
+                    "the command does not wait for the lock"
+                );
             }
-            database.sql(CUT_LINES).unwrap();
+            database.sql(CLOSE_LISTENERS).unwrap();
         };
-        let alone = "SELECT pg_advisory_lock(hashtext('docent_serving'), 0)";
-        let (taken, ()) = tokio::join!(beside.query(alone, &[]), cut);
-        taken.unwrap();
-        refused("for itself").await;
+        let exclusive = "SELECT pg_advisory_lock(hashtext('docent_serving'), 0)";
+        let (locked, ()) = tokio::join!(command.query(exclusive, &[]), cut);
+        locked.unwrap();
+        expect_rejection("exclusive use").await;
         let newer = "INSERT INTO docent_migration (number, name, checksum, additive) VALUES (9, 'newer', '', false)";
-        beside.execute(newer).await.unwrap();
-        let done = "SELECT pg_advisory_unlock(hashtext('docent_serving'), 0)";
-        beside.execute(done).await.unwrap();
-        refused("made by a newer docent (step 9, newer)").await;
-        beside
+        command.execute(newer).await.unwrap();
+        let unlock = "SELECT pg_advisory_unlock(hashtext('docent_serving'), 0)";
+        command.execute(unlock).await.unwrap();
+        expect_rejection("written by a newer docent (step 9, newer)").await;
+        command
             .execute("DELETE FROM docent_migration WHERE number = 9")
             .await
             .unwrap();
         let started = Instant::now();
         while old.aspects_export(None, 1).await.is_err() {
             assert!(
-                started.elapsed() < PATIENCE,
+                started.elapsed() < TIMEOUT,
                 "the server does not serve again"
             );
         }
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn readers_go_on_while_a_step_waits_for_a_long_backup() {
+    async fn reads_continue_while_a_step_waits_for_a_long_backup() {
         let database = postgres_database().unwrap();
         let old = serve(&database).await.unwrap();
         let mut backup = lease(&database).await;
         backup.begin_long("READ ONLY").await.unwrap();
         backup.query("SELECT 1 FROM edge", &[]).await.unwrap();
-        let steps = later(true);
+        let steps = with_next_step(true);
         let mut migrating = lease(&database).await;
         let urns = [Urn::new("domain", "d1").unwrap()];
         let read = async {
             let started = Instant::now();
             let mut slowest = Duration::ZERO;
             while started.elapsed() < Duration::from_secs(3) {
-                let asked = Instant::now();
+                let sent = Instant::now();
                 old.edges_list(&urns, true, &[], 0, 1).await.unwrap();
-                slowest = slowest.max(asked.elapsed());
+                slowest = slowest.max(sent.elapsed());
             }
             backup.commit().await.unwrap();
             slowest
@@ -496,7 +497,7 @@ pub(crate) mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_restore_that_is_refused_leaves_the_schema_as_it_is() {
+    async fn a_rejected_restore_leaves_the_schema_unchanged() {
         let full = postgres_database().unwrap();
         let store = serve(&full).await.unwrap();
         put(&store, 1).await;
@@ -512,23 +513,23 @@ pub(crate) mod tests {
             .sql("INSERT INTO metadata_aspect_v2 VALUES ('urn:li:domain:d', 'status', 0, '{}', NULL, now(), 'x', NULL)")
             .unwrap();
         let settings = Settings::parse(database.url()).unwrap();
-        let refused = crate::restore(&backup, &settings, false, &mut |_, _| {}).await;
-        let refused = refused.unwrap_err().to_string();
-        assert!(refused.contains("--replace"), "{refused}");
+        let rejection = crate::restore(&backup, &settings, false, &mut |_, _| {}).await;
+        let rejection = rejection.unwrap_err().to_string();
+        assert!(rejection.contains("--replace"), "{rejection}");
         assert_eq!(
             applied(&lease(&database).await, MIGRATIONS).await.unwrap(),
             before
         );
     }
 
-    /// The last step, beside the statements that the version before it sends.
+    /// Runs the last step beside the statements of the version before it.
     #[tokio::test(flavor = "multi_thread")]
-    async fn servers_of_the_version_before_the_last_step_go_on_and_lose_nothing() {
+    async fn servers_of_the_previous_version_lose_no_changes_during_the_last_step() {
         const WRITE: &str = "BEGIN; INSERT INTO change_pending (transaction, changes) \
              VALUES (nextval('change_transaction'), 1); INSERT INTO change_log (transaction, item, urn, aspect, kind, \
              logical_version, time_ms, actor) VALUES (currval('change_transaction'), 0, 'urn:li:domain:d', 'status', 'put', \
              1, 1, 'urn:li:corpuser:x'); COMMIT";
-        const GIVE: &str = "BEGIN; SELECT pg_advisory_xact_lock(hashtext('docent_change_log'), 0); \
+        const ASSIGN: &str = "BEGIN; SELECT pg_advisory_xact_lock(hashtext('docent_change_log'), 0); \
              WITH taken AS (DELETE FROM change_pending WHERE transaction > 0 RETURNING transaction, changes), last AS ( \
              SELECT coalesce((SELECT first_position + changes FROM change_commit ORDER BY first_position DESC LIMIT 1), 1) \
              AS next) INSERT INTO change_commit (first_position, transaction, changes) SELECT last.next + \
@@ -539,7 +540,7 @@ pub(crate) mod tests {
         migrate_with(&mut lease(&database).await, &MIGRATIONS[..before], true)
             .await
             .unwrap();
-        let (writing, giving) = (lease(&database).await, lease(&database).await);
+        let (writing, assigning) = (lease(&database).await, lease(&database).await);
         let mut written = 0;
         for _ in 0..20 {
             writing.execute(WRITE).await.unwrap();
@@ -551,7 +552,7 @@ pub(crate) mod tests {
                 writing.execute(WRITE).await.unwrap();
                 written += 1;
                 if written % 3 == 0 {
-                    giving.execute(GIVE).await.unwrap();
+                    assigning.execute(ASSIGN).await.unwrap();
                 }
             }
         };

@@ -1,16 +1,16 @@
-//! What the log says about a database that goes away: one line when it does, and one when it is back.
+//! Logs database outages: one line when the database becomes unavailable, one when it is back.
 //!
-//! Whoever asks the database regularly tells how it went ([`Outage::asked`]).
+//! Fed with the result of every regular query ([`Outage::record`]).
 
 use std::time::{Duration, Instant};
 
 use crate::error::EngineError;
 use crate::pool::Connections;
 
-/// How often it is looked at whether the database can be written to.
-const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// How often write access is checked.
+const CHECK_EVERY: Duration = Duration::from_secs(5);
 
-/// Whether it can only be read, and whether that is so because it follows another.
+/// Whether the session is read-only, and whether the server is a standby.
 const READ_ONLY: &str =
     "SELECT current_setting('transaction_read_only') = 'on', pg_is_in_recovery()";
 
@@ -18,21 +18,21 @@ const READ_ONLY: &str =
 pub(crate) struct Outage {
     since: Option<Instant>,
     read_only: bool,
-    looked: Option<Instant>,
+    last_check: Option<Instant>,
 }
 
 impl Outage {
-    /// Notes an answer, or that there was none.
-    pub(crate) fn asked<T>(&mut self, answer: &Result<T, EngineError>) {
-        match (answer, self.since) {
+    /// Records the result of a query.
+    pub(crate) fn record<T>(&mut self, result: &Result<T, EngineError>) {
+        match (result, self.since) {
             (Err(error), None) => {
                 self.since = Some(Instant::now());
                 tracing::error!("the database is unavailable: {error}");
             }
             (Ok(_), Some(since)) => {
                 self.since = None;
-                // It may be another one.
-                self.looked = None;
+                // The connection may lead to another server now.
+                self.last_check = None;
                 tracing::info!(
                     "the database is back after {:.1} s",
                     since.elapsed().as_secs_f64()
@@ -42,22 +42,23 @@ impl Outage {
         }
     }
 
-    /// Says when the database can only be read, and when it can be written to again.
-    pub(crate) async fn look(&mut self, connections: &Connections) {
-        if self.since.is_some() || self.looked.is_some_and(|at| at.elapsed() < LOOK_EVERY) {
+    /// Logs when the database becomes read-only and when it accepts writes again.
+    pub(crate) async fn check_writable(&mut self, connections: &Connections) {
+        let is_recent = |at: Instant| at.elapsed() < CHECK_EVERY;
+        if self.since.is_some() || self.last_check.is_some_and(is_recent) {
             return;
         }
-        self.looked = Some(Instant::now());
+        self.last_check = Some(Instant::now());
         let Ok(read_only) = is_read_only(connections).await else {
             return;
         };
         if read_only && !self.read_only {
             tracing::warn!(
-                "the database can only be read, so writes are refused and the server is not ready; with all its hosts and \
-                 target_session_attrs=read-write in the store URL the one that can be written to is found"
+                "the database is read-only, so writes are rejected and the server is not ready; to find the primary, list all \
+                 hosts in the store URL with target_session_attrs=read-write"
             );
         } else if self.read_only && !read_only {
-            tracing::info!("the database can be written to again");
+            tracing::info!("the database accepts writes again");
         }
         self.read_only = read_only;
     }
@@ -68,9 +69,9 @@ pub(crate) async fn is_read_only(connections: &Connections) -> Result<bool, Engi
     let Some(row) = rows.first() else {
         return Ok(false);
     };
-    let (read_only, follows): (bool, bool) = (row.try_get(0)?, row.try_get(1)?);
-    if read_only && !follows {
-        // It may be the default of a session, which outlives that of the database.
+    let (read_only, is_standby): (bool, bool) = (row.try_get(0)?, row.try_get(1)?);
+    if read_only && !is_standby {
+        // Only this session may be read-only: sessions keep the defaults of their start.
         connections.renew();
     }
     Ok(read_only)

@@ -1,8 +1,8 @@
-//! How PostgreSQL carries out the hot statements: by indexes alone, however large the tables are.
+//! Query plans of the hot statements: index access only, whatever the size of the tables.
 //!
-//! The plans stand in `tests/plans.txt`. After a change that is meant to change them, delete the file and run the test:
-//! it writes the file anew and fails once, so that somebody looks at it. Other versions of PostgreSQL may plan a little
-//! differently; there only the absence of scans over whole tables and whole indexes is asked for.
+//! The expected plans are in `tests/plans.txt`. After an intended change, delete the file and run the test: it writes the
+//! file again and fails once, so that the change is reviewed. On other versions of PostgreSQL the test only checks that no
+//! statement scans a whole table or index.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -17,8 +17,8 @@ use crate::{log, points, read, runs, segment, transaction, trees};
 /// The version that the file was written with.
 const VERSION: &str = "15";
 
-/// Every statement on the way of a request that has to be as fast in a large catalog as in a small one. What only commands
-/// do ([`COMMANDS`]) reads everything anyway.
+/// Every statement of a request, which must be as fast in a large catalog as in a small one. Statements of maintenance
+/// commands ([`COMMANDS`]) scan everything anyway.
 const HOT: [(&str, &str); 60] = [
     ("an aspect", read::LATEST),
     ("aspects", read::LATEST_OF),
@@ -48,7 +48,7 @@ const HOT: [(&str, &str); 60] = [
     ("time series of a run", runs::RUN_TIMESERIES),
     ("how many points a run has", runs::RUN_POINTS_COUNT),
     ("whether anything is new", log::STATE),
-    ("giving positions", log::GIVE_POSITIONS),
+    ("giving positions", log::ASSIGN_POSITIONS),
     ("changes", log::CHANGES),
     ("the newest change", log::NEWEST),
     ("transactions", log::TRANSACTIONS),
@@ -69,7 +69,7 @@ const HOT: [(&str, &str); 60] = [
     ("deleting versions", segment::DELETE_VERSIONS),
     ("forgetting retired versions", segment::FORGET_VERSIONS),
     ("retiring versions", segment::RETIRE),
-    ("keeping former versions", segment::KEEP_FORMER),
+    ("keeping former versions", segment::INSERT_HISTORY),
     ("inserting aspects", segment::INSERT_ROWS),
     ("putting aspects", segment::PUT_ROWS),
     ("touching aspects", segment::TOUCH),
@@ -82,12 +82,11 @@ const HOT: [(&str, &str); 60] = [
     ("logging", segment::LOG),
 ];
 
-/// These are not looked at. They count what is there, and read an index from end to end to do so, each for as long as a
-/// statement may take: how many entities have an aspect, if no URN is asked for. [`read::COUNT_LIKE`] above is one of
-/// them if its pattern begins with a wildcard.
+/// Statements that count and therefore scan a whole index, within the statement timeout. [`read::COUNT_LIKE`] does too if
+/// its pattern starts with a wildcard.
 const COUNTED: [&str; 1] = ["read::COUNT"];
 
-/// Modules of what only commands do, and of what servers do when they start.
+/// Modules with statements of maintenance commands and of server start only.
 const COMMANDS: [&str; 9] = [
     "backup.rs",
     "check.rs",
@@ -100,8 +99,8 @@ const COMMANDS: [&str; 9] = [
     "transfer.rs",
 ];
 
-/// These walk an index from one of its ends and stop soon, or take a table of which little is left.
-const WALKS: [&str; 5] = [
+/// Statements that read an index from one end and stop early, or a table that is nearly empty.
+const BOUNDED_SCANS: [&str; 5] = [
     "runs",
     "whether anything is new",
     "giving positions",
@@ -109,7 +108,7 @@ const WALKS: [&str; 5] = [
     "changes",
 ];
 
-/// Enough for the planner to see that scanning costs.
+/// Enough rows to make full scans costly for the planner.
 const FILL: &str = r#"
     INSERT INTO metadata_aspect_v2
     SELECT 'urn:li:dataset:' || e, a, v, '{"removed":false}', '{"runId":"run-' || e % 50 || '","lastObserved":' || e || '}',
@@ -138,12 +137,12 @@ async fn lines(client: &Client, sql: &str) -> Vec<String> {
         .collect()
 }
 
-/// A session as a server has it, with all hot statements prepared.
+/// A session with a server's settings and all hot statements prepared.
 async fn prepared(database: &Database) -> Client {
     let settings = Settings::parse(database.url()).unwrap();
     let (client, connection) = settings.driver.connect(NoTls).await.unwrap();
     tokio::spawn(connection);
-    // Which kind of index scan is taken depends on what was vacuumed when; that it is one does not.
+    // The kind of index scan depends on the last vacuum; only one kind keeps the plans stable.
     client
         .batch_execute("SET enable_bitmapscan = off; SET enable_indexonlyscan = off")
         .await
@@ -157,7 +156,7 @@ async fn prepared(database: &Database) -> Client {
     client
 }
 
-/// The plans of all hot statements; none of them may look at a whole table or a whole index.
+/// The plans of all hot statements. Panics if one scans a whole table or index.
 async fn plans(client: &Client) -> String {
     let (mut plans, mut wrong) = (String::new(), Vec::new());
     for (number, (name, sql)) in HOT.iter().enumerate() {
@@ -172,12 +171,12 @@ async fn plans(client: &Client) -> String {
         };
         let explain = format!("EXPLAIN (COSTS OFF) EXECUTE hot{number}{arguments}");
         let plan = lines(client, &explain).await;
-        for (at, line) in plan.iter().enumerate() {
+        for (index, line) in plan.iter().enumerate() {
             let bounded = plan
-                .get(at + 1)
+                .get(index + 1)
                 .is_some_and(|next| next.contains("Index Cond"));
             let whole = line.contains("Seq Scan") || line.contains("Index Scan") && !bounded;
-            if whole && !WALKS.contains(name) {
+            if whole && !BOUNDED_SCANS.contains(name) {
                 wrong.push(format!("{name}: {plan:#?}"));
             }
         }
@@ -194,7 +193,7 @@ async fn fill(client: &Client) {
 }
 
 #[tokio::test]
-async fn hot_statements_use_indexes_alone() {
+async fn hot_statements_only_use_index_access() {
     let database = postgres_database().unwrap();
     let client = prepared(&database).await;
     fill(&client).await;
@@ -209,16 +208,15 @@ async fn hot_statements_use_indexes_alone() {
         assert_eq!(
             plans,
             written,
-            "delete {} to have it written anew",
+            "delete {} to have it written again",
             path.display()
         );
     }
 }
 
-/// A connection keeps the plans that it made when the catalog was new, until statistics are gathered: for a minute of a
-/// first ingestion, or for as long as nobody gathers them.
+/// A connection caches plans from the time the catalog was empty until the next `ANALYZE`, which may never run.
 #[tokio::test]
-async fn plans_that_were_made_of_empty_tables_still_use_indexes_alone() {
+async fn plans_made_on_empty_tables_only_use_index_access() {
     let database = postgres_database().unwrap();
     for state in ["new", "empty and known to be", "nearly empty"] {
         let client = prepared(&database).await;
@@ -236,16 +234,16 @@ async fn plans_that_were_made_of_empty_tables_still_use_indexes_alone() {
     }
 }
 
-/// Statements are constants that this module can see, so that none is forgotten.
+/// Finds statement constants in the source, so that none is forgotten.
 #[test]
-fn every_statement_of_a_request_is_among_those_that_are_looked_at() {
+fn every_statement_of_a_request_has_its_plan_checked() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let (_, list) = include_str!("plans.rs").split_once("const HOT:").unwrap();
     let (list, _) = list.split_once("];\n").unwrap();
     let named: Vec<&str> = list
         .split(|letter: char| !letter.is_alphanumeric() && !"_:".contains(letter))
         .collect();
-    let mut unseen = Vec::new();
+    let mut unchecked = Vec::new();
     let files = ["", "transaction"].map(|folder| std::fs::read_dir(source.join(folder)).unwrap());
     for file in files.into_iter().flatten() {
         let path = file.unwrap().path();
@@ -280,9 +278,9 @@ fn every_statement_of_a_request_is_among_those_that_are_looked_at() {
             let module = module.replace("statements", "transaction");
             let name = format!("{module}::{name}");
             if is_statement && !reads_nothing && !named.contains(&name.as_str()) {
-                unseen.push(name);
+                unchecked.push(name);
             }
         }
     }
-    assert_eq!(unseen, COUNTED);
+    assert_eq!(unchecked, COUNTED);
 }

@@ -1,4 +1,4 @@
-//! The statements about points of time series.
+//! Statements on time series.
 
 use docent_store::{AspectKey, PointRange, TimeseriesRow};
 use tokio_postgres::Row;
@@ -9,7 +9,7 @@ use crate::read::{key_arrays, place_at};
 use crate::runs::run_text;
 use crate::values::{as_limit, count_at};
 
-/// The points in a range, which is the first five parameters.
+/// The points in the range given by the first five parameters.
 macro_rules! in_range {
     () => {
         "FROM timeseries WHERE urn = $1 AND aspect = $2 AND time_ms >= $3 AND time_ms <= $4 \
@@ -42,13 +42,13 @@ pub(crate) const LATEST: &str = "SELECT k.place, p.time_ms, p.id, p.metadata, p.
      CROSS JOIN LATERAL (SELECT t.time_ms, t.id, t.metadata, t.systemmetadata FROM timeseries t \
          WHERE t.urn = k.urn AND t.aspect = k.aspect ORDER BY t.time_ms DESC, t.id DESC LIMIT 1) AS p";
 
-struct Bounds {
+struct RangeParameters {
     from_ms: i64,
     through_ms: i64,
     run: Option<String>,
 }
 
-impl Bounds {
+impl RangeParameters {
     fn of(range: &PointRange) -> Self {
         Self {
             from_ms: range.from_ms.unwrap_or(i64::MIN),
@@ -71,7 +71,7 @@ pub(crate) async fn list(
     } else {
         OLDEST_FIRST
     };
-    let bounds = Bounds::of(range);
+    let bounds = RangeParameters::of(range);
     let rows = connections
         .query(
             sql,
@@ -120,7 +120,7 @@ pub(crate) async fn count(
     key: &AspectKey,
     range: &PointRange,
 ) -> Result<u64, EngineError> {
-    let bounds = Bounds::of(range);
+    let bounds = RangeParameters::of(range);
     let rows = lease
         .query(
             COUNT,
@@ -138,7 +138,7 @@ pub(crate) async fn count(
 
 /// The parameters of [`DELETE`].
 pub(crate) fn parameters(key: &AspectKey, range: &PointRange) -> Vec<Parameter> {
-    let bounds = Bounds::of(range);
+    let bounds = RangeParameters::of(range);
     vec![
         Box::new(key.urn.to_string()),
         Box::new(key.aspect.as_str()),

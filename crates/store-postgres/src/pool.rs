@@ -1,4 +1,4 @@
-//! Connections: a bounded number of them, lent for a bounded time, and many statements in one round trip.
+//! The connection pool: bounded size, bounded waiting, and pipelines of statements in one round trip.
 //!
 //! This module knows no table.
 
@@ -19,27 +19,27 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 
 use crate::connect::{Connector, Tls};
-use crate::error::{EngineError, unavailable};
+use crate::error::{EngineError, NO_RESPONSE, unavailable};
 use crate::settings::Settings;
 
-/// More callers than this do not wait for a connection: they can be told to try again sooner than they could be answered.
+/// The longest queue for a connection. Beyond it callers get `Busy` at once, instead of after a timeout.
 pub(crate) const MAX_WAITING: usize = 1024;
-/// How much longer than the database a server waits for a statement before it gives up the connection.
+/// How long the server waits beyond `statement_timeout` before it abandons the connection.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// What nobody waits for any more is asked to stop if it is not over by then.
-const SOON: Duration = Duration::from_millis(100);
-/// How long a place in the pool is kept for a statement that does not stop.
+/// An abandoned statement is cancelled if it runs longer than this.
+const CANCEL_AFTER: Duration = Duration::from_millis(100);
+/// How long an abandoned statement may occupy its slot in the pool after the cancel request.
 const MAX_SETTLING: Duration = Duration::from_mins(1);
 
-/// What a younger connection was told when it began is taken to hold.
+/// Session defaults of a connection younger than this count as current.
 const NEW: Duration = Duration::from_secs(1);
 
-/// More steps than this are not sent at once.
+/// The most steps sent before their results are read.
 const MAX_STEPS: usize = 256;
 
 pub(crate) type Parameter = Box<dyn ToSql + Sync + Send>;
-type Answer<'a> =
+type PendingResult<'a> =
     Pin<Box<dyn Future<Output = Result<Vec<Row>, tokio_postgres::Error>> + Send + 'a>>;
 
 #[derive(Debug)]
@@ -47,9 +47,10 @@ pub(crate) struct Connections {
     pool: Pool,
     connector: Connector,
     size: usize,
-    patience: Duration,
-    /// Why nobody gets one.
-    refusal: Mutex<Option<String>>,
+    /// How long a result of the database is awaited.
+    response_timeout: Duration,
+    /// Why the pool is closed to callers, if it is.
+    suspension: Mutex<Option<String>>,
 }
 
 impl Connections {
@@ -65,26 +66,26 @@ impl Connections {
         let pool = Pool::builder(manager)
             .max_size(settings.pool_size)
             .wait_timeout(Some(settings.pool_timeout))
-            .create_timeout(Some(connector.patience()))
+            .create_timeout(Some(connector.connect_timeout()))
             .runtime(Runtime::Tokio1)
             .build()
             .map_err(StoreError::other)?;
         Ok(Self {
             pool,
             connector,
-            refusal: Mutex::default(),
+            suspension: Mutex::default(),
             size: settings.pool_size,
-            patience: settings.statement_timeout + GRACE,
+            response_timeout: settings.statement_timeout + GRACE,
         })
     }
 
-    /// How many there are at most.
+    /// The maximum number of connections.
     pub(crate) fn size(&self) -> usize {
         self.size
     }
 
     pub(crate) async fn lease(&self) -> Result<Lease, EngineError> {
-        if let Some(reason) = &*lock(&self.refusal) {
+        if let Some(reason) = &*lock(&self.suspension) {
             return Err(unavailable(reason.clone()).into());
         }
         if self.pool.status().waiting >= MAX_WAITING {
@@ -93,21 +94,21 @@ impl Connections {
         Ok(Lease {
             client: Some(self.pool.get().await?),
             tls: self.connector.tls(),
-            patience: self.patience,
-            spoilt: AtomicBool::new(false),
-            busy: AtomicBool::new(false),
+            response_timeout: self.response_timeout,
+            in_transaction: AtomicBool::new(false),
+            awaiting_result: AtomicBool::new(false),
             lost: AtomicBool::new(false),
             outdated: AtomicBool::new(false),
         })
     }
 
-    /// How long an answer of the database is waited for.
-    pub(crate) fn patience(&self) -> Duration {
-        self.patience
+    /// How long a result of the database is awaited.
+    pub(crate) fn response_timeout(&self) -> Duration {
+        self.response_timeout
     }
 
-    /// One statement that only reads. A connection that turns out to be dead is replaced once; not if that took as long as
-    /// an answer may take.
+    /// Runs one read-only statement. Retries once on another connection if this one is dead, unless noticing that used
+    /// up the response timeout.
     pub(crate) async fn query(
         &self,
         sql: &'static str,
@@ -117,34 +118,34 @@ impl Connections {
         self.query_on(lease, sql, parameters).await
     }
 
-    /// [`Connections::query`] for somebody who has a connection already.
+    /// [`Connections::query`] on a leased connection.
     pub(crate) async fn query_on(
         &self,
         lease: Lease,
         sql: &'static str,
         parameters: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<Row>, EngineError> {
-        let asked = Instant::now();
+        let sent = Instant::now();
         match lease.query(sql, parameters).await {
-            Err(EngineError::Lost(reason)) if asked.elapsed() < self.patience => {
+            Err(EngineError::Lost(reason)) if sent.elapsed() < self.response_timeout => {
                 drop(lease);
-                tracing::debug!(reason, "a connection was lost, and another one is asked");
+                tracing::debug!(reason, "connection lost; retrying the read on another one");
                 self.lease().await?.query(sql, parameters).await
             }
-            answered => answered,
+            result => result,
         }
     }
 
-    /// From now on nobody gets a connection, for this reason; or everybody again. Says whether that is new.
-    pub(crate) fn refuse(&self, reason: Option<String>) -> bool {
-        let mut refusal = lock(&self.refusal);
-        let is_new = *refusal != reason;
-        *refusal = reason;
+    /// Rejects all callers with this reason, or admits them again. Returns whether that is a change.
+    pub(crate) fn suspend(&self, reason: Option<String>) -> bool {
+        let mut suspension = lock(&self.suspension);
+        let is_new = *suspension != reason;
+        *suspension = reason;
         is_new
     }
 
-    /// What a session may do by default is what held when it began. Once something was refused, those that nobody uses now
-    /// are given up, but for the youngest: where every write is refused, they are worth keeping.
+    /// Closes idle connections except the youngest. A session keeps the defaults of its start, so old ones may still be
+    /// read-only; young ones are current, and closing them would reconnect for every rejected write.
     pub(crate) fn renew(&self) {
         drop_old(&self.pool);
     }
@@ -184,24 +185,23 @@ impl Debug for Step {
     }
 }
 
-/// A connection for one caller. One that is left in the middle of a transaction is closed, and one that is left in the
-/// middle of a statement is given to the next only when that is over ([`settle`]).
+/// A connection for one caller. Dropped inside a transaction, it is closed; dropped while a statement runs, it returns to
+/// the pool only after the statement has ended ([`settle`]).
 pub(crate) struct Lease {
-    /// `None` only while it is being dropped.
+    /// `None` only during drop.
     client: Option<Object>,
     tls: Tls,
-    patience: Duration,
-    spoilt: AtomicBool,
-    /// Something was sent that has not been answered.
-    busy: AtomicBool,
-    /// Nothing comes back any more.
+    response_timeout: Duration,
+    in_transaction: AtomicBool,
+    awaiting_result: AtomicBool,
+    /// The connection is dead.
     lost: AtomicBool,
-    /// Another connection may be told something else when it begins.
+    /// A new session may have other defaults, for example accept writes.
     outdated: AtomicBool,
 }
 
 impl Lease {
-    /// One statement, prepared on first use.
+    /// Runs one statement, prepared on first use.
     pub(crate) async fn query(
         &self,
         sql: &str,
@@ -215,29 +215,29 @@ impl Lease {
         .await
     }
 
-    /// Statements without parameters, not prepared.
+    /// Runs statements without parameters, unprepared.
     pub(crate) async fn execute(&self, sql: &str) -> Result<(), EngineError> {
         let client = self.client()?;
         self.bounded(client.batch_execute(sql)).await
     }
 
-    /// Sends all steps at once and waits for all answers: one round trip. The first error is the one that counts; in a
-    /// transaction it makes all that follow fail, and the commit among them roll back.
+    /// Sends all steps, then reads all results: one round trip. Returns the first error; inside a transaction it fails all
+    /// later steps, and turns their commit into a rollback.
     pub(crate) async fn pipeline(&self, steps: &[Step]) -> Result<Vec<Vec<Row>>, EngineError> {
         let client = self.client()?;
         let mut rows = Vec::with_capacity(steps.len());
         for steps in steps.chunks(MAX_STEPS) {
             let sent = async {
-                let mut answers: Vec<Answer<'_>> = Vec::with_capacity(steps.len());
+                let mut results: Vec<PendingResult<'_>> = Vec::with_capacity(steps.len());
                 for step in steps {
                     let statement = client.prepare_cached(step.sql).await?;
-                    answers.push(Box::pin(async move {
+                    results.push(Box::pin(async move {
                         let parameters: Vec<&(dyn ToSql + Sync)> =
                             step.parameters.iter().map(|it| &**it as _).collect();
                         client.query(&statement, &parameters).await
                     }));
                 }
-                in_order(answers)
+                in_order(results)
                     .await
                     .into_iter()
                     .collect::<Result<Vec<_>, _>>()
@@ -247,19 +247,19 @@ impl Lease {
         Ok(rows)
     }
 
-    /// From now on the connection is only given back if [`Lease::clean`] says so.
-    pub(crate) fn soil(&self) {
-        self.spoilt.store(true, Ordering::Relaxed);
+    /// The connection returns to the pool only after [`Lease::mark_idle`].
+    pub(crate) fn mark_in_transaction(&self) {
+        self.in_transaction.store(true, Ordering::Relaxed);
     }
 
-    pub(crate) fn clean(&self) {
-        self.spoilt.store(false, Ordering::Relaxed);
+    pub(crate) fn mark_idle(&self) {
+        self.in_transaction.store(false, Ordering::Relaxed);
     }
 
-    /// Begins a transaction for work that takes as long as it takes.
+    /// Begins a transaction without timeouts, for maintenance.
     pub(crate) async fn begin_long(&mut self, mode: &str) -> Result<(), EngineError> {
-        self.patience = Duration::MAX;
-        self.soil();
+        self.response_timeout = Duration::MAX;
+        self.mark_in_transaction();
         self.execute(&format!(
             "BEGIN {mode}; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; \
              SET LOCAL idle_in_transaction_session_timeout = 0"
@@ -269,27 +269,27 @@ impl Lease {
 
     pub(crate) async fn commit(&self) -> Result<(), EngineError> {
         self.execute("COMMIT").await?;
-        self.clean();
+        self.mark_idle();
         Ok(())
     }
 
-    /// What the database does not bound, because it hangs or cannot be reached, is bounded here.
+    /// Applies the response timeout: a database that hangs enforces none itself.
     async fn bounded<T>(
         &self,
         work: impl Future<Output = Result<T, tokio_postgres::Error>>,
     ) -> Result<T, EngineError> {
-        self.busy.store(true, Ordering::Relaxed);
-        let answer = timeout(self.patience, work).await;
-        self.busy.store(false, Ordering::Relaxed);
-        let error = match answer {
-            Ok(Ok(answer)) => return Ok(answer),
+        self.awaiting_result.store(true, Ordering::Relaxed);
+        let result = timeout(self.response_timeout, work).await;
+        self.awaiting_result.store(false, Ordering::Relaxed);
+        let error = match result {
+            Ok(Ok(result)) => return Ok(result),
             Ok(Err(error)) => {
                 if error.code() == Some(&SqlState::READ_ONLY_SQL_TRANSACTION) {
                     self.outdate();
                 }
                 EngineError::from(error)
             }
-            Err(_) => EngineError::Lost("the database does not answer".to_owned()),
+            Err(_) => EngineError::Lost(NO_RESPONSE.to_owned()),
         };
         if matches!(error, EngineError::Lost(_)) {
             self.lose();
@@ -297,17 +297,17 @@ impl Lease {
         Err(error)
     }
 
-    /// This connection is dead, and those that nobody uses now will hardly be better: whoever tries again shall not wait
-    /// for one after the other.
+    /// Marks the connection dead and closes all idle ones, which are probably dead too: a retry must not time out on each
+    /// of them.
     fn lose(&self) {
-        self.soil();
+        self.mark_in_transaction();
         self.lost.store(true, Ordering::Relaxed);
         if let Some(pool) = self.client.as_ref().and_then(Object::pool) {
             pool.retain(|_, _| false);
         }
     }
 
-    /// This connection is not given back, and those that nobody uses now may be as it is ([`Connections::renew`]).
+    /// Keeps the connection out of the pool and closes old idle ones ([`Connections::renew`]).
     fn outdate(&self) {
         self.outdated.store(true, Ordering::Relaxed);
         if let Some(pool) = self.client.as_ref().and_then(Object::pool) {
@@ -315,7 +315,7 @@ impl Lease {
         }
     }
 
-    /// Whether there is no use in sending anything.
+    /// Whether the connection is dead.
     pub(crate) fn is_lost(&self) -> bool {
         self.lost.load(Ordering::Relaxed)
     }
@@ -323,7 +323,7 @@ impl Lease {
     pub(crate) fn client(&self) -> Result<&Object, EngineError> {
         self.client
             .as_ref()
-            .ok_or_else(|| EngineError::Lost("the connection was given back".to_owned()))
+            .ok_or_else(|| EngineError::Lost("the connection was returned to the pool".to_owned()))
     }
 }
 
@@ -332,32 +332,32 @@ impl Drop for Lease {
         let Some(client) = self.client.take() else {
             return;
         };
-        let spoilt = self.spoilt.load(Ordering::Relaxed) || self.outdated.load(Ordering::Relaxed);
-        if self.busy.load(Ordering::Relaxed)
+        let unusable =
+            self.in_transaction.load(Ordering::Relaxed) || self.outdated.load(Ordering::Relaxed);
+        if self.awaiting_result.load(Ordering::Relaxed)
             && let Ok(runtime) = Handle::try_current()
         {
-            runtime.spawn(settle(client, self.tls.clone(), spoilt));
-        } else if spoilt {
+            runtime.spawn(settle(client, self.tls.clone(), unusable));
+        } else if unusable {
             drop(Object::take(client));
         }
     }
 }
 
-/// Waits until the database is done with what was left in the middle, because its caller has gone, and asks it to stop if
-/// that takes long. The place in the pool stays taken meanwhile, so that a database never has more to do than there are
-/// places, however fast callers come and go.
-async fn settle(client: Object, tls: Tls, spoilt: bool) {
-    let done = timeout(SOON, client.simple_query("")).await;
-    if matches!(done, Ok(Ok(_))) && !spoilt {
+/// Waits for the statement of a caller that has gone, and cancels it if it runs long. The slot in the pool stays occupied
+/// meanwhile, so the database never runs more statements than the pool has slots.
+async fn settle(client: Object, tls: Tls, unusable: bool) {
+    let done = timeout(CANCEL_AFTER, client.simple_query("")).await;
+    if matches!(done, Ok(Ok(_))) && !unusable {
         return;
     }
     if done.is_err() {
-        let stop = client.cancel_token();
-        // If it cannot be asked, it is waited for.
-        let _ = timeout(MAX_SETTLING, stop.cancel_query(tls)).await;
+        let cancel = client.cancel_token();
+        // If the cancel request fails, the statement is awaited.
+        let _ = timeout(MAX_SETTLING, cancel.cancel_query(tls)).await;
         let _ = timeout(MAX_SETTLING, client.simple_query("")).await;
     }
-    // Being asked to stop may come late, and is meant for nobody else.
+    // The cancel request may arrive late and must not hit the next caller's statement.
     drop(Object::take(client));
 }
 
@@ -367,15 +367,17 @@ impl Debug for Lease {
     }
 }
 
-/// Asks each future in order, again and again, until all are done: a statement is sent when its future is first asked,
-/// and the order in which statements are sent matters.
-async fn in_order(mut answers: Vec<Answer<'_>>) -> Vec<Result<Vec<Row>, tokio_postgres::Error>> {
-    let mut done: Vec<Option<_>> = answers.iter().map(|_| None).collect();
+/// Polls the futures in order until all are done. A future sends its statement on the first poll, so this order is the
+/// order of the statements.
+async fn in_order(
+    mut results: Vec<PendingResult<'_>>,
+) -> Vec<Result<Vec<Row>, tokio_postgres::Error>> {
+    let mut done: Vec<Option<_>> = results.iter().map(|_| None).collect();
     poll_fn(|context| {
         let mut waiting = false;
-        for (answer, done) in answers.iter_mut().zip(&mut done) {
+        for (result, done) in results.iter_mut().zip(&mut done) {
             if done.is_none() {
-                match answer.as_mut().poll(context) {
+                match result.as_mut().poll(context) {
                     Poll::Ready(ready) => *done = Some(ready),
                     Poll::Pending => waiting = true,
                 }
@@ -398,9 +400,9 @@ mod tests {
 
     use super::*;
 
-    /// A client that goes away takes its request with it; the next one must not wait for what nobody wants.
+    /// A client that disconnects cancels its request; the next one must not wait for the abandoned statement.
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_read_that_was_given_up_stops_and_holds_up_nobody() {
+    async fn an_abandoned_read_is_cancelled_and_frees_its_connection() {
         const SLOW: &str = "SELECT pg_sleep(60)";
         const RUNNING: &str = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' \
              AND query = 'SELECT pg_sleep(60)'";
@@ -422,7 +424,7 @@ mod tests {
                 }
             };
             tokio::select! {
-                _ = both => panic!("nobody gave up"),
+                _ = both => panic!("the slow reads ended"),
                 () = wait => {}
             }
         }
@@ -434,7 +436,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_queue_for_connections_has_an_end() {
+    async fn callers_beyond_the_longest_queue_are_rejected_at_once() {
         let database = Database::empty().unwrap();
         let url = format!("{}&pool_size=2&pool_timeout=30", database.url());
         let connections = Connections::new(&Settings::parse(&url).unwrap()).unwrap();
@@ -458,7 +460,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_connection_is_used_again_when_a_short_statement_was_given_up() {
+    async fn a_connection_is_reused_after_an_abandoned_short_statement() {
         let database = Database::empty().unwrap();
         let url = format!("{}&pool_size=2", database.url());
         let connections = Connections::new(&Settings::parse(&url).unwrap()).unwrap();
@@ -467,9 +469,9 @@ mod tests {
             rows.unwrap()[0].get(0)
         };
         let first = process().await;
-        let given_up = connections.query("SELECT pg_sleep(0.01)", &[]);
-        assert!(timeout(Duration::from_millis(2), given_up).await.is_err());
-        // There are two places, and one of them may be taken for a moment.
+        let abandoned = connections.query("SELECT pg_sleep(0.01)", &[]);
+        assert!(timeout(Duration::from_millis(2), abandoned).await.is_err());
+        // One of the two slots may still be occupied by the abandoned statement.
         let started = Instant::now();
         while process().await != first || connections.pool.status().size > 2 {
             assert!(started.elapsed() < Duration::from_secs(10));

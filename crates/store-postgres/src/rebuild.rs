@@ -1,7 +1,6 @@
-//! Recomputing what is derived, page by page, while servers go on.
+//! Recomputes derived rows, page by page, while servers keep running.
 //!
-//! Each page is a transaction that locks the aspects it looks at, so that nobody changes one between the look at it and
-//! the mending of what follows from it.
+//! Each page is a transaction that locks its aspects, so that no writer changes one between the read and the repair.
 
 use std::time::Duration;
 
@@ -13,12 +12,12 @@ use crate::derived::{Expected, TABLES, differ};
 use crate::error::EngineError;
 use crate::pool::{Connections, Lease};
 use crate::segment::DerivedRows;
-use crate::values::count_at;
+use crate::values::{as_limit, count_at};
 
-/// How many aspects are looked at at once.
+/// Aspects per transaction.
 const PAGE: i64 = 1000;
-/// How often a page is tried again in whose way writers are, and the first pause; the others are longer.
-const MAX_ATTEMPTS: u32 = 10;
+/// Retries of a page that conflicts with writers. The pause grows with each.
+const MAX_RETRIES: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(20);
 
 const TOTAL: &str = "SELECT count(*) FROM metadata_aspect_v2 WHERE version = 0";
@@ -39,13 +38,13 @@ pub(crate) async fn rebuild(
     };
     lease.commit().await?;
     progress(0, total);
-    let (mut after, mut attempts) = (Some((String::new(), String::new())), 0);
+    let (mut after, mut retries) = (Some((String::new(), String::new())), 0);
     while let Some(last) = &after {
         lease.begin_long("").await?;
-        let mended = mend_page(&lease, last, report).await;
-        if let Some(mended) = keep(&lease, mended, &mut attempts).await? {
-            (after, report) = mended;
-            // Others may write while we read.
+        let repaired = repair_page(&lease, last, report).await;
+        if let Some(repaired) = commit(&lease, repaired, &mut retries).await? {
+            (after, report) = repaired;
+            // Servers may add aspects meanwhile.
             progress(report.aspects.min(total), total);
         }
     }
@@ -54,7 +53,7 @@ pub(crate) async fn rebuild(
             lease.begin_long("").await?;
             let deleted = lease.client()?.execute(table.delete_orphans, &[]).await;
             let deleted = deleted.map_err(EngineError::from);
-            if let Some(deleted) = keep(&lease, deleted, &mut attempts).await? {
+            if let Some(deleted) = commit(&lease, deleted, &mut retries).await? {
                 break deleted;
             }
         };
@@ -64,33 +63,33 @@ pub(crate) async fn rebuild(
     Ok(report)
 }
 
-/// Commits what was done; `None` if a writer was in the way, and it is to be done again.
-async fn keep<T>(
+/// Commits, or returns `None` after a conflict with a writer: then the page is to be repeated.
+async fn commit<T>(
     lease: &Lease,
     done: Result<T, EngineError>,
-    attempts: &mut u32,
+    retries: &mut u32,
 ) -> Result<Option<T>, EngineError> {
-    let kept = match done {
+    let committed = match done {
         Ok(done) => lease.commit().await.map(|()| done),
         Err(error) => Err(error),
     };
-    match kept {
-        Err(EngineError::Conflict) if *attempts < MAX_ATTEMPTS => {
+    match committed {
+        Err(EngineError::Conflict) if *retries < MAX_RETRIES => {
             lease.execute("ROLLBACK").await?;
-            lease.clean();
-            *attempts += 1;
-            tokio::time::sleep(PAUSE * *attempts).await;
+            lease.mark_idle();
+            *retries += 1;
+            tokio::time::sleep(PAUSE * *retries).await;
             Ok(None)
         }
-        kept => {
-            *attempts = 0;
-            kept.map(Some)
+        committed => {
+            *retries = 0;
+            committed.map(Some)
         }
     }
 }
 
-/// Returns where the next page begins, if there may be one, and the report with what is in the page.
-async fn mend_page(
+/// Returns the start of the next page, if there may be one, and the updated report.
+async fn repair_page(
     lease: &Lease,
     after: &(String, String),
     mut report: RebuildReport,
@@ -115,16 +114,16 @@ async fn mend_page(
         });
     }
     let differ = differ(lease, &known).await?;
-    let mut mended = DerivedRows::default();
+    let mut repaired = DerivedRows::default();
     for (it, _) in known.iter().zip(differ).filter(|(_, differs)| *differs) {
-        // Nothing follows from an aspect that the registry does not know, and nothing is mended there.
+        // Aspects missing from the registry have no derived rows.
         if let (Some(aspect), Ok(urn)) = (Registry::get().aspect(&it.aspect), Urn::parse(&it.urn)) {
-            mended.push(&AspectKey { urn, aspect }, &it.derived, false);
+            repaired.push(&AspectKey { urn, aspect }, &it.derived, false);
             report.mended += 1;
         }
     }
     let mut steps = Vec::new();
-    mended.steps(&mut steps);
+    repaired.steps(&mut steps);
     lease.pipeline(&steps).await?;
-    Ok(((rows.len() as i64 == PAGE).then_some(next), report))
+    Ok(((as_limit(rows.len()) == PAGE).then_some(next), report))
 }

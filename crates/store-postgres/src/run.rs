@@ -8,7 +8,7 @@ use docent_store::{Aborted, StoreError, Work};
 use futures_util::FutureExt as _;
 
 use crate::contended::Contended;
-use crate::error::{EngineError, unavailable};
+use crate::error::{EngineError, NO_RESPONSE, unavailable};
 use crate::pool::{Connections, Lease};
 use crate::transaction::{Committed, Failure, Locks, PostgresTransaction};
 
@@ -32,7 +32,7 @@ pub(crate) async fn run(
 ) -> Result<Committed, StoreError> {
     let (mut first, mut locks) = (Some(first), Locks::default());
     // A database that hangs takes this long to be noticed, and nobody waits for it twice.
-    let (begun, patience) = (Instant::now(), connections.patience());
+    let (begun, patience) = (Instant::now(), connections.response_timeout());
     for attempt in 0..ATTEMPTS {
         // The second attempt waits for its locks like in a queue.
         if attempt > 1 {
@@ -50,7 +50,7 @@ pub(crate) async fn run(
             Outcome::Aborted => return Ok(Committed::Nothing),
             Outcome::Failed(error) => return Err(error),
             Outcome::Again(_) if lease.is_lost() && begun.elapsed() >= patience => {
-                return Err(unavailable("the database does not answer".to_owned()));
+                return Err(unavailable(NO_RESPONSE.to_owned()));
             }
             Outcome::Again(needed) => {
                 contended.note(needed.urns());
@@ -90,7 +90,7 @@ async fn attempt_on(
             Ok(committed) => return Outcome::Done(committed),
             Err(EngineError::Conflict) => Outcome::Again(transaction.locks()),
             Err(EngineError::Lost(reason)) => Outcome::Failed(unavailable(format!(
-                "{reason}; it is not known whether the write was kept"
+                "{reason}; it is unknown whether the write was stored"
             ))),
             Err(EngineError::Store(error)) => Outcome::Failed(error),
         },

@@ -1,7 +1,7 @@
-//! The statements that find what ingestion runs wrote.
+//! Statements on ingestion runs.
 //!
-//! They use the indexes over `docent_run`, whose conditions they must repeat word for word: PostgreSQL takes such an
-//! index only where it can see that no row is missing from it.
+//! They use the partial indexes on `docent_run` and must repeat the conditions of those literally: PostgreSQL uses a
+//! partial index only if the query implies its condition.
 
 use docent_store::fields::SOFT_DELETE_ASPECT;
 use docent_store::{AspectKey, Run, RunAspect};
@@ -10,7 +10,7 @@ use crate::error::EngineError;
 use crate::pool::Connections;
 use crate::values::{ASPECTS, as_limit, aspect_name, count_at, storable, urn_at};
 
-/// What of a run's name is kept in the indexes; see `docent_run`.
+/// The indexes hold this many characters of a run id; see `docent_run`.
 const MAX_RUN_CHARACTERS: usize = 500;
 
 macro_rules! run {
@@ -25,8 +25,8 @@ macro_rules! of_runs {
     };
 }
 
-/// Whether the entity of a row is not soft-deleted, which `$aspect` says; `$1` includes those that are.
-macro_rules! is_there {
+/// Excludes soft-deleted entities, whose `$aspect` says so, unless `$1` includes them.
+macro_rules! is_included {
     ($aspect:literal) => {
         concat!(
             " AND ($1::boolean OR NOT EXISTS (SELECT 1 FROM metadata_aspect_v2 s WHERE s.urn = a.urn AND s.aspect = ",
@@ -36,7 +36,7 @@ macro_rules! is_there {
     };
 }
 
-/// Steps from run to run in the index instead of reading all of it; counts those of the page alone.
+/// Skips from run to run in the index (a loose index scan), and counts rows only for the runs of the page.
 pub(crate) const RUNS: &str = concat!(
     "WITH RECURSIVE run (id) AS ( \
          (SELECT ",
@@ -68,14 +68,14 @@ pub(crate) const RUNS: &str = concat!(
     " AND ",
     run!(),
     " = run.id",
-    is_there!("$4"),
+    is_included!("$4"),
     ")) ORDER BY t.time DESC, run.id LIMIT $2 OFFSET $3 \
      ) SELECT page.id, (SELECT count(*) ",
     of_runs!(),
     " AND ",
     run!(),
     " = page.id",
-    is_there!("$4"),
+    is_included!("$4"),
     "), page.time FROM page ORDER BY page.time DESC, page.id"
 );
 
@@ -85,7 +85,7 @@ pub(crate) const RUN_ASPECTS: &str = concat!(
     " AND ",
     run!(),
     " = $2",
-    is_there!("$5"),
+    is_included!("$5"),
     " ORDER BY docent_observed(a.systemmetadata), a.urn, a.aspect LIMIT $3 OFFSET $4"
 );
 
@@ -104,12 +104,12 @@ pub(crate) const RUN_TIMESERIES: &str = concat!(
 
 pub(crate) const RUN_POINTS_COUNT: &str = concat!("SELECT count(*) ", points_of_run!());
 
-/// A run as the indexes have it.
+/// A run id as stored in the indexes.
 pub(crate) fn run_text(run: &str) -> String {
     storable(run).chars().take(MAX_RUN_CHARACTERS).collect()
 }
 
-/// The runs, the one that was active last first.
+/// The runs, most recently active first.
 pub(crate) async fn list(
     connections: &Connections,
     include_removed: bool,
@@ -159,18 +159,18 @@ pub(crate) async fn aspects(
             ],
         )
         .await?;
-    let mut found = Vec::with_capacity(rows.len());
+    let mut aspects = Vec::with_capacity(rows.len());
     for row in &rows {
         if let Some(aspect) = aspect_name(row, 1)? {
             let urn = urn_at(row, 0, ASPECTS)?;
-            found.push(RunAspect {
+            aspects.push(RunAspect {
                 key: AspectKey { urn, aspect },
                 time_ms: row.try_get(2)?,
                 system_metadata: row.try_get(3)?,
             });
         }
     }
-    Ok(found)
+    Ok(aspects)
 }
 
 /// The time series with points of a run.
@@ -182,14 +182,14 @@ pub(crate) async fn timeseries(
     let rows = connections
         .query(RUN_TIMESERIES, &[&run_text(run), &as_limit(limit)])
         .await?;
-    let mut found = Vec::with_capacity(rows.len());
+    let mut aspects = Vec::with_capacity(rows.len());
     for row in &rows {
         if let Some(aspect) = aspect_name(row, 1)? {
             let urn = urn_at(row, 0, "timeseries")?;
-            found.push((AspectKey { urn, aspect }, count_at(row, 2)?));
+            aspects.push((AspectKey { urn, aspect }, count_at(row, 2)?));
         }
     }
-    Ok(found)
+    Ok(aspects)
 }
 
 /// How many points of time series a run wrote.

@@ -1,7 +1,7 @@
-//! Writes as columns: however many there are, one statement of each kind carries them out.
+//! Batches of writes as column arrays: one statement of each kind for any number of writes.
 //!
-//! A statement must not meet the same row twice, and writes to the same aspect must keep their order. So a list of writes
-//! is cut into segments in which every aspect occurs once; segments are carried out one after the other.
+//! A statement must not touch a row twice, and writes to one aspect must keep their order. So the writes of a transaction
+//! are split into segments in which every aspect occurs at most once, and segments are applied in order.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -15,10 +15,10 @@ use crate::points;
 use crate::pool::Step;
 use crate::values::{parent_text, storable};
 
-/// Deletes the rows of `$table` that are found key by key (`read` says why): `$found` is about `k`, and `$columns` is what
-/// `$but` needs of a row to leave it alone.
+/// Deletes rows of `$table`, looked up key by key (see `read`). `$matches` joins the table to `k`, and `$except` excludes
+/// rows by `$columns`.
 macro_rules! delete {
-    ($table:literal, $keys:literal, $columns:literal, $found:literal, $but:literal) => {
+    ($table:literal, $keys:literal, $columns:literal, $matches:literal, $except:literal) => {
         concat!(
             "DELETE FROM ",
             $table,
@@ -29,9 +29,9 @@ macro_rules! delete {
             " FROM ",
             $table,
             " WHERE ",
-            $found,
+            $matches,
             " OFFSET 0) AS a",
-            $but,
+            $except,
             "))"
         )
     };
@@ -61,15 +61,15 @@ pub(crate) const DELETE_VERSIONS: &str = delete!(
 pub(crate) const RETIRE: &str = "INSERT INTO retired_version (urn, aspect, version) \
      SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[])";
 
-/// Only once the new rows are there can nobody else make and retire them any more.
+/// Runs after the insert: from then on no other transaction can insert and retire these rows.
 pub(crate) const EXPECT_RETIRED: &str = "SELECT docent_expect(NOT EXISTS (SELECT 1 \
      FROM unnest($1::text[], $2::text[], $3::bigint[]) AS k (urn, aspect, version) \
      LEFT JOIN LATERAL (SELECT r.version FROM retired_version r \
          WHERE r.urn = k.urn AND r.aspect = k.aspect OFFSET 0) AS r ON true \
      WHERE coalesce(r.version, 0) <> k.version))";
 
-/// What is in the history stays as it is, whatever a row says about itself.
-pub(crate) const KEEP_FORMER: &str = "WITH former AS ( \
+/// Fails instead of overwriting a version that is already in the history.
+pub(crate) const INSERT_HISTORY: &str = "WITH former AS ( \
          SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::timestamp[], \
          $7::text[], $8::text[]) \
          AS r (urn, aspect, version, metadata, systemmetadata, createdon, createdby, createdfor) \
@@ -90,7 +90,7 @@ macro_rules! insert_rows {
     };
 }
 
-/// Fails if one of the rows is there.
+/// Fails if one of the rows exists.
 pub(crate) const INSERT_ROWS: &str = insert_rows!();
 
 pub(crate) const PUT_ROWS: &str = concat!(
@@ -104,7 +104,7 @@ pub(crate) const TOUCH: &str = "UPDATE metadata_aspect_v2 a SET systemmetadata =
      FROM unnest($1::text[], $2::text[], $3::text[]) AS k (urn, aspect, systemmetadata) \
      WHERE a.urn = k.urn AND a.aspect = k.aspect AND a.version = 0";
 
-/// Edges that are right already are left alone, so that a write that changes no relationship writes none.
+/// Keeps edges that do not change, so that a write without changed relationships writes no edges.
 pub(crate) const DELETE_EDGES: &str = delete!(
     "edge",
     "unnest($1::text[], $2::text[]) AS k (key_urn, key_aspect)",
@@ -141,13 +141,13 @@ pub(crate) const LOG: &str = "INSERT INTO change_log \
      FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[]) \
      WITH ORDINALITY AS r (urn, aspect, kind, version, time_ms, actor, place)";
 
-/// Takes the number of the transaction: after the locks, so that who builds on another's commit has a higher one.
+/// Assigns the transaction number: after the locks, so that a transaction that depends on another has a higher one.
 pub(crate) const NUMBER: &str = "INSERT INTO change_pending (transaction, changes) \
      VALUES (nextval('change_transaction'), $1) RETURNING transaction";
 
-/// Versions that leave the history, per aspect.
+/// Ranges of versions to delete from the history.
 #[derive(Debug, Default)]
-struct Versions {
+struct VersionRanges {
     keys: Keys,
     first: Vec<i64>,
     last: Vec<i64>,
@@ -169,19 +169,19 @@ struct Placements {
     created_ms: Vec<EpochMillis>,
 }
 
-/// Derived rows as they shall be.
+/// The derived rows of written aspects.
 #[derive(Debug, Default)]
 pub(crate) struct DerivedRows {
-    /// Aspects that may have rows already.
+    /// Aspects whose existing rows are replaced.
     replaced: Keys,
     edges: Edges,
     placements: Placements,
 }
 
 impl DerivedRows {
-    /// The rows of an aspect; `fresh` if it has none yet.
-    pub(crate) fn push(&mut self, key: &AspectKey, derived: &Derived, fresh: bool) {
-        if !fresh {
+    /// Adds the rows of an aspect; `is_new` if it has none in the database.
+    pub(crate) fn push(&mut self, key: &AspectKey, derived: &Derived, is_new: bool) {
+        if !is_new {
             self.replaced.push(key);
         }
         for edge in &derived.edges {
@@ -207,26 +207,26 @@ impl DerivedRows {
             placements,
         } = self;
         if !replaced.is_empty() {
-            let kept = &edges.keys;
+            let remaining = &edges.keys;
             steps.push(Step::new(
                 DELETE_EDGES,
                 vec![
                     Box::new(replaced.urns.clone()),
                     Box::new(replaced.aspects.clone()),
-                    Box::new(kept.urns.clone()),
-                    Box::new(kept.aspects.clone()),
+                    Box::new(remaining.urns.clone()),
+                    Box::new(remaining.aspects.clone()),
                     Box::new(edges.relationships.clone()),
                     Box::new(edges.destinations.clone()),
                 ],
             ));
-            let kept = &placements.keys;
+            let remaining = &placements.keys;
             steps.push(Step::new(
                 DELETE_PLACEMENTS,
                 vec![
                     Box::new(replaced.urns),
                     Box::new(replaced.aspects),
-                    Box::new(kept.urns.clone()),
-                    Box::new(kept.aspects.clone()),
+                    Box::new(remaining.urns.clone()),
+                    Box::new(remaining.aspects.clone()),
                 ],
             ));
         }
@@ -257,18 +257,19 @@ impl DerivedRows {
     }
 }
 
+/// Writes that can be applied together.
 #[derive(Debug, Default)]
 pub(crate) struct Segment {
-    /// Aspects that occur, and points that occur; a point does not keep another one of its series out.
     aspects: HashSet<AspectKey>,
     series: HashSet<AspectKey>,
-    points_seen: HashSet<(AspectKey, EpochMillis, String)>,
+    /// Several points of one series fit into a segment, if they differ.
+    point_keys: HashSet<(AspectKey, EpochMillis, String)>,
     deleted: Keys,
     retired: Retired,
-    versions: Versions,
+    pruned: VersionRanges,
     history: Rows,
     inserted: Rows,
-    /// What was remembered of those that are inserted when the work asked.
+    /// The retired versions of inserted rows, as the work read them.
     inserted_after: Retired,
     put: Rows,
     touched: Keys,
@@ -279,8 +280,8 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    /// Whether the write has to wait for the next segment.
-    pub(crate) fn is_in_the_way_of(&self, write: &AspectWrite) -> bool {
+    /// Whether the write belongs in the next segment.
+    pub(crate) fn conflicts_with(&self, write: &AspectWrite) -> bool {
         let key = &write.key;
         if self.aspects.contains(key) {
             return true;
@@ -288,18 +289,17 @@ impl Segment {
         match &write.effect {
             Effect::Timeseries(point) => {
                 let same = (key.clone(), point.time_ms, point.id.clone());
-                self.points_seen.contains(&same)
+                self.point_keys.contains(&same)
             }
             _ => self.series.contains(key),
         }
     }
 
-    /// Takes a write in. `is_fresh` if the transaction knows that the aspect does not exist; then `retired` is the version
-    /// that was remembered of it.
+    /// Adds a write. `is_new` if the aspect is known to be missing; then `retired` is its retired version.
     pub(crate) fn push(
         &mut self,
         write: &AspectWrite,
-        is_fresh: bool,
+        is_new: bool,
         retired: Option<LogicalVersion>,
     ) {
         let key = &write.key;
@@ -322,13 +322,13 @@ impl Segment {
                 if let Some(prune_through) = prune_through {
                     self.remove_versions(key, 1, prune_through.get());
                 }
-                if is_fresh {
+                if is_new {
                     self.inserted.push(key, RowVersion::LATEST, row);
                     self.inserted_after.push(key, retired);
                 } else {
                     self.put.push(key, RowVersion::LATEST, row);
                 }
-                self.derived.push(key, derived, is_fresh);
+                self.derived.push(key, derived, is_new);
             }
             Effect::Touch { system_metadata } => {
                 self.touched.push(key);
@@ -360,18 +360,18 @@ impl Segment {
 
     fn push_point(&mut self, key: &AspectKey, point: &TimeseriesRow) {
         self.series.insert(key.clone());
-        self.points_seen
+        self.point_keys
             .insert((key.clone(), point.time_ms, point.id.clone()));
         self.points.push(key, point);
     }
 
     fn remove_versions(&mut self, key: &AspectKey, first: i64, last: i64) {
-        self.versions.keys.push(key);
-        self.versions.first.push(first);
-        self.versions.last.push(last);
+        self.pruned.keys.push(key);
+        self.pruned.first.push(first);
+        self.pruned.last.push(last);
     }
 
-    /// The statements, in their order.
+    /// Adds the statements, in order.
     pub(crate) fn steps(self, steps: &mut Vec<Step>) {
         if !self.deleted.is_empty() {
             for sql in [DELETE_ASPECTS, DELETE_TIMESERIES, FORGET_VERSIONS] {
@@ -385,18 +385,18 @@ impl Segment {
             }
         }
         steps.extend(self.retired.step(RETIRE));
-        if !self.versions.keys.is_empty() {
+        if !self.pruned.keys.is_empty() {
             steps.push(Step::new(
                 DELETE_VERSIONS,
                 vec![
-                    Box::new(self.versions.keys.urns),
-                    Box::new(self.versions.keys.aspects),
-                    Box::new(self.versions.first),
-                    Box::new(self.versions.last),
+                    Box::new(self.pruned.keys.urns),
+                    Box::new(self.pruned.keys.aspects),
+                    Box::new(self.pruned.first),
+                    Box::new(self.pruned.last),
                 ],
             ));
         }
-        steps.extend(self.history.step(KEEP_FORMER));
+        steps.extend(self.history.step(INSERT_HISTORY));
         steps.extend(self.inserted.step(INSERT_ROWS));
         steps.extend(self.inserted_after.step(EXPECT_RETIRED));
         steps.extend(self.put.step(PUT_ROWS));
@@ -418,14 +418,14 @@ impl Segment {
     }
 }
 
-/// What a transaction will have logged.
+/// The log entries of a transaction.
 #[derive(Debug, Default)]
-pub(crate) struct Logged {
+pub(crate) struct LogEntries {
     types: BTreeSet<String>,
     entries: Entries,
 }
 
-impl Logged {
+impl LogEntries {
     pub(crate) fn push(&mut self, write: &AspectWrite) {
         let (kind, version, time_ms, actor) = match &write.effect {
             Effect::Put {
@@ -459,12 +459,12 @@ impl Logged {
         self.entries.is_empty()
     }
 
-    /// The types of the entities.
+    /// The entity types of the changes.
     pub(crate) fn types(&self) -> BTreeSet<String> {
         self.types.clone()
     }
 
-    /// Two statements; the first returns the number of the transaction.
+    /// The first of the two statements returns the transaction number.
     pub(crate) fn steps(self) -> [Step; 2] {
         self.entries.steps(NUMBER, LOG)
     }

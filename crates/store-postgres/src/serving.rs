@@ -1,9 +1,9 @@
-//! Who uses a database: any number of servers together, or one command alone.
+//! The serving lock: shared by any number of servers, or exclusive to one command.
 //!
-//! Each server holds a lock together with all others for as long as it serves, on the connection on which it listens, and
-//! looks at the schema only while it holds it: what cannot be shared with servers (a step of the schema that is not
-//! additive, a restore, a move) waits until nobody holds it. A server whose connection breaks asks for the lock again at
-//! once, and looks at the schema again; while it may not have the lock, or cannot serve what it finds, it serves nothing.
+//! Each server holds it in shared mode while it serves, on its `LISTEN` connection, and checks the schema only while
+//! holding it. Operations that must not run beside servers (a migration that is not additive, a restore, a move) take it in
+//! exclusive mode. A server that loses the connection requests the lock again and checks the schema again; until both
+//! succeed, it serves nothing.
 
 use std::time::{Duration, Instant};
 
@@ -15,9 +15,9 @@ use crate::connect::Connector;
 use crate::error::EngineError;
 use crate::pool::Lease;
 
-/// The second half of the keys of advisory locks, which are of a database: a database may have a catalog in each of its
-/// schemas. The usual one has the key that it always had. In any other, servers from before the schema was part of the
-/// key do not see the locks of those that came after, and must be stopped before an upgrade.
+/// The second half of the keys of advisory locks, which are per database: each schema may hold a catalog. `public` keeps
+/// the key 0 of releases before the schema was part of it. In other schemas those older servers do not see the locks of
+/// newer ones, and must be stopped before an upgrade.
 macro_rules! of_schema {
     () => {
         "coalesce(hashtext(nullif(current_schema(), 'public')), 0)"
@@ -37,69 +37,72 @@ macro_rules! lock {
     };
 }
 
-const TOGETHER: &str = lock!("pg_try_advisory_lock_shared");
-const ALONE: &str = lock!("pg_try_advisory_lock");
-const ALONE_IN_TRANSACTION: &str = lock!("pg_try_advisory_xact_lock");
+const SHARED: &str = lock!("pg_try_advisory_lock_shared");
+const EXCLUSIVE: &str = lock!("pg_try_advisory_lock");
+const EXCLUSIVE_IN_TRANSACTION: &str = lock!("pg_try_advisory_xact_lock");
 
-/// How long it may take until a server that was stopped has left, and how often that is looked at.
-const LEAVING: Duration = Duration::from_secs(2);
+/// How long to wait for a stopped server to release the lock, and how often to try.
+const MAX_WAIT: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What a server is told that may not serve now.
-pub(crate) const TAKEN: &str = "another docent has the database for itself, to restore it, to move it or to change its schema: \
-     it can be used again when that is done";
+/// Why a server cannot serve while a command holds the lock.
+pub(crate) const LOCKED: &str = "another docent command has exclusive use of the database, to restore it, to move it or to change \
+     its schema: wait until it has finished";
 
-/// Takes the lock of a server on its connection; says whether it has it.
-pub(crate) async fn together(client: &Client) -> Result<bool, EngineError> {
-    Ok(client.query_one(TOGETHER, &[]).await?.try_get(0)?)
+/// Requests the lock of a server; returns whether it was granted.
+pub(crate) async fn lock_shared(client: &Client) -> Result<bool, EngineError> {
+    Ok(client.query_one(SHARED, &[]).await?.try_get(0)?)
 }
 
-/// Makes sure that no server runs until the end of the transaction.
-pub(crate) async fn expect_nobody(lease: &Lease, otherwise: &str) -> Result<(), EngineError> {
-    let asked = Instant::now();
+/// Excludes servers until the end of the transaction; fails with `reason` if one runs.
+pub(crate) async fn exclude_servers(lease: &Lease, reason: &str) -> Result<(), EngineError> {
+    let started = Instant::now();
     loop {
-        let rows = lease.query(ALONE_IN_TRANSACTION, &[]).await?;
+        let rows = lease.query(EXCLUSIVE_IN_TRANSACTION, &[]).await?;
         if let Some(row) = rows.first()
             && row.try_get(0)?
         {
             return Ok(());
         }
-        give_up_or_pause(asked, otherwise).await?;
+        pause_or_fail(started, reason).await?;
     }
 }
 
-/// A server that has just been stopped may not be gone yet.
-async fn give_up_or_pause(asked: Instant, otherwise: &str) -> Result<(), EngineError> {
-    if asked.elapsed() > LEAVING {
+/// A stopped server may still hold the lock for a moment.
+async fn pause_or_fail(started: Instant, reason: &str) -> Result<(), EngineError> {
+    if started.elapsed() > MAX_WAIT {
         return Err(EngineError::Store(StoreError::Refused {
-            reason: otherwise.to_owned(),
+            reason: reason.to_owned(),
         }));
     }
     tokio::time::sleep(PAUSE).await;
     Ok(())
 }
 
-/// No server uses the database for as long as this is there.
+/// Excludes servers from the database until dropped.
 #[derive(Debug)]
-pub(crate) struct Alone {
+pub(crate) struct ExclusiveUse {
     _client: Client,
     _connection: JoinSet<()>,
 }
 
-impl Alone {
-    pub(crate) async fn take(connector: &Connector) -> Result<Self, EngineError> {
-        let (client, connection) = connector.connect_soon().await?;
+impl ExclusiveUse {
+    pub(crate) async fn acquire(connector: &Connector) -> Result<Self, EngineError> {
+        let (client, connection) = connector.connect_in_time().await?;
         let mut running = JoinSet::new();
         running.spawn(async move {
             if let Err(error) = connection.await {
-                tracing::warn!(%error, "the database may be used by others now");
+                tracing::warn!(%error, "lost the exclusive lock: servers may use the database now");
             }
         });
-        let asked = Instant::now();
-        while !client.query_one(ALONE, &[]).await?.try_get::<_, bool>(0)? {
-            let otherwise =
-                "a docent server or another such command uses the database; stop it first";
-            give_up_or_pause(asked, otherwise).await?;
+        let started = Instant::now();
+        while !client
+            .query_one(EXCLUSIVE, &[])
+            .await?
+            .try_get::<_, bool>(0)?
+        {
+            let reason = "a docent server or another such command uses the database; stop it first";
+            pause_or_fail(started, reason).await?;
         }
         Ok(Self {
             _client: client,

@@ -1,15 +1,13 @@
-//! Noticing commits, by this server or another, without asking the database on every request.
+//! The commit stamp: notices commits of this server and others without a query per request.
 //!
-//! The stamp is a number that moves with every commit of this server, with every message of another that it has
-//! committed (`NOTIFY`), and with every commit of another that is found by asking, four times a second. When the database
-//! has not answered for long, nobody can know, and the stamp moves each time it is read: whoever trusts it trusts nothing
-//! then. So what it guards, the tokens that were seen before, is at most [`TRUST`] behind.
+//! The stamp increases with every commit of this server, with every notification of another (`NOTIFY`), and with every
+//! commit of another found by polling, four times a second. If polling has failed for [`MAX_AGE`], the stamp increases on
+//! every read, so that callers treat every cached value as stale. Cached tokens are therefore at most that much behind.
 //!
-//! It is kept for each type of entity, too: who may do what is asked of few types, and looking again after every commit of
-//! anything would be a round trip more for every write.
+//! There is also a stamp per entity type: permissions depend on few types, and rechecking them after every commit would
+//! add a round trip to every write.
 //!
-//! Messages are sent beside the transactions they tell of, not inside: a commit with a message waits for all other such
-//! commits.
+//! Notifications are sent outside the transactions they announce: PostgreSQL serialises commits that contain a `NOTIFY`.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::future::poll_fn;
@@ -25,71 +23,72 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{AsyncMessage, Client};
 
 use crate::connect::Connector;
-use crate::error::EngineError;
+use crate::error::{EngineError, NO_RESPONSE};
 use crate::outage::Outage;
 use crate::pool::{Connections, lock};
 use crate::settings::Settings;
 use crate::transaction::Committed;
 use crate::{log, migrations, serving};
 
-/// How old an answer of the database may be.
-const TRUST: Duration = Duration::from_millis(900);
-const ASK_EVERY: Duration = Duration::from_millis(250);
-/// A server that has been without its place for so long serves nothing until it has it again.
-const MAX_ABSENCE: Duration = Duration::from_secs(2);
-/// Messages are not sent more often than this.
-const BELL_PAUSE: Duration = Duration::from_millis(20);
+/// How old the last successful poll may be.
+const MAX_AGE: Duration = Duration::from_millis(900);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
+/// A server that has been without the serving lock for this long serves nothing until it has it again.
+const MAX_UNLOCKED: Duration = Duration::from_secs(2);
+/// The shortest interval between two notifications.
+const NOTIFY_PAUSE: Duration = Duration::from_millis(20);
 const CHANNEL: &str = "docent_change";
-/// More of our own commits than this are not told apart from others'.
+/// How many of our own commits are remembered, to tell them from others' in the log.
 const MAX_OWN: usize = 10_000;
-/// Of which types commits of others were is not looked up if they changed more than this.
-const MAX_LOOKED_UP: i64 = 1000;
+/// Beyond this many changes by other servers, all types count as changed instead of being looked up.
+const MAX_LOOKUP: i64 = 1000;
 
 #[derive(Debug)]
 pub(crate) struct Stamp {
-    moved: AtomicU64,
-    /// The stamp of the last commit that changed an entity of a type, and of the last one of which nobody knows.
-    types: Mutex<Types>,
-    /// When the last question was asked that has been answered.
-    answered: Mutex<Option<Instant>>,
-    /// Our own commits that have not been found in the log yet.
+    value: AtomicU64,
+    types: Mutex<TypeStamps>,
+    /// When the last successful poll began.
+    polled: Mutex<Option<Instant>>,
+    /// Our own commits that polling has not found in the log yet.
     own: Mutex<HashSet<i64>>,
-    bell: Notify,
-    /// What is to be told when the bell rings.
-    told: Mutex<BTreeSet<String>>,
+    /// Wakes the task that sends notifications.
+    unsent: Notify,
+    /// The entity types of the next notification.
+    unsent_types: Mutex<BTreeSet<String>>,
 }
 
 #[derive(Debug, Default)]
-struct Types {
-    /// There are no more than the registry has.
+struct TypeStamps {
+    /// The stamp of the last commit that changed an entity of the type. Bounded by the registry.
     known: HashMap<String, u64>,
+    /// The stamp of the last commit whose types are unknown.
     any: u64,
 }
 
 impl Stamp {
     pub(crate) fn new() -> Self {
         Self {
-            moved: AtomicU64::new(1),
+            value: AtomicU64::new(1),
             types: Mutex::default(),
-            answered: Mutex::new(None),
+            polled: Mutex::new(None),
             own: Mutex::new(HashSet::new()),
-            bell: Notify::new(),
-            told: Mutex::default(),
+            unsent: Notify::new(),
+            unsent_types: Mutex::default(),
         }
     }
 
     pub(crate) fn read(&self) -> CommitStamp {
-        CommitStamp::new(if self.is_trusted() {
-            self.moved.load(Ordering::Acquire)
+        CommitStamp::new(if self.is_current() {
+            self.value.load(Ordering::Acquire)
         } else {
-            self.shift()
+            self.advance()
         })
     }
 
     /// The stamp of the last commit that changed an entity of one of the types.
     pub(crate) fn read_of(&self, entity_types: &[&str]) -> CommitStamp {
-        if !self.is_trusted() {
-            return CommitStamp::new(self.shift());
+        if !self.is_current() {
+            return CommitStamp::new(self.advance());
         }
         let types = lock(&self.types);
         let of = |name: &&str| types.known.get(*name).copied();
@@ -97,11 +96,11 @@ impl Stamp {
         CommitStamp::new(newest.map_or(types.any, |newest| newest.max(types.any)))
     }
 
-    fn is_trusted(&self) -> bool {
-        lock(&self.answered).is_some_and(|at| at.elapsed() < TRUST)
+    fn is_current(&self) -> bool {
+        lock(&self.polled).is_some_and(|at| at.elapsed() < MAX_AGE)
     }
 
-    /// Notes a commit of our own.
+    /// Records a commit of this server.
     pub(crate) fn committed(&self, committed: &Committed) {
         let Committed::Written(number, types) = committed else {
             return;
@@ -113,62 +112,58 @@ impl Stamp {
             }
             own.insert(*number);
         }
-        self.shift_types(types.iter().map(String::as_str));
-        lock(&self.told).extend(types.iter().cloned());
-        self.bell.notify_one();
+        self.advance_types(types.iter().map(String::as_str));
+        lock(&self.unsent_types).extend(types.iter().cloned());
+        self.unsent.notify_one();
     }
 
-    /// Something was committed, and nobody knows what.
-    fn shift(&self) -> u64 {
+    /// Records a commit whose entity types are unknown.
+    fn advance(&self) -> u64 {
         let mut types = lock(&self.types);
-        types.any = self.moved.fetch_add(1, Ordering::AcqRel) + 1;
+        types.any = self.value.fetch_add(1, Ordering::AcqRel) + 1;
         types.any
     }
 
-    /// Entities of these types were changed.
-    fn shift_types<'a>(&self, changed: impl Iterator<Item = &'a str>) {
+    /// Records a commit that changed entities of these types.
+    fn advance_types<'a>(&self, changed: impl Iterator<Item = &'a str>) {
         let mut types = lock(&self.types);
-        let moved = self.moved.fetch_add(1, Ordering::AcqRel) + 1;
+        let value = self.value.fetch_add(1, Ordering::AcqRel) + 1;
         for name in changed {
             match types.known.get_mut(name) {
-                Some(stamp) => *stamp = moved,
+                Some(stamp) => *stamp = value,
                 None if Registry::get().entity(name).is_some() => {
-                    types.known.insert(name.to_owned(), moved);
+                    types.known.insert(name.to_owned(), value);
                 }
-                None => types.any = moved,
+                None => types.any = value,
             }
         }
     }
 
-    /// What another server says when it has committed: who it is, and the types of what it changed.
-    fn hear(&self, message: &str, ours: &str) {
-        match message.split_once(' ') {
-            Some((other, _)) if other == ours => {}
-            Some((_, types)) => self.shift_types(types.split(',')),
+    /// Handles a notification: the id of the sender and the entity types it changed.
+    fn receive(&self, notification: &str, own_id: &str) {
+        match notification.split_once(' ') {
+            Some((sender, _)) if sender == own_id => {}
+            Some((_, types)) => self.advance_types(types.split(',')),
             None => {
-                self.shift();
+                self.advance();
             }
         }
     }
 
-    /// What is said to the others.
-    fn message(&self, us: &str) -> String {
-        let types = std::mem::take(&mut *lock(&self.told));
+    /// The next notification to other servers.
+    fn notification(&self, own_id: &str) -> String {
+        let types = std::mem::take(&mut *lock(&self.unsent_types));
         let types: Vec<String> = types.into_iter().collect();
-        format!("{us} {}", types.join(","))
+        format!("{own_id} {}", types.join(","))
     }
 
-    fn answered(&self, asked: Instant) {
-        *lock(&self.answered) = Some(asked);
-    }
-
-    /// Looks at what was committed behind a position; returns the newest.
-    pub(crate) async fn ask(
+    /// Reads the commits after a position; returns the newest position.
+    pub(crate) async fn poll(
         &self,
         connections: &Connections,
         after: LogPosition,
     ) -> Result<LogPosition, EngineError> {
-        let asked = Instant::now();
+        let started = Instant::now();
         let newest = log::bring_up(connections).await?;
         if newest != after {
             let transactions = log::transactions(connections, after, MAX_OWN).await?;
@@ -183,25 +178,25 @@ impl Stamp {
                     }
                 }
             }
-            if transactions.len() >= MAX_OWN || newest < after || changes > MAX_LOOKED_UP {
-                self.shift();
+            if transactions.len() >= MAX_OWN || newest < after || changes > MAX_LOOKUP {
+                self.advance();
             } else if !others.is_empty() {
                 let types = log::types(connections, &others).await?;
-                self.shift_types(types.iter().map(String::as_str));
+                self.advance_types(types.iter().map(String::as_str));
             }
         }
-        self.answered(asked);
+        *lock(&self.polled) = Some(started);
         Ok(newest)
     }
 }
 
-/// Keeps the stamp true for as long as it is not dropped.
+/// Keeps the stamp current until dropped.
 #[derive(Debug)]
 pub(crate) struct Watch(#[expect(dead_code, reason = "dropping it ends the tasks")] JoinSet<()>);
 
 impl Watch {
-    /// Takes the place of a server at the database, and watches it from there on. `served` are the connections of its
-    /// requests; the watch has its own: how late it is must not depend on how many of them wait.
+    /// Takes the serving lock and starts watching. `served` is the pool of requests; the watch has a pool of its own, so
+    /// that a full queue does not delay it.
     pub(crate) async fn start(
         stamp: &Arc<Stamp>,
         served: &Arc<Connections>,
@@ -213,176 +208,182 @@ impl Watch {
             stamp: Arc::clone(stamp),
             connector: Connector::new(&settings)?,
             watch: Arc::clone(&watch),
-            us: format!("{:08x}", getrandom::u32().unwrap_or_default()),
+            own_id: format!("{:08x}", getrandom::u32().unwrap_or_default()),
         };
         let begun = Instant::now();
-        let line = loop {
-            match listener.begin().await {
-                // It may be done in a moment.
+        let connection = loop {
+            match listener.connect().await {
+                // The command may finish soon.
                 Err(EngineError::Store(StoreError::Refused { reason }))
-                    if reason == serving::TAKEN && begun.elapsed() < watch.patience() =>
+                    if reason == serving::LOCKED && begun.elapsed() < watch.response_timeout() =>
                 {
-                    tokio::time::sleep(ASK_EVERY).await;
+                    tokio::time::sleep(POLL_INTERVAL).await;
                 }
-                begun => break begun?,
+                connected => break connected?,
             }
         };
-        let newest = stamp.ask(&watch, LogPosition::START).await?;
+        let newest = stamp.poll(&watch, LogPosition::START).await?;
         let mut tasks = JoinSet::new();
-        tasks.spawn(ask_again(Arc::clone(stamp), watch, newest));
-        tasks.spawn(listen_again(listener, line, Arc::clone(served)));
+        tasks.spawn(poll_forever(Arc::clone(stamp), watch, newest));
+        tasks.spawn(listen_forever(listener, connection, Arc::clone(served)));
         Ok(Self(tasks))
     }
 }
 
-async fn ask_again(stamp: Arc<Stamp>, watch: Arc<Connections>, mut newest: LogPosition) {
+async fn poll_forever(stamp: Arc<Stamp>, watch: Arc<Connections>, mut newest: LogPosition) {
     let mut outage = Outage::default();
-    let mut ticks = tokio::time::interval(ASK_EVERY);
+    let mut ticks = tokio::time::interval(POLL_INTERVAL);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        let asked = stamp.ask(&watch, newest).await;
-        outage.asked(&asked);
-        outage.look(&watch).await;
-        newest = asked.unwrap_or(newest);
+        let polled = stamp.poll(&watch, newest).await;
+        outage.record(&polled);
+        outage.check_writable(&watch).await;
+        newest = polled.unwrap_or(newest);
     }
 }
 
-/// Listens on a line, and on the next when it breaks. Serves nothing while the database cannot be served.
-async fn listen_again(listener: Listener, mut line: Line, served: Arc<Connections>) {
+/// Listens, and reconnects when the connection breaks. Suspends `served` while the server lacks the serving lock.
+async fn listen_forever(
+    listener: Listener,
+    mut connection: ListenConnection,
+    served: Arc<Connections>,
+) {
     loop {
-        if let Err(error) = listener.listen(line).await {
-            tracing::debug!(%error, "messages of other servers are missed; the database is asked instead");
+        if let Err(error) = listener.listen(connection).await {
+            tracing::debug!(%error, "notifications of other servers are missed; polling continues");
         }
         let broken = Instant::now();
-        line = loop {
-            // Whatever was said meanwhile was missed.
-            listener.stamp.shift();
-            let begun = begin_in_time(&listener, broken, &served).await;
-            let reason = match begun {
-                Ok(line) => break line,
+        connection = loop {
+            // Notifications were missed meanwhile.
+            listener.stamp.advance();
+            let reason = match reconnect(&listener, broken, &served).await {
+                Ok(connection) => break connection,
                 Err(EngineError::Store(StoreError::Refused { reason })) => Some(reason),
                 Err(error) => {
-                    tracing::debug!(%error, "nothing is heard of other servers");
-                    (broken.elapsed() >= MAX_ABSENCE).then(|| without_place(&error.to_string()))
+                    tracing::debug!(%error, "cannot listen for notifications");
+                    (broken.elapsed() >= MAX_UNLOCKED).then(|| without_lock(&error.to_string()))
                 }
             };
             if let Some(reason) = reason {
-                refuse(&served, &reason);
+                suspend(&served, &reason);
             }
-            tokio::time::sleep(ASK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         };
-        if served.refuse(None) {
-            tracing::info!("this server serves again");
+        if served.suspend(None) {
+            tracing::info!("serving requests again");
         }
     }
 }
 
-/// Lays a line; if that takes too long, nothing is served from then on.
-async fn begin_in_time(
+/// Reconnects; suspends `served` as soon as that takes too long.
+async fn reconnect(
     listener: &Listener,
     broken: Instant,
     served: &Connections,
-) -> Result<Line, EngineError> {
-    let mut beginning = std::pin::pin!(listener.begin());
-    let left = MAX_ABSENCE.saturating_sub(broken.elapsed());
-    if let Ok(begun) = tokio::time::timeout(left, &mut beginning).await {
-        return begun;
+) -> Result<ListenConnection, EngineError> {
+    let mut connecting = std::pin::pin!(listener.connect());
+    let left = MAX_UNLOCKED.saturating_sub(broken.elapsed());
+    if let Ok(connected) = tokio::time::timeout(left, &mut connecting).await {
+        return connected;
     }
-    refuse(served, &without_place("the database does not answer"));
-    beginning.await
+    suspend(served, &without_lock(NO_RESPONSE));
+    connecting.await
 }
 
-/// Why a server does not serve that cannot hold its lock.
-fn without_place(reason: &str) -> String {
-    format!(
-        "the connection by which this server has its place at the database is broken, and another one cannot be had: {reason}"
-    )
+/// Why a server without the serving lock rejects requests.
+fn without_lock(reason: &str) -> String {
+    format!("this server lost its serving lock on the database and cannot get it back: {reason}")
 }
 
-fn refuse(served: &Connections, reason: &str) {
-    if served.refuse(Some(reason.to_owned())) {
-        tracing::error!(reason, "this server does not serve any more");
+fn suspend(served: &Connections, reason: &str) {
+    if served.suspend(Some(reason.to_owned())) {
+        tracing::error!(
+            reason,
+            "requests are rejected until the database can be served again"
+        );
     }
 }
 
-/// One who hears what other servers say.
+/// Receives and sends notifications.
 struct Listener {
     stamp: Arc<Stamp>,
     connector: Connector,
     watch: Arc<Connections>,
-    us: String,
+    own_id: String,
 }
 
-/// A connection on which messages come, and the lock of a server is held.
-struct Line {
+/// The connection that receives notifications and holds the serving lock.
+struct ListenConnection {
     client: Client,
-    pump: JoinSet<()>,
-    /// Not as long as the database can only be read: then others are asked for what they did.
+    receiver: JoinSet<()>,
+    /// False on a read-only database, where `LISTEN` fails: then polling finds the commits of others.
     listens: bool,
 }
 
 impl Listener {
-    /// Connects, and makes sure that the database can be served, now and as long as the line is there.
-    async fn begin(&self) -> Result<Line, EngineError> {
-        match tokio::time::timeout(self.watch.patience(), self.begin_slowly()).await {
-            Ok(begun) => begun,
-            Err(_) => Err(EngineError::Lost("the database does not answer".to_owned())),
+    /// Connects, takes the serving lock and checks the schema.
+    async fn connect(&self) -> Result<ListenConnection, EngineError> {
+        let connecting = self.connect_without_timeout();
+        match tokio::time::timeout(self.watch.response_timeout(), connecting).await {
+            Ok(connected) => connected,
+            Err(_) => Err(EngineError::Lost(NO_RESPONSE.to_owned())),
         }
     }
 
-    async fn begin_slowly(&self) -> Result<Line, EngineError> {
-        let (client, mut connection) = self.connector.connect_soon().await?;
-        let (stamp, us) = (Arc::clone(&self.stamp), self.us.clone());
-        let mut pump = JoinSet::new();
-        pump.spawn(async move {
+    async fn connect_without_timeout(&self) -> Result<ListenConnection, EngineError> {
+        let (client, mut connection) = self.connector.connect_in_time().await?;
+        let (stamp, own_id) = (Arc::clone(&self.stamp), self.own_id.clone());
+        let mut receiver = JoinSet::new();
+        receiver.spawn(async move {
             while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await
             {
-                if let AsyncMessage::Notification(message) = message {
-                    stamp.hear(message.payload(), &us);
+                if let AsyncMessage::Notification(notification) = message {
+                    stamp.receive(notification.payload(), &own_id);
                 }
             }
         });
-        if !serving::together(&client).await? {
-            let reason = serving::TAKEN.to_owned();
+        if !serving::lock_shared(&client).await? {
+            let reason = serving::LOCKED.to_owned();
             return Err(StoreError::Refused { reason }.into());
         }
         migrations::expect_served(&self.watch.lease().await?).await?;
-        let mut line = Line {
+        let mut connection = ListenConnection {
             client,
-            pump,
+            receiver,
             listens: false,
         };
-        line.listen_up().await?;
-        Ok(line)
+        connection.try_listen().await?;
+        Ok(connection)
     }
 
-    /// Hears and tells until the line breaks.
-    async fn listen(&self, mut line: Line) -> Result<(), EngineError> {
-        while !line.listens {
-            tokio::time::sleep(ASK_EVERY).await;
-            line.listen_up().await?;
-            // Whatever was said before was missed.
-            self.stamp.shift();
+    /// Receives and sends notifications until the connection breaks.
+    async fn listen(&self, mut connection: ListenConnection) -> Result<(), EngineError> {
+        while !connection.listens {
+            tokio::time::sleep(POLL_INTERVAL).await;
+            connection.try_listen().await?;
+            // Earlier notifications were missed.
+            self.stamp.advance();
         }
         loop {
             tokio::select! {
-                _ = line.pump.join_next() => return Ok(()),
-                () = self.stamp.bell.notified() => {
-                    // Names of types are those of the registry, which need no escapes.
-                    let ring = format!("NOTIFY {CHANNEL}, '{}'", self.stamp.message(&self.us));
-                    line.client.batch_execute(&ring).await?;
+                _ = connection.receiver.join_next() => return Ok(()),
+                () = self.stamp.unsent.notified() => {
+                    // Type names come from the registry and need no escaping.
+                    let notification = self.stamp.notification(&self.own_id);
+                    let notify = format!("NOTIFY {CHANNEL}, '{notification}'");
+                    connection.client.batch_execute(&notify).await?;
                 }
             }
-            tokio::time::sleep(BELL_PAUSE).await;
+            tokio::time::sleep(NOTIFY_PAUSE).await;
         }
     }
 }
 
-impl Line {
-    /// Messages come from now on, if the database sends any.
-    async fn listen_up(&mut self) -> Result<(), EngineError> {
-        // A message need not be durable.
+impl ListenConnection {
+    /// Subscribes to notifications, unless the database is read-only.
+    async fn try_listen(&mut self) -> Result<(), EngineError> {
+        // A notification need not be durable.
         let begin = format!("SET synchronous_commit = off; LISTEN {CHANNEL}");
         self.listens = match self.client.batch_execute(&begin).await {
             Ok(()) => true,
@@ -401,31 +402,31 @@ mod tests {
 
     use super::*;
     use crate::PostgresStore;
-    use crate::migrations::tests::{CUT_LINES, put, serve};
+    use crate::migrations::tests::{CLOSE_LISTENERS, put, serve};
 
-    /// A stamp that is told of commits by messages alone.
-    async fn told(database: &Database) -> (Arc<Stamp>, JoinSet<()>) {
+    /// A stamp that learns of commits only by notifications.
+    async fn listening_stamp(database: &Database) -> (Arc<Stamp>, JoinSet<()>) {
         let settings = Settings::parse(database.url()).unwrap();
         let (stamp, served) = (Arc::new(Stamp::new()), Connections::new(&settings).unwrap());
         let listener = Listener {
             stamp: Arc::clone(&stamp),
             connector: Connector::new(&settings).unwrap(),
             watch: Arc::new(Connections::new(&settings).unwrap()),
-            us: "tested".to_owned(),
+            own_id: "tested".to_owned(),
         };
-        let line = listener.begin().await.unwrap();
+        let connection = listener.connect().await.unwrap();
         let mut tasks = JoinSet::new();
-        tasks.spawn(listen_again(listener, line, Arc::new(served)));
+        tasks.spawn(listen_forever(listener, connection, Arc::new(served)));
         (stamp, tasks)
     }
 
-    /// A server that has lost its connection, and gets no other, must not go on with those that it has for requests.
+    /// Its pooled connections still work, but it no longer holds the serving lock.
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_server_that_cannot_have_its_place_again_serves_nothing_until_it_has() {
+    async fn a_server_without_the_serving_lock_rejects_requests_until_it_has_it_again() {
         let database = postgres_database().unwrap();
         let store = serve(&database).await.unwrap();
         put(&store, 1).await;
-        let (stranger, connection) = tokio_postgres::connect(database.url(), tokio_postgres::NoTls)
+        let (client, connection) = tokio_postgres::connect(database.url(), tokio_postgres::NoTls)
             .await
             .unwrap();
         tokio::spawn(connection);
@@ -433,26 +434,26 @@ mod tests {
             let update = format!(
                 "UPDATE pg_database SET datallowconn = {is_allowed} WHERE datname = current_database()"
             );
-            stranger.batch_execute(&update).await.unwrap();
+            client.batch_execute(&update).await.unwrap();
         };
         allow(false).await;
-        stranger.batch_execute(CUT_LINES).await.unwrap();
+        client.batch_execute(CLOSE_LISTENERS).await.unwrap();
         let started = Instant::now();
-        let refused = loop {
+        let rejection = loop {
             if let Err(error) = store.aspects_export(None, 1).await {
                 break error.to_string();
             }
             assert!(
                 started.elapsed() < Duration::from_secs(20),
-                "it goes on serving"
+                "the server still serves"
             );
-            tokio::time::sleep(ASK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         };
-        assert!(refused.contains("its place"), "{refused}");
+        assert!(rejection.contains("its serving lock"), "{rejection}");
         allow(true).await;
         let allowed = Instant::now();
         while let Err(error) = store.aspects_export(None, 1).await {
-            assert!(allowed.elapsed() < Duration::from_secs(2), "{error}");
+            assert!(allowed.elapsed() < Duration::from_secs(20), "{error}");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
@@ -461,44 +462,44 @@ mod tests {
         lock(&stamp.types).known.get("domain").copied()
     }
 
-    /// Writes until the stamp knows.
-    async fn hears(stamp: &Stamp, store: &PostgresStore, first: usize) {
+    /// Writes, and waits until the stamp changes.
+    async fn expect_notification(stamp: &Stamp, store: &PostgresStore, first: usize) {
         let (before, started) = (domains(stamp), Instant::now());
         put(store, first).await;
         while domains(stamp) == before {
             assert!(
                 started.elapsed() < Duration::from_secs(20),
-                "nothing is heard"
+                "no notification arrived"
             );
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn servers_tell_each_other_what_they_have_committed() {
+    async fn servers_notify_each_other_of_commits() {
         let database = postgres_database().unwrap();
-        let (stamp, _tasks) = told(&database).await;
+        let (stamp, _tasks) = listening_stamp(&database).await;
         let store = serve(&database).await.unwrap();
-        hears(&stamp, &store, 1).await;
-        hears(&stamp, &store, 2).await;
+        expect_notification(&stamp, &store, 1).await;
+        expect_notification(&stamp, &store, 2).await;
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_line_that_was_cut_is_laid_again_and_what_was_missed_is_believed_by_nobody() {
+    async fn a_listener_reconnects_and_treats_everything_as_changed() {
         let database = postgres_database().unwrap();
-        let (stamp, _tasks) = told(&database).await;
+        let (stamp, _tasks) = listening_stamp(&database).await;
         let any = lock(&stamp.types).any;
-        database.sql(CUT_LINES).unwrap();
+        database.sql(CLOSE_LISTENERS).unwrap();
         let started = Instant::now();
         let listens = "SELECT 1 / count(*) FROM pg_stat_activity WHERE datname = current_database() \
                        AND pid <> pg_backend_pid() AND query LIKE '%LISTEN docent_change'";
         while lock(&stamp.types).any == any || database.sql(listens).is_err() {
             assert!(
                 started.elapsed() < Duration::from_secs(20),
-                "nobody listens"
+                "no connection listens"
             );
         }
         let store = serve(&database).await.unwrap();
-        hears(&stamp, &store, 1).await;
+        expect_notification(&stamp, &store, 1).await;
     }
 }

@@ -1,4 +1,4 @@
-//! Encryption between us and the database.
+//! TLS for connections to the database.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,13 +22,13 @@ pub(crate) fn connector(settings: &Settings) -> Result<MakeRustlsConnect, StoreE
         .with_safe_default_protocol_versions()
         .map_err(StoreError::other)?;
     let config = match settings.trust {
-        Trust::Name => builder
+        Trust::AuthorityAndName => builder
             .with_root_certificates(roots(settings.root_certificates.as_deref())?)
             .with_no_client_auth(),
-        Trust::Anybody | Trust::Authority => {
+        Trust::Unverified | Trust::Authority => {
             let authority = match settings.trust {
-                Trust::Anybody => None,
-                Trust::Authority | Trust::Name => {
+                Trust::Unverified => None,
+                Trust::Authority | Trust::AuthorityAndName => {
                     let roots = Arc::new(roots(settings.root_certificates.as_deref())?);
                     let verifier =
                         WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider));
@@ -37,7 +37,7 @@ pub(crate) fn connector(settings: &Settings) -> Result<MakeRustlsConnect, StoreE
             };
             builder
                 .dangerous()
-                .with_custom_certificate_verifier(Arc::new(AnyName {
+                .with_custom_certificate_verifier(Arc::new(IgnoreHostName {
                     authority,
                     provider,
                 }))
@@ -47,7 +47,7 @@ pub(crate) fn connector(settings: &Settings) -> Result<MakeRustlsConnect, StoreE
     Ok(MakeRustlsConnect::new(config))
 }
 
-/// The authorities that a file names, or those that the machine trusts.
+/// The certificate authorities in a file, or those of the system.
 fn roots(file: Option<&Path>) -> Result<RootCertStore, StoreError> {
     let mut roots = RootCertStore::empty();
     let certificates = match file {
@@ -55,7 +55,7 @@ fn roots(file: Option<&Path>) -> Result<RootCertStore, StoreError> {
             .and_then(Iterator::collect::<Result<Vec<_>, _>>)
             .map_err(|error| StoreError::Refused {
                 reason: format!(
-                    "the certificates in {} cannot be read: {error}",
+                    "cannot read the certificates in {}: {error}",
                     path.display()
                 ),
             })?,
@@ -64,22 +64,22 @@ fn roots(file: Option<&Path>) -> Result<RootCertStore, StoreError> {
     roots.add_parsable_certificates(certificates);
     if roots.is_empty() {
         return Err(StoreError::Refused {
-            reason: "no certificate authority is known: name a file of them with sslrootcert in the store URL"
+            reason: "found no certificate authority: set sslrootcert in the store URL to a file with certificates"
                 .to_owned(),
         });
     }
     Ok(roots)
 }
 
-/// Looks at who signed the certificate, or at nothing, but never at the name in it: what `verify-ca` and `require`, with
-/// and without authorities that are named, mean to PostgreSQL's own programs.
+/// Verifies the issuer of the certificate if `authority` is set, and never the host name: libpq's meaning of `verify-ca`
+/// and `require`.
 #[derive(Debug)]
-struct AnyName {
+struct IgnoreHostName {
     authority: Option<Arc<WebPkiServerVerifier>>,
     provider: Arc<CryptoProvider>,
 }
 
-impl ServerCertVerifier for AnyName {
+impl ServerCertVerifier for IgnoreHostName {
     fn verify_server_cert(
         &self,
         certificate: &CertificateDer<'_>,
@@ -95,7 +95,7 @@ impl ServerCertVerifier for AnyName {
             Err(rustls::Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) => Ok(ServerCertVerified::assertion()),
-            verdict => verdict,
+            result => result,
         }
     }
 

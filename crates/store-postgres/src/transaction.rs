@@ -39,7 +39,7 @@ use crate::contended::Contended;
 use crate::error::EngineError;
 use crate::pool::{Lease, Step};
 use crate::read::{self, key_arrays, place_at};
-use crate::segment::{Logged, Segment};
+use crate::segment::{LogEntries, Segment};
 use crate::values::{aspect_name, count_at, stored_aspect};
 use crate::{points, trees};
 
@@ -102,7 +102,7 @@ pub(crate) struct PostgresTransaction<'l> {
     /// Not sent yet.
     pending: Vec<Segment>,
     to_lock: Locks,
-    logged: Logged,
+    logged: LogEntries,
     wrote: bool,
     /// A statement failed. Such a transaction is never kept, whatever the work makes of the error.
     pub(crate) failure: Option<Failure>,
@@ -132,7 +132,7 @@ impl<'l> PostgresTransaction<'l> {
             held_in_place: HashSet::new(),
             pending: Vec::new(),
             to_lock: Locks::default(),
-            logged: Logged::default(),
+            logged: LogEntries::default(),
             wrote: false,
             failure: None,
         };
@@ -186,7 +186,7 @@ impl<'l> PostgresTransaction<'l> {
         }
         steps.push(Step::plain("COMMIT"));
         let answers = self.lease.pipeline(&steps).await?;
-        self.lease.clean();
+        self.lease.mark_idle();
         if !self.wrote {
             return Ok(Committed::Nothing);
         }
@@ -201,7 +201,7 @@ impl<'l> PostgresTransaction<'l> {
     pub(crate) async fn roll_back(self) {
         if self.begun && !self.lease.is_lost() {
             match self.lease.execute("ROLLBACK").await {
-                Ok(()) => self.lease.clean(),
+                Ok(()) => self.lease.mark_idle(),
                 Err(error) => tracing::debug!(%error, "a transaction ends with its connection"),
             }
         }
@@ -212,7 +212,7 @@ impl<'l> PostgresTransaction<'l> {
         if std::mem::replace(&mut self.begun, true) {
             return Vec::new();
         }
-        self.lease.soil();
+        self.lease.mark_in_transaction();
         vec![Step::plain("BEGIN")]
     }
 
@@ -369,7 +369,7 @@ impl<'l> PostgresTransaction<'l> {
         if self
             .pending
             .last()
-            .is_none_or(|segment| segment.is_in_the_way_of(write))
+            .is_none_or(|segment| segment.conflicts_with(write))
         {
             self.pending.push(Segment::default());
         }

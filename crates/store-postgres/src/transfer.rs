@@ -1,4 +1,4 @@
-//! Everything as it is, out of one store and into another.
+//! Export and import of a whole catalog, unchanged.
 
 use docent_store::version::logical_version_of;
 use docent_store::{
@@ -11,7 +11,7 @@ use crate::pool::{Connections, Step};
 use crate::segment::{INSERT_ROWS, LOG, NUMBER, PUT_POINTS, RETIRE};
 use crate::values::{as_limit, count_at, stored_aspect};
 
-/// The last parameter is how long the values may be before a row, so there is always one.
+/// The last parameter limits the bytes before a row, so that there is always at least one.
 const ASPECTS: &str = "SELECT urn, aspect, version, metadata, systemmetadata, createdon, createdby, createdfor FROM ( \
          SELECT a.*, sum(octet_length(metadata)) OVER (ORDER BY urn, aspect, version) - octet_length(metadata) AS before \
          FROM (SELECT * FROM metadata_aspect_v2 WHERE (urn, aspect, version) > ($1, $2, $3) \
@@ -157,7 +157,7 @@ pub(crate) async fn import(
 ) -> Result<(), EngineError> {
     let (mut rows, mut logged) = (Rows::default(), Entries::default());
     for RawAspect { urn, aspect, row } in aspects {
-        // The log is about the latest versions.
+        // Only latest versions are logged.
         if row.version.is_latest() {
             let (key, actor) = ((urn.clone(), aspect.clone()), row.created_by.clone());
             let version = Some(logical_version_of(&row));
@@ -177,8 +177,8 @@ pub(crate) async fn import(
     steps.extend(series.step(PUT_POINTS));
     steps.push(Step::plain("COMMIT"));
     let lease = connections.lease().await?;
-    lease.soil();
+    lease.mark_in_transaction();
     lease.pipeline(&steps).await?;
-    lease.clean();
+    lease.mark_idle();
     Ok(())
 }

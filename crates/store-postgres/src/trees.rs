@@ -1,4 +1,4 @@
-//! The statements about edges and placements.
+//! Statements on edges and placements.
 
 use docent_model::{AspectName, Urn};
 use docent_store::{Page, Related};
@@ -7,19 +7,19 @@ use tokio_postgres::Row;
 use crate::error::EngineError;
 use crate::pool::{Connections, Lease};
 use crate::read::place_at;
-use crate::values::{as_limit, aspect_name, count_at, parent_text, storable, urn_at};
+use crate::values::{as_limit, aspect_name, parent_text, storable, urn_at, usize_at};
 
 const EDGE: &str = "edge";
 const PLACEMENT: &str = "placement";
 
-/// The first row of the answer has the count and nothing else if the page is empty.
+/// An empty page is one row with the count alone.
 pub(crate) const PLACEMENTS: &str = "SELECT t.total, p.urn \
      FROM (SELECT count(*) AS total FROM placement WHERE kind = $1 AND parent = $2) AS t \
      LEFT JOIN LATERAL (SELECT urn, created_ms FROM placement WHERE kind = $1 AND parent = $2 \
          ORDER BY created_ms DESC, urn LIMIT $3 OFFSET $4) AS p ON true \
      ORDER BY p.created_ms DESC, p.urn";
 
-/// The chains of all entities in one go, each at most `$2` long; `path` ends one that comes back to where it was.
+/// The ancestors of all entities, at most `$2` each; `path` stops at a cycle.
 pub(crate) const ANCESTORS: &str = "WITH RECURSIVE chain (place, step, parent, path) AS ( \
          SELECT k.place, 1, p.parent, ARRAY[k.urn::text, p.parent::text] \
          FROM unnest($1::text[]) WITH ORDINALITY AS k (urn, place) \
@@ -31,7 +31,7 @@ pub(crate) const ANCESTORS: &str = "WITH RECURSIVE chain (place, step, parent, p
          WHERE c.step < $2 AND p.parent <> '' AND p.parent::text <> ALL (c.path) \
      ) SELECT place, parent FROM chain ORDER BY place, step";
 
-/// A page of each entity and how many there are, for both directions.
+/// A page of edges and their total for each entity, in either direction.
 macro_rules! edges {
     ($near:literal, $far:literal) => {
         concat!(
@@ -60,7 +60,7 @@ pub(crate) const EDGES_INTO: &str = "SELECT relationship, source, aspect FROM ed
 
 pub(crate) const PARENT: &str = "SELECT parent FROM placement WHERE urn = $1 LIMIT 1";
 
-/// Sorted by itself, so that nobody reads the placements in the order of their URNs for it.
+/// Sorts in an outer query, so that the planner does not scan the index on URNs for the order.
 pub(crate) const NAMED: &str = "SELECT urn FROM (SELECT urn FROM placement \
      WHERE kind = $1 AND parent = $2 AND md5(name) = md5($3) AND name = $3 OFFSET 0) AS named ORDER BY urn";
 
@@ -86,7 +86,7 @@ pub(crate) async fn placements(
         items: Vec::new(),
     };
     for row in &rows {
-        page.total = count_at(row, 0)? as usize;
+        page.total = usize_at(row, 0)?;
         if row.try_get::<_, Option<&str>>(1)?.is_some() {
             page.items.push(urn_at(row, 1, PLACEMENT)?);
         }
@@ -94,7 +94,7 @@ pub(crate) async fn placements(
     Ok(page)
 }
 
-/// The chains of parents, nearest first; each ends before an entity that it has met already.
+/// The ancestors of each entity, nearest first; stops at a cycle.
 pub(crate) async fn ancestors(
     connections: &Connections,
     urns: &[Urn],
@@ -139,7 +139,7 @@ pub(crate) async fn edges(
         .await?;
     for row in &rows {
         let page = &mut pages[place_at(row)?];
-        page.total = count_at(row, 1)? as usize;
+        page.total = usize_at(row, 1)?;
         if row.try_get::<_, Option<&str>>(2)?.is_some() {
             page.items.extend(related_at(row, 2)?);
         }
@@ -147,7 +147,7 @@ pub(crate) async fn edges(
     Ok(pages)
 }
 
-/// Who points at `destination` from the given aspect, at most so many.
+/// Edges to `destination` from one aspect.
 pub(crate) async fn edges_into(
     lease: &Lease,
     destination: &Urn,
@@ -165,7 +165,7 @@ pub(crate) async fn edges_into(
     Ok(related)
 }
 
-/// `None` if the entity is not placed, `Some(None)` if it stands at the root.
+/// `None` if the entity has no placement, `Some(None)` if it is a root.
 pub(crate) async fn parent(lease: &Lease, urn: &Urn) -> Result<Option<Option<Urn>>, EngineError> {
     let rows = lease.query(PARENT, &[&urn.as_str()]).await?;
     let Some(row) = rows.first() else {
@@ -202,7 +202,7 @@ pub(crate) async fn children(
     rows.iter().map(|row| urn_at(row, 0, PLACEMENT)).collect()
 }
 
-/// Three columns from `first` on; `None` if the registry does not know the aspect.
+/// Reads three columns from `first` on; `None` if the aspect is not in the registry.
 fn related_at(row: &Row, first: usize) -> Result<Option<Related>, EngineError> {
     let Some(aspect) = aspect_name(row, first + 2)? else {
         return Ok(None);

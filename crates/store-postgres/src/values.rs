@@ -1,4 +1,4 @@
-//! Values between Rust and the columns of the tables.
+//! Conversions between Rust values and columns.
 
 use std::error::Error;
 
@@ -10,13 +10,13 @@ use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, accepts, to_sql_checke
 
 use crate::error::EngineError;
 
-/// The table of the aspects, for messages about damaged rows.
+/// The aspect table, for messages about corrupt rows.
 pub(crate) const ASPECTS: &str = "metadata_aspect_v2";
 
 /// PostgreSQL counts microseconds from the year 2000.
 const EPOCH_TO_2000_MS: i64 = 946_684_800_000;
 
-/// A time in a `timestamp` column, which is in UTC.
+/// A `timestamp` column in UTC.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timestamp(pub(crate) EpochMillis);
 
@@ -44,8 +44,8 @@ impl FromSql<'_> for Timestamp {
     accepts!(TIMESTAMP);
 }
 
-/// Text of the database cannot have the character 0. In names and ids, which only have to be told apart, another takes
-/// its place; aspects are JSON, where it is written in other letters.
+/// Replaces NUL, which PostgreSQL text cannot contain. Used for names and ids, which are only compared; in aspects JSON
+/// escapes it.
 pub(crate) fn storable(text: &str) -> String {
     text.replace('\0', "\u{FFFD}")
 }
@@ -62,7 +62,7 @@ pub(crate) fn stored_aspect(row: &Row, first: usize) -> Result<StoredAspect, Eng
     })
 }
 
-/// `None` if the registry does not know the aspect.
+/// `None` if the aspect is not in the registry.
 pub(crate) fn aspect_name(row: &Row, index: usize) -> Result<Option<AspectName>, EngineError> {
     Ok(Registry::get().aspect(row.try_get(index)?))
 }
@@ -79,12 +79,23 @@ pub(crate) fn urn_at(row: &Row, index: usize, table: &'static str) -> Result<Urn
     })
 }
 
-/// A count of the database.
+/// Reads a `count(*)`.
 pub(crate) fn count_at(row: &Row, index: usize) -> Result<u64, EngineError> {
-    Ok(row.try_get::<_, i64>(index)? as u64)
+    unsigned_at(row, index)
 }
 
-/// How the parent of a root stands in the table.
+/// Reads a `count(*)` or an index.
+pub(crate) fn usize_at(row: &Row, index: usize) -> Result<usize, EngineError> {
+    unsigned_at(row, index)
+}
+
+fn unsigned_at<T: TryFrom<i64>>(row: &Row, index: usize) -> Result<T, EngineError> {
+    let number: i64 = row.try_get(index)?;
+    T::try_from(number)
+        .map_err(|_| StoreError::other(format!("unexpected negative number {number}")).into())
+}
+
+/// The parent column; empty for roots.
 pub(crate) fn parent_text(parent: Option<&Urn>) -> &str {
     parent.map_or("", Urn::as_str)
 }
@@ -98,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_come_back_to_the_millisecond_on_both_sides_of_2000() {
+    fn timestamps_before_and_after_2000_round_trip_to_the_millisecond() {
         for time_ms in [-1, 0, 1, EPOCH_TO_2000_MS - 1, 1_700_000_000_123] {
             let mut out = BytesMut::new();
             Timestamp(time_ms)

@@ -1,13 +1,12 @@
-//! A PostgreSQL server for tests, and a database of it for each.
+//! A PostgreSQL server shared by all tests, with a database for each.
 //!
-//! The first test that needs the server starts it, from the programs of the installed package, on a Unix socket in a
-//! directory of its own; the others find it there. Every process that uses it holds a lock on a file, and a shell beside
-//! the server stops it when nobody has for a while. So it makes no difference how tests are run, and nothing has to be
-//! started or stopped by hand.
+//! The first test that needs the server starts the installed PostgreSQL on a Unix socket in a directory of its own; later
+//! tests find it there. Every process that uses it holds a file lock, and a background shell stops the server once nobody
+//! has held the lock for a while. Tests can be run in any way, and nothing is started or stopped by hand.
 //!
-//! Tests that stop, kill or overload a server start one of their own ([`Server::start`]).
+//! Tests that stop, kill or overload a server start their own ([`Server::start`]).
 //!
-//! This crate depends on no other crate of the workspace, so that tests from outside can use it.
+//! This crate depends on no other crate of the workspace, so that end-to-end tests can use it.
 
 use std::fs::{self, File};
 use std::net::TcpListener;
@@ -25,21 +24,22 @@ use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 use tokio_postgres::{NoTls, SimpleQueryMessage};
 
-/// Names a server that is there already; its user must be allowed to create databases.
-const GIVEN: &str = "TEST_DATABASE_URL";
-/// How long the server may take for one thing: far more than it needs.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// The URL of an existing server to use instead; its user must be allowed to create databases.
+const SERVER_VARIABLE: &str = "TEST_DATABASE_URL";
+/// The limit for any single operation, far more than it needs.
+const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// For speed: what the tests of this server write need not outlive a power failure.
+/// Options for speed: test data need not survive a power failure.
 const FAST: &str =
     "-c fsync=off -c full_page_writes=off -c synchronous_commit=off -c shared_buffers=64MB";
-/// Sockets are told apart by it.
+/// Part of the name of a socket.
 const DEFAULT_PORT: u16 = 5432;
-/// As servers are set up by default.
+/// Options of a server with default durability.
 const DURABLE: &str = "-c shared_buffers=64MB";
 
-/// Stops the server when nobody has held the lock twice in a row. `$1` is the directory, `$2` that of the programs.
-const KEEPER: &str = r#"
+/// Stops the server when nobody holds the lock in three consecutive checks. `$1` is the directory of the server, `$2` that
+/// of the programs.
+const SUPERVISOR: &str = r#"
     idle=0
     while sleep 5; do
         if flock --nonblock --exclusive "$1/use.lock" true; then idle=$((idle + 1)); else idle=0; fi
@@ -51,8 +51,8 @@ const KEEPER: &str = r#"
     done
 "#;
 
-/// The variable that chooses the engine.
-const VARIABLE: &str = "DOCENT_TEST_STORE";
+/// Selects the engine.
+const ENGINE_VARIABLE: &str = "DOCENT_TEST_STORE";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Engine {
@@ -61,17 +61,17 @@ pub enum Engine {
 }
 
 impl Engine {
-    /// The engine that the tests are run with.
-    pub fn chosen() -> Result<Self> {
-        match std::env::var(VARIABLE).as_deref() {
+    /// The engine selected for this test run.
+    pub fn selected() -> Result<Self> {
+        match std::env::var(ENGINE_VARIABLE).as_deref() {
             Err(_) | Ok("" | "sqlite") => Ok(Self::Sqlite),
             Ok("postgres") => Ok(Self::Postgres),
-            Ok(other) => bail!("{VARIABLE} is '{other}': it is sqlite or postgres"),
+            Ok(other) => bail!("{ENGINE_VARIABLE} is '{other}': use sqlite or postgres"),
         }
     }
 }
 
-/// A database of its own on the shared server; dropping it removes it, whoever is connected.
+/// A database on the shared server. Dropping it drops the database and closes its connections.
 #[derive(Debug)]
 pub struct Database {
     name: String,
@@ -79,18 +79,18 @@ pub struct Database {
 }
 
 impl Database {
-    /// A database without any table.
+    /// Creates an empty database.
     pub fn empty() -> Result<Self> {
-        Self::make("template1")
+        Self::create("template1")
     }
 
-    /// A copy of a template that `fill` is called for once; `version` tells templates apart.
-    pub fn filled(version: &str, fill: impl FnOnce(&str) -> Result<()>) -> Result<Self> {
+    /// Copies a template database, which `fill` populates once per `version`.
+    pub fn from_template(version: &str, fill: impl FnOnce(&str) -> Result<()>) -> Result<Self> {
         let template = shared()?.template(version, fill)?;
-        Self::make(&template)
+        Self::create(&template)
     }
 
-    fn make(template: &str) -> Result<Self> {
+    fn create(template: &str) -> Result<Self> {
         let server = shared()?;
         let name = format!("test_{}", uuid::Uuid::new_v4().simple());
         server.sql(&format!("CREATE DATABASE {name} TEMPLATE {template}"))?;
@@ -104,33 +104,33 @@ impl Database {
         &self.url
     }
 
-    /// Runs statements on it.
+    /// Runs SQL statements.
     pub fn sql(&self, statements: &str) -> Result<()> {
         sql(&self.url, statements)
     }
 
-    /// What a statement finds, as text.
+    /// Runs a query and returns the values as text.
     pub fn rows(&self, statement: &str) -> Result<Vec<Vec<Option<String>>>> {
-        let mut found = Vec::new();
+        let mut rows = Vec::new();
         on_own_thread(async {
             let (client, connection) = tokio_postgres::connect(&self.url, NoTls).await?;
             let connection = tokio::spawn(connection);
             for message in client.simple_query(statement).await? {
                 if let SimpleQueryMessage::Row(row) = message {
-                    let texts = (0..row.len()).map(|at| row.get(at).map(str::to_owned));
-                    found.push(texts.collect());
+                    let texts = (0..row.len()).map(|index| row.get(index).map(str::to_owned));
+                    rows.push(texts.collect());
                 }
             }
             drop(client);
             Ok(connection.await??)
         })?;
-        Ok(found)
+        Ok(rows)
     }
 }
 
 impl Drop for Database {
     fn drop(&mut self) {
-        // One that stays goes with the server.
+        // If this fails, the database is deleted with the server.
         if let Ok(server) = shared() {
             let _ = server.sql(&format!(
                 "DROP DATABASE IF EXISTS {} WITH (FORCE)",
@@ -140,28 +140,29 @@ impl Drop for Database {
     }
 }
 
-/// The server that all tests use.
-fn shared() -> Result<&'static Shared> {
-    static SERVER: OnceLock<Result<Shared, String>> = OnceLock::new();
-    let server = SERVER.get_or_init(|| Shared::find().map_err(|error| format!("{error:#}")));
+/// The server shared by all tests.
+fn shared() -> Result<&'static SharedServer> {
+    static SERVER: OnceLock<Result<SharedServer, String>> = OnceLock::new();
+    let server =
+        SERVER.get_or_init(|| SharedServer::find_or_start().map_err(|error| format!("{error:#}")));
     server.as_ref().map_err(|error| anyhow::anyhow!("{error}"))
 }
 
 #[derive(Debug)]
-struct Shared {
-    /// A URL with `{database}` where the name of the database goes.
-    pattern: String,
-    /// Held as long as the process lives; see [`KEEPER`].
+struct SharedServer {
+    /// A URL with the placeholder `{database}`.
+    url_template: String,
+    /// Locked until the process ends; see [`SUPERVISOR`].
     _in_use: Option<File>,
     directory: PathBuf,
 }
 
-impl Shared {
-    fn find() -> Result<Self> {
+impl SharedServer {
+    fn find_or_start() -> Result<Self> {
         let directory = shared_directory()?;
-        if let Ok(url) = std::env::var(GIVEN) {
+        if let Ok(url) = std::env::var(SERVER_VARIABLE) {
             return Ok(Self {
-                pattern: with_database(&url)?,
+                url_template: url_template(&url)?,
                 _in_use: None,
                 directory,
             });
@@ -171,7 +172,7 @@ impl Shared {
         let starting = File::create(directory.join("start.lock"))?;
         starting.lock()?;
         let shared = Self {
-            pattern: socket_pattern(&directory),
+            url_template: socket_url_template(&directory),
             _in_use: Some(in_use),
             directory,
         };
@@ -181,26 +182,26 @@ impl Shared {
             if data.exists() {
                 fs::remove_dir_all(&data)?;
             }
-            make_and_start(&programs, &shared.directory, FAST)?;
-            let mut keeper = Command::new("setsid");
-            keeper
-                .args(["--fork", "bash", "-c", KEEPER, "keeper"])
+            create_and_start(&programs, &shared.directory, FAST)?;
+            let mut supervisor = Command::new("setsid");
+            supervisor
+                .args(["--fork", "bash", "-c", SUPERVISOR, "supervisor"])
                 .arg(&shared.directory)
                 .arg(&programs);
-            run(&mut keeper, &shared.directory)?;
+            run(&mut supervisor, &shared.directory)?;
         }
         Ok(shared)
     }
 
     fn url(&self, database: &str) -> String {
-        self.pattern.replace("{database}", database)
+        self.url_template.replace("{database}", database)
     }
 
     fn sql(&self, statement: &str) -> Result<()> {
         sql(&self.url("postgres"), statement)
     }
 
-    /// The name of a database that has been filled, by whoever needs it first.
+    /// The name of a template database. The first caller populates it.
     fn template(&self, version: &str, fill: impl FnOnce(&str) -> Result<()>) -> Result<String> {
         let digest = Sha256::digest(version.as_bytes());
         let name = format!(
@@ -211,13 +212,13 @@ impl Shared {
         if done.exists() {
             return Ok(name);
         }
-        let making = File::create(self.directory.join("start.lock"))?;
-        making.lock()?;
+        let creating = File::create(self.directory.join("start.lock"))?;
+        creating.lock()?;
         if !done.exists() {
             self.sql(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"))?;
             self.sql(&format!("CREATE DATABASE {name}"))?;
             fill(&self.url(&name))?;
-            // Given servers have their data elsewhere.
+            // A server from the environment has its data elsewhere.
             fs::create_dir_all(self.directory.join("data"))?;
             File::create(&done)?;
         }
@@ -225,7 +226,7 @@ impl Shared {
     }
 }
 
-/// A server for one test, to be stopped, killed and started again; what it acknowledged is on the disk.
+/// A server for one test, which may stop, kill and restart it. Commits are durable.
 #[derive(Debug)]
 pub struct Server {
     directory: TempDir,
@@ -241,20 +242,20 @@ impl Server {
         Self::started_in(directory, DURABLE, DEFAULT_PORT)
     }
 
-    /// A server on a port of `localhost` that speaks TLS, with this certificate and key in PEM form. Returns the port, too.
+    /// Starts a server with TLS on a port of `localhost`. Certificate and key are in PEM format. Also returns the port.
     pub fn start_encrypted(certificate: &str, key: &str) -> Result<(Self, u16)> {
         let directory = tempfile::Builder::new().prefix("docent-tls-").tempdir()?;
-        let_in(directory.path())?;
+        hand_over(directory.path())?;
         for (name, text) in [("certificate", certificate), ("key", key)] {
             let path = directory.path().join(name);
             fs::write(&path, text)?;
-            // The server wants the key to be nobody else's.
+            // The server rejects a key that others can read.
             fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
             if let Some(user) = unprivileged()? {
                 chown(&path, Some(user), None)?;
             }
         }
-        // Free now; whoever takes it before the server does makes the test fail, not pass.
+        // Another process may take the port first; then the test fails.
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let folder = directory.path().display();
         let options = format!(
@@ -266,9 +267,9 @@ impl Server {
     }
 
     fn started_in(directory: TempDir, options: &str, port: u16) -> Result<Self> {
-        let_in(directory.path())?;
+        hand_over(directory.path())?;
         let programs = programs()?;
-        make_and_start(&programs, directory.path(), options)?;
+        create_and_start(&programs, directory.path(), options)?;
         Ok(Self {
             directory,
             programs,
@@ -278,11 +279,11 @@ impl Server {
 
     /// The URL of its database.
     pub fn url(&self) -> String {
-        let pattern = socket_pattern(self.directory.path()).replace("{database}", "postgres");
-        format!("{pattern}&port={}", self.port)
+        let url = socket_url_template(self.directory.path()).replace("{database}", "postgres");
+        format!("{url}&port={}", self.port)
     }
 
-    /// The URL of the database for those who take whichever of the two servers can be written to.
+    /// A URL with the hosts of two servers, for clients that connect to the primary.
     pub fn url_with(&self, other: &Self) -> String {
         let other =
             utf8_percent_encode(&other.directory.path().to_string_lossy(), NON_ALPHANUMERIC)
@@ -290,12 +291,12 @@ impl Server {
         format!("{}&host={other}", self.url())
     }
 
-    /// A server that follows this one. From now on what this one acknowledges is on the disks of both.
-    pub fn follower(&self) -> Result<Self> {
+    /// Starts a synchronous standby of this server.
+    pub fn start_standby(&self) -> Result<Self> {
         let directory = tempfile::Builder::new()
-            .prefix("docent-follower-")
+            .prefix("docent-standby-")
             .tempdir()?;
-        let_in(directory.path())?;
+        hand_over(directory.path())?;
         let mut copy = Command::new(self.programs.join("pg_basebackup"));
         copy.args([
             "--username=tests",
@@ -307,7 +308,7 @@ impl Server {
         copy.args(["--port", &self.port.to_string(), "--pgdata"]);
         run(copy.arg(directory.path().join("data")), directory.path())?;
         start(&self.programs, directory.path(), DURABLE)?;
-        let follower = Self {
+        let standby = Self {
             directory,
             programs: self.programs.clone(),
             port: DEFAULT_PORT,
@@ -315,51 +316,55 @@ impl Server {
         self.sql("ALTER SYSTEM SET synchronous_standby_names = '*'")?;
         self.sql("SELECT pg_reload_conf()")?;
         let started = Instant::now();
-        let follows = "SELECT 1 / count(*) FROM pg_stat_replication WHERE sync_state = 'sync'";
-        while self.sql(follows).is_err() {
-            ensure!(started.elapsed() < PATIENCE, "the server is not followed");
+        let is_synchronous =
+            "SELECT 1 / count(*) FROM pg_stat_replication WHERE sync_state = 'sync'";
+        while self.sql(is_synchronous).is_err() {
+            ensure!(
+                started.elapsed() < TIMEOUT,
+                "the standby does not replicate"
+            );
         }
-        Ok(follower)
+        Ok(standby)
     }
 
-    /// Makes a follower the server that is written to.
+    /// Promotes a standby to primary.
     pub fn promote(&self) -> Result<()> {
-        // The settings came with the copy, and nobody follows this one.
         let mut promote = Command::new(self.programs.join("pg_ctl"));
         promote.args(["promote", "--wait", "--pgdata"]);
         run(
             promote.arg(self.directory.path().join("data")),
             self.directory.path(),
         )?;
+        // Copied from the former primary; this one has no standby.
         self.sql("ALTER SYSTEM RESET synchronous_standby_names")?;
         self.sql("SELECT pg_reload_conf()")
     }
 
-    /// Runs statements on it.
+    /// Runs SQL statements.
     pub fn sql(&self, statements: &str) -> Result<()> {
         sql(&self.url(), statements)
     }
 
-    /// Ends all its processes at once, as a power failure would.
+    /// Kills all processes at once, like a power failure.
     pub fn kill(&self) -> Result<()> {
         let file = fs::read_to_string(self.directory.path().join("data/postmaster.pid"))?;
         let id = file.lines().next().unwrap_or_default().trim().parse()?;
         let main = Pid::from_raw(id).context("the server has no process id")?;
-        // The others notice and end by themselves.
+        // The other processes notice and exit.
         kill_process(main, Signal::KILL)?;
         let started = Instant::now();
         while self.sql("SELECT 1").is_ok() {
-            ensure!(started.elapsed() < PATIENCE, "the server did not end");
+            ensure!(started.elapsed() < TIMEOUT, "the server still runs");
         }
         Ok(())
     }
 
-    /// Starts it again after [`Server::kill`].
-    pub fn start_again(&self) -> Result<()> {
+    /// Restarts the server after [`Server::kill`].
+    pub fn restart(&self) -> Result<()> {
         let started = Instant::now();
-        // Processes of the killed server may still have its memory.
+        // Processes of the killed server may still hold its shared memory.
         while let Err(error) = start(&self.programs, self.directory.path(), DURABLE) {
-            if started.elapsed() > PATIENCE {
+            if started.elapsed() > TIMEOUT {
                 return Err(error);
             }
             std::thread::sleep(Duration::from_millis(50));
@@ -367,7 +372,7 @@ impl Server {
         Ok(())
     }
 
-    /// Lets its processes pause or go on.
+    /// Sends a signal to all processes, for example to pause them.
     pub fn signal_all(&self, signal: Signal) -> Result<()> {
         let file = fs::read_to_string(self.directory.path().join("data/postmaster.pid"))?;
         let main: i32 = file.lines().next().unwrap_or_default().trim().parse()?;
@@ -384,7 +389,7 @@ impl Server {
             if (id == main || parent == Some(main))
                 && let Some(process) = Pid::from_raw(id)
             {
-                // One that has ended meanwhile needs no signal.
+                // The process may have exited meanwhile.
                 let _ = kill_process(process, signal);
             }
         }
@@ -401,7 +406,7 @@ impl Drop for Server {
     }
 }
 
-/// A directory that the server's user may enter, with a name that is short enough for a socket.
+/// The directory of the shared server. Its name is short enough for a socket path.
 fn shared_directory() -> Result<PathBuf> {
     let digest = Sha256::digest(env!("CARGO_MANIFEST_DIR").as_bytes());
     let user = rustix::process::getuid().as_raw();
@@ -411,12 +416,12 @@ fn shared_directory() -> Result<PathBuf> {
     );
     let directory = std::env::temp_dir().join(name);
     fs::create_dir_all(&directory)?;
-    let_in(&directory)?;
+    hand_over(&directory)?;
     Ok(directory)
 }
 
-/// Gives a directory to the server's user.
-fn let_in(directory: &Path) -> Result<()> {
+/// Makes the server's user the owner of a directory.
+fn hand_over(directory: &Path) -> Result<()> {
     fs::set_permissions(directory, fs::Permissions::from_mode(0o755))?;
     if let Some(user) = unprivileged()? {
         chown(directory, Some(user), None)?;
@@ -424,12 +429,12 @@ fn let_in(directory: &Path) -> Result<()> {
     Ok(())
 }
 
-fn socket_pattern(directory: &Path) -> String {
+fn socket_url_template(directory: &Path) -> String {
     let host = utf8_percent_encode(&directory.to_string_lossy(), NON_ALPHANUMERIC).to_string();
     format!("postgres://tests@/{{database}}?host={host}")
 }
 
-fn make_and_start(programs: &Path, directory: &Path, options: &str) -> Result<()> {
+fn create_and_start(programs: &Path, directory: &Path, options: &str) -> Result<()> {
     let mut initdb = Command::new(programs.join("initdb"));
     initdb.args([
         "--username=tests",
@@ -454,9 +459,9 @@ fn start(programs: &Path, directory: &Path, options: &str) -> Result<()> {
     run(pg_ctl.arg(directory.join("data")), directory)
 }
 
-/// Runs a program as a user who may run a database server.
+/// Runs a program as a user that PostgreSQL accepts.
 fn run(command: &mut Command, directory: &Path) -> Result<()> {
-    // A file, not a pipe: a server that is left running would keep a pipe open.
+    // Not a pipe: the server that the program starts would keep it open.
     let output = directory.join(format!("output-{}", std::process::id()));
     let file = File::create(&output)?;
     command
@@ -469,25 +474,25 @@ fn run(command: &mut Command, directory: &Path) -> Result<()> {
     }
     let mut child = command
         .spawn()
-        .with_context(|| format!("{command:?} could not be started"))?;
+        .with_context(|| format!("cannot start {command:?}"))?;
     let started = Instant::now();
     let status = loop {
         match child.try_wait()? {
             Some(status) => break status,
-            None if started.elapsed() > PATIENCE => {
+            None if started.elapsed() > TIMEOUT => {
                 child.kill()?;
-                bail!("{command:?} takes too long");
+                bail!("{command:?} timed out");
             }
             None => std::thread::sleep(Duration::from_millis(10)),
         }
     };
-    let said = fs::read_to_string(&output).unwrap_or_default();
+    let printed = fs::read_to_string(&output).unwrap_or_default();
     let _ = fs::remove_file(&output);
-    ensure!(status.success(), "{command:?}: {said}");
+    ensure!(status.success(), "{command:?}: {printed}");
     Ok(())
 }
 
-/// Who runs the server: it refuses to be run by root.
+/// The user that runs the server if we are root, which PostgreSQL rejects.
 fn unprivileged() -> Result<Option<u32>> {
     if !rustix::process::getuid().is_root() {
         return Ok(None);
@@ -505,31 +510,31 @@ fn unprivileged() -> Result<Option<u32>> {
     )?))
 }
 
-/// Where the server's programs are: Debian keeps them beside their version, not on the path.
+/// The directory of PostgreSQL's programs. Debian has one per version, outside the path.
 fn programs() -> Result<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut places: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let mut directories: Vec<PathBuf> = std::env::split_paths(&path).collect();
     if let Ok(versions) = fs::read_dir("/usr/lib/postgresql") {
         let mut versions: Vec<PathBuf> = versions
             .filter_map(|entry| Some(entry.ok()?.path().join("bin")))
             .collect();
         versions.sort_unstable();
-        places.extend(versions.into_iter().rev());
+        directories.extend(versions.into_iter().rev());
     }
-    let found = places
+    let found = directories
         .into_iter()
-        .find(|place| place.join("pg_ctl").exists() && place.join("initdb").exists())
+        .find(|directory| directory.join("pg_ctl").exists() && directory.join("initdb").exists())
         .context("PostgreSQL is not installed: scripts/set-up-system postgresql installs it")?;
-    // On the path may be links to some of them; all of them are together.
+    // The path may have links to some of the programs; the target directory has all.
     let program = fs::canonicalize(found.join("pg_ctl"))?;
     Ok(program.parent().map_or(found, Path::to_owned))
 }
 
-/// The URL with a gap for the name of the database.
-fn with_database(url: &str) -> Result<String> {
+/// The URL with a placeholder for the name of the database.
+fn url_template(url: &str) -> Result<String> {
     let (base, query) = url.split_once('?').unwrap_or((url, ""));
     let Some((scheme, rest)) = base.split_once("://") else {
-        bail!("{GIVEN} is no URL");
+        bail!("{SERVER_VARIABLE} is not a URL");
     };
     let authority = rest.split('/').next().unwrap_or_default();
     Ok(format!("{scheme}://{authority}/{{database}}?{query}"))
@@ -546,7 +551,7 @@ fn sql(url: &str, statements: &str) -> Result<()> {
     })
 }
 
-/// Runs something that needs a runtime, from wherever we are: one may be running on this thread.
+/// Runs a future on a new thread with its own runtime: this thread may already run one.
 pub fn on_own_thread(work: impl Future<Output = Result<()>> + Send) -> Result<()> {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {

@@ -37,7 +37,7 @@ enum Place {
 
 impl Place {
     fn new() -> Result<Self> {
-        Ok(match Engine::chosen()? {
+        Ok(match Engine::selected()? {
             Engine::Sqlite => Self::Sqlite,
             Engine::Postgres => Self::Postgres(postgres_database()?),
         })
@@ -113,7 +113,7 @@ pub fn postgres_database() -> Result<Database> {
         include_str!("../../store-postgres/migrations/0002_retired_versions.sql"),
         include_str!("../../store-postgres/migrations/0003_pending_writers.sql"),
     );
-    Database::filled(schema, |url| {
+    Database::from_template(schema, |url| {
         on_own_thread(async move {
             let options = docent_store_postgres::OpenOptions {
                 create: true,

@@ -8,16 +8,16 @@ use reqwest::blocking::Client;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use serde_json::{Value, json};
 
-use crate::{PATIENCE, PROPERTIES};
+use crate::{PROPERTIES, TIMEOUT};
 
-/// Every reply is an answer, whatever its status.
+/// Returns responses of any status.
 #[derive(Clone)]
 pub(crate) struct Caller {
     client: Client,
     address: String,
 }
 
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) retry_after: Option<String>,
     pub(crate) body: Value,
@@ -28,7 +28,7 @@ impl Caller {
         Self::with_headers(server, HeaderMap::new())
     }
 
-    /// One who shows a token with every request.
+    /// Sends a token with every request.
     pub(crate) fn with_token(server: &Server) -> anyhow::Result<Self> {
         let bearer = format!("Bearer {}", server.token("datahub")?);
         let headers = HeaderMap::from_iter([(AUTHORIZATION, HeaderValue::from_str(&bearer)?)]);
@@ -36,21 +36,21 @@ impl Caller {
     }
 
     fn with_headers(server: &Server, headers: HeaderMap) -> anyhow::Result<Self> {
-        let client = Client::builder().no_proxy().timeout(PATIENCE);
+        let client = Client::builder().no_proxy().timeout(TIMEOUT);
         Ok(Self {
             client: client.default_headers(headers).build()?,
             address: server.address().to_owned(),
         })
     }
 
-    fn post(&self, path: &str, body: &Value) -> anyhow::Result<Answer> {
+    fn post(&self, path: &str, body: &Value) -> anyhow::Result<Response> {
         let request = self.client.post(format!("{}{path}", self.address));
-        let reply = request.json(body).send()?;
-        let retry_after = reply.headers().get("retry-after");
-        Ok(Answer {
-            status: reply.status().as_u16(),
+        let response = request.json(body).send()?;
+        let retry_after = response.headers().get("retry-after");
+        Ok(Response {
+            status: response.status().as_u16(),
             retry_after: retry_after.map(|value| value.to_str().unwrap_or_default().to_owned()),
-            body: serde_json::from_str(&reply.text()?).unwrap_or_default(),
+            body: serde_json::from_str(&response.text()?).unwrap_or_default(),
         })
     }
 
@@ -60,8 +60,8 @@ impl Caller {
         urn: &str,
         aspect: &str,
         value: &Value,
-    ) -> anyhow::Result<Answer> {
-        let kind = if change == "PATCH" {
+    ) -> anyhow::Result<Response> {
+        let content_type = if change == "PATCH" {
             "application/json-patch+json"
         } else {
             "application/json"
@@ -71,7 +71,7 @@ impl Caller {
             "entityUrn": urn,
             "changeType": change,
             "aspectName": aspect,
-            "aspect": {"value": value.to_string(), "contentType": kind},
+            "aspect": {"value": value.to_string(), "contentType": content_type},
         });
         self.post(
             "/aspects?action=ingestProposal",
@@ -79,88 +79,93 @@ impl Caller {
         )
     }
 
-    /// Adds a property to a dataset by a patch.
-    pub(crate) fn patch(&self, urn: &str, property: &str) -> anyhow::Result<Answer> {
-        let place = format!("/customProperties/{property}");
-        let operations = json!([{"op": "add", "path": place, "value": "x"}]);
+    /// Adds a property to a dataset with a patch.
+    pub(crate) fn patch(&self, urn: &str, property: &str) -> anyhow::Result<Response> {
+        let path = format!("/customProperties/{property}");
+        let operations = json!([{"op": "add", "path": path, "value": "x"}]);
         self.propose("PATCH", urn, PROPERTIES, &operations)
     }
 
-    /// Deletes an entity with all it has; says whether there was anything to delete.
+    /// Hard-deletes an entity; returns whether it existed.
     pub(crate) fn delete(&self, urn: &str) -> anyhow::Result<bool> {
-        let answer = self.post("/entities?action=delete", &json!({ "urn": urn }))?;
-        let rows = answer.body["value"]["rows"].as_u64();
-        match (answer.status, rows) {
+        let response = self.post("/entities?action=delete", &json!({ "urn": urn }))?;
+        let rows = response.body["value"]["rows"].as_u64();
+        match (response.status, rows) {
             (200, Some(rows)) => Ok(rows > 0),
             (404, _) => Ok(false),
-            (status, _) => bail!("{status} {}", answer.body),
+            (status, _) => bail!("{status} {}", response.body),
         }
     }
 
-    /// The data of a query; errors fail.
+    /// Returns the data of a query; fails on errors.
     pub(crate) fn query(&self, document: &str, variables: &Value) -> anyhow::Result<Value> {
         let body = json!({"query": document, "variables": variables});
-        let mut answer = self.post("/api/graphql", &body)?;
-        let errors = &answer.body["errors"];
+        let mut response = self.post("/api/graphql", &body)?;
+        let errors = &response.body["errors"];
         ensure!(
-            answer.status == 200 && errors.is_null(),
+            response.status == 200 && errors.is_null(),
             "{} {}",
-            answer.status,
-            answer.body
+            response.status,
+            response.body
         );
-        Ok(answer.body["data"].take())
+        Ok(response.body["data"].take())
     }
 
-    /// Runs a mutation; says whether it did it. Being refused as bad input or for a conflict is an answer, too.
+    /// Runs a mutation; returns whether it succeeded. Rejected input and conflicts are not failures of the test.
     pub(crate) fn mutate(&self, document: &str, variables: &Value) -> anyhow::Result<bool> {
         let body = json!({"query": document, "variables": variables});
-        let answer = self.post("/api/graphql", &body)?;
-        ensure!(answer.status == 200, "{} {}", answer.status, answer.body);
-        let code = &answer.body["errors"][0]["extensions"]["code"];
+        let response = self.post("/api/graphql", &body)?;
+        ensure!(
+            response.status == 200,
+            "{} {}",
+            response.status,
+            response.body
+        );
+        let code = &response.body["errors"][0]["extensions"]["code"];
         match code.as_u64() {
             None => Ok(true),
             Some(400 | 404 | 409) => Ok(false),
-            Some(_) => bail!("{}", answer.body),
+            Some(_) => bail!("{}", response.body),
         }
     }
 
-    /// How much is found; `None` if the server asks to come again.
-    pub(crate) fn found_unless_refused(&self, text: &str) -> anyhow::Result<Option<u64>> {
-        let (answer, total) = self.search(text)?;
-        let code = &answer.body["errors"][0]["extensions"]["code"];
-        let refused = answer.status == 503 || code == 503;
+    /// The number of search hits; `None` if the server responds with 503.
+    pub(crate) fn found_unless_unavailable(&self, text: &str) -> anyhow::Result<Option<u64>> {
+        let (response, total) = self.search(text)?;
+        let code = &response.body["errors"][0]["extensions"]["code"];
+        let is_unavailable = response.status == 503 || code == 503;
         ensure!(
-            total.is_some() || refused,
+            total.is_some() || is_unavailable,
             "{} {}",
-            answer.status,
-            answer.body
+            response.status,
+            response.body
         );
         Ok(total)
     }
 
-    fn search(&self, text: &str) -> anyhow::Result<(Answer, Option<u64>)> {
+    fn search(&self, text: &str) -> anyhow::Result<(Response, Option<u64>)> {
         let query = "query($text: String!) { searchAcrossEntities(input: {query: $text, count: 0}) { total } }";
         let body = json!({"query": query, "variables": {"text": text}});
-        let answer = self.post("/api/graphql", &body)?;
-        let total = answer.body["data"]["searchAcrossEntities"]["total"].as_u64();
-        Ok((answer, total))
+        let response = self.post("/api/graphql", &body)?;
+        let total = response.body["data"]["searchAcrossEntities"]["total"].as_u64();
+        Ok((response, total))
     }
 
     pub(crate) fn found(&self, text: &str) -> anyhow::Result<u64> {
         match self.search(text)? {
             (_, Some(total)) => Ok(total),
-            (answer, None) => bail!("{} {}", answer.status, answer.body),
+            (response, None) => bail!("{} {}", response.status, response.body),
         }
     }
 
-    /// The properties of a dataset, and how often the aspect was written.
+    /// The properties of a dataset, and the version of the aspect.
     pub(crate) fn properties(&self, urn: &str) -> anyhow::Result<(BTreeSet<String>, u64)> {
-        let read = self.properties_unless_refused(urn)?;
+        let read = self.properties_unless_unavailable(urn)?;
         read.context("503 instead of the properties")
     }
 
-    /// The same; `None` if the server asks to come again.
-    pub(crate) fn properties_unless_refused(
+    /// The same; `None` if the server responds with 503.
+    pub(crate) fn properties_unless_unavailable(
         &self,
         urn: &str,
     ) -> anyhow::Result<Option<(BTreeSet<String>, u64)>> {
@@ -169,14 +174,14 @@ impl Caller {
             self.address,
             encoded(urn)
         );
-        let reply = self.client.get(url).send()?;
-        if reply.status().as_u16() == 503 {
-            let retry = reply.headers().contains_key("retry-after");
-            ensure!(retry, "503 without Retry-After");
+        let response = self.client.get(url).send()?;
+        if response.status().as_u16() == 503 {
+            let has_retry_after = response.headers().contains_key("retry-after");
+            ensure!(has_retry_after, "503 without Retry-After");
             return Ok(None);
         }
-        let reply: Value = serde_json::from_str(&reply.text()?)?;
-        let aspect = &reply[PROPERTIES];
+        let entity: Value = serde_json::from_str(&response.text()?)?;
+        let aspect = &entity[PROPERTIES];
         let properties = aspect["value"]["customProperties"].as_object();
         let version = aspect["systemMetadata"]["version"].as_str();
         Ok(Some((

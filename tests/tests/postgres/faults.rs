@@ -1,4 +1,4 @@
-//! What happens when a server or the database goes away.
+//! Failures of servers and of the database.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,50 +12,51 @@ use docent_test_postgres::Database;
 use serde_json::json;
 
 use crate::caller::Caller;
-use crate::{PATIENCE, PROPERTIES, dataset, is_sound, open_servers};
+use crate::{PROPERTIES, TIMEOUT, dataset, expect_sound, start_servers};
 
 const CLIENTS: usize = 8;
 
-/// Clients that go on whatever happens to the database, writing, reading and searching.
-struct Steady<'a> {
+/// Clients that keep writing, reading and searching during a failure.
+struct Clients<'a> {
     callers: &'a [Caller],
     stop: AtomicBool,
     acknowledged: Mutex<BTreeMap<String, BTreeSet<String>>>,
-    refused: AtomicU64,
-    /// When each client was last told by each server that a write is stored, and by each that something is found.
+    /// Responses with 503.
+    unavailable: AtomicU64,
+    /// The last success by kind of request, client and server.
     successes: Mutex<BTreeMap<(&'static str, usize, usize), Instant>>,
     slowest: Mutex<Duration>,
 }
 
-impl<'a> Steady<'a> {
+impl<'a> Clients<'a> {
     fn new(callers: &'a [Caller]) -> Self {
         Self {
             callers,
             stop: AtomicBool::new(false),
             acknowledged: Mutex::default(),
-            refused: AtomicU64::new(0),
+            unavailable: AtomicU64::new(0),
             successes: Mutex::default(),
             slowest: Mutex::default(),
         }
     }
 
-    /// Does something to the database while the clients go on, and then looks for all that they were told is stored.
-    fn through(&self, what: impl FnOnce(&Self) -> anyhow::Result<()>) -> anyhow::Result<()> {
+    /// Runs the clients during `failure`, and then looks for all acknowledged writes.
+    fn run_during(&self, failure: impl FnOnce(&Self) -> anyhow::Result<()>) -> anyhow::Result<()> {
         let known = json!({"description": "a rare quagga", "customProperties": {"known": "x"}});
-        let answer = self.callers[0].propose("UPSERT", &dataset("known"), PROPERTIES, &known)?;
-        ensure!(answer.status == 200, "{}", answer.body);
+        let response = self.callers[0].propose("UPSERT", &dataset("known"), PROPERTIES, &known)?;
+        ensure!(response.status == 200, "{}", response.body);
         thread::scope(|scope| {
             let writers = (0..CLIENTS).map(|client| scope.spawn(move || self.write(client)));
             let searchers = (0..2).map(|client| scope.spawn(move || self.search(client)));
             let clients: Vec<_> = writers.chain(searchers).collect();
-            let done = what(self);
+            let result = failure(self);
             self.stop.store(true, Ordering::Relaxed);
             for client in clients {
                 client
                     .join()
                     .unwrap_or_else(|_| bail!("a client panicked"))?;
             }
-            done
+            result
         })?;
         let acknowledged = lock(&self.acknowledged);
         for caller in self.callers {
@@ -68,18 +69,18 @@ impl<'a> Steady<'a> {
         Ok(())
     }
 
-    /// Waits until requests are refused.
-    fn outage(&self) -> anyhow::Result<()> {
+    /// Waits until requests fail.
+    fn wait_for_outage(&self) -> anyhow::Result<()> {
         let begun = Instant::now();
-        let refused = self.refused.load(Ordering::Relaxed);
-        while self.refused.load(Ordering::Relaxed) < refused + 8 {
-            ensure!(begun.elapsed() < PATIENCE, "nobody notices");
+        let before = self.unavailable.load(Ordering::Relaxed);
+        while self.unavailable.load(Ordering::Relaxed) < before + 8 {
+            ensure!(begun.elapsed() < TIMEOUT, "no request fails");
             thread::sleep(Duration::from_millis(5));
         }
         Ok(())
     }
 
-    /// Writes, and reads what was written from another server.
+    /// Writes, and reads the value back from another server.
     fn write(&self, client: usize) -> anyhow::Result<()> {
         let urn = dataset(format!("steady-{client}"));
         for number in 0.. {
@@ -89,43 +90,43 @@ impl<'a> Steady<'a> {
             let property = format!("p{number}");
             let server = number % self.callers.len();
             let begun = Instant::now();
-            let answer = self.callers[server].patch(&urn, &property)?;
-            self.took(begun);
-            match answer.status {
+            let response = self.callers[server].patch(&urn, &property)?;
+            self.record_duration(begun);
+            match response.status {
                 200 => {
                     let mut acknowledged = lock(&self.acknowledged);
                     let own = acknowledged.entry(urn.clone()).or_default();
                     own.insert(property);
                     let expected = own.clone();
                     drop(acknowledged);
-                    self.succeeded("write", client, server);
+                    self.record_success("write", client, server);
                     self.read(&urn, &expected, (server + 1) % self.callers.len())?;
                 }
                 503 => {
                     ensure!(
-                        answer.retry_after.is_some(),
+                        response.retry_after.is_some(),
                         "503 without Retry-After: {}",
-                        answer.body
+                        response.body
                     );
-                    self.refuse();
+                    self.record_unavailable();
                 }
-                status => bail!("{status} {}", answer.body),
+                status => bail!("{status} {}", response.body),
             }
         }
         Ok(())
     }
 
-    /// Whoever is answered is answered right.
+    /// A read either fails or returns all acknowledged writes.
     fn read(&self, urn: &str, expected: &BTreeSet<String>, server: usize) -> anyhow::Result<()> {
         let begun = Instant::now();
-        let read = self.callers[server].properties_unless_refused(urn)?;
-        self.took(begun);
+        let read = self.callers[server].properties_unless_unavailable(urn)?;
+        self.record_duration(begun);
         match read {
             Some((properties, _)) => {
                 let missing: Vec<&String> = expected.difference(&properties).collect();
                 ensure!(missing.is_empty(), "{urn} is shown without {missing:?}");
             }
-            None => self.refuse(),
+            None => self.record_unavailable(),
         }
         Ok(())
     }
@@ -137,54 +138,54 @@ impl<'a> Steady<'a> {
             }
             let server = number % self.callers.len();
             let begun = Instant::now();
-            let found = self.callers[server].found_unless_refused("quagga")?;
-            self.took(begun);
+            let found = self.callers[server].found_unless_unavailable("quagga")?;
+            self.record_duration(begun);
             match found {
-                Some(1) => self.succeeded("search", client, server),
-                Some(other) => bail!("{other} were found instead of one"),
-                None => self.refuse(),
+                Some(1) => self.record_success("search", client, server),
+                Some(other) => bail!("{other} hits instead of one"),
+                None => self.record_unavailable(),
             }
         }
         Ok(())
     }
 
-    fn refuse(&self) {
-        self.refused.fetch_add(1, Ordering::Relaxed);
+    fn record_unavailable(&self) {
+        self.unavailable.fetch_add(1, Ordering::Relaxed);
         thread::sleep(Duration::from_millis(5));
     }
 
-    fn succeeded(&self, what: &'static str, client: usize, server: usize) {
-        lock(&self.successes).insert((what, client, server), Instant::now());
+    fn record_success(&self, kind: &'static str, client: usize, server: usize) {
+        lock(&self.successes).insert((kind, client, server), Instant::now());
     }
 
-    fn took(&self, begun: Instant) {
+    fn record_duration(&self, begun: Instant) {
         let mut slowest = lock(&self.slowest);
         *slowest = slowest.max(begun.elapsed());
     }
 
-    /// How long it took until each server had stored something again. Waits until each has done so, and found what was
-    /// searched, for every client.
-    fn recovery(&self, since: Instant) -> anyhow::Result<Duration> {
+    /// Waits until every client has written to and searched on every server. Returns the time until each server accepted
+    /// a write.
+    fn wait_for_recovery(&self, since: Instant) -> anyhow::Result<Duration> {
         let servers = self.callers.len();
-        let everybody = (CLIENTS + 2) * self.callers.len();
+        let all = (CLIENTS + 2) * self.callers.len();
         let mut took = None;
         loop {
             let served: Vec<_> = {
                 let successes = lock(&self.successes);
-                let again = successes.iter().filter(|(_, at)| **at > since);
-                again.map(|(who, _)| *who).collect()
+                let recent = successes.iter().filter(|(_, at)| **at > since);
+                recent.map(|(success, _)| *success).collect()
             };
-            let wrote = served.iter().filter(|(what, ..)| *what == "write");
-            let by: BTreeSet<_> = wrote.map(|(_, _, by)| by).collect();
-            if by.len() == servers {
+            let writes = served.iter().filter(|(kind, ..)| *kind == "write");
+            let writable: BTreeSet<_> = writes.map(|(_, _, server)| server).collect();
+            if writable.len() == servers {
                 took = took.or(Some(since.elapsed()));
             }
-            if let (Some(took), true) = (took, served.len() == everybody) {
+            if let (Some(took), true) = (took, served.len() == all) {
                 return Ok(took);
             }
             ensure!(
-                since.elapsed() < PATIENCE,
-                "{} of {everybody} are served again",
+                since.elapsed() < TIMEOUT,
+                "{} of {all} are served again",
                 served.len()
             );
             thread::sleep(Duration::from_millis(5));
@@ -201,79 +202,79 @@ fn callers(servers: &[Server]) -> anyhow::Result<Vec<Caller>> {
 }
 
 #[test]
-fn crash_of_the_database_loses_nothing_and_is_over_two_seconds_after_its_return()
--> anyhow::Result<()> {
+fn crash_of_the_database_loses_nothing_and_servers_recover_within_two_seconds() -> anyhow::Result<()>
+{
     let database = docent_test_postgres::Server::start()?;
-    let servers = open_servers(&database.url(), 2)?;
-    Steady::new(&callers(&servers)?).through(|steady| {
+    let servers = start_servers(&database.url(), 2)?;
+    Clients::new(&callers(&servers)?).run_during(|clients| {
         for _ in 0..3 {
-            steady.recovery(Instant::now())?;
+            clients.wait_for_recovery(Instant::now())?;
             database.kill()?;
-            steady.outage()?;
-            database.start_again()?;
-            let took = steady.recovery(Instant::now())?;
+            clients.wait_for_outage()?;
+            database.restart()?;
+            let took = clients.wait_for_recovery(Instant::now())?;
             ensure!(took < Duration::from_secs(2), "{took:?}");
         }
         Ok(())
     })?;
-    is_sound(&database.url())
+    expect_sound(&database.url())
 }
 
-/// Worse than one that goes away: whoever has asked it something waits.
+/// A hanging database is worse than a crashed one: callers wait for a result.
 #[test]
-fn crash_a_database_that_hangs_is_given_up_and_used_again_when_it_goes_on() -> anyhow::Result<()> {
+fn crash_a_hanging_database_times_out_and_is_used_again_when_it_continues() -> anyhow::Result<()> {
     let database = docent_test_postgres::Server::start()?;
     let url = format!(
         "{}&statement_timeout=1&pool_timeout=1&connect_timeout=1",
         database.url()
     );
-    let servers = open_servers(&url, 2)?;
-    Steady::new(&callers(&servers)?).through(|steady| {
-        steady.recovery(Instant::now())?;
+    let servers = start_servers(&url, 2)?;
+    Clients::new(&callers(&servers)?).run_during(|clients| {
+        clients.wait_for_recovery(Instant::now())?;
         database.signal_all(Signal::STOP)?;
-        steady.outage()?;
-        // Longer than anybody may wait.
+        clients.wait_for_outage()?;
+        // Longer than any timeout.
         thread::sleep(Duration::from_secs(12));
         database.signal_all(Signal::CONT)?;
-        let took = steady.recovery(Instant::now())?;
+        let took = clients.wait_for_recovery(Instant::now())?;
         ensure!(took < Duration::from_secs(2), "{took:?}");
-        // An answer is waited for three seconds, a connection two before and two after that.
-        let slowest = *lock(&steady.slowest);
+        // Three seconds for a response, and two for a connection before and after it.
+        let slowest = *lock(&clients.slowest);
         ensure!(slowest < Duration::from_secs(10), "{slowest:?}");
         Ok(())
     })?;
-    is_sound(&database.url())
+    expect_sound(&database.url())
 }
 
 #[test]
-fn load_connections_that_are_cut_lose_nothing_and_are_replaced() -> anyhow::Result<()> {
+fn load_closed_connections_are_replaced_and_lose_nothing() -> anyhow::Result<()> {
     let database = Database::empty()?;
-    let servers = open_servers(database.url(), 2)?;
-    Steady::new(&callers(&servers)?).through(|steady| {
-        steady.recovery(Instant::now())?;
+    let servers = start_servers(database.url(), 2)?;
+    Clients::new(&callers(&servers)?).run_during(|clients| {
+        clients.wait_for_recovery(Instant::now())?;
         for _ in 0..5 {
             database.sql(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
                  WHERE datname = current_database() AND pid <> pg_backend_pid()",
             )?;
-            let took = steady.recovery(Instant::now())?;
+            let took = clients.wait_for_recovery(Instant::now())?;
             ensure!(took < Duration::from_secs(2), "{took:?}");
         }
         Ok(())
     })?;
-    is_sound(database.url())
+    expect_sound(database.url())
 }
 
-/// More clients than connections, and a database that does not get on: everybody is told in time to come again.
+/// With more clients than connections and a blocked table, every client gets 503 in time.
 #[test]
-fn load_a_slow_database_has_a_queue_with_an_end() -> anyhow::Result<()> {
-    const MANY: usize = 60;
+fn load_on_a_blocked_table_fails_with_503_within_the_timeouts() -> anyhow::Result<()> {
+    const REQUESTS: usize = 60;
     let database = Database::empty()?;
     let url = format!(
         "{}&pool_size=2&pool_timeout=1&statement_timeout=3",
         database.url()
     );
-    let servers = open_servers(&url, 1)?;
+    let servers = start_servers(&url, 1)?;
     let caller = Caller::new(&servers[0])?;
     let urn = dataset("slow");
     ensure!(caller.patch(&urn, "first")?.status == 200);
@@ -284,18 +285,18 @@ fn load_a_slow_database_has_a_queue_with_an_end() -> anyhow::Result<()> {
                     AND l.relation = 'metadata_aspect_v2'::regclass";
         let started = Instant::now();
         while database.rows(held)?.is_empty() {
-            ensure!(started.elapsed() < PATIENCE, "nobody blocks the table");
+            ensure!(started.elapsed() < TIMEOUT, "the table is not locked");
         }
-        let clients: Vec<_> = (0..MANY)
+        let clients: Vec<_> = (0..REQUESTS)
             .map(|number| {
                 let (caller, urn) = (&caller, &urn);
                 scope.spawn(move || -> anyhow::Result<u16> {
                     let begun = Instant::now();
-                    let answer = caller.patch(urn, &format!("p{number}"))?;
+                    let response = caller.patch(urn, &format!("p{number}"))?;
                     let took = begun.elapsed();
                     ensure!(took < Duration::from_secs(9), "{took:?}");
-                    ensure!((answer.status == 503) == answer.retry_after.is_some());
-                    Ok(answer.status)
+                    ensure!((response.status == 503) == response.retry_after.is_some());
+                    Ok(response.status)
                 })
             })
             .collect();
@@ -305,10 +306,10 @@ fn load_a_slow_database_has_a_queue_with_an_end() -> anyhow::Result<()> {
             .collect();
         blocking
             .join()
-            .unwrap_or_else(|_| bail!("the table was not blocked"))?;
+            .unwrap_or_else(|_| bail!("the blocking thread panicked"))?;
         statuses
     })?;
-    ensure!(statuses == [503; MANY], "{statuses:?}");
+    ensure!(statuses == [503; REQUESTS], "{statuses:?}");
     ensure!(caller.patch(&urn, "last")?.status == 200);
     let (properties, _) = caller.properties(&urn)?;
     ensure!(
@@ -319,33 +320,32 @@ fn load_a_slow_database_has_a_queue_with_an_end() -> anyhow::Result<()> {
 }
 
 #[test]
-fn crash_of_the_database_is_over_two_seconds_after_its_follower_has_taken_its_place()
--> anyhow::Result<()> {
+fn crash_of_the_primary_is_over_two_seconds_after_the_standby_is_promoted() -> anyhow::Result<()> {
     let first = docent_test_postgres::Server::start()?;
-    let second = first.follower()?;
-    let servers = open_servers(&first.url_with(&second), 2)?;
-    Steady::new(&callers(&servers)?).through(|steady| {
-        steady.recovery(Instant::now())?;
+    let second = first.start_standby()?;
+    let servers = start_servers(&first.url_with(&second), 2)?;
+    Clients::new(&callers(&servers)?).run_during(|clients| {
+        clients.wait_for_recovery(Instant::now())?;
         first.kill()?;
-        steady.outage()?;
+        clients.wait_for_outage()?;
         second.promote()?;
-        let took = steady.recovery(Instant::now())?;
+        let took = clients.wait_for_recovery(Instant::now())?;
         ensure!(took < Duration::from_secs(2), "{took:?}");
         Ok(())
     })?;
-    is_sound(&second.url())
+    expect_sound(&second.url())
 }
 
 #[test]
-fn load_a_server_that_is_paused_holds_up_no_other_and_loses_nothing() -> anyhow::Result<()> {
+fn load_a_paused_server_does_not_block_others_and_loses_nothing() -> anyhow::Result<()> {
     const ROUNDS: usize = 5;
     const LONG_PAUSE: Duration = Duration::from_secs(10);
     let database = Database::empty()?;
-    let servers = open_servers(database.url(), 2)?;
+    let servers = start_servers(database.url(), 2)?;
     let (paused, running) = (Caller::new(&servers[0])?, Caller::new(&servers[1])?);
     let urn = dataset("paused");
     let stop = AtomicBool::new(false);
-    let (expected, unknown, took) = thread::scope(|scope| -> anyhow::Result<_> {
+    let (expected, unknown, slowest) = thread::scope(|scope| -> anyhow::Result<_> {
         let writer = scope.spawn(|| -> anyhow::Result<_> {
             let (mut acknowledged, mut unknown) = (BTreeSet::new(), BTreeSet::new());
             for number in 0.. {
@@ -353,14 +353,19 @@ fn load_a_server_that_is_paused_holds_up_no_other_and_loses_nothing() -> anyhow:
                     break;
                 }
                 let property = format!("one-{number}");
-                let answer = paused.patch(&urn, &property)?;
-                // A server that was stopped on its way to the commit finds its connection closed and cannot tell.
-                let said = answer.body["message"].as_str().unwrap_or_default();
-                if answer.status == 503 && said.contains("it is not known whether") {
+                let response = paused.patch(&urn, &property)?;
+                // A server paused during a commit finds its connection closed and does not know the outcome.
+                let message = response.body["message"].as_str().unwrap_or_default();
+                if response.status == 503 && message.contains("it is unknown whether") {
                     unknown.insert(property);
                     continue;
                 }
-                ensure!(answer.status == 200, "{} {}", answer.status, answer.body);
+                ensure!(
+                    response.status == 200,
+                    "{} {}",
+                    response.status,
+                    response.body
+                );
                 acknowledged.insert(property);
             }
             Ok((acknowledged, unknown))
@@ -381,8 +386,13 @@ fn load_a_server_that_is_paused_holds_up_no_other_and_loses_nothing() -> anyhow:
                 }
                 let property = format!("two-{round}-{number}");
                 let begun = Instant::now();
-                let answer = running.patch(&urn, &property)?;
-                ensure!(answer.status == 200, "{} {}", answer.status, answer.body);
+                let response = running.patch(&urn, &property)?;
+                ensure!(
+                    response.status == 200,
+                    "{} {}",
+                    response.status,
+                    response.body
+                );
                 slowest = slowest.max(begun.elapsed());
                 acknowledged.insert(property);
             }
@@ -396,18 +406,18 @@ fn load_a_server_that_is_paused_holds_up_no_other_and_loses_nothing() -> anyhow:
         acknowledged.extend(others);
         Ok((acknowledged, unknown, slowest))
     })?;
-    // Transactions that were cut in the middle give their locks up after five seconds.
-    ensure!(took < Duration::from_secs(10), "{took:?}");
+    // An interrupted transaction loses its locks after five seconds (`idle_in_transaction_session_timeout`).
+    ensure!(slowest < Duration::from_secs(10), "{slowest:?}");
     for caller in [&paused, &running] {
         let (properties, version) = caller.properties(&urn)?;
         let lost: Vec<&String> = expected.difference(&properties).collect();
         ensure!(lost.is_empty(), "lost {lost:?}");
-        let strange: Vec<&String> = properties
+        let unexpected: Vec<&String> = properties
             .iter()
             .filter(|property| !expected.contains(*property) && !unknown.contains(*property))
             .collect();
-        ensure!(strange.is_empty(), "nobody wrote {strange:?}");
+        ensure!(unexpected.is_empty(), "never written: {unexpected:?}");
         ensure!(version == properties.len() as u64, "version {version}");
     }
-    is_sound(database.url())
+    expect_sound(database.url())
 }

@@ -1,6 +1,6 @@
-//! Many clients on several servers, who all write to the same few entities.
+//! Many clients on several servers, all writing to the same few entities.
 //!
-//! `DOCENT_LOAD_SECONDS` sets how long the load runs (60 by default), `DOCENT_LOAD_SEED` which random numbers are used.
+//! `DOCENT_LOAD_SECONDS` sets the duration of the load (60 by default), `DOCENT_LOAD_SEED` the seed of the random numbers.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,50 +14,49 @@ use docent_test_postgres::Database;
 use serde_json::json;
 
 use crate::caller::Caller;
-use crate::replay::{self, Counts, Deed, Replay};
-use crate::{PROPERTIES, dataset, is_sound, open_servers};
+use crate::replay::{self, Action, ActionCounts, Replay};
+use crate::{PROPERTIES, dataset, expect_sound, start_servers};
 
-/// What the clients of the load were told.
+/// What the servers acknowledged.
 #[derive(Default)]
-struct Known {
-    deeds: Mutex<Counts>,
-    done: AtomicU64,
+struct Acknowledged {
+    actions: Mutex<ActionCounts>,
+    requests: AtomicU64,
 }
 
-impl Known {
-    fn note(&self, deed: Deed) {
-        let mut deeds = self.deeds.lock().unwrap_or_else(PoisonError::into_inner);
-        *deeds.entry(deed).or_default() += 1;
+impl Acknowledged {
+    fn add(&self, action: Action) {
+        let mut actions = self.actions.lock().unwrap_or_else(PoisonError::into_inner);
+        *actions.entry(action).or_default() += 1;
     }
 }
 
 const DATASETS: u64 = 12;
-/// Datasets that come and go.
-const FLEETING: u64 = 3;
+/// Datasets that are created and deleted.
+const TRANSIENT: u64 = 3;
 const DOMAINS: u64 = 6;
 
 #[test]
-fn load_four_servers_and_32_clients_leave_a_history_that_one_order_of_writes_explains()
--> anyhow::Result<()> {
+fn load_of_32_clients_on_four_servers_leaves_a_serialisable_history() -> anyhow::Result<()> {
     let (seconds, seed) = (
         number_from("DOCENT_LOAD_SECONDS", 60)?,
         number_from("DOCENT_LOAD_SEED", 5)?,
     );
     let database = Database::empty()?;
-    let servers = open_servers(database.url(), 4)?;
+    let servers = start_servers(database.url(), 4)?;
     replay::record(&database)?;
     let callers = servers
         .iter()
         .map(Caller::new)
         .collect::<anyhow::Result<Vec<_>>>()?;
-    let known = Known::default();
+    let acknowledged = Acknowledged::default();
     for number in 0..DOMAINS {
-        ensure!(create_domain(&callers[0], &known, number)?);
+        ensure!(create_domain(&callers[0], &acknowledged, number)?);
     }
     for number in 0..DATASETS {
         let properties = json!({"description": "load", "customProperties": {}});
-        let answer = callers[0].propose("UPSERT", &dataset(number), PROPERTIES, &properties)?;
-        ensure!(answer.status == 200, "{}", answer.body);
+        let response = callers[0].propose("UPSERT", &dataset(number), PROPERTIES, &properties)?;
+        ensure!(response.status == 200, "{}", response.body);
     }
     let end = Instant::now() + Duration::from_secs(seconds);
     let mut random = Random::seeded(seed);
@@ -65,14 +64,15 @@ fn load_four_servers_and_32_clients_leave_a_history_that_one_order_of_writes_exp
         let clients: Vec<_> = (0..32)
             .map(|client| {
                 let mut choices = Random::seeded(random.below(u64::MAX));
-                let (callers, known) = (&callers, &known);
+                let (callers, acknowledged) = (&callers, &acknowledged);
                 scope.spawn(move || -> anyhow::Result<()> {
                     let mut number = 0;
                     while Instant::now() < end {
                         number += 1;
                         let caller = &callers[choices.index(4)];
-                        step(caller, &mut choices, known, &format!("{client}-{number}"))?;
-                        known.done.fetch_add(1, Ordering::Relaxed);
+                        let unique = format!("{client}-{number}");
+                        act(caller, &mut choices, acknowledged, &unique)?;
+                        acknowledged.requests.fetch_add(1, Ordering::Relaxed);
                     }
                     Ok(())
                 })
@@ -82,36 +82,46 @@ fn load_four_servers_and_32_clients_leave_a_history_that_one_order_of_writes_exp
             .into_iter()
             .try_for_each(|client| client.join().unwrap_or_else(|_| bail!("a client panicked")))
     })?;
-    let done = known.done.load(Ordering::Relaxed);
-    eprintln!("{done} requests in {seconds} s, seed {seed}");
+    let requests = acknowledged.requests.load(Ordering::Relaxed);
+    eprintln!("{requests} requests in {seconds} s, seed {seed}");
     ensure!(
-        done >= seconds * 10,
-        "only {done} requests: this proves nothing"
+        requests >= seconds * 10,
+        "only {requests} requests: too few to prove anything"
     );
-    // Whoever searches gives positions to all that is in the log.
+    // A search assigns positions to all changes in the log, which the replay needs.
     for caller in &callers {
-        ensure!(
-            caller.found("load")? >= DATASETS,
-            "the index misses something"
-        );
+        ensure!(caller.found("load")? >= DATASETS, "the index is incomplete");
     }
     let replayed = Replay::of(&database)?;
-    let deeds = known.deeds.lock().unwrap_or_else(PoisonError::into_inner);
-    replayed.agrees_with(&deeds)?;
+    let actions = acknowledged
+        .actions
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    replayed.agrees_with(&actions)?;
     for caller in &callers {
-        shown(caller, &replayed)?;
+        expect_shown(caller, &replayed)?;
     }
-    is_sound(database.url())
+    expect_sound(database.url())
 }
 
-/// One random thing that a client does.
-fn step(caller: &Caller, random: &mut Random, known: &Known, unique: &str) -> anyhow::Result<()> {
+/// Performs a random action.
+fn act(
+    caller: &Caller,
+    random: &mut Random,
+    acknowledged: &Acknowledged,
+    unique: &str,
+) -> anyhow::Result<()> {
     let asset = dataset(random.below(DATASETS));
     let domain = |random: &mut Random| format!("urn:li:domain:load-{}", random.below(DOMAINS));
     let patch = |asset: String| -> anyhow::Result<()> {
-        let answer = caller.patch(&asset, unique)?;
-        ensure!(answer.status == 200, "{} {}", answer.status, answer.body);
-        known.note(Deed::Patched(asset, unique.to_owned()));
+        let response = caller.patch(&asset, unique)?;
+        ensure!(
+            response.status == 200,
+            "{} {}",
+            response.status,
+            response.body
+        );
+        acknowledged.add(Action::Patched(asset, unique.to_owned()));
         Ok(())
     };
     match random.below(12) {
@@ -120,26 +130,26 @@ fn step(caller: &Caller, random: &mut Random, known: &Known, unique: &str) -> an
             let url = format!("https://example.com/{unique}");
             let add = "mutation($urn: String!, $url: String!) { addLink(input: {linkUrl: $url, label: \"l\", resourceUrn: $urn}) }";
             ensure!(caller.mutate(add, &json!({"urn": asset, "url": url}))?);
-            known.note(Deed::Linked(asset.clone(), url.clone()));
+            acknowledged.add(Action::Linked(asset.clone(), url.clone()));
             if random.below(2) == 0 {
                 let remove = "mutation($urn: String!, $url: String!) { removeLink(input: {linkUrl: $url, resourceUrn: $urn}) }";
                 ensure!(caller.mutate(remove, &json!({"urn": asset, "url": url}))?);
-                known.note(Deed::Unlinked(asset, url));
+                acknowledged.add(Action::Unlinked(asset, url));
             }
         }
         6 | 7 => {
             let domain = domain(random);
             let set = "mutation($urn: String!, $domain: String!) { setDomain(entityUrn: $urn, domainUrn: $domain) }";
             if caller.mutate(set, &json!({"urn": asset, "domain": domain}))? {
-                known.note(Deed::SetDomain(asset, domain));
+                acknowledged.add(Action::SetDomain(asset, domain));
             }
         }
         8 => {
             let parent = (random.below(4) > 0).then(|| domain(random));
             let domain = domain(random);
-            let shift = "mutation($domain: String!, $parent: String) { moveDomain(input: {resourceUrn: $domain, parentDomain: $parent}) }";
-            if caller.mutate(shift, &json!({"domain": domain, "parent": parent}))? {
-                known.note(Deed::Moved(domain, parent));
+            let move_domain = "mutation($domain: String!, $parent: String) { moveDomain(input: {resourceUrn: $domain, parentDomain: $parent}) }";
+            if caller.mutate(move_domain, &json!({"domain": domain, "parent": parent}))? {
+                acknowledged.add(Action::Moved(domain, parent));
             }
         }
         9 => {
@@ -147,37 +157,42 @@ fn step(caller: &Caller, random: &mut Random, known: &Known, unique: &str) -> an
             let delete = "mutation($domain: String!) { deleteDomain(urn: $domain) }";
             let domain = format!("urn:li:domain:load-{number}");
             if caller.mutate(delete, &json!({ "domain": domain }))? {
-                known.note(Deed::Deleted(domain));
-                create_domain(caller, known, number)?;
+                acknowledged.add(Action::Deleted(domain));
+                create_domain(caller, acknowledged, number)?;
             }
         }
-        10 => patch(dataset(format!("fleeting-{}", random.below(FLEETING))))?,
+        10 => patch(dataset(format!("transient-{}", random.below(TRANSIENT))))?,
         _ => {
-            let asset = dataset(format!("fleeting-{}", random.below(FLEETING)));
+            let asset = dataset(format!("transient-{}", random.below(TRANSIENT)));
             if caller.delete(&asset)? {
-                known.note(Deed::Deleted(asset));
+                acknowledged.add(Action::Deleted(asset));
             }
         }
     }
     Ok(())
 }
 
-fn create_domain(caller: &Caller, known: &Known, number: u64) -> anyhow::Result<bool> {
+fn create_domain(
+    caller: &Caller,
+    acknowledged: &Acknowledged,
+    number: u64,
+) -> anyhow::Result<bool> {
     let create =
         "mutation($id: String!, $name: String!) { createDomain(input: {id: $id, name: $name}) }";
     let (id, name) = (format!("load-{number}"), format!("Load {number}"));
     let created = caller.mutate(create, &json!({"id": id, "name": name}))?;
     if created {
-        known.note(Deed::Created(format!("urn:li:domain:{id}")));
+        acknowledged.add(Action::Created(format!("urn:li:domain:{id}")));
     }
     Ok(created)
 }
 
-/// Whether what a server shows is what the writes come to.
-fn shown(caller: &Caller, replayed: &Replay) -> anyhow::Result<()> {
+/// Compares what a server returns with the result of the replay.
+fn expect_shown(caller: &Caller, replayed: &Replay) -> anyhow::Result<()> {
     let read = "query($urn: String!) { dataset(urn: $urn) { institutionalMemory { elements { url } } domain { domain { urn properties { name } } } } }";
-    let steady = (0..DATASETS).map(dataset);
-    for urn in steady.chain((0..FLEETING).map(|number| dataset(format!("fleeting-{number}")))) {
+    let permanent = (0..DATASETS).map(dataset);
+    let transient = (0..TRANSIENT).map(|number| dataset(format!("transient-{number}")));
+    for urn in permanent.chain(transient) {
         let expected = replayed.properties(&urn);
         let (properties, version) = caller.properties(&urn)?;
         ensure!(
@@ -186,10 +201,10 @@ fn shown(caller: &Caller, replayed: &Replay) -> anyhow::Result<()> {
             properties.len(),
             expected.len()
         );
-        if urn.contains("fleeting") {
+        if urn.contains("transient") {
             continue;
         }
-        // The first write and one version for each patch: none was lost, none was written twice.
+        // One version for the first write and one for each patch: none was lost or written twice.
         ensure!(
             version == 1 + expected.len() as u64,
             "{urn}: version {version}, {} patches",
@@ -203,7 +218,7 @@ fn shown(caller: &Caller, replayed: &Replay) -> anyhow::Result<()> {
             .filter_map(|link| Some(link["url"].as_str()?.to_owned()))
             .collect();
         let once: BTreeSet<String> = urls.iter().cloned().collect();
-        ensure!(once.len() == urls.len(), "{urn}: a link stands twice");
+        ensure!(once.len() == urls.len(), "{urn} has a link twice");
         ensure!(once == replayed.links(&urn), "{urn}: {once:?}");
         let domain = &data["dataset"]["domain"]["domain"];
         ensure!(
@@ -222,7 +237,7 @@ fn number_from(variable: &str, default: u64) -> anyhow::Result<u64> {
     match std::env::var(variable) {
         Ok(text) => text
             .parse()
-            .with_context(|| format!("{variable} is no number")),
+            .with_context(|| format!("{variable} is not a number")),
         Err(_) => Ok(default),
     }
 }

@@ -1,4 +1,4 @@
-//! Several servers on one PostgreSQL database, and what happens when one of them or the database goes away.
+//! Several servers on one PostgreSQL database, with failures of servers and of the database.
 
 mod caller;
 mod faults;
@@ -18,20 +18,20 @@ use serde_json::json;
 
 use caller::Caller;
 
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 const PROPERTIES: &str = "datasetProperties";
 
 fn dataset(name: impl std::fmt::Display) -> String {
     format!("urn:li:dataset:(urn:li:dataPlatform:hive,{name},PROD)")
 }
 
-fn open_servers(url: &str, count: usize) -> anyhow::Result<Vec<Server>> {
+fn start_servers(url: &str, count: usize) -> anyhow::Result<Vec<Server>> {
     let options = || Options::default().store(url).without_authentication();
     (0..count).map(|_| Server::start(options())).collect()
 }
 
-/// `docent check` and `docent rebuild` have nothing to say.
-fn is_sound(url: &str) -> anyhow::Result<()> {
+/// Runs `docent check` and `docent rebuild`, which must find nothing.
+fn expect_sound(url: &str) -> anyhow::Result<()> {
     let directory = temporary_directory()?;
     let run = |command: &str| {
         let mut docent = docent_command(directory.path())?;
@@ -50,7 +50,7 @@ fn is_sound(url: &str) -> anyhow::Result<()> {
 #[test]
 fn a_write_on_one_server_is_found_by_the_next_search_on_another() -> anyhow::Result<()> {
     let database = Database::empty()?;
-    let servers = open_servers(database.url(), 3)?;
+    let servers = start_servers(database.url(), 3)?;
     let callers = servers
         .iter()
         .map(Caller::new)
@@ -58,16 +58,16 @@ fn a_write_on_one_server_is_found_by_the_next_search_on_another() -> anyhow::Res
     for round in 0..30 {
         let (writer, reader) = (&callers[round % 3], &callers[(round + 1) % 3]);
         let word = format!("zebra{round}");
-        let answer = writer.propose(
+        let response = writer.propose(
             "UPSERT",
             &dataset(&word),
             PROPERTIES,
             &json!({"description": word, "customProperties": {}}),
         )?;
-        ensure!(answer.status == 200, "{}", answer.body);
+        ensure!(response.status == 200, "{}", response.body);
         ensure!(reader.found(&word)? == 1, "round {round}");
     }
-    is_sound(database.url())
+    expect_sound(database.url())
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn a_revoked_token_stops_working_on_every_server_within_a_second() -> anyhow::Re
             Ok(server.send(request.bearer_auth(secret.trim()))?.status)
         };
         for server in [&one, &other] {
-            // Asked several times, so that the server remembers it.
+            // Several times, so that the server caches the token.
             for _ in 0..3 {
                 ensure!(status(server)? == 200);
             }
@@ -116,8 +116,7 @@ fn a_revoked_token_stops_working_on_every_server_within_a_second() -> anyhow::Re
 }
 
 #[test]
-fn a_database_that_cannot_be_written_to_costs_no_more_than_when_a_token_was_last_used()
--> anyhow::Result<()> {
+fn a_read_only_database_only_loses_the_time_of_last_token_use() -> anyhow::Result<()> {
     let database = Database::empty()?;
     let mut server = Server::start(Options::default().store(database.url()))?;
     let secret = server.token("datahub")?;
@@ -126,7 +125,7 @@ fn a_database_that_cannot_be_written_to_costs_no_more_than_when_a_token_was_last
          SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
          WHERE datname = current_database() AND pid <> pg_backend_pid()",
     )?;
-    let ask = || -> anyhow::Result<serde_json::Value> {
+    let list_tokens = || -> anyhow::Result<serde_json::Value> {
         let query =
             "{ listAccessTokens(input: { start: 0, count: 10 }) { tokens { lastUsedAt } } }";
         let request = server.anonymous_request(reqwest::Method::POST, "/api/graphql");
@@ -136,11 +135,11 @@ fn a_database_that_cannot_be_written_to_costs_no_more_than_when_a_token_was_last
         reply.json()
     };
     let started = Instant::now();
-    // The connections were cut, which may cost a request.
-    while ask().is_err() {
+    // Closing the connections may fail a request.
+    while list_tokens().is_err() {
         ensure!(started.elapsed() < Duration::from_secs(10));
     }
-    let reply = ask()?;
+    let reply = list_tokens()?;
     let used = &reply["data"]["listAccessTokens"]["tokens"][0]["lastUsedAt"];
     ensure!(used.is_i64(), "{reply}");
     ensure!(server.stop()?.success());
@@ -150,7 +149,7 @@ fn a_database_that_cannot_be_written_to_costs_no_more_than_when_a_token_was_last
 }
 
 #[test]
-fn two_servers_do_not_share_a_search_index() -> anyhow::Result<()> {
+fn a_second_server_with_the_same_search_index_is_rejected() -> anyhow::Result<()> {
     let database = Database::empty()?;
     let server = Server::start(Options::default().store(database.url()))?;
     let mut second = server.docent([
@@ -160,13 +159,13 @@ fn two_servers_do_not_share_a_search_index() -> anyhow::Result<()> {
         "--store",
         database.url(),
     ])?;
-    let refusal = CommandOutput::run(&mut second)?.failed()?;
-    ensure!(refusal.contains("--search-index"), "{refusal}");
+    let rejection = CommandOutput::run(&mut second)?.failed()?;
+    ensure!(rejection.contains("--search-index"), "{rejection}");
     Ok(())
 }
 
 #[test]
-fn a_backup_of_the_other_engine_is_refused_with_the_way_to_go() -> anyhow::Result<()> {
+fn a_backup_of_the_other_engine_is_rejected_with_a_hint() -> anyhow::Result<()> {
     let database = Database::empty()?;
     let directory = temporary_directory()?;
     let run = |arguments: &[&str], store: &str| {
@@ -180,46 +179,46 @@ fn a_backup_of_the_other_engine_is_refused_with_the_way_to_go() -> anyhow::Resul
         run(&["backup", file], store)?.succeeded()?;
     }
     let restore = |file: &str, store: &str| run(&["restore", file, "--replace"], store)?.failed();
-    let refusal = restore("postgres.backup", "sqlite:new.db")?;
+    let rejection = restore("postgres.backup", "sqlite:new.db")?;
     ensure!(
-        refusal.contains("a store on PostgreSQL") && refusal.contains("docent move"),
-        "{refusal}"
+        rejection.contains("a store on PostgreSQL") && rejection.contains("docent move"),
+        "{rejection}"
     );
     ensure!(
         !directory.path().join("new.db").exists(),
-        "a store was made"
+        "a store was created"
     );
-    let refusal = restore("sqlite.backup", database.url())?;
+    let rejection = restore("sqlite.backup", database.url())?;
     ensure!(
-        refusal.contains("a store on SQLite") && refusal.contains("docent move"),
-        "{refusal}"
+        rejection.contains("a store on SQLite") && rejection.contains("docent move"),
+        "{rejection}"
     );
     Ok(())
 }
 
 #[test]
-fn everything_moves_to_postgresql_and_back() -> anyhow::Result<()> {
+fn a_catalog_moves_to_postgresql_and_back() -> anyhow::Result<()> {
     let database = Database::empty()?;
     let mut server = Server::start(Options::default().store("sqlite:docent.db").demo())?;
-    let shift = |from: &str, to: &str| {
+    let move_store = |from: &str, to: &str| {
         let mut command = server.docent(["move", "--from", from, "--to", to])?;
         CommandOutput::run(&mut command)
     };
-    let refusal = shift("sqlite:docent.db", database.url())?.failed()?;
-    ensure!(refusal.contains("another docent server"), "{refusal}");
+    let rejection = move_store("sqlite:docent.db", database.url())?.failed()?;
+    ensure!(rejection.contains("another docent server"), "{rejection}");
     ensure!(server.stop()?.success());
-    let shift = |from: &str, to: &str| {
+    let move_store = |from: &str, to: &str| {
         let mut command = server.docent(["move", "--from", from, "--to", to])?;
         CommandOutput::run(&mut command)
     };
-    let said = shift("sqlite:docent.db", database.url())?.succeeded()?;
-    ensure!(said.contains("verified that both are equal"), "{said}");
-    let refusal = shift("sqlite:docent.db", database.url())?.failed()?;
-    ensure!(refusal.contains("not empty"), "{refusal}");
-    is_sound(database.url())?;
-    let again = format!("{}&host=/nowhere", database.url());
-    let refusal = shift(database.url(), &again)?.failed()?;
-    ensure!(refusal.contains("are the same store"), "{refusal}");
+    let printed = move_store("sqlite:docent.db", database.url())?.succeeded()?;
+    ensure!(printed.contains("verified that both are equal"), "{printed}");
+    let rejection = move_store("sqlite:docent.db", database.url())?.failed()?;
+    ensure!(rejection.contains("not empty"), "{rejection}");
+    expect_sound(database.url())?;
+    let alias = format!("{}&host=/nowhere", database.url());
+    let rejection = move_store(database.url(), &alias)?.failed()?;
+    ensure!(rejection.contains("are the same store"), "{rejection}");
     {
         let moved = Server::start(
             Options::default()
@@ -227,20 +226,20 @@ fn everything_moves_to_postgresql_and_back() -> anyhow::Result<()> {
                 .without_authentication(),
         )?;
         ensure!(Caller::new(&moved)?.found("*")? > 10);
-        let refusal = shift(database.url(), "sqlite:back.db")?.failed()?;
-        ensure!(refusal.contains("stop it first"), "{refusal}");
+        let rejection = move_store(database.url(), "sqlite:back.db")?.failed()?;
+        ensure!(rejection.contains("stop it first"), "{rejection}");
     }
-    // A version that must not be used again, as a rollback leaves it.
+    // A retired version, as a rollback leaves it.
     database.sql(&format!(
         "INSERT INTO retired_version VALUES ('{}', 'status', 7)",
         dataset("gone")
     ))?;
-    let said = shift(database.url(), "sqlite:back.db")?.succeeded()?;
-    ensure!(said.contains("verified that both are equal"), "{said}");
+    let printed = move_store(database.url(), "sqlite:back.db")?.succeeded()?;
+    ensure!(printed.contains("verified that both are equal"), "{printed}");
     let again = Database::empty()?;
-    let said = shift("sqlite:back.db", again.url())?.succeeded()?;
-    ensure!(said.contains("verified that both are equal"), "{said}");
-    // Fails if it is not there.
+    let printed = move_store("sqlite:back.db", again.url())?.succeeded()?;
+    ensure!(printed.contains("verified that both are equal"), "{printed}");
+    // Divides by zero if the row is missing.
     again
         .sql("SELECT 1 / count(*) FROM retired_version WHERE aspect = 'status' AND version = 7")?;
     let path = server.directory().join("back.db");

@@ -1,4 +1,4 @@
-//! What the operator is told: by the log, by the health of a server, and by commands that cannot do their work.
+//! What operators see: the log, health endpoints, and error messages of commands.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use docent_e2e::{CommandOutput, Options, Server, docent_command, temporary_direc
 use docent_test_postgres::Database;
 use reqwest::Method;
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 /// Waits for a status of `/health/ready`.
 fn wait_until_ready(server: &Server, expected: u16) -> anyhow::Result<()> {
@@ -18,23 +18,23 @@ fn wait_until_ready(server: &Server, expected: u16) -> anyhow::Result<()> {
         if status == expected {
             return Ok(());
         }
-        ensure!(begun.elapsed() < PATIENCE, "it is {status}");
+        ensure!(begun.elapsed() < TIMEOUT, "the status is {status}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
-/// Waits until the log has a line with these words.
+/// Waits until the log contains this text.
 fn wait_for_line(server: &Server, words: &str) -> anyhow::Result<()> {
     let begun = Instant::now();
     while !server.printed().contains(words) {
-        ensure!(begun.elapsed() < PATIENCE, "{}", server.printed());
+        ensure!(begun.elapsed() < TIMEOUT, "{}", server.printed());
         std::thread::sleep(Duration::from_millis(20));
     }
     Ok(())
 }
 
 #[test]
-fn crash_of_the_database_is_said_once_in_the_log_and_once_that_it_is_over() -> anyhow::Result<()> {
+fn crash_of_the_database_logs_one_line_at_its_start_and_one_at_its_end() -> anyhow::Result<()> {
     let database = docent_test_postgres::Server::start()?;
     let server = Server::start(
         Options::default()
@@ -47,11 +47,11 @@ fn crash_of_the_database_is_said_once_in_the_log_and_once_that_it_is_over() -> a
         database.kill()?;
         wait_until_ready(&server, 503)?;
         wait_for_line(&server, "the database is unavailable: ")?;
-        database.start_again()?;
+        database.restart()?;
         wait_until_ready(&server, 200)?;
         let begun = Instant::now();
         while count("the database is back after ") < round {
-            ensure!(begun.elapsed() < PATIENCE, "{}", server.printed());
+            ensure!(begun.elapsed() < TIMEOUT, "{}", server.printed());
             std::thread::sleep(Duration::from_millis(20));
         }
         ensure!(
@@ -59,8 +59,8 @@ fn crash_of_the_database_is_said_once_in_the_log_and_once_that_it_is_over() -> a
             "{}",
             server.printed()
         );
-        // Nobody else has anything to add.
-        for other in ["deadpool", "could not be brought up to date"] {
+        // No other component logs the same outage.
+        for other in ["deadpool", "WARN"] {
             ensure!(count(other) == 0, "{}", server.printed());
         }
     }
@@ -68,7 +68,7 @@ fn crash_of_the_database_is_said_once_in_the_log_and_once_that_it_is_over() -> a
 }
 
 #[test]
-fn a_server_on_a_database_that_can_only_be_read_is_not_ready_and_says_why() -> anyhow::Result<()> {
+fn a_server_on_a_read_only_database_is_not_ready_and_logs_why() -> anyhow::Result<()> {
     let database = Database::empty()?;
     let server = Server::start(Options::default().store(database.url()))?;
     wait_until_ready(&server, 200)?;
@@ -82,21 +82,21 @@ fn a_server_on_a_database_that_can_only_be_read_is_not_ready_and_says_why() -> a
     };
     set("on")?;
     wait_until_ready(&server, 503)?;
-    wait_for_line(&server, "the database can only be read")?;
+    wait_for_line(&server, "the database is read-only")?;
     wait_for_line(&server, "target_session_attrs=read-write")?;
     database.sql(
         "BEGIN READ WRITE; \
          DO $$ BEGIN EXECUTE format('ALTER DATABASE %I RESET default_transaction_read_only', current_database()); END $$; \
          COMMIT",
     )?;
-    // Nobody cuts the connections, which keep what they were told when they began.
+    // Existing sessions keep the old default; the server must replace them.
     wait_until_ready(&server, 200)?;
-    wait_for_line(&server, "the database can be written to again")?;
+    wait_for_line(&server, "the database accepts writes again")?;
     Ok(())
 }
 
 #[test]
-fn what_does_not_pass_by_itself_is_said_with_what_to_do_about_it() -> anyhow::Result<()> {
+fn permanent_errors_come_with_a_hint() -> anyhow::Result<()> {
     let database = Database::empty()?;
     let directory = temporary_directory()?;
     let url = database.url();
@@ -107,28 +107,28 @@ fn what_does_not_pass_by_itself_is_said_with_what_to_do_about_it() -> anyhow::Re
         .split('?')
         .next()
         .unwrap_or_default();
-    for (url, says) in [
+    for (url, hint) in [
         (url.replace(name, "no_such_database"), "CREATE DATABASE"),
         (format!("{url}{and}search_path=nowhere"), "CREATE SCHEMA"),
         (format!("{url}{and}poolsize=3"), "pool_size"),
         (
             format!("{url}{and}user=nobody_at_all"),
-            "look at the user in the store URL",
+            "check the user in the store URL",
         ),
     ] {
         let mut command = docent_command(directory.path())?;
         command.args(["serve", "--listen", "127.0.0.1:0", "--store", &url]);
-        let refusal = CommandOutput::run(&mut command)?.failed()?;
-        ensure!(refusal.contains(says), "{url}: {refusal}");
+        let rejection = CommandOutput::run(&mut command)?.failed()?;
+        ensure!(rejection.contains(hint), "{url}: {rejection}");
     }
     Ok(())
 }
 
 #[test]
-fn a_password_is_taken_from_the_variable_of_postgresql_and_shown_nowhere() -> anyhow::Result<()> {
+fn the_password_is_read_from_pgpassword_and_never_printed() -> anyhow::Result<()> {
     const HINTS: [&str; 2] = [
         "password authentication failed",
-        "look at the user and the password",
+        "check the user and the password",
     ];
     let database = docent_test_postgres::Server::start()?;
     let directory = temporary_directory()?;
@@ -148,32 +148,33 @@ fn a_password_is_taken_from_the_variable_of_postgresql_and_shown_nowhere() -> an
         }
         let arguments = ["token", "create", "--user", "datahub", "--name", "first"];
         let finished = CommandOutput::run(command.args(arguments).args(["--store", url]))?;
-        let told = format!("{}{}", finished.stdout, finished.stderr);
-        ensure!(!told.contains("hunter"), "{told}");
+        let printed = format!("{}{}", finished.stdout, finished.stderr);
+        ensure!(!printed.contains("hunter"), "{printed}");
         Ok(finished)
     };
-    let refusal = run(&url, None)?.failed()?;
-    ensure!(refusal.contains("PGPASSWORD"), "{refusal}");
+    let rejection = run(&url, None)?.failed()?;
+    ensure!(rejection.contains("PGPASSWORD"), "{rejection}");
     for (url, password) in [
         (url.clone(), Some("hunter3")),
         (format!("{url}&password=hunter4"), Some("hunter2")),
     ] {
-        let refusal = run(&url, password)?.failed()?;
-        ensure!(HINTS.iter().all(|hint| refusal.contains(hint)), "{refusal}");
+        let rejection = run(&url, password)?.failed()?;
+        let is_explained = HINTS.iter().all(|hint| rejection.contains(hint));
+        ensure!(is_explained, "{rejection}");
     }
     let mut command = docent_command(directory.path())?;
     command.env("PGPASSWORD", "hunter2");
     command.args(["serve", "--listen", "127.0.0.1:0", "--store", &url]);
-    let refusal = CommandOutput::run(&mut command)?.failed()?;
+    let rejection = CommandOutput::run(&mut command)?.failed()?;
     ensure!(
-        refusal.contains("GRANT USAGE, CREATE ON SCHEMA"),
-        "{refusal}"
+        rejection.contains("GRANT USAGE, CREATE ON SCHEMA"),
+        "{rejection}"
     );
     database.sql("GRANT USAGE, CREATE ON SCHEMA public TO ada")?;
     run(&format!("{url}&password=hunter2"), None)?.succeeded()?;
     run(&url, Some("hunter2"))?.succeeded()?;
     database.sql("ALTER ROLE ada CONNECTION LIMIT 0")?;
-    let refusal = run(&url, Some("hunter2"))?.failed()?;
-    ensure!(refusal.contains("lower pool_size"), "{refusal}");
+    let rejection = run(&url, Some("hunter2"))?.failed()?;
+    ensure!(rejection.contains("lower pool_size"), "{rejection}");
     Ok(())
 }

@@ -1,8 +1,8 @@
-//! The writes of a load, done again one after the other in the order of the change log: each must be possible where it
-//! stands, and all of them together must be what the clients were told.
+//! Replays the writes of a load in the order of the change log. Each must be valid at its position, and together they must
+//! match what the clients were told.
 //!
-//! The database notes every value that is written ([`record`]), beside Docent and its own history: triggers know nothing
-//! of versions, and lose nothing when an entity is deleted.
+//! Triggers record every written value ([`record`]), independently of Docent's own history: they know nothing of versions,
+//! and keep the values of deleted entities.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,9 +17,9 @@ const DOMAINS: &str = "domains";
 const DOMAIN_PROPERTIES: &str = "domainProperties";
 const KEYS: [&str; 2] = ["datasetKey", "domainKey"];
 
-/// What a client may have done.
+/// An action of a client.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Deed {
+pub(crate) enum Action {
     /// A property was added to a dataset.
     Patched(String, String),
     Linked(String, String),
@@ -30,77 +30,79 @@ pub(crate) enum Deed {
     Deleted(String),
 }
 
-/// How often each thing was done.
-pub(crate) type Counts = BTreeMap<Deed, u64>;
+/// How often each action was performed.
+pub(crate) type ActionCounts = BTreeMap<Action, u64>;
 
-/// Lets a database note what is written from now on.
+/// Installs the triggers that record writes.
 pub(crate) fn record(database: &Database) -> anyhow::Result<()> {
     database.sql(
-        "CREATE TABLE told (id bigserial, writer xid8 DEFAULT pg_current_xact_id(), urn text, aspect text, metadata text); \
-         CREATE TABLE numbered (transaction bigint, writer xid8 DEFAULT pg_current_xact_id()); \
-         CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+        "CREATE TABLE recorded (id bigserial, writer xid8 DEFAULT pg_current_xact_id(), urn text, aspect text, metadata text); \
+         CREATE TABLE recorded_transaction (transaction bigint, writer xid8 DEFAULT pg_current_xact_id()); \
+         CREATE FUNCTION record_value() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
              IF TG_OP = 'DELETE' THEN \
-                 INSERT INTO told (urn, aspect) SELECT OLD.urn, OLD.aspect WHERE OLD.version = 0; \
+                 INSERT INTO recorded (urn, aspect) SELECT OLD.urn, OLD.aspect WHERE OLD.version = 0; \
              ELSE \
-                 INSERT INTO told (urn, aspect, metadata) SELECT NEW.urn, NEW.aspect, NEW.metadata WHERE NEW.version = 0; \
+                 INSERT INTO recorded (urn, aspect, metadata) SELECT NEW.urn, NEW.aspect, NEW.metadata WHERE NEW.version = 0; \
              END IF; RETURN NULL; END $$; \
-         CREATE FUNCTION number() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
-             INSERT INTO numbered (transaction) VALUES (NEW.transaction); RETURN NULL; END $$; \
-         CREATE TRIGGER tell AFTER INSERT OR UPDATE OR DELETE ON metadata_aspect_v2 FOR EACH ROW EXECUTE FUNCTION tell(); \
-         CREATE TRIGGER number AFTER INSERT ON change_pending FOR EACH ROW EXECUTE FUNCTION number()",
+         CREATE FUNCTION record_transaction() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+             INSERT INTO recorded_transaction (transaction) VALUES (NEW.transaction); RETURN NULL; END $$; \
+         CREATE TRIGGER record_value AFTER INSERT OR UPDATE OR DELETE ON metadata_aspect_v2 \
+             FOR EACH ROW EXECUTE FUNCTION record_value(); \
+         CREATE TRIGGER record_transaction AFTER INSERT ON change_pending \
+             FOR EACH ROW EXECUTE FUNCTION record_transaction()",
     )
 }
 
-/// What was recorded, in the order of the log.
-const RECORDED: &str = "SELECT c.first_position, t.urn, t.aspect, t.metadata FROM told t JOIN numbered n USING (writer) \
+/// The recorded values, in the order of the log.
+const RECORDED: &str = "SELECT c.first_position, t.urn, t.aspect, t.metadata FROM recorded t JOIN recorded_transaction n USING (writer) \
      JOIN change_commit c ON c.transaction = n.transaction ORDER BY c.first_position, t.id";
 
-/// One version after the other, in the order of the log; it begins anew when an aspect was deleted.
-const VERSIONS_THAT_DO_NOT_FOLLOW: &str = "SELECT urn, aspect, kind, logical_version FROM (SELECT l.urn, l.aspect, l.kind, \
-         l.logical_version, lag(l.logical_version) OVER w AS former, lag(l.kind) OVER w AS did \
+/// Log entries whose version is not the previous one plus one. Versions restart at 1 after a deletion.
+const GAPS_IN_VERSIONS: &str = "SELECT urn, aspect, kind, logical_version FROM (SELECT l.urn, l.aspect, l.kind, \
+         l.logical_version, lag(l.logical_version) OVER w AS previous, lag(l.kind) OVER w AS previous_kind \
          FROM change_log l JOIN change_commit c USING (transaction) \
          WINDOW w AS (PARTITION BY l.urn, l.aspect ORDER BY c.first_position, l.item)) AS log \
-     WHERE kind = 'put' AND CASE WHEN did = 'put' THEN logical_version <> former + 1 ELSE logical_version <> 1 END";
+     WHERE kind = 'put' AND CASE WHEN previous_kind = 'put' THEN logical_version <> previous + 1 ELSE logical_version <> 1 END";
 
-/// What the writes come to.
+/// The state after all writes, and the actions that led to it.
 #[derive(Default)]
 pub(crate) struct Replay {
     values: BTreeMap<(String, String), Value>,
-    deeds: Counts,
+    actions: ActionCounts,
 }
 
 impl Replay {
-    /// Does everything again.
+    /// Replays everything.
     pub(crate) fn of(database: &Database) -> anyhow::Result<Self> {
-        let strange = database.rows(VERSIONS_THAT_DO_NOT_FOLLOW)?;
-        ensure!(strange.is_empty(), "versions: {strange:?}");
+        let gaps = database.rows(GAPS_IN_VERSIONS)?;
+        ensure!(gaps.is_empty(), "gaps in versions: {gaps:?}");
         let mut replay = Self::default();
         let mut transaction: Vec<(String, String)> = Vec::new();
-        let mut at = String::new();
+        let mut current = String::new();
         let rows = database.rows(RECORDED)?;
-        ensure!(rows.len() > 100, "hardly anything was recorded");
+        ensure!(rows.len() > 100, "too few values were recorded");
         for row in rows {
             let [Some(position), Some(urn), Some(aspect), metadata] = &row[..] else {
                 anyhow::bail!("{row:?}");
             };
-            if *position != at {
+            if *position != current {
                 replay
-                    .holds(&transaction)
-                    .with_context(|| format!("at {at}"))?;
+                    .check_invariants(&transaction)
+                    .with_context(|| format!("at {current}"))?;
                 transaction.clear();
-                at.clone_from(position);
+                current.clone_from(position);
             }
             let value = metadata.as_deref().map(serde_json::from_str).transpose()?;
             replay
                 .write(urn, aspect, value)
-                .with_context(|| format!("{urn} {aspect} at {at}"))?;
+                .with_context(|| format!("{urn} {aspect} at {current}"))?;
             transaction.push((urn.clone(), aspect.clone()));
         }
-        replay.holds(&transaction)?;
+        replay.check_invariants(&transaction)?;
         Ok(replay)
     }
 
-    /// One value after the other: each is the one before with one thing done to it.
+    /// Applies a value, which must differ from the previous one by a single action.
     fn write(&mut self, urn: &str, aspect: &str, value: Option<Value>) -> anyhow::Result<()> {
         let key = (urn.to_owned(), aspect.to_owned());
         let urn = urn.to_owned();
@@ -112,7 +114,7 @@ impl Replay {
                 ensure!(old.is_subset(&new), "lost {:?}", old.difference(&new));
                 ensure!(new.len() <= old.len() + 1, "two patches in one");
                 let added = new.difference(&old).next();
-                self.did(added.map(|name| Deed::Patched(urn, name.clone())));
+                self.add(added.map(|name| Action::Patched(urn, name.clone())));
             }
             LINKS if new.is_some() => {
                 let (old, new) = (links_in(old), links_in(new));
@@ -120,26 +122,26 @@ impl Replay {
                 let removed: Vec<&String> = old.difference(&new).collect();
                 ensure!(added.len() + removed.len() <= 1, "+{added:?} -{removed:?}");
                 let added = added.first();
-                self.did(added.map(|url| Deed::Linked(urn.clone(), (*url).clone())));
+                self.add(added.map(|url| Action::Linked(urn.clone(), (*url).clone())));
                 let removed = removed.first();
-                self.did(removed.map(|url| Deed::Unlinked(urn, (*url).clone())));
+                self.add(removed.map(|url| Action::Unlinked(urn, (*url).clone())));
             }
             DOMAINS if domain_in(old) != domain_in(new) => {
                 let domain = domain_in(new).map(str::to_owned);
-                self.did(domain.map(|domain| Deed::SetDomain(urn, domain)));
+                self.add(domain.map(|domain| Action::SetDomain(urn, domain)));
             }
             DOMAIN_PROPERTIES
                 if old.is_some() && new.is_some() && parent_in(old) != parent_in(new) =>
             {
                 let parent = parent_in(new).map(str::to_owned);
-                self.did(Some(Deed::Moved(urn, parent)));
+                self.add(Some(Action::Moved(urn, parent)));
             }
             _ if KEYS.contains(&aspect) => {
                 if new.is_none() {
-                    ensure!(old.is_some(), "deleted although it is not there");
-                    self.did(Some(Deed::Deleted(urn)));
+                    ensure!(old.is_some(), "deleted although it does not exist");
+                    self.add(Some(Action::Deleted(urn)));
                 } else if old.is_none() {
-                    self.did(Some(Deed::Created(urn)));
+                    self.add(Some(Action::Created(urn)));
                 }
             }
             _ => {}
@@ -150,14 +152,14 @@ impl Replay {
         Ok(())
     }
 
-    fn did(&mut self, deed: Option<Deed>) {
-        if let Some(deed) = deed {
-            *self.deeds.entry(deed).or_default() += 1;
+    fn add(&mut self, action: Option<Action>) {
+        if let Some(action) = action {
+            *self.actions.entry(action).or_default() += 1;
         }
     }
 
-    /// What must hold at the end of a transaction that wrote these.
-    fn holds(&self, written: &[(String, String)]) -> anyhow::Result<()> {
+    /// Checks the invariants at the end of a transaction that wrote these aspects.
+    fn check_invariants(&self, written: &[(String, String)]) -> anyhow::Result<()> {
         for (urn, aspect) in written {
             let value = self.value(urn, aspect);
             match aspect.as_str() {
@@ -165,20 +167,20 @@ impl Replay {
                     if let Some(domain) = domain_in(value) {
                         ensure!(
                             self.exists(domain),
-                            "{urn} is put into {domain}, which is gone"
+                            "{urn} is added to the deleted domain {domain}"
                         );
                     }
                 }
                 DOMAIN_PROPERTIES => {
                     let mut seen = BTreeSet::from([urn.as_str()]);
-                    let mut above = parent_in(value);
-                    while let Some(parent) = above {
+                    let mut ancestor = parent_in(value);
+                    while let Some(parent) = ancestor {
                         ensure!(
                             self.exists(parent),
-                            "{urn} stands under {parent}, which is gone"
+                            "{urn} has the deleted ancestor {parent}"
                         );
-                        ensure!(seen.insert(parent), "{urn} stands under itself");
-                        above = parent_in(self.value(parent, DOMAIN_PROPERTIES));
+                        ensure!(seen.insert(parent), "{urn} is in a cycle");
+                        ancestor = parent_in(self.value(parent, DOMAIN_PROPERTIES));
                     }
                 }
                 "domainKey" if value.is_none() => {
@@ -188,7 +190,7 @@ impl Replay {
                             DOMAIN_PROPERTIES => parent_in(Some(value)) == Some(urn),
                             _ => false,
                         };
-                        ensure!(!dangles, "{urn} is deleted, and {other} refers to it");
+                        ensure!(!dangles, "{other} refers to the deleted {urn}");
                     }
                 }
                 _ => {}
@@ -205,40 +207,38 @@ impl Replay {
         self.values.get(&(urn.to_owned(), aspect.to_owned()))
     }
 
-    /// Whether what was done is what the clients were told. What finds things as they shall be does nothing and is
-    /// acknowledged all the same: such deeds may be fewer.
-    pub(crate) fn agrees_with(&self, told: &Counts) -> anyhow::Result<()> {
-        let deeds: BTreeSet<&Deed> = self.deeds.keys().chain(told.keys()).collect();
-        for deed in deeds {
-            let [done, acknowledged] =
-                [&self.deeds, told].map(|counts| counts.get(deed).copied().unwrap_or(0));
-            let agrees = match deed {
-                // Domains that are gone are deleted with success.
-                Deed::SetDomain(..) | Deed::Moved(..) | Deed::Deleted(_) => done <= acknowledged,
-                // Datasets are made by whoever writes to them first.
-                Deed::Created(urn) if urn.starts_with("urn:li:dataset:") => true,
+    /// Compares the replayed actions with the acknowledged ones. An action without effect is acknowledged but not
+    /// recorded.
+    pub(crate) fn agrees_with(&self, acknowledged: &ActionCounts) -> anyhow::Result<()> {
+        let actions: BTreeSet<&Action> = self.actions.keys().chain(acknowledged.keys()).collect();
+        for action in actions {
+            let [done, acknowledged] = [&self.actions, acknowledged]
+                .map(|counts| counts.get(action).copied().unwrap_or(0));
+            let agrees = match action {
+                // Deleting a missing domain succeeds.
+                Action::SetDomain(..) | Action::Moved(..) | Action::Deleted(_) => {
+                    done <= acknowledged
+                }
+                // Datasets are created by their first write.
+                Action::Created(urn) if urn.starts_with("urn:li:dataset:") => true,
                 _ => done == acknowledged,
             };
             ensure!(
                 agrees,
-                "{deed:?} was done {done} times and acknowledged {acknowledged} times"
+                "{action:?} was performed {done} times and acknowledged {acknowledged} times"
             );
         }
+        let performed = |is_kind: fn(&Action) -> bool| self.actions.keys().any(is_kind);
         let kinds = [
-            self.deeds
-                .keys()
-                .any(|deed| matches!(deed, Deed::SetDomain(..))),
-            self.deeds
-                .keys()
-                .any(|deed| matches!(deed, Deed::Moved(..))),
-            self.deeds
-                .keys()
-                .any(|deed| matches!(deed, Deed::Unlinked(..))),
-            self.deeds
-                .keys()
-                .any(|deed| matches!(deed, Deed::Deleted(..))),
+            performed(|action| matches!(action, Action::SetDomain(..))),
+            performed(|action| matches!(action, Action::Moved(..))),
+            performed(|action| matches!(action, Action::Unlinked(..))),
+            performed(|action| matches!(action, Action::Deleted(..))),
         ];
-        ensure!(kinds == [true; 4], "not everything happened: {kinds:?}");
+        ensure!(
+            kinds == [true; 4],
+            "some kinds of action never happened: {kinds:?}"
+        );
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! How often a request goes to the database and back: what makes it slow where the database is far away.
+//! Round trips to the database per request, which dominate the latency when the database is remote.
 
 use anyhow::{Context as _, ensure};
 use docent_e2e::{Options, Server};
@@ -7,50 +7,49 @@ use serde_json::{Value, json};
 
 use crate::caller::Caller;
 use crate::dataset;
-use crate::wire::{Trip, Wire};
+use crate::wire::{CountingProxy, Trip};
 
-/// Both connections have seen the statements of a request when it has been made so often.
-const FAMILIAR: u64 = 4;
-/// And then it is made so often: once a second something that feeds the index may ask, too.
+/// After this many requests both connections have prepared the statements.
+const WARMUP: u64 = 4;
+/// The best of these counts: once a second the index maintenance adds queries of its own.
 const COUNTED: u64 = 4;
 
-struct Distant {
-    wire: Wire,
+struct RemoteSetup {
+    proxy: CountingProxy,
     caller: Caller,
     _server: Server,
     _database: Database,
 }
 
-impl Distant {
+impl RemoteSetup {
     fn start() -> anyhow::Result<Self> {
         let database = Database::empty()?;
-        let wire = Wire::to(database.url())?;
-        let url = wire.url(database.url())?;
+        let proxy = CountingProxy::start(database.url())?;
+        let url = proxy.url(database.url())?;
         let server = Server::start(Options::default().store(url))?;
         Ok(Self {
-            wire,
+            proxy,
             caller: Caller::with_token(&server)?,
             _server: server,
             _database: database,
         })
     }
 
-    /// The round trips that a request takes when both connections have seen its statements and nobody else asks.
-    /// `request` gets another number each time.
+    /// The fewest round trips of a request with prepared statements. `request` gets another number each time.
     fn trips(
         &self,
         mut request: impl FnMut(&Caller, u64) -> anyhow::Result<()>,
     ) -> anyhow::Result<Vec<Trip>> {
         let mut fewest: Option<Vec<Trip>> = None;
-        for number in 0..FAMILIAR + COUNTED {
-            self.wire.trips();
+        for number in 0..WARMUP + COUNTED {
+            self.proxy.take_trips();
             request(&self.caller, number)?;
-            let trips = self.wire.trips();
-            if number >= FAMILIAR && fewest.as_ref().is_none_or(|few| trips.len() < few.len()) {
+            let trips = self.proxy.take_trips();
+            if number >= WARMUP && fewest.as_ref().is_none_or(|few| trips.len() < few.len()) {
                 fewest = Some(trips);
             }
         }
-        fewest.context("nothing was asked")
+        fewest.context("no request was counted")
     }
 
     fn mutation(
@@ -59,7 +58,7 @@ impl Distant {
         variables: impl Fn(u64) -> Value,
     ) -> anyhow::Result<Vec<Trip>> {
         let trips = self.trips(|caller, number| {
-            ensure!(caller.mutate(document, &variables(number))?, "refused");
+            ensure!(caller.mutate(document, &variables(number))?, "rejected");
             Ok(())
         })?;
         Ok(trips)
@@ -78,8 +77,8 @@ impl Distant {
     fn fill(&self) -> anyhow::Result<()> {
         let stamp = json!({"time": 1, "actor": "urn:li:corpuser:datahub"});
         let write = |urn: &str, aspect: &str, value: &Value| {
-            let answer = self.caller.propose("UPSERT", urn, aspect, value)?;
-            ensure!(answer.status == 200, "{}", answer.body);
+            let response = self.caller.propose("UPSERT", urn, aspect, value)?;
+            ensure!(response.status == 200, "{}", response.body);
             anyhow::Ok(())
         };
         for name in ["one", "other"] {
@@ -102,7 +101,7 @@ impl Distant {
         write(&dataset("far"), "schemaMetadata", &schema)?;
         let domains = json!({"domains": ["urn:li:domain:one"]});
         write(&dataset("far"), "domains", &domains)?;
-        // The index is made beside; when this is answered, it is.
+        // Waits until the index is built.
         ensure!(self.caller.found("far")? > 0);
         Ok(())
     }
@@ -110,10 +109,10 @@ impl Distant {
 
 #[test]
 fn a_write_takes_two_round_trips() -> anyhow::Result<()> {
-    let distant = Distant::start()?;
-    distant.fill()?;
+    let remote = RemoteSetup::start()?;
+    remote.fill()?;
     let describe = "mutation($input: DescriptionUpdateInput!) { updateDescription(input: $input) }";
-    let described = distant.mutation(describe, |number| {
+    let described = remote.mutation(describe, |number| {
         json!({"input": {
             "resourceUrn": dataset("far"), "subResource": "id", "subResourceType": "DATASET_FIELD",
             "description": format!("number {number}"),
@@ -124,29 +123,26 @@ fn a_write_takes_two_round_trips() -> anyhow::Result<()> {
         "updateDescription took {described:#?}"
     );
     let set = "mutation($urn: String!, $domain: String!) { setDomain(entityUrn: $urn, domainUrn: $domain) }";
-    let set = distant.mutation(set, |number| {
-        let domain = if number % 2 == 0 {
-            "urn:li:domain:one"
-        } else {
-            "urn:li:domain:other"
-        };
+    let set = remote.mutation(set, |number| {
+        let name = if number % 2 == 0 { "one" } else { "other" };
+        let domain = format!("urn:li:domain:{name}");
         json!({"urn": dataset("far"), "domain": domain})
     })?;
     ensure!(set.len() == 2, "setDomain took {set:#?}");
     let link = "mutation($urn: String!, $url: String!) { addLink(input: {linkUrl: $url, label: \"l\", resourceUrn: $urn}) }";
-    let linked = distant.mutation(
+    let linked = remote.mutation(
         link,
         |number| json!({"urn": dataset("far"), "url": format!("https://example.com/{number}")}),
     )?;
     ensure!(linked.len() == 2, "addLink took {linked:#?}");
     let propose = |change: &'static str, urn: fn(u64) -> String| {
-        let trips = distant.trips(|caller, number| {
+        let trips = remote.trips(|caller, number| {
             let value = match change {
                 "PATCH" => json!([{"op": "add", "path": format!("/customProperties/{number}"), "value": "x"}]),
                 _ => json!({"description": format!("number {number}"), "customProperties": {}}),
             };
-            let answer = caller.propose(change, &urn(number), "datasetProperties", &value)?;
-            ensure!(answer.status == 200, "{}", answer.body);
+            let response = caller.propose(change, &urn(number), "datasetProperties", &value)?;
+            ensure!(response.status == 200, "{}", response.body);
             Ok(())
         })?;
         anyhow::Ok(trips)
@@ -167,11 +163,11 @@ fn a_write_takes_two_round_trips() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_query_takes_one_round_trip_for_each_level() -> anyhow::Result<()> {
-    let distant = Distant::start()?;
-    distant.fill()?;
+fn a_query_takes_one_round_trip_per_level() -> anyhow::Result<()> {
+    let remote = RemoteSetup::start()?;
+    remote.fill()?;
     let one = "query($urn: String!) { dataset(urn: $urn) { urn schemaMetadata { fields { fieldPath } } } }";
-    let one = distant.query(
+    let one = remote.query(
         one,
         "/dataset/schemaMetadata/fields/0/fieldPath",
         &json!("id"),
@@ -179,26 +175,26 @@ fn a_query_takes_one_round_trip_for_each_level() -> anyhow::Result<()> {
     ensure!(one.len() == 1, "one level took {one:#?}");
     let two =
         "query($urn: String!) { dataset(urn: $urn) { domain { domain { properties { name } } } } }";
-    let two = distant.query(two, "/dataset/domain/domain/properties/name", &json!("one"))?;
+    let two = remote.query(two, "/dataset/domain/domain/properties/name", &json!("one"))?;
     ensure!(two.len() == 2, "two levels took {two:#?}");
     let three = "query($urn: String!) { dataset(urn: $urn) { schemaMetadata { name } domain { domain { properties { name } \
                  ownership { owners { owner { ... on CorpUser { urn info { displayName } } } } } } } } }";
-    let place = "/dataset/domain/domain/ownership/owners/0/owner/info/displayName";
-    let three = distant.query(three, place, &json!("Some One"))?;
+    let path = "/dataset/domain/domain/ownership/owners/0/owner/info/displayName";
+    let three = remote.query(three, path, &json!("Some One"))?;
     ensure!(three.len() == 3, "three levels took {three:#?}");
     Ok(())
 }
 
 #[test]
-fn deleting_a_domain_takes_as_many_round_trips_for_few_members_as_for_many() -> anyhow::Result<()> {
-    let distant = Distant::start()?;
+fn round_trips_of_deleting_a_domain_do_not_depend_on_its_members() -> anyhow::Result<()> {
+    let remote = RemoteSetup::start()?;
     let write = |urn: &str, aspect: &str, value: &Value| {
-        let answer = distant.caller.propose("UPSERT", urn, aspect, value)?;
-        ensure!(answer.status == 200, "{}", answer.body);
+        let response = remote.caller.propose("UPSERT", urn, aspect, value)?;
+        ensure!(response.status == 200, "{}", response.body);
         anyhow::Ok(())
     };
     let delete = |members: usize| {
-        // What the server asks by itself once a second may fall into some of the rounds.
+        // Background queries of the server add to some of the rounds.
         let mut fewest = usize::MAX;
         for round in 0..8 {
             let domain = format!("urn:li:domain:{members}-{round}");
@@ -207,10 +203,10 @@ fn deleting_a_domain_takes_as_many_round_trips_for_few_members_as_for_many() -> 
                 let domains = json!({ "domains": [domain] });
                 write(&dataset(format!("m{member}")), "domains", &domains)?;
             }
-            distant.wire.trips();
-            let gone = "mutation($urn: String!) { deleteDomain(urn: $urn) }";
-            ensure!(distant.caller.mutate(gone, &json!({ "urn": domain }))?);
-            fewest = fewest.min(distant.wire.trips().len());
+            remote.proxy.take_trips();
+            let delete = "mutation($urn: String!) { deleteDomain(urn: $urn) }";
+            ensure!(remote.caller.mutate(delete, &json!({ "urn": domain }))?);
+            fewest = fewest.min(remote.proxy.take_trips().len());
         }
         anyhow::Ok(fewest)
     };

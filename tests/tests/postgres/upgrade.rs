@@ -1,4 +1,4 @@
-//! New versions come server by server: the others go on meanwhile.
+//! Rolling upgrades: old servers keep running while new ones start.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -9,9 +9,9 @@ use docent_e2e::{CommandOutput, docent_command, temporary_directory};
 use docent_test_postgres::Database;
 
 use crate::caller::Caller;
-use crate::{PATIENCE, dataset, is_sound, open_servers};
+use crate::{TIMEOUT, dataset, expect_sound, start_servers};
 
-/// What a newer version does to the database when the first of its servers starts.
+/// Migrates the database as the first server of a newer version would.
 fn migrate(database: &Database, number: u32, additive: bool) -> anyhow::Result<()> {
     database.sql(&format!(
         "BEGIN; SELECT pg_advisory_xact_lock(hashtext('docent_migration'), 0); \
@@ -23,9 +23,9 @@ fn migrate(database: &Database, number: u32, additive: bool) -> anyhow::Result<(
 }
 
 #[test]
-fn servers_of_the_version_before_serve_while_a_newer_one_migrates() -> anyhow::Result<()> {
+fn old_servers_keep_serving_while_a_newer_one_migrates() -> anyhow::Result<()> {
     let database = Database::empty()?;
-    let servers = open_servers(database.url(), 2)?;
+    let servers = start_servers(database.url(), 2)?;
     let callers = servers
         .iter()
         .map(Caller::new)
@@ -39,8 +39,13 @@ fn servers_of_the_version_before_serve_while_a_newer_one_migrates() -> anyhow::R
                     let urn = dataset(format!("upgraded-{client}"));
                     let mut done = 0;
                     while !stop.load(Ordering::Relaxed) {
-                        let answer = caller.patch(&urn, &format!("p{done}"))?;
-                        ensure!(answer.status == 200, "{} {}", answer.status, answer.body);
+                        let response = caller.patch(&urn, &format!("p{done}"))?;
+                        ensure!(
+                            response.status == 200,
+                            "{} {}",
+                            response.status,
+                            response.body
+                        );
                         done += 1;
                         ensure!(caller.properties(&urn)?.1 == done, "{urn} after {done}");
                         written.fetch_add(1, Ordering::Relaxed);
@@ -49,30 +54,30 @@ fn servers_of_the_version_before_serve_while_a_newer_one_migrates() -> anyhow::R
                 })
             })
             .collect();
-        let go_on = || -> anyhow::Result<()> {
+        let wait_for_writes = || -> anyhow::Result<()> {
             let (before, started) = (written.load(Ordering::Relaxed), Instant::now());
             while written.load(Ordering::Relaxed) < before + 40 {
-                ensure!(started.elapsed() < PATIENCE, "nobody writes any more");
+                ensure!(started.elapsed() < TIMEOUT, "the clients are stuck");
                 thread::yield_now();
             }
             Ok(())
         };
         let upgraded = (|| {
-            go_on()?;
+            wait_for_writes()?;
             migrate(&database, 4, true)?;
-            go_on()?;
-            // One more of the version before, as an operator would start it who rolls back.
-            let servers = open_servers(database.url(), 1)?;
+            wait_for_writes()?;
+            // An old server starts on the new schema, as after a downgrade.
+            let servers = start_servers(database.url(), 1)?;
             let (third, started) = (Caller::new(&servers[0])?, Instant::now());
-            // Its index takes a moment.
+            // The new server first builds its index.
             while third
-                .found_unless_refused("*")?
+                .found_unless_unavailable("*")?
                 .is_none_or(|found| found == 0)
             {
-                ensure!(started.elapsed() < PATIENCE, "nothing is found");
+                ensure!(started.elapsed() < TIMEOUT, "nothing is found");
             }
             migrate(&database, 5, true)?;
-            go_on()
+            wait_for_writes()
         })();
         stop.store(true, Ordering::Relaxed);
         for client in clients {
@@ -82,19 +87,19 @@ fn servers_of_the_version_before_serve_while_a_newer_one_migrates() -> anyhow::R
             for caller in &callers {
                 ensure!(
                     caller.properties(&urn)?.1 == done,
-                    "{urn} is not what was written"
+                    "{urn} differs from what was written"
                 );
             }
         }
         upgraded
     })?;
-    is_sound(database.url())
+    expect_sound(database.url())
 }
 
 #[test]
-fn a_server_refuses_to_start_where_a_newer_one_changed_what_it_relies_on() -> anyhow::Result<()> {
+fn old_servers_do_not_start_after_an_incompatible_migration() -> anyhow::Result<()> {
     let database = Database::empty()?;
-    drop(open_servers(database.url(), 1)?);
+    drop(start_servers(database.url(), 1)?);
     migrate(&database, 4, false)?;
     let directory = temporary_directory()?;
     for command in [
@@ -104,10 +109,10 @@ fn a_server_refuses_to_start_where_a_newer_one_changed_what_it_relies_on() -> an
     ] {
         let mut docent = docent_command(directory.path())?;
         docent.args(command).args(["--store", database.url()]);
-        let refusal = CommandOutput::run(&mut docent)?.failed()?;
+        let rejection = CommandOutput::run(&mut docent)?.failed()?;
         ensure!(
-            refusal.contains("made by a newer docent (step 4, later): use that one"),
-            "{refusal}"
+            rejection.contains("written by a newer docent (step 4, later): use that version"),
+            "{rejection}"
         );
     }
     Ok(())

@@ -1,8 +1,8 @@
-//! A wire between a server and its database that is as long as one between two towns, and counts how often it is used.
+//! A proxy between a server and its database that adds latency and counts round trips.
 //!
-//! What is sent at once arrives at once. So whatever the server sends on a connection while it waits for an answer belongs
-//! to the same round trip, and the first thing that it sends after the answer begins the next. What the server asks by
-//! itself goes over connections of its own, which tell by their name, and is not counted.
+//! Everything that the server sends on a connection before it receives a result belongs to the same round trip; the first
+//! message after the result begins the next one. Background queries of the server use connections with another application
+//! name and are not counted.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -14,26 +14,26 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
-/// How long everything is on its way to the database; far longer than a server takes to send what belongs together.
-const LENGTH: Duration = Duration::from_millis(25);
+/// The added latency, far longer than a server takes to send the messages of one round trip.
+const LATENCY: Duration = Duration::from_millis(25);
 
-/// How the connections are called that have nothing to do with requests.
+/// The startup parameter of connections for background queries.
 const WATCH: &[u8] = b"application_name\0docent watch\0";
 
 /// The statements of one round trip.
 pub(crate) type Trip = Vec<String>;
 
-/// Round trips, each with the number of its connection.
+/// Round trips, each with its connection.
 type Trips = Mutex<Vec<(usize, Trip)>>;
 
-pub(crate) struct Wire {
+pub(crate) struct CountingProxy {
     port: u16,
     trips: Arc<Trips>,
 }
 
-impl Wire {
-    /// Lays a wire to the database of a URL with a Unix socket.
-    pub(crate) fn to(url: &str) -> anyhow::Result<Self> {
+impl CountingProxy {
+    /// Starts a proxy to the database of a URL with a Unix socket.
+    pub(crate) fn start(url: &str) -> anyhow::Result<Self> {
         let (_, host) = url.split_once("host=").context("no socket")?;
         let host = host.split('&').next().unwrap_or_default();
         let directory = percent_decoded(host)?;
@@ -48,13 +48,13 @@ impl Wire {
                     break;
                 };
                 let trips = Arc::clone(&counted);
-                thread::spawn(move || connect(number, &client, &database, &trips));
+                thread::spawn(move || forward(number, &client, &database, &trips));
             }
         });
         Ok(Self { port, trips })
     }
 
-    /// The URL of the database for whoever shall use the wire.
+    /// The URL of the database through the proxy.
     pub(crate) fn url(&self, url: &str) -> anyhow::Result<String> {
         let (before, _) = url.split_once('?').context("no socket")?;
         let database = before.rsplit('/').next().context("no database")?;
@@ -64,31 +64,31 @@ impl Wire {
         ))
     }
 
-    /// The round trips since this was asked last.
-    pub(crate) fn trips(&self) -> Vec<Trip> {
+    /// The round trips since the last call.
+    pub(crate) fn take_trips(&self) -> Vec<Trip> {
         let mut trips = self.trips.lock().unwrap_or_else(PoisonError::into_inner);
         trips.drain(..).map(|(_, trip)| trip).collect()
     }
 }
 
-fn connect(number: usize, client: &TcpStream, database: &UnixStream, trips: &Trips) {
-    // Either end may go at any time, and the other one with it.
-    let answered = Arc::new(Mutex::new(0_u64));
+fn forward(number: usize, client: &TcpStream, database: &UnixStream, trips: &Trips) {
+    // Either end may close at any time; then the other one is closed too.
+    let results = Arc::new(Mutex::new(0_u64));
     let (Ok(from_database), Ok(to_client)) = (database.try_clone(), client.try_clone()) else {
         return;
     };
-    let counted = Arc::clone(&answered);
-    thread::spawn(move || answer(from_database, &to_client, &counted));
-    let _ = ask(number, client, database, &answered, trips);
+    let counted = Arc::clone(&results);
+    thread::spawn(move || forward_results(from_database, &to_client, &counted));
+    let _ = forward_requests(number, client, database, &results, trips);
     let _ = database.shutdown(Shutdown::Both);
 }
 
-/// What the server sends, message by message.
-fn ask(
+/// Forwards what the server sends, and records its statements.
+fn forward_requests(
     number: usize,
     mut client: &TcpStream,
     mut database: &UnixStream,
-    answered: &Mutex<u64>,
+    results: &Mutex<u64>,
     trips: &Trips,
 ) -> anyhow::Result<()> {
     client.set_nodelay(true)?;
@@ -99,8 +99,8 @@ fn ask(
     database.write_all(&[&first[..], &rest].concat())?;
     let is_counted = !rest.windows(WATCH.len()).any(|part| part == WATCH);
     let mut names: HashMap<Vec<u8>, String> = HashMap::new();
-    // The database says that it is ready once more than it is asked: at the beginning.
-    let mut asked = 1;
+    // The database sends one `ReadyForQuery` at startup, and one per request.
+    let mut requests = 1;
     loop {
         let mut bytes = vec![0; 1 << 20];
         let read = client.read(&mut bytes)?;
@@ -108,9 +108,9 @@ fn ask(
             return Ok(());
         }
         bytes.truncate(read);
-        let is_new = *answered.lock().unwrap_or_else(PoisonError::into_inner) >= asked;
-        // All that is sent before anything can come back is on its way together.
-        thread::sleep(LENGTH);
+        let is_new = *results.lock().unwrap_or_else(PoisonError::into_inner) >= requests;
+        // Everything sent within the latency belongs to one round trip.
+        thread::sleep(LATENCY);
         client.set_nonblocking(true)?;
         loop {
             let start = bytes.len();
@@ -127,13 +127,13 @@ fn ask(
         while let [kind, a, b, c, d, body @ ..] = message {
             let length = u32::from_be_bytes([*a, *b, *c, *d]) as usize - 4;
             if body.len() < length {
-                // The rest of it comes now, whatever the wire's length.
+                // The rest of the message follows without further latency.
                 let missing = length - body.len();
                 let start = bytes.len();
-                let at = start - message.len();
+                let unparsed = start - message.len();
                 bytes.resize(start + missing, 0);
                 client.read_exact(&mut bytes[start..])?;
-                message = &bytes[at..];
+                message = &bytes[unparsed..];
                 continue;
             }
             let (content, next) = body.split_at(length);
@@ -152,9 +152,9 @@ fn ask(
                 b'Q' => {
                     let sql = String::from_utf8_lossy(texts.next().unwrap_or_default());
                     trip.push(sql.into_owned());
-                    asked += 1;
+                    requests += 1;
                 }
-                b'S' => asked += 1,
+                b'S' => requests += 1,
                 _ => {}
             }
             message = next;
@@ -171,8 +171,8 @@ fn ask(
     }
 }
 
-/// What the database answers; counts how often it is ready for more.
-fn answer(mut database: UnixStream, mut client: &TcpStream, answered: &Mutex<u64>) {
+/// Forwards the results of the database, and counts `ReadyForQuery` messages.
+fn forward_results(mut database: UnixStream, mut client: &TcpStream, results: &Mutex<u64>) {
     let mut head = [0; 5];
     while database.read_exact(&mut head).is_ok() {
         let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize - 4;
@@ -181,7 +181,7 @@ fn answer(mut database: UnixStream, mut client: &TcpStream, answered: &Mutex<u64
             break;
         }
         if head[0] == b'Z' {
-            *answered.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+            *results.lock().unwrap_or_else(PoisonError::into_inner) += 1;
         }
         if client.write_all(&[&head[..], &body].concat()).is_err() {
             break;

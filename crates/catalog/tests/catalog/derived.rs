@@ -64,7 +64,7 @@ fn proposals() -> impl Strategy<Value = Proposal> {
 
 /// A database takes longer to make than a file.
 fn cases() -> u32 {
-    match Engine::chosen().unwrap() {
+    match Engine::selected().unwrap() {
         Engine::Sqlite => 64,
         Engine::Postgres => 12,
     }

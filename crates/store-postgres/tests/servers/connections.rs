@@ -76,7 +76,7 @@ async fn what_needs_a_database_for_itself_is_refused_while_a_server_runs_and_hol
         }
     };
     let refused = open_postgres(&url).await.unwrap_err().to_string();
-    assert!(refused.contains("for itself"), "{refused}");
+    assert!(refused.contains("exclusive use"), "{refused}");
     drop(alone);
     open_postgres(database.url()).await.unwrap();
 }
