@@ -68,7 +68,7 @@ pub(crate) async fn open(url: &StoreUrl, mode: OpenMode) -> Result<Arc<dyn Store
                 watch: mode == OpenMode::Server,
             };
             let store = if exclusive {
-                PostgresStore::open_alone(settings, create).await
+                PostgresStore::open_exclusive(settings, create).await
             } else {
                 PostgresStore::open(settings, options).await
             };

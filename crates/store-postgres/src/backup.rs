@@ -206,7 +206,7 @@ pub async fn restore(
 /// Rejects a database in use, and one with data unless `replace` is set. Returns whether it has data.
 async fn expect_replaceable(lease: &Lease, replace: bool) -> Result<bool, EngineError> {
     serving::exclude_servers(lease, "a server uses the database; stop it first").await?;
-    if !migrations::is_there(lease).await? {
+    if !migrations::has_catalog(lease).await? {
         return Ok(false);
     }
     let has_data =

@@ -1,20 +1,18 @@
-//! The store on PostgreSQL: the engine for more than one server.
+//! The store on PostgreSQL, for any number of servers.
 //!
-//! Any number of servers use one database; none keeps anything that another must see. Reads take one round trip each,
-//! however many rows they are about (`read`, `trees`, `points`, `runs`); a write takes two where nobody disturbs it
-//! (`transaction`, `run`); the log is in commit order (`log`).
+//! The servers share no state but the database. A read takes one round trip for any number of rows (`read`, `trees`,
+//! `points`, `runs`), a write takes two (`transaction`, `run`), and the log is in commit order (`log`).
 //!
-//! This crate speaks SQL and decides nothing: what a write does to versions, history and derived rows is handed to it
-//! (`docent_store::version`, `docent_model::derive`).
+//! This crate speaks SQL and knows no rules: the effects of a write on versions, history and derived rows are computed by
+//! its callers (`docent_store::version`, `docent_model::derive`).
 //!
-//! To add a query: its statement beside its kind, its method in [`PostgresStore`], its test in the conformance suite. To
-//! change the schema: `migrations`.
+//! To add a query: put the statement in the module of its kind, a method in [`PostgresStore`], a test in the conformance
+//! suite. To change the schema: see `migrations`.
 
 mod arrays;
 mod backup;
 mod check;
 mod connect;
-mod contended;
 mod derived;
 mod error;
 mod foreign;
@@ -53,7 +51,6 @@ use docent_store::{
 };
 
 use crate::connect::Connector;
-use crate::contended::Contended;
 use crate::error::EngineError;
 use crate::pool::Connections;
 use crate::read::Question;
@@ -68,9 +65,9 @@ pub use settings::Settings;
 /// How to open a database.
 #[derive(Debug, Clone, Copy)]
 pub struct OpenOptions {
-    /// Makes the tables if there are none.
+    /// Creates the tables in an empty database.
     pub create: bool,
-    /// For a server: notices what other servers commit. Commands leave it off.
+    /// Watches for commits of other servers. For servers, not for commands.
     pub watch: bool,
 }
 
@@ -79,14 +76,13 @@ pub struct OpenOptions {
 pub struct PostgresStore {
     connections: Arc<Connections>,
     short_reads: Arc<ShortReads>,
-    contended: Arc<Contended>,
     stamp: Arc<Stamp>,
     watch: Option<Watch>,
-    alone: Option<ExclusiveUse>,
+    exclusive: Option<ExclusiveUse>,
 }
 
 impl PostgresStore {
-    /// Connects and brings the schema up to date. Refuses a database that a newer docent made.
+    /// Connects and migrates the schema. Rejects a database with an incompatible newer schema.
     pub async fn open(settings: &Settings, options: OpenOptions) -> Result<Self, StoreError> {
         let connections = Arc::new(Connections::new(settings)?);
         let mut lease = connections.lease().await?;
@@ -100,37 +96,36 @@ impl PostgresStore {
         };
         Ok(Self {
             short_reads: Arc::new(ShortReads::new(&connections)),
-            contended: Arc::default(),
             connections,
             stamp,
             watch,
-            alone: None,
+            exclusive: None,
         })
     }
 
-    /// Opens a database that no server uses, and lets none use it as long as the store is open.
-    pub async fn open_alone(settings: &Settings, create: bool) -> Result<Self, StoreError> {
-        let alone = ExclusiveUse::acquire(&Connector::new(settings)?).await?;
+    /// Opens a database without servers, and keeps servers from starting until the store is closed.
+    pub async fn open_exclusive(settings: &Settings, create: bool) -> Result<Self, StoreError> {
+        let exclusive = ExclusiveUse::acquire(&Connector::new(settings)?).await?;
         let options = OpenOptions {
             create,
             watch: false,
         };
         let mut store = Self::open(settings, options).await?;
-        store.alone = Some(alone);
+        store.exclusive = Some(exclusive);
         Ok(store)
     }
 }
 
-/// Whether there is a catalog in a database; looks and changes nothing.
+/// Whether a database contains a catalog. Changes nothing.
 pub async fn exists(settings: &Settings) -> Result<bool, StoreError> {
     let connections = Connections::new(settings)?;
     let lease = connections.lease().await?;
-    Ok(migrations::is_there(&lease).await?)
+    Ok(migrations::has_catalog(&lease).await?)
 }
 
-/// Whether two addresses lead to the same schema of the same database of the same server, however they are spelled.
+/// Whether two URLs lead to the same schema of the same database.
 pub async fn is_same(one: &Settings, other: &Settings) -> Result<bool, StoreError> {
-    // A server that was started at the same microsecond is the same.
+    // The start time, in microseconds, identifies the server.
     const WHICH: &str = "SELECT extract(epoch FROM pg_postmaster_start_time())::text, current_schema()::text, \
          (SELECT oid::bigint FROM pg_database WHERE datname = current_database())";
     let which = async |settings: &Settings| {
@@ -146,7 +141,7 @@ pub async fn is_same(one: &Settings, other: &Settings) -> Result<bool, StoreErro
     Ok(one.is_some() && one == other)
 }
 
-/// Looks for damage in a database without opening a store on it, which would bring its schema up to date first.
+/// Checks a database without opening a store, which would migrate it.
 pub async fn check_database(settings: &Settings) -> Result<Vec<String>, StoreError> {
     let connections = Connections::new(settings)?;
     migrations::expect_newest(&connections.lease().await?).await?;
@@ -156,7 +151,7 @@ pub async fn check_database(settings: &Settings) -> Result<Vec<String>, StoreErr
 impl Drop for PostgresStore {
     fn drop(&mut self) {
         self.watch = None;
-        self.alone = None;
+        self.exclusive = None;
         self.connections.close();
     }
 }
@@ -341,12 +336,11 @@ impl StoreWriter for PostgresStore {
 
     async fn run(&self, work: Box<dyn Work>) -> Result<(), StoreError> {
         let (connections, stamp) = (Arc::clone(&self.connections), Arc::clone(&self.stamp));
-        let contended = Arc::clone(&self.contended);
-        // Whoever goes away while waiting has nothing done.
+        // A caller that disconnects while it waits cancels its work.
         let lease = connections.lease().await?;
-        // A caller who goes away later must not leave a transaction half done: what has begun is brought to its end.
+        // Later the work runs to its end, whether or not the caller waits.
         let running = tokio::spawn(async move {
-            let committed = run::run(&connections, lease, &contended, work).await?;
+            let committed = run::run(&connections, lease, work).await?;
             stamp.committed(&committed);
             Ok(())
         });

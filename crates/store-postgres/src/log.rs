@@ -187,7 +187,7 @@ pub(crate) async fn newest(connections: &Connections) -> Result<Option<Change>, 
         if rows.is_empty() {
             return Ok(None);
         }
-        start += rows.len() as i64;
+        start += as_limit(rows.len());
     }
 }
 

@@ -95,7 +95,7 @@ pub(crate) async fn migrate(lease: &mut Lease, may_create: bool) -> Result<(), E
 }
 
 /// Whether the database contains a catalog.
-pub(crate) async fn is_there(lease: &Lease) -> Result<bool, EngineError> {
+pub(crate) async fn has_catalog(lease: &Lease) -> Result<bool, EngineError> {
     Ok(applied(lease, MIGRATIONS).await? > 0)
 }
 

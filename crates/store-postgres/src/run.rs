@@ -1,4 +1,4 @@
-//! Running a piece of work: again, if another was faster.
+//! Runs the work of a transaction, and retries it after conflicts.
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -7,36 +7,34 @@ use std::time::{Duration, Instant};
 use docent_store::{Aborted, StoreError, Work};
 use futures_util::FutureExt as _;
 
-use crate::contended::Contended;
 use crate::error::{EngineError, NO_RESPONSE, unavailable};
 use crate::pool::{Connections, Lease};
-use crate::transaction::{Committed, Failure, Locks, PostgresTransaction};
+use crate::transaction::{Committed, Failure, LockRequest, PostgresTransaction};
 
-/// From the second attempt on the locks are taken first, so even a row that everybody wants needs few.
-const ATTEMPTS: u32 = 12;
+/// A retry takes all locks first, so even work on a contended entity needs few attempts.
+const MAX_ATTEMPTS: u32 = 12;
 const MAX_PAUSE_MS: u64 = 100;
 
 enum Outcome {
     Done(Committed),
-    /// The work decided against it.
+    /// The work itself aborted.
     Aborted,
     Failed(StoreError),
-    Again(Locks),
+    Retry(LockRequest),
 }
 
 pub(crate) async fn run(
     connections: &Connections,
     first: Lease,
-    contended: &Contended,
     mut work: Box<dyn Work>,
 ) -> Result<Committed, StoreError> {
-    let (mut first, mut locks) = (Some(first), Locks::default());
-    // A database that hangs takes this long to be noticed, and nobody waits for it twice.
-    let (begun, patience) = (Instant::now(), connections.response_timeout());
-    for attempt in 0..ATTEMPTS {
-        // The second attempt waits for its locks like in a queue.
+    let (mut first, mut locks) = (Some(first), LockRequest::default());
+    // A hanging database is noticed after this time; a retry would wait as long again.
+    let (begun, timeout) = (Instant::now(), connections.response_timeout());
+    for attempt in 0..MAX_ATTEMPTS {
+        // The second attempt queues for its locks and needs no pause.
         if attempt > 1 {
-            if begun.elapsed() >= patience {
+            if begun.elapsed() >= timeout {
                 break;
             }
             tokio::time::sleep(pause(attempt)).await;
@@ -45,50 +43,37 @@ pub(crate) async fn run(
             Some(first) => first,
             None => connections.lease().await?,
         };
-        match attempt_on(&lease, contended, work.as_mut(), locks).await {
+        match attempt_on(&lease, work.as_mut(), locks).await {
             Outcome::Done(committed) => return Ok(committed),
             Outcome::Aborted => return Ok(Committed::Nothing),
             Outcome::Failed(error) => return Err(error),
-            Outcome::Again(_) if lease.is_lost() && begun.elapsed() >= patience => {
+            Outcome::Retry(_) if lease.is_lost() && begun.elapsed() >= timeout => {
                 return Err(unavailable(NO_RESPONSE.to_owned()));
             }
-            Outcome::Again(needed) => {
-                contended.note(needed.urns());
-                locks = needed;
-            }
+            Outcome::Retry(needed) => locks = needed,
         }
     }
-    tracing::warn!("a write was given up: others were always faster");
+    tracing::warn!("a write failed after {MAX_ATTEMPTS} conflicts with other transactions");
     Err(StoreError::Busy)
 }
 
-async fn attempt_on(
-    lease: &Lease,
-    contended: &Contended,
-    work: &mut dyn Work,
-    locks: Locks,
-) -> Outcome {
-    let begun = PostgresTransaction::begin(lease, contended, locks.clone()).await;
-    let mut transaction = match begun {
-        Ok(transaction) => transaction,
-        Err(EngineError::Conflict | EngineError::Lost(_)) => return Outcome::Again(locks),
-        Err(error) => return Outcome::Failed(error.into()),
-    };
+async fn attempt_on(lease: &Lease, work: &mut dyn Work, locks: LockRequest) -> Outcome {
+    let mut transaction = PostgresTransaction::new(lease, locks);
     let ran = AssertUnwindSafe(work.run(&mut transaction))
         .catch_unwind()
         .await;
-    if transaction.failure == Some(Failure::Passing) {
-        let locks = transaction.locks();
+    if transaction.failure == Some(Failure::Transient) {
+        let locks = transaction.needed_locks();
         transaction.roll_back().await;
-        return Outcome::Again(locks);
+        return Outcome::Retry(locks);
     }
     let outcome = match ran {
         Ok(Ok(())) if transaction.failure.is_some() => Outcome::Failed(StoreError::other(
-            "the work went on although its transaction had failed",
+            "the work continued although its transaction had failed",
         )),
         Ok(Ok(())) => match transaction.commit().await {
             Ok(committed) => return Outcome::Done(committed),
-            Err(EngineError::Conflict) => Outcome::Again(transaction.locks()),
+            Err(EngineError::Conflict) => Outcome::Retry(transaction.needed_locks()),
             Err(EngineError::Lost(reason)) => Outcome::Failed(unavailable(format!(
                 "{reason}; it is unknown whether the write was stored"
             ))),
@@ -105,7 +90,7 @@ async fn attempt_on(
     outcome
 }
 
-/// Some time up to a bound that doubles, so that those who met do not meet again.
+/// A random pause up to a bound that doubles, so that conflicting transactions do not meet again.
 fn pause(attempt: u32) -> Duration {
     let bound = MAX_PAUSE_MS.min(1 << attempt.min(10));
     let random = getrandom::u32().unwrap_or_default();

@@ -1,15 +1,15 @@
-//! The statements of transactions that are not writes (`segment` has those).
+//! Statements of transactions that are not writes (see `segment` for those).
 
 use crate::read::latest_of_key;
 
-/// Every row comes with the transaction that wrote it: that tells whether it has changed. Where there is none, the
-/// version that was remembered of it comes along, because who makes an aspect asks for it.
+/// Returns for every row the transaction that wrote it (`xmin`), to detect changes, and for a missing one its retired
+/// version, which its insert needs.
 pub(crate) const GET: &str = concat!(
     "SELECT k.place, a.version, a.metadata, a.systemmetadata, a.createdon, a.createdby, \
-     a.createdfor, a.mark, CASE WHEN a.version IS NULL THEN \
+     a.createdfor, a.writer, CASE WHEN a.version IS NULL THEN \
          (SELECT r.version FROM retired_version r WHERE r.urn = k.urn AND r.aspect = k.aspect) END \
      FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, place) LEFT JOIN ",
-    latest_of_key!("a.*, a.xmin::text AS mark"),
+    latest_of_key!("a.*, a.xmin::text AS writer"),
     " ON true"
 );
 
@@ -18,8 +18,7 @@ pub(crate) const RETIRED: &str = "SELECT k.place, r.version \
      CROSS JOIN LATERAL (SELECT r.version FROM retired_version r \
          WHERE r.urn = k.urn AND r.aspect = k.aspect OFFSET 0) AS r";
 
-/// One row after the other, in the order in which they are given; answers which were there. A row that is not there
-/// cannot be locked.
+/// Locks rows in the given order; returns which exist. A missing row cannot be locked.
 macro_rules! lock {
     ($strength:literal) => {
         concat!(
@@ -33,16 +32,16 @@ macro_rules! lock {
     };
 }
 
-/// For entities that are written.
+/// For written entities.
 pub(crate) const LOCK: &str = lock!("NO KEY UPDATE");
-/// The same for who has read without a lock: whoever holds it is about to change what was read.
-pub(crate) const LOCK_AT_ONCE: &str = lock!("NO KEY UPDATE NOWAIT");
-/// For entities that must stay.
+/// Fails instead of waiting out of order, which could deadlock.
+pub(crate) const LOCK_NOWAIT: &str = lock!("NO KEY UPDATE NOWAIT");
+/// For entities that must not be deleted.
 pub(crate) const LOCK_EXISTENCE: &str = lock!("KEY SHARE");
-/// For entities to which nothing may be attached any more.
+/// For entities about to be deleted.
 pub(crate) const LOCK_FOR_DELETION: &str = lock!("UPDATE");
 
-/// The key of a tree; `serving` says why the schema is in it.
+/// The key of a tree; see `serving` for the schema in it.
 macro_rules! tree {
     () => {
         "hashtext('docent_tree'), hashtext(concat_ws(' ', nullif(current_schema(), 'public'), $1::text))"
@@ -50,18 +49,18 @@ macro_rules! tree {
 }
 
 pub(crate) const LOCK_TREE: &str = concat!("SELECT pg_advisory_xact_lock(", tree!(), ")");
-/// The same for who must not wait, because whoever has it may wait for one of our rows.
-pub(crate) const LOCK_TREE_AT_ONCE: &str = concat!(
+/// Fails instead of waiting: the holder of the lock may wait for one of our rows.
+pub(crate) const LOCK_TREE_NOWAIT: &str = concat!(
     "SELECT docent_expect(pg_try_advisory_xact_lock(",
     tree!(),
     "))"
 );
 
-pub(crate) const EXPECT: &str = concat!(
+pub(crate) const EXPECT_UNCHANGED: &str = concat!(
     "SELECT docent_expect(NOT EXISTS (SELECT 1 \
      FROM unnest($1::text[], $2::text[], $3::text[]) AS k (urn, aspect, seen) LEFT JOIN ",
-    latest_of_key!("a.xmin::text AS mark"),
-    " ON true WHERE a.mark IS DISTINCT FROM k.seen))"
+    latest_of_key!("a.xmin::text AS writer"),
+    " ON true WHERE a.writer IS DISTINCT FROM k.seen))"
 );
 
 pub(crate) const NAMES: &str = "SELECT aspect FROM metadata_aspect_v2 WHERE urn = $1 \

@@ -64,13 +64,13 @@ async fn what_needs_a_database_for_itself_is_refused_while_a_server_runs_and_hol
     let refused = restore(&backup, &settings, true, &mut |_, _| {}).await;
     let refused = refused.unwrap_err().to_string();
     assert!(refused.contains("stop it first"), "{refused}");
-    let refused = PostgresStore::open_alone(&settings, false).await;
+    let refused = PostgresStore::open_exclusive(&settings, false).await;
     let refused = refused.unwrap_err().to_string();
     assert!(refused.contains("stop it first"), "{refused}");
     drop(server);
     let started = Instant::now();
     let alone = loop {
-        match PostgresStore::open_alone(&settings, false).await {
+        match PostgresStore::open_exclusive(&settings, false).await {
             Ok(alone) => break alone,
             Err(error) => assert!(started.elapsed() < Duration::from_secs(20), "{error}"),
         }

@@ -482,7 +482,10 @@ async fn a_database_with_somebody_elses_tables_is_refused() {
         .sql("CREATE TABLE metadata_aspect_v2 (urn text)")
         .unwrap();
     let refused = open_postgres(database.url()).await.unwrap_err();
-    assert!(refused.to_string().contains("of another program"), "{refused}");
+    assert!(
+        refused.to_string().contains("of another program"),
+        "{refused}"
+    );
     let beside = format!("{}&search_path=docent", database.url());
     database.sql("CREATE SCHEMA docent").unwrap();
     let store = open_postgres(&beside).await.unwrap();
