@@ -4,16 +4,16 @@ use docent_model::Derived;
 
 use crate::error::EngineError;
 use crate::pool::Lease;
-use crate::read::place_at;
+use crate::read::index_at;
 use crate::values::{parent_text, storable};
 
-const EDGES: &str = "SELECT k.place, e.relationship, e.destination \
-     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, place) \
+const EDGES: &str = "SELECT k.ordinal, e.relationship, e.destination \
+     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, ordinal) \
      JOIN edge e ON e.source = k.urn AND e.aspect = k.aspect \
-     ORDER BY k.place, e.relationship, e.destination";
+     ORDER BY k.ordinal, e.relationship, e.destination";
 
-const PLACEMENTS: &str = "SELECT k.place, p.kind, p.parent, p.name, p.created_ms \
-     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, place) \
+const PLACEMENTS: &str = "SELECT k.ordinal, p.kind, p.parent, p.name, p.created_ms \
+     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, ordinal) \
      JOIN placement p ON p.urn = k.urn AND p.aspect = k.aspect";
 
 /// A table of derived rows.
@@ -69,11 +69,11 @@ pub(crate) async fn differ(lease: &Lease, expected: &[Expected]) -> Result<Vec<b
     let aspects: Vec<&str> = expected.iter().map(|it| it.aspect.as_str()).collect();
     let mut edges: Vec<Vec<(String, String)>> = vec![Vec::new(); expected.len()];
     for row in &lease.query(EDGES, &[&urns, &aspects]).await? {
-        edges[place_at(row)?].push((row.try_get(1)?, row.try_get(2)?));
+        edges[index_at(row)?].push((row.try_get(1)?, row.try_get(2)?));
     }
     let mut placements: Vec<Option<(String, String, String, i64)>> = vec![None; expected.len()];
     for row in &lease.query(PLACEMENTS, &[&urns, &aspects]).await? {
-        placements[place_at(row)?] = Some((
+        placements[index_at(row)?] = Some((
             row.try_get(1)?,
             row.try_get(2)?,
             row.try_get(3)?,

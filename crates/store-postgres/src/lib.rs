@@ -53,7 +53,7 @@ use docent_store::{
 use crate::connect::Connector;
 use crate::error::EngineError;
 use crate::pool::Connections;
-use crate::read::Question;
+use crate::read::PointRead;
 use crate::serving::ExclusiveUse;
 use crate::short_reads::ShortReads;
 use crate::stamp::{Stamp, Watch};
@@ -162,11 +162,11 @@ impl StoreReader for PostgresStore {
         if !request.entities.is_empty() {
             return Ok(read::mixed(&self.connections, request).await?);
         }
-        let question = Question {
-            keys: request.rows,
-            witnesses: request.exists,
+        let read = PointRead {
+            rows: request.rows,
+            exists: request.exists,
         };
-        let (rows, exists) = self.short_reads.ask(question).await?;
+        let (rows, exists) = self.short_reads.read(read).await?;
         Ok(ReadReply {
             rows,
             exists,

@@ -22,7 +22,10 @@ const VERSION: &str = "15";
 const HOT: [(&str, &str); 60] = [
     ("an aspect", read::LATEST),
     ("aspects", read::LATEST_OF),
-    ("an aspect and its witness", read::WITNESSED),
+    (
+        "an aspect and the existence of its entity",
+        read::LATEST_AND_EXISTS,
+    ),
     ("a version", read::VERSION),
     ("a history", read::HISTORY),
     ("histories", read::HISTORIES),
@@ -48,7 +51,7 @@ const HOT: [(&str, &str); 60] = [
     ("time series of a run", runs::RUN_TIMESERIES),
     ("how many points a run has", runs::RUN_POINTS_COUNT),
     ("whether anything is new", log::STATE),
-    ("giving positions", log::ASSIGN_POSITIONS),
+    ("assigning positions", log::ASSIGN_POSITIONS),
     ("changes", log::CHANGES),
     ("the newest change", log::NEWEST),
     ("transactions", log::TRANSACTIONS),
@@ -58,7 +61,7 @@ const HOT: [(&str, &str); 60] = [
     ("names of aspects", transaction::NAMES),
     ("how many rows an entity has", transaction::ROWS_COUNT),
     ("locks", transaction::LOCK),
-    ("locks that are not waited for", transaction::LOCK_NOWAIT),
+    ("locks without waiting", transaction::LOCK_NOWAIT),
     ("locks of existence", transaction::LOCK_EXISTENCE),
     ("locks for deletion", transaction::LOCK_FOR_DELETION),
     (
@@ -72,7 +75,7 @@ const HOT: [(&str, &str); 60] = [
     ("deleting versions", segment::DELETE_VERSIONS),
     ("forgetting retired versions", segment::FORGET_VERSIONS),
     ("retiring versions", segment::RETIRE),
-    ("keeping former versions", segment::INSERT_HISTORY),
+    ("inserting history", segment::INSERT_HISTORY),
     ("inserting aspects", segment::INSERT_ROWS),
     ("putting aspects", segment::PUT_ROWS),
     ("touching aspects", segment::TOUCH),
@@ -106,7 +109,7 @@ const COMMANDS: [&str; 9] = [
 const BOUNDED_SCANS: [&str; 5] = [
     "runs",
     "whether anything is new",
-    "giving positions",
+    "assigning positions",
     "the newest change",
     "changes",
 ];

@@ -5,7 +5,7 @@ use tokio_postgres::Row;
 
 use crate::error::EngineError;
 use crate::pool::{Connections, Lease, Parameter};
-use crate::read::{key_arrays, place_at};
+use crate::read::{index_at, key_arrays};
 use crate::runs::run_text;
 use crate::values::{as_limit, count_at};
 
@@ -37,8 +37,8 @@ pub(crate) const COUNT: &str = concat!("SELECT count(*) ", in_range!());
 pub(crate) const DELETE: &str = concat!("DELETE ", in_range!());
 
 /// The newest point of each time series.
-pub(crate) const LATEST: &str = "SELECT k.place, p.time_ms, p.id, p.metadata, p.systemmetadata \
-     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, place) \
+pub(crate) const LATEST: &str = "SELECT k.ordinal, p.time_ms, p.id, p.metadata, p.systemmetadata \
+     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, ordinal) \
      CROSS JOIN LATERAL (SELECT t.time_ms, t.id, t.metadata, t.systemmetadata FROM timeseries t \
          WHERE t.urn = k.urn AND t.aspect = k.aspect ORDER BY t.time_ms DESC, t.id DESC LIMIT 1) AS p";
 
@@ -100,7 +100,7 @@ pub(crate) async fn latest(
     }
     let (urns, aspects) = key_arrays(keys.iter());
     for row in &connections.query(LATEST, &[&urns, &aspects]).await? {
-        latest[place_at(row)?] = Some(point_at(row, 1)?);
+        latest[index_at(row)?] = Some(point_at(row, 1)?);
     }
     Ok(latest)
 }

@@ -1,10 +1,10 @@
-//! The statements that read aspects; `trees`, `points`, `runs` and `log` have the others.
+//! Statements that read aspects; see `trees`, `points`, `runs` and `log` for others.
 //!
-//! Each is one round trip, however many keys it has: lists travel as arrays, and `unnest` makes rows of them.
+//! Each takes one round trip for any number of keys: they are passed as arrays, which `unnest` turns into rows.
 //!
-//! A plan is made once for each connection, perhaps while the tables are empty, and kept. So statements say themselves
-//! how they want to be carried out: `LATERAL (… OFFSET 0)` can only be done key by key, and sessions do without scans of
-//! whole tables (`settings`). `plans` holds them to it.
+//! A connection caches each plan, perhaps from a time when the tables were empty. So statements force their plan:
+//! `LATERAL (… OFFSET 0)` can only be executed key by key, and sessions disable sequential scans (`settings`). The tests in
+//! `plans` check it.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use docent_model::{AspectName, Registry, Urn};
 use docent_store::fields::urn_range;
 use docent_store::{
     AspectKey, EntityAspects, EntityTexts, ReadReply, ReadRequest, Row as AspectRow, RowVersion,
-    StoredAspect,
+    StoreError, StoredAspect,
 };
 use tokio_postgres::Row;
 
@@ -40,46 +40,45 @@ macro_rules! latest_of_key {
 }
 pub(crate) use latest_of_key;
 
-/// The hot path of the whole server.
+/// The most frequent statement of a server.
 pub(crate) const LATEST: &str = concat!(
     "SELECT ",
     columns!(),
     " FROM metadata_aspect_v2 a WHERE a.urn = $1 AND a.aspect = $2 AND a.version = 0"
 );
 
-/// Whether the witness `$witness` of the entity `$urn` is there, which is looked for only if `a` was not found: the aspect
-/// would speak for its entity.
-macro_rules! found_or_witnessed {
-    ($urn:expr, $witness:expr) => {
+/// Whether the entity `$urn` exists: its aspect `a` was found, or else its key aspect is looked up.
+macro_rules! entity_exists {
+    ($urn:expr, $key_aspect:expr) => {
         concat!(
             "(a.version IS NOT NULL OR EXISTS (SELECT FROM metadata_aspect_v2 w WHERE w.urn = ",
             $urn,
             " AND w.aspect = ",
-            $witness,
+            $key_aspect,
             " AND w.version = 0 OFFSET 0))"
         )
     };
 }
 
-/// An aspect and the witness of its entity, which most reads of one entity come to, and no lists around them. Without the
-/// aspect there is a row of nulls if there is the witness.
-pub(crate) const WITNESSED: &str = concat!(
+/// One aspect and the existence of its entity, without arrays: the most frequent read. If only the entity exists, returns
+/// a row of nulls.
+pub(crate) const LATEST_AND_EXISTS: &str = concat!(
     "SELECT ",
     columns!(),
     " FROM (SELECT) AS k LEFT JOIN LATERAL (SELECT ",
     columns!(),
     " FROM metadata_aspect_v2 a WHERE a.urn = $1 AND a.aspect = $2 AND a.version = 0 OFFSET 0) AS a ON true WHERE ",
-    found_or_witnessed!("$1", "$3")
+    entity_exists!("$1", "$3")
 );
 
-/// The same for many: each has an aspect or none, and a witness or none.
+/// The same for many: each with an aspect, an existence check, or both.
 pub(crate) const LATEST_OF: &str = concat!(
-    "SELECT k.place, ",
+    "SELECT k.ordinal, ",
     columns!(),
-    " FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS k (urn, aspect, witness, place) LEFT JOIN ",
+    " FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS k (urn, aspect, key_aspect, ordinal) LEFT JOIN ",
     latest_of_key!(columns!()),
     " ON true WHERE ",
-    found_or_witnessed!("k.urn", "k.witness")
+    entity_exists!("k.urn", "k.key_aspect")
 );
 
 pub(crate) const VERSION: &str = concat!(
@@ -96,13 +95,13 @@ pub(crate) const HISTORY: &str = concat!(
 
 /// The oldest first, and the latest, which is 0, last.
 pub(crate) const HISTORIES: &str = concat!(
-    "SELECT k.place, ",
+    "SELECT k.ordinal, ",
     columns!(),
-    " FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, place) \
+    " FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, ordinal) \
      CROSS JOIN LATERAL (SELECT ",
     columns!(),
     " FROM metadata_aspect_v2 a WHERE a.urn = k.urn AND a.aspect = k.aspect OFFSET 0) AS a \
-     ORDER BY k.place, a.version = 0, a.version"
+     ORDER BY k.ordinal, a.version = 0, a.version"
 );
 
 /// All latest rows of the entity `k`.
@@ -117,30 +116,30 @@ macro_rules! latest_of_entity {
 }
 
 pub(crate) const ENTITIES: &str = concat!(
-    "SELECT k.place, a.aspect, ",
+    "SELECT k.ordinal, a.aspect, ",
     columns!(),
-    " FROM unnest($1::text[]) WITH ORDINALITY AS k (urn, place) CROSS JOIN ",
+    " FROM unnest($1::text[]) WITH ORDINALITY AS k (urn, ordinal) CROSS JOIN ",
     latest_of_entity!(),
-    " ORDER BY k.place, a.aspect"
+    " ORDER BY k.ordinal, a.aspect"
 );
 
-/// What [`LATEST_OF`] and [`ENTITIES`] say; the places of the entities are below zero. Behind the first `$3` keys come
-/// witnesses, of which nothing has to be read.
+/// [`LATEST_OF`] and [`ENTITIES`] in one; entities have negative indexes. Keys after the first `$3` are existence checks,
+/// whose values are not read.
 pub(crate) const MIXED: &str = concat!(
-    "SELECT k.place, a.aspect, a.version, \
-     CASE WHEN k.place <= $3 THEN a.metadata ELSE '' END, \
-     CASE WHEN k.place <= $3 THEN a.systemmetadata END, \
+    "SELECT k.ordinal, a.aspect, a.version, \
+     CASE WHEN k.ordinal <= $3 THEN a.metadata ELSE '' END, \
+     CASE WHEN k.ordinal <= $3 THEN a.systemmetadata END, \
      a.createdon, a.createdby, a.createdfor \
-     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, place) CROSS JOIN ",
+     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, ordinal) CROSS JOIN ",
     latest_of_key!(concat!("a.aspect, ", columns!())),
-    " UNION ALL SELECT -k.place, a.aspect, ",
+    " UNION ALL SELECT -k.ordinal, a.aspect, ",
     columns!(),
-    " FROM unnest($4::text[]) WITH ORDINALITY AS k (urn, place) CROSS JOIN ",
+    " FROM unnest($4::text[]) WITH ORDINALITY AS k (urn, ordinal) CROSS JOIN ",
     latest_of_entity!(),
     " ORDER BY 1, 2"
 );
 
-/// One range of the index: from behind `$1` through the last entity of the page.
+/// One range of the index: after `$1` through the last entity of the page.
 pub(crate) const ENTITY_RANGE: &str = "SELECT a.urn, a.aspect, a.metadata FROM metadata_aspect_v2 a \
      WHERE a.urn > $1 AND a.version = 0 AND a.urn <= (SELECT max(page.urn) FROM \
          (SELECT k.urn FROM metadata_aspect_v2 k WHERE k.urn > $1 AND k.urn < $2 AND k.aspect = $3 \
@@ -152,11 +151,11 @@ pub(crate) const URNS: &str = "SELECT urn FROM metadata_aspect_v2 \
 pub(crate) const COUNT: &str =
     "SELECT count(*) FROM metadata_aspect_v2 WHERE aspect = $1 AND version = 0";
 
-/// What stands before the first wildcard bounds the part of the index that is looked at.
+/// The text before the first wildcard limits the range of the index.
 pub(crate) const COUNT_LIKE: &str = "SELECT count(*) FROM metadata_aspect_v2 \
      WHERE aspect = $1 AND version = 0 AND urn >= $2 AND urn < $3 AND urn LIKE $4";
 
-/// Keys as the two arrays that statements take.
+/// Keys as the two arrays of a statement.
 pub(crate) fn key_arrays<'k>(
     keys: impl Iterator<Item = &'k AspectKey>,
 ) -> (Vec<&'k str>, Vec<&'k str>) {
@@ -164,37 +163,37 @@ pub(crate) fn key_arrays<'k>(
         .unzip()
 }
 
-/// What somebody wants to know: the latest versions of aspects, and whether the entities of key aspects exist.
+/// A read of latest rows, and existence checks by key aspect.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Question<'q> {
-    pub(crate) keys: &'q [AspectKey],
-    pub(crate) witnesses: &'q [AspectKey],
+pub(crate) struct PointRead<'k> {
+    pub(crate) rows: &'k [AspectKey],
+    pub(crate) exists: &'k [AspectKey],
 }
 
-/// The answer to a [`Question`], in the order of its lists.
-pub(crate) type Found = (Vec<AspectRow>, Vec<bool>);
+/// The result of a [`PointRead`]: rows and existence, in its order.
+pub(crate) type PointReply = (Vec<AspectRow>, Vec<bool>);
 
-/// A question in a statement of its own.
-pub(crate) async fn answer(
+/// Executes one read.
+pub(crate) async fn point_read(
     connections: &Connections,
-    question: Question<'_>,
-) -> Result<Found, EngineError> {
+    read: PointRead<'_>,
+) -> Result<PointReply, EngineError> {
     let lease = connections.lease().await?;
-    let mut found = answer_all(connections, lease, &[question]).await?;
-    Ok(found.pop().unwrap_or_default())
+    let mut replies = point_reads(connections, lease, &[read]).await?;
+    Ok(replies.pop().unwrap_or_default())
 }
 
-/// Questions in one statement, so of one snapshot.
-pub(crate) async fn answer_all(
+/// Executes reads in one statement, and so on one snapshot.
+pub(crate) async fn point_reads(
     connections: &Connections,
     lease: Lease,
-    questions: &[Question<'_>],
-) -> Result<Vec<Found>, EngineError> {
-    match questions {
+    reads: &[PointRead<'_>],
+) -> Result<Vec<PointReply>, EngineError> {
+    match reads {
         [
-            Question {
-                keys: [key],
-                witnesses: [],
+            PointRead {
+                rows: [key],
+                exists: [],
             },
         ] => {
             let (urn, aspect) = (key.urn.as_str(), key.aspect.as_str());
@@ -205,133 +204,142 @@ pub(crate) async fn answer_all(
             Ok(vec![(vec![row.map(Arc::new)], Vec::new())])
         }
         [
-            Question {
-                keys: [key],
-                witnesses: [witness],
+            PointRead {
+                rows: [key],
+                exists: [entity],
             },
-        ] if key.urn == witness.urn => {
+        ] if key.urn == entity.urn => {
             let urn = key.urn.as_str();
-            let (aspect, other) = (key.aspect.as_str(), witness.aspect.as_str());
+            let (aspect, key_aspect) = (key.aspect.as_str(), entity.aspect.as_str());
             let rows = connections
-                .query_on(lease, WITNESSED, &[&urn, &aspect, &other])
+                .query_on(lease, LATEST_AND_EXISTS, &[&urn, &aspect, &key_aspect])
                 .await?;
             let row = rows
                 .first()
-                .map(|row| aspect_if_there(row, 0))
+                .map(|row| optional_aspect(row, 0))
                 .transpose()?;
             Ok(vec![(vec![row.flatten()], vec![!rows.is_empty()])])
         }
-        questions => {
-            let asked = Asked::new(questions);
+        reads => {
+            let parameters = BatchParameters::new(reads);
             let rows = connections
                 .query_on(
                     lease,
                     LATEST_OF,
-                    &[&asked.urns, &asked.aspects, &asked.witnesses],
+                    &[
+                        &parameters.urns,
+                        &parameters.aspects,
+                        &parameters.key_aspects,
+                    ],
                 )
                 .await?;
-            asked.answered(questions, &rows)
+            parameters.replies(reads, &rows)
         }
     }
 }
 
-/// Of a row that is there for its witness alone there is no aspect.
-fn aspect_if_there(row: &Row, first: usize) -> Result<AspectRow, EngineError> {
+/// `None` if only the entity exists.
+fn optional_aspect(row: &Row, first: usize) -> Result<AspectRow, EngineError> {
     Ok(match row.try_get::<_, Option<i64>>(first)? {
         Some(_) => Some(Arc::new(stored_aspect(row, first)?)),
         None => None,
     })
 }
 
-/// Questions as the arrays of [`LATEST_OF`].
+/// Reads as the arrays of [`LATEST_OF`].
 #[derive(Default)]
-struct Asked<'q> {
-    urns: Vec<&'q str>,
-    aspects: Vec<Option<&'q str>>,
-    witnesses: Vec<Option<&'q str>>,
-    places: Vec<Place>,
+struct BatchParameters<'k> {
+    urns: Vec<&'k str>,
+    aspects: Vec<Option<&'k str>>,
+    key_aspects: Vec<Option<&'k str>>,
+    sources: Vec<Source>,
 }
 
-/// Whose place in the arrays it is: of which question, and which of its lists' items.
-struct Place {
-    question: usize,
-    key: Option<usize>,
-    witness: Option<usize>,
+/// What an element of the arrays is for: the index of the read, and the indexes in its lists.
+struct Source {
+    read: usize,
+    row: Option<usize>,
+    exists: Option<usize>,
 }
 
-impl<'q> Asked<'q> {
-    fn new(questions: &[Question<'q>]) -> Self {
-        let mut asked = Self::default();
-        for (number, question) in questions.iter().enumerate() {
-            let mut of_urn = HashMap::new();
-            for (index, key) in question.keys.iter().enumerate() {
-                let place = asked.push(number, &key.urn);
-                asked.aspects[place] = Some(key.aspect.as_str());
-                asked.places[place].key = Some(index);
-                of_urn.insert(&key.urn, place);
+impl<'k> BatchParameters<'k> {
+    fn new(reads: &[PointRead<'k>]) -> Self {
+        let mut parameters = Self::default();
+        for (number, read) in reads.iter().enumerate() {
+            let mut by_urn = HashMap::new();
+            for (row, key) in read.rows.iter().enumerate() {
+                let index = parameters.push(number, &key.urn);
+                parameters.aspects[index] = Some(key.aspect.as_str());
+                parameters.sources[index].row = Some(row);
+                by_urn.insert(&key.urn, index);
             }
-            for (index, witness) in question.witnesses.iter().enumerate() {
-                // It stands beside an aspect of its entity if there is one.
-                let place = of_urn.remove(&witness.urn);
-                let place = place.unwrap_or_else(|| asked.push(number, &witness.urn));
-                asked.witnesses[place] = Some(witness.aspect.as_str());
-                asked.places[place].witness = Some(index);
+            for (check, key) in read.exists.iter().enumerate() {
+                // Shares an element with an aspect of its entity, if there is one.
+                let index = by_urn.remove(&key.urn);
+                let index = index.unwrap_or_else(|| parameters.push(number, &key.urn));
+                parameters.key_aspects[index] = Some(key.aspect.as_str());
+                parameters.sources[index].exists = Some(check);
             }
         }
-        asked
+        parameters
     }
 
-    /// Another place, for nothing yet.
-    fn push(&mut self, question: usize, urn: &'q Urn) -> usize {
+    /// Adds an element and returns its index.
+    fn push(&mut self, read: usize, urn: &'k Urn) -> usize {
         self.urns.push(urn.as_str());
         self.aspects.push(None);
-        self.witnesses.push(None);
-        self.places.push(Place {
-            question,
-            key: None,
-            witness: None,
+        self.key_aspects.push(None);
+        self.sources.push(Source {
+            read,
+            row: None,
+            exists: None,
         });
-        self.places.len() - 1
+        self.sources.len() - 1
     }
 
-    fn answered(self, questions: &[Question<'_>], rows: &[Row]) -> Result<Vec<Found>, EngineError> {
-        let nothing = |question: &Question<'_>| {
-            (
-                vec![None; question.keys.len()],
-                vec![false; question.witnesses.len()],
-            )
-        };
-        let mut found: Vec<Found> = questions.iter().map(nothing).collect();
+    fn replies(
+        self,
+        reads: &[PointRead<'_>],
+        rows: &[Row],
+    ) -> Result<Vec<PointReply>, EngineError> {
+        let empty =
+            |read: &PointRead<'_>| (vec![None; read.rows.len()], vec![false; read.exists.len()]);
+        let mut replies: Vec<PointReply> = reads.iter().map(empty).collect();
         for row in rows {
-            let place = &self.places[place_at(row)?];
-            let (aspects, exist) = &mut found[place.question];
-            if let Some(key) = place.key {
-                aspects[key] = aspect_if_there(row, 1)?;
+            let source = &self.sources[index_at(row)?];
+            let (aspects, exists) = &mut replies[source.read];
+            if let Some(index) = source.row {
+                aspects[index] = optional_aspect(row, 1)?;
             }
-            if let Some(witness) = place.witness {
-                exist[witness] = true;
+            if let Some(check) = source.exists {
+                exists[check] = true;
             }
         }
-        for (question, (aspects, exist)) in questions.iter().zip(&mut found) {
-            let_speak(question.keys, aspects, question.witnesses, exist);
+        for (read, (aspects, exists)) in reads.iter().zip(&mut replies) {
+            infer_existence(read.rows, aspects, read.exists, exists);
         }
-        Ok(found)
+        Ok(replies)
     }
 }
 
-/// Every entity has its key aspect, so any other speaks for it.
-fn let_speak(keys: &[AspectKey], found: &[AspectRow], witnesses: &[AspectKey], exist: &mut [bool]) {
-    if exist.iter().all(|exists| *exists) {
+/// An entity with any aspect exists, because every entity has its key aspect.
+fn infer_existence(
+    keys: &[AspectKey],
+    rows: &[AspectRow],
+    checks: &[AspectKey],
+    exists: &mut [bool],
+) {
+    if exists.iter().all(|exists| *exists) {
         return;
     }
-    let speaking: HashSet<&Urn> = keys
+    let existing: HashSet<&Urn> = keys
         .iter()
-        .zip(found)
+        .zip(rows)
         .filter(|(_, row)| row.is_some())
         .map(|(key, _)| &key.urn)
         .collect();
-    for (witness, exists) in witnesses.iter().zip(exist) {
-        *exists = *exists || speaking.contains(&witness.urn);
+    for (check, exists) in checks.iter().zip(exists) {
+        *exists = *exists || existing.contains(&check.urn);
     }
 }
 
@@ -363,20 +371,20 @@ pub(crate) async fn mixed(
         .query(MIXED, &[&single_urns, &aspects, &limit, &texts])
         .await?;
     for row in &rows {
-        let place: i64 = row.try_get(0)?;
-        if place < 0 {
+        let ordinal: i64 = row.try_get(0)?;
+        let index = from_ordinal(ordinal.saturating_abs())?;
+        if ordinal < 0 {
             if let Some(name) = aspect_name(row, 1)? {
-                reply.entities[(-place - 1) as usize].push((name, stored_aspect(row, 2)?));
+                reply.entities[index].push((name, stored_aspect(row, 2)?));
             }
             continue;
         }
-        let place = place_at(row)?;
-        match place.checked_sub(keys.len()) {
+        match index.checked_sub(keys.len()) {
             Some(check) => reply.exists[check] = true,
-            None => reply.rows[place] = Some(Arc::new(stored_aspect(row, 2)?)),
+            None => reply.rows[index] = Some(Arc::new(stored_aspect(row, 2)?)),
         }
     }
-    let_speak(keys, &reply.rows, exists, &mut reply.exists);
+    infer_existence(keys, &reply.rows, exists, &mut reply.exists);
     Ok(reply)
 }
 
@@ -394,7 +402,7 @@ pub(crate) async fn version(
     rows.first().map(|row| stored_aspect(row, 0)).transpose()
 }
 
-/// All versions of aspects, the oldest first and the latest last.
+/// All versions of aspects, oldest first.
 pub(crate) async fn histories(
     connections: &Connections,
     keys: &[AspectKey],
@@ -405,12 +413,12 @@ pub(crate) async fn histories(
     }
     let (urns, aspects) = key_arrays(keys.iter());
     for row in &connections.query(HISTORIES, &[&urns, &aspects]).await? {
-        histories[place_at(row)?].push(stored_aspect(row, 1)?);
+        histories[index_at(row)?].push(stored_aspect(row, 1)?);
     }
     Ok(histories)
 }
 
-/// All latest aspects of entities, by name; those that the registry does not know are left out.
+/// All latest aspects of entities, by name; those missing from the registry are skipped.
 async fn entities(
     connections: &Connections,
     urns: &[Urn],
@@ -419,7 +427,7 @@ async fn entities(
     let texts: Vec<&str> = urns.iter().map(Urn::as_str).collect();
     for row in &connections.query(ENTITIES, &[&texts]).await? {
         if let Some(name) = aspect_name(row, 1)? {
-            entities[place_at(row)?].push((name, stored_aspect(row, 2)?));
+            entities[index_at(row)?].push((name, stored_aspect(row, 2)?));
         }
     }
     Ok(entities)
@@ -455,7 +463,7 @@ pub(crate) async fn entity_range(
             entity.aspects.push((name, row.try_get(2)?));
         }
     }
-    // Something without its key aspect is no entity, and was not counted.
+    // Without its key aspect it is no entity, and did not count towards the limit.
     let is_key = |(name, _): &(AspectName, String)| *name == spec.key_aspect;
     entities.retain(|entity| entity.aspects.iter().any(is_key));
     Ok(entities)
@@ -494,7 +502,7 @@ pub(crate) async fn aspects_count(
         Some(like) => {
             let first: String = like.split(['%', '_']).take(1).collect();
             let end = format!("{first}\u{10FFFF}");
-            // The backslash is a letter like any other to our callers.
+            // For callers a backslash is no escape character.
             let like = like.replace('\\', "\\\\");
             connections
                 .query(COUNT_LIKE, &[&aspect, &first, &end, &like])
@@ -504,7 +512,14 @@ pub(crate) async fn aspects_count(
     rows.first().map_or(Ok(0), |row| count_at(row, 0))
 }
 
-/// The place in the list that was asked for; PostgreSQL counts from one.
-pub(crate) fn place_at(row: &Row) -> Result<usize, EngineError> {
-    Ok((row.try_get::<_, i64>(0)? - 1) as usize)
+/// The index of the key that a row belongs to, from its first column.
+pub(crate) fn index_at(row: &Row) -> Result<usize, EngineError> {
+    from_ordinal(row.try_get(0)?)
+}
+
+/// `WITH ORDINALITY` counts from one.
+fn from_ordinal(ordinal: i64) -> Result<usize, EngineError> {
+    let index = usize::try_from(ordinal).ok();
+    let index = index.and_then(|ordinal| ordinal.checked_sub(1));
+    Ok(index.ok_or_else(|| StoreError::other(format!("unexpected ordinal {ordinal}")))?)
 }

@@ -22,9 +22,9 @@ macro_rules! delete {
         concat!(
             "DELETE FROM ",
             $table,
-            " WHERE ctid = ANY (ARRAY(SELECT a.place FROM ",
+            " WHERE ctid = ANY (ARRAY(SELECT a.location FROM ",
             $keys,
-            " CROSS JOIN LATERAL (SELECT ctid AS place, ",
+            " CROSS JOIN LATERAL (SELECT ctid AS location, ",
             $columns,
             " FROM ",
             $table,
@@ -137,9 +137,9 @@ pub(crate) const PUT_POINTS: &str = "INSERT INTO timeseries (urn, aspect, time_m
 
 pub(crate) const LOG: &str = "INSERT INTO change_log \
      (transaction, item, urn, aspect, kind, logical_version, time_ms, actor) \
-     SELECT currval('change_transaction'), r.place - 1, r.urn, r.aspect, r.kind, r.version, r.time_ms, r.actor \
+     SELECT currval('change_transaction'), r.ordinal - 1, r.urn, r.aspect, r.kind, r.version, r.time_ms, r.actor \
      FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[]) \
-     WITH ORDINALITY AS r (urn, aspect, kind, version, time_ms, actor, place)";
+     WITH ORDINALITY AS r (urn, aspect, kind, version, time_ms, actor, ordinal)";
 
 /// Assigns the transaction number: after the locks, so that a transaction that depends on another has a higher one.
 pub(crate) const NUMBER: &str = "INSERT INTO change_pending (transaction, changes) \

@@ -1,23 +1,21 @@
-//! Short reads that wait at the same moment are asked in one statement.
+//! Concurrent point reads share statements.
 //!
-//! Little of what a read of a few rows costs is about the rows. The rest is a message to the database and one back, a
-//! process there that wakes up, and a statement that is begun and ended; a statement with ten reads has all that once. So
-//! only a few statements are under way at a time, each in a *lane*. Whoever finds a free lane is asked at once; whoever
-//! finds none waits, and the lane that is free next takes along all who wait. Nobody waits for company.
+//! Most of the cost of reading a few rows is not about the rows: a message each way, a process that wakes up, a statement
+//! that starts and ends. A statement with ten reads pays that once. So only a few statements of point reads run at a time,
+//! each in a *lane*. A read that finds a free lane is sent at once; otherwise it is queued, and the next free lane takes
+//! the whole queue. No read waits for others to arrive.
 //!
-//! For a reader nothing else is different from being asked alone:
+//! For a caller nothing else differs from a statement of its own:
 //!
-//! - Its statement begins after the reader came, so it sees every write that was acknowledged before, by whatever server,
-//!   and all of it is of one snapshot.
-//! - A statement that takes longer than [`SHORT`] gives up its lane, so that slow ones hold up nobody for longer than
-//!   that; how many of those there are is bounded by the connections. Reads of many rows do not come here at all.
-//! - When there is no connection to be had, all who wait are told, and the time that one may wait for it is that of
-//!   everybody. No more than [`MAX_WAITING`] wait.
-//! - What one of them asks for may be damaged. A statement that fails for such a reason is forgotten, and each of its
-//!   readers asks alone.
-//! - A reader who goes away while it waits is not asked for.
+//! - The statement begins after the read was requested, so it sees every write acknowledged before, by any server, and all
+//!   rows come from one snapshot.
+//! - A statement that runs longer than [`MAX_LANE_TIME`] gives up its lane, so slow ones delay others by no more than that.
+//!   The pool limits their number. Reads of many rows do not come here.
+//! - If no connection is available, all queued reads fail after one pool timeout. At most [`MAX_WAITING`] are queued.
+//! - If a statement fails because of corrupt data, each of its reads is repeated alone.
+//! - A read whose caller has gone is dropped from the queue.
 //!
-//! What the questions are is none of this module's business: `read` has the statements.
+//! The statements themselves are in `read`.
 
 use std::collections::VecDeque;
 use std::pin::pin;
@@ -30,17 +28,17 @@ use tokio::time::timeout;
 
 use crate::error::EngineError;
 use crate::pool::{Connections, MAX_WAITING};
-use crate::read::{self, Found, Question};
+use crate::read::{self, PointRead, PointReply};
 
-/// A lane for each core lets all of them work, and with more lanes fewer reads come together. Where there is one core, the
-/// database may have others.
+/// One lane per core keeps all cores busy; more lanes would make smaller batches. With a single core here, the database
+/// may have others.
 const MIN_LANES: usize = 2;
-/// Longer than a statement of short reads takes on a machine with much to do.
-const SHORT: Duration = Duration::from_millis(5);
-/// A read with more keys and witnesses is not short.
+/// Longer than a statement of point reads takes on a busy machine.
+const MAX_LANE_TIME: Duration = Duration::from_millis(5);
+/// A read with more keys gets a statement of its own.
 const MAX_KEYS: usize = 16;
-/// A statement has no more keys and witnesses than this.
-const MAX_KEYS_TOGETHER: usize = 128;
+/// The most keys in one statement.
+const MAX_BATCH_KEYS: usize = 128;
 
 #[derive(Debug)]
 pub(crate) struct ShortReads {
@@ -51,24 +49,24 @@ pub(crate) struct ShortReads {
 
 #[derive(Debug, Default)]
 struct Queue {
-    lanes_taken: usize,
-    /// Empty as long as a lane is free.
-    waiting: VecDeque<Reader>,
+    lanes_used: usize,
+    /// Empty while a lane is free.
+    reads: VecDeque<QueuedRead>,
 }
 
 #[derive(Debug)]
-struct Reader {
-    keys: Vec<AspectKey>,
-    witnesses: Vec<AspectKey>,
-    /// Dropped without an answer, the reader asks alone.
-    answer: oneshot::Sender<Result<Found, StoreError>>,
+struct QueuedRead {
+    rows: Vec<AspectKey>,
+    exists: Vec<AspectKey>,
+    /// Dropped without a reply, the read is repeated alone.
+    reply: oneshot::Sender<Result<PointReply, StoreError>>,
 }
 
-impl Reader {
-    fn question(&self) -> Question<'_> {
-        Question {
-            keys: &self.keys,
-            witnesses: &self.witnesses,
+impl QueuedRead {
+    fn read(&self) -> PointRead<'_> {
+        PointRead {
+            rows: &self.rows,
+            exists: &self.exists,
         }
     }
 }
@@ -77,72 +75,68 @@ impl ShortReads {
     pub(crate) fn new(connections: &Arc<Connections>) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
-            // Others need connections, too.
+            // Leaves half of the connections to others.
             lanes: cores.max(MIN_LANES).min(connections.size() / 2).max(1),
             connections: Arc::clone(connections),
             queue: Mutex::default(),
         }
     }
 
-    /// Answers a question: together with others if it is a short one.
-    pub(crate) async fn ask(
+    /// Executes a read, together with others if it is short.
+    pub(crate) async fn read(
         self: &Arc<Self>,
-        question: Question<'_>,
-    ) -> Result<Found, EngineError> {
-        match question.keys.len() + question.witnesses.len() {
-            0 => return Ok(Found::default()),
+        read: PointRead<'_>,
+    ) -> Result<PointReply, EngineError> {
+        match read.rows.len() + read.exists.len() {
+            0 => return Ok(PointReply::default()),
             1..=MAX_KEYS => {
-                if let Ok(answer) = self.enter(question)?.await {
-                    return Ok(answer?);
+                if let Ok(reply) = self.enqueue(read)?.await {
+                    return Ok(reply?);
                 }
             }
             _ => {}
         }
-        read::answer(&self.connections, question).await
+        read::point_read(&self.connections, read).await
     }
 
-    fn enter(
+    fn enqueue(
         self: &Arc<Self>,
-        question: Question<'_>,
-    ) -> Result<oneshot::Receiver<Result<Found, StoreError>>, EngineError> {
-        let (answer, answered) = oneshot::channel();
-        let reader = Reader {
-            keys: question.keys.to_vec(),
-            witnesses: question.witnesses.to_vec(),
-            answer,
+        read: PointRead<'_>,
+    ) -> Result<oneshot::Receiver<Result<PointReply, StoreError>>, EngineError> {
+        let (reply, replied) = oneshot::channel();
+        let read = QueuedRead {
+            rows: read.rows.to_vec(),
+            exists: read.exists.to_vec(),
+            reply,
         };
         let mut queue = self.queue();
-        if queue.waiting.len() >= MAX_WAITING {
+        if queue.reads.len() >= MAX_WAITING {
             return Err(StoreError::Busy.into());
         }
-        queue.waiting.push_back(reader);
-        if queue.lanes_taken < self.lanes {
-            queue.lanes_taken += 1;
+        queue.reads.push_back(read);
+        if queue.lanes_used < self.lanes {
+            queue.lanes_used += 1;
             drop(queue);
             tokio::spawn(serve(Lane {
                 reads: Some(Arc::clone(self)),
             }));
         }
-        Ok(answered)
+        Ok(replied)
     }
 
-    /// Those who wait, the first first, as many as one statement takes.
-    fn next_group(&self) -> Vec<Reader> {
+    /// Takes the oldest queued reads, as many as fit into one statement.
+    fn next_batch(&self) -> Vec<QueuedRead> {
         let mut queue = self.queue();
-        let (mut group, mut keys) = (Vec::new(), 0);
-        while let Some(reader) = queue.waiting.front() {
-            keys += reader.keys.len() + reader.witnesses.len();
-            if keys > MAX_KEYS_TOGETHER {
+        let (mut batch, mut keys) = (Vec::new(), 0);
+        while let Some(read) = queue.reads.front() {
+            keys += read.rows.len() + read.exists.len();
+            if keys > MAX_BATCH_KEYS {
                 break;
             }
-            group.extend(
-                queue
-                    .waiting
-                    .pop_front()
-                    .filter(|it| !it.answer.is_closed()),
-            );
+            let read = queue.reads.pop_front();
+            batch.extend(read.filter(|read| !read.reply.is_closed()));
         }
-        group
+        batch
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
@@ -150,21 +144,21 @@ impl ShortReads {
     }
 }
 
-/// The right to have a statement under way.
+/// The right to run a statement.
 struct Lane {
-    /// `None` when it has been given to somebody else or given up.
+    /// `None` once it was released.
     reads: Option<Arc<ShortReads>>,
 }
 
 impl Lane {
-    /// Whoever waits goes on with it.
-    fn pass_on(mut self) {
+    /// Serves the queue, or frees the lane if it is empty.
+    fn release(mut self) {
         let Some(reads) = self.reads.take() else {
             return;
         };
         let mut queue = reads.queue();
-        if queue.waiting.is_empty() {
-            queue.lanes_taken -= 1;
+        if queue.reads.is_empty() {
+            queue.lanes_used -= 1;
         } else {
             drop(queue);
             tokio::spawn(serve(Self { reads: Some(reads) }));
@@ -173,17 +167,17 @@ impl Lane {
 }
 
 impl Drop for Lane {
-    /// It was not passed on: the server is stopping, or something panicked.
+    /// Runs with a lane that was not released: the runtime is stopping, or a task panicked.
     fn drop(&mut self) {
         if let Some(reads) = self.reads.take() {
             let mut queue = reads.queue();
-            queue.lanes_taken -= 1;
-            queue.waiting.clear();
+            queue.lanes_used -= 1;
+            queue.reads.clear();
         }
     }
 }
 
-/// Asks for those who wait, and passes the lane on.
+/// Executes one batch and releases the lane.
 async fn serve(lane: Lane) {
     let Some(reads) = lane.reads.clone() else {
         return;
@@ -191,51 +185,51 @@ async fn serve(lane: Lane) {
     let lease = match reads.connections.lease().await {
         Ok(lease) => lease,
         Err(error) => {
-            let refused = std::mem::take(&mut reads.queue().waiting);
-            lane.pass_on();
-            return deliver(refused.into(), Err(error));
+            let failed = std::mem::take(&mut reads.queue().reads);
+            lane.release();
+            return deliver(failed.into(), Err(error));
         }
     };
-    // Whoever has arrived by now, and would come a few microseconds later, comes along.
+    // Lets reads that are about to arrive join the batch.
     tokio::task::yield_now().await;
-    let group = reads.next_group();
-    if group.is_empty() {
-        return lane.pass_on();
+    let batch = reads.next_batch();
+    if batch.is_empty() {
+        return lane.release();
     }
-    let answer = {
-        let questions: Vec<Question<'_>> = group.iter().map(Reader::question).collect();
-        let mut asking = pin!(read::answer_all(&reads.connections, lease, &questions));
-        let in_time = timeout(SHORT, &mut asking).await;
-        lane.pass_on();
+    let replies = {
+        let requests: Vec<PointRead<'_>> = batch.iter().map(QueuedRead::read).collect();
+        let mut executing = pin!(read::point_reads(&reads.connections, lease, &requests));
+        let in_time = timeout(MAX_LANE_TIME, &mut executing).await;
+        lane.release();
         match in_time {
-            Ok(answer) => answer,
-            Err(_) => asking.await,
+            Ok(replies) => replies,
+            Err(_) => executing.await,
         }
     };
-    deliver(group, answer);
+    deliver(batch, replies);
 }
 
-/// Whoever does not listen any more has gone away.
-fn deliver(group: Vec<Reader>, answer: Result<Vec<Found>, EngineError>) {
-    match answer.map_err(StoreError::from) {
-        Ok(all) => {
-            for (reader, found) in group.into_iter().zip(all) {
-                let _ = reader.answer.send(Ok(found));
+/// Sends the replies. A caller that has gone does not receive its own.
+fn deliver(batch: Vec<QueuedRead>, replies: Result<Vec<PointReply>, EngineError>) {
+    match replies.map_err(StoreError::from) {
+        Ok(replies) => {
+            for (read, reply) in batch.into_iter().zip(replies) {
+                let _ = read.reply.send(Ok(reply));
             }
         }
         Err(StoreError::Busy) => {
-            for reader in group {
-                let _ = reader.answer.send(Err(StoreError::Busy));
+            for read in batch {
+                let _ = read.reply.send(Err(StoreError::Busy));
             }
         }
         Err(StoreError::Unavailable { reason }) => {
-            for reader in group {
+            for read in batch {
                 let reason = reason.clone();
-                let _ = reader.answer.send(Err(StoreError::Unavailable { reason }));
+                let _ = read.reply.send(Err(StoreError::Unavailable { reason }));
             }
         }
-        // Of which of the reads it is true is not known; each finds out.
-        Err(_) => drop(group),
+        // Any of the reads may have caused it, so each is repeated alone.
+        Err(_) => drop(batch),
     }
 }
 

@@ -476,12 +476,16 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn servers_notify_each_other_of_commits() {
+    async fn a_notification_advances_the_stamps_of_its_entity_types_only() {
         let database = postgres_database().unwrap();
         let (stamp, _tasks) = listening_stamp(&database).await;
         let store = serve(&database).await.unwrap();
+        let any = lock(&stamp.types).any;
         expect_notification(&stamp, &store, 1).await;
         expect_notification(&stamp, &store, 2).await;
+        let types = lock(&stamp.types);
+        assert_eq!(types.any, any);
+        assert_eq!(types.known.keys().collect::<Vec<_>>(), ["domain"]);
     }
 
     #[tokio::test(flavor = "multi_thread")]

@@ -39,7 +39,7 @@ use tokio_postgres::Row;
 
 use crate::error::EngineError;
 use crate::pool::{Lease, Step};
-use crate::read::{self, key_arrays, place_at};
+use crate::read::{self, index_at, key_arrays};
 use crate::values::{aspect_name, count_at, stored_aspect};
 use crate::{points, trees};
 
@@ -188,7 +188,7 @@ impl<'l> PostgresTransaction<'l> {
         let mut xmins: Vec<Option<String>> = vec![None; keys.len()];
         let mut retired = vec![None; keys.len()];
         for row in &self.lock_and_read(keys).await? {
-            let index = place_at(row)?;
+            let index = index_at(row)?;
             xmins[index] = row.try_get(7)?;
             if xmins[index].is_some() {
                 aspects[index] = Some(stored_aspect(row, 1)?);
@@ -228,7 +228,7 @@ impl<'l> PostgresTransaction<'l> {
         let mut versions = vec![None; keys.len()];
         let (urns, aspects) = key_arrays(keys.iter());
         for row in &self.lease.query(RETIRED, &[&urns, &aspects]).await? {
-            versions[place_at(row)?] = Some(LogicalVersion::new(row.try_get(1)?));
+            versions[index_at(row)?] = Some(LogicalVersion::new(row.try_get(1)?));
         }
         Ok(versions)
     }

@@ -6,7 +6,7 @@ use tokio_postgres::Row;
 
 use crate::error::EngineError;
 use crate::pool::{Connections, Lease};
-use crate::read::place_at;
+use crate::read::index_at;
 use crate::values::{as_limit, aspect_name, parent_text, storable, urn_at, usize_at};
 
 const EDGE: &str = "edge";
@@ -20,23 +20,23 @@ pub(crate) const PLACEMENTS: &str = "SELECT t.total, p.urn \
      ORDER BY p.created_ms DESC, p.urn";
 
 /// The ancestors of all entities, at most `$2` each; `path` stops at a cycle.
-pub(crate) const ANCESTORS: &str = "WITH RECURSIVE chain (place, step, parent, path) AS ( \
-         SELECT k.place, 1, p.parent, ARRAY[k.urn::text, p.parent::text] \
-         FROM unnest($1::text[]) WITH ORDINALITY AS k (urn, place) \
+pub(crate) const ANCESTORS: &str = "WITH RECURSIVE chain (ordinal, step, parent, path) AS ( \
+         SELECT k.ordinal, 1, p.parent, ARRAY[k.urn::text, p.parent::text] \
+         FROM unnest($1::text[]) WITH ORDINALITY AS k (urn, ordinal) \
          JOIN LATERAL (SELECT parent FROM placement WHERE urn = k.urn LIMIT 1) AS p ON true \
          WHERE p.parent <> '' AND p.parent <> k.urn AND $2::bigint > 0 \
        UNION ALL \
-         SELECT c.place, c.step + 1, p.parent, c.path || p.parent::text \
+         SELECT c.ordinal, c.step + 1, p.parent, c.path || p.parent::text \
          FROM chain AS c JOIN LATERAL (SELECT parent FROM placement WHERE urn = c.parent LIMIT 1) AS p ON true \
          WHERE c.step < $2 AND p.parent <> '' AND p.parent::text <> ALL (c.path) \
-     ) SELECT place, parent FROM chain ORDER BY place, step";
+     ) SELECT ordinal, parent FROM chain ORDER BY ordinal, step";
 
 /// A page of edges and their total for each entity, in either direction.
 macro_rules! edges {
     ($near:literal, $far:literal) => {
         concat!(
-            "SELECT k.place, t.total, e.relationship, e.far, e.aspect \
-             FROM unnest($1::text[]) WITH ORDINALITY AS k (urn, place) \
+            "SELECT k.ordinal, t.total, e.relationship, e.far, e.aspect \
+             FROM unnest($1::text[]) WITH ORDINALITY AS k (urn, ordinal) \
              CROSS JOIN LATERAL (SELECT count(*) AS total FROM edge WHERE ",
             $near,
             " = k.urn AND ($2::text[] IS NULL OR relationship = ANY ($2))) AS t \
@@ -47,7 +47,7 @@ macro_rules! edges {
             " = k.urn AND ($2::text[] IS NULL OR relationship = ANY ($2)) ORDER BY relationship, ",
             $far,
             ", aspect LIMIT $3 OFFSET $4) AS e ON true \
-             ORDER BY k.place, e.relationship, e.far, e.aspect"
+             ORDER BY k.ordinal, e.relationship, e.far, e.aspect"
         )
     };
 }
@@ -109,7 +109,7 @@ pub(crate) async fn ancestors(
         .query(ANCESTORS, &[&texts, &as_limit(max)])
         .await?;
     for row in &rows {
-        chains[place_at(row)?].push(urn_at(row, 1, PLACEMENT)?);
+        chains[index_at(row)?].push(urn_at(row, 1, PLACEMENT)?);
     }
     Ok(chains)
 }
@@ -138,7 +138,7 @@ pub(crate) async fn edges(
         .query(sql, &[&texts, &relationships, &limit, &start])
         .await?;
     for row in &rows {
-        let page = &mut pages[place_at(row)?];
+        let page = &mut pages[index_at(row)?];
         page.total = usize_at(row, 1)?;
         if row.try_get::<_, Option<&str>>(2)?.is_some() {
             page.items.extend(related_at(row, 2)?);

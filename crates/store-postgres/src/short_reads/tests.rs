@@ -1,4 +1,4 @@
-//! Two connections, and so one lane, make it known who waits for whom.
+//! With two connections there is one lane, which makes the order of reads deterministic.
 
 use std::time::Instant;
 
@@ -11,17 +11,17 @@ use super::*;
 use crate::pool::Lease;
 use crate::settings::Settings;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-struct Place {
+struct Setup {
     reads: Arc<ShortReads>,
     connections: Arc<Connections>,
     database: Database,
 }
 
-type Asking = JoinHandle<Result<Found, EngineError>>;
+type StartedRead = JoinHandle<Result<PointReply, EngineError>>;
 
-impl Place {
+impl Setup {
     /// The datasets `0` to `99`, each with its own status.
     fn open(parameters: &str) -> Self {
         let database = postgres_database().unwrap();
@@ -42,28 +42,28 @@ impl Place {
         }
     }
 
-    /// All connections, so that whoever reads has to wait.
-    async fn hold(&self) -> [Lease; 2] {
+    /// Leases all connections, so that reads have to wait.
+    async fn lease_all(&self) -> [Lease; 2] {
         let lease = async || self.connections.lease().await.unwrap();
         [lease().await, lease().await]
     }
 
-    /// Begins to read the status of a dataset, and whether there is one.
-    fn begin(&self, number: usize) -> Asking {
+    /// Starts a read of the status and the existence of a dataset.
+    fn start_read(&self, number: usize) -> StartedRead {
         let (reads, name) = (Arc::clone(&self.reads), number.to_string());
         tokio::spawn(async move {
-            let question = Question {
-                keys: &[key(&name, AspectName::STATUS)],
-                witnesses: &[witness(&name)],
+            let read = PointRead {
+                rows: &[key(&name, AspectName::STATUS)],
+                exists: &[entity(&name)],
             };
-            reads.ask(question).await
+            reads.read(read).await
         })
     }
 
-    async fn until_waiting(&self, count: usize) {
+    async fn wait_for_queue(&self, count: usize) {
         let started = Instant::now();
-        while self.reads.queue().waiting.len() != count {
-            assert!(started.elapsed() < PATIENCE);
+        while self.reads.queue().reads.len() != count {
+            assert!(started.elapsed() < TIMEOUT);
             tokio::task::yield_now().await;
         }
     }
@@ -74,19 +74,19 @@ fn key(name: &str, aspect: AspectName) -> AspectKey {
     AspectKey::new(&Urn::parse(&text).unwrap(), aspect)
 }
 
-fn witness(name: &str) -> AspectKey {
+fn entity(name: &str) -> AspectKey {
     let registry = docent_model::Registry::get();
     key(name, registry.entity("dataset").unwrap().key_aspect)
 }
 
-async fn answered(asking: Asking) -> Result<Found, EngineError> {
-    let answer = tokio::time::timeout(PATIENCE, asking).await;
-    answer.expect("nobody answers").unwrap()
+async fn reply_of(read: StartedRead) -> Result<PointReply, EngineError> {
+    let reply = tokio::time::timeout(TIMEOUT, read).await;
+    reply.expect("no reply").unwrap()
 }
 
-/// Who asked for a dataset gets that one.
-async fn is_right(number: usize, asking: Asking) {
-    let (rows, exist) = answered(asking).await.unwrap();
+/// The reply must be about the requested dataset.
+async fn expect_reply(number: usize, read: StartedRead) {
+    let (rows, exist) = reply_of(read).await.unwrap();
     let metadata = rows[0].as_ref().map(|row| row.metadata.as_str());
     let expected = (number < 100).then(|| format!("{{\"number\":{number}}}"));
     assert_eq!(metadata, expected.as_deref());
@@ -94,92 +94,96 @@ async fn is_right(number: usize, asking: Asking) {
 }
 
 #[tokio::test]
-async fn who_waits_at_the_same_moment_is_asked_in_one_statement_and_gets_the_own_answer() {
-    let place = Place::open("");
-    let held = place.hold().await;
+async fn queued_reads_share_one_statement_and_get_their_own_replies() {
+    let setup = Setup::open("");
+    let leases = setup.lease_all().await;
     // Some of them do not exist.
-    let asking: Vec<Asking> = (60..120).map(|number| place.begin(number)).collect();
-    place.until_waiting(60).await;
-    drop(held);
-    for (number, asking) in (60..).zip(asking) {
-        is_right(number, asking).await;
+    let reads: Vec<StartedRead> = (60..120).map(|number| setup.start_read(number)).collect();
+    setup.wait_for_queue(60).await;
+    drop(leases);
+    for (number, read) in (60..).zip(reads) {
+        expect_reply(number, read).await;
     }
     let mut statements = 0;
-    for lease in &place.hold().await {
+    for lease in &setup.lease_all().await {
         let count = "SELECT coalesce(sum(generic_plans + custom_plans), 0)::bigint \
                      FROM pg_prepared_statements WHERE statement LIKE '%metadata_aspect_v2%' \
                      AND statement NOT LIKE '%pg_prepared%'";
         statements += lease.query(count, &[]).await.unwrap()[0].get::<_, i64>(0);
     }
     assert_eq!(statements, 1);
-    assert_eq!(place.reads.queue().lanes_taken, 0);
+    assert_eq!(setup.reads.queue().lanes_used, 0);
 }
 
 #[tokio::test]
-async fn a_statement_has_a_bounded_number_of_keys() {
-    let place = Place::open("");
-    let held = place.hold().await;
-    let asking: Vec<Asking> = (0..100).map(|number| place.begin(number)).collect();
-    place.until_waiting(100).await;
-    let group = place.reads.next_group();
-    assert_eq!(group.len(), MAX_KEYS_TOGETHER / 2);
-    // Whoever gets no answer asks alone.
-    drop((group, held));
-    for (number, asking) in asking.into_iter().enumerate() {
-        is_right(number, asking).await;
+async fn the_number_of_keys_in_a_statement_is_limited() {
+    let setup = Setup::open("");
+    let leases = setup.lease_all().await;
+    let reads: Vec<StartedRead> = (0..100).map(|number| setup.start_read(number)).collect();
+    setup.wait_for_queue(100).await;
+    let batch = setup.reads.next_batch();
+    assert_eq!(batch.len(), MAX_BATCH_KEYS / 2);
+    // Reads without a reply are repeated alone.
+    drop((batch, leases));
+    for (number, read) in reads.into_iter().enumerate() {
+        expect_reply(number, read).await;
     }
 }
 
 #[tokio::test]
-async fn no_more_than_a_bounded_number_waits_and_the_rest_is_told_at_once() {
-    let place = Place::open("");
-    let held = place.hold().await;
-    let asking: Vec<Asking> = (0..MAX_WAITING)
-        .map(|number| place.begin(number % 100))
+async fn reads_beyond_the_longest_queue_are_rejected_at_once() {
+    let setup = Setup::open("");
+    let leases = setup.lease_all().await;
+    let reads: Vec<StartedRead> = (0..MAX_WAITING)
+        .map(|number| setup.start_read(number % 100))
         .collect();
-    place.until_waiting(MAX_WAITING).await;
-    let refused = answered(place.begin(0)).await;
-    let busy = matches!(refused, Err(EngineError::Store(StoreError::Busy)));
-    assert!(busy, "{refused:?}");
-    drop(held);
-    for (number, asking) in asking.into_iter().enumerate() {
-        is_right(number % 100, asking).await;
+    setup.wait_for_queue(MAX_WAITING).await;
+    let result = reply_of(setup.start_read(0)).await;
+    let busy = matches!(result, Err(EngineError::Store(StoreError::Busy)));
+    assert!(busy, "{result:?}");
+    drop(leases);
+    for (number, read) in reads.into_iter().enumerate() {
+        expect_reply(number % 100, read).await;
     }
-    is_right(0, place.begin(0)).await;
+    expect_reply(0, setup.start_read(0)).await;
 }
 
 #[tokio::test]
-async fn who_waits_for_a_connection_for_too_long_is_told() {
-    let place = Place::open("&pool_timeout=1");
-    let held = place.hold().await;
-    for asking in [place.begin(0), place.begin(1)] {
-        let refused = answered(asking).await;
-        let busy = matches!(refused, Err(EngineError::Store(StoreError::Busy)));
-        assert!(busy, "{refused:?}");
+async fn queued_reads_fail_after_the_pool_timeout() {
+    let setup = Setup::open("&pool_timeout=1");
+    let leases = setup.lease_all().await;
+    for read in [setup.start_read(0), setup.start_read(1)] {
+        let result = reply_of(read).await;
+        let busy = matches!(result, Err(EngineError::Store(StoreError::Busy)));
+        assert!(busy, "{result:?}");
     }
-    drop(held);
-    is_right(0, place.begin(0)).await;
+    drop(leases);
+    expect_reply(0, setup.start_read(0)).await;
 }
 
 #[tokio::test]
-async fn who_has_gone_is_not_asked_for_and_the_others_are_answered() {
-    let place = Place::open("");
-    let held = place.hold().await;
-    let asking = [place.begin(0), place.begin(1), place.begin(2)];
-    place.until_waiting(3).await;
-    let [first, gone, last] = asking;
+async fn a_cancelled_read_leaves_the_queue() {
+    let setup = Setup::open("");
+    let leases = setup.lease_all().await;
+    let reads = [
+        setup.start_read(0),
+        setup.start_read(1),
+        setup.start_read(2),
+    ];
+    setup.wait_for_queue(3).await;
+    let [first, gone, last] = reads;
     gone.abort();
     assert!(gone.await.unwrap_err().is_cancelled());
-    let group = place.reads.next_group();
-    assert_eq!(group.len(), 2);
-    drop((group, held));
-    is_right(0, first).await;
-    is_right(2, last).await;
+    let batch = setup.reads.next_batch();
+    assert_eq!(batch.len(), 2);
+    drop((batch, leases));
+    expect_reply(0, first).await;
+    expect_reply(2, last).await;
 }
 
-/// In the place of the table comes a view that waits at one dataset for as long as a lock is held.
-async fn slow_down(place: &Place, name: &str) -> tokio_postgres::Client {
-    let (client, connection) = tokio_postgres::connect(place.database.url(), tokio_postgres::NoTls)
+/// Replaces the table by a view that waits for a lock at one dataset.
+async fn slow_down(setup: &Setup, name: &str) -> tokio_postgres::Client {
+    let (client, connection) = tokio_postgres::connect(setup.database.url(), tokio_postgres::NoTls)
         .await
         .unwrap();
     tokio::spawn(connection);
@@ -199,92 +203,95 @@ async fn slow_down(place: &Place, name: &str) -> tokio_postgres::Client {
 }
 
 #[tokio::test]
-async fn a_slow_read_holds_up_no_other() {
-    let place = Place::open("");
-    let lock = slow_down(&place, "7").await;
-    let slow = place.begin(7);
+async fn a_slow_read_does_not_block_others() {
+    let setup = Setup::open("");
+    let lock = slow_down(&setup, "7").await;
+    let slow = setup.start_read(7);
     let waits = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted \
                  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
     let started = Instant::now();
     while lock.query(waits, &[]).await.unwrap().is_empty() {
-        assert!(started.elapsed() < PATIENCE);
+        assert!(started.elapsed() < TIMEOUT);
     }
     for number in 8..20 {
-        is_right(number, place.begin(number)).await;
+        expect_reply(number, setup.start_read(number)).await;
     }
     assert!(!slow.is_finished());
     lock.batch_execute("SELECT pg_advisory_unlock(7)")
         .await
         .unwrap();
-    is_right(7, slow).await;
-    assert_eq!(place.reads.queue().lanes_taken, 0);
+    expect_reply(7, slow).await;
+    assert_eq!(setup.reads.queue().lanes_used, 0);
 }
 
 #[tokio::test]
-async fn a_read_that_takes_longer_than_a_statement_may_is_given_up() {
-    let place = Place::open("&statement_timeout=1");
-    let _lock = slow_down(&place, "7").await;
-    let refused = answered(place.begin(7)).await;
+async fn a_read_fails_after_the_statement_timeout() {
+    let setup = Setup::open("&statement_timeout=1");
+    let _lock = slow_down(&setup, "7").await;
+    let result = reply_of(setup.start_read(7)).await;
     let unavailable = matches!(
-        refused,
+        result,
         Err(EngineError::Store(StoreError::Unavailable { .. }))
     );
-    assert!(unavailable, "{refused:?}");
-    is_right(8, place.begin(8)).await;
+    assert!(unavailable, "{result:?}");
+    expect_reply(8, setup.start_read(8)).await;
 }
 
 #[tokio::test]
-async fn a_damaged_row_fails_for_nobody_but_its_reader() {
-    let place = Place::open("");
+async fn a_corrupt_row_only_fails_its_own_read() {
+    let setup = Setup::open("");
     let damage = format!(
         "ALTER TABLE metadata_aspect_v2 ALTER createdby DROP NOT NULL; \
          UPDATE metadata_aspect_v2 SET createdby = NULL WHERE urn = '{}'",
         key("5", AspectName::STATUS).urn
     );
-    place.database.sql(&damage).unwrap();
-    let held = place.hold().await;
-    let asking: Vec<Asking> = (0..10).map(|number| place.begin(number)).collect();
-    place.until_waiting(10).await;
-    drop(held);
-    for (number, asking) in asking.into_iter().enumerate() {
+    setup.database.sql(&damage).unwrap();
+    let leases = setup.lease_all().await;
+    let reads: Vec<StartedRead> = (0..10).map(|number| setup.start_read(number)).collect();
+    setup.wait_for_queue(10).await;
+    drop(leases);
+    for (number, read) in reads.into_iter().enumerate() {
         if number == 5 {
-            let failed = answered(asking).await;
+            let failed = reply_of(read).await;
             let other = matches!(failed, Err(EngineError::Store(StoreError::Other(_))));
             assert!(other, "{failed:?}");
         } else {
-            is_right(number, asking).await;
+            expect_reply(number, read).await;
         }
     }
 }
 
 #[tokio::test]
-async fn a_connection_that_was_cut_is_replaced() {
-    let place = Place::open("");
-    let held = place.hold().await;
-    let asking: Vec<Asking> = (0..10).map(|number| place.begin(number)).collect();
-    place.until_waiting(10).await;
-    let rows = held[0].query("SELECT pg_backend_pid()", &[]).await.unwrap();
+async fn a_closed_connection_is_replaced() {
+    let setup = Setup::open("");
+    let leases = setup.lease_all().await;
+    let reads: Vec<StartedRead> = (0..10).map(|number| setup.start_read(number)).collect();
+    setup.wait_for_queue(10).await;
+    let rows = leases[0]
+        .query("SELECT pg_backend_pid()", &[])
+        .await
+        .unwrap();
     let cut = format!("SELECT pg_terminate_backend({})", rows[0].get::<_, i32>(0));
-    // Nobody has noticed when it is given to the next.
-    place.database.sql(&cut).unwrap();
-    drop(held);
-    for (number, asking) in asking.into_iter().enumerate() {
-        is_right(number, asking).await;
+    // The pool lends it again without noticing.
+    setup.database.sql(&cut).unwrap();
+    drop(leases);
+    for (number, read) in reads.into_iter().enumerate() {
+        expect_reply(number, read).await;
     }
 }
 
-/// As when whoever asks for others panics.
+/// As after a panic in the task that serves it.
 #[tokio::test]
-async fn a_lane_that_is_lost_takes_nobody_along() {
-    let place = Place::open("");
-    place.reads.queue().lanes_taken = 1;
+async fn reads_of_a_lost_lane_are_repeated_alone() {
+    let setup = Setup::open("");
+    setup.reads.queue().lanes_used = 1;
     let lane = Lane {
-        reads: Some(Arc::clone(&place.reads)),
+        reads: Some(Arc::clone(&setup.reads)),
     };
-    let asking = place.begin(3);
-    place.until_waiting(1).await;
+    let read = setup.start_read(3);
+    setup.wait_for_queue(1).await;
     drop(lane);
-    is_right(3, asking).await;
-    assert_eq!(place.reads.queue().lanes_taken, 0);
-    is_right(4, place.begin(4)).await;
+    expect_reply(3, read).await;
+    assert_eq!(setup.reads.queue().lanes_used, 0);
+    expect_reply(4, setup.start_read(4)).await;
 }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::error::EngineError;
 use crate::pool::Step;
-use crate::read::place_at;
+use crate::read::index_at;
 
 /// Rows and trees to lock.
 #[derive(Debug, Default, Clone)]
@@ -239,7 +239,7 @@ impl LockSet {
             return Ok(());
         }
         let locked = results.get(step.index).into_iter().flatten();
-        let locked = locked.map(place_at);
+        let locked = locked.map(index_at);
         let locked = locked.collect::<Result<HashSet<usize>, EngineError>>()?;
         for (index, row) in step.rows.into_iter().enumerate() {
             if locked.contains(&index) {

@@ -5,16 +5,16 @@ use crate::read::latest_of_key;
 /// Returns for every row the transaction that wrote it (`xmin`), to detect changes, and for a missing one its retired
 /// version, which its insert needs.
 pub(crate) const GET: &str = concat!(
-    "SELECT k.place, a.version, a.metadata, a.systemmetadata, a.createdon, a.createdby, \
+    "SELECT k.ordinal, a.version, a.metadata, a.systemmetadata, a.createdon, a.createdby, \
      a.createdfor, a.writer, CASE WHEN a.version IS NULL THEN \
          (SELECT r.version FROM retired_version r WHERE r.urn = k.urn AND r.aspect = k.aspect) END \
-     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, place) LEFT JOIN ",
+     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, ordinal) LEFT JOIN ",
     latest_of_key!("a.*, a.xmin::text AS writer"),
     " ON true"
 );
 
-pub(crate) const RETIRED: &str = "SELECT k.place, r.version \
-     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, place) \
+pub(crate) const RETIRED: &str = "SELECT k.ordinal, r.version \
+     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, ordinal) \
      CROSS JOIN LATERAL (SELECT r.version FROM retired_version r \
          WHERE r.urn = k.urn AND r.aspect = k.aspect OFFSET 0) AS r";
 
@@ -22,8 +22,8 @@ pub(crate) const RETIRED: &str = "SELECT k.place, r.version \
 macro_rules! lock {
     ($strength:literal) => {
         concat!(
-            "SELECT k.place FROM (SELECT * FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, place) \
-                 ORDER BY k.place) AS k \
+            "SELECT k.ordinal FROM (SELECT * FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (urn, aspect, ordinal) \
+                 ORDER BY k.ordinal) AS k \
              CROSS JOIN LATERAL (SELECT 1 FROM metadata_aspect_v2 a \
                  WHERE a.urn = k.urn AND a.aspect = k.aspect AND a.version = 0 FOR ",
             $strength,

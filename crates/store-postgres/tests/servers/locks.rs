@@ -1,4 +1,4 @@
-//! What is locked, and in which order.
+//! Which rows and trees are locked, and in which order.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,8 +16,8 @@ fn key_of(urn: &Urn) -> AspectKey {
     AspectKey::new(urn, entity.key_aspect)
 }
 
-/// Somebody else at the database.
-async fn stranger(database: &Database) -> Client {
+/// Another client of the database.
+async fn other_client(database: &Database) -> Client {
     let (client, connection) = tokio_postgres::connect(database.url(), tokio_postgres::NoTls)
         .await
         .unwrap();
@@ -25,35 +25,38 @@ async fn stranger(database: &Database) -> Client {
     client
 }
 
-/// Waits until somebody waits for a lock of this kind.
-async fn wait_for_waiting(database: &Database, kind: &str) {
+/// Waits until a session waits for a lock of this kind.
+async fn wait_for_waiter(database: &Database, kind: &str) {
     let started = Instant::now();
     let waiting = format!(
         "SELECT 1 FROM pg_stat_activity \
          WHERE datname = current_database() AND wait_event_type = 'Lock' AND wait_event = '{kind}'"
     );
     while database.rows(&waiting).unwrap().is_empty() {
-        assert!(started.elapsed() < Duration::from_secs(20), "nobody waits");
+        assert!(
+            started.elapsed() < Duration::from_secs(20),
+            "no session waits"
+        );
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
 
-fn lock_at_once(urn: &Urn) -> String {
+fn lock_nowait(urn: &Urn) -> String {
     format!("SELECT 1 FROM metadata_aspect_v2 WHERE urn = '{urn}' FOR UPDATE NOWAIT")
 }
 
-const HOLD_TREE: &str =
+const LOCK_TREE: &str =
     "BEGIN; SELECT pg_advisory_xact_lock(hashtext('docent_tree'), hashtext('domain'))";
 
-/// Whoever has the tree may want the row next.
+/// The holder of the tree may lock the row next, which would deadlock.
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_who_waits_for_a_tree_holds_a_row() {
+async fn a_transaction_that_waits_for_a_tree_holds_no_row() {
     let database = postgres_database().unwrap();
     let store = Arc::new(open_postgres(database.url()).await.unwrap());
-    let stranger = stranger(&database).await;
+    let blocker = other_client(&database).await;
     for urn in [domain("sales"), dataset("orders")] {
         put(&*store, &key_of(&urn), "{}").await;
-        stranger.batch_execute(HOLD_TREE).await.unwrap();
+        blocker.batch_execute(LOCK_TREE).await.unwrap();
         let work = {
             let (store, urn) = (Arc::clone(&store), urn.clone());
             tokio::spawn(async move {
@@ -70,68 +73,67 @@ async fn nobody_who_waits_for_a_tree_holds_a_row() {
                 .unwrap();
             })
         };
-        wait_for_waiting(&database, "advisory").await;
-        database.sql(&lock_at_once(&urn)).unwrap();
-        stranger.batch_execute("COMMIT").await.unwrap();
+        wait_for_waiter(&database, "advisory").await;
+        database.sql(&lock_nowait(&urn)).unwrap();
+        blocker.batch_execute("COMMIT").await.unwrap();
         work.await.unwrap();
     }
 }
 
-/// Who knows what it needs locks all of it, and who does not the key alone to begin with: both begin with the key.
+/// Some transactions lock all rows of an entity at once, others the key aspect alone first: both start with the latter.
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_who_waits_for_the_key_of_an_entity_holds_another_row_of_it() {
+async fn a_transaction_that_waits_for_a_key_aspect_holds_no_other_row_of_the_entity() {
     let database = postgres_database().unwrap();
     let store = Arc::new(open_postgres(database.url()).await.unwrap());
     let urn = dataset("orders");
-    // In the order of their names it comes before the key.
+    // Sorts before the key aspect by name.
     let early = AspectKey::new(&urn, Registry::get().aspect("browsePathsV2").unwrap());
     let keys = [early.clone(), key_of(&urn)];
     for key in &keys {
         put(&*store, key, "{}").await;
     }
-    let stranger = stranger(&database).await;
+    let blocker = other_client(&database).await;
     let hold = format!(
         "BEGIN; SELECT 1 FROM metadata_aspect_v2 WHERE urn = '{urn}' AND aspect = '{}' FOR UPDATE",
         keys[1].aspect
     );
-    stranger.batch_execute(&hold).await.unwrap();
+    blocker.batch_execute(&hold).await.unwrap();
     let work = {
         let store = Arc::clone(&store);
         tokio::spawn(async move {
             put(&*store, &keys[0], r#"{"paths":[]}"#).await;
         })
     };
-    // The first attempt does not wait; the second does.
-    wait_for_waiting(&database, "transactionid").await;
+    wait_for_waiter(&database, "transactionid").await;
     let other = format!(
         "SELECT 1 FROM metadata_aspect_v2 WHERE urn = '{urn}' AND aspect = '{}' FOR UPDATE NOWAIT",
         early.aspect
     );
     database.sql(&other).unwrap();
-    stranger.batch_execute("COMMIT").await.unwrap();
+    blocker.batch_execute("COMMIT").await.unwrap();
     work.await.unwrap();
 }
 
-/// What a domain says about itself changes no tree.
+/// A change of the description does not lock the tree.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_domain_that_stays_where_it_is_is_written_while_others_change_the_tree() {
+async fn a_domain_can_be_described_while_its_tree_is_locked_but_not_renamed() {
     let database = postgres_database().unwrap();
     let store = open_postgres(database.url()).await.unwrap();
     let key = AspectKey::new(&domain("sales"), AspectName::DOMAIN_PROPERTIES);
     put(&store, &key, r#"{"name":"Sales"}"#).await;
-    let stranger = stranger(&database).await;
-    stranger.batch_execute(HOLD_TREE).await.unwrap();
+    let blocker = other_client(&database).await;
+    blocker.batch_execute(LOCK_TREE).await.unwrap();
     let described = put(&store, &key, r#"{"name":"Sales","description":"d"}"#);
     let in_time = tokio::time::timeout(Duration::from_secs(20), described).await;
     in_time.unwrap();
     let renamed = put(&store, &key, r#"{"name":"Revenue"}"#);
     let in_time = tokio::time::timeout(Duration::from_millis(300), renamed).await;
-    assert!(in_time.is_err(), "the tree was changed by two at once");
+    assert!(in_time.is_err(), "the rename ignored the lock of the tree");
 }
 
-/// A row that is not there cannot be locked; who asks again, when it is, must not believe to have the lock.
+/// A missing row cannot be locked, and must not count as locked when it is created later.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_entity_that_somebody_makes_meanwhile_is_held_when_it_is_asked_for_again() {
+async fn an_entity_created_meanwhile_is_locked_by_the_next_query() {
     let database = Arc::new(postgres_database().unwrap());
     let store = Arc::new(open_postgres(database.url()).await.unwrap());
     let key = key_of(&dataset("late"));
@@ -159,15 +161,15 @@ async fn an_entity_that_somebody_makes_meanwhile_is_held_when_it_is_asked_for_ag
     .unwrap();
 }
 
-/// Looking for the row to lock and asking are two looks, and somebody may make the entity between them.
+/// The lock and the query are two statements, and the entity may be created between them.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_entity_that_is_made_between_the_lock_and_the_question_is_held() {
+async fn an_entity_created_between_lock_and_query_is_locked() {
     let database = Arc::new(postgres_database().unwrap());
     let store = Arc::new(open_postgres(database.url()).await.unwrap());
     let key = key_of(&dataset("late"));
-    // Holds up the question, which is about points, too, and nothing else.
-    let stranger = stranger(&database).await;
-    stranger
+    // Blocks the query, which also reads points, but not the lock.
+    let blocker = other_client(&database).await;
+    blocker
         .batch_execute("BEGIN; LOCK TABLE timeseries")
         .await
         .unwrap();
@@ -178,7 +180,7 @@ async fn an_entity_that_is_made_between_the_lock_and_the_question_is_held() {
                 let (database, key) = (Arc::clone(&database), key.clone());
                 Box::pin(async move {
                     assert_eq!(tx.rows_count(&key.urn, None).await?, (1, 0));
-                    let refused = format!("{:?}", database.sql(&lock_at_once(&key.urn)));
+                    let refused = format!("{:?}", database.sql(&lock_nowait(&key.urn)));
                     assert!(refused.contains("could not obtain lock"), "{refused}");
                     Ok(())
                 })
@@ -187,15 +189,15 @@ async fn an_entity_that_is_made_between_the_lock_and_the_question_is_held() {
             .unwrap();
         })
     };
-    wait_for_waiting(&database, "relation").await;
+    wait_for_waiter(&database, "relation").await;
     put(&*store, &key, "{}").await;
-    stranger.batch_execute("COMMIT").await.unwrap();
+    blocker.batch_execute("COMMIT").await.unwrap();
     work.await.unwrap();
 }
 
-/// Rebuilding locks a page of aspects in their order, and writers have another one.
+/// A rebuild locks a page of aspects in their order, which is not that of writers.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rebuild_that_a_writer_is_in_the_way_of_goes_on() {
+async fn a_rebuild_retries_after_a_deadlock_with_a_writer() {
     let database = postgres_database().unwrap();
     let store = Arc::new(open_postgres(database.url()).await.unwrap());
     let (one, other) = (dataset("a"), dataset("b"));
@@ -204,17 +206,17 @@ async fn a_rebuild_that_a_writer_is_in_the_way_of_goes_on() {
     }
     let lock =
         |urn: &Urn| format!("SELECT 1 FROM metadata_aspect_v2 WHERE urn = '{urn}' FOR UPDATE");
-    let stranger = stranger(&database).await;
-    // Whoever waits longest for the other looks for a circle first, and gives way.
+    let blocker = other_client(&database).await;
+    // With a shorter deadlock timeout, the rebuild detects the deadlock and is aborted.
     let begin = format!("SET deadlock_timeout = '1min'; BEGIN; {}", lock(&other));
-    stranger.batch_execute(&begin).await.unwrap();
+    blocker.batch_execute(&begin).await.unwrap();
     let rebuild = {
         let store = Arc::clone(&store);
         tokio::spawn(async move { store.rebuild(Box::new(|_, _| {})).await })
     };
-    wait_for_waiting(&database, "transactionid").await;
-    stranger.batch_execute(&lock(&one)).await.unwrap();
-    stranger.batch_execute("COMMIT").await.unwrap();
+    wait_for_waiter(&database, "transactionid").await;
+    blocker.batch_execute(&lock(&one)).await.unwrap();
+    blocker.batch_execute("COMMIT").await.unwrap();
     let report = rebuild.await.unwrap().unwrap();
     assert_eq!(report.aspects, 2);
 }
