@@ -217,7 +217,10 @@ fn a_catalog_moves_to_postgresql_and_back() -> anyhow::Result<()> {
         CommandOutput::run(&mut command)
     };
     let printed = move_store("sqlite:docent.db", database.url())?.succeeded()?;
-    ensure!(printed.contains("verified that both are equal"), "{printed}");
+    ensure!(
+        printed.contains("verified that both are equal"),
+        "{printed}"
+    );
     let rejection = move_store("sqlite:docent.db", database.url())?.failed()?;
     ensure!(rejection.contains("not empty"), "{rejection}");
     expect_sound(database.url())?;
@@ -240,10 +243,16 @@ fn a_catalog_moves_to_postgresql_and_back() -> anyhow::Result<()> {
         dataset("gone")
     ))?;
     let printed = move_store(database.url(), "sqlite:back.db")?.succeeded()?;
-    ensure!(printed.contains("verified that both are equal"), "{printed}");
+    ensure!(
+        printed.contains("verified that both are equal"),
+        "{printed}"
+    );
     let again = Database::empty()?;
     let printed = move_store("sqlite:back.db", again.url())?.succeeded()?;
-    ensure!(printed.contains("verified that both are equal"), "{printed}");
+    ensure!(
+        printed.contains("verified that both are equal"),
+        "{printed}"
+    );
     // Divides by zero if the row is missing.
     again
         .sql("SELECT 1 / count(*) FROM retired_version WHERE aspect = 'status' AND version = 7")?;
