@@ -172,7 +172,7 @@ async fn build(
             server.memory_kib("RssAnon")? / 1024
         ),
         rate,
-        Target::Above(20_000.0, "/s"),
+        Target::Above(15_000.0, "/s"),
     );
     let bytes = size_of_directory(index)? as f64 / catalog.len() as f64;
     report.line(

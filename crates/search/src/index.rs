@@ -20,8 +20,8 @@ use crate::error::SearchError;
 use crate::schema::{FORMAT, Fields, RANK};
 
 /// How much the writer buffers before it writes a segment, while building and while feeding. A
-/// million datasets make about ten segments.
-const BUILD_MEMORY_BYTES: usize = 256 * 1024 * 1024;
+/// million datasets make five to ten segments, and every search visits each of them.
+const BUILD_MEMORY_BYTES: usize = 384 * 1024 * 1024;
 const MAX_BUILD_THREADS: usize = 4;
 const FEED_MEMORY_BYTES: usize = 16 * 1024 * 1024;
 

@@ -411,13 +411,13 @@ fn shortened(mut term: Term) -> Term {
     {
         // The shortened text must not be only punctuation.
         let mut letters = text.chars().skip_while(|it| !it.is_alphanumeric());
-        let mut kept: String = letters.by_ref().take(MAX_TERM_CHARS).collect();
+        let mut shortened: String = letters.by_ref().take(MAX_TERM_CHARS).collect();
         let divides_a_word = letters.next().is_some_and(char::is_alphanumeric);
-        let before = kept.trim_end_matches(char::is_alphanumeric);
+        let before = shortened.trim_end_matches(char::is_alphanumeric);
         if is_of_whole_words && divides_a_word && !before.is_empty() {
-            kept.truncate(before.len());
+            shortened.truncate(before.len());
         }
-        *text = kept;
+        *text = shortened;
     }
     term
 }

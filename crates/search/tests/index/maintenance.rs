@@ -45,8 +45,8 @@ async fn the_maintainer_indexes_very_many_changes_in_parts_during_writes() {
         fixture.datasets(names).await;
     }
     let rest = maintainer.run_once().await.unwrap();
-    let behind = fixture.search.pending_changes().await.unwrap();
-    assert!(behind > 0 && behind < 6000, "{behind}");
+    let pending = fixture.search.pending_changes().await.unwrap();
+    assert!(pending > 0 && pending < 6000, "{pending}");
     assert!(rest > Duration::ZERO, "writes come first");
     // Writes have stopped.
     assert_eq!(maintainer.run_once().await.unwrap(), Duration::ZERO);

@@ -39,9 +39,9 @@ fn entities(data: Data) -> Vec<Entity> {
         Data::Warehouse => {
             // In the middle, so that the order of writes does not favour planted entities.
             let mut entities = generator::generated();
-            let behind = entities.split_off(entities.len() / 2);
+            let second_half = entities.split_off(entities.len() / 2);
             entities.extend(planted::planted());
-            entities.extend(behind);
+            entities.extend(second_half);
             entities
         }
     }
