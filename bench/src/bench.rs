@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 
 use crate::client;
-use crate::load::{Client, Source};
+use crate::load::{Client, Repeated, Source};
 use crate::process::{Cores, CpuReading, Server};
 
 /// What the names of catalogs begin with that are kept for the next run.
@@ -29,7 +29,7 @@ pub(crate) struct Bench {
 }
 
 /// For whoever works on search: a full run takes none of these.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub(crate) struct SearchOptions {
     /// Search in so many datasets [default: a million, or 20000 with --quick]
     #[arg(long, value_name = "NUMBER")]
@@ -191,6 +191,12 @@ impl Source for Prepared {
 
     fn is_right(&self, reply: &[u8]) -> bool {
         reply.len() == self.reply_length
+    }
+}
+
+impl Repeated for Prepared {
+    fn distinct_requests(&self) -> usize {
+        self.requests.len()
     }
 }
 

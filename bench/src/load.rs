@@ -19,6 +19,11 @@ pub(crate) trait Source: Send + Sync + 'static {
     fn is_right(&self, reply: &[u8]) -> bool;
 }
 
+/// A source that sends a fixed number of distinct requests again and again.
+pub(crate) trait Repeated: Source {
+    fn distinct_requests(&self) -> usize;
+}
+
 /// When a connection stops asking.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Until {

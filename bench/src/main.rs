@@ -46,6 +46,8 @@ struct Cli {
 enum Command {
     /// Measure everything, or some parts
     All(Options),
+    /// Compare two builds of docent in one run
+    Compare(CompareOptions),
     /// The server with a canned body; it ends with its standard input
     #[command(hide = true)]
     Canned {
@@ -78,11 +80,28 @@ struct Options {
     search: bench::SearchOptions,
 }
 
+#[derive(Debug, Args)]
+struct CompareOptions {
+    /// The old build
+    #[arg(long, value_name = "FILE")]
+    before: PathBuf,
+    /// The new build [default: docent beside this program]
+    #[arg(long, value_name = "FILE")]
+    docent: Option<PathBuf>,
+    /// Fewer and shorter slices
+    #[arg(long)]
+    quick: bool,
+    /// A directory on a real disk for the stores; it is emptied first [default: bench-compare beside this program's directory]
+    #[arg(long, value_name = "DIRECTORY")]
+    work: Option<PathBuf>,
+}
+
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Canned { body } => canned::serve(&body).map(|()| true),
         Command::SearchServer(options) => search_server::serve(&options).map(|()| true),
         Command::All(options) => all(&options),
+        Command::Compare(options) => compare(&options),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,
@@ -132,6 +151,44 @@ fn all(options: &Options) -> Result<bool> {
     if !options.search.keep {
         std::fs::remove_dir_all(&work)?;
     }
+    Ok(report.is_good())
+}
+
+/// Returns whether no figure of the new build is worse by more than the tolerance.
+fn compare(options: &CompareOptions) -> Result<bool> {
+    let own = std::env::current_exe()?;
+    let directory = own.parent().context("this program is in no directory")?;
+    let after = options
+        .docent
+        .clone()
+        .unwrap_or_else(|| directory.join("docent"));
+    let work = options
+        .work
+        .clone()
+        .unwrap_or_else(|| directory.with_file_name("bench-compare"));
+    process::check_cores()?;
+    std::fs::create_dir_all(&work)?;
+    remove_leftovers(&work, false)?;
+    let work = work.canonicalize()?;
+    let bench = |binary: &Path| -> Result<Bench> {
+        let found = binary.canonicalize();
+        Ok(Bench {
+            docent: found.with_context(|| format!("cannot find {}", binary.display()))?,
+            work: work.clone(),
+            quick: options.quick,
+            search: bench::SearchOptions::default(),
+        })
+    };
+    let (after, before) = (bench(&after)?, bench(&options.before)?);
+    let mut report = Report::default();
+    process::pin(process::CLIENT_CORE)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let ran = runtime.block_on(measure::compare::measure([&after, &before], &mut report));
+    report.print()?;
+    ran?;
+    std::fs::remove_dir_all(&work)?;
     Ok(report.is_good())
 }
 

@@ -3,6 +3,7 @@
 //! To add one: a module with a function like the others, and a line in [`crate::main`]'s list.
 
 pub(crate) mod bulk;
+pub(crate) mod compare;
 pub(crate) mod memory;
 pub(crate) mod postgres;
 pub(crate) mod reads;

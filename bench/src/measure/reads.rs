@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::bench::{Bench, CONNECTIONS, Docent, Prepared, Store, median, per_request};
 use crate::data::{BLOCK, Read};
-use crate::load::{Client, Done, Until};
+use crate::load::{Client, Done, Repeated, Until};
 use crate::process::Server;
 use crate::report::{Report, Target};
 
@@ -93,7 +93,7 @@ pub(crate) async fn measure(bench: &Bench, store: &Store, report: &mut Report) -
     docent.server.stop()
 }
 
-fn requests(
+pub(crate) fn requests(
     docent: &Docent,
     read: Read,
     body: impl Fn(Read, usize) -> String,
@@ -108,7 +108,7 @@ fn requests(
 }
 
 /// Asks for some datasets and compares every byte of meaning; gives the body of one reply.
-async fn check(
+pub(crate) async fn check(
     docent: &Docent,
     read: Read,
     prepared: &Prepared,
@@ -138,6 +138,13 @@ pub(crate) struct Slices {
     pub(crate) rates: Vec<f64>,
 }
 
+impl Slices {
+    pub(crate) fn add(&mut self, cost: f64, done: Done) {
+        self.costs.push(cost);
+        self.rates.push(done.per_second());
+    }
+}
+
 /// Asks two servers in turn, after each has had every request some times.
 ///
 /// A cache takes in what comes back: it has settled after the third time.
@@ -152,9 +159,9 @@ pub(crate) async fn alternate(
 /// How often every request is made before anything is measured.
 const WARM_UP_PASSES: usize = 3;
 
-pub(crate) async fn alternate_with(
+pub(crate) async fn alternate_with<S: Repeated>(
     servers: [&Server; 2],
-    sources: [&Arc<Prepared>; 2],
+    sources: [&Arc<S>; 2],
     rounds: Rounds,
 ) -> Result<[Slices; 2]> {
     let mut clients = [
@@ -162,15 +169,14 @@ pub(crate) async fn alternate_with(
         Client::open(servers[1].address(), CONNECTIONS).await?,
     ];
     for (client, source) in clients.iter_mut().zip(sources) {
-        let turns = (WARM_UP_PASSES * source.requests.len()).div_ceil(CONNECTIONS) as u64;
+        let turns = (WARM_UP_PASSES * source.distinct_requests()).div_ceil(CONNECTIONS) as u64;
         client.drive(source, Until::Turns(turns)).await?;
     }
     let mut slices = [Slices::default(), Slices::default()];
     for _ in 0..rounds.count {
         for (index, client) in clients.iter_mut().enumerate() {
             let (cost, done) = slice(servers[index], client, sources[index], rounds.slice).await?;
-            slices[index].costs.push(cost);
-            slices[index].rates.push(done.per_second());
+            slices[index].add(cost, done);
         }
     }
     Ok(slices)
@@ -179,7 +185,7 @@ pub(crate) async fn alternate_with(
 async fn slice(
     server: &Server,
     client: &mut Client,
-    source: &Arc<Prepared>,
+    source: &Arc<impl Repeated>,
     duration: Duration,
 ) -> Result<(f64, Done)> {
     let before = server.cpu()?;

@@ -16,14 +16,14 @@ use crate::load::{Client, Source, Until};
 use crate::report::{Report, Target};
 use crate::store;
 
-const WRITERS: usize = 64;
+pub(crate) const WRITERS: usize = 64;
 
 /// Writes of each writer per slice. Versions stay far below the number at which the server lets old ones go.
 const TURNS: u64 = 64;
 
 /// Each writer goes through datasets of its own; every write has another text.
 #[derive(Debug)]
-struct ColumnWrites {
+pub(crate) struct ColumnWrites {
     token: String,
     serial: AtomicU64,
     datasets: usize,
@@ -31,7 +31,7 @@ struct ColumnWrites {
 }
 
 impl ColumnWrites {
-    fn new(store: &Store, datasets: usize, first_serial: u64) -> Self {
+    pub(crate) fn new(store: &Store, datasets: usize, first_serial: u64) -> Self {
         Self {
             token: store.token.clone(),
             serial: AtomicU64::new(first_serial),
