@@ -200,11 +200,7 @@ async fn column_writes(
 }
 
 /// Each dataset once, in random order, right after a start: nothing is cached yet.
-async fn first_touch(
-    benches: [&Bench; 2],
-    stores: &[Store; 2],
-    report: &mut Report,
-) -> Result<()> {
+async fn first_touch(benches: [&Bench; 2], stores: &[Store; 2], report: &mut Report) -> Result<()> {
     for read in [Read::Description, Read::Columns] {
         let name = format!("read {}, first touch after a start", read.name());
         report.progress(&name);
@@ -212,7 +208,12 @@ async fn first_touch(
         for _ in 0..if benches[0].quick { 3 } else { 7 } {
             for (index, bench) in benches.into_iter().enumerate() {
                 let docent = bench.serve(&stores[index], None)?;
-                let source = Arc::new(reads::requests(&docent, read, Read::with_variable, 0..BLOCK));
+                let source = Arc::new(reads::requests(
+                    &docent,
+                    read,
+                    Read::with_variable,
+                    0..BLOCK,
+                ));
                 let mut client = Client::open(docent.server.address(), CONNECTIONS).await?;
                 let turns = Until::Turns((BLOCK / CONNECTIONS) as u64);
                 let before = docent.server.cpu()?;
