@@ -1,4 +1,4 @@
-//! What all measurements share: where things are, and a docent server with a token.
+//! Shared by all measurements: paths, and a docent server with a token.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,33 +11,33 @@ use crate::client;
 use crate::load::{Client, Repeated, Source};
 use crate::process::{Cores, CpuReading, Server};
 
-/// What the names of catalogs begin with that are kept for the next run.
+/// The name prefix of catalogs kept for the next run.
 pub(crate) const KEPT: &str = "kept-";
 
-/// Of reads.
+/// The number of connections that read.
 pub(crate) const CONNECTIONS: usize = 16;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Bench {
-    /// The binary that is measured.
+    /// The measured binary.
     pub(crate) docent: PathBuf,
-    /// The directory of all stores, on the disk that is measured.
+    /// The directory of all stores, on the measured disk.
     pub(crate) work: PathBuf,
-    /// Everything in a minute, with less to say.
+    /// A short run with less precise results.
     pub(crate) quick: bool,
     pub(crate) search: SearchOptions,
 }
 
-/// For whoever works on search: a full run takes none of these.
+/// For work on search; a full run uses none of these.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct SearchOptions {
-    /// Search in so many datasets [default: a million, or 20000 with --quick]
+    /// The number of datasets to search [default: a million, or 20000 with --quick]
     #[arg(long, value_name = "NUMBER")]
     pub(crate) datasets: Option<usize>,
     /// Do not measure the full-text search of SQLite and PostgreSQL
     #[arg(long)]
     pub(crate) without_peers: bool,
-    /// Leave the catalog of search for the next run, and use the one that the run before has left
+    /// Keep the catalog for the next run, and use the one that the previous run kept
     #[arg(long)]
     pub(crate) keep: bool,
 }
@@ -47,28 +47,28 @@ impl Bench {
         self.work.join(name)
     }
 
-    /// Makes an empty store, if there is none of the name, and a token for it.
+    /// Creates a token for a store, and the store if it does not exist.
     pub(crate) fn create_store(&self, name: &str) -> Result<Store> {
         let path = self.path(name);
         let token = self.create_token(&store_url(&path))?;
         Ok(Store { path, token })
     }
 
-    /// Makes an empty store, if there is none, and a token for it.
+    /// Creates a token for a store, and the store if it does not exist.
     pub(crate) fn create_token(&self, url: &str) -> Result<String> {
-        let made = Command::new(&self.docent)
+        let output = Command::new(&self.docent)
             .args([
                 "token", "create", "--user", "datahub", "--name", "bench", "--store",
             ])
             .arg(url)
             .output()
             .with_context(|| format!("cannot start {}", self.docent.display()))?;
-        let message = String::from_utf8_lossy(&made.stderr);
-        ensure!(made.status.success(), "no token could be made: {message}");
-        Ok(String::from_utf8(made.stdout)?.trim().to_owned())
+        let message = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "cannot create a token: {message}");
+        Ok(String::from_utf8(output.stdout)?.trim().to_owned())
     }
 
-    /// Starts docent on a store, with a library loaded into it if one is given.
+    /// Starts docent on a store, optionally with a preloaded library.
     pub(crate) fn serve(&self, store: &Store, preload: Option<&Path>) -> Result<Docent> {
         let mut command = self.serve_command(&store_url(&store.path));
         if let Some(library) = preload {
@@ -77,7 +77,7 @@ impl Bench {
         self.started(command, Cores::Server, &store.token)
     }
 
-    /// Starts docent on the store of a URL, beside its database.
+    /// Starts docent on the database at a URL, on both cores.
     pub(crate) fn serve_beside(&self, url: &str, token: &str) -> Result<Docent> {
         let mut command = self.serve_command(url);
         command
@@ -87,7 +87,7 @@ impl Bench {
     }
 
     fn serve_command(&self, url: &str) -> Command {
-        // The server goes with the harness even if that is killed.
+        // The server ends with this process, even if that is killed.
         let mut command = Command::new("setpriv");
         command
             .args(["--pdeathsig", "TERM"])
@@ -133,7 +133,7 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// A copy under another name; no server may use the original at the moment.
+    /// Copies the store, which must not be in use.
     pub(crate) fn copy(&self, path: PathBuf) -> Result<Self> {
         crate::store::copy(&self.path, &path)?;
         Ok(Self {
@@ -142,7 +142,7 @@ impl Store {
         })
     }
 
-    /// Takes the files away when they are needed no more; the large ones would fill a disk.
+    /// Removes the files, which could fill the disk.
     pub(crate) fn remove(self) -> Result<()> {
         std::fs::remove_file(&self.path)?;
         let index = crate::store::search_index(&self.path);
@@ -183,8 +183,8 @@ pub(crate) struct Prepared {
 
 impl Source for Prepared {
     fn request(&self, connection: usize, turn: u64, request: &mut Vec<u8>) -> bool {
-        // A prime apart: all come in turn, and neighbours in time are none in the store.
-        let index = (turn as usize * CONNECTIONS + connection) * 7919 % self.requests.len();
+        // Steps of a prime: all requests occur, and consecutive ones are not neighbors in the store.
+        let index = (turn_index(turn) * CONNECTIONS + connection) * 7919 % self.requests.len();
         request.extend_from_slice(&self.requests[index]);
         true
     }
@@ -200,7 +200,12 @@ impl Repeated for Prepared {
     }
 }
 
-/// CPU time of a server per request, in microseconds.
+/// Returns a turn as an index.
+pub(crate) fn turn_index(turn: u64) -> usize {
+    usize::try_from(turn).unwrap_or(usize::MAX)
+}
+
+/// Returns a server's CPU time per request, in microseconds.
 pub(crate) fn per_request(before: &CpuReading, after: &CpuReading, requests: u64) -> f64 {
     micros(after.since(before)) / requests.max(1) as f64
 }
@@ -209,7 +214,7 @@ pub(crate) fn micros(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e6
 }
 
-/// The middle one of some numbers, 0 of none.
+/// Returns the median, or 0 for no numbers.
 pub(crate) fn median(numbers: &[f64]) -> f64 {
     let mut sorted = numbers.to_vec();
     sorted.sort_by(f64::total_cmp);

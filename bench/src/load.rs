@@ -1,4 +1,4 @@
-//! The load generator: a number of connections, each sending its next request when the last one is answered.
+//! The load generator: several connections that send one request at a time each.
 
 use std::net::SocketAddr;
 use std::ops::Range;
@@ -10,12 +10,12 @@ use tokio::task::JoinSet;
 
 use crate::client::Connection;
 
-/// What a connection sends. A wrong reply ends the whole measurement: the rate of errors is not a speed.
+/// A source of requests. An incorrect reply aborts the measurement.
 pub(crate) trait Source: Send + Sync + 'static {
-    /// The `turn`th request of a connection, written into `request`; `false` if there is none any more.
+    /// Writes the `turn`th request of a connection into `request`; returns `false` if there are no more.
     fn request(&self, connection: usize, turn: u64, request: &mut Vec<u8>) -> bool;
 
-    /// Whether the reply is what it should be.
+    /// Whether the reply is correct.
     fn is_right(&self, reply: &[u8]) -> bool;
 }
 
@@ -24,7 +24,7 @@ pub(crate) trait Repeated: Source {
     fn distinct_requests(&self) -> usize;
 }
 
-/// When a connection stops asking.
+/// When a connection stops.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Until {
     /// After this time.
@@ -33,16 +33,16 @@ pub(crate) enum Until {
     Turns(u64),
 }
 
-/// No single load lasts longer.
+/// The time limit of one load.
 const LONGEST: Duration = Duration::from_mins(10);
 
-/// The connections of one client, kept open between measurements, with the turn that each has reached.
+/// The connections of one client, open between measurements, with the next turn of each.
 #[derive(Debug)]
 pub(crate) struct Client {
     connections: Vec<(Connection, u64)>,
 }
 
-/// What a load came to.
+/// The result of a load.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Done {
     pub(crate) requests: u64,
@@ -64,7 +64,7 @@ impl Client {
         Ok(Self { connections })
     }
 
-    /// One request outside of any measurement; the reply's body.
+    /// Sends one request outside of a measurement and returns the reply's body.
     pub(crate) async fn ask(&mut self, request: &[u8]) -> Result<Vec<u8>> {
         let Some((connection, _)) = self.connections.first_mut() else {
             bail!("a client without connections");
@@ -75,7 +75,7 @@ impl Client {
         Ok(reply.body.to_vec())
     }
 
-    /// Runs all connections at once.
+    /// Runs all connections concurrently.
     pub(crate) async fn drive(&mut self, source: &Arc<impl Source>, until: Until) -> Result<Done> {
         let started = Instant::now();
         let (duration, turns) = match until {
@@ -134,7 +134,7 @@ async fn run(
         let reply = connection.exchange(&request).await?;
         if reply.status != 200 || !source.is_right(reply.body) {
             let text = String::from_utf8_lossy(reply.body);
-            bail!("a wrong reply, status {}: {text:.500}", reply.status);
+            bail!("an incorrect reply, status {}: {text:.500}", reply.status);
         }
         turn += 1;
     }

@@ -1,12 +1,12 @@
-//! The load harness: measures a release build of docent against its peers, and prints one table.
+//! The benchmarks: compare a release build of docent with its peers and print one table.
 //!
-//! It speaks to docent over HTTP like any client; only search is measured as a library, behind a server of our own
-//! ([`search_server`]). See docs/PERFORMANCE.md for what is measured and how. To measure one more thing: a module in
-//! [`measure`] and a line in [`run_all`].
+//! docent is measured over HTTP like any client would use it; only search is also measured as a library, behind a small
+//! server ([`search_server`]). docs/PERFORMANCE.md describes the measurements. To add one, write a module in [`measure`]
+//! and call it in [`run_all`].
 
 #![expect(
     clippy::cast_precision_loss,
-    reason = "counts become rates; none comes near 2^52"
+    reason = "counts become rates; none is near 2^52"
 )]
 
 mod bench;
@@ -48,32 +48,32 @@ enum Command {
     All(Options),
     /// Compare two builds of docent in one run
     Compare(CompareOptions),
-    /// The server with a canned body; it ends with its standard input
+    /// Serve a canned body until standard input closes
     #[command(hide = true)]
     Canned {
         /// The file with the body
         body: PathBuf,
     },
-    /// Search without docent around it; it ends with its standard input
+    /// Serve search as a library until standard input closes
     #[command(hide = true)]
     SearchServer(search_server::Options),
 }
 
 #[derive(Debug, Args)]
 struct Options {
-    /// A minute instead of many: fewer and shorter slices, nothing with a million of something
+    /// Take a minute instead of many: fewer and shorter slices, no measurement with a million entities
     #[arg(long)]
     quick: bool,
-    /// The binary to measure [default: docent beside this one]
+    /// The binary to measure [default: docent next to this program]
     #[arg(long, value_name = "FILE")]
     docent: Option<PathBuf>,
-    /// Where the stores are made; what else is in it is removed; it should be on a real disk [default: the directory bench-work beside this one's]
+    /// A directory on a real disk for the stores; it is emptied first [default: bench-work next to this program's directory]
     #[arg(long, value_name = "DIRECTORY")]
     work: Option<PathBuf>,
-    /// Write the page with the results to this file
+    /// Write the results document to this file
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
-    /// Only these: start, reads, writes, memory, scale, postgres, search
+    /// Only these parts: start, reads, writes, memory, scale, postgres, search
     #[arg(long, value_delimiter = ',', value_name = "PARTS")]
     only: Vec<String>,
     #[command(flatten)]
@@ -113,7 +113,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says whether every target was met.
+/// Returns whether every target was met.
 fn all(options: &Options) -> Result<bool> {
     let own = std::env::current_exe()?;
     let directory = own.parent().context("this program is in no directory")?;
@@ -123,7 +123,7 @@ fn all(options: &Options) -> Result<bool> {
         .unwrap_or_else(|| directory.join("docent"));
     ensure!(
         docent.exists(),
-        "there is no {}: build docent first",
+        "{} does not exist: build docent first",
         docent.display()
     );
     let work = match &options.work {
@@ -131,10 +131,10 @@ fn all(options: &Options) -> Result<bool> {
         None => directory.with_file_name("bench-work"),
     };
     process::check_cores()?;
-    // A page without the rows of an engine would look as if it had none.
+    // A document without the rows of an engine would be misleading.
     ensure!(
         options.page.is_none() || postgres_server::is_installed(),
-        "PostgreSQL is not installed: install Debian's package postgresql, or measure without --page"
+        "PostgreSQL is not installed: install the Debian package postgresql, or measure without --page"
     );
     std::fs::create_dir_all(&work)?;
     remove_leftovers(&work, options.search.keep)?;
@@ -192,7 +192,7 @@ fn compare(options: &CompareOptions) -> Result<bool> {
     Ok(report.is_good())
 }
 
-/// Removes what a run that was killed has left behind, but for catalogs that are to be kept.
+/// Removes the files of a killed run, except for catalogs to keep.
 fn remove_leftovers(work: &Path, keep: bool) -> Result<()> {
     for entry in std::fs::read_dir(work)? {
         let entry = entry?;
@@ -211,7 +211,7 @@ fn remove_leftovers(work: &Path, keep: bool) -> Result<()> {
 fn measure_all(bench: &Bench, options: &Options, report: &mut Report) -> Result<()> {
     let mut machine = Machine::before_run(&bench.work, &bench.docent)?;
     process::pin(process::CLIENT_CORE)?;
-    // One thread for everything: it has one core, and children end with the thread that started them.
+    // A single thread: it has one core, and children end with the thread that started them.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -225,35 +225,35 @@ fn measure_all(bench: &Bench, options: &Options, report: &mut Report) -> Result<
 }
 
 async fn run_all(bench: &Bench, options: &Options, report: &mut Report) -> Result<()> {
-    let wanted =
+    let is_selected =
         |part: &str| options.only.is_empty() || options.only.iter().any(|only| only == part);
-    if wanted("search") {
+    if is_selected("search") {
         measure::search::measure(bench, report).await?;
     }
-    if wanted("postgres") {
+    if is_selected("postgres") {
         measure::postgres::measure(bench, report).await?;
     }
     // The others share a store.
-    let apart = |only: &String| only == "search" || only == "postgres";
-    if !options.only.is_empty() && options.only.iter().all(apart) {
+    let is_separate = |only: &String| only == "search" || only == "postgres";
+    if !options.only.is_empty() && options.only.iter().all(is_separate) {
         return Ok(());
     }
     let store = bench.create_store("docent.db")?;
-    // Loads what the others read.
+    // Loads the data that the others read.
     measure::bulk::measure(bench, &store, report).await?;
-    if wanted("start") {
+    if is_selected("start") {
         measure::start::measure(bench, &store, report).await?;
     }
-    if wanted("reads") {
+    if is_selected("reads") {
         measure::reads::measure(bench, &store, report).await?;
     }
-    if wanted("writes") {
+    if is_selected("writes") {
         measure::writes::measure(bench, &store, report).await?;
     }
-    if wanted("memory") && !bench.quick {
+    if is_selected("memory") && !bench.quick {
         measure::memory::measure(bench, report).await?;
     }
-    if wanted("scale") && !bench.quick {
+    if is_selected("scale") && !bench.quick {
         measure::scale::measure(bench, &store, report).await?;
     }
     Ok(())

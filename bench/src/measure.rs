@@ -1,6 +1,6 @@
 //! The measurements. Each takes a [`crate::bench::Bench`] and adds lines to the [`crate::report::Report`].
 //!
-//! To add one: a module with a function like the others, and a line in [`crate::main`]'s list.
+//! To add one, write a module with a `measure` function and call it in [`crate::run_all`].
 
 pub(crate) mod bulk;
 pub(crate) mod compare;

@@ -48,7 +48,7 @@ pub(crate) struct AspectWrite {
     row: Version,
     /// The previous latest row.
     previous: Option<Version>,
-    /// AspectWrite only with the first version of an aspect.
+    /// Present only for the first version of an aspect.
     edges: Vec<(String, String)>,
     placement: Option<(String, String, String, i64)>,
 }
@@ -227,7 +227,7 @@ pub(crate) fn replay(
     per_transaction: usize,
 ) -> Result<Duration> {
     let path = path.to_owned();
-    let writer = std::thread::spawn(move || -> Result<Duration> {
+    let thread = std::thread::spawn(move || -> Result<Duration> {
         process::pin(process::SERVER_CORE)?;
         let connection = open_writer(&path)?;
         let started = Instant::now();
@@ -245,7 +245,7 @@ pub(crate) fn replay(
         }
         Ok(started.elapsed())
     });
-    match writer.join() {
+    match thread.join() {
         Ok(result) => result,
         Err(_) => anyhow::bail!("the replay panicked"),
     }

@@ -1,8 +1,8 @@
-//! Reads against a server that answers a canned body of the same bytes.
+//! Reads, compared with a server that returns a canned body of the same size.
 //!
-//! Both servers are alive all the time and are asked in turn, in short slices, so that both meet the same neighbours on
-//! the machine. What counts is the CPU time that a server takes for a request: near the ceiling the
-//! load generator is full first, and requests per second would measure that.
+//! Both servers run all the time and are measured alternately, in short slices, so that noise affects both. The result
+//! is the CPU time per request: near the maximum the load generator saturates first, and requests per second would
+//! measure the generator.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::load::{Client, Done, Repeated, Until};
 use crate::process::Server;
 use crate::report::{Report, Target};
 
-/// Efficiencies that the project asks for.
+/// The target efficiency.
 fn target(read: Read) -> f64 {
     match read {
         Read::Description => 0.55,
@@ -81,7 +81,7 @@ pub(crate) async fn measure(bench: &Bench, store: &Store, report: &mut Report) -
                     median(&theirs.rates)
                 ),
                 median(&efficiency),
-                // The form with variables is the one that clients send; the other is there for comparison.
+                // Clients send variables; literals are measured for comparison.
                 if form == "variable" {
                     Target::AtLeast(target(read))
                 } else {
@@ -107,7 +107,7 @@ pub(crate) fn requests(
     }
 }
 
-/// Asks for some datasets and compares every byte of meaning; gives the body of one reply.
+/// Reads some datasets and compares the replies as JSON; returns the body of one.
 pub(crate) async fn check(
     docent: &Docent,
     read: Read,
@@ -129,7 +129,7 @@ pub(crate) async fn check(
     Ok(body)
 }
 
-/// What a server came to in each of its slices.
+/// A server's results in each slice.
 #[derive(Debug, Default)]
 pub(crate) struct Slices {
     /// Microseconds of CPU per request.
@@ -145,9 +145,9 @@ impl Slices {
     }
 }
 
-/// Asks two servers in turn, after each has had every request some times.
+/// Measures two servers alternately, after a warm-up with every request.
 ///
-/// A cache takes in what comes back: it has settled after the third time.
+/// The cache admits repeated reads, so it is in a steady state after the third pass.
 pub(crate) async fn alternate(
     servers: [&Server; 2],
     source: &Arc<Prepared>,
@@ -156,7 +156,7 @@ pub(crate) async fn alternate(
     alternate_with(servers, [source, source], rounds).await
 }
 
-/// How often every request is made before anything is measured.
+/// The number of warm-up passes over all requests.
 const WARM_UP_PASSES: usize = 3;
 
 pub(crate) async fn alternate_with<S: Repeated>(
@@ -194,12 +194,12 @@ async fn slice(
     Ok((per_request(&before, &after, done.requests), done))
 }
 
-/// Prepared requests take memory.
-const MOST_REQUESTS: usize = 100_000;
+/// Limits the memory of prepared requests.
+const MAX_REQUESTS: usize = 100_000;
 
-/// Requests for datasets at even distances in a store of `datasets`, checked on a sample.
+/// Prepares requests for evenly spaced datasets in a store of `datasets`, and checks a sample.
 pub(crate) async fn spread(docent: &Docent, read: Read, datasets: usize) -> Result<Arc<Prepared>> {
-    let step = (datasets / MOST_REQUESTS).max(1);
+    let step = (datasets / MAX_REQUESTS).max(1);
     let numbers = (0..datasets).step_by(step);
     let prepared = requests(docent, read, Read::with_variable, numbers);
     check(docent, read, &prepared, datasets).await?;

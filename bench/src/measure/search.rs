@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 use ask::{Asker, Times};
 
-use crate::bench::{Bench, KEPT, Store, median};
+use crate::bench::{Bench, KEPT, Store, median, turn_index};
 use crate::load::{Client, Source, Until};
 use crate::process::{Cores, Server};
 use crate::report::{Report, Target};
@@ -315,7 +315,7 @@ struct DescriptionWrites {
 impl Source for DescriptionWrites {
     fn request(&self, connection: usize, turn: u64, request: &mut Vec<u8>) -> bool {
         let serial = self.serial.fetch_add(1, Ordering::Relaxed);
-        let urn = &self.urns[(turn as usize * WRITERS + connection) % self.urns.len()];
+        let urn = &self.urns[(turn_index(turn) * WRITERS + connection) % self.urns.len()];
         let description = format!("Edited by a person, for the {serial:09}th time.");
         request.extend(ask::write(urn, &description));
         true

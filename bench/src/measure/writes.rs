@@ -1,5 +1,5 @@
-//! Durable writes of column descriptions by many writers, against bare rusqlite that commits the same rows one by one;
-//! and how much many writers gain over one when the disk is slow.
+//! Durable writes of column descriptions by many writers, compared with plain rusqlite that commits the same rows one
+//! by one; and many writers compared with one on a slow disk.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::bench::{Bench, Docent, Store, median};
+use crate::bench::{Bench, Docent, Store, median, turn_index};
 use crate::client;
 use crate::data::{self, BLOCK, COLUMNS};
 use crate::load::{Client, Source, Until};
@@ -18,10 +18,10 @@ use crate::store;
 
 pub(crate) const WRITERS: usize = 64;
 
-/// Writes of each writer per slice. Versions stay far below the number at which the server lets old ones go.
+/// Writes per writer and slice. Few enough that the server prunes no versions.
 const TURNS: u64 = 64;
 
-/// Each writer goes through datasets of its own; every write has another text.
+/// Each writer has its own datasets; every write has a different text.
 #[derive(Debug)]
 pub(crate) struct ColumnWrites {
     token: String,
@@ -44,8 +44,9 @@ impl ColumnWrites {
 impl Source for ColumnWrites {
     fn request(&self, connection: usize, turn: u64, request: &mut Vec<u8>) -> bool {
         let serial = self.serial.fetch_add(1, Ordering::Relaxed);
-        let dataset = (turn as usize * WRITERS + connection) % self.datasets;
-        let body = data::column_write(dataset, turn as usize % COLUMNS, serial);
+        let turn = turn_index(turn);
+        let dataset = (turn * WRITERS + connection) % self.datasets;
+        let body = data::column_write(dataset, turn % COLUMNS, serial);
         request.extend(client::post("/api/graphql", &self.token, &body));
         true
     }
@@ -99,7 +100,7 @@ async fn against_rusqlite(
         let written = store::writes_after(&reader, position)?;
         ensure!(
             written.len() as u64 == done.requests,
-            "{} writes were acknowledged and {} changes are logged",
+            "{} writes were acknowledged, but {} changes are logged",
             done.requests,
             written.len()
         );
@@ -138,7 +139,7 @@ async fn with_slow_disk(
     docent.server.stop()?;
     ensure!(
         rates[0] < 500.0,
-        "one writer made {:.0} durable writes per second although each sync takes 2 ms: the shim has no effect",
+        "one writer made {:.0} durable writes per second although each sync takes 2 ms: slow_fsync has no effect",
         rates[0]
     );
     report.line(
@@ -151,7 +152,7 @@ async fn with_slow_disk(
     Ok(())
 }
 
-/// Compiles the library that slows down fsync.
+/// Compiles the library that delays fsync.
 fn slow_fsync(work: &Path) -> Result<PathBuf> {
     let (source, library) = (work.join("slow_fsync.c"), work.join("slow_fsync.so"));
     std::fs::write(&source, include_str!("../../slow_fsync.c"))?;

@@ -41,7 +41,8 @@ impl Random {
 
     /// From 0 (inclusive) to `limit` (exclusive).
     pub(crate) fn below(&mut self, limit: usize) -> usize {
-        (self.fraction() * limit as f64) as usize
+        let scaled = (u128::from(self.next() >> 11) * limit as u128) >> 53;
+        usize::try_from(scaled).unwrap_or_default()
     }
 }
 

@@ -59,7 +59,7 @@ fn fill(connection: &Connection, catalog: &Catalog) -> Result<()> {
     )?;
     connection.execute_batch("BEGIN")?;
     for (id, dataset) in catalog.datasets().enumerate() {
-        let id = id as i64;
+        let id = i64::try_from(id)?;
         connection
             .prepare_cached(
                 "INSERT INTO words (rowid, name, columns, description) VALUES (?1, ?2, ?3, ?4)",
