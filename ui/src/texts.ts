@@ -452,8 +452,7 @@ const english = {
       "Someone else changed the description. Close this dialog and review the latest version first.",
     addedWords: "added",
     removedWords: "removed",
-    columnsHint:
-      "To see the history of a column, open it from the list of columns on the Overview tab.",
+    columnsHint: "Each column has its own history, linked from the Overview tab.",
   },
 
   settings: {

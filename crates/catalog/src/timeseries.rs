@@ -5,7 +5,7 @@
 
 use std::cmp::Ordering;
 
-use docent_model::searchable::bare_name;
+use docent_model::searchable::strip_keyword_suffix;
 use docent_model::{Registry, SystemMetadata};
 use docent_store::{AspectKey, PointRange};
 use serde_json::Value;
@@ -121,7 +121,7 @@ impl Wanted {
 
     /// What a point has at a path, as text.
     fn values(&self, value: &Value, point: &TimeseriesRow, field: &str) -> Vec<String> {
-        match bare_name(field) {
+        match strip_keyword_suffix(field) {
             "urn" => vec![self.key.urn.to_string()],
             "runId" => noted(point).map(|noted| noted.run_id).into_iter().collect(),
             path => {

@@ -1,7 +1,7 @@
-//! The aspects that our own logic edits, as structs.
+//! Structs for the aspects that the server itself edits.
 //!
-//! Each keeps the members it does not know in `other`, so that an edit never loses what an ingestion client
-//! stored. All other aspects stay JSON and are described by the registry alone.
+//! Each keeps unknown members in `other`, so that an edit never loses data from an ingestion client.
+//! All other aspects stay JSON and are described by the registry alone.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,13 +10,13 @@ use serde_json::{Map, Value};
 
 use crate::{EpochMillis, Urn};
 
-/// Members that a struct does not name; they are written back as they were.
+/// Unknown members, written back unchanged.
 pub type Other = Map<String, Value>;
 
-/// Who acts when nobody in particular is named. Its writes do not count as somebody's modification.
+/// The actor of writes by the server itself. They do not count as modifications by a user.
 pub const SYSTEM_ACTOR: &str = "urn:li:corpuser:__datahub_system";
 
-/// Who did something, and when.
+/// The actor and time of a change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AuditStamp {
     pub time: EpochMillis,
@@ -35,12 +35,12 @@ impl AuditStamp {
     }
 }
 
-/// An aspect that says when people edited it.
+/// An aspect with audit stamps.
 pub trait Stamped {
     /// The stamps of the first and of the last edit.
     fn stamps(&mut self) -> (&mut Option<AuditStamp>, &mut Option<AuditStamp>);
 
-    /// Notes an edit: the first one stays as the creation.
+    /// Records an edit. The first one also sets the creation stamp.
     fn stamp(&mut self, stamp: &AuditStamp) {
         let (created, last_modified) = self.stamps();
         created.get_or_insert_with(|| stamp.clone());
@@ -48,7 +48,7 @@ pub trait Stamped {
     }
 }
 
-/// What a person said about a dataset.
+/// The user-edited properties of a dataset.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct EditableDatasetProperties {
@@ -70,7 +70,7 @@ impl Stamped for EditableDatasetProperties {
     }
 }
 
-/// What people said about the columns of a dataset.
+/// The user-edited metadata of a dataset's columns.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct EditableSchemaMetadata {
@@ -83,7 +83,7 @@ pub struct EditableSchemaMetadata {
     pub other: Other,
 }
 
-/// What people said about one column.
+/// The user-edited metadata of one column.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EditableSchemaFieldInfo {
@@ -101,30 +101,30 @@ impl Stamped for EditableSchemaMetadata {
 }
 
 impl EditableSchemaMetadata {
-    /// The entry of a column, made if there is none yet.
+    /// Returns the entry of a column, adding it if it is missing.
     pub fn field_mut(&mut self, field_path: &str) -> &mut EditableSchemaFieldInfo {
         let fields = &mut self.editable_schema_field_info;
-        let at = fields
+        let index = fields
             .iter()
             .position(|field| field.field_path == field_path)
             .unwrap_or_else(|| {
                 fields.push(EditableSchemaFieldInfo::new(field_path));
                 fields.len() - 1
             });
-        &mut fields[at]
+        &mut fields[index]
     }
 
-    /// Where the entries of many columns stand, made if there are none yet. Looks through the list once.
+    /// Returns the indexes of the entries of many columns, adding missing ones, in a single pass.
     pub fn positions<'a>(&mut self, field_paths: impl Iterator<Item = &'a str>) -> Vec<usize> {
         let fields = &mut self.editable_schema_field_info;
         let mut known = HashMap::with_capacity(fields.len());
-        for (at, field) in fields.iter().enumerate() {
-            known.entry(field.field_path.clone()).or_insert(at);
+        for (index, field) in fields.iter().enumerate() {
+            known.entry(field.field_path.clone()).or_insert(index);
         }
         field_paths
             .map(|field_path| {
-                if let Some(at) = known.get(field_path) {
-                    return *at;
+                if let Some(index) = known.get(field_path) {
+                    return *index;
                 }
                 fields.push(EditableSchemaFieldInfo::new(field_path));
                 known.insert(field_path.to_owned(), fields.len() - 1);
@@ -176,8 +176,7 @@ pub struct LinkSettings {
     pub other: Other,
 }
 
-/// The domain of an entity. Two lists say the same; [`crate::defaults`] does not touch them, the write path
-/// keeps them in step.
+/// The domain of an entity. Both lists hold the same domains; the write path keeps them in sync.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Domains {
@@ -195,7 +194,7 @@ pub struct DomainAssociation {
     pub other: Other,
 }
 
-/// Name, description and place of a domain.
+/// The name, description and parent of a domain.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DomainProperties {
@@ -226,12 +225,12 @@ pub struct AccessTokenInfo {
     pub other: Other,
 }
 
-/// Who is responsible for an entity.
+/// The owners of an entity.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Ownership {
     pub owners: Vec<Owner>,
-    /// The owners by the URN of their kind. It says the same again; not everybody writes it.
+    /// The owners by the URN of their ownership type. Redundant, and not written by every client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner_types: Option<BTreeMap<String, Vec<Urn>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -240,7 +239,7 @@ pub struct Ownership {
     pub other: Other,
 }
 
-/// One owner. The kind of ownership is a name, or the URN of an ownership type, or both.
+/// One owner. The ownership type is given by name, by URN, or both.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Owner {
@@ -254,7 +253,7 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// The kind as the URN of an ownership type, whichever way it is written.
+    /// The URN of the ownership type, however it is given.
     pub fn kind_urn(&self) -> String {
         match &self.type_urn {
             Some(urn) => urn.to_string(),
@@ -263,12 +262,12 @@ impl Owner {
     }
 }
 
-/// The URN of the ownership type that a name such as `TECHNICAL_OWNER` stands for.
+/// The URN of a built-in ownership type, such as `TECHNICAL_OWNER`.
 pub fn built_in_ownership_type(kind: &str) -> String {
     format!("urn:li:ownershipType:__system__{}", kind.to_lowercase())
 }
 
-/// What a user's password is checked with; the password itself is never stored.
+/// The salted hash of a user's password; the password itself is never stored.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CorpUserCredentials {
@@ -284,7 +283,7 @@ impl std::fmt::Debug for CorpUserCredentials {
     }
 }
 
-/// Who a user is.
+/// The profile of a user.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CorpUserInfo {
@@ -301,7 +300,7 @@ pub struct CorpUserInfo {
     pub other: Other,
 }
 
-/// Whether a user may act: `ACTIVE` or `SUSPENDED`.
+/// The account status of a user: `ACTIVE` or `SUSPENDED`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CorpUserStatus {
@@ -311,7 +310,7 @@ pub struct CorpUserStatus {
     pub other: Other,
 }
 
-/// Whether an entity was removed without being deleted.
+/// Whether an entity is soft-deleted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Status {

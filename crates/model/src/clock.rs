@@ -5,24 +5,25 @@ use std::sync::atomic::{AtomicI64, Ordering};
 /// Milliseconds since the Unix epoch.
 pub type EpochMillis = i64;
 
-/// The shortest span of time that anything of ours may last.
-const MIN_SPAN_MS: f64 = 1000.0;
+/// The shortest duration that [`parse_duration_ms`] accepts.
+const MIN_DURATION_MS: EpochMillis = 1000;
 
-/// A span of time as people (`30d`, `1w 2d`) or programs (`P30D`) write it, with days of 24 hours. `None` if it is not
-/// written like that, or is shorter than a second.
-pub fn span_ms(text: &str) -> Option<EpochMillis> {
+/// Parses a duration in the friendly (`30d`, `1w 2d`) or ISO 8601 format (`P30D`), with days of 24
+/// hours. Returns `None` if it is malformed or shorter than a second.
+pub fn parse_duration_ms(text: &str) -> Option<EpochMillis> {
     let days = jiff::SpanRelativeTo::days_are_24_hours();
     let span: jiff::Span = text.parse().ok()?;
-    let total = span.total((jiff::Unit::Millisecond, days)).ok()?;
-    (total >= MIN_SPAN_MS).then_some(total as EpochMillis)
+    let millis = span.to_duration(days).ok()?.as_millis();
+    let millis = EpochMillis::try_from(millis).ok()?;
+    (millis >= MIN_DURATION_MS).then_some(millis)
 }
 
-/// Where the current time comes from.
+/// A source of the current time.
 pub trait Clock: Send + Sync + std::fmt::Debug {
     fn now_ms(&self) -> EpochMillis;
 }
 
-/// The machine's clock.
+/// The system clock.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct SystemClock;
 
@@ -32,7 +33,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that stands still until it is moved.
+/// A clock for tests that advances only on request.
 #[derive(Debug)]
 pub struct FixedClock(AtomicI64);
 

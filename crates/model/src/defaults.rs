@@ -1,19 +1,19 @@
-//! The aspects that an entity gets with its first write, unless the write brings them itself.
+//! The default aspects of a new entity, added on its first write unless that write contains them.
 //!
-//! The key aspect is not among them: every entity has it, see [`crate::Registry::key_aspect_value`]. To give one more
+//! The key aspect is not one of them, see [`crate::Registry::key_aspect_value`]. To give another
 //! entity type a platform, add it to [`platform`].
 
 use serde_json::{Value, json};
 
 use crate::{AspectName, EntitySpec, Urn};
 
-/// What separates the parts of a dataset's name, unless its platform says otherwise.
+/// The separator in dataset names, unless the platform defines one.
 const NAME_DELIMITER: &str = ".";
 
-/// Where entities are browsed that have no place of their own.
+/// The browse folder of entities without a path.
 const DEFAULT_FOLDER: &str = "Default";
 
-/// The default aspects of a new entity. `name_delimiter` is what its platform says about dataset names.
+/// Returns the default aspects of a new entity. `name_delimiter` is that of its platform.
 pub fn default_aspects(
     urn: &Urn,
     entity: &EntitySpec,
@@ -43,7 +43,7 @@ pub fn default_aspects(
     aspects
 }
 
-/// The parts of a URN by their names.
+/// The key parts of a URN by name.
 struct Key<'a> {
     urn: &'a Urn,
     entity: &'a EntitySpec,
@@ -51,12 +51,12 @@ struct Key<'a> {
 
 impl<'a> Key<'a> {
     fn part(&self, field: &str) -> Option<&'a str> {
-        let at = self
+        let index = self
             .entity
             .key_fields
             .iter()
             .position(|name| *name == field)?;
-        self.urn.as_split().parts().nth(at)
+        self.urn.as_split().parts().nth(index)
     }
 }
 
@@ -80,24 +80,24 @@ fn browse_path(key: &Key<'_>, name_delimiter: Option<&str>) -> Value {
     json!({ "path": path })
 }
 
-/// The URN of the platform that the key names.
+/// The URN of the platform in the key.
 fn platform(key: &Key<'_>) -> Option<String> {
-    let of_tool = |tool: &str| format!("urn:li:dataPlatform:{tool}");
+    let tool_platform = |tool: &str| format!("urn:li:dataPlatform:{tool}");
     match key.entity.name {
         "dataset" | "mlFeatureTable" | "mlModel" | "mlModelDeployment" | "mlModelGroup" => {
             key.part("platform").map(str::to_owned)
         }
-        "chart" | "dashboard" => key.part("dashboardTool").map(of_tool),
-        "dataFlow" => key.part("orchestrator").map(of_tool),
+        "chart" | "dashboard" => key.part("dashboardTool").map(tool_platform),
+        "dataFlow" => key.part("orchestrator").map(tool_platform),
         "dataJob" => {
             let flow = Urn::parse(key.part("flow")?).ok()?;
-            flow.as_split().parts().next().map(of_tool)
+            flow.as_split().parts().next().map(tool_platform)
         }
         _ => None,
     }
 }
 
-/// The URN by which a dataset is found whose name is written in another case elsewhere.
+/// The dataset's URN with a lowercase name, for case-insensitive lookups.
 fn lowercased_urn(key: &Key<'_>) -> Option<String> {
     if key.entity.name != "dataset" {
         return None;

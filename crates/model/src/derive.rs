@@ -1,22 +1,22 @@
-//! The rows that follow from one aspect: a pure function, so that they can be rebuilt and compared.
+//! Derives index rows from an aspect. A pure function, so that rows can be rebuilt and compared.
 //!
-//! Edges come from the registry's relationship annotations alone; an annotation on an outer field replaces
-//! those inside of it. The place of an entity in a tree ([`Placement`]) is known for domains; to place one more kind,
-//! add its aspect to [`places()`] and [`derive()`].
+//! Edges come from the registry's relationship annotations alone; an annotation on an outer field
+//! overrides those inside it. Domains also have a position in a hierarchy ([`Placement`]). To add
+//! another hierarchy, add its aspect to [`is_hierarchy_aspect()`] and [`derive()`].
 
 use serde_json::Value;
 
 use crate::registry::Shape;
 use crate::{AspectName, EntitySpec, EpochMillis, Registry, Urn};
 
-/// A relationship from the entity that an aspect belongs to.
+/// A relationship from the entity of an aspect.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Edge {
     pub relationship: &'static str,
     pub destination: Urn,
 }
 
-/// Where an entity stands in the tree of its kind.
+/// The position of an entity in the hierarchy of its type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placement {
     /// The entity type.
@@ -24,45 +24,45 @@ pub struct Placement {
     /// `None` at the root.
     pub parent: Option<Urn>,
     pub name: String,
-    /// 0 if nobody noted it.
+    /// 0 if unknown.
     pub created_ms: EpochMillis,
 }
 
-/// Everything that follows from one aspect.
+/// The rows derived from one aspect.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Derived {
-    /// Sorted, none twice.
+    /// Sorted, without duplicates.
     pub edges: Vec<Edge>,
     pub placement: Option<Placement>,
 }
 
-/// Derives the rows of an aspect. What does not fit its record is passed over: validation is not done here,
-/// because values stored by other servers are derived from, too.
+/// Derives the rows of an aspect. Skips members that do not match its record, because values stored
+/// by other servers may not be valid here.
 pub fn derive(urn: &Urn, aspect: AspectName, value: &Value) -> Derived {
     let registry = Registry::get();
     let mut edges = Vec::new();
     if let Some(record) = registry.aspect_record(aspect) {
-        collect(registry, &Shape::Record(record), value, &mut edges);
+        collect_edges(registry, &Shape::Record(record), value, &mut edges);
         edges.sort_unstable();
         edges.dedup();
     }
     Derived {
         edges,
-        placement: places(aspect).then(|| domain(urn, value)),
+        placement: is_hierarchy_aspect(aspect).then(|| domain(urn, value)),
     }
 }
 
-/// Whether an aspect says where its entity stands in the tree of its kind.
-pub fn places(aspect: AspectName) -> bool {
+/// Whether an aspect defines the position of its entity in a hierarchy.
+pub fn is_hierarchy_aspect(aspect: AspectName) -> bool {
     aspect == AspectName::DOMAIN_PROPERTIES
 }
 
-/// Whether entities of a kind stand in a tree.
-pub fn has_tree(entity: &EntitySpec) -> bool {
-    entity.aspects.iter().copied().any(places)
+/// Whether entities of a type form a hierarchy.
+pub fn has_hierarchy(entity: &EntitySpec) -> bool {
+    entity.aspects.iter().copied().any(is_hierarchy_aspect)
 }
 
-fn collect(registry: &Registry, shape: &Shape, value: &Value, edges: &mut Vec<Edge>) {
+fn collect_edges(registry: &Registry, shape: &Shape, value: &Value, edges: &mut Vec<Edge>) {
     match (shape, value) {
         (Shape::Urn(Some(relationship)), Value::String(text)) => {
             if let Ok(destination) = Urn::parse(text) {
@@ -74,25 +74,25 @@ fn collect(registry: &Registry, shape: &Shape, value: &Value, edges: &mut Vec<Ed
         }
         (Shape::Array(items), Value::Array(values)) => {
             for item in values {
-                collect(registry, items, item, edges);
+                collect_edges(registry, items, item, edges);
             }
         }
         (Shape::Map(shape), Value::Object(members)) => {
             for member in members.values() {
-                collect(registry, shape, member, edges);
+                collect_edges(registry, shape, member, edges);
             }
         }
         (Shape::Record(id), Value::Object(members)) => {
             for field in registry.record(*id).related_fields() {
                 if let Some(member) = members.get(field.name) {
-                    collect(registry, &field.shape, member, edges);
+                    collect_edges(registry, &field.shape, member, edges);
                 }
             }
         }
         (Shape::Union(types), Value::Object(members)) => {
             for member in types {
                 if let Some(inner) = members.get(member.name) {
-                    collect(registry, &member.shape, inner, edges);
+                    collect_edges(registry, &member.shape, inner, edges);
                 }
             }
         }
@@ -105,7 +105,7 @@ fn domain(urn: &Urn, properties: &Value) -> Placement {
     Placement {
         kind: "domain",
         parent: text("parentDomain").and_then(|parent| Urn::parse(parent).ok()),
-        // A domain without a name is listed by its id rather than not at all.
+        // Falls back to the id, so that a domain without a name is still listed.
         name: text("name").unwrap_or(urn.key()).to_owned(),
         created_ms: properties
             .pointer("/created/time")

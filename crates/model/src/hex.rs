@@ -1,8 +1,8 @@
-//! How bytes are written where a person may have to read them: hashes, secrets.
+//! Hexadecimal encoding of hashes and secrets.
 
 use std::fmt::Write as _;
 
-/// Two small hexadecimal digits for each byte.
+/// Encodes bytes as lowercase hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len() * 2);
     for byte in bytes {

@@ -1,17 +1,18 @@
-//! What Docent knows about metadata, without any input or output.
+//! The metadata model: URNs, entities, aspects and the rules for them. Does no I/O.
 //!
-//! - [`Urn`]: the names of entities.
-//! - [`Registry`]: which entities, aspects and records exist. It is data (`registry.json`), interpreted here:
-//!   [`Registry::validate`] checks an aspect, [`derive()`] gives the rows that follow from it,
-//!   [`take_out`] takes a URN out of it, [`searchable`] the values that it is found by, [`defaults`] the aspects that a new entity starts with.
-//! - [`aspects`]: Rust structs for the few aspects that our own logic edits.
-//! - [`patch`]: changes to parts of an aspect.
+//! - [`Urn`]: entity identifiers.
+//! - [`Registry`]: the known entities, aspects and records, as data (`registry.json`).
+//!   [`Registry::validate`] checks an aspect, [`derive()`] computes its edges,
+//!   [`remove_references`] removes a URN from it, [`searchable`] extracts its searchable values, and
+//!   [`defaults`] has the default aspects of a new entity.
+//! - [`aspects`]: Rust structs for the few aspects that the server itself edits.
+//! - [`patch`]: partial updates of an aspect.
 //! - [`Clock`]: time as a parameter.
 //!
 //! This crate must not know about stores, HTTP or GraphQL, and has no `async`.
 //!
-//! To add an aspect: add its record and its name to `registry.json` and list it under its entities. Only if
-//! our own logic edits it, add a struct to [`aspects`].
+//! To add an aspect, add its record and its name to `registry.json` and list it under its entities.
+//! Add a struct to [`aspects`] only if the server itself edits it.
 
 pub mod aspects;
 mod clock;
@@ -29,13 +30,13 @@ mod system_metadata;
 mod urn;
 mod validate;
 
-pub use clock::{Clock, EpochMillis, FixedClock, SystemClock, span_ms};
-pub use derive::{Derived, Edge, Placement, derive, has_tree, places};
+pub use clock::{Clock, EpochMillis, FixedClock, SystemClock, parse_duration_ms};
+pub use derive::{Derived, Edge, Placement, derive, has_hierarchy, is_hierarchy_aspect};
 pub use hex::hex;
 pub use logical_version::LogicalVersion;
 pub use names::AspectName;
 pub use points::point_id;
-pub use references::{Remainder, take_out};
+pub use references::{RemovalResult, remove_references};
 pub use registry::{EntitySpec, LineageDirection, Registry, json_schemas};
 pub use system_metadata::{NO_RUN_ID, SystemMetadata};
 pub use urn::{MAX_ENCODED_BYTES, Urn, UrnError};

@@ -1,9 +1,9 @@
-//! The name of an aspect, as a cheap copy.
+//! Aspect names.
 
 use std::fmt;
 
-/// An aspect's name. It points at static text: a constant below or a name of the registry, so it is copied
-/// freely and never allocated on a request path. Texts from outside become one by
+/// The name of an aspect. Points to static text (a constant below or a name in the registry), so
+/// that it is `Copy` and never allocated on a request path. Convert external text with
 /// [`crate::Registry::aspect`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AspectName(&'static str);
@@ -43,7 +43,6 @@ impl AspectName {
     pub const STRUCTURED_PROPERTIES: Self = Self("structuredProperties");
     pub const TAG_PROPERTIES: Self = Self("tagProperties");
 
-    /// Names come from static text only: the constants above and the registry.
     pub(crate) const fn from_static(name: &'static str) -> Self {
         Self(name)
     }

@@ -1,23 +1,23 @@
-//! Changes to parts of an aspect: JSON Patch (RFC 6902) with the addresses that DataHub's clients use.
+//! Partial updates of an aspect: JSON Patch (RFC 6902) with DataHub's extensions.
 //!
-//! What differs from the RFC: the elements of some lists are addressed by what tells them apart instead of by
-//! their position (`/tags/urn:li:tag:a`). Which members those are is said by a [`Template`], either the built-in one of
-//! the aspect or the one that the patch brings along. Missing objects on the way to a path are made, removing
-//! what is not there does nothing, and an aspect that is not there begins as an empty one ([`blank`]).
+//! Differences from the RFC: elements of some lists are addressed by key members instead of their
+//! index (`/tags/urn:li:tag:a`). A [`Template`] defines the keys, either the built-in one of the
+//! aspect or one sent with the patch. Missing parent objects are created, removing a missing value
+//! does nothing, and a missing aspect starts from an initial value ([`initial`]).
 //!
-//! A patch keeps what it does not name as it is: values, members, and the order of elements.
+//! A patch preserves everything it does not address: values, members and the order of elements.
 //!
-//! - [`mod@pointer`] has the paths
-//! - [`template`] says how lists are addressed; to add one for an aspect, add a line to its table
-//! - [`document`] is a value being changed; [`keyed`] and [`columns`] are the lists in it that have keys
-//! - [`plain`] does what has no keys, by the RFC alone
+//! - [`mod@pointer`] parses paths
+//! - [`template`] defines the keys of lists; to add one for an aspect, add a line to its table
+//! - [`document`] is the value being patched; [`keyed_list`] and [`column_lineage`] are its keyed lists
+//! - [`plain`] implements the RFC for values without keys
 //!
-//! This module must not know entities or stores: whether the result is a valid aspect is asked of it afterwards.
+//! This module must not know entities or stores. The caller validates the result.
 
-mod blank;
-mod columns;
+mod column_lineage;
 mod document;
-mod keyed;
+mod initial;
+mod keyed_list;
 mod plain;
 mod pointer;
 mod template;
@@ -28,25 +28,25 @@ use serde_json::{Map, Value};
 use crate::aspects::AuditStamp;
 use crate::registry::Shape;
 use crate::{AspectName, Registry};
-use document::{Node, Place, Put};
+use document::{Node, PatchContext, PutMode};
 use pointer::Pointer;
 use template::Template;
 
-/// Each is carried out one after the other inside a transaction that others wait for.
+/// Operations run inside a transaction that blocks other writers.
 const MAX_OPERATIONS: usize = 10_000;
-/// How deep a value may get; JSON texts are refused by their parser at about the same depth.
+/// The maximum nesting depth; the JSON parser has a similar limit.
 const MAX_DEPTH: usize = 120;
-/// How many values and bytes of text all copies of one patch may make together: copies of copies double.
+/// The limit on values and bytes of text copied by one patch, because copies of copies double.
 const MAX_COPIED: usize = 16 * 1024 * 1024;
 
-/// Why a patch is none, or cannot be applied.
+/// Why a patch is malformed or cannot be applied.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PatchError {
-    #[error("the patch is not understood: {0}")]
-    Unreadable(String),
-    #[error("operation {position} of the patch ({name} '{path}') cannot be done: {reason}")]
+    #[error("invalid patch: {0}")]
+    Malformed(String),
+    #[error("operation {position} of the patch ({name} '{path}') failed: {reason}")]
     Operation {
-        /// Counted from 0.
+        /// Zero-based.
         position: usize,
         name: &'static str,
         path: String,
@@ -54,11 +54,11 @@ pub enum PatchError {
     },
 }
 
-/// A list of changes to one aspect, applied whole or not at all.
+/// A list of operations on one aspect, applied atomically.
 #[derive(Debug, Clone)]
 pub struct Patch {
     operations: Vec<Operation>,
-    /// How lists are addressed, if the patch says so itself.
+    /// The keys of lists, if the patch defines them.
     template: Option<Template>,
 }
 
@@ -78,7 +78,7 @@ enum Action {
     Test(Value),
 }
 
-/// A patch with its own addresses, as clients send it. The list of operations may also stand alone.
+/// A patch with its own keys, as sent by clients. They may also send only the list of operations.
 #[derive(Deserialize)]
 #[serde(
     rename_all = "camelCase",
@@ -97,7 +97,7 @@ struct WireOperation {
     op: Option<String>,
     path: Option<String>,
     from: Option<String>,
-    /// Null is a value, absence is none.
+    /// Distinguishes null from an absent value.
     #[serde(default, deserialize_with = "present")]
     value: Option<Value>,
 }
@@ -107,38 +107,37 @@ fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<V
 }
 
 impl Patch {
-    /// Reads a patch in JSON: a list of operations, or `{"patch": […], "arrayPrimaryKeys": {…}}`.
+    /// Parses a patch: a list of operations, or `{"patch": […], "arrayPrimaryKeys": {…}}`.
     pub fn parse(text: &str) -> Result<Self, PatchError> {
-        let value = serde_json::from_str(text).map_err(unreadable)?;
+        let value = serde_json::from_str(text).map_err(malformed)?;
         Self::from_value(value)
     }
 
     pub fn from_value(value: Value) -> Result<Self, PatchError> {
         let wire = match value {
             Value::Array(_) => WirePatch {
-                patch: Vec::deserialize(value).map_err(unreadable)?,
+                patch: Vec::deserialize(value).map_err(malformed)?,
                 array_primary_keys: None,
                 force_generic_patch: None,
             },
-            other => WirePatch::deserialize(other).map_err(unreadable)?,
+            other => WirePatch::deserialize(other).map_err(malformed)?,
         };
         if wire.patch.len() > MAX_OPERATIONS {
-            return Err(PatchError::Unreadable(format!(
-                "it has {} operations, and {MAX_OPERATIONS} can be done at once: send it in parts",
+            return Err(PatchError::Malformed(format!(
+                "it has {} operations, at most {MAX_OPERATIONS} are allowed: split it into several patches",
                 wire.patch.len()
             )));
         }
         let keys = wire.array_primary_keys.filter(|keys| !keys.is_empty());
         let template = match keys {
-            Some(keys) => Some(Template::from_wire(&keys).map_err(PatchError::Unreadable)?),
+            Some(keys) => Some(Template::from_wire(&keys).map_err(PatchError::Malformed)?),
             None if wire.force_generic_patch == Some(true) => Some(Template::default()),
             None => None,
         };
         let operations = wire.patch.into_iter().enumerate();
         let operations = operations.map(|(position, wire)| {
-            Operation::read(wire).map_err(|reason| {
-                PatchError::Unreadable(format!("its operation {position} {reason}"))
-            })
+            Operation::from_wire(wire)
+                .map_err(|reason| PatchError::Malformed(format!("operation {position} {reason}")))
         });
         Ok(Self {
             operations: operations.collect::<Result<_, _>>()?,
@@ -146,14 +145,14 @@ impl Patch {
         })
     }
 
-    /// Whether it only takes away: of what is not there, nothing.
+    /// Whether it contains only removals, which do nothing to a missing aspect.
     pub fn only_removes(&self) -> bool {
         let mut actions = self.operations.iter().map(|operation| &operation.action);
         actions.all(|action| matches!(action, Action::Remove))
     }
 
-    /// The value that the patch makes of the current one; `None` stands for an aspect that is not there yet. `stamp` is
-    /// the write's own, for new values that must have one.
+    /// Applies the patch to the current value, or `None` if the aspect does not exist yet. New values
+    /// that require an audit stamp get `stamp`.
     pub fn apply(
         &self,
         aspect: AspectName,
@@ -162,18 +161,18 @@ impl Patch {
     ) -> Result<Value, PatchError> {
         let built_in = Template::of(aspect);
         let record = Registry::get().aspect_record(aspect).map(Shape::Record);
-        let root = Place {
+        let root = PatchContext {
             template: self.template.as_ref().or(built_in),
             shape: record.as_ref(),
             stamp,
         };
-        let value = current.unwrap_or_else(|| blank::aspect(aspect, built_in.is_some(), stamp));
-        let mut work = Work {
+        let value = current.unwrap_or_else(|| initial::aspect(aspect, built_in.is_some(), stamp));
+        let mut run = PatchRun {
             document: Node::Plain(value),
             copied: 0,
         };
         for (position, operation) in self.operations.iter().enumerate() {
-            work.run(root, operation)
+            run.execute(root, operation)
                 .map_err(|reason| PatchError::Operation {
                     position,
                     name: operation.action.name(),
@@ -181,12 +180,12 @@ impl Patch {
                     reason,
                 })?;
         }
-        Ok(work.document.into_value())
+        Ok(run.document.into_value())
     }
 }
 
 impl Operation {
-    fn read(wire: WireOperation) -> Result<Self, String> {
+    fn from_wire(wire: WireOperation) -> Result<Self, String> {
         let name = wire.op.ok_or("has no 'op'")?;
         let path = Pointer::parse(&wire.path.ok_or("has no 'path'")?)?;
         let value = || {
@@ -206,13 +205,13 @@ impl Operation {
             "test" => Action::Test(value()?),
             _ => {
                 return Err(format!(
-                    "has the op '{name}'; there are add, remove, replace, move, copy and test"
+                    "has the unknown op '{name}': use add, remove, replace, move, copy or test"
                 ));
             }
         };
         if matches!(action, Action::Remove) && path.segments().is_empty() {
             return Err(
-                "removes the whole aspect, which a patch cannot: delete the aspect instead"
+                "removes the whole aspect, which a patch can't do: delete the aspect instead"
                     .to_owned(),
             );
         }
@@ -233,82 +232,82 @@ impl Action {
     }
 }
 
-/// A patch being applied.
-struct Work {
+/// The state while a patch is applied.
+struct PatchRun {
     document: Node,
     copied: usize,
 }
 
-impl Work {
-    fn run(&mut self, root: Place<'_>, operation: &Operation) -> Result<(), String> {
+impl PatchRun {
+    fn execute(&mut self, root: PatchContext<'_>, operation: &Operation) -> Result<(), String> {
         let path = &operation.path;
         match &operation.action {
-            Action::Add(value) => self.put(root, path, value.clone(), Put::Add),
+            Action::Add(value) => self.put(root, path, value.clone(), PutMode::Add),
             Action::Remove => self.document.remove(root, path.segments()),
             Action::Replace(value) => {
                 self.find(root, path)?;
-                self.put(root, path, value.clone(), Put::Replace)
+                self.put(root, path, value.clone(), PutMode::Replace)
             }
             Action::Move(from) => {
-                if path.is_below(from) {
+                if path.is_inside(from) {
                     return Err(format!("'{from}' cannot be moved into itself"));
                 }
                 let value = self.find(root, from)?;
-                self.count(&value)?;
+                self.count_copy(&value)?;
                 if from.segments() == path.segments() {
                     return Ok(());
                 }
                 self.document.remove(root, from.segments())?;
-                self.put(root, path, value, Put::Copy)
+                self.put(root, path, value, PutMode::Copy)
             }
             Action::Copy(from) => {
                 let value = self.find(root, from)?;
-                self.count(&value)?;
-                self.put(root, path, value, Put::Copy)
+                self.count_copy(&value)?;
+                self.put(root, path, value, PutMode::Copy)
             }
             Action::Test(expected) => {
                 let found = self.find(root, path)?;
-                if plain::is_same(&found, expected) {
+                if plain::is_equal(&found, expected) {
                     Ok(())
                 } else {
-                    Err("the value there is not the one that was expected".to_owned())
+                    Err("the value differs from the expected one".to_owned())
                 }
             }
         }
     }
 
-    fn find(&mut self, root: Place<'_>, path: &Pointer) -> Result<Value, String> {
+    fn find(&mut self, root: PatchContext<'_>, path: &Pointer) -> Result<Value, String> {
         self.document
             .get(root, path.segments())?
-            .ok_or_else(|| format!("there is nothing at '{path}'"))
+            .ok_or_else(|| format!("'{path}' does not exist"))
     }
 
     fn put(
         &mut self,
-        root: Place<'_>,
+        root: PatchContext<'_>,
         path: &Pointer,
         value: Value,
-        how: Put,
+        mode: PutMode,
     ) -> Result<(), String> {
         if path.segments().len() + plain::depth(&value) > MAX_DEPTH {
             return Err(format!(
-                "values can be nested {MAX_DEPTH} deep at most, and this one would be deeper"
+                "the value would be nested more than {MAX_DEPTH} levels deep"
             ));
         }
-        self.document.put(root, path.segments(), value, how)
+        self.document.put(root, path.segments(), value, mode)
     }
 
-    fn count(&mut self, value: &Value) -> Result<(), String> {
-        self.copied = self.copied.saturating_add(plain::weight(value));
+    fn count_copy(&mut self, value: &Value) -> Result<(), String> {
+        self.copied = self.copied.saturating_add(plain::size(value));
         if self.copied > MAX_COPIED {
-            return Err("the copies of this patch are too large together".to_owned());
+            return Err("the values copied by this patch are too large in total".to_owned());
         }
         Ok(())
     }
 }
 
-fn unreadable(error: impl std::fmt::Display) -> PatchError {
-    PatchError::Unreadable(format!(
+fn malformed(error: impl std::fmt::Display) -> PatchError {
+    PatchError::Malformed(format!(
         "{error}; send a list of operations, or {{\"patch\": […], \"arrayPrimaryKeys\": {{…}}}}"
     ))
 }

@@ -1,8 +1,8 @@
-//! What tells the points of a time series apart.
+//! The identity of points in a time series.
 
 use serde_json::{Value, json};
 
-/// The members that make a point, beside its time.
+/// The members that identify a point, in addition to its timestamp.
 const IDENTITY: [&str; 6] = [
     "/eventGranularity/unit",
     "/eventGranularity/multiple",
@@ -12,8 +12,9 @@ const IDENTITY: [&str; 6] = [
     "/partitionSpec/timePartition/durationMillis",
 ];
 
-/// The id of a point among those of its time: two points are the same if they have the same granularity, message id and
-/// partition. Engines that hold points from before this rule must number them by it; SQLite's migration 4 does.
+/// The id of a point among those with the same timestamp. Points are equal if they have the same
+/// granularity, message id and partition. Stores with points from before this rule must recompute
+/// their ids, as migration 4 of SQLite does.
 pub fn point_id(point: &Value) -> String {
     json!(IDENTITY.map(|member| point.pointer(member))).to_string()
 }
@@ -23,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_part_of_the_identity_makes_another_point_and_nothing_else_does() {
+    fn only_identity_members_distinguish_points() {
         let points = [
             json!({}),
             json!({"messageId": "x"}),
@@ -37,12 +38,12 @@ mod tests {
             json!({"eventGranularity": {"unit": "DAY", "multiple": 2}}),
             json!({"eventGranularity": {"unit": "HOUR", "multiple": 1}}),
         ];
-        for (at, one) in points.iter().enumerate() {
-            let mut again = one.clone();
-            again["rowCount"] = json!(7);
-            assert_eq!(point_id(one), point_id(&again));
-            for other in &points[..at] {
-                assert_ne!(point_id(one), point_id(other), "{one} {other}");
+        for (index, point) in points.iter().enumerate() {
+            let mut changed = point.clone();
+            changed["rowCount"] = json!(7);
+            assert_eq!(point_id(point), point_id(&changed));
+            for other in &points[..index] {
+                assert_ne!(point_id(point), point_id(other), "{point} {other}");
             }
         }
     }

@@ -1,63 +1,63 @@
-//! Taking a URN out of an aspect, by what the registry says about where URNs stand.
+//! Removes references to an entity from an aspect, as described by the registry.
 //!
-//! Only URNs that make a relationship are taken out: an audit stamp tells what happened, whoever it names. What cannot be
-//! without the URN goes with it: the item of a list, or the member that may be absent, that it stands in.
+//! Only URNs that form a relationship are removed; audit stamps keep their actors. A list item or an
+//! optional member that requires the URN is removed with it.
 
 use serde_json::Value;
 
 use crate::registry::{Relationship, Shape};
 use crate::{AspectName, Registry};
 
-/// What taking a URN out leaves of a value.
+/// The effect of removing references from a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Remainder {
-    /// It was not in there.
-    Same,
-    /// The value without it.
-    Rest,
-    /// The value makes no sense without it.
-    Nothing,
+pub enum RemovalResult {
+    /// The value had no such reference.
+    Unchanged,
+    /// The references were removed.
+    Changed,
+    /// The value is not valid without the reference and must be removed.
+    Invalid,
 }
 
-/// Takes all relationships with `urn` out of the value of an aspect.
-pub fn take_out(aspect: AspectName, value: &mut Value, urn: &str) -> Remainder {
+/// Removes all relationships with `urn` from the value of an aspect.
+pub fn remove_references(aspect: AspectName, value: &mut Value, urn: &str) -> RemovalResult {
     let registry = Registry::get();
     match registry.aspect_record(aspect) {
         Some(record) => remove(registry, &Shape::Record(record), value, urn),
-        None => Remainder::Same,
+        None => RemovalResult::Unchanged,
     }
 }
 
-fn remove(registry: &Registry, shape: &Shape, value: &mut Value, urn: &str) -> Remainder {
+fn remove(registry: &Registry, shape: &Shape, value: &mut Value, urn: &str) -> RemovalResult {
     match (shape, value) {
         (Shape::Urn(Some(Relationship { .. })), Value::String(text)) if text == urn => {
-            Remainder::Nothing
+            RemovalResult::Invalid
         }
         (Shape::Array(items), Value::Array(values)) => {
-            let mut remainder = Remainder::Same;
-            values.retain_mut(|item| keep(&mut remainder, remove(registry, items, item, urn)));
-            remainder
+            let mut result = RemovalResult::Unchanged;
+            values.retain_mut(|item| keep(&mut result, remove(registry, items, item, urn)));
+            result
         }
         (Shape::Map(shape), Value::Object(members)) => {
-            let mut remainder = Remainder::Same;
-            members.retain(|_, member| keep(&mut remainder, remove(registry, shape, member, urn)));
-            remainder
+            let mut result = RemovalResult::Unchanged;
+            members.retain(|_, member| keep(&mut result, remove(registry, shape, member, urn)));
+            result
         }
         (Shape::Record(id), Value::Object(members)) => {
-            let mut remainder = Remainder::Same;
+            let mut result = RemovalResult::Unchanged;
             for field in registry.record(*id).related_fields() {
                 let Some(member) = members.get_mut(field.name) else {
                     continue;
                 };
-                if keep(&mut remainder, remove(registry, &field.shape, member, urn)) {
+                if keep(&mut result, remove(registry, &field.shape, member, urn)) {
                     continue;
                 }
                 if field.required {
-                    return Remainder::Nothing;
+                    return RemovalResult::Invalid;
                 }
                 members.remove(field.name);
             }
-            remainder
+            result
         }
         (Shape::Union(types), Value::Object(members)) => types
             .iter()
@@ -65,18 +65,18 @@ fn remove(registry: &Registry, shape: &Shape, value: &mut Value, urn: &str) -> R
                 let inner = members.get_mut(member.name)?;
                 Some(remove(registry, &member.shape, inner, urn))
             })
-            .find(|remainder| *remainder != Remainder::Same)
-            .unwrap_or(Remainder::Same),
-        _ => Remainder::Same,
+            .find(|result| *result != RemovalResult::Unchanged)
+            .unwrap_or(RemovalResult::Unchanged),
+        _ => RemovalResult::Unchanged,
     }
 }
 
-/// Whether a part stays where it is; notes that something has changed.
-fn keep(whole: &mut Remainder, part: Remainder) -> bool {
-    if part != Remainder::Same {
-        *whole = Remainder::Rest;
+/// Records the result of a part in that of the whole. Returns whether to keep the part.
+fn keep(whole: &mut RemovalResult, part: RemovalResult) -> bool {
+    if part != RemovalResult::Unchanged {
+        *whole = RemovalResult::Changed;
     }
-    part != Remainder::Nothing
+    part != RemovalResult::Invalid
 }
 
 #[cfg(test)]
@@ -84,18 +84,18 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn without(aspect: &str, mut value: Value, urn: &str) -> (Remainder, Value) {
+    fn without(aspect: &str, mut value: Value, urn: &str) -> (RemovalResult, Value) {
         let aspect = Registry::get().aspect(aspect).unwrap();
-        let remainder = take_out(aspect, &mut value, urn);
-        (remainder, value)
+        let result = remove_references(aspect, &mut value, urn);
+        (result, value)
     }
 
     #[test]
-    fn the_item_of_a_list_goes_and_the_others_stay() {
+    fn list_items_with_the_reference_are_removed() {
         let stamp = json!({"time": 1, "actor": "urn:li:corpuser:a"});
         let terms = json!({"terms": [{"urn": "urn:li:glossaryTerm:x"}, {"urn": "urn:li:glossaryTerm:y"}], "auditStamp": stamp});
-        let (remainder, value) = without("glossaryTerms", terms, "urn:li:glossaryTerm:x");
-        assert_eq!(remainder, Remainder::Rest);
+        let (result, value) = without("glossaryTerms", terms, "urn:li:glossaryTerm:x");
+        assert_eq!(result, RemovalResult::Changed);
         assert_eq!(
             value,
             json!({"terms": [{"urn": "urn:li:glossaryTerm:y"}], "auditStamp": stamp})
@@ -103,13 +103,13 @@ mod tests {
     }
 
     #[test]
-    fn who_did_something_stays_known() {
+    fn audit_stamps_are_kept() {
         let owners = json!({
             "owners": [{"owner": "urn:li:corpuser:a", "type": "DATAOWNER"}],
             "lastModified": {"time": 1, "actor": "urn:li:corpuser:a"},
         });
-        let (remainder, value) = without("ownership", owners, "urn:li:corpuser:a");
-        assert_eq!(remainder, Remainder::Rest);
+        let (result, value) = without("ownership", owners, "urn:li:corpuser:a");
+        assert_eq!(result, RemovalResult::Changed);
         assert_eq!(
             value,
             json!({"owners": [], "lastModified": {"time": 1, "actor": "urn:li:corpuser:a"}})
@@ -117,23 +117,26 @@ mod tests {
     }
 
     #[test]
-    fn a_member_that_may_be_absent_goes_alone() {
+    fn optional_members_are_removed() {
         let domain = json!({"name": "n", "parentDomain": "urn:li:domain:p"});
-        let (remainder, value) = without("domainProperties", domain, "urn:li:domain:p");
-        assert_eq!((remainder, value), (Remainder::Rest, json!({"name": "n"})));
+        let (result, value) = without("domainProperties", domain, "urn:li:domain:p");
+        assert_eq!(
+            (result, value),
+            (RemovalResult::Changed, json!({"name": "n"}))
+        );
     }
 
     #[test]
-    fn an_aspect_that_is_nothing_but_the_reference_goes_as_a_whole() {
+    fn an_aspect_that_requires_the_reference_becomes_invalid() {
         let container = json!({"container": "urn:li:container:c"});
-        let (remainder, _) = without("container", container, "urn:li:container:c");
-        assert_eq!(remainder, Remainder::Nothing);
+        let (result, _) = without("container", container, "urn:li:container:c");
+        assert_eq!(result, RemovalResult::Invalid);
     }
 
     #[test]
-    fn another_urn_changes_nothing() {
+    fn other_urns_leave_the_value_unchanged() {
         let tags = json!({"tags": [{"tag": "urn:li:tag:a"}]});
-        let (remainder, value) = without("globalTags", tags.clone(), "urn:li:tag:b");
-        assert_eq!((remainder, value), (Remainder::Same, tags));
+        let (result, value) = without("globalTags", tags.clone(), "urn:li:tag:b");
+        assert_eq!((result, value), (RemovalResult::Unchanged, tags));
     }
 }

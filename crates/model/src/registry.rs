@@ -1,9 +1,8 @@
-//! Which entities, aspects and records exist, read once from `registry.json`.
+//! The known entities, aspects and records, loaded once from `registry.json`.
 //!
-//! The data says it all: to add an aspect, add its record and its name there and list it under its entities.
-//! This module answers questions of names and keys; [`crate::validate`], [`mod@crate::derive`] and
-//! [`crate::searchable`] walk the records.
-//! It must not know any aspect by name.
+//! To add an aspect, add its record and its name there and list it under its entities. This module
+//! resolves names and keys; [`crate::validate`], [`mod@crate::derive`] and [`crate::searchable`]
+//! walk the records. It must not know any aspect by name.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -23,20 +22,20 @@ mod shape;
 mod source;
 
 pub use lineage::LineageDirection;
-pub(crate) use plan::{Plan, PlanId, Searches};
+pub(crate) use plan::{Plan, PlanId, SearchPlans};
 pub use schemas::json_schemas;
 pub(crate) use shape::{Record, RecordId, Relationship, Shape};
 
-/// The data.
 const SOURCE: &str = include_str!("../registry.json");
 
-/// URNs in URNs: a column of a dataset of a platform makes three levels; twice as many is nobody's name.
+/// The limit on URNs nested in URNs. A column of a dataset of a platform has three levels; no
+/// entity type needs more than twice that.
 const MAX_NESTED_URNS: usize = 6;
 
-/// The entity type whose URNs may be of any length, because a column's path has no bound.
+/// The entity type whose URNs have no length limit, because field paths have none.
 const UNBOUNDED_ENTITY_TYPE: &str = "schemaField";
 
-/// Everything that is known about the kinds of metadata. There is one: [`Registry::get`].
+/// The metadata model. There is one instance: [`Registry::get`].
 pub struct Registry {
     /// Sorted by name.
     entities: Vec<&'static EntitySpec>,
@@ -45,16 +44,16 @@ pub struct Registry {
     records: Vec<Record>,
     /// The names of all relationships.
     relationships: HashSet<&'static str>,
-    searches: Searches,
+    search_plans: SearchPlans,
     lineage: lineage::LineageSpec,
 }
 
-/// A kind of entity.
+/// An entity type.
 #[derive(Debug)]
 pub struct EntitySpec {
     pub name: &'static str,
     pub key_aspect: AspectName,
-    /// The names of the parts of the URN's key, in their order.
+    /// The names of the URN's key parts, in order.
     pub key_fields: Vec<&'static str>,
     /// The aspects an entity may have besides its key aspect.
     pub aspects: Vec<AspectName>,
@@ -64,13 +63,13 @@ pub struct EntitySpec {
 }
 
 impl EntitySpec {
-    /// Whether entities of this kind may have this aspect; the key aspect counts.
+    /// Whether entities of this type may have the aspect, including the key aspect.
     pub fn has_aspect(&self, aspect: AspectName) -> bool {
         self.members.contains(&aspect)
     }
 }
 
-/// A kind of aspect.
+/// An aspect type.
 struct AspectSpec {
     name: AspectName,
     record_name: &'static str,
@@ -78,11 +77,11 @@ struct AspectSpec {
     is_timeseries: bool,
 }
 
-/// How a name from outside is compared with the registry's.
+/// How an external name is compared with the registry's.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Spelling {
+enum NameMatch {
     Exact,
-    AnyCase,
+    IgnoreCase,
 }
 
 impl Registry {
@@ -91,23 +90,23 @@ impl Registry {
         &REGISTRY
     }
 
-    /// The entity type of this name: exactly, or else without regard to case.
+    /// Returns the entity type with this name, preferring an exact match over a case-insensitive one.
     pub fn entity(&self, name: &str) -> Option<&'static EntitySpec> {
-        self.entity_spelled(name, Spelling::AnyCase)
+        self.find_entity(name, NameMatch::IgnoreCase)
     }
 
-    /// Whether an aspect is the key aspect of the entity, which follows from its URN.
+    /// Whether an aspect is the key aspect of the entity.
     pub fn is_key_aspect(&self, urn: &Urn, aspect: AspectName) -> bool {
         self.entity(urn.entity_type())
             .is_some_and(|entity| entity.key_aspect == aspect)
     }
 
-    /// All entity types, by name.
+    /// All entity types, sorted by name.
     pub fn entities(&self) -> impl Iterator<Item = &'static EntitySpec> {
         self.entities.iter().copied()
     }
 
-    /// The aspect of this name: exactly, or else without regard to case.
+    /// Returns the aspect with this name, preferring an exact match over a case-insensitive one.
     pub fn aspect(&self, name: &str) -> Option<AspectName> {
         let found = self.aspects.get(name).or_else(|| {
             self.aspects
@@ -124,40 +123,40 @@ impl Registry {
             .map(|aspect| aspect.record_name)
     }
 
-    /// The aspect of an entity type whose record has this qualified name, with or without the part that old clients put
-    /// into it.
+    /// The aspect of an entity type whose record has this qualified name. Ignores `pegasus2avro`, which
+    /// old clients insert.
     pub fn aspect_of_record(&self, entity: &EntitySpec, record_name: &str) -> Option<AspectName> {
         let plain = record_name.replacen(".pegasus2avro.", ".", 1);
         let mut members = entity.members.iter().copied();
         members.find(|aspect| self.record_name(*aspect) == Some(plain.as_str()))
     }
 
-    /// Whether each value of the aspect is an event in time instead of replacing the one before.
+    /// Whether the aspect is a time series rather than a versioned value.
     pub fn is_timeseries(&self, aspect: AspectName) -> bool {
         self.aspects
             .get(aspect.as_str())
             .is_some_and(|aspect| aspect.is_timeseries)
     }
 
-    /// The relationship of this name, spelled exactly; `None` if no aspect makes any.
+    /// The relationship with exactly this name, if any aspect defines it.
     pub fn relationship(&self, name: &str) -> Option<&'static str> {
         self.relationships.get(name).copied()
     }
 
-    /// Checks that a URN can name an entity: its type exists, and its key has the parts that type needs.
+    /// Checks that a URN has a known entity type and the key parts of that type.
     pub fn check_urn(&self, urn: &Urn) -> Result<&'static EntitySpec, UrnError> {
-        self.check(urn.as_split(), Spelling::Exact, 1)
+        self.check(urn.as_split(), NameMatch::Exact, 1)
     }
 
-    /// Parses a text and checks it with [`Registry::check_urn`].
+    /// Parses a URN and checks it with [`Registry::check_urn`].
     pub fn parse_urn(&self, text: &str) -> Result<Urn, UrnError> {
         let urn = Urn::parse(text)?;
         self.check_urn(&urn)?;
         Ok(urn)
     }
 
-    /// The key aspect that a URN stands for, such as `{"platform": …, "name": …, "origin": …}`; `None` if the
-    /// URN names no entity.
+    /// The key aspect of a URN, such as `{"platform": …, "name": …, "origin": …}`; `None` if the URN is
+    /// not valid.
     pub fn key_aspect_value(&self, urn: &Urn) -> Option<Value> {
         let entity = self.check_urn(urn).ok()?;
         let members: Map<String, Value> = entity
@@ -169,12 +168,12 @@ impl Registry {
         Some(Value::Object(members))
     }
 
-    /// Checks a URN that an aspect refers to. Its entity type is looked up like other names from outside.
+    /// Checks a URN referenced by an aspect. Ignores the case of its entity type.
     pub(crate) fn check_reference(&self, text: &str) -> Result<&'static EntitySpec, UrnError> {
-        self.check(UrnText::split(text)?, Spelling::AnyCase, 1)
+        self.check(UrnText::split(text)?, NameMatch::IgnoreCase, 1)
     }
 
-    /// The shape of an aspect's value.
+    /// The record of an aspect's value.
     pub(crate) fn aspect_record(&self, aspect: AspectName) -> Option<RecordId> {
         self.aspects.get(aspect.as_str()).map(|spec| spec.record)
     }
@@ -183,14 +182,13 @@ impl Registry {
         &self.records[id.0]
     }
 
-    /// What of the aspects is searched.
-    pub(crate) fn searches(&self) -> &Searches {
-        &self.searches
+    pub(crate) fn search_plans(&self) -> &SearchPlans {
+        &self.search_plans
     }
 
-    fn entity_spelled(&self, name: &str, spelling: Spelling) -> Option<&'static EntitySpec> {
+    fn find_entity(&self, name: &str, name_match: NameMatch) -> Option<&'static EntitySpec> {
         let exact = self.entities_by_name.get(name).copied();
-        if exact.is_some() || spelling == Spelling::Exact {
+        if exact.is_some() || name_match == NameMatch::Exact {
             return exact;
         }
         self.entities()
@@ -200,11 +198,11 @@ impl Registry {
     fn check(
         &self,
         urn: UrnText<'_>,
-        spelling: Spelling,
+        name_match: NameMatch,
         level: usize,
     ) -> Result<&'static EntitySpec, UrnError> {
         let text = || shorten(&urn.to_string());
-        let Some(entity) = self.entity_spelled(urn.entity_type, spelling) else {
+        let Some(entity) = self.find_entity(urn.entity_type, name_match) else {
             return Err(UrnError::UnknownEntityType {
                 text: text(),
                 entity_type: urn.entity_type.to_owned(),
@@ -236,7 +234,7 @@ impl Registry {
             }
             match key.field(field).map(|field| &field.shape) {
                 Some(Shape::Urn(relationship)) => {
-                    let target = self.check(UrnText::split(part)?, spelling, level + 1)?;
+                    let target = self.check(UrnText::split(part)?, name_match, level + 1)?;
                     if let Some(relationship) = relationship
                         && !relationship.accepts(target)
                     {
@@ -263,12 +261,12 @@ impl Registry {
 }
 
 impl Relationship {
-    /// Whether an entity of this type may be pointed at.
+    /// Whether the relationship may point to entities of this type.
     pub(crate) fn accepts(&self, entity: &EntitySpec) -> bool {
         self.entity_types.contains(&entity.name)
     }
 
-    /// The types that may be pointed at, in words.
+    /// The allowed destination types, for error messages.
     pub(crate) fn expected(&self) -> String {
         self.entity_types.join(" or ")
     }
@@ -287,7 +285,7 @@ impl fmt::Debug for Registry {
 
 #[expect(
     clippy::expect_used,
-    reason = "the text is part of the program, and a test loads it"
+    reason = "the text is embedded in the binary, and a test loads it"
 )]
 fn embedded() -> Registry {
     load::load(SOURCE).expect("invariant: registry.json is consistent")

@@ -1,9 +1,9 @@
-//! What can be searched: the registry's search annotations, and the values that an aspect has for them.
+//! Extracts the searchable values of an aspect, as described by the registry's search annotations.
 //!
-//! Which fields there are is data. To make a member of an aspect searchable, add a `searchable` annotation to it in
-//! `registry.json`; nothing here changes. This module must not know any aspect by name, nor how an index keeps what it is
-//! given. Values are not validated: what does not fit its field is passed over, because values stored by
-//! other servers are indexed, too.
+//! To make a member of an aspect searchable, add a `searchable` annotation to it in `registry.json`;
+//! nothing changes here. This module must not know any aspect by name, nor the format of the index.
+//! Skips values that do not match their field, because values stored by other servers may not be
+//! valid here.
 
 mod text;
 
@@ -11,55 +11,56 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::registry::{Plan, PlanId, Searches};
+use crate::registry::{Plan, PlanId, SearchPlans};
 use crate::{AspectName, Registry};
 
-/// Objects that are nested deeper hold nothing that people look for; valid aspects never are.
+/// Deeper objects are not searched; valid aspects never reach this depth.
 const MAX_DEPTH: usize = 100;
 
-/// What may be done with the values of a field.
+/// The type of a search field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SearchKind {
-    /// Found by its words.
+    /// Full text.
     Text,
-    /// Found as a whole.
+    /// An exact value.
     Keyword,
     /// The URN of an entity.
     Urn,
     Boolean,
-    /// A whole number, or how long a list is.
+    /// An integer, or the length of a list.
     Count,
     /// Milliseconds since the epoch.
     DateTime,
-    /// A number with a fraction.
+    /// A floating-point number.
     Double,
     /// Texts of the form `key=value`.
     Map,
 }
 
-/// A field of the search index. Records that annotate the same name share one field, which can do what any of them asks.
+/// A field of the search index. Records that annotate the same name share one field, with the
+/// combined options.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchField {
     pub name: &'static str,
     pub kind: SearchKind,
-    /// Other names of the field. Several fields may have the same, such as `_entityName`.
+    /// Other names of the field. Several fields may share one, such as `_entityName`.
     pub aliases: Vec<&'static str>,
-    /// How much a match counts; 1 is usual.
+    /// The weight of a match; 1 is the default.
     pub boost: f32,
-    /// Whether words without a field are looked for here.
+    /// Whether queries without a field name search it.
     pub query_by_default: bool,
     pub autocomplete: bool,
-    /// The label when people may narrow a search by it.
+    /// The label of its facet, if it has one.
     pub filter_label: Option<&'static str>,
-    /// The name under which people ask whether there is any value, such as `hasDescription`; several fields may
-    /// share one.
+    /// The boolean field that tells whether there is any value, such as `hasDescription`. Several
+    /// fields may share one.
     pub has_values: Option<&'static str>,
-    /// The text is Markdown, or HTML.
+    /// Whether the text is Markdown or HTML.
     pub rich_text: bool,
 }
 
-/// A value of a field. Its variant follows from the field's kind: `Text` for texts, keywords, URNs and maps, `Flag` for
-/// booleans, `Number` for counts and times, `Real` for doubles.
+/// A value of a search field. The variant follows from the field's kind: `Text` for texts, keywords,
+/// URNs and maps, `Flag` for booleans, `Number` for counts and times, `Real` for doubles.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SearchValue<'v> {
     Text(Cow<'v, str>),
@@ -68,8 +69,8 @@ pub enum SearchValue<'v> {
     Real(f64),
 }
 
-/// Calls `found` for every searchable value of an aspect, in the order of the value. A map (`customProperties`)
-/// gives one text `key=value` per entry under its field's name.
+/// Calls `found` for every searchable value of an aspect, in document order. A map such as
+/// `customProperties` yields one text `key=value` per entry.
 pub fn search_values<'v>(
     aspect: AspectName,
     value: &'v Value,
@@ -78,35 +79,35 @@ pub fn search_values<'v>(
     Registry::get().search_values(aspect, value, found);
 }
 
-/// The same for an aspect as it is stored, in less time. An error means that the text is not JSON; some values may
-/// have been found before.
-pub fn search_values_of_text<'v>(
+/// The same for an aspect as stored JSON text, without building a tree. Fails if the text is not
+/// valid JSON, possibly after calling `found` for some values.
+pub fn search_values_in_json<'v>(
     aspect: AspectName,
     text: &'v str,
     found: &mut dyn FnMut(&'static SearchField, SearchValue<'v>),
 ) -> serde_json::Result<()> {
-    let searches = Registry::get().searches();
-    match searches.root(aspect.as_str()) {
-        Some(root) => text::read(searches, root, text, found),
+    let plans = Registry::get().search_plans();
+    match plans.root(aspect.as_str()) {
+        Some(root) => text::read(plans, root, text, found),
         None => Ok(()),
     }
 }
 
-/// The name of a field, which clients may write with `.keyword` behind it to say that they mean whole values.
-pub fn bare_name(field: &str) -> &str {
+/// Removes the suffix `.keyword`, which clients append to a field name to request exact values.
+pub fn strip_keyword_suffix(field: &str) -> &str {
     field.strip_suffix(".keyword").unwrap_or(field)
 }
 
 impl Registry {
-    /// Every search field, by name.
+    /// Every search field, sorted by name.
     pub fn search_fields(&self) -> &'static [SearchField] {
-        self.searches().fields()
+        self.search_plans().fields()
     }
 
-    /// The search field of this name or alias, with or without `.keyword` behind it. An alias that several fields have
-    /// is the one that most records mean.
+    /// The search field with this name or alias, with or without `.keyword`. A shared alias resolves to
+    /// the field that most records use it for.
     pub fn search_field(&self, name: &str) -> Option<&'static SearchField> {
-        self.searches().field(bare_name(name))
+        self.search_plans().field(strip_keyword_suffix(name))
     }
 
     pub(crate) fn search_values<'v>(
@@ -115,19 +116,19 @@ impl Registry {
         value: &'v Value,
         found: &mut dyn FnMut(&'static SearchField, SearchValue<'v>),
     ) {
-        let searches = self.searches();
-        if let Some(root) = searches.root(aspect.as_str()) {
-            Walk { searches, found }.members(root, value, 0);
+        let plans = self.search_plans();
+        if let Some(root) = plans.root(aspect.as_str()) {
+            ValueWalk { plans, found }.members(root, value, 0);
         }
     }
 }
 
-struct Walk<'w, 'v> {
-    searches: &'w Searches,
+struct ValueWalk<'w, 'v> {
+    plans: &'w SearchPlans,
     found: &'w mut dyn FnMut(&'static SearchField, SearchValue<'v>),
 }
 
-impl<'v> Walk<'_, 'v> {
+impl<'v> ValueWalk<'_, 'v> {
     fn members(&mut self, id: PlanId, value: &'v Value, depth: usize) {
         let Value::Object(members) = value else {
             return;
@@ -135,9 +136,9 @@ impl<'v> Walk<'_, 'v> {
         if depth > MAX_DEPTH {
             return;
         }
-        let searches = self.searches;
+        let plans = self.plans;
         for (name, member) in members {
-            if let Some(plan) = searches.member(id, name) {
+            if let Some(plan) = plans.member(id, name) {
                 self.value(plan, member, depth + 1);
             }
         }
@@ -160,8 +161,8 @@ impl<'v> Walk<'_, 'v> {
                 _ => {}
             },
             Plan::Value(field) => {
-                if let Some(fitting) = fitting(field.kind, value) {
-                    (self.found)(field, fitting);
+                if let Some(converted) = convert(field.kind, value) {
+                    (self.found)(field, converted);
                 }
             }
             Plan::Entries(field) => {
@@ -177,7 +178,7 @@ impl<'v> Walk<'_, 'v> {
     }
 }
 
-/// Calls `found` with the texts of an entry of a map.
+/// Calls `found` with the texts of a map entry.
 fn each_entry(key: &str, value: &Value, found: &mut dyn FnMut(String)) {
     match value {
         Value::Array(items) => {
@@ -191,21 +192,25 @@ fn each_entry(key: &str, value: &Value, found: &mut dyn FnMut(String)) {
     }
 }
 
-/// The value as its kind needs it; `None` if it is of another type.
-fn fitting(kind: SearchKind, value: &Value) -> Option<SearchValue<'_>> {
+/// Converts a value for a field; `None` if the types do not match.
+fn convert(kind: SearchKind, value: &Value) -> Option<SearchValue<'_>> {
     match kind {
         SearchKind::Text | SearchKind::Keyword | SearchKind::Urn | SearchKind::Map => value
             .as_str()
             .map(|text| SearchValue::Text(Cow::Borrowed(text))),
         SearchKind::Boolean => value.as_bool().map(SearchValue::Flag),
         SearchKind::Count => match value {
-            Value::Array(items) => Some(SearchValue::Number(items.len() as i64)),
-            Value::Object(entries) => Some(SearchValue::Number(entries.len() as i64)),
+            Value::Array(items) => length(items.len()),
+            Value::Object(entries) => length(entries.len()),
             _ => value.as_i64().map(SearchValue::Number),
         },
         SearchKind::DateTime => value.as_i64().map(SearchValue::Number),
         SearchKind::Double => value.as_f64().map(SearchValue::Real),
     }
+}
+
+fn length(length: usize) -> Option<SearchValue<'static>> {
+    i64::try_from(length).ok().map(SearchValue::Number)
 }
 
 #[cfg(test)]

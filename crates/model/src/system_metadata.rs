@@ -1,4 +1,4 @@
-//! What the server and the ingestion client note about a stored aspect, beside its value.
+//! The system metadata stored with every aspect.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
@@ -9,7 +9,8 @@ use crate::{EpochMillis, LogicalVersion};
 /// The run id of writes that belong to no ingestion run.
 pub const NO_RUN_ID: &str = "no-run-id-provided";
 
-/// Stored with each aspect as JSON. `version` is the logical version as text, because clients demand a string.
+/// Stored as JSON with each aspect. `version` is the logical version as text, because clients expect
+/// a string.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SystemMetadata {
@@ -37,7 +38,7 @@ pub struct SystemMetadata {
     pub aspect_modified: Option<AuditStamp>,
 }
 
-/// Clients write what they do not know as null.
+/// Clients send null for unknown values.
 fn null_is_zero<'de, D: Deserializer<'de>>(deserializer: D) -> Result<EpochMillis, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
@@ -66,13 +67,13 @@ impl Default for SystemMetadata {
 }
 
 impl SystemMetadata {
-    /// The logical version: 1 for the first write. Rows without one (written by old servers) count as `None`.
+    /// The logical version, 1 for the first write. `None` for rows written by old servers.
     pub fn logical_version(&self) -> Option<LogicalVersion> {
         let number = self.version.as_deref()?.parse().ok()?;
         Some(LogicalVersion::new(number))
     }
 
-    /// The ingestion run that wrote or last confirmed the aspect, if any did.
+    /// The ingestion run that wrote or last confirmed the aspect, if any.
     pub fn run(&self) -> Option<&str> {
         [&self.last_run_id, &self.run_id]
             .into_iter()
@@ -86,10 +87,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn null_reads_as_what_is_not_said() {
+    fn null_members_read_as_defaults() {
         let text =
             r#"{"lastObserved": null, "runId": null, "lastRunId": null, "properties": null}"#;
-        let noted: SystemMetadata = serde_json::from_str(text).unwrap();
-        assert_eq!(noted, SystemMetadata::default());
+        let system_metadata: SystemMetadata = serde_json::from_str(text).unwrap();
+        assert_eq!(system_metadata, SystemMetadata::default());
     }
 }

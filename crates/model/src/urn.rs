@@ -1,8 +1,7 @@
-//! URNs: the names of entities.
+//! URNs: entity identifiers of the form `urn:li:<entity type>:<key>`.
 //!
-//! `urn:li:<entity type>:<key>`, where the key is a plain string or a tuple in parentheses whose
-//! parts may be URNs themselves. This module knows the grammar; which entity types exist and how many
-//! parts their keys have is the registry's knowledge ([`crate::Registry::check_urn`]).
+//! The key is a plain string or a tuple in parentheses, whose parts may be URNs themselves. This
+//! module implements the grammar; [`crate::Registry::check_urn`] checks entity types and key parts.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -11,31 +10,32 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The longest URL-encoded URN that is accepted, in bytes. Databases adopted from elsewhere key on 500 to 512.
+/// The maximum length of a URL-encoded URN in bytes. Databases of other servers have key columns of
+/// 500 to 512.
 pub const MAX_ENCODED_BYTES: usize = 512;
 
-/// A character that separates nested keys in patches and therefore never stands in a URN.
+/// Separates nested keys in patches, and is therefore not allowed in a URN.
 pub(crate) const FORBIDDEN_SEPARATOR: char = '\u{241F}';
 
-/// The only namespace that DataHub's clients know. A name of another could be stored, but never listed or searched.
+/// The only namespace that DataHub's clients support.
 const NAMESPACE: &str = "li";
 
-/// Nobody means these, and a PostgreSQL database cannot hold U+0000. Tabs and line breaks do stand in the names of columns
-/// that reporting tools make up, and so in the URNs that clients send.
-fn is_refused_control(letter: char) -> bool {
-    letter.is_control() && !matches!(letter, '\t' | '\n' | '\r')
+/// Control characters are never intended, and PostgreSQL cannot store U+0000. Tabs and line breaks
+/// are allowed, because reporting tools generate column names with them.
+fn is_forbidden_control(character: char) -> bool {
+    character.is_control() && !matches!(character, '\t' | '\n' | '\r')
 }
 
 /// A parsed URN. Cloning shares the text.
 #[derive(Clone)]
 pub struct Urn {
     text: Arc<str>,
-    /// Where the entity type begins and ends, and where the key begins.
+    /// Byte offsets of the entity type. The key starts one byte after its end.
     type_start: u16,
     type_end: u16,
 }
 
-/// Why a text is not an acceptable URN. Every message says what to do about it.
+/// Why a text is not a valid URN.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UrnError {
     #[error("'{text}' is not a URN: expected urn:li:<entityType>:<key>")]
@@ -50,7 +50,7 @@ pub enum UrnError {
         "'{text}' is not a URN: it contains the control character U+{code:04X}, which must be removed"
     )]
     Control { text: String, code: u32 },
-    #[error("'{text}' has the namespace '{namespace}', and all names here begin with urn:li:")]
+    #[error("'{text}' has the namespace '{namespace}': only urn:li: is supported")]
     Namespace { text: String, namespace: String },
     #[error(
         "the URN is too long: {bytes} bytes when URL-encoded, at most {MAX_ENCODED_BYTES} are allowed; choose a shorter id"
@@ -89,12 +89,12 @@ pub enum UrnError {
 }
 
 impl Urn {
-    /// Parses the grammar. A tuple of one part, `(x)`, is the same name as `x` and is normalised to it.
+    /// Parses a URN. A tuple with one part, `(x)`, is normalized to `x`.
     pub fn parse(text: &str) -> Result<Self, UrnError> {
         let split = UrnText::split(text)?;
         let type_start = split.prefix.len();
         let type_end = type_start + split.entity_type.len();
-        // Only the offsets are bounded here; how long the whole may be is the registry's knowledge.
+        // Only the offsets are limited here; the registry checks the total length.
         let (Ok(type_start), Ok(type_end)) = (u16::try_from(type_start), u16::try_from(type_end))
         else {
             return Err(UrnError::TooLong { bytes: text.len() });
@@ -127,12 +127,12 @@ impl Urn {
         &self.text[usize::from(self.type_start)..usize::from(self.type_end)]
     }
 
-    /// Everything behind the entity type, tuples with their parentheses.
+    /// Everything after the entity type, including the parentheses of a tuple.
     pub fn key(&self) -> &str {
         &self.text[usize::from(self.type_end) + 1..]
     }
 
-    /// The parts of the key: of a tuple its members, otherwise the key itself.
+    /// The parts of a tuple key, or the whole key.
     pub fn key_parts(&self) -> Vec<&str> {
         self.as_split().parts().collect()
     }
@@ -158,13 +158,13 @@ impl Urn {
         })
     }
 
-    /// Length of the URL-encoded form in bytes: every byte outside of the unreserved set takes three.
+    /// Length of the URL-encoded form in bytes. Every byte outside the unreserved set takes three.
     pub fn encoded_bytes(&self) -> usize {
         encoded_bytes(&self.text)
     }
 }
 
-/// A URN that is split but not owned: enough to check a reference without allocating.
+/// A borrowed, split URN: checks a reference without allocating.
 #[derive(Clone, Copy)]
 pub(crate) struct UrnText<'a> {
     /// `urn:li:`
@@ -174,7 +174,7 @@ pub(crate) struct UrnText<'a> {
 }
 
 impl<'a> UrnText<'a> {
-    /// Checks the grammar and splits. The key of a tuple of one part is that part.
+    /// Checks the grammar and splits the text. Unwraps a tuple with one part.
     pub(crate) fn split(text: &'a str) -> Result<Self, UrnError> {
         let shape = || UrnError::Shape {
             text: shorten(text),
@@ -202,7 +202,10 @@ impl<'a> UrnText<'a> {
                 namespace: shorten(namespace),
             });
         }
-        if let Some(control) = key.chars().find(|letter| is_refused_control(*letter)) {
+        if let Some(control) = key
+            .chars()
+            .find(|character| is_forbidden_control(*character))
+        {
             return Err(UrnError::Control {
                 text: shorten(text).escape_debug().to_string(),
                 code: control.into(),
@@ -234,14 +237,14 @@ impl<'a> UrnText<'a> {
         })
     }
 
-    /// Whether the key stood in parentheses that mean nothing, so that the text is not the name.
+    /// Whether redundant parentheses around the key were removed.
     fn is_unwrapped(self, text: &str) -> bool {
         self.prefix.len() + self.entity_type.len() + 1 + self.key.len() != text.len()
     }
 
-    /// The parts of the key: of a tuple its members, otherwise the key itself.
+    /// The parts of a tuple key, or the whole key.
     pub(crate) fn parts(self) -> KeyParts<'a> {
-        // Splitting made sure that a key that begins like a tuple is one.
+        // `split` has checked that a key with an opening parenthesis is a tuple.
         let inner = self
             .key
             .strip_prefix('(')
@@ -252,10 +255,10 @@ impl<'a> UrnText<'a> {
         }
     }
 
-    /// Fails if the URL-encoded form is longer than any store can key on.
+    /// Fails if the URL-encoded form exceeds the limit.
     pub(crate) fn check_length(self) -> Result<(), UrnError> {
         let plain = self.prefix.len() + self.entity_type.len() + 1 + self.key.len();
-        // At worst every byte is encoded in three, so most URNs need no counting.
+        // Encoding at most triples the length, so most URNs need no counting.
         if plain * 3 <= MAX_ENCODED_BYTES {
             return Ok(());
         }
@@ -280,7 +283,7 @@ impl fmt::Display for UrnText<'_> {
     }
 }
 
-/// Iterates over the parts of a key at its top-level commas.
+/// Iterates over the parts of a key, split at top-level commas.
 pub(crate) struct KeyParts<'a> {
     rest: Option<&'a str>,
     is_tuple: bool,
@@ -301,9 +304,9 @@ impl<'a> Iterator for KeyParts<'a> {
     }
 }
 
-/// Takes away the parentheses of tuples of one part; `None` if parentheses do not match.
+/// Removes the parentheses of tuples with one part; `None` if parentheses do not match.
 fn unwrap_key(mut key: &str) -> Option<&str> {
-    // Each round reads the key once, so the rounds are bounded: nobody writes more than one on purpose.
+    // Bounded, because each iteration scans the key. More than one level is never intended.
     for _ in 0..8 {
         if !key.starts_with('(') {
             return Some(key);
@@ -317,7 +320,7 @@ fn unwrap_key(mut key: &str) -> Option<&str> {
     None
 }
 
-/// What stands between the outer parentheses of a tuple; `None` if it is no tuple.
+/// The content of a tuple's outer parentheses; `None` if it is not a tuple.
 fn tuple_inner(key: &str) -> Option<&str> {
     let inner = key.strip_prefix('(')?.strip_suffix(')')?;
     let mut depth = 0_u32;
@@ -331,7 +334,7 @@ fn tuple_inner(key: &str) -> Option<&str> {
     (depth == 0).then_some(inner)
 }
 
-/// Where the first comma stands that is not inside of parentheses.
+/// The offset of the first comma outside parentheses.
 fn top_level_comma(inner: &str) -> Option<usize> {
     let mut depth = 0_i32;
     inner.bytes().position(|byte| {
@@ -351,7 +354,7 @@ fn encoded_bytes(text: &str) -> usize {
         .sum()
 }
 
-/// Error messages quote at most this much of what the caller sent.
+/// Truncates a text for error messages.
 pub(crate) fn shorten(text: &str) -> String {
     const LIMIT: usize = 200;
     match text.char_indices().nth(LIMIT) {
@@ -424,7 +427,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_dataset_urn_has_three_parts_one_of_them_a_urn() {
+    fn a_dataset_urn_has_three_key_parts() {
         let urn = Urn::parse("urn:li:dataset:(urn:li:dataPlatform:hive,db.table,PROD)").unwrap();
         assert_eq!(urn.entity_type(), "dataset");
         assert_eq!(
@@ -434,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn nested_tuples_stay_whole() {
+    fn nested_tuples_are_not_split() {
         let text =
             "urn:li:schemaField:(urn:li:dataset:(urn:li:dataPlatform:hive,t,PROD),[version=2.0].a)";
         let urn = Urn::parse(text).unwrap();
@@ -449,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tuple_of_one_is_the_plain_key() {
+    fn a_tuple_with_one_part_is_unwrapped() {
         assert_eq!(
             Urn::parse("urn:li:domain:(marketing)").unwrap().as_str(),
             "urn:li:domain:marketing"
@@ -457,14 +460,14 @@ mod tests {
     }
 
     #[test]
-    fn line_breaks_stand_in_the_names_of_columns() {
+    fn line_breaks_are_allowed_in_column_names() {
         let text =
             "urn:li:schemaField:(urn:li:dataset:(urn:li:dataPlatform:x,t,PROD),net\r\n\tsales)";
         assert_eq!(Urn::parse(text).unwrap().as_str(), text);
     }
 
     #[test]
-    fn texts_that_are_no_urns_are_refused_with_a_reason() {
+    fn malformed_urns_are_rejected_with_a_reason() {
         for (text, reason) in [
             ("", "expected urn:li"),
             ("marketing", "expected urn:li"),

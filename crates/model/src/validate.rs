@@ -1,10 +1,10 @@
-//! Checks the value of an aspect against its record, and takes away members that the record does not know.
+//! Validates the value of an aspect against its record and removes unknown members.
 //!
-//! The rules are the registry's; only the two aspects that list columns have a rule of their own, which no
-//! record can say: their field paths are unique. To add such a rule, add it to [`check_field_paths`]'s
-//! neighbours in [`Registry::validate`].
+//! The rules come from the registry, except one that a record cannot express: the field paths of the
+//! two aspects that list columns are unique. To add such a rule, call it from
+//! [`Registry::validate`].
 //!
-//! A value that is in order costs no allocation: the path of a violation is put together on the way out.
+//! A valid value costs no allocation: the path of a violation is built while the error propagates.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -15,18 +15,18 @@ use crate::registry::{Record, Relationship, Shape};
 use crate::urn::shorten;
 use crate::{AspectName, EntitySpec, Registry, UrnError};
 
-/// Values may be nested this deep. JSON texts are refused by their parser a little later.
+/// The maximum nesting depth. The JSON parser's own limit is slightly higher.
 const MAX_DEPTH: usize = 100;
 
-/// Up to this many columns, comparing each with each is faster than a set.
+/// Up to this many columns, comparing all pairs is faster than a hash set.
 const FEW_COLUMNS: usize = 16;
 
-/// Why a value is not acceptable for an aspect: the first violation, as a sentence.
+/// The first violation found in the value of an aspect.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ValidationError {
     pub aspect: AspectName,
-    /// Where in the value, as a JSON pointer; "" is the value itself.
+    /// The JSON pointer of the violation; "" is the value itself.
     pub path: String,
     message: String,
 }
@@ -37,10 +37,10 @@ impl EntitySpec {
         if self.has_aspect(aspect) {
             return Ok(());
         }
-        Err(self.has_no(aspect))
+        Err(self.unknown_aspect(aspect))
     }
 
-    fn has_no(&self, aspect: AspectName) -> ValidationError {
+    fn unknown_aspect(&self, aspect: AspectName) -> ValidationError {
         ValidationError {
             aspect,
             path: String::new(),
@@ -50,8 +50,8 @@ impl EntitySpec {
 }
 
 impl Registry {
-    /// Checks a value for an aspect of an entity type. Members that are unknown to the registry are removed
-    /// from it, at any depth; `Ok(true)` says that there were some.
+    /// Validates the value of an aspect for an entity type. Removes members that are not in the
+    /// registry, at any depth, and returns whether there were any.
     pub fn validate(
         &self,
         entity: &EntitySpec,
@@ -61,12 +61,13 @@ impl Registry {
         entity.check_aspect(aspect)?;
         let record = self
             .aspect_record(aspect)
-            .ok_or_else(|| entity.has_no(aspect))?;
-        let mut walk = Walk {
+            .ok_or_else(|| entity.unknown_aspect(aspect))?;
+        let mut validator = Validator {
             registry: self,
             trimmed: false,
         };
-        walk.record(self.record(record), value, 0)
+        validator
+            .record(self.record(record), value, 0)
             .map_err(|violation| violation.into_error(aspect))?;
         if aspect == AspectName::SCHEMA_METADATA {
             check_field_paths(aspect, "SchemaMetadata", "fields", value)?;
@@ -74,19 +75,19 @@ impl Registry {
             let list = "editableSchemaFieldInfo";
             check_field_paths(aspect, "EditableSchemaMetadata", list, value)?;
         }
-        Ok(walk.trimmed)
+        Ok(validator.trimmed)
     }
 }
 
-struct Walk<'r> {
+struct Validator<'r> {
     registry: &'r Registry,
     trimmed: bool,
 }
 
-impl Walk<'_> {
-    fn value(&mut self, shape: &Shape, value: &mut Value, depth: usize) -> Checked {
+impl Validator<'_> {
+    fn value(&mut self, shape: &Shape, value: &mut Value, depth: usize) -> ValidationResult {
         if depth > MAX_DEPTH {
-            return Err(Violation::new(Problem::TooDeep));
+            return Err(Violation::new(ViolationKind::TooDeep));
         }
         match (shape, value) {
             (Shape::Text, Value::String(_))
@@ -103,9 +104,9 @@ impl Walk<'_> {
                 Ok(())
             }
             (Shape::Array(items), Value::Array(values)) => {
-                for (at, item) in values.iter_mut().enumerate() {
+                for (index, item) in values.iter_mut().enumerate() {
                     self.value(items, item, depth + 1)
-                        .map_err(|violation| violation.inside(at.to_string()))?;
+                        .map_err(|violation| violation.inside(index.to_string()))?;
                 }
                 Ok(())
             }
@@ -134,9 +135,9 @@ impl Walk<'_> {
         }
     }
 
-    fn record(&mut self, record: &Record, value: &mut Value, depth: usize) -> Checked {
+    fn record(&mut self, record: &Record, value: &mut Value, depth: usize) -> ValidationResult {
         let Value::Object(members) = value else {
-            return Err(Violation::new(Problem::Type {
+            return Err(Violation::new(ViolationKind::Type {
                 expected: Cow::Borrowed("an object"),
                 found: describe(value),
             }));
@@ -164,14 +165,14 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn reference(&self, relationship: Option<&Relationship>, text: &str) -> Checked {
+    fn reference(&self, relationship: Option<&Relationship>, text: &str) -> ValidationResult {
         let target = self
             .registry
             .check_reference(text)
-            .map_err(|error| Violation::new(Problem::Reference(error)))?;
+            .map_err(|error| Violation::new(ViolationKind::Reference(error)))?;
         match relationship {
             Some(relationship) if !relationship.accepts(target) => {
-                Err(Violation::new(Problem::Destination {
+                Err(Violation::new(ViolationKind::Destination {
                     urn: shorten(text),
                     expected: relationship.expected(),
                 }))
@@ -187,10 +188,10 @@ fn missing(record: &Record, members: &Map<String, Value>) -> Violation {
         .iter()
         .find(|field| field.required && !members.contains_key(field.name))
         .map_or("", |field| field.name);
-    Violation::new(Problem::Missing).inside(name)
+    Violation::new(ViolationKind::Missing).inside(name)
 }
 
-/// Columns are told apart by their paths, so none may be empty and none may stand twice.
+/// Columns are identified by their field paths, which must be unique and not empty.
 fn check_field_paths(
     aspect: AspectName,
     record: &str,
@@ -200,8 +201,8 @@ fn check_field_paths(
     let Some(columns) = value.get(list).and_then(Value::as_array) else {
         return Ok(());
     };
-    let error = |at: usize, problem: String| {
-        let path = format!("/{list}/{at}/fieldPath");
+    let error = |index: usize, problem: String| {
+        let path = format!("/{list}/{index}/fieldPath");
         ValidationError {
             aspect,
             message: format!("{record} aspect has {problem} ({path})"),
@@ -211,23 +212,23 @@ fn check_field_paths(
     let mut few = [""; FEW_COLUMNS];
     let is_many = columns.len() > FEW_COLUMNS;
     let mut many = HashSet::with_capacity(if is_many { columns.len() } else { 0 });
-    for (at, column) in columns.iter().enumerate() {
+    for (index, column) in columns.iter().enumerate() {
         let Some(path) = column.get("fieldPath").and_then(Value::as_str) else {
             continue;
         };
         if path.is_empty() {
-            return Err(error(at, "empty field path.".to_owned()));
+            return Err(error(index, "empty field path.".to_owned()));
         }
         let is_repeated = if is_many {
             !many.insert(path)
         } else {
-            let is_known = few[..at].contains(&path);
-            few[at] = path;
+            let is_known = few[..index].contains(&path);
+            few[index] = path;
             is_known
         };
         if is_repeated {
             return Err(error(
-                at,
+                index,
                 format!("duplicated field paths: '{}'", shorten(path)),
             ));
         }
@@ -235,17 +236,17 @@ fn check_field_paths(
     Ok(())
 }
 
-type Checked = Result<(), Violation>;
+type ValidationResult = Result<(), Violation>;
 
-/// A violation on its way out, collecting the path from its end. Boxed, so that the good way stays light.
-struct Violation(Box<Details>);
+/// A violation that collects its path as it propagates. Boxed to keep the success path cheap.
+struct Violation(Box<ViolationDetails>);
 
-struct Details {
+struct ViolationDetails {
     path_reversed: Vec<String>,
-    problem: Problem,
+    kind: ViolationKind,
 }
 
-enum Problem {
+enum ViolationKind {
     Type {
         expected: Cow<'static, str>,
         found: String,
@@ -260,10 +261,10 @@ enum Problem {
 }
 
 impl Violation {
-    fn new(problem: Problem) -> Self {
-        Self(Box::new(Details {
+    fn new(kind: ViolationKind) -> Self {
+        Self(Box::new(ViolationDetails {
             path_reversed: Vec::new(),
-            problem,
+            kind,
         }))
     }
 
@@ -271,8 +272,8 @@ impl Violation {
         let expected = match shape {
             Shape::Text => "a string".into(),
             Shape::Boolean => "true or false".into(),
-            Shape::Int => "a whole number of 32 bits".into(),
-            Shape::Long => "a whole number of 64 bits".into(),
+            Shape::Int => "a 32-bit integer".into(),
+            Shape::Long => "a 64-bit integer".into(),
             Shape::Number => "a number".into(),
             Shape::Urn(_) => "a URN".into(),
             Shape::Enum(symbols) => format!("one of {}", symbols.join(", ")).into(),
@@ -283,7 +284,7 @@ impl Violation {
                 format!("an object with exactly one member of {}", names.join(", ")).into()
             }
         };
-        Self::new(Problem::Type {
+        Self::new(ViolationKind::Type {
             expected,
             found: describe(value),
         })
@@ -300,24 +301,26 @@ impl Violation {
             path.push('/');
             path.push_str(&segment.replace('~', "~0").replace('/', "~1"));
         }
-        let place = if path.is_empty() {
+        let location = if path.is_empty() {
             "the value"
         } else {
             path.as_str()
         };
-        let message = match self.0.problem {
-            Problem::Type { expected, found } => {
-                format!("{aspect}: {place} must be {expected}, found {found}")
+        let message = match self.0.kind {
+            ViolationKind::Type { expected, found } => {
+                format!("{aspect}: {location} must be {expected}, found {found}")
             }
-            Problem::Missing => format!("{aspect}: required member {place} is missing"),
-            Problem::Reference(error) => format!("{aspect}: {place} must be a URN: {error}"),
-            Problem::Destination { urn, expected } => {
+            ViolationKind::Missing => format!("{aspect}: required member {location} is missing"),
+            ViolationKind::Reference(error) => {
+                format!("{aspect}: {location} must be a URN: {error}")
+            }
+            ViolationKind::Destination { urn, expected } => {
                 format!(
-                    "{aspect}: {place}: '{urn}' is not a valid destination: expected {expected}"
+                    "{aspect}: {location}: '{urn}' is not a valid destination: expected {expected}"
                 )
             }
-            Problem::TooDeep => {
-                format!("{aspect}: {place} is nested more than {MAX_DEPTH} levels deep")
+            ViolationKind::TooDeep => {
+                format!("{aspect}: {location} is nested more than {MAX_DEPTH} levels deep")
             }
         };
         ValidationError {
@@ -328,7 +331,7 @@ impl Violation {
     }
 }
 
-/// What was found, short enough for a sentence.
+/// Describes a value for an error message.
 fn describe(value: &Value) -> String {
     match value {
         Value::Array(_) => "an array".to_owned(),

@@ -6,7 +6,7 @@ mod entity_document;
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use docent_model::searchable::{SearchField, SearchValue, search_values_of_text};
+use docent_model::searchable::{SearchField, SearchValue, search_values_in_json};
 use docent_model::{AspectName, Urn};
 use docent_store::StoredAspect;
 use serde_json::Value;
@@ -133,7 +133,7 @@ impl<'r> Entity<'r> {
             entity.columns.observe_aspect(aspect, text);
             // `docent check` reports rows that are not JSON. The other aspects of the entity stay
             // searchable.
-            let _ = search_values_of_text(aspect, text, &mut |field, value| {
+            let _ = search_values_in_json(aspect, text, &mut |field, value| {
                 entity.add(field, value);
             });
             let whole = || serde_json::from_str::<Value>(text).unwrap_or_default();

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use docent_model::Registry;
-use docent_model::searchable::{SearchField, SearchKind, bare_name};
+use docent_model::searchable::{SearchField, SearchKind, strip_keyword_suffix};
 
 use crate::schema::URN;
 
@@ -42,7 +42,7 @@ const FIELD_PATHS: &str = "fieldPaths";
 /// Resolves aliases and case to the name of a field in the index. An unknown field keeps its name,
 /// and no document has it.
 pub(crate) fn canonical(field: &str) -> String {
-    let field = bare_name(field);
+    let field = strip_keyword_suffix(field);
     if let Some((_, name)) = ALIASES.iter().find(|(other, _)| *other == field) {
         return (*name).to_owned();
     }

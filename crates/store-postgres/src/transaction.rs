@@ -29,7 +29,7 @@ mod writes;
 use std::collections::{BTreeSet, HashSet};
 
 use async_trait::async_trait;
-use docent_model::{AspectName, Registry, Urn, has_tree, places};
+use docent_model::{AspectName, Registry, Urn, has_hierarchy, is_hierarchy_aspect};
 use docent_store::audit::expected;
 use docent_store::{
     AspectKey, AspectWrite, Effect, LogicalVersion, PointRange, Related, StoreError, StoredAspect,
@@ -458,13 +458,13 @@ fn keys_step(sql: &'static str, keys: &[AspectKey]) -> Step {
 /// Whether entities of the type form a tree.
 fn is_in_tree(urn: &Urn) -> bool {
     let entity = Registry::get().entity(urn.entity_type());
-    entity.is_some_and(has_tree)
+    entity.is_some_and(has_hierarchy)
 }
 
 /// Whether a write may change the parent or the name of its entity in a tree.
 fn changes_tree(write: &AspectWrite) -> bool {
     let AspectKey { urn, aspect } = &write.key;
-    if !places(*aspect) || matches!(write.effect, Effect::Touch { .. }) {
+    if !is_hierarchy_aspect(*aspect) || matches!(write.effect, Effect::Touch { .. }) {
         return false;
     }
     let Effect::Put {

@@ -4,7 +4,7 @@
 //! - A field may be a pair, `_entityType␞typeNames`, with pairs as values: both must hold together.
 //! - An entity without a status is not removed, so `removed` is compared with true only.
 
-use docent_model::searchable::bare_name;
+use docent_model::searchable::strip_keyword_suffix;
 use docent_search::REMOVED;
 
 use super::{Criterion, Filter, Operator, PAIR_SEPARATOR};
@@ -107,7 +107,7 @@ pub(super) fn prepare(filter: &mut Filter, include_removed: &mut bool) -> Result
 }
 
 fn is_about_removal(criterion: &Criterion) -> bool {
-    bare_name(&criterion.field) == REMOVED
+    strip_keyword_suffix(&criterion.field) == REMOVED
 }
 
 /// The same condition on `removed`, in terms of true alone; `None` if it always holds.

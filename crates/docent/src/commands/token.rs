@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use clap::Subcommand;
 use comfy_table::{Table, presets};
 use docent_catalog::tokens::{MAX_LISTED, NewToken, TokenFilter};
-use docent_model::{Clock as _, EpochMillis, SystemClock, span_ms};
+use docent_model::{Clock as _, EpochMillis, SystemClock, parse_duration_ms};
 
 use super::{catalog, note, operator, runtime, say, user_urn};
 use crate::engine::OpenMode;
@@ -116,7 +116,7 @@ fn ttl_ms(text: &str) -> Result<Option<EpochMillis>> {
     if text == "never" {
         return Ok(None);
     }
-    match span_ms(text) {
+    match parse_duration_ms(text) {
         Some(ttl_ms) => Ok(Some(ttl_ms)),
         None => bail!("'{text}' is not a valid time to live: use for example 12h, 30d or never"),
     }

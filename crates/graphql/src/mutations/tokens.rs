@@ -2,7 +2,7 @@
 
 use docent_catalog::Error;
 use docent_catalog::tokens::NewToken;
-use docent_model::span_ms;
+use docent_model::parse_duration_ms;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -77,7 +77,7 @@ fn named_duration_ms(name: &str) -> Result<i64, Error> {
 
 /// ISO 8601 with days of 24 hours.
 fn iso_duration_ms(text: &str) -> Result<i64, Error> {
-    span_ms(text).ok_or_else(|| {
+    parse_duration_ms(text).ok_or_else(|| {
         Error::invalid(format!(
             "durationIso '{text}' must be an ISO 8601 duration of a second or more, such as P30D"
         ))

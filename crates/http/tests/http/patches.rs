@@ -149,12 +149,12 @@ async fn a_failed_patch_names_the_operation_and_changes_nothing() {
             422,
             "time series",
         ),
-        ("globalTags", json!("x"), 400, "the patch is not understood"),
+        ("globalTags", json!("x"), 400, "invalid patch"),
         (
             "globalTags",
             json!([{"op": "set", "path": "/tags"}]),
             400,
-            "operation 0 has the op 'set'",
+            "operation 0 has the unknown op 'set'",
         ),
     ] {
         let (found, body) = patch(&app, DATASET, aspect, operations.clone()).await;

@@ -17,7 +17,7 @@ fn defaults(text: &str, name_delimiter: Option<&str>) -> Value {
 }
 
 #[test]
-fn a_dataset_gets_a_browse_path_its_platform_and_an_alias() {
+fn datasets_get_a_browse_path_platform_and_alias() {
     assert_eq!(
         defaults(
             "urn:li:dataset:(urn:li:dataPlatform:hive,Db.Schema.Äpfel,PROD)",
@@ -32,7 +32,7 @@ fn a_dataset_gets_a_browse_path_its_platform_and_an_alias() {
 }
 
 #[test]
-fn the_platform_says_how_names_are_split() {
+fn names_are_split_at_the_delimiter_of_the_platform() {
     let path = |name: &str, delimiter: Option<&str>| {
         let urn = format!("urn:li:dataset:(urn:li:dataPlatform:s3,{name},PROD)");
         let path = defaults(&urn, delimiter)["browsePathsV2"]["path"].clone();
@@ -84,7 +84,7 @@ fn tools_and_orchestrators_are_platforms() {
 }
 
 #[test]
-fn entities_without_those_aspects_get_none_of_them() {
+fn entities_get_only_defaults_they_may_have() {
     assert_eq!(defaults("urn:li:domain:marketing", None), json!({}));
     assert_eq!(defaults("urn:li:corpuser:jdoe", None), json!({}));
     // A container has the aspect, but its key names no platform.

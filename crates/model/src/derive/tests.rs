@@ -18,7 +18,7 @@ fn edges(aspect: &str, value: &Value) -> Vec<(&'static str, String)> {
 }
 
 #[test]
-fn a_domain_is_an_edge() {
+fn domains_are_edges() {
     let value = json!({"domains": ["urn:li:domain:b", "urn:li:domain:a", "urn:li:domain:b"]});
     let expected =
         ["urn:li:domain:a", "urn:li:domain:b"].map(|urn| ("AssociatedWith", urn.to_owned()));
@@ -41,7 +41,7 @@ fn owners_and_their_types_are_edges() {
 }
 
 #[test]
-fn lineage_of_tables_and_of_columns_are_edges() {
+fn table_and_column_lineage_are_edges() {
     let upstream = "urn:li:dataset:(urn:li:dataPlatform:hive,a,PROD)";
     let column = |table: &str| format!("urn:li:schemaField:({table},id)");
     let value = json!({
@@ -61,7 +61,7 @@ fn lineage_of_tables_and_of_columns_are_edges() {
 }
 
 #[test]
-fn what_is_said_of_a_column_is_not_said_of_its_dataset() {
+fn column_tags_and_terms_have_their_own_relationships() {
     let tags = json!({"tags": [{"tag": "urn:li:tag:pii"}]});
     let terms = json!({"terms": [{"urn": "urn:li:glossaryTerm:t"}]});
     let columns = json!([{"fieldPath": "a", "globalTags": tags, "glossaryTerms": terms}]);
@@ -92,7 +92,7 @@ fn what_is_said_of_a_column_is_not_said_of_its_dataset() {
 }
 
 #[test]
-fn containers_and_union_members_and_key_parts_are_edges() {
+fn containers_union_members_and_key_parts_are_edges() {
     let container = "urn:li:container:0f4c".to_owned();
     let value = json!({ "container": container });
     assert_eq!(edges("container", &value), [("IsPartOf", container)]);
@@ -107,7 +107,7 @@ fn containers_and_union_members_and_key_parts_are_edges() {
 }
 
 #[test]
-fn values_that_do_not_fit_give_nothing() {
+fn mismatched_values_are_skipped() {
     for value in [
         json!(null),
         json!([]),
@@ -119,7 +119,7 @@ fn values_that_do_not_fit_give_nothing() {
 }
 
 #[test]
-fn a_domain_stands_below_its_parent() {
+fn a_domain_is_placed_below_its_parent() {
     let value = json!({
         "name": "Campaigns", "parentDomain": "urn:li:domain:marketing",
         "created": {"time": 17, "actor": "urn:li:corpuser:x"},
@@ -145,7 +145,7 @@ fn a_domain_stands_below_its_parent() {
 }
 
 #[test]
-fn a_domain_without_a_parent_stands_at_the_root() {
+fn a_domain_without_a_parent_is_a_root() {
     let value = json!({"name": "Marketing", "parentDomain": null});
     let placement = derived("urn:li:domain:m", "domainProperties", &value)
         .placement

@@ -1,26 +1,26 @@
-//! A value while a patch changes it.
+//! The value being patched.
 //!
-//! It stays JSON until a path leads into a part of it that has a template; only then that part is taken apart.
+//! Parts of it stay JSON until a path enters a part with a template; only that part is then indexed.
 
 use serde_json::{Map, Value};
 
-use super::columns::Columns;
-use super::keyed::Keyed;
+use super::column_lineage::ColumnLineage;
+use super::keyed_list::KeyedList;
 use super::template::{Keys, Template};
-use super::{blank, plain};
+use super::{initial, plain};
 use crate::Registry;
 use crate::aspects::AuditStamp;
 use crate::registry::Shape;
 
-/// What is known about the place where a value stands.
+/// The template and shape of the value at a path, and the stamp for new values.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct PatchContext<'a> {
     pub(super) template: Option<&'a Template>,
     pub(super) shape: Option<&'a Shape>,
     pub(super) stamp: &'a AuditStamp,
 }
 
-impl Place<'_> {
+impl PatchContext<'_> {
     pub(super) fn member(self, name: &str) -> Self {
         let shape = match self.shape {
             Some(Shape::Record(id)) => {
@@ -56,85 +56,90 @@ impl Place<'_> {
     }
 }
 
-/// How a value comes to a place.
+/// How a value is put at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Put {
+pub(super) enum PutMode {
     Add,
-    /// In a list without keys, in the place of the one that is there.
+    /// Replaces the element at an index instead of inserting before it.
     Replace,
-    /// The value stood elsewhere: the path says its keys anew.
+    /// The value comes from another path, so its keys are overwritten by those in the new path.
     Copy,
 }
 
 #[derive(Debug)]
 pub(super) enum Node {
-    /// Not taken apart.
+    /// JSON that no path has entered.
     Plain(Value),
     Object(Vec<(String, Node)>),
-    Keyed(Keyed),
-    Columns(Columns),
+    KeyedList(KeyedList),
+    ColumnLineage(ColumnLineage),
 }
 
 impl Node {
-    /// The value at a path. Where a path names some of the keys only, the elements come as maps by the others.
+    /// Returns the value at a path. If the path has only some of the keys, returns the elements as
+    /// nested maps by the remaining keys.
     pub(super) fn get(
         &mut self,
-        place: Place<'_>,
+        context: PatchContext<'_>,
         segments: &[String],
     ) -> Result<Option<Value>, String> {
         let Some((segment, rest)) = segments.split_first() else {
             return Ok(Some(self.to_value()));
         };
-        self.open(place);
+        self.index(context);
         match self {
             Self::Plain(value) => Ok(plain::get(value, segments).cloned()),
             Self::Object(members) => match members.iter_mut().find(|(name, _)| name == segment) {
-                Some((_, member)) => member.get(place.member(segment), rest),
+                Some((_, member)) => member.get(context.member(segment), rest),
                 None => Ok(None),
             },
-            Self::Keyed(keyed) => keyed.get(place, segments),
-            Self::Columns(columns) => columns.get(segments),
+            Self::KeyedList(list) => list.get(context, segments),
+            Self::ColumnLineage(lineage) => lineage.get(segments),
         }
     }
 
     pub(super) fn put(
         &mut self,
-        place: Place<'_>,
+        context: PatchContext<'_>,
         segments: &[String],
         value: Value,
-        how: Put,
+        mode: PutMode,
     ) -> Result<(), String> {
         let Some((segment, rest)) = segments.split_first() else {
-            *self = Self::Plain(in_full(place, value)?);
+            *self = Self::Plain(normalize(context, value)?);
             return Ok(());
         };
-        self.open(place);
+        self.index(context);
         match self {
-            Self::Plain(known) => plain::put(known, place, segments, value, how),
+            Self::Plain(current) => plain::put(current, context, segments, value, mode),
             Self::Object(members) => {
-                let place = place.member(segment);
-                let known = members.iter().position(|(name, _)| name == segment);
-                let at = known.unwrap_or_else(|| {
+                let context = context.member(segment);
+                let existing = members.iter().position(|(name, _)| name == segment);
+                let index = existing.unwrap_or_else(|| {
                     members.push((segment.clone(), Self::Plain(Value::Null)));
                     members.len() - 1
                 });
-                let member = &mut members[at].1;
+                let member = &mut members[index].1;
                 if !rest.is_empty() && matches!(member, Self::Plain(Value::Null)) {
-                    *member = Self::Plain(blank::at(place));
+                    *member = Self::Plain(initial::parent(context));
                 }
-                member.put(place, rest, value, how)
+                member.put(context, rest, value, mode)
             }
-            Self::Keyed(keyed) => keyed.put(place, segments, value, how),
-            Self::Columns(columns) => columns.put(place, segments, value, how),
+            Self::KeyedList(list) => list.put(context, segments, value, mode),
+            Self::ColumnLineage(lineage) => lineage.put(context, segments, value, mode),
         }
     }
 
-    /// Removes what is at a path, if it is there.
-    pub(super) fn remove(&mut self, place: Place<'_>, segments: &[String]) -> Result<(), String> {
+    /// Removes the value at a path, if it exists.
+    pub(super) fn remove(
+        &mut self,
+        context: PatchContext<'_>,
+        segments: &[String],
+    ) -> Result<(), String> {
         let Some((segment, rest)) = segments.split_first() else {
             return Ok(());
         };
-        self.open(place);
+        self.index(context);
         match self {
             Self::Plain(value) => plain::remove(value, segments),
             Self::Object(members) => {
@@ -143,11 +148,11 @@ impl Node {
                 } else if let Some((_, member)) =
                     members.iter_mut().find(|(name, _)| name == segment)
                 {
-                    member.remove(place.member(segment), rest)?;
+                    member.remove(context.member(segment), rest)?;
                 }
             }
-            Self::Keyed(keyed) => keyed.remove(place, segments)?,
-            Self::Columns(columns) => columns.remove(place, segments)?,
+            Self::KeyedList(list) => list.remove(context, segments)?,
+            Self::ColumnLineage(lineage) => lineage.remove(context, segments)?,
         }
         Ok(())
     }
@@ -160,8 +165,8 @@ impl Node {
                 let members = members.map(|(name, member)| (name, member.into_value()));
                 Value::Object(members.collect())
             }
-            Self::Keyed(keyed) => Value::Array(keyed.into_elements()),
-            Self::Columns(columns) => Value::Array(columns.into_elements()),
+            Self::KeyedList(list) => Value::Array(list.into_elements()),
+            Self::ColumnLineage(lineage) => Value::Array(lineage.into_elements()),
         }
     }
 
@@ -173,32 +178,32 @@ impl Node {
                 let members = members.map(|(name, member)| (name.clone(), member.to_value()));
                 Value::Object(members.collect())
             }
-            Self::Keyed(keyed) => Value::Array(keyed.elements().map(Self::to_value).collect()),
-            Self::Columns(columns) => Value::Array(columns.elements().collect()),
+            Self::KeyedList(list) => Value::Array(list.elements().map(Self::to_value).collect()),
+            Self::ColumnLineage(lineage) => Value::Array(lineage.elements().collect()),
         }
     }
 
-    /// The text at the end of some steps, as far as they lead through objects.
-    pub(super) fn key_text(&self, steps: &[String]) -> String {
-        match (self, steps.split_first()) {
-            (Self::Plain(value), _) => plain::key_text(plain::get(value, steps)),
-            (Self::Object(members), Some((step, rest))) => members
+    /// The text of the member at a path through objects.
+    pub(super) fn key_text(&self, path: &[String]) -> String {
+        match (self, path.split_first()) {
+            (Self::Plain(value), _) => plain::key_text(plain::get(value, path)),
+            (Self::Object(members), Some((segment, rest))) => members
                 .iter()
-                .find(|(name, _)| name == step)
+                .find(|(name, _)| name == segment)
                 .map_or_else(String::new, |(_, member)| member.key_text(rest)),
             _ => String::new(),
         }
     }
 
-    /// Takes a value apart where its template says more than the value itself.
-    fn open(&mut self, place: Place<'_>) {
-        let (Self::Plain(value), Some(template)) = (&mut *self, place.template) else {
+    /// Indexes a value that has a template.
+    fn index(&mut self, context: PatchContext<'_>) {
+        let (Self::Plain(value), Some(template)) = (&mut *self, context.template) else {
             return;
         };
         *self = match (template, value.take()) {
             (Template::List { keys, .. }, Value::Array(elements)) => match keys {
-                Keys::Members(members) => Self::Keyed(Keyed::new(members, elements)),
-                Keys::ColumnLineage => Self::Columns(Columns::new(elements)),
+                Keys::Members(members) => Self::KeyedList(KeyedList::new(members, elements)),
+                Keys::ColumnLineage => Self::ColumnLineage(ColumnLineage::new(elements)),
             },
             (Template::Object(templates), Value::Object(members)) if !templates.is_empty() => {
                 let members = members.into_iter();
@@ -213,25 +218,25 @@ impl Node {
     }
 }
 
-/// A new value in the form that is stored: lists that came as maps by their keys become lists.
-pub(super) fn in_full(place: Place<'_>, value: Value) -> Result<Value, String> {
-    match (place.template, value) {
+/// Converts a new value to its stored form: lists sent as maps by key become lists.
+pub(super) fn normalize(context: PatchContext<'_>, value: Value) -> Result<Value, String> {
+    match (context.template, value) {
         (Some(Template::List { .. }), Value::Array(elements)) => {
             let elements = elements.into_iter();
-            let elements = elements.map(|element| in_full(place.element(), element));
+            let elements = elements.map(|element| normalize(context.element(), element));
             Ok(Value::Array(elements.collect::<Result<_, _>>()?))
         }
         (Some(Template::List { .. }), Value::Object(map)) => {
             let mut list = Node::Plain(Value::Array(Vec::new()));
-            list.open(place);
+            list.index(context);
             for (key, value) in map {
-                list.put(place, &[key], value, Put::Add)?;
+                list.put(context, &[key], value, PutMode::Add)?;
             }
             Ok(list.into_value())
         }
         (Some(Template::Object(templates)), Value::Object(members)) if !templates.is_empty() => {
             let members = members.into_iter().map(|(name, member)| {
-                let member = in_full(place.member(&name), member)?;
+                let member = normalize(context.member(&name), member)?;
                 Ok((name, member))
             });
             Ok(Value::Object(
@@ -242,27 +247,27 @@ pub(super) fn in_full(place: Place<'_>, value: Value) -> Result<Value, String> {
     }
 }
 
-/// The elements of nested maps: `levels` of keys, then what they lead to.
+/// Collects the elements of nested maps with the given number of key levels.
 pub(super) fn flatten(
     levels: usize,
     key: Vec<String>,
     value: Value,
-    found: &mut Vec<(Vec<String>, Value)>,
+    elements: &mut Vec<(Vec<String>, Value)>,
 ) -> Result<(), String> {
     if levels == 0 {
-        found.push((key, value));
+        elements.push((key, value));
         return Ok(());
     }
     let Value::Object(members) = value else {
         return Err(format!(
-            "a map by the remaining {levels} keys of the list is expected, and {} is given",
+            "expected nested maps for the remaining {levels} keys of the list, found {}",
             plain::describe(&value)
         ));
     };
     for (name, member) in members {
         let mut key = key.clone();
         key.push(name);
-        flatten(levels - 1, key, member, found)?;
+        flatten(levels - 1, key, member, elements)?;
     }
     Ok(())
 }

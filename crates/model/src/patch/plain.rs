@@ -1,27 +1,27 @@
-//! Values without keys: RFC 6902 on JSON as it is.
+//! RFC 6902 for values without keys.
 
 use serde_json::{Map, Number, Value};
 
-use super::blank;
-use super::document::{Place, Put};
+use super::document::{PatchContext, PutMode};
+use super::initial;
 
 pub(super) fn get<'v>(value: &'v Value, segments: &[String]) -> Option<&'v Value> {
     segments
         .iter()
         .try_fold(value, |value, segment| match value {
             Value::Object(members) => members.get(segment),
-            Value::Array(elements) => elements.get(index(segment)?),
+            Value::Array(elements) => elements.get(parse_index(segment)?),
             _ => None,
         })
 }
 
-/// Puts a value at a path; objects that are missing on the way are made.
+/// Puts a value at a path, creating missing parents.
 pub(super) fn put(
     value: &mut Value,
-    place: Place<'_>,
+    context: PatchContext<'_>,
     segments: &[String],
     new: Value,
-    how: Put,
+    mode: PutMode,
 ) -> Result<(), String> {
     let Some((segment, rest)) = segments.split_first() else {
         *value = new;
@@ -29,16 +29,16 @@ pub(super) fn put(
     };
     match value {
         Value::Object(members) => {
-            let place = place.member(segment);
+            let context = context.member(segment);
             let member = members.entry(segment.as_str()).or_insert(Value::Null);
             if member.is_null() && !rest.is_empty() {
-                *member = blank::at(place);
+                *member = initial::parent(context);
             }
-            put(member, place, rest, new, how)
+            put(member, context, rest, new, mode)
         }
-        Value::Array(elements) => put_element(elements, place, segment, rest, new, how),
+        Value::Array(elements) => put_element(elements, context, segment, rest, new, mode),
         other => Err(format!(
-            "'{segment}' is looked for in {}, which has no members",
+            "'{segment}' can't be set in {}, which has no members",
             describe(other)
         )),
     }
@@ -46,61 +46,61 @@ pub(super) fn put(
 
 fn put_element(
     elements: &mut Vec<Value>,
-    place: Place<'_>,
+    context: PatchContext<'_>,
     segment: &str,
     rest: &[String],
     new: Value,
-    how: Put,
+    mode: PutMode,
 ) -> Result<(), String> {
-    let at = if segment == "-" {
+    let index = if segment == "-" {
         Some(elements.len())
     } else {
-        index(segment)
+        parse_index(segment)
     };
-    let at = at.filter(|at| *at <= elements.len()).ok_or_else(|| {
+    let index = index.filter(|index| *index <= elements.len()).ok_or_else(|| {
         format!(
-            "'{}' is no position in a list of {}: give one, or '-' for the end, or say in arrayPrimaryKeys what tells \
-             the elements apart",
+            "'{}' is not an index in a list of {}: use an index, '-' for the end, or define the key members in \
+             arrayPrimaryKeys",
             shorten(segment),
             elements.len()
         )
     })?;
-    if rest.is_empty() && (how != Put::Replace || at == elements.len()) {
-        elements.insert(at, new);
+    if rest.is_empty() && (mode != PutMode::Replace || index == elements.len()) {
+        elements.insert(index, new);
         return Ok(());
     }
-    if at == elements.len() {
-        elements.push(blank::at(place.element()));
+    if index == elements.len() {
+        elements.push(initial::parent(context.element()));
     }
-    put(&mut elements[at], place.element(), rest, new, how)
+    put(&mut elements[index], context.element(), rest, new, mode)
 }
 
-/// Removes what is at a path, if it is there.
+/// Removes the value at a path, if it exists.
 pub(super) fn remove(value: &mut Value, segments: &[String]) {
     let Some((last, before)) = segments.split_last() else {
         return;
     };
     let parent = before.iter().try_fold(value, |value, segment| match value {
         Value::Object(members) => members.get_mut(segment),
-        Value::Array(elements) => elements.get_mut(index(segment)?),
+        Value::Array(elements) => elements.get_mut(parse_index(segment)?),
         _ => None,
     });
     match parent {
         Some(Value::Object(members)) => {
-            // The others keep their order.
+            // Preserves the order of the others.
             members.shift_remove(last);
         }
         Some(Value::Array(elements)) => {
-            if let Some(at) = index(last).filter(|at| *at < elements.len()) {
-                elements.remove(at);
+            if let Some(index) = parse_index(last).filter(|index| *index < elements.len()) {
+                elements.remove(index);
             }
         }
         _ => {}
     }
 }
 
-/// A position as the RFC writes it: digits without leading zeros.
-fn index(segment: &str) -> Option<usize> {
+/// Parses an index as defined by the RFC: digits without leading zeros.
+fn parse_index(segment: &str) -> Option<usize> {
     let is_number = segment.bytes().all(|byte| byte.is_ascii_digit());
     if !is_number || (segment.len() > 1 && segment.starts_with('0')) {
         return None;
@@ -108,39 +108,40 @@ fn index(segment: &str) -> Option<usize> {
     segment.parse().ok()
 }
 
-/// Equality by the RFC: numbers by their value, objects without regard to order.
-pub(super) fn is_same(one: &Value, other: &Value) -> bool {
-    match (one, other) {
-        (Value::Number(left), Value::Number(right)) => match (whole(left), whole(right)) {
-            (None, None) => left.as_f64() == right.as_f64(),
-            (left, right) => left == right,
-        },
+/// Equality as defined by the RFC: numbers by value, objects regardless of order.
+pub(super) fn is_equal(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Number(left), Value::Number(right)) => {
+            match (as_integer(left), as_integer(right)) {
+                (None, None) => left.as_f64() == right.as_f64(),
+                (left, right) => left == right,
+            }
+        }
         (Value::Array(left), Value::Array(right)) => {
-            left.len() == right.len() && left.iter().zip(right).all(|(a, b)| is_same(a, b))
+            left.len() == right.len() && left.iter().zip(right).all(|(a, b)| is_equal(a, b))
         }
         (Value::Object(left), Value::Object(right)) => {
             let same = |(name, value): (&String, &Value)| {
-                right.get(name).is_some_and(|other| is_same(value, other))
+                right.get(name).is_some_and(|other| is_equal(value, other))
             };
             left.len() == right.len() && left.iter().all(same)
         }
-        _ => one == other,
+        _ => left == right,
     }
 }
 
-/// The value of a number without a fraction, however it is written: `1`, `1.0` and `1e0` are the same, and large ones are
-/// not rounded.
-pub(super) fn whole(number: &Number) -> Option<i128> {
-    if let Some(whole) = number.as_i64() {
-        return Some(whole.into());
+/// The exact integer value of a number without a fraction, in any notation: `1`, `1.0` or `1e0`.
+pub(super) fn as_integer(number: &Number) -> Option<i128> {
+    if let Some(integer) = number.as_i64() {
+        return Some(integer.into());
     }
-    if let Some(whole) = number.as_u64() {
-        return Some(whole.into());
+    if let Some(integer) = number.as_u64() {
+        return Some(integer.into());
     }
     let float = number.as_f64()?;
-    // Beyond this a float says no more than itself.
-    let is_whole = float.fract() == 0.0 && float.abs() < 1e38;
-    is_whole.then_some(float as i128)
+    // Printing is exact, and larger floats do not fit.
+    let is_integer = float.fract() == 0.0 && float.abs() < 1e38;
+    is_integer.then(|| format!("{float:.0}").parse().ok())?
 }
 
 pub(super) fn depth(value: &Value) -> usize {
@@ -151,14 +152,14 @@ pub(super) fn depth(value: &Value) -> usize {
     }
 }
 
-/// About how much memory a value takes, in values and bytes of text.
-pub(super) fn weight(value: &Value) -> usize {
+/// The approximate memory use of a value, in values and bytes of text.
+pub(super) fn size(value: &Value) -> usize {
     1 + match value {
         Value::String(text) => text.len(),
-        Value::Array(elements) => elements.iter().map(weight).sum(),
+        Value::Array(elements) => elements.iter().map(size).sum(),
         Value::Object(members) => members
             .iter()
-            .map(|(name, member)| name.len() + weight(member))
+            .map(|(name, member)| name.len() + size(member))
             .sum(),
         _ => 0,
     }
@@ -169,13 +170,13 @@ pub(super) fn describe(value: &Value) -> &'static str {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
         Value::Number(_) => "a number",
-        Value::String(_) => "a text",
+        Value::String(_) => "a string",
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",
     }
 }
 
-/// The text that a value stands for as a key: none is the empty one, and a union is the value in it.
+/// The text of a value as a key: empty if missing, and the inner value of a union.
 pub(super) fn key_text(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => String::new(),
@@ -185,26 +186,26 @@ pub(super) fn key_text(value: Option<&Value>) -> String {
     }
 }
 
-/// Sets a nested member, making the objects on the way.
+/// Sets a nested member, creating missing objects.
 pub(super) fn set_member(
     members: &mut Map<String, Value>,
-    steps: &[String],
+    path: &[String],
     value: Value,
 ) -> Result<(), String> {
-    let Some((step, rest)) = steps.split_first() else {
+    let Some((segment, rest)) = path.split_first() else {
         return Ok(());
     };
     if rest.is_empty() {
-        members.insert(step.clone(), value);
+        members.insert(segment.clone(), value);
         return Ok(());
     }
-    let inner = members.entry(step.as_str()).or_insert(Value::Null);
+    let inner = members.entry(segment.as_str()).or_insert(Value::Null);
     if inner.is_null() {
         *inner = Value::Object(Map::new());
     }
     match inner {
         Value::Object(inner) => set_member(inner, rest, value),
-        other => Err(format!("'{step}' is {}, not an object", describe(other))),
+        other => Err(format!("'{segment}' is {}, not an object", describe(other))),
     }
 }
 

@@ -1,8 +1,8 @@
-//! Paths of a patch: JSON pointers (RFC 6901).
+//! Patch paths: JSON pointers (RFC 6901).
 
 use std::fmt;
 
-/// A path with its segments unescaped. Empty segments count: they stand for keys that an element does not have.
+/// A path with unescaped segments. An empty segment addresses an element without that key.
 #[derive(Debug, Clone)]
 pub(super) struct Pointer {
     text: String,
@@ -10,7 +10,7 @@ pub(super) struct Pointer {
 }
 
 impl Pointer {
-    /// An error says what is wrong, as the end of a sentence about the operation.
+    /// The error completes a sentence that starts with the operation.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let segments = match text.strip_prefix('/') {
             _ if text.is_empty() => Vec::new(),
@@ -21,10 +21,14 @@ impl Pointer {
                 .ok_or_else(|| {
                     format!("has the path '{text}', where '~' must be followed by 0 or 1")
                 })?,
-            None => return Err(format!("has the path '{text}', which must begin with '/'")),
+            None => return Err(format!("has the path '{text}', which must start with '/'")),
         };
         if segments.len() > super::MAX_DEPTH {
-            return Err(format!("has a path of {} segments", segments.len()));
+            return Err(format!(
+                "has a path of {} segments, at most {} are allowed",
+                segments.len(),
+                super::MAX_DEPTH
+            ));
         }
         Ok(Self {
             text: text.to_owned(),
@@ -36,8 +40,8 @@ impl Pointer {
         &self.segments
     }
 
-    /// Whether this is a place inside of the other one.
-    pub(super) fn is_below(&self, other: &Self) -> bool {
+    /// Whether this path is inside the other one.
+    pub(super) fn is_inside(&self, other: &Self) -> bool {
         self.segments.len() > other.segments.len() && self.segments.starts_with(&other.segments)
     }
 }
@@ -51,10 +55,10 @@ impl fmt::Display for Pointer {
 /// `~1` is a slash and `~0` a tilde.
 fn unescape(segment: &str) -> Option<String> {
     let mut plain = String::with_capacity(segment.len());
-    let mut letters = segment.chars();
-    while let Some(letter) = letters.next() {
-        plain.push(match letter {
-            '~' => match letters.next()? {
+    let mut characters = segment.chars();
+    while let Some(character) = characters.next() {
+        plain.push(match character {
+            '~' => match characters.next()? {
                 '0' => '~',
                 '1' => '/',
                 _ => return None,

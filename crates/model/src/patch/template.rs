@@ -1,4 +1,4 @@
-//! By which members the elements of a list are addressed.
+//! The key members by which list elements are addressed.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -7,126 +7,131 @@ use serde_json::{Map, Value};
 
 use crate::AspectName;
 
-/// Separates the steps of a nested name: `attribution␟source`.
-const STEP: char = '\u{241F}';
-/// No list is told apart by more.
+/// Separates the segments of a nested name: `attribution␟source`.
+const NAME_SEPARATOR: char = '\u{241F}';
+/// The maximum number of key members of a list.
 const MAX_KEYS: usize = 8;
 
-/// How a value is addressed: what follows for its members, or for the elements of the list that it is.
+/// How the members of an object or the elements of a list are addressed.
 #[derive(Debug, Clone)]
 pub(super) enum Template {
     Object(Vec<(String, Template)>),
     List { keys: Keys, element: Box<Template> },
 }
 
-/// What tells the elements of a list apart.
+/// The keys of a list.
 #[derive(Debug, Clone)]
 pub(super) enum Keys {
-    /// These members, each as the steps to it. None: the elements are texts and stand for themselves.
+    /// The paths of the key members. Empty if the elements are strings, which are their own keys.
     Members(Vec<Vec<String>>),
-    /// Lineage of columns: transformation, downstream, query, upstream ([`super::columns`]).
+    /// Column lineage: transformation, downstream, query, upstream ([`super::column_lineage`]).
     ColumnLineage,
 }
 
-/// A line of the table below.
+/// A row of the table below.
 enum BuiltIn {
-    By(&'static [&'static str]),
-    Itself,
+    KeyedBy(&'static [&'static str]),
+    Strings,
     ColumnLineage,
 }
 
-use BuiltIn::{By, Itself};
+use BuiltIn::{KeyedBy, Strings};
 
-/// The lists that are addressed by keys when a patch does not say how. A nested name leads through the elements of
-/// lists that stand above it.
+/// The lists that have keys by default. A nested name passes through the elements of outer lists.
 const BUILT_IN: &[(&str, &[(&str, BuiltIn)])] = &[
     (
         "chartInfo",
         &[
-            ("inputEdges", By(&["destinationUrn"])),
-            // A union of one type.
-            ("inputs", By(&["string"])),
+            ("inputEdges", KeyedBy(&["destinationUrn"])),
+            // A union with one type.
+            ("inputs", KeyedBy(&["string"])),
         ],
     ),
     (
         "dashboardInfo",
         &[
-            ("chartEdges", By(&["destinationUrn"])),
-            ("charts", Itself),
-            ("dashboards", By(&["destinationUrn"])),
-            ("datasetEdges", By(&["destinationUrn"])),
-            ("datasets", Itself),
+            ("chartEdges", KeyedBy(&["destinationUrn"])),
+            ("charts", Strings),
+            ("dashboards", KeyedBy(&["destinationUrn"])),
+            ("datasetEdges", KeyedBy(&["destinationUrn"])),
+            ("datasets", Strings),
         ],
     ),
     (
         "dataJobInputOutput",
         &[
             ("fineGrainedLineages", BuiltIn::ColumnLineage),
-            ("inputDatajobEdges", By(&["destinationUrn"])),
-            ("inputDatajobs", Itself),
-            ("inputDatasetEdges", By(&["destinationUrn"])),
-            ("inputDatasetFields", Itself),
-            ("inputDatasets", Itself),
-            ("outputDatasetEdges", By(&["destinationUrn"])),
-            ("outputDatasetFields", Itself),
-            ("outputDatasets", Itself),
+            ("inputDatajobEdges", KeyedBy(&["destinationUrn"])),
+            ("inputDatajobs", Strings),
+            ("inputDatasetEdges", KeyedBy(&["destinationUrn"])),
+            ("inputDatasetFields", Strings),
+            ("inputDatasets", Strings),
+            ("outputDatasetEdges", KeyedBy(&["destinationUrn"])),
+            ("outputDatasetFields", Strings),
+            ("outputDatasets", Strings),
         ],
     ),
     (
         "dataProductProperties",
-        &[("assets", By(&["destinationUrn"]))],
+        &[("assets", KeyedBy(&["destinationUrn"]))],
     ),
-    ("datasetProperties", &[("tags", Itself)]),
+    ("datasetProperties", &[("tags", Strings)]),
     (
         "documentation",
-        &[("documentations", By(&["attribution␟source"]))],
+        &[("documentations", KeyedBy(&["attribution␟source"]))],
     ),
-    ("domains", &[("domains", Itself)]),
+    ("domains", &[("domains", Strings)]),
     (
         "editableSchemaMetadata",
         &[
-            ("editableSchemaFieldInfo", By(&["fieldPath"])),
-            ("editableSchemaFieldInfo␟globalTags␟tags", By(&["tag"])),
-            ("editableSchemaFieldInfo␟glossaryTerms␟terms", By(&["urn"])),
+            ("editableSchemaFieldInfo", KeyedBy(&["fieldPath"])),
+            ("editableSchemaFieldInfo␟globalTags␟tags", KeyedBy(&["tag"])),
+            (
+                "editableSchemaFieldInfo␟glossaryTerms␟terms",
+                KeyedBy(&["urn"]),
+            ),
         ],
     ),
-    ("formInfo", &[("prompts", By(&["id"]))]),
-    ("globalTags", &[("tags", By(&["tag"]))]),
-    ("glossaryTerms", &[("terms", By(&["urn"]))]),
-    ("ownership", &[("owners", By(&["owner", "type"]))]),
+    ("formInfo", &[("prompts", KeyedBy(&["id"]))]),
+    ("globalTags", &[("tags", KeyedBy(&["tag"]))]),
+    ("glossaryTerms", &[("terms", KeyedBy(&["urn"]))]),
+    ("ownership", &[("owners", KeyedBy(&["owner", "type"]))]),
     (
         "propertyDefinition",
-        &[("allowedValues", By(&["value"])), ("entityTypes", Itself)],
+        &[
+            ("allowedValues", KeyedBy(&["value"])),
+            ("entityTypes", Strings),
+        ],
     ),
-    ("siblings", &[("siblings", Itself)]),
+    ("siblings", &[("siblings", Strings)]),
     (
         "structuredProperties",
-        &[("properties", By(&["propertyUrn"]))],
+        &[("properties", KeyedBy(&["propertyUrn"]))],
     ),
     (
         "upstreamLineage",
         &[
             ("fineGrainedLineages", BuiltIn::ColumnLineage),
-            ("upstreams", By(&["dataset"])),
+            ("upstreams", KeyedBy(&["dataset"])),
         ],
     ),
 ];
 
 impl Default for Template {
-    /// No list has keys.
+    /// A template without keyed lists.
     fn default() -> Self {
         Self::Object(Vec::new())
     }
 }
 
 impl Template {
-    /// The built-in one of an aspect.
+    /// The built-in template of an aspect.
     pub(super) fn of(aspect: AspectName) -> Option<&'static Self> {
         static TEMPLATES: LazyLock<HashMap<&str, Template>> = LazyLock::new(|| {
             let built = BUILT_IN.iter().map(|(aspect, lists)| {
                 let mut template = Template::default();
                 for (name, keys) in *lists {
-                    template.set(steps(name), keys.keys());
+                    template.set(segments(name), keys.keys());
                 }
                 (*aspect, template)
             });
@@ -140,56 +145,56 @@ impl Template {
         let mut lists = Vec::with_capacity(wire.len());
         for (name, keys) in wire {
             let members = keys.as_array().and_then(|keys| {
-                let members = keys.iter().map(|key| key.as_str().map(steps));
+                let members = keys.iter().map(|key| key.as_str().map(segments));
                 members.collect::<Option<Vec<_>>>()
             });
             let members = members.filter(|members| members.len() <= MAX_KEYS);
             let members = members.ok_or_else(|| {
                 format!(
-                    "arrayPrimaryKeys of '{name}' must be a list of at most {MAX_KEYS} names of members"
+                    "arrayPrimaryKeys of '{name}' must be a list of at most {MAX_KEYS} member names"
                 )
             })?;
-            lists.push((steps(name), Keys::Members(members)));
+            lists.push((segments(name), Keys::Members(members)));
         }
-        // A list stands before those inside of its elements.
-        lists.sort_by_key(|(steps, _)| steps.len());
+        // Outer lists come before the lists inside their elements.
+        lists.sort_by_key(|(path, _)| path.len());
         let mut template = Self::default();
-        for (steps, keys) in lists {
-            template.set(steps, keys);
+        for (path, keys) in lists {
+            template.set(path, keys);
         }
         Ok(template)
     }
 
-    /// What is said of a member, of an object or of the elements of a list.
+    /// The template of a member.
     pub(super) fn member(&self, name: &str) -> Option<&Self> {
         let Self::Object(members) = self else {
             return None;
         };
-        let found = members.iter().find(|(known, _)| known == name);
-        found.map(|(_, template)| template)
+        let member = members.iter().find(|(other, _)| other == name);
+        member.map(|(_, template)| template)
     }
 
-    fn set(&mut self, steps: Vec<String>, keys: Keys) {
-        let mut at = self;
-        for step in steps {
-            at = at.below(step);
+    fn set(&mut self, path: Vec<String>, keys: Keys) {
+        let mut target = self;
+        for segment in path {
+            target = target.child(segment);
         }
-        *at = Self::List {
+        *target = Self::List {
             keys,
             element: Box::default(),
         };
     }
 
-    fn below(&mut self, step: String) -> &mut Self {
+    fn child(&mut self, name: String) -> &mut Self {
         match self {
-            Self::List { element, .. } => element.below(step),
+            Self::List { element, .. } => element.child(name),
             Self::Object(members) => {
-                let known = members.iter().position(|(name, _)| *name == step);
-                let at = known.unwrap_or_else(|| {
-                    members.push((step, Self::default()));
+                let existing = members.iter().position(|(other, _)| *other == name);
+                let index = existing.unwrap_or_else(|| {
+                    members.push((name, Self::default()));
                     members.len() - 1
                 });
-                &mut members[at].1
+                &mut members[index].1
             }
         }
     }
@@ -198,15 +203,17 @@ impl Template {
 impl BuiltIn {
     fn keys(&self) -> Keys {
         match self {
-            Self::By(names) => Keys::Members(names.iter().map(|name| steps(name)).collect()),
-            Self::Itself => Keys::Members(Vec::new()),
+            Self::KeyedBy(names) => {
+                Keys::Members(names.iter().map(|name| segments(name)).collect())
+            }
+            Self::Strings => Keys::Members(Vec::new()),
             Self::ColumnLineage => Keys::ColumnLineage,
         }
     }
 }
 
-fn steps(name: &str) -> Vec<String> {
-    name.split(STEP).map(str::to_owned).collect()
+fn segments(name: &str) -> Vec<String> {
+    name.split(NAME_SEPARATOR).map(str::to_owned).collect()
 }
 
 #[cfg(test)]
@@ -215,13 +222,13 @@ mod tests {
     use crate::Registry;
     use crate::registry::{RecordId, Shape};
 
-    /// The record that stands at the end of some steps, through lists.
-    fn follow(record: RecordId, steps: &[String]) -> Option<&'static Shape> {
-        let (last, before) = steps.split_last()?;
+    /// The shape at a path, through lists.
+    fn follow(record: RecordId, path: &[String]) -> Option<&'static Shape> {
+        let (last, before) = path.split_last()?;
         let registry = Registry::get();
         let mut record = record;
-        for step in before {
-            record = record_of(&registry.record(record).field(step)?.shape)?;
+        for segment in before {
+            record = record_of(&registry.record(record).field(segment)?.shape)?;
         }
         Some(&registry.record(record).field(last)?.shape)
     }
@@ -243,20 +250,23 @@ mod tests {
             assert!(Template::of(known).is_some());
             let root = registry.aspect_record(known).unwrap();
             for (name, keys) in *lists {
-                let list = follow(root, &steps(name));
+                let list = follow(root, &segments(name));
                 let Some(Shape::Array(element)) = list else {
-                    panic!("{aspect} {name} is no list: {list:?}");
+                    panic!("{aspect} {name} is not a list: {list:?}");
                 };
                 match (keys, &**element) {
-                    (By(members), Shape::Record(id)) => {
+                    (KeyedBy(members), Shape::Record(id)) => {
                         for member in *members {
-                            assert!(follow(*id, &steps(member)).is_some(), "{aspect} {member}");
+                            assert!(
+                                follow(*id, &segments(member)).is_some(),
+                                "{aspect} {member}"
+                            );
                         }
                     }
-                    (By(members), Shape::Union(types)) => {
-                        assert!(types.iter().any(|one| members.contains(&one.name)));
+                    (KeyedBy(members), Shape::Union(types)) => {
+                        assert!(types.iter().any(|member| members.contains(&member.name)));
                     }
-                    (Itself, Shape::Text | Shape::Urn(_)) | (BuiltIn::ColumnLineage, _) => {}
+                    (Strings, Shape::Text | Shape::Urn(_)) | (BuiltIn::ColumnLineage, _) => {}
                     other => panic!("{aspect} {name}: {:?}", other.1),
                 }
             }

@@ -1,4 +1,4 @@
-//! What clients send, and what becomes of it.
+//! Patches as sent by clients, and their results.
 
 use super::*;
 use crate::Urn;
@@ -33,7 +33,7 @@ fn remove(path: &str) -> Value {
 }
 
 #[test]
-fn a_member_is_set_and_everything_else_keeps_its_value_and_its_order() {
+fn setting_a_member_preserves_all_others_and_their_order() {
     let text =
         r#"{"customProperties":{"z":"1","a":"2"},"tags":["t"],"description":"old","name":"n"}"#;
     let current: Value = serde_json::from_str(text).unwrap();
@@ -46,7 +46,7 @@ fn a_member_is_set_and_everything_else_keeps_its_value_and_its_order() {
 }
 
 #[test]
-fn numbers_that_are_not_named_keep_every_digit() {
+fn untouched_numbers_keep_all_digits() {
     let text =
         r#"{"scores":[0.1,1e300,123456789.12345679,9007199254740993,-0.000001234567890123],"x":1}"#;
     let current: Value = serde_json::from_str(text).unwrap();
@@ -98,7 +98,7 @@ fn a_tag_is_addressed_by_its_urn_and_added_once() {
 }
 
 #[test]
-fn keys_that_the_patch_brings_replace_the_built_in_ones() {
+fn keys_in_the_patch_override_the_built_in_ones() {
     let keys = json!({"tags": ["attribution␟source", "tag"]});
     let source = "urn:li:dataHubAction:x";
     let patch = json!({
@@ -125,7 +125,7 @@ fn keys_that_the_patch_brings_replace_the_built_in_ones() {
 }
 
 #[test]
-fn an_owner_has_four_keys_and_is_removed_with_all_of_its_types_by_the_first() {
+fn removing_an_owner_by_its_first_key_removes_all_its_types() {
     let keys = json!({"owners": ["owner", "type", "typeUrn", "attribution␟source"]});
     let owner =
         |user: &str, kind: &str| json!({"owner": format!("urn:li:corpuser:{user}"), "type": kind});
@@ -144,7 +144,7 @@ fn an_owner_has_four_keys_and_is_removed_with_all_of_its_types_by_the_first() {
 }
 
 #[test]
-fn elements_keep_their_order_however_their_keys_are_sorted() {
+fn elements_keep_their_order() {
     let list: Vec<Value> = ["c", "a", "b"]
         .iter()
         .map(|name| json!({"tag": name}))
@@ -161,7 +161,7 @@ fn elements_keep_their_order_however_their_keys_are_sorted() {
 }
 
 #[test]
-fn a_patch_of_a_missing_aspect_begins_with_what_the_aspect_needs() {
+fn a_missing_aspect_starts_with_its_required_members() {
     let made =
         |aspect: &str, path: &str, value: Value| apply(aspect, None, add(path, value)).unwrap();
     let now = json!({"time": NOW_MS, "actor": "urn:li:corpuser:a"});
@@ -200,7 +200,7 @@ fn a_patch_of_a_missing_aspect_begins_with_what_the_aspect_needs() {
 }
 
 #[test]
-fn the_tags_and_terms_of_a_column_are_reached_through_its_path() {
+fn column_tags_and_terms_are_addressed_by_field_path() {
     let patch = json!([
         {"op": "add", "path": "/editableSchemaFieldInfo/a.b/globalTags/tags/urn:li:tag:t", "value": {"tag": "urn:li:tag:t"}},
         {"op": "add", "path": "/editableSchemaFieldInfo/c/glossaryTerms/terms/urn:li:glossaryTerm:t", "value": {}},
@@ -224,7 +224,7 @@ fn the_tags_and_terms_of_a_column_are_reached_through_its_path() {
 }
 
 #[test]
-fn a_null_list_is_one_that_is_not_there() {
+fn a_null_list_counts_as_missing() {
     let current = json!({"upstreams": [], "fineGrainedLineages": null});
     let new = patched(
         "upstreamLineage",
@@ -239,7 +239,7 @@ fn a_null_list_is_one_that_is_not_there() {
 }
 
 #[test]
-fn the_lineage_of_columns_is_addressed_by_transformation_columns_and_query() {
+fn column_lineage_is_addressed_by_transformation_columns_and_query() {
     let relation = |upstream: &str| {
         format!("/fineGrainedLineages/TRANSFORM/down/NONE/urn:li:schemaField:{upstream}")
     };
@@ -283,7 +283,7 @@ fn the_lineage_of_columns_is_addressed_by_transformation_columns_and_query() {
 }
 
 #[test]
-fn an_element_for_several_columns_is_taken_apart_only_where_a_path_names_it() {
+fn lineage_elements_are_split_only_where_a_path_addresses_them() {
     let both = json!({"upstreamType": "FIELD_SET", "upstreams": ["a", "b"], "downstreamType": "FIELD_SET", "downstreams": ["x", "y"], "query": "urn:li:query:q"});
     let other = json!({"upstreamType": "NONE", "downstreamType": "FIELD", "downstreams": ["z"]});
     let current = json!({"upstreams": [], "fineGrainedLineages": [both, other]});
@@ -309,7 +309,7 @@ fn an_element_for_several_columns_is_taken_apart_only_where_a_path_names_it() {
 }
 
 #[test]
-fn lists_without_keys_are_addressed_by_position() {
+fn lists_without_keys_are_addressed_by_index() {
     let current = json!({"elements": [{"url": "a"}, {"url": "b"}]});
     let patch = json!([
         {"op": "add", "path": "/elements/1", "value": {"url": "m"}},
@@ -334,7 +334,7 @@ fn lists_without_keys_are_addressed_by_position() {
 }
 
 #[test]
-fn a_whole_list_is_set_as_a_list_or_as_a_map_by_its_keys() {
+fn a_whole_list_is_set_as_a_list_or_as_a_map_by_key() {
     let as_list = add("/tags", json!([{"tag": "a"}]));
     let as_map = add("/tags", json!({"a": {}}));
     for patch in [as_list, as_map] {
@@ -369,7 +369,7 @@ fn a_whole_list_is_set_as_a_list_or_as_a_map_by_its_keys() {
 }
 
 #[test]
-fn move_and_copy_say_the_keys_anew_and_test_compares() {
+fn move_and_copy_update_keys_and_test_compares() {
     let current = json!({"tags": [{"tag": "a", "context": "c"}]});
     let patch = json!([
         {"op": "test", "path": "/tags/a/context", "value": "c"},
@@ -382,10 +382,10 @@ fn move_and_copy_say_the_keys_anew_and_test_compares() {
         json!({"tags": [{"tag": "b", "context": "c"}, {"tag": "d", "context": "c"}]})
     );
     let failed = json!([{"op": "add", "path": "/tags/x", "value": {}}, {"op": "test", "path": "/tags/a/context", "value": "other"}]);
-    let said = reason("globalTags", current, failed);
+    let message = reason("globalTags", current, failed);
     assert!(
-        said.starts_with("operation 1 of the patch (test '/tags/a/context')"),
-        "{said}"
+        message.starts_with("operation 1 of the patch (test '/tags/a/context')"),
+        "{message}"
     );
     let score = json!({"score": 1.0});
     let same = json!([{"op": "test", "path": "/score", "value": 1}]);
@@ -393,16 +393,16 @@ fn move_and_copy_say_the_keys_anew_and_test_compares() {
 }
 
 #[test]
-fn what_cannot_be_done_is_said_with_the_operation_and_its_path() {
+fn failed_operations_are_reported_with_their_path() {
     let tags = json!({"tags": [{"tag": "a"}], "name": "n"});
     for (operation, part) in [
         (
             json!({"op": "replace", "path": "/tags/b", "value": {}}),
-            "there is nothing at '/tags/b'",
+            "'/tags/b' does not exist",
         ),
         (
             json!({"op": "move", "from": "/tags/b", "path": "/tags/c"}),
-            "there is nothing at '/tags/b'",
+            "'/tags/b' does not exist",
         ),
         (
             json!({"op": "move", "from": "/tags", "path": "/tags/c"}),
@@ -410,36 +410,36 @@ fn what_cannot_be_done_is_said_with_the_operation_and_its_path() {
         ),
         (
             json!({"op": "add", "path": "/tags/b", "value": {"tag": "c"}}),
-            "the path says that tag is 'b', and the value says 'c'",
+            "tag is 'b' in the path but 'c' in the value",
         ),
         (
             json!({"op": "add", "path": "/tags/b", "value": 7}),
-            "a number is given",
+            "found a number",
         ),
         (
             json!({"op": "add", "path": "/tags", "value": {"b": 7}}),
-            "a number is given",
+            "found a number",
         ),
         (
             json!({"op": "add", "path": "/name/x", "value": 7}),
             "which has no members",
         ),
     ] {
-        let said = reason("globalTags", tags.clone(), json!([operation]));
-        assert!(said.contains(part), "{operation}: {said}");
-        assert!(said.contains("operation 0"), "{said}");
+        let message = reason("globalTags", tags.clone(), json!([operation]));
+        assert!(message.contains(part), "{operation}: {message}");
+        assert!(message.contains("operation 0"), "{message}");
     }
     let links = json!({"elements": [{"url": "a"}]});
-    let said = reason(
+    let message = reason(
         "institutionalMemory",
         links,
         add("/elements/https:~1~1x", json!({})),
     );
-    assert!(said.contains("arrayPrimaryKeys"), "{said}");
+    assert!(message.contains("arrayPrimaryKeys"), "{message}");
 }
 
 #[test]
-fn a_patch_that_is_none_is_refused() {
+fn malformed_patches_are_rejected() {
     for (patch, part) in [
         (json!("x"), "a list of operations"),
         (json!({}), "patch"),
@@ -447,7 +447,7 @@ fn a_patch_that_is_none_is_refused() {
         (json!([{"op": "add", "path": "/a"}]), "has no 'value'"),
         (
             json!([{"op": "add", "path": "a", "value": 1}]),
-            "must begin with '/'",
+            "must start with '/'",
         ),
         (
             json!([{"op": "add", "path": "/~2", "value": 1}]),
@@ -455,7 +455,7 @@ fn a_patch_that_is_none_is_refused() {
         ),
         (
             json!([{"op": "merge", "path": "/a", "value": 1}]),
-            "there are add, remove",
+            "use add, remove",
         ),
         (
             json!([{"op": "remove", "path": ""}]),
@@ -466,8 +466,8 @@ fn a_patch_that_is_none_is_refused() {
             "must be a list",
         ),
     ] {
-        let said = Patch::from_value(patch.clone()).unwrap_err().to_string();
-        assert!(said.contains(part), "{patch}: {said}");
+        let message = Patch::from_value(patch.clone()).unwrap_err().to_string();
+        assert!(message.contains(part), "{patch}: {message}");
     }
     let many: Vec<Value> = (0..=MAX_OPERATIONS)
         .map(|_| json!({"op": "remove", "path": "/a"}))
@@ -476,24 +476,21 @@ fn a_patch_that_is_none_is_refused() {
 }
 
 #[test]
-fn copies_of_copies_come_to_an_end() {
+fn copies_of_copies_are_limited() {
     let copy = json!({"op": "copy", "from": "/customProperties", "path": "/customProperties/a"});
     let wider: Vec<Value> = (0..100)
         .map(|at| json!({"op": "copy", "from": "/customProperties", "path": format!("/customProperties/{at}")}))
         .collect();
     let current = json!({"customProperties": {"text": "x".repeat(1000)}});
     let deeper: Vec<Value> = (0..1000).map(|_| copy.clone()).collect();
-    for patch in [deeper, wider] {
-        let said = reason("datasetProperties", current.clone(), Value::Array(patch));
-        assert!(
-            said.contains("too large together") || said.contains("deep at most"),
-            "{said}"
-        );
+    for (patch, part) in [(deeper, "levels deep"), (wider, "too large in total")] {
+        let message = reason("datasetProperties", current.clone(), Value::Array(patch));
+        assert!(message.contains(part), "{message}");
     }
 }
 
 #[test]
-fn a_test_compares_numbers_by_their_value_and_exactly() {
+fn test_operations_compare_numbers_exactly_by_value() {
     let test = |stored: Value, expected: Value| {
         let patch = json!([{"op": "test", "path": "/n", "value": expected}]);
         apply("datasetProperties", Some(json!({"n": stored})), patch).is_ok()
@@ -501,7 +498,7 @@ fn a_test_compares_numbers_by_their_value_and_exactly() {
     assert!(test(json!(1), json!(1.0)));
     assert!(test(json!(1.5), json!(1.5)));
     assert!(test(json!(u64::MAX), json!(u64::MAX)));
-    // As floats they would be the same.
+    // Equal when rounded to floats.
     assert!(!test(
         json!(9_007_199_254_740_993_u64),
         json!(9_007_199_254_740_992_u64)

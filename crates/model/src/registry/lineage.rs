@@ -1,8 +1,8 @@
-//! Which relationships are lineage: those that say where data comes from or goes to.
+//! The relationships that represent data lineage.
 //!
-//! The registry's annotations say it (`isLineage`, and `isUpstream: false` for what data goes to). A name alone does not
-//! tell: datasets are also `DownstreamOf` single columns, which is no edge between datasets. So an edge is lineage by
-//! the aspect that it stands in, its name and the type of entity that it points at.
+//! The registry's annotations define them (`isLineage`, and `isUpstream: false` for downstream). The
+//! name alone is not enough: datasets are also `DownstreamOf` single columns, which is not lineage
+//! between datasets. So an edge is lineage by its aspect, its name and its destination type.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -10,12 +10,12 @@ use super::shape::{Record, RecordId, Relationship, Shape};
 use super::{AspectSpec, EntitySpec, Registry};
 use crate::AspectName;
 
-/// One of the two ways along the flow of data.
+/// A direction along the flow of data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum LineageDirection {
-    /// Towards where data comes from.
+    /// Towards the sources of data.
     Upstream,
-    /// Towards where data goes to.
+    /// Towards the consumers of data.
     Downstream,
 }
 
@@ -32,7 +32,7 @@ impl LineageDirection {
 /// The lineage of all aspects.
 #[derive(Debug, Default)]
 pub(super) struct LineageSpec {
-    /// By aspect and name: the type pointed at, and where it stands.
+    /// The destination types and directions by aspect and name.
     edges: HashMap<(AspectName, &'static str), Vec<(&'static str, LineageDirection)>>,
     upstream_names: Vec<&'static str>,
     downstream_names: Vec<&'static str>,
@@ -45,27 +45,29 @@ impl LineageSpec {
     ) -> Self {
         let mut edges: HashMap<_, Vec<_>> = HashMap::new();
         for aspect in aspects {
-            let mut found = Vec::new();
-            Walk {
+            let mut relationships = Vec::new();
+            LineageCollector {
                 records,
-                met: HashSet::new(),
-                found: &mut found,
+                visited: HashSet::new(),
+                relationships: &mut relationships,
             }
             .record(aspect.record);
-            for (relationship, direction) in found {
-                let ends = edges.entry((aspect.name, relationship.name)).or_default();
-                ends.extend(
+            for (relationship, direction) in relationships {
+                let destinations = edges.entry((aspect.name, relationship.name)).or_default();
+                destinations.extend(
                     relationship
                         .entity_types
                         .iter()
-                        .map(|end| (*end, direction)),
+                        .map(|destination| (*destination, direction)),
                 );
             }
         }
-        let names = |wanted| {
+        let names = |direction| {
             let names: BTreeSet<&'static str> = edges
                 .iter()
-                .filter(|(_, ends)| ends.iter().any(|(_, direction)| *direction == wanted))
+                .filter(|(_, destinations)| {
+                    destinations.iter().any(|(_, other)| *other == direction)
+                })
                 .map(|((_, name), _)| *name)
                 .collect();
             names.into_iter().collect()
@@ -78,16 +80,16 @@ impl LineageSpec {
     }
 }
 
-/// Looks through the shape of one aspect. Records may contain each other in circles.
-struct Walk<'a> {
+/// Collects the lineage relationships of one aspect. Records may be recursive.
+struct LineageCollector<'a> {
     records: &'a [Record],
-    met: HashSet<usize>,
-    found: &'a mut Vec<(&'static Relationship, LineageDirection)>,
+    visited: HashSet<usize>,
+    relationships: &'a mut Vec<(&'static Relationship, LineageDirection)>,
 }
 
-impl Walk<'_> {
+impl LineageCollector<'_> {
     fn record(&mut self, id: RecordId) {
-        if self.met.insert(id.0) {
+        if self.visited.insert(id.0) {
             let records = self.records;
             for field in records[id.0].related_fields() {
                 self.shape(&field.shape);
@@ -99,7 +101,7 @@ impl Walk<'_> {
         match shape {
             Shape::Urn(Some(relationship)) => {
                 let lineage = relationship.lineage;
-                self.found
+                self.relationships
                     .extend(lineage.map(|direction| (*relationship, direction)));
             }
             Shape::Array(inner) | Shape::Map(inner) => self.shape(inner),
@@ -115,8 +117,8 @@ impl Walk<'_> {
 }
 
 impl Registry {
-    /// The names of the relationships by which an aspect points upstream, or downstream. Not every edge of such a name is
-    /// lineage: ask [`Registry::lineage`].
+    /// The names of the lineage relationships in a direction. Not every edge with such a name is
+    /// lineage, see [`Registry::lineage`].
     pub fn lineage_relationships(&self, direction: LineageDirection) -> &[&'static str] {
         match direction {
             LineageDirection::Upstream => &self.lineage.upstream_names,
@@ -124,24 +126,25 @@ impl Registry {
         }
     }
 
-    /// Whether entities of this kind can say where their data comes from or goes to.
+    /// Whether entities of this type can have lineage.
     pub fn has_lineage(&self, entity: &EntitySpec) -> bool {
         let mut aspects = self.lineage.edges.keys().map(|(aspect, _)| *aspect);
         aspects.any(|aspect| entity.has_aspect(aspect))
     }
 
-    /// Where the destination of an edge stands in the flow of data, as seen from its source; `None` if the edge is no lineage.
+    /// The direction of an edge as seen from its source; `None` if the edge is not lineage.
     pub fn lineage(
         &self,
         aspect: AspectName,
         relationship: &str,
         destination_type: &str,
     ) -> Option<LineageDirection> {
-        // The names in the map live forever, and one of them is the name asked for or there is no such edge.
+        // Interns the name, because the keys of the map are static.
         let relationship = self.relationship(relationship)?;
-        let ends = self.lineage.edges.get(&(aspect, relationship))?;
-        ends.iter()
-            .find(|(end, _)| *end == destination_type)
+        let destinations = self.lineage.edges.get(&(aspect, relationship))?;
+        destinations
+            .iter()
+            .find(|(destination, _)| *destination == destination_type)
             .map(|(_, direction)| *direction)
     }
 }
@@ -150,15 +153,15 @@ impl Registry {
 mod tests {
     use super::*;
 
-    fn lineage(aspect: &str, relationship: &str, end: &str) -> Option<LineageDirection> {
+    fn lineage(aspect: &str, relationship: &str, destination: &str) -> Option<LineageDirection> {
         let registry = Registry::get();
-        registry.lineage(registry.aspect(aspect).unwrap(), relationship, end)
+        registry.lineage(registry.aspect(aspect).unwrap(), relationship, destination)
     }
 
     #[test]
-    fn an_edge_is_lineage_by_its_aspect_its_name_and_its_end() {
+    fn an_edge_is_lineage_by_aspect_name_and_destination_type() {
         use LineageDirection::{Downstream, Upstream};
-        for (aspect, relationship, end, expected) in [
+        for (aspect, relationship, destination, expected) in [
             ("upstreamLineage", "DownstreamOf", "dataset", Some(Upstream)),
             ("upstreamLineage", "DownstreamOf", "schemaField", None),
             ("dataJobInputOutput", "Consumes", "dataset", Some(Upstream)),
@@ -188,23 +191,23 @@ mod tests {
             ("domains", "AssociatedWith", "domain", None),
             ("upstreamLineage", "Nonsense", "dataset", None),
         ] {
-            let found = lineage(aspect, relationship, end);
-            assert_eq!(found, expected, "{aspect} {relationship} {end}");
+            let direction = lineage(aspect, relationship, destination);
+            assert_eq!(direction, expected, "{aspect} {relationship} {destination}");
         }
     }
 
     #[test]
-    fn no_edge_points_both_ways() {
-        for (edge, ends) in &Registry::get().lineage.edges {
-            let both = ends
-                .iter()
-                .any(|(end, direction)| ends.contains(&(*end, direction.opposite())));
+    fn no_edge_has_both_directions() {
+        for (edge, destinations) in &Registry::get().lineage.edges {
+            let both = destinations.iter().any(|(destination, direction)| {
+                destinations.contains(&(*destination, direction.opposite()))
+            });
             assert!(!both, "{edge:?}");
         }
     }
 
     #[test]
-    fn the_names_are_those_of_lineage_and_no_others() {
+    fn only_lineage_relationships_are_listed() {
         let registry = Registry::get();
         let upstream = registry.lineage_relationships(LineageDirection::Upstream);
         let downstream = registry.lineage_relationships(LineageDirection::Downstream);

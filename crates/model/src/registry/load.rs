@@ -1,11 +1,10 @@
-//! Connects what `registry.json` names: types to records, relationship paths to the URNs they lead to.
+//! Compiles `registry.json`: resolves types to records and relationship paths to URNs.
 //!
-//! Whatever does not fit together is an error here, with the place in the file, so that the interpreter can
-//! rely on every shape.
+//! Rejects inconsistent data with its location, so that the rest of the crate can rely on every shape.
 
 use std::collections::{HashMap, HashSet};
 
-use super::annotation::{Annotation, Target, no_dead_end, through};
+use super::annotation::{Annotation, Target, check_paths, descend};
 use super::lineage::LineageSpec;
 use super::plan;
 use super::shape::{Field, Member, Record, RecordId, Relationship, Shape, by_length};
@@ -13,23 +12,23 @@ use super::source::{Source, SourceEntity, SourceRecord, SourceType};
 use super::{AspectSpec, EntitySpec, Registry};
 use crate::AspectName;
 
-/// What is wrong with the registry's data, in words for the person who edits it.
+/// An error in the registry's data.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LoadError {
     #[error("the registry cannot be read: {0}")]
     Syntax(#[from] serde_json::Error),
-    #[error("the registry's {place} {problem}")]
-    Meaning { place: String, problem: String },
+    #[error("the registry's {location} {problem}")]
+    Invalid { location: String, problem: String },
 }
 
-pub(super) fn meaning(place: impl Into<String>, problem: impl Into<String>) -> LoadError {
-    LoadError::Meaning {
-        place: place.into(),
+pub(super) fn invalid(location: impl Into<String>, problem: impl Into<String>) -> LoadError {
+    LoadError::Invalid {
+        location: location.into(),
         problem: problem.into(),
     }
 }
 
-/// Reads a registry from its text.
+/// Loads a registry from its JSON text.
 pub(super) fn load(text: &'static str) -> Result<Registry, LoadError> {
     let source: Source = serde_json::from_str(text)?;
     let mut compiler = Compiler {
@@ -67,26 +66,25 @@ pub(super) fn load(text: &'static str) -> Result<Registry, LoadError> {
         aspects,
         records,
         relationships,
-        searches: plan::compile(&source)?,
+        search_plans: plan::compile(&source)?,
         lineage,
     })
 }
 
 impl Target for &'static Relationship {
-    fn words(self) -> String {
+    fn describe(self) -> String {
         format!("the relationship {}", self.name)
     }
 }
 
-/// A relationship on its way to its URN.
-type Related = Annotation<&'static Relationship>;
+type RelationshipAnnotation = Annotation<&'static Relationship>;
 
 struct Compiler<'s> {
     source: &'s Source,
     /// `None` while a record is being compiled.
     records: Vec<Option<Record>>,
-    /// A record has one shape per set of annotations that reach into it from outside.
-    known: HashMap<(&'static str, Vec<Related>), RecordId>,
+    /// A record is compiled once per set of annotations from outer fields.
+    known: HashMap<(&'static str, Vec<RelationshipAnnotation>), RecordId>,
 }
 
 impl Compiler<'_> {
@@ -101,7 +99,7 @@ impl Compiler<'_> {
                 Ok(AspectName::from_static(aspect_name))
             } else {
                 let problem = format!("names the unknown aspect {aspect_name}");
-                Err(meaning(format!("entity {name}"), problem))
+                Err(invalid(format!("entity {name}"), problem))
             }
         };
         let key_aspect = aspect(entity.key_aspect)?;
@@ -112,14 +110,14 @@ impl Compiler<'_> {
             .collect::<Result<Vec<_>, _>>()?;
         let record_name = source.aspects[entity.key_aspect].record;
         let Some(SourceRecord::Fields(fields)) = source.records.get(record_name) else {
-            return Err(meaning(
+            return Err(invalid(
                 format!("entity {name}"),
-                "has a key that is no record",
+                "has a key that is not a record",
             ));
         };
         if fields.len() != entity.key_fields.len() {
             let problem = "does not list exactly the fields of its key";
-            return Err(meaning(format!("entity {name}"), problem));
+            return Err(invalid(format!("entity {name}"), problem));
         }
         let key = self.record(record_name, &[])?;
         for field in &entity.key_fields {
@@ -131,8 +129,8 @@ impl Compiler<'_> {
                 _ => false,
             });
             if !is_text {
-                let problem = format!("has the key field {field}, which cannot stand in a URN");
-                return Err(meaning(format!("entity {name}"), problem));
+                let problem = format!("has the key field {field}, which cannot be part of a URN");
+                return Err(invalid(format!("entity {name}"), problem));
             }
         }
         Ok(EntitySpec {
@@ -149,36 +147,40 @@ impl Compiler<'_> {
         })
     }
 
-    fn record(&mut self, name: &'static str, outer: &[Related]) -> Result<RecordId, LoadError> {
+    fn record(
+        &mut self,
+        name: &'static str,
+        outer: &[RelationshipAnnotation],
+    ) -> Result<RecordId, LoadError> {
         if let Some(&id) = self.known.get(&(name, outer.to_vec())) {
             return Ok(id);
         }
         let source = self.source;
         let Some(SourceRecord::Fields(source_fields)) = source.records.get(name) else {
-            return Err(meaning(format!("record {name}"), "does not exist"));
+            return Err(invalid(format!("record {name}"), "does not exist"));
         };
-        no_dead_end(outer, name, |step| source_fields.contains_key(step))?;
-        // The place is taken before the fields are compiled, so that a record may contain itself.
+        check_paths(outer, name, |segment| source_fields.contains_key(segment))?;
+        // Reserve the id first, so that a record may contain itself.
         let id = RecordId(self.records.len());
         self.records.push(None);
         self.known.insert((name, outer.to_vec()), id);
         let mut fields = Vec::with_capacity(source_fields.len());
         for (&field_name, field) in source_fields {
-            let place = format!("{name}/{field_name}");
-            // The outermost annotation comes first and wins: it knows where the record is used.
-            let mut annotations = through(outer, field_name);
+            let location = format!("{name}/{field_name}");
+            // The outermost annotation takes precedence, because it knows where the record is used.
+            let mut annotations = descend(outer, field_name);
             annotations.extend(field.relationship.0.iter().map(|own| Annotation {
                 path: own.path,
                 target: own.target,
             }));
             fields.push(Field {
                 name: field_name,
-                shape: self.shape(&field.shape, field.urn, &annotations, &place)?,
+                shape: self.shape(&field.shape, field.urn, &annotations, &location)?,
                 optional: field.optional,
                 required: !field.optional && !field.has_default,
             });
         }
-        fields.sort_unstable_by(|one, other| by_length(one.name, other.name));
+        fields.sort_unstable_by(|left, right| by_length(left.name, right.name));
         self.records[id.0] = Some(Record {
             required: fields.iter().filter(|field| field.required).count(),
             fields: fields.into_boxed_slice(),
@@ -191,30 +193,30 @@ impl Compiler<'_> {
         &mut self,
         source: &SourceType,
         is_urn: bool,
-        annotations: &[Related],
-        place: &str,
+        annotations: &[RelationshipAnnotation],
+        location: &str,
     ) -> Result<Shape, LoadError> {
         let name = match source {
             SourceType::Named(name) => *name,
             SourceType::Array(items) => {
-                no_dead_end(annotations, place, |step| step == "*")?;
-                let items = self.shape(items, is_urn, &through(annotations, "*"), place)?;
+                check_paths(annotations, location, |segment| segment == "*")?;
+                let items = self.shape(items, is_urn, &descend(annotations, "*"), location)?;
                 return Ok(Shape::Array(Box::new(items)));
             }
             SourceType::Map(values) => {
-                no_dead_end(annotations, place, |step| step == "*")?;
-                let values = self.shape(values, is_urn, &through(annotations, "*"), place)?;
+                check_paths(annotations, location, |segment| segment == "*")?;
+                let values = self.shape(values, is_urn, &descend(annotations, "*"), location)?;
                 return Ok(Shape::Map(Box::new(values)));
             }
-            SourceType::Union(members) => return self.union(members, annotations, place),
+            SourceType::Union(members) => return self.union(members, annotations, location),
         };
         if name == "string" {
-            let beyond: Vec<Related> = annotations
+            let unresolved: Vec<RelationshipAnnotation> = annotations
                 .iter()
                 .copied()
                 .filter(|annotation| !annotation.path.is_empty())
                 .collect();
-            no_dead_end(&beyond, place, |_| false)?;
+            check_paths(&unresolved, location, |_| false)?;
             return Ok(match annotations.first() {
                 Some(annotation) => Shape::Urn(Some(annotation.target)),
                 None if is_urn => Shape::Urn(None),
@@ -224,7 +226,7 @@ impl Compiler<'_> {
         if let Some(SourceRecord::Fields(_)) = self.source.records.get(name) {
             return Ok(Shape::Record(self.record(name, annotations)?));
         }
-        no_dead_end(annotations, place, |_| false)?;
+        check_paths(annotations, location, |_| false)?;
         match (name, self.source.records.get(name)) {
             (_, Some(SourceRecord::Symbols(symbols))) => Ok(Shape::Enum(symbols)),
             ("bytes", _) => Ok(Shape::Text),
@@ -232,42 +234,42 @@ impl Compiler<'_> {
             ("int", _) => Ok(Shape::Int),
             ("long", _) => Ok(Shape::Long),
             ("float" | "double", _) => Ok(Shape::Number),
-            _ => Err(meaning(place, format!("has the unknown type {name}"))),
+            _ => Err(invalid(location, format!("has the unknown type {name}"))),
         }
     }
 
     fn union(
         &mut self,
         members: &[SourceType],
-        annotations: &[Related],
-        place: &str,
+        annotations: &[RelationshipAnnotation],
+        location: &str,
     ) -> Result<Shape, LoadError> {
-        no_dead_end(annotations, place, |step| {
+        check_paths(annotations, location, |segment| {
             members
                 .iter()
-                .any(|member| matches!(member, SourceType::Named(name) if *name == step))
+                .any(|member| matches!(member, SourceType::Named(name) if *name == segment))
         })?;
         let mut shapes = Vec::with_capacity(members.len());
         for member in members {
             let SourceType::Named(name) = member else {
-                return Err(meaning(place, "has a union member without a name"));
+                return Err(invalid(location, "has a union member without a name"));
             };
             shapes.push(Member {
                 name,
-                shape: self.shape(member, false, &through(annotations, name), place)?,
+                shape: self.shape(member, false, &descend(annotations, name), location)?,
             });
         }
         Ok(Shape::Union(shapes.into_boxed_slice()))
     }
 
-    /// The records, each knowing which of its fields lead to relationships.
+    /// Completes the records with the fields that contain relationships.
     fn finish(self) -> Result<Vec<Record>, LoadError> {
         let mut records = self
             .records
             .into_iter()
             .collect::<Option<Vec<_>>>()
-            .ok_or_else(|| meaning("records", "contain one that was never completed"))?;
-        // Records may contain each other in circles, so relatedness spreads until nothing changes.
+            .ok_or_else(|| invalid("records", "contain an incomplete one"))?;
+        // Records may be recursive, so iterate to a fixed point.
         let mut related = vec![false; records.len()];
         loop {
             let next: Vec<bool> = records
@@ -290,7 +292,7 @@ impl Compiler<'_> {
                 .iter()
                 .enumerate()
                 .filter(|(_, field)| field.shape.is_related(&related))
-                .map(|(at, _)| at)
+                .map(|(index, _)| index)
                 .collect();
         }
         Ok(records)

@@ -1,26 +1,28 @@
-//! Which members of an aspect are searched, and under which name: the search annotations, connected.
+//! Compiles search annotations into plans: which members of an aspect are searched, and as which
+//! field.
 //!
-//! A plan has the steps that lead to a searchable value and no others, so that indexing looks at nothing else. As with
-//! relationships, a record has one plan per set of annotations that reach into it from outside, and an annotation
-//! on an outer field replaces the one on the value itself. The values are read by [`crate::searchable`].
+//! A plan contains only the members that lead to a searchable value, so that indexing skips
+//! everything else. As with relationships, a record has one plan per set of annotations from outer
+//! fields, and an annotation on an outer field overrides one on the value itself.
+//! [`crate::searchable`] reads the values.
 //!
-//! Many records annotate a field of the same name: there is one [`SearchField`] for all of them. To understand one more
+//! Records that annotate a field with the same name share one [`SearchField`]. To support another
 //! `fieldType`, add it to [`kind_of`].
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
-use super::annotation::{Annotation, Target, no_dead_end, through};
-use super::load::{LoadError, meaning};
+use super::annotation::{Annotation, Target, check_paths, descend};
+use super::load::{LoadError, invalid};
 use super::shape::by_length;
 use super::source::{Source, SourceRecord, SourceSearch, SourceType};
 use crate::searchable::{SearchField, SearchKind};
 
-/// The place of a record's or a union's steps in [`Searches`]; they refer to each other by it, also in circles.
+/// The index of the members of a record or union in [`SearchPlans`]. Plans may be recursive.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PlanId(usize);
 
-/// How to get from a value to those that are searched.
+/// How to find the searchable values inside a value.
 #[derive(Debug)]
 pub(crate) enum Plan<F = &'static SearchField> {
     /// The value itself.
@@ -34,36 +36,36 @@ pub(crate) enum Plan<F = &'static SearchField> {
 }
 
 #[derive(Debug)]
-struct Step<F = &'static SearchField> {
+struct MemberPlan<F = &'static SearchField> {
     name: &'static str,
     plan: Plan<F>,
 }
 
 /// The plans of all aspects.
 #[derive(Debug)]
-pub(crate) struct Searches {
-    /// By aspect; aspects without anything searchable are missing.
+pub(crate) struct SearchPlans {
+    /// By aspect; aspects without searchable values are absent.
     roots: HashMap<&'static str, PlanId>,
     /// Each sorted by [`by_length`].
-    steps: Vec<Box<[Step]>>,
+    members: Vec<Box<[MemberPlan]>>,
     /// Sorted by name.
     fields: &'static [SearchField],
     /// By name and by alias.
     by_name: HashMap<&'static str, &'static SearchField>,
 }
 
-impl Searches {
+impl SearchPlans {
     pub(crate) fn root(&self, aspect: &str) -> Option<PlanId> {
         self.roots.get(aspect).copied()
     }
 
-    /// What to do with a member of an object; `None` if nothing in it is searched.
+    /// The plan of a member; `None` if it contains nothing searchable.
     pub(crate) fn member(&self, id: PlanId, name: &str) -> Option<&Plan> {
-        let steps = &self.steps[id.0];
-        let at = steps
-            .binary_search_by(|step| by_length(step.name, name))
+        let members = &self.members[id.0];
+        let index = members
+            .binary_search_by(|member| by_length(member.name, name))
             .ok()?;
-        Some(&steps[at].plan)
+        Some(&members[index].plan)
     }
 
     pub(crate) fn fields(&self) -> &'static [SearchField] {
@@ -76,11 +78,10 @@ impl Searches {
     }
 }
 
-/// A search annotation on its way to its value.
-type Searched<'s> = Annotation<&'s SourceSearch>;
+type SearchAnnotation<'s> = Annotation<&'s SourceSearch>;
 
 impl Target for &SourceSearch {
-    fn words(self) -> String {
+    fn describe(self) -> String {
         match self.field_name {
             Some(name) => format!("the search field {name}"),
             None => "a search field".to_owned(),
@@ -88,8 +89,8 @@ impl Target for &SourceSearch {
     }
 }
 
-/// Makes the plans of all aspects. The types must have been checked before.
-pub(super) fn compile(source: &Source) -> Result<Searches, LoadError> {
+/// Compiles the plans of all aspects. The types must have been checked before.
+pub(super) fn compile(source: &Source) -> Result<SearchPlans, LoadError> {
     let mut planner = Planner {
         source,
         drafts: Vec::new(),
@@ -104,82 +105,86 @@ pub(super) fn compile(source: &Source) -> Result<Searches, LoadError> {
     Ok(planner.finish(roots))
 }
 
-/// Where a value stands: a field, or an item or value of the list or map in it.
+/// The field that contains a value.
 #[derive(Clone, Copy)]
-struct Place {
+struct FieldLocation {
     record: &'static str,
     field: &'static str,
     is_urn: bool,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for FieldLocation {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}/{}", self.record, self.field)
     }
 }
 
-/// What a plan says before all fields of one name are known.
+/// A plan with field names, before the fields are merged.
 type Draft = Plan<&'static str>;
 
 struct Planner<'s> {
     source: &'s Source,
-    drafts: Vec<Vec<Step<&'static str>>>,
-    /// The plans of each record, by the annotations that reach into it.
-    known: HashMap<&'static str, Vec<(Vec<Searched<'s>>, PlanId)>>,
+    drafts: Vec<Vec<MemberPlan<&'static str>>>,
+    /// The plans of each record, by the annotations from outer fields.
+    known: HashMap<&'static str, Vec<(Vec<SearchAnnotation<'s>>, PlanId)>>,
     fields: BTreeMap<&'static str, SearchField>,
-    /// How often each alias was given to each field.
+    /// How often each alias is used for each field.
     aliases: BTreeMap<&'static str, BTreeMap<&'static str, usize>>,
 }
 
 impl<'s> Planner<'s> {
-    fn record(&mut self, name: &'static str, outer: &[Searched<'s>]) -> Result<PlanId, LoadError> {
+    fn record(
+        &mut self,
+        name: &'static str,
+        outer: &[SearchAnnotation<'s>],
+    ) -> Result<PlanId, LoadError> {
         let plans = self.known.entry(name).or_default();
         if let Some((_, id)) = plans.iter().find(|(annotations, _)| annotations == outer) {
             return Ok(*id);
         }
-        // The place is taken before the fields are planned, so that a record may contain itself.
+        // Reserve the id first, so that a record may contain itself.
         let id = PlanId(self.drafts.len());
         plans.push((outer.to_vec(), id));
         self.drafts.push(Vec::new());
         let source = self.source;
         let Some(SourceRecord::Fields(fields)) = source.records.get(name) else {
-            return Err(meaning(format!("record {name}"), "does not exist"));
+            return Err(invalid(format!("record {name}"), "does not exist"));
         };
-        no_dead_end(outer, name, |step| fields.contains_key(step))?;
-        let mut steps = Vec::new();
+        check_paths(outer, name, |segment| fields.contains_key(segment))?;
+        let mut members = Vec::new();
         for (&field_name, field) in fields {
-            // The outermost annotation comes first and wins: it knows where the record is used.
-            let mut annotations = through(outer, field_name);
+            // The outermost annotation takes precedence, because it knows where the record is used.
+            let mut annotations = descend(outer, field_name);
             let own = field.searchable.0.iter();
             annotations.extend(own.map(|(path, target)| Annotation { path, target }));
-            let place = Place {
+            let location = FieldLocation {
                 record: name,
                 field: field_name,
                 is_urn: field.urn || !field.relationship.0.is_empty(),
             };
-            if let Some(plan) = self.plan(&field.shape, &annotations, place)? {
-                steps.push(Step {
+            if let Some(plan) = self.plan(&field.shape, &annotations, location)? {
+                members.push(MemberPlan {
                     name: field_name,
                     plan,
                 });
             }
         }
-        self.drafts[id.0] = steps;
+        self.drafts[id.0] = members;
         Ok(id)
     }
 
     fn plan(
         &mut self,
         shape: &'s SourceType,
-        annotations: &[Searched<'s>],
-        place: Place,
+        annotations: &[SearchAnnotation<'s>],
+        location: FieldLocation,
     ) -> Result<Option<Draft>, LoadError> {
         if let SourceType::Array(_) | SourceType::Map(_) = shape
             && let Some(count) = annotations.iter().find(|annotation| {
                 annotation.path.is_empty() && annotation.target.field_type == Some("COUNT")
             })
         {
-            let name = self.field(count.target, SearchKind::Count, place)?;
+            let name = self.field(count.target, SearchKind::Count, location)?;
             return Ok(Some(Plan::Value(name)));
         }
         match shape {
@@ -188,20 +193,24 @@ impl<'s> Planner<'s> {
                 Ok(Some(Plan::Members(id)))
             }
             SourceType::Named(name) => {
-                // A path may lead on from here: some annotations of single values are written as if they were lists.
+                // Ignore the rest of the path: some annotations address a single value as if it were a list.
                 let Some(annotation) = annotations.first() else {
                     return Ok(None);
                 };
-                let kind = kind_of(annotation.target, || self.natural_kind(name, place), place)?;
+                let kind = kind_of(
+                    annotation.target,
+                    || self.default_kind(name, location),
+                    location,
+                )?;
                 Ok(Some(Plan::Value(self.field(
                     annotation.target,
                     kind,
-                    place,
+                    location,
                 )?)))
             }
             SourceType::Array(items) => {
-                no_dead_end(annotations, place, |step| step == "*")?;
-                self.each(items, annotations, place)
+                check_paths(annotations, location, |segment| segment == "*")?;
+                self.each(items, annotations, location)
             }
             SourceType::Map(values) => {
                 if self.is_flat(values)
@@ -209,48 +218,48 @@ impl<'s> Planner<'s> {
                         .iter()
                         .find(|annotation| matches!(annotation.path, "" | "/*" | "/$key"))
                 {
-                    let name = self.field(annotation.target, SearchKind::Map, place)?;
+                    let name = self.field(annotation.target, SearchKind::Map, location)?;
                     return Ok(Some(Plan::Entries(name)));
                 }
-                no_dead_end(annotations, place, |step| step == "*")?;
-                self.each(values, annotations, place)
+                check_paths(annotations, location, |segment| segment == "*")?;
+                self.each(values, annotations, location)
             }
-            SourceType::Union(members) => self.union(members, annotations, place).map(Some),
+            SourceType::Union(members) => self.union(members, annotations, location).map(Some),
         }
     }
 
     fn each(
         &mut self,
         inner: &'s SourceType,
-        annotations: &[Searched<'s>],
-        place: Place,
+        annotations: &[SearchAnnotation<'s>],
+        location: FieldLocation,
     ) -> Result<Option<Draft>, LoadError> {
-        let plan = self.plan(inner, &through(annotations, "*"), place)?;
+        let plan = self.plan(inner, &descend(annotations, "*"), location)?;
         Ok(plan.map(|plan| Plan::Each(Box::new(plan))))
     }
 
-    /// A union is an object whose one member is named after its type.
+    /// A union is an object with one member, named after its type.
     fn union(
         &mut self,
         members: &'s [SourceType],
-        annotations: &[Searched<'s>],
-        place: Place,
+        annotations: &[SearchAnnotation<'s>],
+        location: FieldLocation,
     ) -> Result<Draft, LoadError> {
-        no_dead_end(annotations, place, |step| {
+        check_paths(annotations, location, |segment| {
             members
                 .iter()
-                .any(|member| matches!(member, SourceType::Named(name) if *name == step))
+                .any(|member| matches!(member, SourceType::Named(name) if *name == segment))
         })?;
-        let mut steps = Vec::new();
+        let mut plans = Vec::new();
         for member in members {
             if let SourceType::Named(name) = member
-                && let Some(plan) = self.plan(member, &through(annotations, name), place)?
+                && let Some(plan) = self.plan(member, &descend(annotations, name), location)?
             {
-                steps.push(Step { name, plan });
+                plans.push(MemberPlan { name, plan });
             }
         }
         let id = PlanId(self.drafts.len());
-        self.drafts.push(steps);
+        self.drafts.push(plans);
         Ok(Plan::Members(id))
     }
 
@@ -258,7 +267,7 @@ impl<'s> Planner<'s> {
         matches!(self.source.records.get(name), Some(SourceRecord::Fields(_)))
     }
 
-    /// Whether the value of a map can stand behind its key in a text.
+    /// Whether map values can be indexed as `key=value`.
     fn is_flat(&self, values: &SourceType) -> bool {
         match values {
             SourceType::Named(name) => !self.is_record(name),
@@ -269,27 +278,27 @@ impl<'s> Planner<'s> {
         }
     }
 
-    /// The kind of a value whose annotation does not say it.
-    fn natural_kind(&self, type_name: &str, place: Place) -> SearchKind {
+    /// The kind of a value without an explicit `fieldType`.
+    fn default_kind(&self, type_name: &str, location: FieldLocation) -> SearchKind {
         match type_name {
             "boolean" => SearchKind::Boolean,
             "int" | "long" => SearchKind::Count,
             "float" | "double" => SearchKind::Double,
-            // The symbols of an enum are chosen from a list, not looked for by their words.
+            // Enum symbols are selected from a list, not searched by words.
             name if self.source.records.contains_key(name) => SearchKind::Keyword,
-            _ if place.is_urn => SearchKind::Urn,
+            _ if location.is_urn => SearchKind::Urn,
             _ => SearchKind::Text,
         }
     }
 
-    /// Notes an annotation under the name of its field, which is given back.
+    /// Adds an annotation to its field and returns the name of the field.
     fn field(
         &mut self,
         annotation: &SourceSearch,
         kind: SearchKind,
-        place: Place,
+        location: FieldLocation,
     ) -> Result<&'static str, LoadError> {
-        let field = search_field(annotation, kind, place);
+        let field = search_field(annotation, kind, location);
         let name = field.name;
         for alias in &field.aliases {
             *self
@@ -303,55 +312,56 @@ impl<'s> Planner<'s> {
             None => {
                 self.fields.insert(name, field);
             }
-            Some(known) => merge(known, &field)
-                .map_err(|problem| meaning(place.to_string(), format!("{problem}; rename one")))?,
+            Some(existing) => merge(existing, &field).map_err(|problem| {
+                invalid(location.to_string(), format!("{problem}; rename one"))
+            })?,
         }
         Ok(name)
     }
 
-    /// The plans without the steps that lead nowhere.
-    fn finish(self, mut roots: HashMap<&'static str, PlanId>) -> Searches {
+    /// Resolves the fields and removes members without searchable values.
+    fn finish(self, mut roots: HashMap<&'static str, PlanId>) -> SearchPlans {
         let fields: &'static [SearchField] = self.fields.into_values().collect::<Vec<_>>().leak();
         let mut by_name: HashMap<_, _> = fields.iter().map(|field| (field.name, field)).collect();
         for (alias, uses) in self.aliases {
-            // Several fields share an alias where each kind of entity calls its name differently.
+            // Several fields share an alias if entity types use different field names.
             let most = uses.into_iter().max_by_key(|&(_, uses)| uses);
             if let Some(field) = most.and_then(|(name, _)| by_name.get(name).copied()) {
                 by_name.entry(alias).or_insert(field);
             }
         }
-        // Records may contain each other in circles, so usefulness spreads until nothing changes.
+        // Records may be recursive, so iterate to a fixed point.
         let mut useful = vec![false; self.drafts.len()];
         loop {
             let next: Vec<bool> = self
                 .drafts
                 .iter()
-                .map(|steps| steps.iter().any(|step| step.plan.is_useful(&useful)))
+                .map(|members| members.iter().any(|member| member.plan.is_useful(&useful)))
                 .collect();
             if next == useful {
                 break;
             }
             useful = next;
         }
-        let steps = self.drafts.into_iter().map(|steps| {
-            let mut kept: Vec<Step> = steps
+        let members = self.drafts.into_iter().map(|members| {
+            let mut useful_members: Vec<MemberPlan> = members
                 .into_iter()
-                .filter(|step| step.plan.is_useful(&useful))
-                .filter_map(|step| {
-                    Some(Step {
-                        name: step.name,
-                        plan: step.plan.resolve(&by_name)?,
+                .filter(|member| member.plan.is_useful(&useful))
+                .filter_map(|member| {
+                    Some(MemberPlan {
+                        name: member.name,
+                        plan: member.plan.resolve(&by_name)?,
                     })
                 })
                 .collect();
-            kept.sort_unstable_by(|one, other| by_length(one.name, other.name));
-            kept.into_boxed_slice()
+            useful_members.sort_unstable_by(|left, right| by_length(left.name, right.name));
+            useful_members.into_boxed_slice()
         });
-        let steps = steps.collect();
+        let members = members.collect();
         roots.retain(|_, id| useful[id.0]);
-        Searches {
+        SearchPlans {
             roots,
-            steps,
+            members,
             fields,
             by_name,
         }
@@ -359,7 +369,7 @@ impl<'s> Planner<'s> {
 }
 
 impl Draft {
-    /// Whether something searchable stands in here, given the objects that are known to have some.
+    /// Whether it leads to a searchable value, given the objects that do.
     fn is_useful(&self, useful: &[bool]) -> bool {
         match self {
             Self::Value(_) | Self::Entries(_) => true,
@@ -378,14 +388,14 @@ impl Draft {
     }
 }
 
-/// The kind that an annotation names, or else the natural one.
+/// The kind given by the annotation, or the default.
 fn kind_of(
     annotation: &SourceSearch,
-    natural: impl FnOnce() -> SearchKind,
-    place: Place,
+    default: impl FnOnce() -> SearchKind,
+    location: FieldLocation,
 ) -> Result<SearchKind, LoadError> {
     Ok(match annotation.field_type {
-        None => natural(),
+        None => default(),
         Some("TEXT" | "TEXT_PARTIAL" | "WORD_GRAM") => SearchKind::Text,
         Some("KEYWORD" | "BROWSE_PATH" | "BROWSE_PATH_V2") => SearchKind::Keyword,
         Some("URN" | "URN_PARTIAL") => SearchKind::Urn,
@@ -395,14 +405,18 @@ fn kind_of(
         Some("DOUBLE") => SearchKind::Double,
         Some(other) => {
             let problem = format!("has the unknown search fieldType {other}");
-            return Err(meaning(place.to_string(), problem));
+            return Err(invalid(location.to_string(), problem));
         }
     })
 }
 
-/// The field as one annotation describes it.
-fn search_field(annotation: &SourceSearch, kind: SearchKind, place: Place) -> SearchField {
-    let name = annotation.field_name.unwrap_or(place.field);
+/// The field described by one annotation.
+fn search_field(
+    annotation: &SourceSearch,
+    kind: SearchKind,
+    location: FieldLocation,
+) -> SearchField {
+    let name = annotation.field_name.unwrap_or(location.field);
     SearchField {
         name,
         kind,
@@ -422,25 +436,25 @@ fn search_field(annotation: &SourceSearch, kind: SearchKind, place: Place) -> Se
     }
 }
 
-/// Makes a field also what another annotation says of it. An error says why it cannot be both.
+/// Merges another annotation into a field. Fails if they conflict.
 fn merge(field: &mut SearchField, other: &SearchField) -> Result<(), String> {
     let name = field.name;
     field.kind = common_kind(field.kind, other.kind).ok_or_else(|| {
-        let (here, elsewhere) = (other.kind, field.kind);
-        format!("makes the search field {name} a {here:?} where others make it a {elsewhere:?}")
+        let (kind, existing) = (other.kind, field.kind);
+        format!("makes the search field {name} a {kind:?}, but others make it a {existing:?}")
     })?;
     field.has_values = match (field.has_values, other.has_values) {
-        (Some(one), Some(another)) if one != another => {
+        (Some(existing), Some(new)) if existing != new => {
             return Err(format!(
-                "notes values of the search field {name} in {another} where others note them in {one}"
+                "has the hasValues field {new} for the search field {name}, but others have {existing}"
             ));
         }
-        (one, another) => one.or(another),
+        (existing, new) => existing.or(new),
     };
     field.filter_label = match (field.filter_label, other.filter_label) {
-        // No label of one record fits the values of the others.
-        (Some(one), Some(another)) if one != another => Some(label(name)),
-        (one, another) => one.or(another),
+        // With different labels, none fits all records.
+        (Some(existing), Some(new)) if existing != new => Some(label(name)),
+        (existing, new) => existing.or(new),
     };
     for alias in &other.aliases {
         if !field.aliases.contains(alias) {
@@ -454,11 +468,11 @@ fn merge(field: &mut SearchField, other: &SearchField) -> Result<(), String> {
     Ok(())
 }
 
-/// The kind that can do what both can; `None` if their values differ in type.
-fn common_kind(one: SearchKind, other: SearchKind) -> Option<SearchKind> {
+/// The kind that supports both; `None` if their values differ in type.
+fn common_kind(left: SearchKind, right: SearchKind) -> Option<SearchKind> {
     use SearchKind::{Count, DateTime, Keyword, Text, Urn};
-    match (one, other) {
-        _ if one == other => Some(one),
+    match (left, right) {
+        _ if left == right => Some(left),
         (Text, Keyword | Urn) | (Keyword | Urn, Text) => Some(Text),
         (Urn, Keyword) | (Keyword, Urn) => Some(Urn),
         (Count, DateTime) | (DateTime, Count) => Some(DateTime),
@@ -469,15 +483,15 @@ fn common_kind(one: SearchKind, other: SearchKind) -> Option<SearchKind> {
 /// A field's name in words: `sourceType` is "Source Type".
 fn label(name: &str) -> &'static str {
     let mut words = String::with_capacity(name.len() + 4);
-    for letter in name.chars() {
+    for character in name.chars() {
         if words.is_empty() {
-            words.extend(letter.to_uppercase());
+            words.extend(character.to_uppercase());
             continue;
         }
-        if letter.is_uppercase() {
+        if character.is_uppercase() {
             words.push(' ');
         }
-        words.push(letter);
+        words.push(character);
     }
     words.leak()
 }

@@ -1,8 +1,8 @@
-//! The records of the registry as JSON Schema, for the document that describes the API.
+//! The records of the registry as JSON Schema, for the OpenAPI document.
 
 use serde_json::{Map, Value, json};
 
-/// A schema for each record and enum, by its qualified name. References to others are made by `reference`.
+/// A schema for each record and enum, by qualified name. `reference` builds references to others.
 pub fn json_schemas(reference: &dyn Fn(&str) -> Value) -> Map<String, Value> {
     let source: Value = serde_json::from_str(super::SOURCE).unwrap_or_default();
     let records = source.get("records").and_then(Value::as_object);
@@ -28,7 +28,7 @@ fn record_schema(record: &Value, reference: &dyn Fn(&str) -> Value) -> Value {
         .map(|(name, _)| name)
         .collect();
     let mut schema = json!({"type": "object", "properties": properties});
-    // An empty list is not allowed there.
+    // OpenAPI does not allow an empty list here.
     if !required.is_empty() {
         schema["required"] = json!(required);
     }
@@ -37,7 +37,7 @@ fn record_schema(record: &Value, reference: &dyn Fn(&str) -> Value) -> Value {
 
 fn field_schema(field: &Value, reference: &dyn Fn(&str) -> Value) -> Value {
     let mut schema = type_schema(&field["type"], reference);
-    // Nothing may stand beside a reference.
+    // A reference must not have sibling members.
     let is_reference = schema.get("$ref").is_some();
     if let Some(members) = schema.as_object_mut().filter(|_| !is_reference) {
         if field["urn"] == json!(true) {
@@ -78,7 +78,7 @@ fn type_schema(kind: &Value, reference: &dyn Fn(&str) -> Value) -> Value {
     }
 }
 
-/// An object with one member, whose name says the type.
+/// An object with one member, named after the type.
 fn union_schema(types: &Value, reference: &dyn Fn(&str) -> Value) -> Value {
     let types = types.as_array().into_iter().flatten();
     let properties: Map<String, Value> = types

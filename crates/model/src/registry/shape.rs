@@ -1,45 +1,45 @@
-//! Records as the interpreter walks them: every type resolved, every URN knowing what it may point at.
+//! Compiled records: all types are resolved, and every URN knows its relationship.
 //!
-//! A record that occurs in several places may have several shapes here, because an annotation on an outer
-//! field says what the URNs inside of it mean (the tags of a column are not the tags of a dataset).
+//! A record used in several fields may have several shapes, because an annotation on an outer field
+//! determines the relationships inside it: the tags of a column are not the tags of a dataset.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use super::lineage::LineageDirection;
 
-/// The place of a record in [`super::Registry`]; records refer to each other by it, also in circles.
+/// The index of a record in [`super::Registry`]. Records may be recursive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RecordId(pub(super) usize);
 
-/// What a value must look like.
+/// The type of a value.
 #[derive(Debug)]
 pub(crate) enum Shape {
-    /// Any text; bytes travel as text, too.
+    /// Any string, including encoded bytes.
     Text,
     Boolean,
-    /// A whole number of 32 bits.
+    /// A 32-bit integer.
     Int,
-    /// A whole number of 64 bits.
+    /// A 64-bit integer.
     Long,
     /// Any number.
     Number,
-    /// The URN of a known entity, and the relationship it makes, if any.
+    /// A URN and its relationship, if it forms one.
     Urn(Option<&'static Relationship>),
     Enum(&'static [&'static str]),
     Array(Box<Shape>),
     Map(Box<Shape>),
     Record(RecordId),
-    /// An object with one member, whose name says which type follows.
+    /// An object with one member, named after the type of its value.
     Union(Box<[Member]>),
 }
 
-/// What a URN in an aspect means for the entity that the aspect belongs to.
+/// A relationship between the entity of an aspect and a URN in it.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Relationship {
     pub(crate) name: &'static str,
     pub(crate) entity_types: Vec<&'static str>,
-    /// Where the URN stands in the flow of data as seen from the entity; `None` if the two have none in common.
+    /// The lineage direction as seen from the entity; `None` if the relationship is not lineage.
     pub(crate) lineage: Option<LineageDirection>,
 }
 
@@ -54,9 +54,9 @@ pub(crate) struct Member {
 pub(crate) struct Field {
     pub(crate) name: &'static str,
     pub(crate) shape: Shape,
-    /// May be null.
+    /// Whether it may be null.
     pub(crate) optional: bool,
-    /// May not be absent: neither optional nor with a default.
+    /// Whether it must be present: not optional and without a default.
     pub(crate) required: bool,
 }
 
@@ -64,38 +64,40 @@ pub(crate) struct Field {
 pub(crate) struct Record {
     /// Sorted by [`by_length`].
     pub(crate) fields: Box<[Field]>,
-    /// How many of the fields are required.
+    /// The number of required fields.
     pub(crate) required: usize,
-    /// Which of the fields lead to relationships, so that deriving looks at no other.
+    /// The indexes of the fields that contain relationships.
     pub(super) related: Box<[usize]>,
 }
 
-/// An order of names in which most are told apart without reading them: looking up a field is what validation
-/// does most.
-pub(super) fn by_length(one: &str, other: &str) -> Ordering {
-    one.len().cmp(&other.len()).then_with(|| one.cmp(other))
+/// Orders names by length first, so that most comparisons need not read them. Field lookup dominates
+/// the cost of validation.
+pub(super) fn by_length(left: &str, right: &str) -> Ordering {
+    left.len().cmp(&right.len()).then_with(|| left.cmp(right))
 }
 
 impl Record {
     pub(crate) fn field(&self, name: &str) -> Option<&Field> {
-        let at = self
+        let index = self
             .fields
             .binary_search_by(|field| by_length(field.name, name))
             .ok()?;
-        Some(&self.fields[at])
+        Some(&self.fields[index])
     }
 
-    /// The fields that are relationships or contain some.
+    /// The fields that are or contain relationships.
     pub(crate) fn related_fields(&self) -> impl Iterator<Item = &Field> {
-        self.related.iter().map(|&at| &self.fields[at])
+        self.related.iter().map(|&index| &self.fields[index])
     }
 }
 
 impl Shape {
-    /// Adds the names of the relationships that stand in here, those of other records aside.
+    /// Collects the names of the relationships in this shape, except those in other records.
     pub(super) fn add_relationships(&self, names: &mut HashSet<&'static str>) {
         match self {
-            Self::Urn(relationship) => names.extend(relationship.map(|it| it.name)),
+            Self::Urn(relationship) => {
+                names.extend(relationship.map(|relationship| relationship.name));
+            }
             Self::Array(inner) | Self::Map(inner) => inner.add_relationships(names),
             Self::Union(members) => {
                 for member in members {
@@ -106,7 +108,7 @@ impl Shape {
         }
     }
 
-    /// Whether a relationship stands in here, given the records that are known to have some.
+    /// Whether this shape contains a relationship, given the records that do.
     pub(super) fn is_related(&self, related_records: &[bool]) -> bool {
         match self {
             Self::Urn(relationship) => relationship.is_some(),

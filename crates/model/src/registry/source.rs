@@ -1,8 +1,7 @@
-//! `registry.json` as it is written: names and annotations, not yet connected.
+//! The format of `registry.json`, with unresolved names and annotations.
 //!
-//! Everything borrows from the embedded text, so that reading it costs no copies. What is not needed here
-//! (the values of defaults) is skipped. The few lists that the registry keeps for good are
-//! leaked on purpose: it is read once per process.
+//! Everything borrows from the embedded text. Skips what is not needed, such as default values. Lists
+//! that the registry keeps are leaked on purpose, because it is loaded once per process.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -72,7 +71,8 @@ pub(super) enum SourceType {
     Union(Vec<SourceType>),
 }
 
-/// One relationship annotation: the path from the field it stands on to the URN ("" is the field itself).
+/// A relationship annotation with the path from the annotated field to the URN ("" is the field
+/// itself).
 pub(super) struct SourceRelationship {
     pub(super) path: &'static str,
     pub(super) target: &'static Relationship,
@@ -98,7 +98,7 @@ fn annotation(
     }
 }
 
-/// What the annotation says of lineage; where it says nothing of the direction, the URN is the upstream one.
+/// The lineage direction of an annotation; upstream by default.
 fn lineage(is_lineage: bool, is_upstream: Option<bool>) -> Option<LineageDirection> {
     is_lineage.then_some(match is_upstream {
         Some(false) => LineageDirection::Downstream,
@@ -113,7 +113,7 @@ fn is_present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Err
 impl<'de: 'static> Deserialize<'de> for SourceRecord {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Members;
-        /// The value of a record's member: the list behind `enum`, or a field.
+        /// A member of a record: a field, or the symbols of an enum.
         enum Member {
             Field(SourceField),
             Symbols(Vec<&'static str>),

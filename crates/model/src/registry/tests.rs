@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 
-fn refusal(text: &str) -> String {
+fn rejection(text: &str) -> String {
     Registry::get().parse_urn(text).unwrap_err().to_string()
 }
 
@@ -15,9 +15,9 @@ fn the_embedded_registry_is_consistent_and_complete() {
 }
 
 #[test]
-fn relationships_are_known_by_their_exact_names() {
+fn relationships_are_found_by_exact_name() {
     let registry = Registry::get();
-    // In a record of its own, in a list, in a record inside of a record, and by the path of an outer field.
+    // Directly in a record, in a list, in a nested record, and by the path of an outer field.
     for name in [
         "IsPartOf",
         "AssociatedWith",
@@ -32,7 +32,7 @@ fn relationships_are_known_by_their_exact_names() {
 }
 
 #[test]
-fn no_two_names_differ_in_case_only() {
+fn names_differ_in_more_than_case() {
     let registry = Registry::get();
     for entity in registry.entities() {
         let upper = entity.name.to_ascii_uppercase();
@@ -47,7 +47,7 @@ fn no_two_names_differ_in_case_only() {
 }
 
 #[test]
-fn an_entity_has_its_aspects_and_its_key_aspect_and_no_other() {
+fn an_entity_has_only_its_aspects_and_key_aspect() {
     let dataset = Registry::get().entity("dataset").unwrap();
     assert_eq!(dataset.key_aspect.as_str(), "datasetKey");
     assert_eq!(dataset.key_fields, ["platform", "name", "origin"]);
@@ -58,7 +58,7 @@ fn an_entity_has_its_aspects_and_its_key_aspect_and_no_other() {
 }
 
 #[test]
-fn the_constants_are_names_of_the_registry() {
+fn aspect_constants_are_in_the_registry() {
     for name in [
         AspectName::ACCESS_TOKEN_INFO,
         AspectName::ALIASES,
@@ -101,12 +101,12 @@ fn an_aspect_knows_its_record_and_whether_it_is_a_time_series() {
 }
 
 #[test]
-fn a_dataset_needs_a_known_environment() {
+fn datasets_require_a_known_environment() {
     let text = |env: &str| format!("urn:li:dataset:(urn:li:dataPlatform:hive,t,{env})");
     let accepted = Registry::get().parse_urn(&text("PROD")).unwrap();
     assert_eq!(accepted.entity_type(), "dataset");
     for wrong in ["prod", "PRODUCTION"] {
-        let message = refusal(&text(wrong));
+        let message = rejection(&text(wrong));
         assert!(
             message.contains("as its origin: it must be one of DEV, TEST"),
             "{message}"
@@ -115,7 +115,7 @@ fn a_dataset_needs_a_known_environment() {
 }
 
 #[test]
-fn urns_that_name_no_entity_are_refused_with_a_reason() {
+fn invalid_urns_are_rejected_with_a_reason() {
     for (text, reason) in [
         ("urn:li:noSuchType:x", "unknown entity type 'noSuchType'"),
         ("urn:li:corpUser:x", "unknown entity type 'corpUser'"),
@@ -142,16 +142,16 @@ fn urns_that_name_no_entity_are_refused_with_a_reason() {
             "is a corpuser where a dataFlow is needed",
         ),
     ] {
-        let message = refusal(text);
+        let message = rejection(text);
         assert!(message.contains(reason), "{text}: {message}");
     }
 }
 
 #[test]
-fn only_the_urn_of_a_column_may_be_long() {
+fn only_column_urns_may_exceed_the_length_limit() {
     let name = "é".repeat(90);
     let dataset = format!("urn:li:dataset:(urn:li:dataPlatform:hive,{name},PROD)");
-    assert!(refusal(&dataset).contains("the URN is too long"));
+    assert!(rejection(&dataset).contains("the URN is too long"));
     let column = format!(
         "urn:li:schemaField:(urn:li:dataset:(urn:li:dataPlatform:hive,t,PROD),{})",
         "x".repeat(2000)
@@ -164,11 +164,11 @@ fn the_longest_urn_is_512_bytes_when_encoded() {
     // "urn:li:domain:" has three colons, which take three bytes each.
     let of_length = |bytes: usize| format!("urn:li:domain:{}", "x".repeat(bytes - 20));
     Registry::get().parse_urn(&of_length(512)).unwrap();
-    assert!(refusal(&of_length(513)).contains("513 bytes"));
+    assert!(rejection(&of_length(513)).contains("513 bytes"));
 }
 
 #[test]
-fn urns_nested_without_end_are_refused() {
+fn deeply_nested_urns_are_rejected() {
     let nested = |levels: usize| {
         let mut text = "urn:li:corpuser:x".to_owned();
         for _ in 1..levels {
@@ -177,18 +177,18 @@ fn urns_nested_without_end_are_refused() {
         text
     };
     Registry::get().parse_urn(&nested(MAX_NESTED_URNS)).unwrap();
-    assert!(refusal(&nested(MAX_NESTED_URNS + 1)).contains("nests more URNs"));
-    assert!(refusal(&nested(2_000)).contains("nests more URNs"));
+    assert!(rejection(&nested(MAX_NESTED_URNS + 1)).contains("nests more URNs"));
+    assert!(rejection(&nested(2_000)).contains("nests more URNs"));
     let parentheses = format!(
         "urn:li:domain:{}x{}",
         "(".repeat(200_000),
         ")".repeat(200_000)
     );
-    assert!(refusal(&parentheses).contains("parentheses"));
+    assert!(rejection(&parentheses).contains("parentheses"));
 }
 
 #[test]
-fn a_key_aspect_says_what_the_urn_says() {
+fn the_key_aspect_matches_the_urn() {
     let registry = Registry::get();
     let key = |text: &str| registry.key_aspect_value(&Urn::parse(text).unwrap());
     assert_eq!(
@@ -199,7 +199,7 @@ fn a_key_aspect_says_what_the_urn_says() {
     assert_eq!(key("urn:li:dataset:x"), None);
 }
 
-/// A registry of one entity type with one aspect, whose record is given.
+/// A registry with one entity type and one aspect with the given record.
 fn load_with(record: &str) -> Result<Registry, String> {
     let text = format!(
         r#"{{"entities": {{"thing": {{"keyAspect": "thingKey", "keyFields": ["id"], "aspects": ["info"]}}}},
@@ -210,7 +210,7 @@ fn load_with(record: &str) -> Result<Registry, String> {
 }
 
 #[test]
-fn inconsistent_data_is_refused_with_its_place() {
+fn inconsistent_data_is_rejected_with_its_location() {
     for (record, reason) in [
         (
             r#"{"a": {"type": "noSuchType"}}"#,
@@ -218,11 +218,11 @@ fn inconsistent_data_is_refused_with_its_place() {
         ),
         (
             r#"{"a": {"type": {"array": "string"}, "relationship": {"/*/b": {"name": "R", "entityTypes": ["thing"]}}}}"#,
-            "Info/a has the relationship R at '/b', where there is nothing",
+            "Info/a has the relationship R at '/b', which does not exist",
         ),
         (
             r#"{"a": {"type": "long", "relationship": {"name": "R", "entityTypes": ["thing"]}}}"#,
-            "Info/a has the relationship R at '', where there is nothing",
+            "Info/a has the relationship R at '', which does not exist",
         ),
         (
             r#"{"a": {"type": {"set": "string"}}}"#,
@@ -235,11 +235,11 @@ fn inconsistent_data_is_refused_with_its_place() {
         ),
         (
             r#"{"a": {"type": {"array": "string"}, "searchable": {"fieldType": "TEXT"}}}"#,
-            "Info/a has a search field at '', where there is nothing",
+            "Info/a has a search field at '', which does not exist",
         ),
         (
             r#"{"a": {"type": "ThingKey", "searchable": {"/name": {"fieldName": "n"}}}}"#,
-            "ThingKey has the search field n at '/name', where there is nothing",
+            "ThingKey has the search field n at '/name', which does not exist",
         ),
         (
             r#"{"a": {"type": "string", "searchable": {"queryByDefault": "maybe"}}}"#,
@@ -247,12 +247,12 @@ fn inconsistent_data_is_refused_with_its_place() {
         ),
         (
             r#"{"a": {"type": "string", "searchable": {"fieldName": "n"}}, "b": {"type": "long", "searchable": {"fieldName": "n"}}}"#,
-            "Info/b makes the search field n a Count where others make it a Text; rename one",
+            "Info/b makes the search field n a Count, but others make it a Text; rename one",
         ),
         (
             r#"{"a": {"type": "string", "searchable": {"fieldName": "n", "hasValuesFieldName": "x"}},
                 "b": {"type": "string", "searchable": {"fieldName": "n", "hasValuesFieldName": "y"}}}"#,
-            "Info/b notes values of the search field n in y where others note them in x; rename one",
+            "Info/b has the hasValues field y for the search field n, but others have x; rename one",
         ),
     ] {
         let message = load_with(record).unwrap_err();
@@ -261,7 +261,7 @@ fn inconsistent_data_is_refused_with_its_place() {
 }
 
 #[test]
-fn a_record_may_contain_itself_and_values_are_bounded() {
+fn records_may_be_recursive_up_to_the_depth_limit() {
     let registry = load_with(
         r#"{"next": {"type": "Info", "optional": true},
             "to": {"type": "string", "optional": true, "urn": true, "relationship": {"name": "R", "entityTypes": ["thing"]}}}"#,
@@ -291,7 +291,7 @@ fn a_record_may_contain_itself_and_values_are_bounded() {
     assert_eq!(related, ["to", "next"]);
 }
 
-/// The names and values that are searched in an `info` aspect of a registry made by [`load_with`].
+/// The searchable fields and values of an `info` aspect in a registry from [`load_with`].
 fn searched(registry: &Registry, value: &Value) -> Vec<(&'static str, String)> {
     let mut all = Vec::new();
     let info = registry.aspect("info").unwrap();
@@ -302,7 +302,7 @@ fn searched(registry: &Registry, value: &Value) -> Vec<(&'static str, String)> {
 }
 
 #[test]
-fn lists_are_counted_and_numbers_and_union_members_are_searched() {
+fn list_lengths_numbers_and_union_members_are_searchable() {
     let registry = load_with(
         r#"{"members": {"type": {"array": "string"}, "searchable": {"fieldType": "COUNT"}},
             "parts": {"type": {"map": "string"}, "searchable": {"fieldName": "partCount", "fieldType": "COUNT"}},
@@ -338,7 +338,7 @@ fn lists_are_counted_and_numbers_and_union_members_are_searched() {
 }
 
 #[test]
-fn a_record_that_contains_itself_is_searched_down_to_a_bound() {
+fn recursive_records_are_searched_up_to_the_depth_limit() {
     let registry = load_with(
         r#"{"next": {"type": "Info", "optional": true}, "list": {"type": {"array": "Info"}, "optional": true},
             "name": {"type": "string", "optional": true, "searchable": {"fieldType": "TEXT"}}}"#,
@@ -359,7 +359,7 @@ fn a_record_that_contains_itself_is_searched_down_to_a_bound() {
 }
 
 #[test]
-fn an_outer_search_annotation_replaces_the_inner_one_unless_it_says_nothing() {
+fn an_outer_search_annotation_overrides_the_inner_one() {
     let registry = load_with(
         r#"{"one": {"type": "Inner", "searchable": {"/name": {"fieldName": "outer"}}},
             "two": {"type": "Inner", "searchable": {"/name": {}}},

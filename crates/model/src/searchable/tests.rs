@@ -26,14 +26,14 @@ fn values(name: &str, value: &Value) -> Vec<(&'static str, String)> {
 
 fn values_of_text(name: &str, text: &str) -> Vec<(&'static str, String)> {
     let mut all = Vec::new();
-    search_values_of_text(aspect(name), text, &mut |field, value| {
+    search_values_in_json(aspect(name), text, &mut |field, value| {
         all.push((field.name, printed(&value)));
     })
     .unwrap();
     all
 }
 
-/// Compares names and values, all of them and in order.
+/// Asserts all names and values, in order.
 fn assert_found(name: &str, value: &Value, expected: &[(&str, &str)]) {
     let found = values(name, value);
     let found: Vec<(&str, &str)> = found
@@ -53,7 +53,7 @@ fn field(name: &str) -> &'static SearchField {
 }
 
 #[test]
-fn the_properties_of_a_dataset_are_found_in_their_order() {
+fn dataset_properties_are_searchable() {
     assert_found(
         "datasetProperties",
         &json!({
@@ -78,14 +78,14 @@ fn the_properties_of_a_dataset_are_found_in_their_order() {
 }
 
 #[test]
-fn the_order_is_that_of_the_value() {
+fn values_come_in_document_order() {
     let value = json!({"description": "first", "name": "second"});
     let expected = [("description", "first"), ("name", "second")];
     assert_found("datasetProperties", &value, &expected);
 }
 
 #[test]
-fn keys_are_aspects_like_others() {
+fn key_aspects_are_searchable() {
     assert_found(
         "datasetKey",
         &json!({"platform": "urn:li:dataPlatform:hive", "name": "db.t", "origin": "PROD"}),
@@ -103,7 +103,7 @@ fn keys_are_aspects_like_others() {
 }
 
 #[test]
-fn columns_are_found_by_path_and_description_and_their_tags_are_not_the_datasets() {
+fn columns_have_path_description_and_their_own_tags() {
     let attribution =
         json!({"time": 5, "actor": "urn:li:corpuser:x", "source": "urn:li:corpuser:y"});
     assert_found(
@@ -135,7 +135,7 @@ fn columns_are_found_by_path_and_description_and_their_tags_are_not_the_datasets
 }
 
 #[test]
-fn what_people_say_of_columns_has_fields_of_its_own() {
+fn edited_column_metadata_has_its_own_fields() {
     assert_found(
         "editableSchemaMetadata",
         &json!({
@@ -155,7 +155,7 @@ fn what_people_say_of_columns_has_fields_of_its_own() {
 }
 
 #[test]
-fn domains_tags_terms_and_containers_are_found_by_their_urns() {
+fn domains_tags_terms_and_containers_are_searchable_by_urn() {
     assert_found(
         "domains",
         &json!({"domains": ["urn:li:domain:b", "urn:li:domain:a"]}),
@@ -186,7 +186,7 @@ fn domains_tags_terms_and_containers_are_found_by_their_urns() {
 }
 
 #[test]
-fn owners_are_found_alone_and_by_their_type() {
+fn owners_are_searchable_with_and_without_their_type() {
     assert_found(
         "ownership",
         &json!({
@@ -203,7 +203,7 @@ fn owners_are_found_alone_and_by_their_type() {
 }
 
 #[test]
-fn status_sub_types_and_browse_paths_are_found() {
+fn status_sub_types_and_browse_paths_are_searchable() {
     let removed = json!({"removed": true});
     assert_found("status", &removed, &[("removed", "flag true")]);
     assert_found(
@@ -222,7 +222,7 @@ fn status_sub_types_and_browse_paths_are_found() {
 }
 
 #[test]
-fn a_domain_is_found_by_its_name_and_by_its_parent() {
+fn domains_are_searchable_by_name_and_parent() {
     assert_found(
         "domainProperties",
         &json!({
@@ -239,7 +239,7 @@ fn a_domain_is_found_by_its_name_and_by_its_parent() {
 }
 
 #[test]
-fn a_dashboard_is_found_by_its_title_and_times_inside_of_stamps() {
+fn dashboards_are_searchable_by_title_and_audit_times() {
     assert_found(
         "dashboardInfo",
         &json!({
@@ -262,7 +262,7 @@ fn a_dashboard_is_found_by_its_title_and_times_inside_of_stamps() {
 }
 
 #[test]
-fn an_annotation_around_a_record_keeps_those_inside_that_it_does_not_name() {
+fn an_outer_annotation_keeps_unrelated_inner_ones() {
     assert_found(
         "assertionInfo",
         &json!({"type": "FIELD", "source": {"type": "EXTERNAL", "created": {"time": 1, "actor": "urn:li:corpuser:x"}}}),
@@ -275,7 +275,7 @@ fn an_annotation_around_a_record_keeps_those_inside_that_it_does_not_name() {
 }
 
 #[test]
-fn a_single_value_that_is_annotated_like_a_list_is_found() {
+fn a_single_value_annotated_like_a_list_is_searchable() {
     let template = "urn:li:dataFlow:(airflow,dag,PROD)";
     assert_found(
         "dataProcessInstanceRelationships",
@@ -285,7 +285,7 @@ fn a_single_value_that_is_annotated_like_a_list_is_found() {
 }
 
 #[test]
-fn values_that_do_not_fit_are_passed_over() {
+fn mismatched_values_are_skipped() {
     for value in [
         json!(null),
         json!([]),
@@ -316,7 +316,7 @@ fn text_is_borrowed_from_the_value() {
 }
 
 #[test]
-fn a_field_says_what_its_annotation_says() {
+fn a_field_has_the_options_of_its_annotation() {
     assert_eq!(
         *field("domains"),
         SearchField {
@@ -345,7 +345,7 @@ fn a_field_says_what_its_annotation_says() {
             rich_text: true,
         }
     );
-    // Written as the text "true", and as the text "false".
+    // Given as the strings "true" and "false".
     assert!(field("fieldPaths").query_by_default);
     assert!(!field("latest").query_by_default);
     assert!((field("fieldTags").boost - 0.5).abs() < f32::EPSILON);
@@ -353,24 +353,24 @@ fn a_field_says_what_its_annotation_says() {
 
 #[test]
 fn records_that_annotate_the_same_name_share_a_field() {
-    // The key's platform completes, the platform instance's narrows.
+    // The key's platform enables autocomplete, that of the platform instance a facet.
     let platform = field("platform");
     assert!(platform.autocomplete);
     assert_eq!(platform.filter_label, Some("Platform"));
-    // Ten times in a dataset's key, once in a term's.
+    // Boosted by 10 in a dataset's key, and by 1 in a term's.
     assert!((field("id").boost - 10.0).abs() < f32::EPSILON);
-    // The name of a column is a keyword, all others are texts; some times are annotated as counts.
+    // Column names are keywords, all other names are texts; some times are annotated as counts.
     assert_eq!(field("name").kind, SearchKind::Text);
     assert_eq!(field("createdAt").kind, SearchKind::DateTime);
     assert_eq!(field("entities").kind, SearchKind::Urn);
-    // "Chart Type", "Type" and "Source" are one field; no record gives a label to the other.
+    // "Chart Type", "Type" and "Source" are one field, so none of these labels fits.
     assert_eq!(field("type").filter_label, Some("Type"));
     assert_eq!(field("customType").filter_label, Some("Custom Type"));
     assert_eq!(field("assertionType").filter_label, Some("Assertion Type"));
 }
 
 #[test]
-fn the_kind_follows_from_the_value_where_no_annotation_says_it() {
+fn the_default_kind_follows_from_the_type() {
     for (name, kind) in [
         ("versionSortId", SearchKind::Text),
         ("versionSet", SearchKind::Urn),
@@ -385,7 +385,7 @@ fn the_kind_follows_from_the_value_where_no_annotation_says_it() {
 }
 
 #[test]
-fn only_texts_and_urns_are_asked_unless_the_annotation_says_otherwise() {
+fn only_texts_and_urns_are_queried_by_default() {
     for (name, asked) in [
         ("description", true),
         ("container", true),
@@ -403,7 +403,7 @@ fn only_texts_and_urns_are_asked_unless_the_annotation_says_otherwise() {
 }
 
 #[test]
-fn fields_are_listed_once_by_name_and_found_by_name_alias_and_suffix() {
+fn fields_are_unique_and_found_by_name_alias_and_suffix() {
     let registry = Registry::get();
     let fields = registry.search_fields();
     assert!(fields.len() > 250, "{}", fields.len());
@@ -428,7 +428,7 @@ fn fields_are_listed_once_by_name_and_found_by_name_alias_and_suffix() {
 }
 
 #[test]
-fn what_is_found_is_a_listed_field_with_the_variant_of_its_kind() {
+fn values_belong_to_listed_fields_and_match_their_kind() {
     let stamp = json!({"time": 1, "actor": "urn:li:corpuser:x"});
     let value = json!({"name": "n", "customProperties": {"a": "b"}, "created": stamp});
     let mut count = 0;
@@ -506,7 +506,7 @@ proptest! {
                 });
                 prop_assert!(fits, "{}", aspect);
                 let text = value.to_string();
-                // Read back, because a number with many digits may not be quite the same.
+                // Parsed again, because a number with many digits may be rounded.
                 let stored: Value = serde_json::from_str(&text).unwrap();
                 prop_assert_eq!(values_of_text(aspect.as_str(), &text), values(aspect.as_str(), &stored));
             }

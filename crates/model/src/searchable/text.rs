@@ -1,7 +1,7 @@
-//! The searchable values of an aspect, read from its text.
+//! Extracts the searchable values of an aspect from its JSON text.
 //!
-//! Most of an aspect is not searched. Here that is passed over as it is read, and what is searched is borrowed from the
-//! text; making a tree of all of it takes four times as long, which is what an index is built by.
+//! Skips members that are not searched while parsing, and borrows values from the text. Building a
+//! tree first takes four times as long, which matters when an index is rebuilt.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,20 +10,20 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use serde_json::{Number, Value};
 
 use super::{MAX_DEPTH, SearchField, SearchKind, SearchValue, each_entry};
-use crate::registry::{Plan, PlanId, Searches};
+use crate::registry::{Plan, PlanId, SearchPlans};
 
-pub(super) type Found<'f, 'v> = &'f mut dyn FnMut(&'static SearchField, SearchValue<'v>);
+pub(super) type ValueCallback<'f, 'v> = &'f mut dyn FnMut(&'static SearchField, SearchValue<'v>);
 
-/// Reads all of a text.
+/// Reads a whole text.
 pub(super) fn read<'v>(
-    searches: &Searches,
+    plans: &SearchPlans,
     root: PlanId,
     text: &'v str,
-    found: Found<'_, 'v>,
+    found: ValueCallback<'_, 'v>,
 ) -> serde_json::Result<()> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let members = Reader {
-        searches,
+        plans,
         plan: Step::Members(root),
         depth: 0,
         found,
@@ -32,7 +32,7 @@ pub(super) fn read<'v>(
     deserializer.end()
 }
 
-/// What to do with the value that comes next.
+/// How to read the next value.
 #[derive(Clone, Copy)]
 enum Step<'p> {
     Members(PlanId),
@@ -40,14 +40,14 @@ enum Step<'p> {
 }
 
 struct Reader<'r, 'f, 'v> {
-    searches: &'r Searches,
+    plans: &'r SearchPlans,
     plan: Step<'r>,
     depth: usize,
-    found: Found<'f, 'v>,
+    found: ValueCallback<'f, 'v>,
 }
 
 impl<'r, 'v> Reader<'r, '_, 'v> {
-    /// The field that the value itself is for, with its kind.
+    /// The field of the value itself.
     fn field(&self) -> Option<&'static SearchField> {
         match self.plan {
             Step::Plan(Plan::Value(field)) => Some(field),
@@ -57,7 +57,7 @@ impl<'r, 'v> Reader<'r, '_, 'v> {
 
     fn inner<'i>(&'i mut self, plan: Step<'r>, depth: usize) -> Reader<'r, 'i, 'v> {
         Reader {
-            searches: self.searches,
+            plans: self.plans,
             plan,
             depth,
             found: &mut *self.found,
@@ -169,14 +169,14 @@ impl<'v> Visitor<'v> for Reader<'_, '_, 'v> {
     }
 
     fn visit_map<A: MapAccess<'v>>(mut self, mut members: A) -> Result<(), A::Error> {
-        let (searches, depth) = (self.searches, self.depth);
+        let (plans, depth) = (self.plans, self.depth);
         let id = match self.plan {
             Step::Members(id) => Some(id),
             Step::Plan(Plan::Members(id)) if depth <= MAX_DEPTH => Some(*id),
             Step::Plan(_) => None,
         };
         if let Some(id) = id {
-            while let Some(plan) = members.next_key_seed(Member { searches, id })? {
+            while let Some(plan) = members.next_key_seed(MemberName { plans, id })? {
                 match plan {
                     Some(plan) => {
                         members.next_value_seed(self.inner(Step::Plan(plan), depth + 1))?;
@@ -214,13 +214,13 @@ impl<'v> Visitor<'v> for Reader<'_, '_, 'v> {
     }
 }
 
-/// The name of a member: what to do with its value.
-struct Member<'r> {
-    searches: &'r Searches,
+/// Reads the name of a member and looks up its plan.
+struct MemberName<'r> {
+    plans: &'r SearchPlans,
     id: PlanId,
 }
 
-impl<'r, 'v> DeserializeSeed<'v> for Member<'r> {
+impl<'r, 'v> DeserializeSeed<'v> for MemberName<'r> {
     type Value = Option<&'r Plan>;
 
     fn deserialize<D: Deserializer<'v>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
@@ -228,14 +228,14 @@ impl<'r, 'v> DeserializeSeed<'v> for Member<'r> {
     }
 }
 
-impl<'r> Visitor<'_> for Member<'r> {
+impl<'r> Visitor<'_> for MemberName<'r> {
     type Value = Option<&'r Plan>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("the name of a member")
+        formatter.write_str("a member name")
     }
 
     fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
-        Ok(self.searches.member(self.id, name))
+        Ok(self.plans.member(self.id, name))
     }
 }

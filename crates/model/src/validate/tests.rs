@@ -10,7 +10,7 @@ fn validate(entity: &str, aspect: &str, value: &mut Value) -> Result<bool, Strin
         .map_err(|error| error.to_string())
 }
 
-/// The outcome for an aspect of a dataset.
+/// The result for an aspect of a dataset.
 fn dataset(aspect: &str, mut value: Value) -> Result<bool, String> {
     validate("dataset", aspect, &mut value)
 }
@@ -39,7 +39,7 @@ fn schema_metadata(field_paths: &[&str]) -> Value {
 }
 
 #[test]
-fn a_choice_with_named_members_needs_no_discriminator() {
+fn a_union_needs_no_discriminator() {
     for member in [json!({"costId": 0.5}), json!({"costCode": "CC-1"})] {
         let mut value = json!({"costType": "ORG_COST_TYPE", "cost": member});
         assert_eq!(validate("mlModel", "cost", &mut value), Ok(false));
@@ -92,7 +92,7 @@ fn real_aspects_are_accepted() {
 }
 
 #[test]
-fn what_was_sent_stays_as_it_was_sent() {
+fn valid_values_are_not_changed() {
     let sent = json!({"description": null, "created": {"time": 1, "actor": "urn:li:corpUser:(x)"}});
     let mut value = sent.clone();
     assert_eq!(
@@ -103,7 +103,7 @@ fn what_was_sent_stays_as_it_was_sent() {
 }
 
 #[test]
-fn violations_name_the_place_and_what_was_expected() {
+fn violations_have_a_path_and_the_expected_type() {
     let long = "x".repeat(300);
     for (aspect, value, sentence) in [
         (
@@ -144,7 +144,7 @@ fn violations_name_the_place_and_what_was_expected() {
         (
             "schemaMetadata",
             json!({"schemaName": "t", "platform": "urn:li:dataPlatform:hive", "version": 1.0}),
-            "schemaMetadata: /version must be a whole number of 64 bits, found 1.0".to_owned(),
+            "schemaMetadata: /version must be a 64-bit integer, found 1.0".to_owned(),
         ),
         (
             "domains",
@@ -172,7 +172,7 @@ fn violations_name_the_place_and_what_was_expected() {
 }
 
 #[test]
-fn a_union_is_an_object_with_exactly_one_known_member() {
+fn a_union_must_have_exactly_one_known_member() {
     let mut value = schema_metadata(&["a"]);
     for wrong in [
         json!({}),
@@ -193,7 +193,7 @@ fn a_union_is_an_object_with_exactly_one_known_member() {
 }
 
 #[test]
-fn unions_of_primitives_carry_their_type_names() {
+fn unions_of_primitives_use_type_names() {
     let mut inputs = json!({
         "title": "t", "description": "",
         "lastModified": {
@@ -211,7 +211,7 @@ fn unions_of_primitives_carry_their_type_names() {
 }
 
 #[test]
-fn unknown_members_are_removed_and_the_rest_keeps_its_order() {
+fn unknown_members_are_removed_and_the_order_is_kept() {
     let mut value = json!({
         "z": 1,
         "lastModified": {"time": 1, "extra": [], "actor": "urn:li:corpuser:x"},
@@ -225,7 +225,7 @@ fn unknown_members_are_removed_and_the_rest_keeps_its_order() {
 }
 
 #[test]
-fn columns_have_unique_paths() {
+fn field_paths_must_be_unique() {
     let many: Vec<String> = (0..40).map(|at| format!("column{at}")).collect();
     let mut many: Vec<&str> = many.iter().map(String::as_str).collect();
     assert_eq!(dataset("schemaMetadata", schema_metadata(&many)), Ok(false));

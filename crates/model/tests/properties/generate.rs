@@ -1,6 +1,6 @@
-//! Makes values from `registry.json` as it is written, independently of how the crate interprets it.
+//! Generates values from `registry.json`, independently of the crate's own interpretation.
 //!
-//! Besides a valid value, generating notes what the value must lead to (edges) and how it could be spoiled.
+//! Along with a valid value, records the expected edges and ways to make the value invalid.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -10,7 +10,8 @@ use serde_json::{Map, Value, json};
 pub(crate) static REGISTRY: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(include_str!("../../registry.json")).unwrap());
 
-/// Decisions from a list of numbers; once it is used up, the simplest choice is taken, so that values end.
+/// Decisions from a list of numbers. When it is exhausted, the simplest choice is made, so that values
+/// stay finite.
 pub(crate) struct Choices {
     numbers: std::vec::IntoIter<u32>,
     texts: u32,
@@ -32,7 +33,7 @@ impl Choices {
         &from[self.below(from.len())]
     }
 
-    /// A text that was not given before.
+    /// A unique text.
     fn text(&mut self) -> String {
         self.texts += 1;
         let stem = self.pick(&["text", "a.b", "Größe", "x:y", "%28", "with space", "(a,b)"]);
@@ -40,22 +41,22 @@ impl Choices {
     }
 }
 
-/// A way to make a valid value invalid, and where the error must then be reported.
+/// A way to make a valid value invalid, and the expected path of the error.
 #[derive(Debug, Clone)]
-pub(crate) enum Spoiler {
+pub(crate) enum Corruption {
     Replace { at: String, by: Value },
     Remove { record: String, member: String },
 }
 
 #[derive(Default)]
-pub(crate) struct Notes {
-    pub(crate) spoilers: Vec<Spoiler>,
-    /// Where records stand, as JSON pointers.
+pub(crate) struct Expectations {
+    pub(crate) corruptions: Vec<Corruption>,
+    /// The JSON pointers of records.
     pub(crate) records: Vec<String>,
     pub(crate) edges: BTreeSet<(String, String)>,
 }
 
-/// A relationship on its way to its URN.
+/// A relationship with the remaining path to its URN.
 #[derive(Clone)]
 struct Annotation {
     path: Vec<&'static str>,
@@ -73,7 +74,7 @@ pub(crate) fn keys(section: &str) -> Vec<&'static str> {
     names.keys().map(String::as_str).collect()
 }
 
-/// The aspects that some entity type may have, each with such a type.
+/// The aspects of all entity types, each with one type that has it.
 pub(crate) fn aspects_of_entities() -> Vec<(&'static str, &'static str)> {
     let entities = REGISTRY["entities"].as_object().unwrap();
     let entity_with = |aspect: &str| {
@@ -101,7 +102,7 @@ pub(crate) fn urn(
     let any = keys("entities");
     let entity_type = match entity_types {
         Some(types) => *choices.pick(types),
-        // Deep inside, a type without further URNs.
+        // At depth, a type without nested URNs.
         None if depth > 1 => "corpuser",
         None => *choices.pick(&any),
     };
@@ -136,37 +137,39 @@ pub(crate) fn urn(
 }
 
 /// A valid value of an aspect.
-pub(crate) fn aspect(choices: &mut Choices, name: &str) -> (Value, Notes) {
+pub(crate) fn aspect(choices: &mut Choices, name: &str) -> (Value, Expectations) {
     let record = REGISTRY["aspects"][name]["record"].as_str().unwrap();
     let mut generator = Generator {
         choices,
-        notes: Notes::default(),
+        expectations: Expectations::default(),
     };
     let value = generator.record(record, &[], "");
-    (value, generator.notes)
+    (value, generator.expectations)
 }
 
 struct Generator<'c> {
     choices: &'c mut Choices,
-    notes: Notes,
+    expectations: Expectations,
 }
 
 impl Generator<'_> {
     fn replace(&mut self, at: &str, by: Value) {
         let at = at.to_owned();
-        self.notes.spoilers.push(Spoiler::Replace { at, by });
+        self.expectations
+            .corruptions
+            .push(Corruption::Replace { at, by });
     }
 
     fn record(&mut self, name: &'static str, outer: &[Annotation], at: &str) -> Value {
         self.replace(at, json!([]));
-        self.notes.records.push(at.to_owned());
+        self.expectations.records.push(at.to_owned());
         let mut members = Map::new();
         for (field_name, field) in REGISTRY["records"][name].as_object().unwrap() {
             let field_at = format!("{at}/{field_name}");
             let optional = field["optional"] == true;
             let required = !optional && field.get("default").is_none();
             if required {
-                self.notes.spoilers.push(Spoiler::Remove {
+                self.expectations.corruptions.push(Corruption::Remove {
                     record: at.to_owned(),
                     member: field_name.clone(),
                 });
@@ -180,7 +183,7 @@ impl Generator<'_> {
                     _ => {}
                 }
             }
-            let mut annotations = through(outer, field_name);
+            let mut annotations = descend(outer, field_name);
             annotations.extend(own_annotations(field));
             let value = self.value(
                 &field["type"],
@@ -202,7 +205,7 @@ impl Generator<'_> {
     ) -> Value {
         if let Some(items) = shape.get("array") {
             self.replace(at, json!({}));
-            let inner = through(annotations, "*");
+            let inner = descend(annotations, "*");
             let count = self.choices.below(3);
             return (0..count)
                 .map(|index| self.value(items, is_urn, &inner, &format!("{at}/{index}")))
@@ -210,7 +213,7 @@ impl Generator<'_> {
         }
         if let Some(values) = shape.get("map") {
             self.replace(at, json!([]));
-            let inner = through(annotations, "*");
+            let inner = descend(annotations, "*");
             let mut members = Map::new();
             for name in ["first", "se/co~nd"].iter().take(self.choices.below(3)) {
                 let escaped = name.replace('~', "~0").replace('/', "~1");
@@ -230,7 +233,7 @@ impl Generator<'_> {
                 .iter()
                 .find(|shape| *shape == member)
                 .unwrap();
-            let inner = through(annotations, member);
+            let inner = descend(annotations, member);
             let value = self.value(member_shape, false, &inner, &format!("{at}/{member}"));
             return json!({ member: value });
         }
@@ -289,10 +292,10 @@ impl Generator<'_> {
         let Some(annotation) = annotations.first() else {
             return urn(self.choices, None, 0).into();
         };
-        // No relationship points at telemetry.
+        // No relationship points to telemetry.
         self.replace(at, json!("urn:li:telemetry:x"));
         let destination = urn(self.choices, Some(&annotation.entity_types), 0);
-        self.notes
+        self.expectations
             .edges
             .insert((annotation.name.to_owned(), destination.clone()));
         destination.into()
@@ -317,10 +320,10 @@ fn own_annotations(field: &'static Value) -> Vec<Annotation> {
         .collect()
 }
 
-fn through(annotations: &[Annotation], step: &str) -> Vec<Annotation> {
+fn descend(annotations: &[Annotation], segment: &str) -> Vec<Annotation> {
     annotations
         .iter()
-        .filter(|annotation| annotation.path.first() == Some(&step))
+        .filter(|annotation| annotation.path.first() == Some(&segment))
         .map(|annotation| Annotation {
             path: annotation.path[1..].to_vec(),
             ..annotation.clone()

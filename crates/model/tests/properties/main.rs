@@ -1,4 +1,4 @@
-//! What must hold for every URN and for every aspect of the registry.
+//! Properties of every URN and every aspect in the registry.
 
 #![expect(
     clippy::unwrap_used,
@@ -14,11 +14,11 @@ use std::sync::LazyLock;
 
 use docent_model::searchable::{SearchValue, search_values};
 use docent_model::{AspectName, EntitySpec, Registry, Urn, derive};
-use generate::{Choices, Notes, Spoiler};
+use generate::{Choices, Corruption, Expectations};
 use proptest::prelude::*;
 use serde_json::Value;
 
-/// Enough numbers to fill the largest record; values made from fewer are smaller.
+/// Enough numbers to fill the largest record; fewer yield smaller values.
 fn choices() -> impl Strategy<Value = Vec<u32>> {
     prop::collection::vec(any::<u32>(), 0..400)
 }
@@ -41,7 +41,7 @@ fn tuple_key() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn a_urn_prints_as_the_text_it_was_parsed_from(
+    fn urns_round_trip_as_text(
         entity_type in "[a-z][A-Za-z0-9_]{0,12}",
         parts in prop::collection::vec(tuple_key(), 2..5),
     ) {
@@ -54,7 +54,7 @@ proptest! {
     }
 
     #[test]
-    fn parsing_any_text_ends_and_what_it_accepts_is_stable(text in "(urn:li:[a-z]{1,3}:)?[a-z(),: \u{241F}é]{0,40}") {
+    fn parsing_never_panics_and_is_idempotent(text in "(urn:li:[a-z]{1,3}:)?[a-z(),: \u{241F}é]{0,40}") {
         if let Ok(urn) = Urn::parse(&text) {
             prop_assert_eq!(&Urn::parse(urn.as_str()).unwrap(), &urn);
             let _ = Registry::get().check_urn(&urn);
@@ -62,7 +62,7 @@ proptest! {
     }
 
     #[test]
-    fn urns_of_every_entity_type_are_accepted_and_give_their_key_aspect(numbers in choices()) {
+    fn urns_of_every_entity_type_have_a_key_aspect(numbers in choices()) {
         let registry = Registry::get();
         let mut choices = Choices::new(numbers);
         for entity in registry.entities() {
@@ -77,17 +77,17 @@ proptest! {
 }
 
 proptest! {
-    // Each case runs through every aspect.
+    // Each case covers every aspect.
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn valid_aspects_are_accepted_unchanged_and_give_exactly_their_edges_and_search_values(numbers in choices()) {
-        for_every_aspect(&numbers, |kind, value, notes, _| {
+    fn valid_aspects_have_the_expected_edges_and_search_values(numbers in choices()) {
+        for_every_aspect(&numbers, |kind, value, expectations, _| {
             let (accepted, kept) = validate(kind, value.clone());
             prop_assert_eq!(accepted, Ok(false), "{}: {}", kind.aspect, value);
             prop_assert_eq!(&kept, &value);
             let derived = derived_edges(kind, &value);
-            prop_assert_eq!(derived, notes.edges, "{}: {}", kind.aspect, value);
+            prop_assert_eq!(derived, expectations.edges, "{}: {}", kind.aspect, value);
             let expected = searches::expected(kind.aspect.as_str(), &value);
             prop_assert_eq!(searched(kind, &value), expected, "{}: {}", kind.aspect, value);
             Ok(())
@@ -95,22 +95,22 @@ proptest! {
     }
 
     #[test]
-    fn an_aspect_with_one_wrong_member_is_refused_where_it_is_wrong(numbers in choices()) {
-        for_every_aspect(&numbers, |kind, mut value, notes, choices| {
-            let spoiler = choices.pick(&notes.spoilers).clone();
-            let place = match &spoiler {
-                Spoiler::Replace { at, by } => {
+    fn invalid_members_are_rejected_with_their_path(numbers in choices()) {
+        for_every_aspect(&numbers, |kind, mut value, expectations, choices| {
+            let corruption = choices.pick(&expectations.corruptions).clone();
+            let path = match &corruption {
+                Corruption::Replace { at, by } => {
                     *value.pointer_mut(at).unwrap() = by.clone();
                     at.clone()
                 }
-                Spoiler::Remove { record, member } => {
+                Corruption::Remove { record, member } => {
                     value.pointer_mut(record).unwrap().as_object_mut().unwrap().remove(member);
                     format!("{record}/{member}")
                 }
             };
-            let (refused, _) = validate(kind, value.clone());
-            let error = refused.expect_err(&format!("{} {spoiler:?}: {value}", kind.aspect));
-            prop_assert_eq!(&error.0, &place, "{}", error.1);
+            let (rejected, _) = validate(kind, value.clone());
+            let error = rejected.expect_err(&format!("{} {corruption:?}: {value}", kind.aspect));
+            prop_assert_eq!(&error.0, &path, "{}", error.1);
             prop_assert!(error.1.starts_with(&format!("{}: ", kind.aspect)), "{}", error.1);
             derived_edges(kind, &value);
             searched(kind, &value);
@@ -120,8 +120,8 @@ proptest! {
 
     #[test]
     fn unknown_members_are_trimmed_at_any_depth(numbers in choices()) {
-        for_every_aspect(&numbers, |kind, value, notes, choices| {
-            let at = choices.pick(&notes.records).clone();
+        for_every_aspect(&numbers, |kind, value, expectations, choices| {
+            let at = choices.pick(&expectations.records).clone();
             let mut extended = value.clone();
             let record = extended.pointer_mut(&at).unwrap().as_object_mut().unwrap();
             record.insert("noSuchMember".to_owned(), serde_json::json!({"deep": [1]}));
@@ -152,7 +152,7 @@ static KINDS: LazyLock<Vec<Kind>> = LazyLock::new(|| {
 });
 
 #[test]
-fn the_properties_cover_every_aspect_that_an_entity_may_have() {
+fn every_aspect_is_covered() {
     let covered: BTreeSet<&str> = KINDS.iter().map(|kind| kind.aspect.as_str()).collect();
     let all: BTreeSet<&str> = generate::keys("aspects").into_iter().collect();
     let uncovered: Vec<&str> = all.difference(&covered).copied().collect();
@@ -161,20 +161,20 @@ fn the_properties_cover_every_aspect_that_an_entity_may_have() {
 
 fn for_every_aspect(
     numbers: &[u32],
-    check: impl Fn(Kind, Value, Notes, &mut Choices) -> Result<(), TestCaseError>,
+    check: impl Fn(Kind, Value, Expectations, &mut Choices) -> Result<(), TestCaseError>,
 ) -> Result<(), TestCaseError> {
     for (at, kind) in KINDS.iter().enumerate() {
-        // The same numbers, begun elsewhere, make different values of the different aspects.
+        // Rotate the numbers, so that aspects get different values.
         let mut rotated = numbers.to_vec();
         rotated.rotate_left(at % numbers.len().max(1));
         let mut choices = Choices::new(rotated);
-        let (value, notes) = generate::aspect(&mut choices, kind.aspect.as_str());
-        check(*kind, value, notes, &mut choices)?;
+        let (value, expectations) = generate::aspect(&mut choices, kind.aspect.as_str());
+        check(*kind, value, expectations, &mut choices)?;
     }
     Ok(())
 }
 
-/// The outcome (an error as its path and its sentence), and the value as it is afterwards.
+/// The result (an error as path and message), and the value afterwards.
 fn validate(kind: Kind, mut value: Value) -> (Result<bool, (String, String)>, Value) {
     let outcome = Registry::get()
         .validate(kind.entity, kind.aspect, &mut value)
@@ -192,7 +192,7 @@ fn derived_edges(kind: Kind, value: &Value) -> BTreeSet<(String, String)> {
         .collect()
 }
 
-/// The search fields and their values, printed as JSON prints them.
+/// The search fields and their values as JSON text.
 fn searched(kind: Kind, value: &Value) -> Vec<(String, String)> {
     let mut all = Vec::new();
     search_values(kind.aspect, value, &mut |field, value| {

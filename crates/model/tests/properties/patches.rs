@@ -1,4 +1,4 @@
-//! What must hold for every patch.
+//! Properties of every patch.
 
 use docent_model::aspects::AuditStamp;
 use docent_model::patch::Patch;
@@ -12,7 +12,7 @@ fn stamp() -> AuditStamp {
     AuditStamp::new(&Urn::parse("urn:li:corpuser:a").unwrap(), 1)
 }
 
-/// A change to the owners, and how it is said: by user, or by user and type, which may be empty.
+/// A change to the owners, addressed by user, or by user and type, which may be empty.
 #[derive(Debug, Clone)]
 enum Edit {
     Add(&'static str, &'static str, u8),
@@ -57,7 +57,7 @@ fn operation(edit: &Edit) -> Value {
     }
 }
 
-/// An owner as the naive model has it.
+/// An owner in the naive model.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Owner {
     user: &'static str,
@@ -119,13 +119,13 @@ fn read(owners: &Value) -> Vec<Owner> {
 
 proptest! {
     #[test]
-    fn edits_of_a_list_with_keys_do_what_a_naive_list_does(edits in edits(), cut in 0usize..40) {
+    fn keyed_list_edits_match_a_naive_model(edits in edits(), cut in 0usize..40) {
         let aspect = Registry::get().aspect("ownership").unwrap();
         let mut expected = Vec::new();
         for edit in &edits {
             model(&mut expected, edit);
         }
-        // The same edits in one patch, and in two with a stored value in between.
+        // The edits in one patch, and in two with a stored value in between.
         let operations: Vec<Value> = edits.iter().map(operation).collect();
         let (first, second) = operations.split_at(cut.min(operations.len()));
         for patches in [vec![operations.as_slice()], vec![first, second]] {
@@ -139,7 +139,7 @@ proptest! {
     }
 
     #[test]
-    fn any_list_of_operations_ends(text in r#"\[(\{"op":"(add|remove|move|copy|test|replace)","path":"(/[a-z0-9~-]{0,3}){0,4}","from":"(/tags)?","value":(1|\{\}|\[\])\},?){0,4}\]"#) {
+    fn any_list_of_operations_terminates(text in r#"\[(\{"op":"(add|remove|move|copy|test|replace)","path":"(/[a-z0-9~-]{0,3}){0,4}","from":"(/tags)?","value":(1|\{\}|\[\])\},?){0,4}\]"#) {
         if let Ok(patch) = Patch::parse(&text) {
             for aspect in ["globalTags", "upstreamLineage", "editableSchemaMetadata"] {
                 let aspect = Registry::get().aspect(aspect).unwrap();
@@ -150,13 +150,13 @@ proptest! {
 }
 
 proptest! {
-    // Each case runs through every aspect.
+    // Each case covers every aspect.
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn taking_an_aspect_apart_and_putting_it_together_gives_the_same_text(numbers in choices()) {
+    fn aspects_round_trip_through_keyed_lists(numbers in choices()) {
         for_every_aspect(&numbers, |kind, value, _, _| {
-            // Removing what is not there leads into every list, and changes nothing.
+            // Removing missing elements indexes every list and changes nothing.
             let members = value.as_object().unwrap().keys();
             let operations: Vec<Value> = members
                 .flat_map(|name| {
@@ -173,7 +173,7 @@ proptest! {
     }
 
     #[test]
-    fn adding_what_is_there_changes_nothing_and_a_test_finds_it(numbers in choices()) {
+    fn adding_an_existing_value_changes_nothing_and_test_succeeds(numbers in choices()) {
         for_every_aspect(&numbers, |kind, value, _, _| {
             for (name, member) in value.as_object().unwrap() {
                 let path = format!("/{}", escaped(name));

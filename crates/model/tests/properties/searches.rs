@@ -1,14 +1,14 @@
-//! Which values of a valid aspect are searched, read from `registry.json` as it is written, independently of how the
-//! crate interprets it.
+//! The expected search values of a valid aspect, from `registry.json`, independently of the crate's
+//! own interpretation.
 
 use serde_json::Value;
 
 use crate::generate::REGISTRY;
 
-/// An annotation, and the steps from here to the value that it means.
+/// An annotation with the remaining path to its value.
 type Annotation = (Vec<&'static str>, &'static Value);
 
-/// The search fields and their values, in the order of the value.
+/// The search fields and their values, in document order.
 pub(crate) fn expected(aspect: &str, value: &Value) -> Vec<(String, String)> {
     let record = REGISTRY["aspects"][aspect]["record"].as_str().unwrap();
     let mut found = Vec::new();
@@ -16,16 +16,16 @@ pub(crate) fn expected(aspect: &str, value: &Value) -> Vec<(String, String)> {
     found
 }
 
-type Found = Vec<(String, String)>;
+type SearchValues = Vec<(String, String)>;
 
-fn record_values(record: &str, outer: &[Annotation], value: &Value, found: &mut Found) {
+fn record_values(record: &str, outer: &[Annotation], value: &Value, found: &mut SearchValues) {
     for (name, member) in value.as_object().unwrap() {
         let (name, field) = REGISTRY["records"][record]
             .as_object()
             .unwrap()
             .get_key_value(name)
             .unwrap();
-        let mut annotations = through(outer, name);
+        let mut annotations = descend(outer, name);
         annotations.extend(own(field));
         values(&field["type"], name, &annotations, member, found);
     }
@@ -50,7 +50,7 @@ fn values(
     name: &'static str,
     annotations: &[Annotation],
     value: &Value,
-    found: &mut Found,
+    found: &mut SearchValues,
 ) {
     if value.is_null() {
         return;
@@ -59,10 +59,10 @@ fn values(
         |annotation: &Value| annotation["fieldName"].as_str().unwrap_or(name).to_owned();
     if let Some(items) = shape.get("array") {
         for item in value.as_array().unwrap() {
-            values(items, name, &through(annotations, "*"), item, found);
+            values(items, name, &descend(annotations, "*"), item, found);
         }
     } else if let Some(inner) = shape.get("map") {
-        // Every map that is annotated is annotated as a whole, never further inside.
+        // Maps are only annotated as a whole.
         let whole = annotations
             .iter()
             .find(|(path, _)| *path == ["*"] || *path == ["$key"]);
@@ -81,7 +81,7 @@ fn values(
         let (member, inner) = value.as_object().unwrap().iter().next().unwrap();
         let shapes = shape["union"].as_array().unwrap();
         let shape = shapes.iter().find(|shape| *shape == member).unwrap();
-        values(shape, name, &through(annotations, member), inner, found);
+        values(shape, name, &descend(annotations, member), inner, found);
     } else if value.is_object() {
         record_values(shape.as_str().unwrap(), annotations, value, found);
     } else if let Some((_, annotation)) = annotations.first() {
@@ -89,10 +89,10 @@ fn values(
     }
 }
 
-fn through(annotations: &[Annotation], step: &str) -> Vec<Annotation> {
+fn descend(annotations: &[Annotation], segment: &str) -> Vec<Annotation> {
     annotations
         .iter()
-        .filter(|(path, _)| path.first() == Some(&step))
+        .filter(|(path, _)| path.first() == Some(&segment))
         .map(|(path, annotation)| (path[1..].to_vec(), *annotation))
         .collect()
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use docent_model::{AspectName, Registry, Remainder, Urn, take_out};
+use docent_model::{AspectName, Registry, RemovalResult, Urn, remove_references};
 use docent_store::{AspectKey, AspectWrite, Effect, PointRange, version};
 use serde_json::Value;
 
@@ -63,13 +63,13 @@ impl Batch<'_> {
         let Ok(mut value) = serde_json::from_str::<Value>(&row.metadata) else {
             return Ok(());
         };
-        match take_out(aspect, &mut value, target.as_str()) {
-            Remainder::Same => Ok(()),
-            Remainder::Rest => {
+        match remove_references(aspect, &mut value, target.as_str()) {
+            RemovalResult::Unchanged => Ok(()),
+            RemovalResult::Changed => {
                 let payload = Payload::of(urn, aspect, value);
                 self.store(&item.proposal, aspect, &payload, false).await
             }
-            Remainder::Nothing => {
+            RemovalResult::Invalid => {
                 self.flush().await?;
                 if aspect == AspectName::DOMAIN_PROPERTIES {
                     self.check_childless(urn).await?;

@@ -2,7 +2,7 @@
 
 use docent_catalog::Error;
 use docent_catalog::lineage::{MAX_HOPS, Reached};
-use docent_model::searchable::bare_name;
+use docent_model::searchable::strip_keyword_suffix;
 
 use crate::resolvers::search::entity_types;
 use crate::resolvers::search::input::{AndFilter, FacetFilter};
@@ -128,7 +128,7 @@ fn walk_test(filter: &FacetFilter) -> Result<Option<Test>, Error> {
         filter.condition.as_deref(),
         None | Some("EQUAL" | "IN" | "IEQUAL")
     );
-    let field = bare_name(&filter.field);
+    let field = strip_keyword_suffix(&filter.field);
     if field == "degree" {
         if !is_equality {
             return Err(Error::invalid(

@@ -7,7 +7,7 @@ use apollo_compiler::ast::{Definition, Document};
 use docent_catalog::Error;
 use docent_catalog::search::{ENTITY_TYPE, PAIR_SEPARATOR};
 use docent_model::Registry;
-use docent_model::searchable::bare_name;
+use docent_model::searchable::strip_keyword_suffix;
 
 use crate::schema::source;
 use crate::sdl::SDL;
@@ -105,7 +105,7 @@ fn convert(field: &str, value: &str, rename: impl Fn(&str) -> String) -> String 
 }
 
 fn is_entity_type_field(field: &str) -> bool {
-    bare_name(field) == ENTITY_TYPE
+    strip_keyword_suffix(field) == ENTITY_TYPE
 }
 
 /// The name of a field in the index.

@@ -1,13 +1,14 @@
-//! The search annotations of `registry.json` as they are written.
+//! The format of search annotations in `registry.json`.
 //!
-//! There are two forms: a plain object says how the field itself is found, an object by paths says it of the values
-//! inside. Members that are not read here are for other servers. To read one more, add it to [`SourceSearch`].
+//! There are two forms: a plain object annotates the field itself, an object with paths as names
+//! annotates the values inside. Other members are ignored. To read another one, add it to
+//! [`SourceSearch`].
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 
-/// What one annotation says. What it leaves open follows from the value's type.
+/// One annotation. Absent options default by the type of the value.
 #[derive(Debug, Default, PartialEq)]
 pub(in crate::registry) struct SourceSearch {
     pub(in crate::registry) field_name: Option<&'static str>,
@@ -50,7 +51,7 @@ impl SourceSearch {
     }
 }
 
-/// A boolean, also when it is written as a text.
+/// A boolean, or its name as a string.
 struct Flag(bool);
 
 impl<'de> Deserialize<'de> for Flag {
@@ -115,8 +116,8 @@ impl<'de: 'static> Deserialize<'de> for SourceSearches {
                     }
                 }
                 by_path.push(("", plain));
-                // An annotation that says nothing replaces none: the columns that people describe are annotated
-                // inside, and once more around, by empty objects.
+                // An empty annotation overrides nothing. The registry has some around the editable column
+                // descriptions, which are annotated inside.
                 by_path.retain(|(_, search)| *search != SourceSearch::default());
                 Ok(by_path)
             }

@@ -1,10 +1,11 @@
-//! The lineage of columns, a list in which one element stands for several relations.
+//! Column lineage: a list in which one element holds several relations.
 //!
-//! A path names one relation: `/<transformation>/<downstream column>/<query>/<upstream column>`, with `NONE` for a
-//! transformation or a query that is not said. Elements are taken apart only where a path names a part of them.
+//! A path addresses one relation: `/<transformation>/<downstream column>/<query>/<upstream column>`,
+//! with `NONE` for a missing transformation or query. Elements are split only when a path addresses
+//! a part of them.
 //!
-//! Lists have tens of thousands of relations and so have patches, so nothing here goes over all of them for one
-//! operation: elements are found by the columns of either side ([`Columns::having`]).
+//! Both lists and patches can have tens of thousands of relations, so no operation scans the whole
+//! list: elements are indexed by the columns of both sides ([`ColumnLineage::elements_with`]).
 
 mod names;
 
@@ -13,50 +14,53 @@ use std::ops::Bound;
 
 use serde_json::{Map, Value, json};
 
-use super::document::{Place, Put, flatten};
+use super::document::{PatchContext, PutMode, flatten};
 use super::plain;
-use names::Names;
+use names::ColumnNames;
 
-/// How many segments name one relation.
+/// The number of path segments that address one relation.
 pub(super) const WIDTH: usize = 4;
 
-const NOT_SAID: &str = "NONE";
+/// The placeholder for a missing transformation, query or column.
+const NONE: &str = "NONE";
 const UPSTREAMS: &str = "upstreams";
 const DOWNSTREAMS: &str = "downstreams";
-/// How many relations one operation may be about. An element of a thousand columns by a thousand has a million.
+/// The limit on relations in one operation. An element of a thousand by a thousand columns has a
+/// million.
 const MAX_RELATIONS: usize = 1_000_000;
-/// How many elements one patch may look at. Only lists that were made to be slow have so many that cannot be told apart
-/// by the columns of one side.
-const MAX_LOOKED_AT: usize = 20_000_000;
+/// The limit on elements that one patch may scan. Only malicious lists have so many elements that
+/// share their columns.
+const MAX_SCANNED: usize = 20_000_000;
 
-/// Where an element stands: its place in the list, and a number for what comes behind it when it is taken apart.
+/// The position of an element: its index in the list, and a sequence number for parts split off it.
 type Position = (usize, usize);
 
 #[derive(Debug, Default)]
-pub(super) struct Columns {
+pub(super) struct ColumnLineage {
     elements: BTreeMap<Position, Element>,
     /// By transformation, downstream column and query.
     by_downstream: BTreeMap<Vec<String>, BTreeSet<Position>>,
     /// By transformation, query and upstream column.
     by_upstream: HashMap<[String; 3], BTreeSet<Position>>,
-    /// Elements of one downstream column by transformation, column, query and details: they take in more relations.
+    /// Elements with one downstream column, by transformation, column, query and details. New relations
+    /// with the same key are added to them.
     by_details: HashMap<[String; 4], BTreeSet<Position>>,
-    /// Numbers given to elements so far.
-    given: usize,
-    looked_at: usize,
+    /// The last sequence number used.
+    sequence: usize,
+    scanned: usize,
 }
 
 #[derive(Debug, Clone)]
 struct Element {
-    /// As it was; a list of columns that has changed is put in at the end.
+    /// The original value; changed column lists are written into it at the end.
     value: Value,
-    upstreams: Names,
-    downstreams: Names,
-    /// What it says besides its columns, such that the same is the same text.
+    upstreams: ColumnNames,
+    downstreams: ColumnNames,
+    /// The canonical JSON of all members except the columns.
     details: String,
 }
 
-/// The four parts of a path.
+/// The four key parts of a relation.
 struct Relation<'a> {
     transformation: &'a str,
     downstream: &'a str,
@@ -78,7 +82,7 @@ impl<'a> Relation<'a> {
     }
 }
 
-impl Columns {
+impl ColumnLineage {
     pub(super) fn new(elements: Vec<Value>) -> Self {
         let mut columns = Self::default();
         for value in elements {
@@ -96,12 +100,12 @@ impl Columns {
         elements.map(Element::into_value).collect()
     }
 
-    /// What is said of a relation; of several, as maps by the keys that are not named.
+    /// The details of a relation, or nested maps by the remaining keys if the path is shorter.
     pub(super) fn get(&mut self, segments: &[String]) -> Result<Option<Value>, String> {
         let (key, rest) = segments.split_at(segments.len().min(WIDTH));
         if key.len() == WIDTH {
-            let found = self.having(key)?.first().copied();
-            let element = found.and_then(|position| self.elements.get(&position));
+            let first = self.elements_with(key)?.first().copied();
+            let element = first.and_then(|position| self.elements.get(&position));
             return Ok(
                 element.and_then(|element| plain::get(&details(&element.value), rest).cloned())
             );
@@ -117,85 +121,92 @@ impl Columns {
 
     pub(super) fn put(
         &mut self,
-        place: Place<'_>,
+        context: PatchContext<'_>,
         segments: &[String],
         value: Value,
-        how: Put,
+        mode: PutMode,
     ) -> Result<(), String> {
         let (key, rest) = segments.split_at(segments.len().min(WIDTH));
         if key.len() < WIDTH {
-            let mut found = Vec::new();
-            flatten(WIDTH - key.len(), key.to_vec(), value, &mut found)?;
-            let named: HashSet<&Vec<String>> = found.iter().map(|(key, _)| key).collect();
-            let old = self.relations(key)?.into_iter();
-            let gone = old.filter(|(relation, _)| !named.contains(relation));
-            for (relation, _) in gone.collect::<Vec<_>>() {
-                self.forget(&relation)?;
+            let mut new = Vec::new();
+            flatten(WIDTH - key.len(), key.to_vec(), value, &mut new)?;
+            let kept: HashSet<&Vec<String>> = new.iter().map(|(key, _)| key).collect();
+            let existing = self.relations(key)?.into_iter();
+            let removed = existing.filter(|(relation, _)| !kept.contains(relation));
+            for (relation, _) in removed.collect::<Vec<_>>() {
+                self.remove_relations(&relation)?;
             }
-            for (key, value) in found {
+            for (key, value) in new {
                 self.put_relation(&key, value)?;
             }
             return Ok(());
         }
         let mut new = value;
         if !rest.is_empty() {
-            let mut known = self.get(key)?.unwrap_or_else(|| json!({}));
-            plain::put(&mut known, place.element(), rest, new, how)?;
-            new = known;
+            let mut details = self.get(key)?.unwrap_or_else(|| json!({}));
+            plain::put(&mut details, context.element(), rest, new, mode)?;
+            new = details;
         }
         self.put_relation(key, new)
     }
 
-    pub(super) fn remove(&mut self, place: Place<'_>, segments: &[String]) -> Result<(), String> {
+    pub(super) fn remove(
+        &mut self,
+        context: PatchContext<'_>,
+        segments: &[String],
+    ) -> Result<(), String> {
         let (key, rest) = segments.split_at(segments.len().min(WIDTH));
         if rest.is_empty() {
-            return self.forget(key);
+            return self.remove_relations(key);
         }
-        let Some(mut known) = self.get(key)? else {
+        let Some(mut details) = self.get(key)? else {
             return Ok(());
         };
-        plain::remove(&mut known, rest);
-        self.put(place, key, known, Put::Add)
+        plain::remove(&mut details, rest);
+        self.put(context, key, details, PutMode::Add)
     }
 
     fn put_relation(&mut self, key: &[String], value: Value) -> Result<(), String> {
         let Value::Object(new) = value else {
             return Err(format!(
-                "what is said of a column's lineage is an object such as {{\"confidenceScore\": 1.0}}, and {} is given",
+                "the details of column lineage are an object such as {{\"confidenceScore\": 1.0}}, found {}",
                 plain::describe(&value)
             ));
         };
         let Some(relation) = Relation::from(key) else {
-            return Err("a transformation, a column, a query and a column are expected".to_owned());
+            return Err(
+                "expected a transformation, a downstream column, a query and an upstream column"
+                    .to_owned(),
+            );
         };
         let new = Value::Object(new);
-        let said = canonical(&with_score(&new));
-        let known = self.having(key)?;
-        let says_the_same = |position: &Position| {
+        let details = canonical(&with_score(&new));
+        let existing = self.elements_with(key)?;
+        let has_same_details = |position: &Position| {
             self.elements
                 .get(position)
-                .is_some_and(|it| it.details == said)
+                .is_some_and(|element| element.details == details)
         };
-        if known.iter().any(says_the_same) {
+        if existing.iter().any(has_same_details) {
             return Ok(());
         }
-        for position in known {
-            self.take_apart(position, &relation);
+        for position in existing {
+            self.remove_relation(position, &relation);
         }
-        let place = [
+        let details_key = [
             relation.transformation,
             relation.downstream,
             relation.query,
-            &said,
+            &details,
         ];
-        let fitting = self.by_details.get(&place.map(str::to_owned));
-        let fitting = fitting.and_then(BTreeSet::first).copied();
-        if let Some(position) = fitting
+        let matching = self.by_details.get(&details_key.map(str::to_owned));
+        let matching = matching.and_then(BTreeSet::first).copied();
+        if let Some(position) = matching
             && let Some(element) = self.elements.get_mut(&position)
             && element.value.get(UPSTREAMS).is_some_and(Value::is_array)
         {
-            let with_none = [relation.transformation, relation.query, NOT_SAID].map(str::to_owned);
-            if element.upstreams.push_said(relation.upstream) {
+            let with_none = [relation.transformation, relation.query, NONE].map(str::to_owned);
+            if element.upstreams.push_replacing_none(relation.upstream) {
                 remove_from(&mut self.by_upstream, &with_none, position);
             }
             let key = [relation.transformation, relation.query, relation.upstream];
@@ -207,26 +218,26 @@ impl Columns {
         Ok(())
     }
 
-    /// Takes all relations out whose keys begin like this.
-    fn forget(&mut self, key: &[String]) -> Result<(), String> {
+    /// Removes all relations whose keys start with a prefix.
+    fn remove_relations(&mut self, key: &[String]) -> Result<(), String> {
         if let Some(relation) = Relation::from(key) {
-            for position in self.having(key)? {
-                self.take_apart(position, &relation);
+            for position in self.elements_with(key)? {
+                self.remove_relation(position, &relation);
             }
             return Ok(());
         }
-        for (downstream, position) in self.below(key) {
+        for (downstream, position) in self.with_prefix(key) {
             if key.len() > 1 {
-                self.drop_downstream(position, &downstream[1]);
+                self.remove_downstream(position, &downstream[1]);
             } else {
-                self.take(position);
+                self.remove_element(position);
             }
         }
         Ok(())
     }
 
-    /// The elements that have a relation, in their order.
-    fn having(&mut self, key: &[String]) -> Result<Vec<Position>, String> {
+    /// The elements that contain a relation, in order.
+    fn elements_with(&mut self, key: &[String]) -> Result<Vec<Position>, String> {
         let Some(relation) = Relation::from(key) else {
             return Ok(Vec::new());
         };
@@ -242,49 +253,50 @@ impl Columns {
         } else {
             (by_upstream, by_downstream)
         };
-        self.looked_at += fewer.len();
-        if self.looked_at > MAX_LOOKED_AT {
+        self.scanned += fewer.len();
+        if self.scanned > MAX_SCANNED {
             return Err(
-                "the patch has too much to look at in this lineage: send it in parts".to_owned(),
+                "the patch scans too many elements of this lineage: split it into several patches"
+                    .to_owned(),
             );
         }
         let both = fewer.iter().filter(|position| more.contains(position));
         Ok(both.copied().collect())
     }
 
-    /// The downstream columns whose keys begin like this, with the elements that have them.
-    fn below(&self, begin: &[String]) -> Vec<(Vec<String>, Position)> {
-        let from = (Bound::Included(begin.to_vec()), Bound::Unbounded);
+    /// The downstream keys that start with a prefix, with their elements.
+    fn with_prefix(&self, prefix: &[String]) -> Vec<(Vec<String>, Position)> {
+        let from = (Bound::Included(prefix.to_vec()), Bound::Unbounded);
         let keys = self.by_downstream.range(from);
-        keys.take_while(|(key, _)| key.starts_with(begin))
-            .flat_map(|(key, positions)| positions.iter().map(|at| (key.clone(), *at)))
+        keys.take_while(|(key, _)| key.starts_with(prefix))
+            .flat_map(|(key, positions)| positions.iter().map(|position| (key.clone(), *position)))
             .collect()
     }
 
-    /// The keys of all relations that begin like this.
-    fn relations(&self, begin: &[String]) -> Result<Vec<(Vec<String>, Position)>, String> {
-        let mut found = Vec::new();
-        for (key, position) in self.below(begin) {
+    /// The keys of all relations that start with a prefix.
+    fn relations(&self, prefix: &[String]) -> Result<Vec<(Vec<String>, Position)>, String> {
+        let mut relations = Vec::new();
+        for (key, position) in self.with_prefix(prefix) {
             let Some(element) = self.elements.get(&position) else {
                 continue;
             };
-            if found.len() + element.upstreams.len() > MAX_RELATIONS {
+            if relations.len() + element.upstreams.len() > MAX_RELATIONS {
                 return Err(format!(
-                    "more than {MAX_RELATIONS} relations are there: name a transformation, a column, a query and a column"
+                    "the path matches more than {MAX_RELATIONS} relations: add a query and an upstream column to it"
                 ));
             }
             for upstream in element.upstreams.iter() {
                 let mut key = key.clone();
                 key.push(upstream.to_owned());
-                found.push((key, position));
+                relations.push((key, position));
             }
         }
-        Ok(found)
+        Ok(relations)
     }
 
     fn push(&mut self, element: Element) {
-        self.given += 1;
-        self.insert((self.given, 0), element);
+        self.sequence += 1;
+        self.insert((self.sequence, 0), element);
     }
 
     fn insert(&mut self, position: Position, element: Element) {
@@ -304,7 +316,7 @@ impl Columns {
         self.elements.insert(position, element);
     }
 
-    fn take(&mut self, position: Position) -> Option<Element> {
+    fn remove_element(&mut self, position: Position) -> Option<Element> {
         let element = self.elements.remove(&position)?;
         let (transformation, query) = (element.transformation(), element.query());
         for downstream in element.downstreams.iter() {
@@ -321,8 +333,8 @@ impl Columns {
         Some(element)
     }
 
-    /// Takes one relation out of an element that has it.
-    fn take_apart(&mut self, position: Position, relation: &Relation<'_>) {
+    /// Removes one relation from an element, splitting the element if necessary.
+    fn remove_relation(&mut self, position: Position, relation: &Relation<'_>) {
         let Some(element) = self.elements.get_mut(&position) else {
             return;
         };
@@ -331,27 +343,27 @@ impl Columns {
             let key = [relation.transformation, relation.query, relation.upstream];
             remove_from(&mut self.by_upstream, &key.map(str::to_owned), position);
             if element.upstreams.len() == 0 {
-                self.take(position);
+                self.remove_element(position);
             }
             return;
         }
-        let mut rest = element.clone();
-        rest.downstreams = Names::changed([relation.downstream]);
-        rest.upstreams.remove(relation.upstream);
-        self.drop_downstream(position, relation.downstream);
-        if rest.upstreams.len() > 0 {
-            self.given += 1;
-            self.insert((position.0, self.given), rest);
+        let mut split = element.clone();
+        split.downstreams = ColumnNames::changed([relation.downstream]);
+        split.upstreams.remove(relation.upstream);
+        self.remove_downstream(position, relation.downstream);
+        if split.upstreams.len() > 0 {
+            self.sequence += 1;
+            self.insert((position.0, self.sequence), split);
         }
     }
 
-    /// Takes all relations of one downstream column out of an element.
-    fn drop_downstream(&mut self, position: Position, downstream: &str) {
+    /// Removes a downstream column from an element.
+    fn remove_downstream(&mut self, position: Position, downstream: &str) {
         let Some(element) = self.elements.get_mut(&position) else {
             return;
         };
         if element.downstreams.len() == 1 {
-            self.take(position);
+            self.remove_element(position);
             return;
         }
         element.downstreams.remove(downstream);
@@ -362,7 +374,7 @@ impl Columns {
         let is_empty = element.downstreams.len() == 0;
         remove_from_sorted(&mut self.by_downstream, &key, position);
         if is_empty {
-            self.take(position);
+            self.remove_element(position);
         }
     }
 }
@@ -396,8 +408,8 @@ fn remove_from_sorted(
 impl Element {
     fn new(value: Value) -> Self {
         Self {
-            upstreams: Names::new(columns(&value, UPSTREAMS)),
-            downstreams: Names::new(columns(&value, DOWNSTREAMS)),
+            upstreams: ColumnNames::new(columns(&value, UPSTREAMS)),
+            downstreams: ColumnNames::new(columns(&value, DOWNSTREAMS)),
             details: canonical(&with_score(&details(&value))),
             value,
         }
@@ -411,7 +423,7 @@ impl Element {
         text(&self.value, "query")
     }
 
-    /// Where it is found to take in more relations.
+    /// The key under which more relations are added to it.
     fn details_key(&self) -> Option<[String; 4]> {
         let mut downstreams = self.downstreams.iter();
         let (Some(downstream), None) = (downstreams.next(), downstreams.next()) else {
@@ -449,7 +461,7 @@ impl Relation<'_> {
             ("transformOperation", self.transformation),
             ("query", self.query),
         ] {
-            if value != NOT_SAID {
+            if value != NONE {
                 element[name] = Value::from(value);
             }
         }
@@ -463,20 +475,20 @@ impl Relation<'_> {
 }
 
 fn text<'v>(element: &'v Value, member: &str) -> &'v str {
-    let said = element.get(member).and_then(Value::as_str);
-    said.unwrap_or(NOT_SAID)
+    let value = element.get(member).and_then(Value::as_str);
+    value.unwrap_or(NONE)
 }
 
-/// The columns of one side; one that is not said if there are none.
+/// The columns of one side, or the placeholder if there are none.
 fn columns<'v>(element: &'v Value, member: &str) -> impl Iterator<Item = &'v str> {
     let list = element.get(member).and_then(Value::as_array);
     let list = list.filter(|columns| !columns.is_empty());
-    let none = list.is_none().then_some(NOT_SAID);
+    let none = list.is_none().then_some(NONE);
     let columns = list.into_iter().flatten().filter_map(Value::as_str);
     columns.chain(none)
 }
 
-/// What an element says besides its columns.
+/// The members of an element except its columns.
 fn details(element: &Value) -> Value {
     const KEYS: [&str; 6] = [
         "upstreamType",
@@ -495,7 +507,7 @@ fn details(element: &Value) -> Value {
     )
 }
 
-/// The score is 1 where it is not said.
+/// Adds the default score of 1.
 fn with_score(details: &Value) -> Value {
     let mut members = details.as_object().cloned().unwrap_or_default();
     members.retain(|_, value| !value.is_null());
@@ -505,7 +517,7 @@ fn with_score(details: &Value) -> Value {
     Value::Object(members)
 }
 
-/// A text that is the same for values that are the same: members in one order, numbers by their value.
+/// Canonical JSON: sorted members, numbers by value.
 fn canonical(value: &Value) -> String {
     let mut text = String::new();
     write_canonical(value, &mut text);
@@ -533,8 +545,8 @@ fn write_canonical(value: &Value, text: &mut String) {
             }
             text.push(']');
         }
-        Value::Number(number) => match plain::whole(number) {
-            Some(whole) => text.push_str(&whole.to_string()),
+        Value::Number(number) => match plain::as_integer(number) {
+            Some(integer) => text.push_str(&integer.to_string()),
             None => text.push_str(&number.to_string()),
         },
         other => text.push_str(&other.to_string()),
@@ -556,13 +568,13 @@ mod tests {
         .to_vec()
     }
 
-    /// A patch of ten thousand operations is applied while others wait: what it looks at must not be the square of it.
+    /// A patch of ten thousand operations blocks other writers, so its cost must not be quadratic.
     #[test]
-    fn what_is_looked_at_grows_with_the_operations_and_not_with_the_list() {
+    fn the_scanned_elements_grow_linearly_with_the_operations() {
         const MANY: usize = 3000;
-        let mut columns = Columns::default();
+        let mut columns = ColumnLineage::default();
         for (number, score) in (0..MANY).zip(0_u32..) {
-            // Many columns, one column of many, and one of many with scores of their own.
+            // Many columns with one upstream, one column with many, and one with many and distinct scores.
             for (key, score) in [
                 (key(number, 0), 1.0),
                 (key(MANY, number), 1.0),
@@ -573,18 +585,18 @@ mod tests {
             }
         }
         for number in 0..MANY {
-            columns.forget(&key(MANY, number)).unwrap();
-            columns.forget(&key(number, 0)[..2]).unwrap();
+            columns.remove_relations(&key(MANY, number)).unwrap();
+            columns.remove_relations(&key(number, 0)[..2]).unwrap();
         }
-        assert!(columns.looked_at <= 12 * MANY, "{}", columns.looked_at);
+        assert!(columns.scanned <= 12 * MANY, "{}", columns.scanned);
         assert_eq!(columns.into_elements().len(), MANY);
     }
 
     #[test]
-    fn an_element_of_more_relations_than_can_be_named_is_not_expanded() {
+    fn elements_with_too_many_relations_are_not_expanded() {
         let many: Vec<String> = (0..1100).map(|number| number.to_string()).collect();
         let element = json!({"upstreams": many, "downstreams": many});
-        let mut columns = Columns::new(vec![element.clone()]);
+        let mut columns = ColumnLineage::new(vec![element.clone()]);
         let error = columns.get(&["NONE".to_owned()]).unwrap_err();
         assert!(error.contains("1000000"), "{error}");
         assert_eq!(columns.into_elements(), [element]);

@@ -1,26 +1,26 @@
-//! The columns of one side of an element.
+//! The columns on one side of a lineage element.
 
 use std::collections::HashMap;
 
-use super::NOT_SAID;
+use super::NONE;
 
-/// Names in an order, found and removed without going over all of them.
+/// An ordered list of names with fast lookup and removal.
 #[derive(Debug, Clone)]
-pub(super) struct Names {
-    /// Removed ones leave a gap.
+pub(super) struct ColumnNames {
+    /// Removed names become `None`.
     items: Vec<Option<String>>,
-    /// Lists that other programs wrote may have a name several times.
-    at: HashMap<String, Vec<usize>>,
-    left: usize,
+    /// Indexes by name. Lists written by other programs may have duplicates.
+    indexes: HashMap<String, Vec<usize>>,
+    length: usize,
     is_changed: bool,
 }
 
-impl Names {
+impl ColumnNames {
     pub(super) fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut all = Self {
             items: Vec::new(),
-            at: HashMap::new(),
-            left: 0,
+            indexes: HashMap::new(),
+            length: 0,
             is_changed: false,
         };
         for name in names {
@@ -29,7 +29,7 @@ impl Names {
         all
     }
 
-    /// Names that are not those of the stored element.
+    /// Names that differ from the stored element.
     pub(super) fn changed<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         Self {
             is_changed: true,
@@ -38,7 +38,7 @@ impl Names {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.left
+        self.length
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &str> {
@@ -46,32 +46,32 @@ impl Names {
     }
 
     fn push(&mut self, name: &str) {
-        let places = self.at.entry(name.to_owned()).or_default();
-        places.push(self.items.len());
+        let indexes = self.indexes.entry(name.to_owned()).or_default();
+        indexes.push(self.items.len());
         self.items.push(Some(name.to_owned()));
-        self.left += 1;
+        self.length += 1;
     }
 
-    /// Adds a name; says whether it takes the place of the one that stands for none.
-    pub(super) fn push_said(&mut self, name: &str) -> bool {
-        let said_nothing = self.left == 1 && self.at.contains_key(NOT_SAID);
-        if said_nothing {
-            self.remove(NOT_SAID);
+    /// Adds a name. Returns whether it replaced the placeholder for no columns.
+    pub(super) fn push_replacing_none(&mut self, name: &str) -> bool {
+        let was_none = self.length == 1 && self.indexes.contains_key(NONE);
+        if was_none {
+            self.remove(NONE);
         }
         self.push(name);
         self.is_changed = true;
-        said_nothing
+        was_none
     }
 
     pub(super) fn remove(&mut self, name: &str) {
-        for place in self.at.remove(name).unwrap_or_default() {
-            self.items[place] = None;
-            self.left -= 1;
+        for index in self.indexes.remove(name).unwrap_or_default() {
+            self.items[index] = None;
+            self.length -= 1;
             self.is_changed = true;
         }
     }
 
-    /// The names, if they are not those of the stored element.
+    /// The names, if they differ from the stored element.
     pub(super) fn into_changed(self) -> Option<Vec<String>> {
         self.is_changed
             .then(|| self.items.into_iter().flatten().collect())

@@ -1,14 +1,14 @@
-//! What a value begins as that is not there yet.
+//! Initial values for aspects and members that do not exist yet.
 
 use serde_json::{Map, Value, json};
 
-use super::document::Place;
+use super::document::PatchContext;
 use super::template::Template;
 use crate::aspects::AuditStamp;
 use crate::registry::{Record, RecordId, Shape};
 use crate::{AspectName, Registry};
 
-/// Audit stamps that are optional by their record, but that clients expect in an aspect made by a patch.
+/// Optional audit stamps that clients expect in an aspect created by a patch.
 const STAMPS: [(AspectName, &[&str]); 2] = [
     (AspectName::OWNERSHIP, &["lastModified"]),
     (
@@ -17,16 +17,16 @@ const STAMPS: [(AspectName, &[&str]); 2] = [
     ),
 ];
 
-/// Records in records, before it is given up.
+/// The limit on nested records.
 const MAX_LEVELS: usize = 4;
 
-/// What an aspect has when its first patch comes: whatever of the required members can be empty. `generous` is for the
-/// aspects that have a built-in template: their texts begin empty as well, and their flags false.
-pub(super) fn aspect(aspect: AspectName, generous: bool, stamp: &AuditStamp) -> Value {
+/// The initial value of an aspect: all required members that can be empty. Aspects with a built-in
+/// template also get empty strings and false flags (`with_scalars`).
+pub(super) fn aspect(aspect: AspectName, with_scalars: bool, stamp: &AuditStamp) -> Value {
     let Some(record) = Registry::get().aspect_record(aspect) else {
         return json!({});
     };
-    let mut members = record_members(record, generous, stamp, 0);
+    let mut members = record_members(record, with_scalars, stamp, 0);
     let stamps = STAMPS.iter().filter(|(known, _)| *known == aspect);
     for name in stamps.flat_map(|(_, names)| *names) {
         members.insert((*name).to_owned(), stamp_value(stamp));
@@ -34,18 +34,18 @@ pub(super) fn aspect(aspect: AspectName, generous: bool, stamp: &AuditStamp) -> 
     Value::Object(members)
 }
 
-/// A value on the way to a path.
-pub(super) fn at(place: Place<'_>) -> Value {
-    match (place.template, place.shape) {
+/// The initial value of a missing parent on a path.
+pub(super) fn parent(context: PatchContext<'_>) -> Value {
+    match (context.template, context.shape) {
         (Some(Template::List { .. }), _) | (_, Some(Shape::Array(_))) => json!([]),
-        (_, Some(Shape::Record(id))) => Value::Object(record_members(*id, false, place.stamp, 0)),
+        (_, Some(Shape::Record(id))) => Value::Object(record_members(*id, false, context.stamp, 0)),
         _ => json!({}),
     }
 }
 
 fn record_members(
     id: RecordId,
-    generous: bool,
+    with_scalars: bool,
     stamp: &AuditStamp,
     level: usize,
 ) -> Map<String, Value> {
@@ -55,11 +55,11 @@ fn record_members(
         let value = match &field.shape {
             Shape::Array(_) => json!([]),
             Shape::Map(_) => json!({}),
-            Shape::Text if generous => json!(""),
-            Shape::Boolean if generous => json!(false),
+            Shape::Text if with_scalars => json!(""),
+            Shape::Boolean if with_scalars => json!(false),
             Shape::Record(inner) if is_stamp(Registry::get().record(*inner)) => stamp_value(stamp),
             Shape::Record(inner) if level < MAX_LEVELS => {
-                Value::Object(record_members(*inner, generous, stamp, level + 1))
+                Value::Object(record_members(*inner, with_scalars, stamp, level + 1))
             }
             _ => continue,
         };
@@ -68,7 +68,7 @@ fn record_members(
     members
 }
 
-/// Says who and when, and needs nothing else.
+/// Whether a record is an audit stamp that requires only an actor and a time.
 fn is_stamp(record: &Record) -> bool {
     let is_required = |name: &str| record.field(name).is_some_and(|field| field.required);
     record.required == 2 && is_required("time") && is_required("actor")
