@@ -337,7 +337,7 @@ fn a_rebuild_repairs_derived_rows_and_reports_it() -> anyhow::Result<()> {
     ensure!(checked.stdout.contains("docent rebuild"), "{checked:?}");
     checked.failed()?;
     let rebuilt = docent(directory.path(), "docent.db", &["rebuild"])?.succeeded()?;
-    ensure!(rebuilt.contains("mended"), "{rebuilt}");
+    ensure!(rebuilt.contains("repaired"), "{rebuilt}");
     ensure!(
         rebuilt.contains("1 rows belonged to no aspect"),
         "{rebuilt}"
@@ -535,7 +535,7 @@ fn a_check_changes_nothing_and_reports_damage() -> anyhow::Result<()> {
         let checked = docent(directory.path(), "docent.db", &[command])?;
         let printed = format!("{}{}", checked.stdout, checked.stderr);
         ensure!(printed.contains("damaged"), "{printed}");
-        ensure!(!printed.contains("no SQLite database"), "{printed}");
+        ensure!(!printed.contains("not a SQLite database"), "{printed}");
         checked.failed()?;
         ensure!(fs::read(&path)? == bytes, "{command} changed the file");
     }

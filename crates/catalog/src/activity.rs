@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use docent_model::{AspectName, EpochMillis, Urn};
-use docent_store::{ChangeKind, LogPosition};
+use docent_store::{LogEntryKind, LogPosition};
 
 use crate::{Caller, Catalog, Error};
 
@@ -44,17 +44,17 @@ impl Catalog {
         count: i64,
     ) -> Result<Vec<RecentChange>, Error> {
         let count = bounded("count", count, MAX_COUNT)?;
-        let Some(newest) = self.store().change_newest().await? else {
+        let Some(newest) = self.store().log_newest().await? else {
             return Ok(Vec::new());
         };
         let after = newest.position.minus(LOOKED_AT);
-        let log = self.store().changes_read(after, LOOKED_AT as usize).await?;
+        let log = self.store().log_read(after, LOOKED_AT as usize).await?;
         let mut seen = HashSet::new();
         let mut changes = Vec::new();
         for change in log.into_iter().rev() {
             let urn = change.key.urn;
             let is_wanted = types.iter().any(|name| name == urn.entity_type())
-                && change.kind == ChangeKind::Put
+                && change.kind == LogEntryKind::Put
                 && !Self::is_secret(change.key.aspect);
             if is_wanted && seen.insert(urn.clone()) {
                 changes.push(RecentChange {
@@ -79,7 +79,7 @@ impl Catalog {
         let weeks = bounded("weeks", weeks, MAX_WEEKS)? as i64;
         let since_monday = (self.now_ms() - FIRST_MONDAY_MS).rem_euclid(WEEK_MS);
         let this_week = self.now_ms() - since_monday;
-        let newest = self.store().change_newest().await?;
+        let newest = self.store().log_newest().await?;
         let newest = newest.map_or(LogPosition::START, |change| change.position);
         let mut counted = Vec::new();
         let mut end = newest;
@@ -107,7 +107,7 @@ impl Catalog {
         while before < end {
             let middle = LogPosition::new(before.get().midpoint(end.get()));
             // The entry at or behind the middle: an engine may leave positions out.
-            let next = self.store().changes_read(middle, 1).await?;
+            let next = self.store().log_read(middle, 1).await?;
             match next.first() {
                 Some(change) if change.time_ms < time_ms && change.position <= newest => {
                     before = change.position;

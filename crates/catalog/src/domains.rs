@@ -2,7 +2,7 @@
 
 use docent_model::aspects::{AuditStamp, DomainProperties, Domains, Other};
 use docent_model::{AspectName, Urn};
-use docent_store::Page;
+use docent_store::ListPage;
 use serde_json::{Map, Value, json};
 
 use crate::owners::{NewOwner, ownership};
@@ -212,7 +212,7 @@ impl Catalog {
         query: Option<&str>,
         start: usize,
         count: usize,
-    ) -> Result<Page<Urn>, Error> {
+    ) -> Result<ListPage<Urn>, Error> {
         let query = query
             .map(str::trim)
             .filter(|query| !matches!(*query, "" | "*"));
@@ -243,7 +243,7 @@ impl Catalog {
             ..search::SearchRequest::default()
         };
         let found = self.search(caller, &request).await?;
-        Ok(Page {
+        Ok(ListPage {
             total: found.total,
             items: found.hits.into_iter().map(|hit| hit.urn).collect(),
         })

@@ -254,7 +254,7 @@ impl From<StoreError> for Error {
             StoreError::Busy => Self::unavailable(
                 "the store is busy: too many writes are waiting; try again in a moment",
             ),
-            StoreError::Unavailable { .. } | StoreError::Refused { .. } => {
+            StoreError::Unavailable { .. } | StoreError::Rejected { .. } => {
                 Self::unavailable(error.to_string())
             }
             StoreError::Corrupt { .. } | StoreError::Other(_) => Self::internal(error),

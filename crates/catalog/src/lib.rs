@@ -58,8 +58,8 @@ pub use caller::Caller;
 pub use conditions::Conditions;
 pub use docent_model::aspects::SYSTEM_ACTOR;
 pub use docent_store::{
-    AspectKey, EntityAspects, LogicalVersion, Page, PointRange, ReadReply, ReadRequest, Related,
-    Row, RowVersion, StoredAspect,
+    AspectKey, AspectRow, EntityAspects, ListPage, LogicalVersion, PointRange, ReadReply,
+    ReadRequest, RelatedEntity, RowVersion, StoredAspect,
 };
 pub use error::{ConflictReason, Error, ErrorKind, ErrorSubject};
 pub use ids::{Ids, RandomIds};

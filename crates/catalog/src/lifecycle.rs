@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use docent_model::aspects::Status;
 use docent_model::{AspectName, EpochMillis, Urn};
-use docent_store::{AspectKey, ReadRequest, Row};
+use docent_store::{AspectKey, AspectRow, ReadRequest};
 use serde_json::{Map, Value, json};
 
 use crate::proposal::Proposal;
@@ -94,7 +94,7 @@ impl Catalog {
 }
 
 /// Whether this `status` hides its entity.
-pub(crate) fn is_removed(status: &Row) -> bool {
+pub(crate) fn is_removed(status: &AspectRow) -> bool {
     let status = status.as_deref();
     let status = status.and_then(|row| serde_json::from_str::<Status>(&row.metadata).ok());
     status.is_some_and(|status| status.removed)

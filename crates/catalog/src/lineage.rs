@@ -16,7 +16,7 @@ mod step;
 mod walk;
 
 use docent_model::{LineageDirection, Urn};
-use docent_store::Related;
+use docent_store::RelatedEntity;
 
 use crate::{Caller, Catalog, Error};
 
@@ -90,10 +90,10 @@ impl Catalog {
         members.sort_unstable();
         members.dedup();
         let adjacent = self.lineage_step(&members, query.direction).await?;
-        let lists: Vec<Vec<Related>> = groups
+        let lists: Vec<Vec<RelatedEntity>> = groups
             .iter()
             .map(|group| {
-                let mut list: Vec<Related> = group
+                let mut list: Vec<RelatedEntity> = group
                     .iter()
                     .filter_map(|member| members.binary_search(member).ok())
                     .flat_map(|at| adjacent[at].neighbours.iter().cloned())

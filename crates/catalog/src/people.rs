@@ -19,7 +19,7 @@ use docent_model::aspects::{
     AuditStamp, CorpUserCredentials, CorpUserInfo, CorpUserStatus, Other, Status,
 };
 use docent_model::{AspectName, Registry, Urn};
-use docent_store::{AspectKey, ReadRequest, Row};
+use docent_store::{AspectKey, AspectRow, ReadRequest};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -429,11 +429,11 @@ pub(crate) fn must_be_active(user: &Urn) -> [Proposal; 2] {
     ]
 }
 
-fn value<T: DeserializeOwned>(row: &Row) -> Option<T> {
+fn value<T: DeserializeOwned>(row: &AspectRow) -> Option<T> {
     serde_json::from_str(&row.as_ref()?.metadata).ok()
 }
 
 /// Whether this `corpUserStatus` suspends its user.
-pub(crate) fn is_suspended(status: &Row) -> bool {
+pub(crate) fn is_suspended(status: &AspectRow) -> bool {
     value::<Value>(status).is_some_and(|status| status["status"] == SUSPENDED)
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use docent_model::aspects::SYSTEM_ACTOR;
 use docent_model::{AspectName, EntitySpec, MAX_ENCODED_BYTES, Registry, Urn};
 use docent_store::{
-    AspectKey, EntityAspects, Page, ReadReply, ReadRequest, Related, Row, RowVersion, StoredAspect,
-    TimeseriesRow, version,
+    AspectKey, AspectRow, EntityAspects, ListPage, ReadReply, ReadRequest, RelatedEntity,
+    RowVersion, StoredAspect, TimeseriesRow, version,
 };
 
 use crate::sessions::{self, is_session};
@@ -55,7 +55,7 @@ impl Catalog {
         &self,
         caller: &Caller,
         keys: &[AspectKey],
-    ) -> Result<Vec<Row>, Error> {
+    ) -> Result<Vec<AspectRow>, Error> {
         let is_series = |key: &AspectKey| Registry::get().is_timeseries(key.aspect);
         if !keys.iter().any(is_series) {
             return Ok(self.read(caller, ReadRequest::rows(keys)).await?.rows);
@@ -159,7 +159,7 @@ impl Catalog {
         names: &[&str],
         start: usize,
         count: usize,
-    ) -> Result<Vec<Page<Related>>, Error> {
+    ) -> Result<Vec<ListPage<RelatedEntity>>, Error> {
         if names.len() > MAX_RELATIONSHIP_NAMES {
             return Err(Error::invalid(format!(
                 "{} relationships are named: at most {MAX_RELATIONSHIP_NAMES} can be, and none means all",
@@ -171,7 +171,7 @@ impl Catalog {
             .filter_map(|name| Registry::get().relationship(name))
             .collect();
         if known.is_empty() && !names.is_empty() {
-            let nothing = || Page {
+            let nothing = || ListPage {
                 total: 0,
                 items: Vec::new(),
             };
@@ -191,7 +191,7 @@ impl Catalog {
         entity_type: &str,
         start: usize,
         count: usize,
-    ) -> Result<Page<Urn>, Error> {
+    ) -> Result<ListPage<Urn>, Error> {
         let entity = Registry::get().entity(entity_type).ok_or_else(|| {
             Error::invalid(format!(
                 "there is no entity type called '{entity_type}' in the registry"
@@ -235,7 +235,7 @@ impl Catalog {
                 break;
             }
         }
-        Ok(Page {
+        Ok(ListPage {
             total: usize::try_from(total).unwrap_or(usize::MAX),
             items,
         })

@@ -1,7 +1,7 @@
 //! Who refers to an entity, and taking those references out.
 
 use docent_model::{Registry, Urn};
-use docent_store::Related;
+use docent_store::RelatedEntity;
 
 use crate::{Caller, Catalog, Change, Error, Proposal};
 
@@ -15,7 +15,7 @@ const MAX_NAMED: usize = 100;
 pub struct References {
     pub total: usize,
     /// The first of them.
-    pub named: Vec<Related>,
+    pub named: Vec<RelatedEntity>,
 }
 
 impl Catalog {
@@ -72,6 +72,6 @@ impl Catalog {
     }
 }
 
-fn is_part_of_the_urn(related: &Related) -> bool {
+fn is_part_of_the_urn(related: &RelatedEntity) -> bool {
     Registry::get().is_key_aspect(&related.urn, related.aspect)
 }

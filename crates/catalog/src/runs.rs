@@ -12,7 +12,7 @@ use docent_store::{AspectKey, PointRange, ReadRequest, version};
 
 use crate::{Applied, Caller, Catalog, Change, Error, Proposal};
 
-pub use docent_store::{Run, RunAspect};
+pub use docent_store::{RunAspect, RunSummary};
 
 /// How many aspects of a run are looked at in one go: a piece of a rollback is one transaction.
 const PIECE: usize = 1000;
@@ -98,7 +98,7 @@ impl Catalog {
         include_removed: bool,
         start: usize,
         count: usize,
-    ) -> Result<Vec<Run>, Error> {
+    ) -> Result<Vec<RunSummary>, Error> {
         let count = count.min(MAX_PAGE);
         Ok(self
             .store()
@@ -216,7 +216,7 @@ impl Catalog {
         let rows = self.read(caller, ReadRequest::rows(&keys)).await?.rows;
         let of_run = rows.iter().flatten();
         Ok(of_run
-            .filter(|row| version::noted_of(row).run_id == run)
+            .filter(|row| version::system_metadata_of(row).run_id == run)
             .count())
     }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use docent_model::aspects::{AccessTokenInfo, Other};
 use docent_model::{AspectName, EpochMillis, Registry, Urn, hex};
-use docent_store::{AspectKey, CommitStamp, Page, ReadRequest, StoredAspect};
+use docent_store::{AspectKey, CommitStamp, ListPage, ReadRequest, StoredAspect};
 use jiff::Timestamp;
 use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
@@ -290,7 +290,7 @@ impl Catalog {
         filter: &TokenFilter,
         start: usize,
         count: usize,
-    ) -> Result<Page<Token>, Error> {
+    ) -> Result<ListPage<Token>, Error> {
         let urns = self.token_urns(None, MAX_LISTED).await?;
         let tokens = self.tokens_read(&urns).await?;
         let wanted =
@@ -307,7 +307,7 @@ impl Catalog {
         tokens.sort_by_key(|token| {
             std::cmp::Reverse(token.info.expires_at.unwrap_or(EpochMillis::MAX))
         });
-        Ok(Page {
+        Ok(ListPage {
             total: tokens.len(),
             items: tokens.into_iter().skip(start).take(count).collect(),
         })

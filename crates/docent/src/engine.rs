@@ -81,7 +81,7 @@ pub(crate) async fn open(url: &StoreUrl, mode: OpenMode) -> Result<Arc<dyn Store
 
 /// Whether a store was never written to.
 pub(crate) async fn is_empty(store: &dyn Store) -> Result<bool> {
-    Ok(store.aspects_export(None, 1).await?.is_empty() && store.change_newest().await?.is_none())
+    Ok(store.aspects_export(None, 1).await?.is_empty() && store.log_newest().await?.is_none())
 }
 
 /// Checks a store for damage. It does not open the store, which could migrate it.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use docent_model::{AspectName, Registry, Urn};
-use docent_store::{Change, EntityTexts, LogPosition, ReadRequest, Store, StoredAspect};
+use docent_store::{EntityTexts, LogEntry, LogPosition, ReadRequest, Store, StoredAspect};
 use tantivy::IndexWriter;
 
 use crate::document::{Entity, EntityDocument};
@@ -89,7 +89,7 @@ pub(crate) async fn catch_up(
     amount: FeedAmount,
     indexed_up_to: &AtomicI64,
 ) -> Result<(), SearchError> {
-    let mut last: Option<Change> = None;
+    let mut last: Option<LogEntry> = None;
     // Bounds the loop when writers are faster than the feed.
     let mut end: Option<LogPosition> = None;
     // An entity with many changes is read once, after the last of them.
@@ -100,7 +100,7 @@ pub(crate) async fn catch_up(
     };
     loop {
         let mut changes = match &last {
-            Some(last) => store.changes_read(last.position, CHANGES_PER_READ).await?,
+            Some(last) => store.log_read(last.position, CHANGES_PER_READ).await?,
             None => changes_after(store, &open.indexed).await?,
         };
         let full = changes.len() == CHANGES_PER_READ;
@@ -131,13 +131,13 @@ pub(crate) async fn catch_up(
 async fn changes_after(
     store: &dyn Store,
     indexed: &IndexedPosition,
-) -> Result<Vec<Change>, SearchError> {
+) -> Result<Vec<LogEntry>, SearchError> {
     if indexed.position == LogPosition::START {
         let start = LogPosition::START;
-        return Ok(store.changes_read(start, CHANGES_PER_READ).await?);
+        return Ok(store.log_read(start, CHANGES_PER_READ).await?);
     }
     let mut changes = store
-        .changes_read(indexed.position.minus(1), CHANGES_PER_READ + 1)
+        .log_read(indexed.position.minus(1), CHANGES_PER_READ + 1)
         .await?;
     if !changes
         .first()
@@ -201,18 +201,18 @@ pub(crate) async fn is_in_log(
     if indexed.position == LogPosition::START {
         return Ok(true);
     }
-    let at = store.changes_read(indexed.position.minus(1), 1).await?;
+    let at = store.log_read(indexed.position.minus(1), 1).await?;
     Ok(at
         .first()
         .is_some_and(|change| indexed_position(change) == *indexed))
 }
 
 pub(crate) async fn tail(store: &dyn Store) -> Result<IndexedPosition, SearchError> {
-    let newest = store.change_newest().await?;
+    let newest = store.log_newest().await?;
     Ok(newest.as_ref().map(indexed_position).unwrap_or_default())
 }
 
-fn indexed_position(change: &Change) -> IndexedPosition {
+fn indexed_position(change: &LogEntry) -> IndexedPosition {
     IndexedPosition {
         position: change.position,
         fingerprint: format!(

@@ -316,7 +316,7 @@ fn verify(path: &Path) -> Result<u64, StoreError> {
     };
     next(&mut line)?;
     if line.strip_suffix(b"\n") != Some(HEADER.as_bytes()) {
-        return Err(StoreError::Refused {
+        return Err(StoreError::Rejected {
             reason: format!("{} is not a backup of a PostgreSQL store", path.display()),
         });
     }
@@ -357,17 +357,17 @@ fn open(path: &Path) -> Result<BufReader<File>, StoreError> {
 }
 
 fn damaged(path: &Path) -> StoreError {
-    StoreError::Refused {
+    StoreError::Rejected {
         reason: format!("{} is damaged or incomplete", path.display()),
     }
 }
 
 fn file_error(path: &Path, error: &std::io::Error) -> StoreError {
-    StoreError::Refused {
+    StoreError::Rejected {
         reason: format!("{}: {error}", path.display()),
     }
 }
 
 fn rejected(reason: String) -> EngineError {
-    StoreError::Refused { reason }.into()
+    StoreError::Rejected { reason }.into()
 }

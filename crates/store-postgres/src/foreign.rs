@@ -94,14 +94,14 @@ impl ForeignAspects {
         let privileges = lease.query(READABLE, &[&ASPECTS]).await?;
         let readable: Option<bool> = privileges.first().map_or(Ok(None), |row| row.try_get(0))?;
         if readable == Some(false) {
-            return Err(EngineError::Store(StoreError::Refused {
+            return Err(EngineError::Store(StoreError::Rejected {
                 reason: format!(
                     "the user in the URL may not read the table {ASPECTS}: GRANT SELECT ON {ASPECTS} to that user, or name another one"
                 ),
             }));
         }
         if readable.is_none() {
-            return Err(EngineError::Store(StoreError::Refused {
+            return Err(EngineError::Store(StoreError::Rejected {
                 reason: format!(
                     "the database has no table {ASPECTS}: name its schema with search_path in the URL if it is in another"
                 ),

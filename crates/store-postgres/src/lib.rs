@@ -44,10 +44,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use docent_model::{AspectName, Urn};
 use docent_store::{
-    AspectKey, Change, CommitStamp, EntityTexts, LogPosition, Page, PointRange, RawAspect,
-    RawPoint, RawRetired, ReadReply, ReadRequest, RebuildReport, Related, RowVersion, Run,
-    RunAspect, StoreError, StoreMaintenance, StoreReader, StoreWriter, StoredAspect, TimeseriesRow,
-    Work,
+    AspectKey, CommitStamp, EntityTexts, ListPage, LogEntry, LogPosition, PointRange, RawAspect,
+    RawPoint, RawRetiredVersion, ReadReply, ReadRequest, RebuildReport, RelatedEntity, RowVersion,
+    RunAspect, RunSummary, StoreError, StoreMaintenance, StoreReader, StoreWriter, StoredAspect,
+    TimeseriesRow, TransactionBody,
 };
 
 use crate::connect::Connector;
@@ -214,7 +214,7 @@ impl StoreReader for PostgresStore {
         parent: Option<&Urn>,
         start: usize,
         limit: usize,
-    ) -> Result<Page<Urn>, StoreError> {
+    ) -> Result<ListPage<Urn>, StoreError> {
         Ok(trees::placements(&self.connections, kind, parent, start, limit).await?)
     }
 
@@ -233,7 +233,7 @@ impl StoreReader for PostgresStore {
         relationships: &[&str],
         start: usize,
         limit: usize,
-    ) -> Result<Vec<Page<Related>>, StoreError> {
+    ) -> Result<Vec<ListPage<RelatedEntity>>, StoreError> {
         Ok(trees::edges(
             &self.connections,
             urns,
@@ -268,7 +268,7 @@ impl StoreReader for PostgresStore {
         include_removed: bool,
         start: usize,
         limit: usize,
-    ) -> Result<Vec<Run>, StoreError> {
+    ) -> Result<Vec<RunSummary>, StoreError> {
         Ok(runs::list(&self.connections, include_removed, start, limit).await?)
     }
 
@@ -302,15 +302,15 @@ impl StoreReader for PostgresStore {
         Ok(read::aspects_count(&self.connections, aspect, urn_like).await?)
     }
 
-    async fn changes_read(
+    async fn log_read(
         &self,
         after: LogPosition,
         limit: usize,
-    ) -> Result<Vec<Change>, StoreError> {
+    ) -> Result<Vec<LogEntry>, StoreError> {
         Ok(log::changes(&self.connections, after, limit).await?)
     }
 
-    async fn change_newest(&self) -> Result<Option<Change>, StoreError> {
+    async fn log_newest(&self) -> Result<Option<LogEntry>, StoreError> {
         Ok(log::newest(&self.connections).await?)
     }
 
@@ -334,13 +334,13 @@ impl StoreWriter for PostgresStore {
         Ok(!outage::is_read_only(&self.connections).await?)
     }
 
-    async fn run(&self, work: Box<dyn Work>) -> Result<(), StoreError> {
+    async fn run_transaction(&self, body: Box<dyn TransactionBody>) -> Result<(), StoreError> {
         let (connections, stamp) = (Arc::clone(&self.connections), Arc::clone(&self.stamp));
         // A caller that disconnects while it waits cancels its work.
         let lease = connections.lease().await?;
         // Later the work runs to its end, whether or not the caller waits.
         let running = tokio::spawn(async move {
-            let committed = run::run(&connections, lease, work).await?;
+            let committed = run::run(&connections, lease, body).await?;
             stamp.committed(&committed);
             Ok(())
         });
@@ -370,15 +370,18 @@ impl StoreMaintenance for PostgresStore {
         Ok(transfer::points(&self.connections, after, limit).await?)
     }
 
-    async fn retired_export(
+    async fn retired_versions_export(
         &self,
-        after: Option<&RawRetired>,
+        after: Option<&RawRetiredVersion>,
         limit: usize,
-    ) -> Result<Vec<RawRetired>, StoreError> {
+    ) -> Result<Vec<RawRetiredVersion>, StoreError> {
         Ok(transfer::retired(&self.connections, after, limit).await?)
     }
 
-    async fn retired_import(&self, retired: Vec<RawRetired>) -> Result<(), StoreError> {
+    async fn retired_versions_import(
+        &self,
+        retired: Vec<RawRetiredVersion>,
+    ) -> Result<(), StoreError> {
         Ok(transfer::import_retired(&self.connections, retired).await?)
     }
 

@@ -15,7 +15,7 @@
 //! rows must not scan them all. So each session remembers the oldest running transaction at the time nothing was pending
 //! ([`STATE`]) and ignores everything older. The value lives in the session, so it never outlives a failover.
 
-use docent_store::{AspectKey, Change, ChangeKind, LogPosition, LogicalVersion, StoreError};
+use docent_store::{AspectKey, LogEntry, LogEntryKind, LogPosition, LogicalVersion, StoreError};
 use tokio_postgres::Row;
 
 use crate::error::EngineError;
@@ -155,7 +155,7 @@ pub(crate) async fn changes(
     connections: &Connections,
     after: LogPosition,
     limit: usize,
-) -> Result<Vec<Change>, EngineError> {
+) -> Result<Vec<LogEntry>, EngineError> {
     bring_up(connections).await?;
     let (mut changes, mut after) = (Vec::new(), after.get());
     while changes.len() < limit {
@@ -174,7 +174,7 @@ pub(crate) async fn changes(
     Ok(changes)
 }
 
-pub(crate) async fn newest(connections: &Connections) -> Result<Option<Change>, EngineError> {
+pub(crate) async fn newest(connections: &Connections) -> Result<Option<LogEntry>, EngineError> {
     bring_up(connections).await?;
     let mut start = 0_i64;
     loop {
@@ -192,14 +192,14 @@ pub(crate) async fn newest(connections: &Connections) -> Result<Option<Change>, 
 }
 
 /// `None` if the aspect is not in the registry.
-fn change_at(row: &Row) -> Result<Option<Change>, EngineError> {
+fn change_at(row: &Row) -> Result<Option<LogEntry>, EngineError> {
     let position: i64 = row.try_get(1)?;
     let Some(aspect) = aspect_name(row, 0)? else {
         return Ok(None);
     };
     let kind = match row.try_get(3)? {
-        "put" => ChangeKind::Put,
-        "delete" => ChangeKind::Delete,
+        "put" => LogEntryKind::Put,
+        "delete" => LogEntryKind::Delete,
         other => {
             return Err(EngineError::Store(StoreError::Corrupt {
                 table: TABLE,
@@ -210,11 +210,11 @@ fn change_at(row: &Row) -> Result<Option<Change>, EngineError> {
         }
     };
     let urn = urn_at(row, 2, TABLE)?;
-    Ok(Some(Change {
+    Ok(Some(LogEntry {
         position: LogPosition::new(position),
         key: AspectKey { urn, aspect },
         kind,
-        logical_version: (kind == ChangeKind::Put)
+        logical_version: (kind == LogEntryKind::Put)
             .then(|| row.try_get(4).map(LogicalVersion::new))
             .transpose()?,
         time_ms: row.try_get(5)?,

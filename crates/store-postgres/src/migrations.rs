@@ -240,7 +240,7 @@ fn checksum(sql: &str) -> String {
 }
 
 fn rejected(reason: String) -> EngineError {
-    StoreError::Refused { reason }.into()
+    StoreError::Rejected { reason }.into()
 }
 
 #[cfg(test)]
@@ -559,20 +559,17 @@ pub(crate) mod tests {
         };
         let serve = async {
             let fresh = serve(&database).await.unwrap();
-            let newest = async || fresh.change_newest().await.unwrap().unwrap().position.get();
+            let newest = async || fresh.log_newest().await.unwrap().unwrap().position.get();
             let after = newest().await;
             while newest().await < after + 20 {}
             stop.store(true, Ordering::Relaxed);
             fresh
         };
         let ((), fresh) = tokio::join!(write, serve);
-        let changes = fresh
-            .changes_read(LogPosition::START, 1_000_000)
-            .await
-            .unwrap();
+        let changes = fresh.log_read(LogPosition::START, 1_000_000).await.unwrap();
         assert_eq!(changes.len(), written);
         let position = changes.last().unwrap().position;
         writing.execute(WRITE).await.unwrap();
-        assert_eq!(fresh.changes_read(position, 10).await.unwrap().len(), 1);
+        assert_eq!(fresh.log_read(position, 10).await.unwrap().len(), 1);
     }
 }

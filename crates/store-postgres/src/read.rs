@@ -12,7 +12,7 @@ use std::sync::Arc;
 use docent_model::{AspectName, Registry, Urn};
 use docent_store::fields::urn_range;
 use docent_store::{
-    AspectKey, EntityAspects, EntityTexts, ReadReply, ReadRequest, Row as AspectRow, RowVersion,
+    AspectKey, AspectRow, EntityAspects, EntityTexts, ReadReply, ReadRequest, RowVersion,
     StoreError, StoredAspect,
 };
 use tokio_postgres::Row;

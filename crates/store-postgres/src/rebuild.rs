@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use docent_model::{Registry, Urn};
-use docent_store::audit::expected;
+use docent_store::audit::expected_rows;
 use docent_store::{AspectKey, RebuildReport};
 
 use crate::derived::{Expected, TABLES, differ};
@@ -103,7 +103,7 @@ async fn repair_page(
     for row in &rows {
         let (urn, aspect): (&str, &str) = (row.try_get(0)?, row.try_get(1)?);
         report.aspects += 1;
-        let Some(derived) = expected(urn, aspect, row.try_get(2)?) else {
+        let Some(derived) = expected_rows(urn, aspect, row.try_get(2)?) else {
             report.unreadable += 1;
             continue;
         };
@@ -119,7 +119,7 @@ async fn repair_page(
         // Aspects missing from the registry have no derived rows.
         if let (Some(aspect), Ok(urn)) = (Registry::get().aspect(&it.aspect), Urn::parse(&it.urn)) {
             repaired.push(&AspectKey { urn, aspect }, &it.derived, false);
-            report.mended += 1;
+            report.repaired += 1;
         }
     }
     let mut steps = Vec::new();

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 
-use docent_store::{Aborted, StoreError, Work};
+use docent_store::{AbortReason, StoreError, TransactionBody};
 use futures_util::FutureExt as _;
 
 use crate::error::{EngineError, NO_RESPONSE, unavailable};
@@ -26,7 +26,7 @@ enum Outcome {
 pub(crate) async fn run(
     connections: &Connections,
     first: Lease,
-    mut work: Box<dyn Work>,
+    mut work: Box<dyn TransactionBody>,
 ) -> Result<Committed, StoreError> {
     let (mut first, mut locks) = (Some(first), LockRequest::default());
     // A hanging database is noticed after this time; a retry would wait as long again.
@@ -57,7 +57,7 @@ pub(crate) async fn run(
     Err(StoreError::Busy)
 }
 
-async fn attempt_on(lease: &Lease, work: &mut dyn Work, locks: LockRequest) -> Outcome {
+async fn attempt_on(lease: &Lease, work: &mut dyn TransactionBody, locks: LockRequest) -> Outcome {
     let mut transaction = PostgresTransaction::new(lease, locks);
     let ran = AssertUnwindSafe(work.run(&mut transaction))
         .catch_unwind()
@@ -79,8 +79,8 @@ async fn attempt_on(lease: &Lease, work: &mut dyn Work, locks: LockRequest) -> O
             ))),
             Err(EngineError::Store(error)) => Outcome::Failed(error),
         },
-        Ok(Err(Aborted::ByWork)) => Outcome::Aborted,
-        Ok(Err(Aborted::ByStore(error))) => Outcome::Failed(error),
+        Ok(Err(AbortReason::Decided)) => Outcome::Aborted,
+        Ok(Err(AbortReason::Failed(error))) => Outcome::Failed(error),
         Err(panic) => Outcome::Failed(StoreError::other(format!(
             "the work panicked: {}",
             panic_text(panic.as_ref())

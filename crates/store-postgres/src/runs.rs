@@ -4,7 +4,7 @@
 //! partial index only if the query implies its condition.
 
 use docent_store::fields::SOFT_DELETE_ASPECT;
-use docent_store::{AspectKey, Run, RunAspect};
+use docent_store::{AspectKey, RunAspect, RunSummary};
 
 use crate::error::EngineError;
 use crate::pool::Connections;
@@ -115,7 +115,7 @@ pub(crate) async fn list(
     include_removed: bool,
     start: usize,
     limit: usize,
-) -> Result<Vec<Run>, EngineError> {
+) -> Result<Vec<RunSummary>, EngineError> {
     let rows = connections
         .query(
             RUNS,
@@ -129,7 +129,7 @@ pub(crate) async fn list(
         .await?;
     rows.iter()
         .map(|row| {
-            Ok(Run {
+            Ok(RunSummary {
                 id: row.try_get(0)?,
                 rows: count_at(row, 1)?,
                 time_ms: row.try_get(2)?,

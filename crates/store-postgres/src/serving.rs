@@ -71,7 +71,7 @@ pub(crate) async fn exclude_servers(lease: &Lease, reason: &str) -> Result<(), E
 /// A stopped server may still hold the lock for a moment.
 async fn pause_or_fail(started: Instant, reason: &str) -> Result<(), EngineError> {
     if started.elapsed() > MAX_WAIT {
-        return Err(EngineError::Store(StoreError::Refused {
+        return Err(EngineError::Store(StoreError::Rejected {
             reason: reason.to_owned(),
         }));
     }

@@ -141,7 +141,7 @@ impl Settings {
         let (ssl_mode, trust) = match ssl_mode.as_deref() {
             // Silently ignoring the authorities would be insecure.
             None | Some("disable" | "prefer") if names_authorities => {
-                return Err(StoreError::Refused {
+                return Err(StoreError::Rejected {
                     reason: "sslrootcert in the store URL has no effect without sslmode=verify-full: add that, or verify-ca \
                              if the certificate is for another host name"
                         .to_owned(),
@@ -257,7 +257,7 @@ fn parse_driver(base: &str, others: &[&str]) -> Result<tokio_postgres::Config, S
         invalid_url(&cause.map(|cause| format!(" ({cause})")).unwrap_or_default())
     })?;
     if parsed.get_hosts().is_empty() && parsed.get_hostaddrs().is_empty() {
-        return Err(StoreError::Refused {
+        return Err(StoreError::Rejected {
             reason: "the store URL has no host: write it as postgres://USER:PASSWORD@HOST/DATABASE, or with the directory of \
                      a socket as postgres://USER@/DATABASE?host=/var/run/postgresql"
                 .to_owned(),
@@ -279,11 +279,11 @@ fn check_parameter(name: &str, value: &str, is_first: bool) -> Result<(), StoreE
     } else {
         return Ok(());
     };
-    Err(StoreError::Refused { reason })
+    Err(StoreError::Rejected { reason })
 }
 
 fn invalid_url(cause: &str) -> StoreError {
-    StoreError::Refused {
+    StoreError::Rejected {
         reason: format!(
             "the store URL is invalid{cause}: write it as postgres://USER:PASSWORD@HOST/DATABASE, and in a password @ as \
              %40, : as %3A, / as %2F, ? as %3F, # as %23, & as %26 and % as %25"
@@ -294,7 +294,7 @@ fn invalid_url(cause: &str) -> StoreError {
 fn unknown(name: &str) -> StoreError {
     let own = OWN.iter().map(|(name, _)| *name);
     let known: Vec<&str> = own.chain(DRIVER).collect();
-    StoreError::Refused {
+    StoreError::Rejected {
         reason: format!(
             "the parameter '{name}' in the store URL is unknown: use one of {}",
             known.join(", ")
@@ -304,7 +304,7 @@ fn unknown(name: &str) -> StoreError {
 
 fn invalid(index: usize) -> StoreError {
     let (name, valid) = OWN[index];
-    StoreError::Refused {
+    StoreError::Rejected {
         reason: format!("{name} in the store URL is invalid: use {valid}"),
     }
 }

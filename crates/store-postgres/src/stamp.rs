@@ -214,7 +214,7 @@ impl Watch {
         let connection = loop {
             match listener.connect().await {
                 // The command may finish soon.
-                Err(EngineError::Store(StoreError::Refused { reason }))
+                Err(EngineError::Store(StoreError::Rejected { reason }))
                     if reason == serving::LOCKED && begun.elapsed() < watch.response_timeout() =>
                 {
                     tokio::time::sleep(POLL_INTERVAL).await;
@@ -259,7 +259,7 @@ async fn listen_forever(
             listener.stamp.advance();
             let reason = match reconnect(&listener, broken, &served).await {
                 Ok(connection) => break connection,
-                Err(EngineError::Store(StoreError::Refused { reason })) => Some(reason),
+                Err(EngineError::Store(StoreError::Rejected { reason })) => Some(reason),
                 Err(error) => {
                     tracing::debug!(%error, "cannot listen for notifications");
                     (broken.elapsed() >= MAX_UNLOCKED).then(|| without_lock(&error.to_string()))
@@ -345,7 +345,7 @@ impl Listener {
         });
         if !serving::lock_shared(&client).await? {
             let reason = serving::LOCKED.to_owned();
-            return Err(StoreError::Refused { reason }.into());
+            return Err(StoreError::Rejected { reason }.into());
         }
         migrations::expect_served(&self.watch.lease().await?).await?;
         let mut connection = ListenConnection {

@@ -53,7 +53,7 @@ fn roots(file: Option<&Path>) -> Result<RootCertStore, StoreError> {
     let certificates = match file {
         Some(path) => CertificateDer::pem_file_iter(path)
             .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-            .map_err(|error| StoreError::Refused {
+            .map_err(|error| StoreError::Rejected {
                 reason: format!(
                     "cannot read the certificates in {}: {error}",
                     path.display()
@@ -63,7 +63,7 @@ fn roots(file: Option<&Path>) -> Result<RootCertStore, StoreError> {
     };
     roots.add_parsable_certificates(certificates);
     if roots.is_empty() {
-        return Err(StoreError::Refused {
+        return Err(StoreError::Rejected {
             reason: "found no certificate authority: set sslrootcert in the store URL to a file with certificates"
                 .to_owned(),
         });

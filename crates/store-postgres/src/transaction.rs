@@ -30,10 +30,10 @@ use std::collections::{BTreeSet, HashSet};
 
 use async_trait::async_trait;
 use docent_model::{AspectName, Registry, Urn, has_hierarchy, is_hierarchy_aspect};
-use docent_store::audit::expected;
+use docent_store::audit::expected_rows;
 use docent_store::{
-    AspectKey, AspectWrite, Effect, LogicalVersion, PointRange, Related, StoreError, StoredAspect,
-    Transaction,
+    AspectKey, AspectWrite, Effect, LogicalVersion, PointRange, RelatedEntity, StoreError,
+    StoredAspect, Transaction,
 };
 use tokio_postgres::Row;
 
@@ -432,7 +432,7 @@ impl Transaction for PostgresTransaction<'_> {
         destination: &Urn,
         aspect: AspectName,
         limit: usize,
-    ) -> Result<Vec<Related>, StoreError> {
+    ) -> Result<Vec<RelatedEntity>, StoreError> {
         let query =
             async |lease: &Lease| trees::edges_into(lease, destination, aspect, limit).await;
         let related = self
@@ -475,7 +475,7 @@ fn changes_tree(write: &AspectWrite) -> bool {
     else {
         return true;
     };
-    let before = expected(urn.as_str(), aspect.as_str(), &previous.metadata);
+    let before = expected_rows(urn.as_str(), aspect.as_str(), &previous.metadata);
     let before = before.and_then(|before| before.placement);
     match (&before, &derived.placement) {
         (Some(before), Some(after)) => before.parent != after.parent || before.name != after.name,

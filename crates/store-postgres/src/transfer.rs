@@ -2,7 +2,7 @@
 
 use docent_store::version::logical_version_of;
 use docent_store::{
-    EXPORTED_BYTES, LogicalVersion, RawAspect, RawPoint, RawRetired, TimeseriesRow,
+    EXPORT_PAGE_BYTES, LogicalVersion, RawAspect, RawPoint, RawRetiredVersion, TimeseriesRow,
 };
 
 use crate::arrays::{Entries, Points, Retired, Rows};
@@ -54,7 +54,7 @@ pub(crate) async fn aspects(
                 &aspect,
                 &version,
                 &as_limit(limit),
-                &as_limit(EXPORTED_BYTES),
+                &as_limit(EXPORT_PAGE_BYTES),
             ],
         )
         .await?;
@@ -92,7 +92,7 @@ pub(crate) async fn points(
                 &time_ms,
                 &id,
                 &as_limit(limit),
-                &as_limit(EXPORTED_BYTES),
+                &as_limit(EXPORT_PAGE_BYTES),
             ],
         )
         .await?;
@@ -114,16 +114,16 @@ pub(crate) async fn points(
 
 pub(crate) async fn retired(
     connections: &Connections,
-    after: Option<&RawRetired>,
+    after: Option<&RawRetiredVersion>,
     limit: usize,
-) -> Result<Vec<RawRetired>, EngineError> {
+) -> Result<Vec<RawRetiredVersion>, EngineError> {
     let (urn, aspect) = after.map_or(("", ""), |raw| (raw.urn.as_str(), raw.aspect.as_str()));
     let rows = connections
         .query(RETIRED, &[&urn, &aspect, &as_limit(limit)])
         .await?;
     rows.iter()
         .map(|row| {
-            Ok(RawRetired {
+            Ok(RawRetiredVersion {
                 urn: row.try_get(0)?,
                 aspect: row.try_get(1)?,
                 version: LogicalVersion::new(row.try_get(2)?),
@@ -134,10 +134,10 @@ pub(crate) async fn retired(
 
 pub(crate) async fn import_retired(
     connections: &Connections,
-    retired: Vec<RawRetired>,
+    retired: Vec<RawRetiredVersion>,
 ) -> Result<(), EngineError> {
     let mut rows = Retired::default();
-    for RawRetired {
+    for RawRetiredVersion {
         urn,
         aspect,
         version,

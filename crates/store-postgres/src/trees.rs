@@ -1,7 +1,7 @@
 //! Statements on edges and placements.
 
 use docent_model::{AspectName, Urn};
-use docent_store::{Page, Related};
+use docent_store::{ListPage, RelatedEntity};
 use tokio_postgres::Row;
 
 use crate::error::EngineError;
@@ -73,7 +73,7 @@ pub(crate) async fn placements(
     parent: Option<&Urn>,
     start: usize,
     limit: usize,
-) -> Result<Page<Urn>, EngineError> {
+) -> Result<ListPage<Urn>, EngineError> {
     let parent = parent_text(parent);
     let rows = connections
         .query(
@@ -81,7 +81,7 @@ pub(crate) async fn placements(
             &[&kind, &parent, &as_limit(limit), &as_limit(start)],
         )
         .await?;
-    let mut page = Page {
+    let mut page = ListPage {
         total: 0,
         items: Vec::new(),
     };
@@ -121,8 +121,8 @@ pub(crate) async fn edges(
     relationships: &[&str],
     start: usize,
     limit: usize,
-) -> Result<Vec<Page<Related>>, EngineError> {
-    let empty = Page {
+) -> Result<Vec<ListPage<RelatedEntity>>, EngineError> {
+    let empty = ListPage {
         total: 0,
         items: Vec::new(),
     };
@@ -153,7 +153,7 @@ pub(crate) async fn edges_into(
     destination: &Urn,
     aspect: AspectName,
     limit: usize,
-) -> Result<Vec<Related>, EngineError> {
+) -> Result<Vec<RelatedEntity>, EngineError> {
     let (destination, aspect) = (destination.as_str(), aspect.as_str());
     let rows = lease
         .query(EDGES_INTO, &[&destination, &aspect, &as_limit(limit)])
@@ -203,11 +203,11 @@ pub(crate) async fn children(
 }
 
 /// Reads three columns from `first` on; `None` if the aspect is not in the registry.
-fn related_at(row: &Row, first: usize) -> Result<Option<Related>, EngineError> {
+fn related_at(row: &Row, first: usize) -> Result<Option<RelatedEntity>, EngineError> {
     let Some(aspect) = aspect_name(row, first + 2)? else {
         return Ok(None);
     };
-    Ok(Some(Related {
+    Ok(Some(RelatedEntity {
         relationship: row.try_get(first)?,
         urn: urn_at(row, first + 1, EDGE)?,
         aspect,

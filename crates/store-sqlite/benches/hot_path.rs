@@ -1,8 +1,8 @@
-//! What the hot path of a request costs: one aspect read, several, and the commit stamp.
+//! The cost of the hot path of a request: reading one aspect, several, and the commit stamp.
 //! `cargo bench -p docent-store-sqlite`
 
-#![expect(clippy::print_stdout, reason = "a benchmark tells its numbers")]
-#![expect(clippy::unwrap_used, reason = "a benchmark may stop")]
+#![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
+#![expect(clippy::unwrap_used, reason = "a benchmark may panic")]
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -48,13 +48,13 @@ async fn fill(store: &SqliteStore) {
     report("write one aspect in a large transaction", started, ENTITIES);
 }
 
-fn report(what: &str, started: Instant, count: usize) {
+fn report(name: &str, started: Instant, count: usize) {
     let each = started.elapsed().as_nanos() / count as u128;
-    println!("{what}: {each} ns");
+    println!("{name}: {each} ns");
 }
 
-/// The best of many slices: neighbours on the machine only ever make it slower. The first warms up.
-async fn measure(what: &str, mut operation: impl AsyncFnMut(usize)) {
+/// Reports the fastest of many slices, because other load only makes it slower. The first is a warm-up.
+async fn measure(name: &str, mut operation: impl AsyncFnMut(usize)) {
     let mut best = u128::MAX;
     for slice in 0..SLICES {
         let started = Instant::now();
@@ -63,7 +63,7 @@ async fn measure(what: &str, mut operation: impl AsyncFnMut(usize)) {
         }
         best = best.min(started.elapsed().as_nanos() / ROUNDS as u128);
     }
-    println!("{what}: {best} ns");
+    println!("{name}: {best} ns");
 }
 
 #[tokio::main(flavor = "current_thread")]

@@ -1,7 +1,7 @@
-//! Copies of the whole database: made while it is in use, and put back in its place.
+//! Backup while the database is in use, and restore.
 //!
-//! A copy is written under another name, brought to the disk and then renamed, so that a file of the final name
-//! is always whole.
+//! A copy is written under a temporary name, synced and then renamed, so that a file with the final name is always
+//! complete.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -10,44 +10,45 @@ use docent_store::StoreError;
 use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
 
-use crate::connection::{SMALL_CACHE_KIB, open_copy, open_reader, open_visitor};
-use crate::error::{EngineError, RESTORE_MENDS, file_error};
+use crate::connection::{SMALL_CACHE_KIB, open_copy, open_read_only, open_reader};
+use crate::error::{EngineError, RESTORE_HINT, file_error};
 use crate::lock::{ServerLock, expect_unused_log};
-use crate::path::{BESIDE, beside, create_private, expect_place, folder_of, real_path};
+use crate::path::{
+    LOG_SUFFIXES, create_private, directory_of, expect_valid_path, real_path, sibling,
+};
 use crate::readers::Snapshot;
 use crate::{check, migrations};
 
-/// What every backup begins with, as every file of SQLite does.
+/// The first bytes of every backup, as of every SQLite file.
 pub const BACKUP_START: &[u8] = b"SQLite format 3\0";
 
-/// Pages per step: the progress is told in between.
+/// Pages per step; progress is reported after each.
 const STEP_PAGES: i32 = 256;
 
-/// Writes a copy of `source` as it is now to the new file `target`.
+/// Writes a copy of the current state of `source` to the new file `target`.
 pub(crate) fn backup(
     source: &Path,
     target: &Path,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<(), EngineError> {
-    expect_place(target)?;
+    expect_valid_path(target)?;
     if exists(target)? {
-        return Err(refused(format!(
+        return Err(rejected(format!(
             "{} exists already; choose another name for the backup",
             target.display()
         )));
     }
     let source = open_reader(source, SMALL_CACHE_KIB)?;
-    Unfinished::copy_of(&source, target, progress)?.finish(target)
+    UnfinishedCopy::copy_of(&source, target, progress)?.finish(target)
 }
 
-/// Puts a backup in the place of the database at `to`.
+/// Restores a backup to `to`.
 ///
-/// The backup is checked first; one of a newer docent or a damaged one is refused. So is a database that a server
-/// uses, and one that exists already unless `replace` says to lose it. Until the copy is whole and on the disk, the
-/// old database stays as it is.
+/// Rejects a backup that is damaged or from a newer docent, a database in use by a server, and an existing database
+/// unless `replace` is set. The old database stays unchanged until the copy is complete and on disk.
 ///
-/// Returns where the old database is if its log could not be brought into it, because it is broken, the disk is full or
-/// another process has it open: then its files are kept under that name.
+/// Returns the new path of the old database if its log could not be checkpointed, because it is damaged, the disk is full
+/// or another process has it open.
 pub fn restore(
     from: &Path,
     to: &Path,
@@ -63,10 +64,10 @@ fn restore_checked(
     replace: bool,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Option<PathBuf>, EngineError> {
-    expect_place(to)?;
+    expect_valid_path(to)?;
     if exists(to)? && !replace {
-        return Err(refused(format!(
-            "{} exists already: with --replace the backup takes its place",
+        return Err(rejected(format!(
+            "{} exists already: use --replace to replace it by the backup",
             to.display()
         )));
     }
@@ -75,39 +76,38 @@ fn restore_checked(
     }
     let is_new = reserve(to)?;
     let _lock = ServerLock::take(to)?;
-    // Ours only now that it is locked, and gone again before the lock is.
+    // Ours only since it is locked; removed before the lock is released.
     let reserved = is_new.then(|| Reserved(to));
     expect_backup(from)?;
-    let source = open_visitor(from).map_err(as_of_backup)?;
-    if migrations::state(&source, from).map_err(as_of_backup)? == migrations::State::Empty {
-        return Err(refused(format!(
+    let source = open_read_only(from).map_err(backup_error)?;
+    if migrations::state(&source, from).map_err(backup_error)? == migrations::State::Empty {
+        return Err(rejected(format!(
             "{} is empty, not a backup",
             from.display()
         )));
     }
     if let Some(finding) = check::integrity(&source)?.first() {
-        return Err(refused(format!(
+        return Err(rejected(format!(
             "{}: {finding}; {TAKE_ANOTHER}",
             from.display()
         )));
     }
-    let copy = Unfinished::copy_of(&source, to, progress)?;
+    let copy = UnfinishedCopy::copy_of(&source, to, progress)?;
     drop(source);
-    let aside = retire(to, reserved.is_some())?;
+    let moved = clear_log(to, reserved.is_some())?;
     if let Err(error) = copy.finish(to) {
-        if let Some(aside) = aside {
-            aside.put_back();
+        if let Some(moved) = moved {
+            moved.move_back();
         }
         return Err(error);
     }
     if let Some(reserved) = reserved {
         reserved.keep();
     }
-    Ok(aside.map(|aside| aside.path))
+    Ok(moved.map(|moved| moved.path))
 }
 
-/// An empty file that keeps the place of a database that is being restored, so that it can be locked. It goes again if
-/// nothing comes of it.
+/// An empty file under the name of the database to restore, so that it can be locked. Removed if the restore fails.
 struct Reserved<'p>(&'p Path);
 
 impl Reserved<'_> {
@@ -122,7 +122,7 @@ impl Drop for Reserved<'_> {
     }
 }
 
-/// Whether the file was made.
+/// Creates the file; returns whether it is new.
 fn reserve(database: &Path) -> Result<bool, EngineError> {
     match create_private(database) {
         Ok(_) => Ok(true),
@@ -134,87 +134,91 @@ fn reserve(database: &Path) -> Result<bool, EngineError> {
 const TAKE_ANOTHER: &str = "take another backup";
 
 fn expect_backup(from: &Path) -> Result<(), EngineError> {
-    let what = if from.is_dir() {
+    let problem = if from.is_dir() {
         "is a directory, not a backup"
     } else if exists(from)? {
         return Ok(());
     } else {
         "does not exist: name the file that 'docent backup' wrote"
     };
-    Err(refused(format!("{} {what}", from.display())))
+    Err(rejected(format!("{} {problem}", from.display())))
 }
 
-/// What is wrong with the backup is no matter of the store, and no restore mends it.
-fn as_of_backup(error: EngineError) -> EngineError {
+/// Errors about the backup are not errors of the store, and a restore does not fix them.
+fn backup_error(error: EngineError) -> EngineError {
     match StoreError::from(error) {
-        StoreError::Unavailable { reason } => match reason.strip_suffix(RESTORE_MENDS) {
-            Some(reason) => refused(format!("{reason}; {TAKE_ANOTHER}")),
-            None => refused(reason),
+        StoreError::Unavailable { reason } => match reason.strip_suffix(RESTORE_HINT) {
+            Some(reason) => rejected(format!("{reason}; {TAKE_ANOTHER}")),
+            None => rejected(reason),
         },
         other => other.into(),
     }
 }
 
-/// Makes sure that no log of the old database is left: SQLite would play it into the new one.
-fn retire(database: &Path, is_new: bool) -> Result<Option<Aside>, EngineError> {
+/// Removes the log of the old database, which SQLite would apply to the new one. Moves the old database away if its log
+/// cannot be checkpointed.
+fn clear_log(database: &Path, is_new: bool) -> Result<Option<MovedDatabase>, EngineError> {
     let mut closed = true;
     if !is_new {
-        // Leaving the log mode brings the log into the file.
-        let left = open_copy(database).and_then(|connection| leave_log_mode(&connection));
-        if let Err(error) = left {
-            tracing::warn!(%error, "the log of the replaced database cannot be brought into it");
+        // Leaving WAL mode checkpoints the log.
+        let checkpointed = open_copy(database).and_then(|connection| leave_wal_mode(&connection));
+        if let Err(error) = checkpointed {
+            tracing::warn!(%error, "cannot checkpoint the log of the replaced database");
             closed = false;
         }
     }
-    for suffix in BESIDE {
-        closed = closed && !exists(&beside(database, suffix))?;
+    for suffix in LOG_SUFFIXES {
+        closed = closed && !exists(&sibling(database, suffix))?;
     }
     (!closed)
-        .then(|| Aside::move_away(database, is_new))
+        .then(|| MovedDatabase::move_away(database, is_new))
         .transpose()
 }
 
-/// The files of a database that was moved out of the way, all of them, so that it can be opened under its new name.
-struct Aside {
+/// A database that was moved away with all its files, so that it can be opened under its new name.
+struct MovedDatabase {
     path: PathBuf,
-    /// From where to where.
-    moved: Vec<(PathBuf, PathBuf)>,
+    /// Old and new paths of its files.
+    files: Vec<(PathBuf, PathBuf)>,
 }
 
-impl Aside {
+impl MovedDatabase {
     fn move_away(database: &Path, is_new: bool) -> Result<Self, EngineError> {
         let mut number = 1;
         let path = loop {
-            let path = beside(database, &format!(".replaced.{number}"));
+            let path = sibling(database, &format!(".replaced.{number}"));
             if !exists(&path)? {
                 break path;
             }
             number += 1;
         };
-        let mut aside = Self {
+        let mut database_moved = Self {
             path,
-            moved: Vec::new(),
+            files: Vec::new(),
         };
-        // The place that a new database has reserved is not part of the old one.
+        // A reserved file is not part of the old database.
         let database_itself = (!is_new).then_some("");
-        for suffix in database_itself.into_iter().chain(BESIDE) {
-            let (from, to) = (beside(database, suffix), beside(&aside.path, suffix));
+        for suffix in database_itself.into_iter().chain(LOG_SUFFIXES) {
+            let (from, to) = (
+                sibling(database, suffix),
+                sibling(&database_moved.path, suffix),
+            );
             match fs::rename(&from, &to) {
-                Ok(()) => aside.moved.push((from, to)),
+                Ok(()) => database_moved.files.push((from, to)),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) => {
-                    aside.put_back();
+                    database_moved.move_back();
                     return Err(file_error(&from, &error).into());
                 }
             }
         }
-        Ok(aside)
+        Ok(database_moved)
     }
 
-    fn put_back(self) {
-        for (from, to) in self.moved {
+    fn move_back(self) {
+        for (from, to) in self.files {
             if let Err(error) = fs::rename(&to, &from) {
-                tracing::error!(%error, "{} is now at {}: {error}", from.display(), to.display());
+                tracing::error!(%error, "cannot move the database back: {} is now at {}", from.display(), to.display());
             }
         }
     }
@@ -225,7 +229,7 @@ fn copy_pages(
     target: &Path,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<(), EngineError> {
-    // With a snapshot held from before the first page, writes in between cannot make the copy start again.
+    // With a snapshot from before the first page, concurrent writes do not restart the copy.
     let _snapshot = Snapshot::begin(source)?;
     source.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
     let mut copy = open_copy(target)?;
@@ -245,26 +249,26 @@ fn copy_pages(
         }
     }
     drop(backup);
-    leave_log_mode(&copy)
+    leave_wal_mode(&copy)
 }
 
-fn leave_log_mode(connection: &Connection) -> Result<(), EngineError> {
+fn leave_wal_mode(connection: &Connection) -> Result<(), EngineError> {
     Ok(connection.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?)
 }
 
-/// A copy under another name, which is removed again unless it gets its final one.
-struct Unfinished {
+/// A copy under a temporary name, removed unless it is finished.
+struct UnfinishedCopy {
     path: PathBuf,
 }
 
-impl Unfinished {
-    /// Copies everything; when this returns, the copy is whole and on the disk.
+impl UnfinishedCopy {
+    /// Copies the database and syncs the copy to disk.
     fn copy_of(
         source: &Connection,
         target: &Path,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Self, EngineError> {
-        let path = beside(target, &format!(".{}.unfinished", std::process::id()));
+        let path = sibling(target, &format!(".{}.unfinished", std::process::id()));
         create_private(&path).map_err(|error| file_error(&path, &error))?;
         let copy = Self { path };
         copy_pages(source, &copy.path, progress).map_err(|error| match error.into() {
@@ -287,11 +291,11 @@ impl Unfinished {
     }
 }
 
-impl Drop for Unfinished {
+impl Drop for UnfinishedCopy {
     fn drop(&mut self) {
-        for suffix in std::iter::once("").chain(BESIDE) {
-            // None of them is there when all went well.
-            let _ = fs::remove_file(beside(&self.path, suffix));
+        for suffix in std::iter::once("").chain(LOG_SUFFIXES) {
+            // None of them exists after a success.
+            let _ = fs::remove_file(sibling(&self.path, suffix));
         }
     }
 }
@@ -302,14 +306,14 @@ fn exists(path: &Path) -> Result<bool, EngineError> {
         .map_err(|error| file_error(path, &error))?)
 }
 
-/// A rename is durable when the directory is.
+/// Makes a rename durable.
 fn sync_directory_of(path: &Path) -> Result<(), EngineError> {
-    let directory = folder_of(path);
+    let directory = directory_of(path);
     File::open(directory)
         .and_then(|directory| directory.sync_all())
         .map_err(|error| file_error(directory, &error).into())
 }
 
-fn refused(reason: String) -> EngineError {
-    StoreError::Refused { reason }.into()
+fn rejected(reason: String) -> EngineError {
+    StoreError::Rejected { reason }.into()
 }

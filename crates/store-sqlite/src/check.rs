@@ -1,4 +1,4 @@
-//! Looking for damage: SQLite's own check, and what must hold between the tables (`docent_store::audit`).
+//! The check: SQLite's own integrity check, and the invariants between the tables (`docent_store::audit`).
 
 use std::path::Path;
 
@@ -6,23 +6,22 @@ use docent_store::audit::{Audit, MAX_FINDINGS};
 use docent_store::{RowVersion, StoreError};
 use rusqlite::{Connection, ErrorCode};
 
-use crate::connection::open_visitor;
+use crate::connection::open_read_only;
 use crate::error::{EngineError, opening};
-use crate::lock::expect_one_name;
+use crate::lock::expect_server_uses_same_name;
 use crate::path::expect_file;
 use crate::readers::Snapshot;
 use crate::{derived, migrations, read};
 
-/// Looks at a database without opening a store on it, which would bring its schema up to date first: a damaged file is
-/// left as it is.
+/// Checks a database without opening a store, which would migrate the schema: a damaged file stays unchanged.
 pub fn check_file(path: &Path) -> Result<Vec<String>, StoreError> {
     Ok(check_opened(path)?)
 }
 
 fn check_opened(path: &Path) -> Result<Vec<String>, EngineError> {
     expect_file(path)?;
-    expect_one_name(path)?;
-    let connection = open_visitor(path)?;
+    expect_server_uses_same_name(path)?;
+    let connection = open_read_only(path)?;
     let findings = integrity(&connection).map_err(|error| match error {
         EngineError::Sqlite(error) => opening(path)(error),
         store @ EngineError::Store(_) => store,
@@ -31,10 +30,10 @@ fn check_opened(path: &Path) -> Result<Vec<String>, EngineError> {
         return Ok(findings);
     }
     if migrations::state(&connection, path)? != migrations::NEWEST {
-        return Err(EngineError::Store(StoreError::Refused {
+        return Err(EngineError::Store(StoreError::Rejected {
             reason: format!(
-                "{} was written by an older docent: the file itself is sound, but what is in it can be checked only \
-                 after 'docent serve' or 'docent rebuild' has brought its schema up to date",
+                "{} was written by an older docent: the file is intact, but its contents can be checked only \
+                 after 'docent serve' or 'docent rebuild' has migrated its schema",
                 path.display()
             ),
         }));
@@ -42,12 +41,12 @@ fn check_opened(path: &Path) -> Result<Vec<String>, EngineError> {
     check(&connection)
 }
 
-/// One sentence per finding, at most a hundred.
+/// Returns one sentence per finding, at most [`MAX_FINDINGS`].
 pub(crate) fn check(connection: &Connection) -> Result<Vec<String>, EngineError> {
     let _snapshot = Snapshot::begin(connection)?;
     let mut findings = integrity(connection)?;
     if findings.is_empty() {
-        // On a damaged file the rest would only repeat it, or fail.
+        // On a damaged file the audit would only repeat the findings, or fail.
         let mut audit = Audit::default();
         rows(connection, &mut audit)?;
         orphans(connection, &mut audit)?;
@@ -56,11 +55,11 @@ pub(crate) fn check(connection: &Connection) -> Result<Vec<String>, EngineError>
     Ok(findings)
 }
 
-/// SQLite's own opinion.
+/// SQLite's own integrity check.
 pub(crate) fn integrity(connection: &Connection) -> Result<Vec<String>, EngineError> {
     let lines = match integrity_lines(connection) {
         Ok(lines) => lines,
-        // So damaged that the check itself cannot go on.
+        // The damage stopped the check itself.
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
             vec![error.to_string()]
         }
@@ -97,7 +96,7 @@ fn orphans(connection: &Connection, audit: &mut Audit) -> Result<(), EngineError
     Ok(())
 }
 
-/// One walk over all rows, entity by entity, aspect by aspect, version by version.
+/// Audits all rows, ordered by URN, aspect and version.
 fn rows(connection: &Connection, audit: &mut Audit) -> Result<(), EngineError> {
     let mut statement = connection.prepare(
         "SELECT urn,aspect,version,metadata,systemmetadata FROM metadata_aspect_v2 \

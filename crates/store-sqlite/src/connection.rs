@@ -1,10 +1,9 @@
-//! Opening connections: every setting that SQLite has per connection stands here.
+//! Opens connections and has all their settings.
 //!
-//! `synchronous=FULL` makes a commit durable before it is acknowledged. The caches are small on purpose: the
-//! operating system caches the file as well. The readers of requests see that cache directly, by memory mapping: a
-//! page costs them no system call and no copy, which halves a point read, and the system takes the memory back when
-//! it needs it. The writer does not map, so that loading much data keeps the process small. Emptying the log is the
-//! writer's decision, not the connection's (`writer`).
+//! `synchronous=FULL` makes a commit durable before it is acknowledged. The caches are small, because the operating system
+//! caches the file as well. Readers map the file into memory: a page needs no system call and no copy, which halves the
+//! time of a point read. The writer does not, so that bulk loads keep the process small. The writer decides when to
+//! checkpoint the log (`writer`).
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,13 +14,13 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::error::{EngineError, opening};
 use crate::migrations;
-use crate::path::beside;
+use crate::path::sibling;
 use crate::read::as_limit;
 
-/// How long a connection waits for another process that holds the lock it needs.
+/// How long a connection waits for a lock of another process.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// More statements than this crate has, so none is ever prepared twice.
+/// More than the statements of this crate, so that each is prepared once.
 const STATEMENT_CACHE: usize = 64;
 
 const WRITER_SETTINGS: &str = "
@@ -32,10 +31,10 @@ const WRITER_SETTINGS: &str = "
     PRAGMA journal_size_limit = 67108864;
     PRAGMA trusted_schema = OFF;";
 
-/// What all readers of requests together may keep of the file.
+/// The cache of all readers together.
 pub(crate) const READ_CACHE_KIB: usize = 32 * 1024;
 
-/// The cache of a connection that passes over the whole file once, or hardly reads at all.
+/// The cache of a connection that scans the file once, or hardly reads.
 pub(crate) const SMALL_CACHE_KIB: usize = 512;
 
 const READER_SETTINGS: &str = "
@@ -43,7 +42,7 @@ const READER_SETTINGS: &str = "
     PRAGMA mmap_size = 1099511627776;
     PRAGMA trusted_schema = OFF;";
 
-/// A connection that may write, to a file that is there. It looks first: nothing of another program's database is changed.
+/// Opens an existing file for writing. Changes nothing in a database of another program.
 pub(crate) fn open_writer(path: &Path) -> Result<Connection, EngineError> {
     let connection = open(
         path,
@@ -64,24 +63,24 @@ pub(crate) fn open_writer(path: &Path) -> Result<Connection, EngineError> {
     connection
         .execute_batch(WRITER_SETTINGS)
         .map_err(opening(path))?;
-    // The first read opens the log.
+    // The first read makes SQLite open the log.
     connection
         .query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
         .map_err(opening(path))?;
     Ok(connection)
 }
 
-/// A connection that cannot write.
+/// Opens a read-only connection.
 pub(crate) fn open_reader(path: &Path, cache_kib: usize) -> Result<Connection, EngineError> {
     open_reading(path, OpenFlags::SQLITE_OPEN_READ_ONLY, cache_kib)
 }
 
-/// A connection that only reads a file which may be nobody's, and leaves nothing beside it.
+/// Opens a file for reading that no store may have open, and leaves no log files behind.
 ///
-/// SQLite makes a log for whoever reads a database that was closed, and lets only those remove it who may write. Where a
-/// log stands already, it is not ours to bring into the database.
-pub(crate) fn open_visitor(path: &Path) -> Result<Connection, EngineError> {
-    let flags = if beside(path, "-wal").exists() {
+/// SQLite creates a log even for a reader, and only a connection that can write removes it. An existing log must not be
+/// checkpointed here.
+pub(crate) fn open_read_only(path: &Path) -> Result<Connection, EngineError> {
+    let flags = if sibling(path, "-wal").exists() {
         OpenFlags::SQLITE_OPEN_READ_ONLY
     } else {
         OpenFlags::SQLITE_OPEN_READ_WRITE
@@ -105,7 +104,7 @@ fn open_reading(
     Ok(connection)
 }
 
-/// A connection for a copy that nobody else uses yet: no log beside it, so that the copy is one file.
+/// Opens a copy that nobody else uses, without a write-ahead log, so that it is a single file.
 pub(crate) fn open_copy(path: &Path) -> Result<Connection, EngineError> {
     open(
         path,
@@ -119,8 +118,8 @@ fn open(path: &Path, flags: OpenFlags) -> Result<Connection, EngineError> {
     let connection = Connection::open_with_flags(path, flags).map_err(opening(path))?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
-    // Otherwise a statement whose plan might depend on its parameters is planned again each time they change. A profile
-    // of building the search index showed that for the statement that reads an entity.
+    // Otherwise SQLite may plan a statement again when its parameters change, which a profile of building the search
+    // index showed for the statement that reads an entity.
     connection
         .set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
         .map_err(opening(path))?;

@@ -1,6 +1,4 @@
-//! The rows that follow from an aspect, as they stand in the tables.
-//!
-//! A write, a rebuild and a check all ask the same question here: is what is stored what the aspect says?
+//! The derived rows of an aspect in the tables: compared and replaced by writes, rebuilds and checks.
 
 use docent_model::Derived;
 use docent_store::AspectKey;
@@ -13,7 +11,7 @@ use crate::placements::parent_text;
 #[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) name: &'static str,
-    /// The column with the entity whose aspect a row follows from.
+    /// The column with the entity whose aspect a row is derived from.
     pub(crate) owner: &'static str,
 }
 
@@ -29,7 +27,7 @@ pub(crate) const TABLES: [Table; 2] = [
 ];
 
 impl Table {
-    /// The condition of a row whose aspect is not there.
+    /// The condition for rows whose aspect is missing.
     pub(crate) fn is_orphan(&self) -> String {
         let Self { name, owner } = self;
         format!(
@@ -39,8 +37,8 @@ impl Table {
     }
 }
 
-/// Makes the stored rows of an aspect those of `derived`; says whether they were not. Rows that are right already
-/// are left alone, so that a write that changes no relationship touches no page of these tables.
+/// Replaces the stored rows of an aspect by those of `derived`, if they differ; returns whether they did. A write that
+/// changes no relationship touches no page of these tables.
 pub(crate) fn replace(
     connection: &Connection,
     urn: &str,
@@ -60,7 +58,7 @@ pub(crate) fn replace(
     Ok(differs)
 }
 
-/// Stores the rows of an aspect that has none.
+/// Inserts the rows of an aspect that has none.
 pub(crate) fn insert(
     connection: &Connection,
     urn: &str,
@@ -93,7 +91,7 @@ pub(crate) fn insert(
     Ok(())
 }
 
-/// Whether the stored rows of an aspect are those of `derived`.
+/// Whether the stored rows of an aspect equal `derived`.
 pub(crate) fn matches(
     connection: &Connection,
     urn: &str,
@@ -110,7 +108,7 @@ fn edges_match(
     aspect: &str,
     derived: &Derived,
 ) -> Result<bool, EngineError> {
-    // The table has each edge once and in this order.
+    // The statement returns each edge once, in this order.
     let mut expected: Vec<(&str, &str)> = derived
         .edges
         .iter()
@@ -155,7 +153,7 @@ fn placement_matches(
     })
 }
 
-/// Removes the rows of one aspect.
+/// Deletes the rows of an aspect.
 pub(crate) fn remove(connection: &Connection, key: &AspectKey) -> Result<(), EngineError> {
     replace(
         connection,

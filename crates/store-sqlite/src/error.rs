@@ -1,11 +1,11 @@
-//! From what SQLite says to what the callers of a store can do about it.
+//! Converts the errors of SQLite to those of a store.
 
 use std::path::Path;
 
 use docent_store::StoreError;
 use rusqlite::ErrorCode;
 
-/// Inside the engine: an error of the driver, or one that has its final words already.
+/// An error inside the engine: of the driver, or already one of the store.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum EngineError {
     #[error(transparent)]
@@ -23,7 +23,7 @@ impl From<EngineError> for StoreError {
     }
 }
 
-/// The one place where SQLite's result codes become cases.
+/// The only function that interprets SQLite's result codes.
 pub(crate) fn store_error(error: &rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy,
@@ -49,18 +49,18 @@ pub(crate) fn store_error(error: &rusqlite::Error) -> StoreError {
     }
 }
 
-/// What to do about a damaged database.
-pub(crate) const RESTORE_MENDS: &str = "; 'docent restore' puts a backup in its place";
+/// Advice for a damaged database.
+pub(crate) const RESTORE_HINT: &str = "; replace it by a backup with 'docent restore'";
 
-/// Names the file where SQLite only says that it could not open one.
+/// Adds the path to an error of opening a file.
 pub(crate) fn opening(path: &Path) -> impl Fn(rusqlite::Error) -> EngineError {
     move |error| match store_error(&error) {
         StoreError::Unavailable { reason } => EngineError::Store(StoreError::Unavailable {
             reason: match error.sqlite_error_code() {
-                // A database with a log cannot even be read where nothing can be written.
+                // Reading a database in WAL mode needs write permission.
                 Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
                     format!(
-                        "{}: {reason}; docent, also if it only reads, must be able to write to this file and to its folder",
+                        "{}: {reason}; docent needs permission to write to this file and its directory, even to read",
                         path.display()
                     )
                 }
@@ -69,18 +69,18 @@ pub(crate) fn opening(path: &Path) -> impl Fn(rusqlite::Error) -> EngineError {
         }),
         StoreError::Corrupt { .. } => EngineError::Store(StoreError::Unavailable {
             reason: if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) {
-                format!("{} is no SQLite database: {error}", path.display())
+                format!("{} is not a SQLite database: {error}", path.display())
             } else {
-                format!("{} is damaged: {error}{RESTORE_MENDS}", path.display())
+                format!("{} is damaged: {error}{RESTORE_HINT}", path.display())
             },
         }),
         _ => EngineError::Sqlite(error),
     }
 }
 
-/// An error of the file system around the database.
+/// An error of the file system.
 pub(crate) fn file_error(path: &Path, error: &std::io::Error) -> StoreError {
-    StoreError::Refused {
+    StoreError::Rejected {
         reason: format!("{}: {error}", path.display()),
     }
 }
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn callers_can_tell_busy_from_unavailable_from_damaged() {
+    fn result_codes_map_to_busy_unavailable_and_corrupt() {
         assert!(matches!(mapped(ffi::SQLITE_BUSY), StoreError::Busy));
         assert!(matches!(
             mapped(ffi::SQLITE_BUSY_SNAPSHOT),
@@ -116,9 +116,12 @@ mod tests {
             assert!(matches!(mapped(code), StoreError::Corrupt { .. }), "{code}");
         }
         let read_only = rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_READONLY), None);
-        let said = opening(Path::new("some.db"))(read_only).to_string();
-        assert!(said.contains("some.db: "), "{said}");
-        assert!(said.contains("able to write to this file"), "{said}");
+        let message = opening(Path::new("some.db"))(read_only).to_string();
+        assert!(message.contains("some.db: "), "{message}");
+        assert!(
+            message.contains("permission to write to this file"),
+            "{message}"
+        );
         assert!(matches!(
             mapped(ffi::SQLITE_CONSTRAINT),
             StoreError::Other(_)

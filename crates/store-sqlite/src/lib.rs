@@ -1,14 +1,14 @@
 //! The store on one SQLite file: the default engine.
 //!
-//! One thread writes and commits in groups (`writer`), a few connections read beside it (`readers`); SQLite's
-//! write-ahead log lets both go on at once. Point reads run in place on the caller's thread, because they take a few
-//! microseconds; whatever may take longer goes to a thread that may block.
+//! One thread writes with group commit (`writer`); a few connections read concurrently (`readers`), which SQLite's
+//! write-ahead log allows. Point reads run on the calling thread, because they take a few microseconds; longer reads run
+//! on a blocking thread.
 //!
-//! This crate speaks SQL and decides nothing: what a write does to versions, history and derived rows is handed
-//! to it (`docent_store::version`, `docent_model::derive`).
+//! This crate speaks SQL and decides nothing: the effect of a write on versions, history and derived rows comes from
+//! `docent_store::version` and `docent_model::derive`.
 //!
-//! To add a query: its statement in `read`, its method in [`SqliteStore`], its test in the conformance suite. To
-//! change the schema: `migrations`.
+//! To add a query: its statement in `read`, its method in `store_reader`, its test in the conformance suite. To change
+//! the schema: `migrations`.
 
 mod backup;
 mod check;
@@ -23,7 +23,7 @@ mod points;
 mod read;
 mod readers;
 mod rebuild;
-mod recent;
+mod row_cache;
 mod runs;
 mod stamp;
 mod store_maintenance;
@@ -36,12 +36,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use docent_store::{StoreError, StoreWriter, Work};
+use docent_store::{StoreError, StoreWriter, TransactionBody};
 
 use crate::error::EngineError;
 use crate::lock::ServerLock;
 use crate::readers::Readers;
-use crate::recent::RecentRows;
+use crate::row_cache::RowCache;
 use crate::stamp::{LogIndex, StampSource};
 use crate::writer::{Log, Writer};
 
@@ -53,11 +53,11 @@ pub use writer::WriterStatistics;
 /// How to open a database.
 #[derive(Debug, Clone, Copy)]
 pub struct OpenOptions {
-    /// For a server: no other server may use the file. Commands leave it off and work beside a running server.
+    /// For a server: no other server may use the file. Commands can run next to a server without it.
     pub exclusive: bool,
-    /// Makes the file if there is none.
+    /// Creates the file if it does not exist.
     pub create: bool,
-    /// How many connections read.
+    /// The number of reading connections.
     pub readers: usize,
 }
 
@@ -75,10 +75,10 @@ impl Default for OpenOptions {
 /// A SQLite file as a [`docent_store::Store`]. Dropping it finishes the queued writes.
 #[derive(Debug)]
 pub struct SqliteStore {
-    // Fields are dropped from the top: the connection that may write closes last, so that SQLite can put its log
-    // away; then the file beside the database may close, and then the lock goes.
+    // Drop order: the writing connection closes last, so that SQLite can remove its log. Then the log index may close,
+    // and then the lock.
     readers: Arc<Readers>,
-    recent: RecentRows,
+    row_cache: RowCache,
     stamp: Arc<StampSource>,
     writer: Writer,
     _log_index: Option<LogIndex>,
@@ -87,18 +87,18 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens the database and brings its schema up to date. Refuses one that a newer docent wrote.
+    /// Opens the database and migrates its schema. Rejects the schema of a newer docent.
     pub fn open(path: &Path, options: OpenOptions) -> Result<Self, StoreError> {
         let path = real_path(path);
         if options.create {
-            path::make_file(&path)?;
+            path::create_file(&path)?;
         } else {
             path::expect_file(&path)?;
         }
         let lock = if options.exclusive {
             Some(ServerLock::take(&path)?)
         } else {
-            lock::expect_one_name(&path)?;
+            lock::expect_server_uses_same_name(&path)?;
             None
         };
         Ok(Self::open_locked(path, options, lock)?)
@@ -109,35 +109,35 @@ impl SqliteStore {
         options: OpenOptions,
         lock: Option<ServerLock>,
     ) -> Result<Self, EngineError> {
-        let writing = connection::open_writer(&path)?;
+        let write_connection = connection::open_writer(&path)?;
         let log_index = options
             .exclusive
             .then(|| LogIndex::open(&path))
             .transpose()?;
-        migrations::migrate(&writing, &path)?;
+        migrations::migrate(&write_connection, &path)?;
         let stamp = Arc::new(match &log_index {
-            Some(index) => StampSource::Log(index.clone()),
-            None => StampSource::asked(&path)?,
+            Some(index) => StampSource::LogIndex(index.clone()),
+            None => StampSource::data_version(&path)?,
         });
         let readers = Readers::open(&path, options.readers, Arc::clone(&stamp))?;
         let readers = Arc::new(readers);
         let log = Log {
             stamp: Arc::clone(&stamp),
             readers: Arc::clone(&readers),
-            place: lock.as_ref().map(|lock| lock.place().clone()),
+            file: lock.as_ref().map(|lock| lock.file().clone()),
         };
         Ok(Self {
             readers,
-            recent: RecentRows::new(),
+            row_cache: RowCache::new(),
             stamp,
-            writer: Writer::start(writing, log)?,
+            writer: Writer::start(write_connection, log)?,
             _log_index: log_index,
             path,
             _lock: lock,
         })
     }
 
-    /// How well the writer groups: pieces of work against commits.
+    /// How well the writer groups: transactions per commit.
     pub fn writer_statistics(&self) -> WriterStatistics {
         self.writer.statistics()
     }
@@ -149,8 +149,8 @@ impl StoreWriter for SqliteStore {
         Ok(true)
     }
 
-    async fn run(&self, work: Box<dyn Work>) -> Result<(), StoreError> {
-        self.writer.run(work).await
+    async fn run_transaction(&self, body: Box<dyn TransactionBody>) -> Result<(), StoreError> {
+        self.writer.run(body).await
     }
 }
 
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_connection_that_writes_syncs_every_commit() {
+    async fn the_writing_connection_syncs_every_commit() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("docent.db");
         for exclusive in [true, false] {
@@ -175,15 +175,15 @@ mod tests {
                 ..OpenOptions::default()
             };
             let store = SqliteStore::open(&path, options).unwrap();
-            let ask = |pragma: &'static str| {
-                store.writer.run_alone(move |connection| {
+            let query = |pragma: &'static str| {
+                store.writer.run_exclusive(move |connection| {
                     Ok(connection.query_row(pragma, [], |row| row.get::<_, i64>(0))?)
                 })
             };
-            // 2 is FULL: the log is on the disk before a commit is acknowledged. With NORMAL, which is 1, the last
-            // commits are lost with the power.
-            assert_eq!(ask("PRAGMA synchronous").await.unwrap(), 2);
-            assert_eq!(ask("PRAGMA wal_autocheckpoint").await.unwrap(), 0);
+            // 2 is FULL: the log is on disk before a commit is acknowledged. With NORMAL (1), a power failure loses the
+            // last commits.
+            assert_eq!(query("PRAGMA synchronous").await.unwrap(), 2);
+            assert_eq!(query("PRAGMA wal_autocheckpoint").await.unwrap(), 0);
         }
     }
 }

@@ -1,13 +1,12 @@
-//! One server per database file, whatever the file is called.
+//! One server per database file, under whatever name.
 //!
-//! A server holds the operating system's lock (`flock`) on the database itself and on the index of its log, which SQLite
-//! keeps beside it by name. The first belongs to the file, so a hard link, a move or a removed file beside it does not get
-//! around it; the second tells commands that the name by which they know the database is the one that the server uses. Both
-//! go with the process, however that ends, and leave nothing behind.
+//! A server holds an advisory lock (`flock`) on the database and on the index of its write-ahead log (`-shm`), which
+//! SQLite finds by name. The first lock belongs to the file, so hard links and renames do not circumvent it. The second
+//! tells commands that the server uses the same name as they do. The operating system releases both with the process.
 //!
-//! SQLite's own locks are of another kind (`fcntl`) and do not see these. But closing *any* descriptor of a file gives up
-//! this process's locks of that kind on it. So what is opened here is closed before SQLite opens the file, or after it has
-//! closed it.
+//! SQLite's own locks are of another kind (`fcntl`), which ignores these. But closing *any* descriptor of a file releases
+//! the process's `fcntl` locks on it. So this module closes its descriptors before SQLite opens the file, or after SQLite
+//! has closed it.
 
 use std::fs::{File, TryLockError};
 use std::os::unix::fs::MetadataExt as _;
@@ -17,105 +16,105 @@ use std::time::{Duration, Instant};
 use docent_store::StoreError;
 
 use crate::error::file_error;
-use crate::path::beside;
+use crate::path::sibling;
 
-/// A command that looks whether a server is there has the lock for a moment.
-const LOCK_PATIENCE: Duration = Duration::from_millis(200);
+/// A command that checks for a server holds the lock briefly.
+const LOCK_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// A server that starts has the first lock a moment before the second.
-const START_PATIENCE: Duration = Duration::from_secs(2);
+/// A starting server takes the first lock briefly before the second.
+const START_TIMEOUT: Duration = Duration::from_secs(2);
 
-const PAUSE: Duration = Duration::from_millis(5);
+const RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Held as long as a server (or a restore) uses a database; given up after SQLite has closed it.
+/// Held while a server or a restore uses a database; released after SQLite has closed it.
 #[derive(Debug)]
 pub(crate) struct ServerLock {
-    _file: File,
-    place: Place,
+    _lock: File,
+    file: DatabaseFile,
 }
 
 impl ServerLock {
-    /// Locks a database that is there.
+    /// Locks an existing database.
     pub(crate) fn take(database: &Path) -> Result<Self, StoreError> {
-        let lock = within(LOCK_PATIENCE, || {
+        let lock = within(LOCK_TIMEOUT, || {
             let file = File::open(database).map_err(|error| file_error(database, &error))?;
-            let place = Place::of(database, &file)?;
-            // Between opening and locking somebody may have put another file there.
-            let is_ours = try_lock(&file, database)? && place.is_kept();
-            Ok(is_ours.then(|| Self { _file: file, place }))
+            let identity = DatabaseFile::of(database, &file)?;
+            // Another file may have been renamed to this path between opening and locking.
+            let is_ours = try_lock(&file, database)? && identity.is_in_place();
+            Ok(is_ours.then(|| Self {
+                _lock: file,
+                file: identity,
+            }))
         })?;
         let lock = lock.ok_or_else(|| in_use(database))?;
         expect_unused_log(database)?;
         Ok(lock)
     }
 
-    pub(crate) fn place(&self) -> &Place {
-        &self.place
+    pub(crate) fn file(&self) -> &DatabaseFile {
+        &self.file
     }
 }
 
-/// Refuses a place whose log a server uses, although its database is elsewhere.
+/// Rejects a path whose log a server uses, although its database was moved.
 pub(crate) fn expect_unused_log(database: &Path) -> Result<(), StoreError> {
-    let log_index = beside(database, "-shm");
+    let log_index = sibling(database, "-shm");
     if !is_locked(&log_index)? {
         return Ok(());
     }
-    Err(StoreError::Refused {
+    Err(StoreError::Rejected {
         reason: format!(
-            "another docent server already uses {}; its database was moved or removed while it ran: stop it first",
+            "another docent server already uses {}; its database was moved or removed: stop that server first",
             log_index.display()
         ),
     })
 }
 
-/// Takes the second lock, on the open index of the log.
+/// Takes the second lock, on the open log index.
 pub(crate) fn lock_log_index(file: &File, database: &Path) -> Result<(), StoreError> {
-    let locked = within(
-        LOCK_PATIENCE,
-        || Ok(try_lock(file, database)?.then_some(())),
-    )?;
+    let locked = within(LOCK_TIMEOUT, || Ok(try_lock(file, database)?.then_some(())))?;
     locked.ok_or_else(|| in_use(database))
 }
 
-/// Refuses a database that a server uses by another name: SQLite would begin a second log, and the two would destroy it.
-pub(crate) fn expect_one_name(database: &Path) -> Result<(), StoreError> {
-    let log_index = beside(database, "-shm");
-    let fits = within(START_PATIENCE, || {
-        let fits = !is_locked(database)? || is_locked(&log_index)?;
-        Ok(fits.then_some(()))
+/// Rejects a database that a server uses under another name: SQLite would start a second log, which corrupts the database.
+pub(crate) fn expect_server_uses_same_name(database: &Path) -> Result<(), StoreError> {
+    let log_index = sibling(database, "-shm");
+    let is_same = within(START_TIMEOUT, || {
+        let is_same = !is_locked(database)? || is_locked(&log_index)?;
+        Ok(is_same.then_some(()))
     })?;
-    fits.ok_or_else(|| StoreError::Refused {
+    is_same.ok_or_else(|| StoreError::Rejected {
         reason: format!(
-            "a docent server uses {} by another name: it was moved while the server ran, or it is a hard link; \
-             use the server's name for it, or stop the server",
+            "a docent server uses {} under another name: it was moved, or it is a hard link; \
+             use the same name as the server, or stop the server",
             database.display()
         ),
     })
 }
 
-/// Tries until there is something, or the time is over.
+/// Retries until the attempt returns something, or the timeout passes.
 fn within<T>(
-    patience: Duration,
+    timeout: Duration,
     mut attempt: impl FnMut() -> Result<Option<T>, StoreError>,
 ) -> Result<Option<T>, StoreError> {
-    let deadline = Instant::now() + patience;
+    let deadline = Instant::now() + timeout;
     loop {
         let found = attempt()?;
         if found.is_some() || Instant::now() > deadline {
             return Ok(found);
         }
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(RETRY_INTERVAL);
     }
 }
 
-/// Which file a database is, to notice when its name leads to another one or to none.
+/// The identity of the database file, to detect that it was moved or replaced.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct DatabaseFile {
     path: PathBuf,
     identity: (u64, u64),
 }
 
-impl Place {
+impl DatabaseFile {
     fn of(database: &Path, file: &File) -> Result<Self, StoreError> {
         let metadata = file
             .metadata()
@@ -126,22 +125,22 @@ impl Place {
         })
     }
 
-    /// Whether the name still leads to the file.
-    pub(crate) fn is_kept(&self) -> bool {
+    /// Whether the file is still at its path.
+    pub(crate) fn is_in_place(&self) -> bool {
         std::fs::metadata(&self.path)
             .is_ok_and(|metadata| (metadata.dev(), metadata.ino()) == self.identity)
     }
 
-    /// Whether the name leads to some other file.
-    pub(crate) fn is_taken(&self) -> bool {
-        self.path.exists() && !self.is_kept()
+    /// Whether another file is at its path.
+    pub(crate) fn is_replaced(&self) -> bool {
+        self.path.exists() && !self.is_in_place()
     }
 
-    pub(crate) fn lost(&self) -> StoreError {
+    pub(crate) fn moved_error(&self) -> StoreError {
         StoreError::Unavailable {
             reason: format!(
-                "the database file {} was moved, removed or replaced while the server ran; nothing can be written until it \
-                 is back in its place or the server is started anew",
+                "the database file {} was moved, removed or replaced while the server ran; writes are rejected until it \
+                 is back or the server is restarted",
                 self.path.display()
             ),
         }
@@ -156,7 +155,7 @@ fn try_lock(file: &File, path: &Path) -> Result<bool, StoreError> {
     }
 }
 
-/// Whether a server has this file; nobody has one that is not there.
+/// Whether a server has locked this file; a missing file is not locked.
 fn is_locked(path: &Path) -> Result<bool, StoreError> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -171,7 +170,7 @@ fn is_locked(path: &Path) -> Result<bool, StoreError> {
 }
 
 fn in_use(database: &Path) -> StoreError {
-    StoreError::Refused {
+    StoreError::Rejected {
         reason: format!("another docent server already uses {}", database.display()),
     }
 }

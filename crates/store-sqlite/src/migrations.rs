@@ -1,7 +1,7 @@
 //! The schema, as numbered steps.
 //!
-//! Each step is a file of `migrations/`, applied once and in order; the table `docent_migration` remembers which,
-//! with a checksum. A step that has been released is never edited.
+//! Each step is a file of `migrations/`, applied once and in order; the table `docent_migration` records it with a
+//! checksum. A released step is never edited.
 //!
 //! To change the schema: add the next file and its line to [`MIGRATIONS`].
 
@@ -51,19 +51,19 @@ const TABLE: &str = "
         applied_ms INTEGER NOT NULL
     )";
 
-/// What a database has of [`MIGRATIONS`].
+/// The migrations of a database.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Nothing at all: a new file.
+    /// A new file.
     Empty,
-    /// The first so many.
+    /// The number of applied [`MIGRATIONS`].
     Applied(usize),
 }
 
-/// What a database has that is up to date.
+/// The state of an up-to-date database.
 pub(crate) const NEWEST: State = State::Applied(MIGRATIONS.len());
 
-/// Brings the database to the newest schema, or refuses it.
+/// Migrates the database to the newest schema, or rejects it.
 pub(crate) fn migrate(connection: &Connection, path: &Path) -> Result<(), EngineError> {
     migrate_with(connection, path, MIGRATIONS)
 }
@@ -73,7 +73,7 @@ fn migrate_with(
     path: &Path,
     known: &[Migration],
 ) -> Result<(), EngineError> {
-    // Nearly every start ends here, without asking for the write lock.
+    // The usual case, without the write lock.
     if state_of(connection, path, known)? == State::Applied(known.len()) {
         return Ok(());
     }
@@ -90,7 +90,7 @@ fn apply_missing(
     path: &Path,
     known: &[Migration],
 ) -> Result<(), EngineError> {
-    // Asked again under the lock: another process may have been faster.
+    // Rechecked under the lock: another process may have migrated.
     let applied = match state_of(connection, path, known)? {
         State::Empty => 0,
         State::Applied(count) => count,
@@ -112,7 +112,7 @@ fn apply_missing(
     Ok(())
 }
 
-/// Looks at a database without changing it; refuses one that is newer than we are, or somebody else's.
+/// Reads the state of a database without changing it; rejects a newer schema and databases of other programs.
 pub(crate) fn state(connection: &Connection, path: &Path) -> Result<State, EngineError> {
     state_of(connection, path, MIGRATIONS)
 }
@@ -122,9 +122,9 @@ fn state_of(
     path: &Path,
     known: &[Migration],
 ) -> Result<State, EngineError> {
-    let refuse = |what: String| {
-        Err(EngineError::Store(StoreError::Refused {
-            reason: format!("{} {what}", path.display()),
+    let reject = |problem: String| {
+        Err(EngineError::Store(StoreError::Rejected {
+            reason: format!("{} {problem}", path.display()),
         }))
     };
     let exists = |sql: &str| {
@@ -135,7 +135,7 @@ fn state_of(
     };
     if exists("SELECT 1 FROM sqlite_schema WHERE name = 'docent_migration'")?.is_none() {
         if exists("SELECT 1 FROM sqlite_schema LIMIT 1")?.is_some() {
-            return refuse("is a database of another program, not of docent".to_owned());
+            return reject("is a database of another program".to_owned());
         }
         return Ok(State::Empty);
     }
@@ -146,15 +146,14 @@ fn state_of(
     while let Some(row) = rows.next()? {
         let (number, stored): (i64, String) = (row.get(0)?, row.get(1)?);
         let Some(migration) = known.get(count) else {
-            return refuse(format!(
-                "was written by a newer docent: its schema has step {number}, this one knows {count}; \
+            return reject(format!(
+                "was written by a newer docent: its schema has step {number}, this docent knows {count}; \
                  use the newer docent"
             ));
         };
         if migration.number != number || checksum(migration.sql) != stored {
-            return refuse(format!(
-                "has a step {number} of its schema that this docent does not know; \
-                 use the docent that wrote it"
+            return reject(format!(
+                "has an unknown schema step {number}; use the docent that wrote it"
             ));
         }
         count += 1;
@@ -191,7 +190,7 @@ mod tests {
         Path::new("some.db")
     }
 
-    fn refusal(result: Result<(), EngineError>) -> String {
+    fn rejection(result: Result<(), EngineError>) -> String {
         result.unwrap_err().to_string()
     }
 
@@ -212,10 +211,10 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_database_is_refused_with_a_sentence() {
+    fn a_newer_schema_is_rejected() {
         let connection = memory();
         migrate_with(&connection, path(), TWO).unwrap();
-        let message = refusal(migrate_with(&connection, path(), &TWO[..1]));
+        let message = rejection(migrate_with(&connection, path(), &TWO[..1]));
         assert!(
             message.contains("some.db was written by a newer docent"),
             "{message}"
@@ -223,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_with_another_content_is_refused() {
+    fn a_changed_step_is_rejected() {
         let connection = memory();
         migrate_with(&connection, path(), &TWO[..1]).unwrap();
         let other = [Migration {
@@ -231,12 +230,12 @@ mod tests {
             name: "one",
             sql: "CREATE TABLE one (b)",
         }];
-        let message = refusal(migrate_with(&connection, path(), &other));
-        assert!(message.contains("does not know"), "{message}");
+        let message = rejection(migrate_with(&connection, path(), &other));
+        assert!(message.contains("unknown schema step 1"), "{message}");
     }
 
     #[test]
-    fn a_step_that_fails_leaves_nothing() {
+    fn a_failed_step_leaves_no_trace() {
         let connection = memory();
         let broken = [
             Migration {
@@ -255,20 +254,20 @@ mod tests {
     }
 
     #[test]
-    fn the_database_of_another_program_is_left_alone() {
+    fn a_database_of_another_program_is_rejected() {
         let connection = memory();
         connection
             .execute_batch("CREATE TABLE bookmarks (url)")
             .unwrap();
-        let message = refusal(migrate_with(&connection, path(), TWO));
+        let message = rejection(migrate_with(&connection, path(), TWO));
         assert!(message.contains("another program"), "{message}");
     }
 
     #[test]
-    fn rows_from_before_there_was_an_index_of_runs_are_in_it() {
+    fn existing_rows_are_added_to_the_run_index() {
         let connection = memory();
         migrate_with(&connection, path(), &MIGRATIONS[..1]).unwrap();
-        for (urn, noted) in [
+        for (urn, system_metadata) in [
             ("a", Some(r#"{"runId":"r","lastObserved":7}"#)),
             ("b", Some("no JSON")),
             ("c", None),
@@ -277,7 +276,7 @@ mod tests {
             connection
                 .execute(
                     "INSERT INTO metadata_aspect_v2 VALUES (?1,'status',0,'{}',?2,0,'x',NULL)",
-                    (urn, noted),
+                    (urn, system_metadata),
                 )
                 .unwrap();
         }
@@ -291,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn points_from_before_have_the_ids_under_which_they_would_be_written_today() {
+    fn existing_points_get_their_current_ids() {
         let connection = memory();
         migrate_with(&connection, path(), &MIGRATIONS[..3]).unwrap();
         let points = [

@@ -1,19 +1,19 @@
-//! The statements that read where entities stand in the trees of their kinds.
+//! The statements that read the trees of entities.
 
 use docent_model::Urn;
-use docent_store::Page;
+use docent_store::ListPage;
 use rusqlite::{Connection, params};
 
 use crate::error::EngineError;
 use crate::read::{as_limit, length_at, text_at, urn_at};
 
-pub(crate) fn below(
+pub(crate) fn children_page(
     connection: &Connection,
     kind: &str,
     parent: Option<&Urn>,
     start: usize,
     limit: usize,
-) -> Result<Page<Urn>, EngineError> {
+) -> Result<ListPage<Urn>, EngineError> {
     let parent = parent_text(parent);
     let total = connection
         .prepare_cached("SELECT count(*) FROM placement WHERE kind=?1 AND parent=?2")?
@@ -27,11 +27,11 @@ pub(crate) fn below(
     while let Some(row) = rows.next()? {
         items.push(urn_at(row, 0, "placement", "urn")?);
     }
-    Ok(Page { total, items })
+    Ok(ListPage { total, items })
 }
 
-/// `None` if the entity is not placed, `Some(None)` if it stands at the root.
-#[expect(clippy::option_option, reason = "the shape that the trait asks for")]
+/// `None` if the entity is in no tree, `Some(None)` if it is a root.
+#[expect(clippy::option_option, reason = "the return type of the trait")]
 pub(crate) fn parent_of(
     connection: &Connection,
     urn: &Urn,
@@ -48,7 +48,7 @@ pub(crate) fn parent_of(
     urn_at(row, 0, "placement", "parent").map(|parent| Some(Some(parent)))
 }
 
-/// The chain of parents, nearest first; it ends before an entity that it has met already.
+/// The ancestors, nearest first; the list ends before a repeated entity.
 pub(crate) fn ancestors(
     connection: &Connection,
     urn: &Urn,
@@ -56,8 +56,8 @@ pub(crate) fn ancestors(
 ) -> Result<Vec<Urn>, EngineError> {
     let mut chain: Vec<Urn> = Vec::new();
     while chain.len() < max {
-        let below = chain.last().unwrap_or(urn);
-        match parent_of(connection, below)?.flatten() {
+        let child = chain.last().unwrap_or(urn);
+        match parent_of(connection, child)?.flatten() {
             Some(parent) if parent != *urn && !chain.contains(&parent) => chain.push(parent),
             _ => break,
         }
@@ -82,7 +82,7 @@ pub(crate) fn named(
     Ok(urns)
 }
 
-/// At most `limit` of those below any of the parents.
+/// At most `limit` children of any of the parents.
 pub(crate) fn children(
     connection: &Connection,
     kind: &str,
@@ -103,7 +103,7 @@ pub(crate) fn children(
     Ok(children)
 }
 
-/// How the parent of a root stands in the table.
+/// The parent column; empty for a root.
 pub(crate) fn parent_text(parent: Option<&Urn>) -> &str {
     parent.map_or("", Urn::as_str)
 }

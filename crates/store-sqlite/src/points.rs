@@ -1,4 +1,4 @@
-//! The statements about points of time series.
+//! The statements about time series points.
 
 use docent_store::{AspectKey, PointRange, TimeseriesRow};
 use rusqlite::types::Value;
@@ -10,10 +10,10 @@ use crate::runs::is_of_run;
 
 const TABLE: &str = "timeseries";
 
-/// The condition of the points in a range, and what it is about.
+/// The condition for the points in a range, and its parameters.
 fn condition(key: &AspectKey, range: &PointRange) -> (String, Vec<Value>) {
     let mut sql = "urn=? AND aspect=?".to_owned();
-    let mut bound = vec![
+    let mut parameters = vec![
         Value::from(key.urn.to_string()),
         Value::from(key.aspect.as_str().to_owned()),
     ];
@@ -24,15 +24,15 @@ fn condition(key: &AspectKey, range: &PointRange) -> (String, Vec<Value>) {
     for (text, time) in times {
         if let Some(time) = time {
             sql.push_str(text);
-            bound.push(Value::from(time));
+            parameters.push(Value::from(time));
         }
     }
     if let Some(run) = &range.run {
         sql.push_str(" AND ");
         sql.push_str(&is_of_run());
-        bound.push(Value::from(run.clone()));
+        parameters.push(Value::from(run.clone()));
     }
-    (sql, bound)
+    (sql, parameters)
 }
 
 pub(crate) fn list(
@@ -43,15 +43,15 @@ pub(crate) fn list(
     start: usize,
     limit: usize,
 ) -> Result<Vec<TimeseriesRow>, EngineError> {
-    let (condition, mut bound) = condition(key, range);
+    let (condition, mut parameters) = condition(key, range);
     let order = if newest_first { "DESC" } else { "ASC" };
     let mut statement = connection.prepare_cached(&format!(
         "SELECT time_ms,id,metadata,systemmetadata FROM timeseries WHERE {condition} \
          ORDER BY time_ms {order}, id {order} LIMIT ? OFFSET ?"
     ))?;
-    bound.extend([as_limit(limit), as_limit(start)].map(Value::from));
+    parameters.extend([as_limit(limit), as_limit(start)].map(Value::from));
     let urn = key.urn.as_str();
-    let mut rows = statement.query(params_from_iter(bound))?;
+    let mut rows = statement.query(params_from_iter(parameters))?;
     let mut points = Vec::new();
     while let Some(row) = rows.next()? {
         points.push(TimeseriesRow {
@@ -80,12 +80,12 @@ pub(crate) fn count(
     key: &AspectKey,
     range: &PointRange,
 ) -> Result<u64, EngineError> {
-    let (condition, bound) = condition(key, range);
+    let (condition, parameters) = condition(key, range);
     Ok(connection
         .prepare_cached(&format!(
             "SELECT count(*) FROM timeseries WHERE {condition}"
         ))?
-        .query_row(params_from_iter(bound), count_at)?)
+        .query_row(params_from_iter(parameters), count_at)?)
 }
 
 pub(crate) fn delete(
@@ -93,9 +93,9 @@ pub(crate) fn delete(
     key: &AspectKey,
     range: &PointRange,
 ) -> Result<(), EngineError> {
-    let (condition, bound) = condition(key, range);
+    let (condition, parameters) = condition(key, range);
     connection
         .prepare_cached(&format!("DELETE FROM timeseries WHERE {condition}"))?
-        .execute(params_from_iter(bound))?;
+        .execute(params_from_iter(parameters))?;
     Ok(())
 }

@@ -1,7 +1,6 @@
 //! The statements that read aspects, edges and the log; `placements`, `points` and `runs` have the others.
 //!
-//! They take a connection and nothing else, so that the readers and a transaction of the writer share them. What
-//! is committed and what is not is their caller's business.
+//! They take only a connection, so that readers and the writer's transactions share them.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,18 +8,19 @@ use std::sync::Arc;
 use docent_model::{AspectName, Registry, Urn};
 use docent_store::fields::urn_range;
 use docent_store::{
-    AspectKey, Change, ChangeKind, EntityAspects, EntityTexts, LogPosition, LogicalVersion, Page,
-    ReadReply, ReadRequest, Related, Row as AspectRow, RowVersion, StoreError, StoredAspect,
+    AspectKey, AspectRow, EntityAspects, EntityTexts, ListPage, LogEntry, LogEntryKind,
+    LogPosition, LogicalVersion, ReadReply, ReadRequest, RelatedEntity, RowVersion, StoreError,
+    StoredAspect,
 };
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};
 
 use crate::error::EngineError;
 
-/// The table of the aspects, for messages about damaged rows.
+/// The aspect table, for messages about damaged rows.
 pub(crate) const ASPECTS: &str = "metadata_aspect_v2";
 
-/// The columns that [`stored_aspect`] reads, and others behind them.
+/// The columns of [`stored_aspect`], followed by others.
 macro_rules! select_rows {
     ($others:literal, $which:literal) => {
         concat!(
@@ -58,7 +58,7 @@ pub(crate) fn read(
     })
 }
 
-/// Existence checks; a row that was found proves that its entity exists.
+/// Checks for existence. A found row proves that its entity exists.
 fn exists(
     connection: &Connection,
     request: ReadRequest<'_>,
@@ -87,8 +87,8 @@ fn exists(
         .collect()
 }
 
-/// Whether the rows prove that every entity of the request's existence checks exists.
-pub(crate) fn all_proven(request: ReadRequest<'_>, rows: &[AspectRow]) -> bool {
+/// Whether the found rows prove the existence of every checked entity.
+pub(crate) fn prove_existence(request: ReadRequest<'_>, rows: &[AspectRow]) -> bool {
     request.exists.iter().all(|check| {
         request
             .rows
@@ -111,7 +111,7 @@ pub(crate) fn version(
     }
 }
 
-/// The former versions of an aspect, newest first.
+/// The history of an aspect, newest first, without the latest version.
 pub(crate) fn history(
     connection: &Connection,
     key: &AspectKey,
@@ -128,7 +128,7 @@ pub(crate) fn history(
     Ok(versions)
 }
 
-/// All versions of an aspect, the oldest first and the latest last.
+/// All versions of an aspect, oldest first.
 pub(crate) fn versions(
     connection: &Connection,
     key: &AspectKey,
@@ -139,7 +139,7 @@ pub(crate) fn versions(
     Ok(versions)
 }
 
-/// The version that was remembered of an aspect when it was deleted.
+/// The version that was stored for an aspect when a rollback deleted it.
 pub(crate) fn retired_version(
     connection: &Connection,
     key: &AspectKey,
@@ -151,7 +151,7 @@ pub(crate) fn retired_version(
     Ok(version.map(LogicalVersion::new))
 }
 
-/// All latest aspects of an entity, by name; those that the registry does not know are left out.
+/// All latest aspects of an entity, by name, without those that the registry does not know.
 fn entity(connection: &Connection, urn: &Urn) -> Result<EntityAspects, EngineError> {
     let mut statement =
         connection.prepare_cached(select_rows!(",aspect", "version=0 ORDER BY aspect"))?;
@@ -165,7 +165,7 @@ fn entity(connection: &Connection, urn: &Urn) -> Result<EntityAspects, EngineErr
     Ok(aspects)
 }
 
-/// The latest aspects of many entities of a type, from one range of the index.
+/// The latest aspects of many entities of a type, from one index range.
 pub(crate) fn entity_range(
     connection: &Connection,
     entity_type: &str,
@@ -227,7 +227,7 @@ pub(crate) fn urns(
     Ok(urns)
 }
 
-/// The names of all aspects of an entity, time series included.
+/// The names of all aspects of an entity, including time series.
 pub(crate) fn aspect_names(
     connection: &Connection,
     urn: &Urn,
@@ -244,7 +244,7 @@ pub(crate) fn aspect_names(
     Ok(names)
 }
 
-/// How many entities have an aspect.
+/// Counts the entities that have an aspect.
 pub(crate) fn aspects_count(
     connection: &Connection,
     aspect: AspectName,
@@ -256,7 +256,7 @@ pub(crate) fn aspects_count(
             .prepare_cached(ALL)?
             .query_row([aspect.as_str()], count_at)?,
         Some(pattern) => {
-            // What stands before the first wildcard bounds the part of the index that is looked at.
+            // The prefix before the first wildcard limits the scanned index range.
             let first: String = pattern.split(['*', '?', '[']).take(1).collect();
             connection
                 .prepare_cached(&format!("{ALL} AND urn>=?2 AND urn GLOB ?3 AND urn<?4"))?
@@ -273,7 +273,7 @@ pub(crate) fn aspects_count(
     })
 }
 
-/// A pattern of LIKE as one of GLOB: SQLite's LIKE takes capital and small letters for the same.
+/// Converts a LIKE pattern to GLOB: SQLite's LIKE ignores case.
 fn glob(like: &str) -> String {
     let mut glob = String::with_capacity(like.len());
     for letter in like.chars() {
@@ -287,7 +287,7 @@ fn glob(like: &str) -> String {
     glob
 }
 
-/// How many rows an entity has, of one aspect or of all: (versioned, time series).
+/// Counts the rows of an entity, of one aspect or of all: (versioned, time series).
 pub(crate) fn rows_count(
     connection: &Connection,
     urn: &Urn,
@@ -303,13 +303,13 @@ pub(crate) fn rows_count(
     })?)
 }
 
-/// Who points at `destination` from the given aspect.
+/// The edges to `destination` that are derived from this aspect.
 pub(crate) fn edges_into(
     connection: &Connection,
     destination: &Urn,
     aspect: AspectName,
     limit: usize,
-) -> Result<Vec<Related>, EngineError> {
+) -> Result<Vec<RelatedEntity>, EngineError> {
     let mut statement = connection.prepare_cached(
         "SELECT relationship,source,aspect FROM edge WHERE destination=?1 AND aspect=?2 \
          ORDER BY relationship, source LIMIT ?3",
@@ -317,7 +317,7 @@ pub(crate) fn edges_into(
     let mut rows = statement.query((destination.as_str(), aspect.as_str(), as_limit(limit)))?;
     let mut related = Vec::new();
     while let Some(row) = rows.next()? {
-        related.extend(related_at(row)?);
+        related.extend(edge_at(row)?);
     }
     Ok(related)
 }
@@ -329,7 +329,7 @@ pub(crate) fn edges(
     relationships: &[&str],
     start: usize,
     limit: usize,
-) -> Result<Page<Related>, EngineError> {
+) -> Result<ListPage<RelatedEntity>, EngineError> {
     let (near, far) = if outgoing {
         ("source", "destination")
     } else {
@@ -344,81 +344,81 @@ pub(crate) fn edges(
         )
     };
     let condition = format!("FROM edge WHERE {near}=?{filter}");
-    let bound = || {
+    let parameters = || {
         std::iter::once(urn.as_str())
             .chain(relationships.iter().copied())
             .map(ToSqlOutput::from)
     };
     let total = connection
         .prepare_cached(&format!("SELECT count(*) {condition}"))?
-        .query_row(params_from_iter(bound()), length_at)?;
+        .query_row(params_from_iter(parameters()), length_at)?;
     let mut statement = connection.prepare_cached(&format!(
         "SELECT relationship,{far},aspect {condition} ORDER BY relationship,{far},aspect \
          LIMIT ? OFFSET ?"
     ))?;
     let page = [as_limit(limit), as_limit(start)].map(ToSqlOutput::from);
-    let mut rows = statement.query(params_from_iter(bound().chain(page)))?;
+    let mut rows = statement.query(params_from_iter(parameters().chain(page)))?;
     let mut items = Vec::new();
     while let Some(row) = rows.next()? {
-        items.extend(related_at(row)?);
+        items.extend(edge_at(row)?);
     }
-    Ok(Page { total, items })
+    Ok(ListPage { total, items })
 }
 
-/// Changes behind a position. Aspects that the registry does not know are passed over without counting, so that
-/// an empty answer always means the end of the log.
-pub(crate) fn changes(
+/// The log after a position. Skips aspects that the registry does not know without counting them, so that an empty result
+/// always means the end of the log.
+pub(crate) fn log_after(
     connection: &Connection,
     after: LogPosition,
     limit: usize,
-) -> Result<Vec<Change>, EngineError> {
+) -> Result<Vec<LogEntry>, EngineError> {
     let mut statement = connection.prepare_cached(
         "SELECT aspect,position,urn,kind,logical_version,time_ms,actor FROM change_log \
          WHERE position>?1 ORDER BY position",
     )?;
     let mut rows = statement.query([after.get()])?;
-    let mut changes = Vec::new();
-    while changes.len() < limit {
+    let mut entries = Vec::new();
+    while entries.len() < limit {
         let Some(row) = rows.next()? else { break };
-        changes.extend(change_at(row)?);
+        entries.extend(entry_at(row)?);
     }
-    Ok(changes)
+    Ok(entries)
 }
 
-pub(crate) fn newest_change(connection: &Connection) -> Result<Option<Change>, EngineError> {
+pub(crate) fn newest_entry(connection: &Connection) -> Result<Option<LogEntry>, EngineError> {
     let mut statement = connection.prepare_cached(
         "SELECT aspect,position,urn,kind,logical_version,time_ms,actor FROM change_log \
          ORDER BY position DESC",
     )?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        if let Some(change) = change_at(row)? {
-            return Ok(Some(change));
+        if let Some(entry) = entry_at(row)? {
+            return Ok(Some(entry));
         }
     }
     Ok(None)
 }
 
-/// `None` if the registry does not know the aspect.
-fn change_at(row: &Row<'_>) -> Result<Option<Change>, EngineError> {
+/// Returns `None` if the registry does not know the aspect.
+fn entry_at(row: &Row<'_>) -> Result<Option<LogEntry>, EngineError> {
     let position: i64 = row.get(1)?;
     let key = position.to_string();
     let Some(aspect) = aspect_name(row, 0, "change_log", &key)? else {
         return Ok(None);
     };
     let kind = match text_at(row, 3, "change_log", "kind", &key)? {
-        "put" => ChangeKind::Put,
-        "delete" => ChangeKind::Delete,
+        "put" => LogEntryKind::Put,
+        "delete" => LogEntryKind::Delete,
         other => return Err(damaged("change_log", "kind", &key, &format!("'{other}'"))),
     };
-    Ok(Some(Change {
+    Ok(Some(LogEntry {
         position: LogPosition::new(position),
         key: AspectKey {
             urn: urn_at(row, 2, "change_log", "urn")?,
             aspect,
         },
         kind,
-        logical_version: (kind == ChangeKind::Put)
+        logical_version: (kind == LogEntryKind::Put)
             .then(|| row.get(4).map(LogicalVersion::new))
             .transpose()?,
         time_ms: row.get(5)?,
@@ -438,12 +438,12 @@ fn stored_aspect(row: &Row<'_>, urn: &str) -> Result<StoredAspect, EngineError> 
     })
 }
 
-fn related_at(row: &Row<'_>) -> Result<Option<Related>, EngineError> {
+fn edge_at(row: &Row<'_>) -> Result<Option<RelatedEntity>, EngineError> {
     let urn = urn_at(row, 1, "edge", "urn")?;
     let Some(aspect) = aspect_name(row, 2, "edge", urn.as_str())? else {
         return Ok(None);
     };
-    Ok(Some(Related {
+    Ok(Some(RelatedEntity {
         relationship: text_at(row, 0, "edge", "relationship", urn.as_str())?.to_owned(),
         urn,
         aspect,

@@ -1,11 +1,10 @@
-//! The connections that read.
+//! The pool of reading connections.
 //!
-//! Each thread has a reader that it prefers, so that its pages stay in the cache of the core that uses them, and
-//! takes any other when that one is busy. Only when all are busy it waits.
+//! Each thread prefers one reader, so that its pages stay in the cache of the same core. It takes another when that one
+//! is busy, and waits when all are.
 //!
-//! Beginning and ending a read transaction costs more than a point read. So a reader keeps its snapshot as long as
-//! nothing was committed, by anybody; the commit stamp tells. The writer asks for kept snapshots to be given up
-//! when it wants to empty the log ([`Readers::release`]).
+//! A read transaction costs more to begin and end than a point read. So a reader keeps its snapshot until the commit stamp
+//! changes. The writer releases the snapshots when it empties the log ([`Readers::release`]).
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -59,16 +58,16 @@ impl Readers {
         Ok(Self { readers, stamp })
     }
 
-    /// Runs `read` with all its statements on the same snapshot, which has every commit so far.
+    /// Runs `read` on one snapshot, which includes every commit so far.
     pub(crate) fn snapshot<T>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
-        // Asked before the snapshot begins: it may be newer than its stamp says, never older.
+        // Read before the snapshot begins: the snapshot may be newer than its stamp, never older.
         self.snapshot_since(self.stamp.if_cheap()?, read)
     }
 
-    /// The same with a stamp that the caller has just asked for.
+    /// The same with a stamp that the caller has just read.
     pub(crate) fn snapshot_since<T>(
         &self,
         stamp: Option<CommitStamp>,
@@ -88,10 +87,10 @@ impl Readers {
         result
     }
 
-    /// Gives up the snapshots that are kept for the next read.
+    /// Ends the snapshots of idle readers.
     pub(crate) fn release(&self) {
         for reader in &self.readers {
-            // One that is busy begins a new snapshot with its next read.
+            // A busy reader begins a new snapshot with its next read.
             if let Some(mut reader) = if_free(reader) {
                 reader.end();
             }
@@ -112,11 +111,11 @@ impl Readers {
     }
 }
 
-/// The reader, unless somebody uses it.
+/// The reader, unless it is in use.
 fn if_free(reader: &Mutex<Reader>) -> Option<MutexGuard<'_, Reader>> {
     match reader.try_lock() {
         Ok(guard) => Some(guard),
-        // A panic while reading harms nothing: the snapshot is ended before the next one begins.
+        // A panic during a read is harmless: the next read begins a new snapshot.
         Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
         Err(TryLockError::WouldBlock) => None,
     }
@@ -141,11 +140,11 @@ fn commit(connection: &Connection) {
         .prepare_cached("COMMIT")
         .and_then(|mut statement| statement.execute([]));
     if let Err(error) = ended {
-        tracing::error!(%error, "a read transaction could not be ended");
+        tracing::error!(%error, "cannot end a read transaction");
     }
 }
 
-/// A read transaction that ends with its scope, for connections that are used once.
+/// A read transaction that ends with its scope, for single-use connections.
 pub(crate) struct Snapshot<'c>(&'c Connection);
 
 impl<'c> Snapshot<'c> {

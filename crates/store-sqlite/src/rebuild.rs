@@ -1,13 +1,13 @@
-//! Recomputing what is derived, on the writer, in one transaction.
+//! Recomputes the derived rows, on the writer, in one transaction.
 
 use docent_store::RebuildReport;
-use docent_store::audit::expected;
+use docent_store::audit::expected_rows;
 use rusqlite::Connection;
 
 use crate::error::EngineError;
 use crate::{derived, read, runs};
 
-/// The progress is told once per so many aspects.
+/// Progress is reported once per this many aspects.
 const PROGRESS_STEP: u64 = 1000;
 
 pub(crate) fn rebuild(
@@ -16,12 +16,12 @@ pub(crate) fn rebuild(
 ) -> Result<RebuildReport, EngineError> {
     let transaction =
         connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-    let report = mend(&transaction, progress)?;
+    let report = repair(&transaction, progress)?;
     transaction.commit()?;
     Ok(report)
 }
 
-fn mend(
+fn repair(
     connection: &Connection,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<RebuildReport, EngineError> {
@@ -36,9 +36,9 @@ fn mend(
         let urn = read::text_at(row, 0, read::ASPECTS, "urn", "unknown")?;
         let aspect = read::text_at(row, 1, read::ASPECTS, "aspect", urn)?;
         let metadata = read::text_at(row, 2, read::ASPECTS, "metadata", urn)?;
-        if let Some(expected) = expected(urn, aspect, metadata) {
-            let mended = derived::replace(connection, urn, aspect, &expected)?;
-            report.mended += u64::from(mended);
+        if let Some(expected) = expected_rows(urn, aspect, metadata) {
+            let is_changed = derived::replace(connection, urn, aspect, &expected)?;
+            report.repaired += u64::from(is_changed);
         } else {
             report.unreadable += 1;
         }
@@ -52,7 +52,7 @@ fn mend(
         let sql = format!("DELETE FROM {} WHERE {}", table.name, table.is_orphan());
         report.orphans += connection.execute(&sql, [])? as u64;
     }
-    runs::rebuild(connection)?;
+    runs::rebuild_indexes(connection)?;
     progress(report.aspects, total);
     Ok(report)
 }

@@ -1,14 +1,14 @@
-//! The statements that find what ingestion runs wrote.
+//! The statements about ingestion runs.
 //!
-//! They use the indexes of migration 2, whose conditions they must repeat word for word: SQLite takes such an index
-//! only where it can see that no row is missing from it.
+//! They use the partial indexes of migration 2, whose conditions they must repeat word for word: SQLite uses a partial
+//! index only for queries that imply its condition.
 
 use std::sync::LazyLock;
 
 use docent_store::fields::{
     LAST_OBSERVED, NO_RUN_ID, RUN_ID, SOFT_DELETE_ASPECT, SOFT_DELETE_FLAG,
 };
-use docent_store::{AspectKey, Run, RunAspect};
+use docent_store::{AspectKey, RunAspect, RunSummary};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::error::EngineError;
@@ -63,17 +63,17 @@ fn points_of_run() -> String {
     format!("FROM timeseries WHERE {has_run} AND {run}=?1")
 }
 
-/// The runs, the one that was active last first.
+/// The runs, most recent first.
 pub(crate) fn list(
     connection: &Connection,
     include_removed: bool,
     start: usize,
     limit: usize,
-) -> Result<Vec<Run>, EngineError> {
+) -> Result<Vec<RunSummary>, EngineError> {
     let rows = of_run(include_removed);
     let mut any = connection.prepare_cached(&format!("SELECT 1 {rows} LIMIT 1"))?;
     let mut count = connection.prepare_cached(&format!("SELECT count(*) {rows}"))?;
-    let mut before = start;
+    let mut to_skip = start;
     let mut runs = Vec::new();
     for (id, time_ms) in by_time(connection)? {
         if runs.len() >= limit {
@@ -82,17 +82,17 @@ pub(crate) fn list(
         if !include_removed && !any.exists([&id])? {
             continue;
         }
-        if before > 0 {
-            before -= 1;
+        if to_skip > 0 {
+            to_skip -= 1;
             continue;
         }
         let rows = count.query_row([&id], count_at)?;
-        runs.push(Run { id, rows, time_ms });
+        runs.push(RunSummary { id, rows, time_ms });
     }
     Ok(runs)
 }
 
-/// All runs with their last times. Steps from run to run in the index instead of reading all of it.
+/// All runs with the time of their last observation. Skips from run to run in the index (a loose index scan).
 fn by_time(connection: &Connection) -> Result<Vec<(String, i64)>, EngineError> {
     let RunSql {
         run, time, has_run, ..
@@ -106,20 +106,20 @@ fn by_time(connection: &Connection) -> Result<Vec<(String, i64)>, EngineError> {
          ORDER BY {time} DESC LIMIT 1"
     ))?;
     let mut runs: Vec<(String, i64)> = Vec::new();
-    let mut before = String::new();
+    let mut previous = String::new();
     while let Some(id) = next
-        .query_row([&before], |row| row.get::<_, String>(0))
+        .query_row([&previous], |row| row.get::<_, String>(0))
         .optional()?
     {
         let time: Option<i64> = last_time.query_row([&id], |row| row.get(0))?;
-        before.clone_from(&id);
+        previous.clone_from(&id);
         runs.push((id, time.unwrap_or_default()));
     }
-    runs.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
+    runs.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     Ok(runs)
 }
 
-/// The aspects of a run, in the order in which it observed them.
+/// The aspects of a run, in the order of observation.
 pub(crate) fn aspects(
     connection: &Connection,
     run: &str,
@@ -168,15 +168,15 @@ pub(crate) fn timeseries(
     Ok(found)
 }
 
-/// How many points of time series a run wrote.
+/// Counts the time series points of a run.
 pub(crate) fn points_count(connection: &Connection, run: &str) -> Result<u64, EngineError> {
     Ok(connection
         .prepare_cached(&format!("SELECT count(*) {}", points_of_run()))?
         .query_row([run], count_at)?)
 }
 
-/// Makes the indexes anew from the rows.
-pub(crate) fn rebuild(connection: &Connection) -> Result<(), EngineError> {
+/// Rebuilds the indexes.
+pub(crate) fn rebuild_indexes(connection: &Connection) -> Result<(), EngineError> {
     Ok(connection.execute_batch("REINDEX aspect_by_run; REINDEX timeseries_by_run;")?)
 }
 
@@ -187,9 +187,9 @@ mod tests {
     use super::*;
     use crate::migrations::migrate;
 
-    /// A condition that is not word for word that of the index would read the whole table, and nobody would notice.
+    /// A condition that differs from that of the index would silently scan the whole table.
     #[test]
-    fn what_runs_wrote_is_found_by_index() {
+    fn runs_are_found_by_index() {
         let connection = Connection::open_in_memory().unwrap();
         migrate(&connection, Path::new("some.db")).unwrap();
         for (sql, index) in [

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use async_trait::async_trait;
-use docent_store::{RawAspect, RawPoint, RawRetired, RebuildReport, StoreError, StoreMaintenance};
+use docent_store::{
+    RawAspect, RawPoint, RawRetiredVersion, RebuildReport, StoreError, StoreMaintenance,
+};
 
 use crate::connection::SMALL_CACHE_KIB;
 use crate::{SqliteStore, backup, blocking, check, connection, rebuild, transfer};
@@ -38,11 +40,11 @@ impl StoreMaintenance for SqliteStore {
         .await
     }
 
-    async fn retired_export(
+    async fn retired_versions_export(
         &self,
-        after: Option<&RawRetired>,
+        after: Option<&RawRetiredVersion>,
         limit: usize,
-    ) -> Result<Vec<RawRetired>, StoreError> {
+    ) -> Result<Vec<RawRetiredVersion>, StoreError> {
         let after = after.cloned();
         self.read_snapshot(true, move |connection| {
             transfer::retired(connection, after.as_ref(), limit)
@@ -50,9 +52,12 @@ impl StoreMaintenance for SqliteStore {
         .await
     }
 
-    async fn retired_import(&self, retired: Vec<RawRetired>) -> Result<(), StoreError> {
+    async fn retired_versions_import(
+        &self,
+        retired: Vec<RawRetiredVersion>,
+    ) -> Result<(), StoreError> {
         self.writer
-            .run_alone(move |connection| transfer::import_retired(connection, &retired))
+            .run_exclusive(move |connection| transfer::import_retired(connection, &retired))
             .await
     }
 
@@ -62,7 +67,7 @@ impl StoreMaintenance for SqliteStore {
         points: Vec<RawPoint>,
     ) -> Result<(), StoreError> {
         self.writer
-            .run_alone(move |connection| transfer::import(connection, &aspects, &points))
+            .run_exclusive(move |connection| transfer::import(connection, &aspects, &points))
             .await
     }
 
@@ -71,7 +76,7 @@ impl StoreMaintenance for SqliteStore {
         mut progress: Box<dyn FnMut(u64, u64) + Send>,
     ) -> Result<RebuildReport, StoreError> {
         self.writer
-            .run_alone(move |connection| rebuild::rebuild(connection, &mut *progress))
+            .run_exclusive(move |connection| rebuild::rebuild(connection, &mut *progress))
             .await
     }
 

@@ -1,13 +1,13 @@
-//! [`StoreReader`] on SQLite: which reads run in place, and which on a blocking thread.
+//! [`StoreReader`] on SQLite. Decides which reads run in place, and which on a blocking thread.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use docent_model::{AspectName, Urn};
 use docent_store::{
-    AspectKey, Change, CommitStamp, EntityTexts, LogPosition, Page, PointRange, ReadReply,
-    ReadRequest, Related, RowVersion, Run, RunAspect, StoreError, StoreReader, StoredAspect,
-    TimeseriesRow,
+    AspectKey, CommitStamp, EntityTexts, ListPage, LogEntry, LogPosition, PointRange, ReadReply,
+    ReadRequest, RelatedEntity, RowVersion, RunAspect, RunSummary, StoreError, StoreReader,
+    StoredAspect, TimeseriesRow,
 };
 use rusqlite::Connection;
 
@@ -22,13 +22,13 @@ const ROWS_PER_ENTITY: usize = 10;
 const ROWS_PER_CHAIN: usize = 4;
 
 impl SqliteStore {
-    /// A short read on the calling thread, from memory if nothing was committed since its rows were cached.
+    /// Reads on the calling thread, from the row cache if nothing was committed since.
     fn read_in_place(&self, request: ReadRequest<'_>) -> Result<ReadReply, EngineError> {
         let stamp = self.stamp.if_cheap()?;
         if let Some(stamp) = stamp
             && request.entities.is_empty()
-            && let Some(rows) = self.recent.get(request.rows, stamp)
-            && read::all_proven(request, &rows)
+            && let Some(rows) = self.row_cache.get(request.rows, stamp)
+            && read::prove_existence(request, &rows)
         {
             return Ok(ReadReply {
                 rows,
@@ -39,12 +39,12 @@ impl SqliteStore {
         let reply = self
             .readers
             .snapshot_since(stamp, |connection| read::read(connection, request))?;
-        // The snapshot may be newer than the stamp, unless the stamp is still the same.
+        // If the stamp has changed, the snapshot may be newer than it.
         if let Some(stamp) = stamp
             && !request.rows.is_empty()
             && self.stamp.read()? == stamp
         {
-            self.recent.keep(request.rows, &reply.rows, stamp);
+            self.row_cache.insert(request.rows, &reply.rows, stamp);
         }
         Ok(reply)
     }
@@ -138,11 +138,11 @@ impl StoreReader for SqliteStore {
         parent: Option<&Urn>,
         start: usize,
         limit: usize,
-    ) -> Result<Page<Urn>, StoreError> {
-        // Counting takes as long as there are entities.
+    ) -> Result<ListPage<Urn>, StoreError> {
+        // Counting takes time linear in the number of children.
         let (kind, parent) = (kind.to_owned(), parent.cloned());
         self.read_snapshot(true, move |connection| {
-            placements::below(connection, &kind, parent.as_ref(), start, limit)
+            placements::children_page(connection, &kind, parent.as_ref(), start, limit)
         })
         .await
     }
@@ -169,8 +169,8 @@ impl StoreReader for SqliteStore {
         relationships: &[&str],
         start: usize,
         limit: usize,
-    ) -> Result<Vec<Page<Related>>, StoreError> {
-        // What an entity points at stands in one aspect or another; who points at it may be everybody.
+    ) -> Result<Vec<ListPage<RelatedEntity>>, StoreError> {
+        // Outgoing edges are those of a few aspects; incoming edges may be unbounded.
         let long = !outgoing || urns.len() > IN_PLACE_ROWS / ROWS_PER_ENTITY;
         let urns = urns.to_vec();
         let relationships: Vec<String> = relationships.iter().map(ToString::to_string).collect();
@@ -191,7 +191,7 @@ impl StoreReader for SqliteStore {
         start: usize,
         limit: usize,
     ) -> Result<Vec<TimeseriesRow>, StoreError> {
-        // Those of a run are found by looking at all.
+        // Points of a run are found by a scan.
         let long = start.saturating_add(limit) > IN_PLACE_ROWS || range.run.is_some();
         let (key, range) = (key.clone(), range.clone());
         self.read_snapshot(long, move |connection| {
@@ -215,7 +215,7 @@ impl StoreReader for SqliteStore {
         include_removed: bool,
         start: usize,
         limit: usize,
-    ) -> Result<Vec<Run>, StoreError> {
+    ) -> Result<Vec<RunSummary>, StoreError> {
         self.read_snapshot(true, move |connection| {
             runs::list(connection, include_removed, start, limit)
         })
@@ -266,19 +266,19 @@ impl StoreReader for SqliteStore {
         .await
     }
 
-    async fn changes_read(
+    async fn log_read(
         &self,
         after: LogPosition,
         limit: usize,
-    ) -> Result<Vec<Change>, StoreError> {
+    ) -> Result<Vec<LogEntry>, StoreError> {
         self.read_snapshot(limit > IN_PLACE_ROWS, move |connection| {
-            read::changes(connection, after, limit)
+            read::log_after(connection, after, limit)
         })
         .await
     }
 
-    async fn change_newest(&self) -> Result<Option<Change>, StoreError> {
-        self.read_snapshot(false, read::newest_change).await
+    async fn log_newest(&self) -> Result<Option<LogEntry>, StoreError> {
+        self.read_snapshot(false, read::newest_entry).await
     }
 
     fn commit_stamp(&self) -> Result<CommitStamp, StoreError> {

@@ -1,10 +1,10 @@
-//! A transaction as a piece of work sees it. Nothing here waits: every future is ready when it is first asked.
+//! [`Transaction`] on SQLite. Nothing here waits: every future is ready when it is first polled.
 
 use async_trait::async_trait;
 use docent_model::{AspectName, EpochMillis, Urn};
 use docent_store::{
-    AspectKey, AspectWrite, Effect, LogicalVersion, PointRange, Related, RowVersion, StoreError,
-    StoredAspect, TimeseriesRow, Transaction,
+    AspectKey, AspectWrite, Effect, LogicalVersion, PointRange, RelatedEntity, RowVersion,
+    StoreError, StoredAspect, TimeseriesRow, Transaction,
 };
 use rusqlite::{Connection, params};
 
@@ -19,10 +19,10 @@ macro_rules! insert_row {
     };
 }
 
-/// Borrows the writer's connection for one piece of work.
+/// Borrows the writer's connection for one transaction.
 pub(crate) struct SqliteTransaction<'c> {
     connection: &'c mut Connection,
-    /// A list of writes failed half-way. Such a transaction is never kept, whatever the work makes of the error.
+    /// A list of writes failed halfway. Such a transaction is never committed, even if its body ignores the error.
     pub(crate) failed: bool,
 }
 
@@ -104,7 +104,7 @@ impl Transaction for SqliteTransaction<'_> {
         destination: &Urn,
         aspect: AspectName,
         limit: usize,
-    ) -> Result<Vec<Related>, StoreError> {
+    ) -> Result<Vec<RelatedEntity>, StoreError> {
         Ok(read::edges_into(
             self.connection,
             destination,
@@ -115,7 +115,7 @@ impl Transaction for SqliteTransaction<'_> {
 
     async fn write(&mut self, writes: &[AspectWrite]) -> Result<(), StoreError> {
         for write in writes {
-            if let Err(error) = carry_out(self.connection, write) {
+            if let Err(error) = execute(self.connection, write) {
                 self.failed = true;
                 return Err(error.into());
             }
@@ -124,7 +124,7 @@ impl Transaction for SqliteTransaction<'_> {
     }
 }
 
-fn carry_out(connection: &Connection, write: &AspectWrite) -> Result<(), EngineError> {
+fn execute(connection: &Connection, write: &AspectWrite) -> Result<(), EngineError> {
     let key = &write.key;
     match &write.effect {
         Effect::Put {
@@ -135,7 +135,7 @@ fn carry_out(connection: &Connection, write: &AspectWrite) -> Result<(), EngineE
             logical_version,
         } => {
             if let Some(history) = history {
-                keep_former(connection, key, history)?;
+                insert_history(connection, key, history)?;
             }
             put_latest(connection, key, row)?;
             if let Some(prune_through) = prune_through {
@@ -152,7 +152,7 @@ fn carry_out(connection: &Connection, write: &AspectWrite) -> Result<(), EngineE
             }
             let (urn, aspect) = (key.urn.as_str(), key.aspect.as_str());
             if history.is_none() {
-                // An aspect that was not there has no derived rows yet.
+                // A new aspect has no derived rows yet.
                 derived::insert(connection, urn, aspect, derived)?;
             } else {
                 derived::replace(connection, urn, aspect, derived)?;
@@ -238,8 +238,8 @@ fn put_latest(
     Ok(())
 }
 
-/// A former row under its own version. What is in the history stays as it is, whatever the row says about itself.
-fn keep_former(
+/// Inserts a history row; an existing one is never overwritten, even if a damaged row claims its version.
+fn insert_history(
     connection: &Connection,
     key: &AspectKey,
     row: &StoredAspect,
@@ -257,13 +257,13 @@ fn keep_former(
         column: "version",
         key: key.urn.to_string(),
         reason: format!(
-            "the latest {} says that it is version {version}, which is in its history already",
+            "the latest {} claims version {version}, which is already in its history",
             key.aspect
         ),
     }))
 }
 
-/// Returns how many rows were written.
+/// Returns the number of inserted rows.
 fn insert(
     connection: &Connection,
     sql: &str,
@@ -283,7 +283,7 @@ fn insert(
     ])?)
 }
 
-/// Remembers the last version of an aspect that is gone.
+/// Stores the last version of an aspect that a rollback deletes.
 fn retire(
     connection: &Connection,
     key: &AspectKey,

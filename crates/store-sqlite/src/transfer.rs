@@ -1,8 +1,8 @@
-//! Everything as it is, out of one store and into another.
+//! Export and import of all rows, unchanged.
 
 use docent_store::{
-    EXPORTED_BYTES, LogicalVersion, RawAspect, RawPoint, RawRetired, RowVersion, StoredAspect,
-    TimeseriesRow,
+    EXPORT_PAGE_BYTES, LogicalVersion, RawAspect, RawPoint, RawRetiredVersion, RowVersion,
+    StoredAspect, TimeseriesRow,
 };
 use rusqlite::{Connection, TransactionBehavior, params};
 
@@ -71,7 +71,7 @@ pub(crate) fn points(
     bounded(rows, |raw| raw.point.metadata.len())
 }
 
-/// The first of the rows, up to the one that makes them as large as a page may be.
+/// The first rows, through the one that reaches the size limit of a page.
 fn bounded<T>(
     rows: impl Iterator<Item = rusqlite::Result<T>>,
     bytes_of: impl Fn(&T) -> usize,
@@ -81,7 +81,7 @@ fn bounded<T>(
         let row = row?;
         bytes += bytes_of(&row);
         page.push(row);
-        if bytes >= EXPORTED_BYTES {
+        if bytes >= EXPORT_PAGE_BYTES {
             break;
         }
     }
@@ -96,15 +96,15 @@ pub(crate) fn count(connection: &Connection) -> Result<u64, EngineError> {
 
 pub(crate) fn retired(
     connection: &Connection,
-    after: Option<&RawRetired>,
+    after: Option<&RawRetiredVersion>,
     limit: usize,
-) -> Result<Vec<RawRetired>, EngineError> {
+) -> Result<Vec<RawRetiredVersion>, EngineError> {
     let (urn, aspect) = after.map_or(("", ""), |raw| (raw.urn.as_str(), raw.aspect.as_str()));
     let mut statement = connection.prepare_cached(
         "SELECT urn,aspect,version FROM retired_version WHERE (urn,aspect)>(?1,?2) ORDER BY urn,aspect LIMIT ?3",
     )?;
     let rows = statement.query_map(params![urn, aspect, as_limit(limit)], |row| {
-        Ok(RawRetired {
+        Ok(RawRetiredVersion {
             urn: row.get(0)?,
             aspect: row.get(1)?,
             version: LogicalVersion::new(row.get(2)?),
@@ -115,10 +115,10 @@ pub(crate) fn retired(
 
 pub(crate) fn import_retired(
     connection: &mut Connection,
-    retired: &[RawRetired],
+    retired: &[RawRetiredVersion],
 ) -> Result<(), EngineError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    for RawRetired {
+    for RawRetiredVersion {
         urn,
         aspect,
         version,

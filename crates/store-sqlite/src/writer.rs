@@ -1,10 +1,10 @@
-//! The one thread that writes.
+//! The writer thread, with group commit.
 //!
-//! Callers put their work into a bounded queue. The thread takes all that is queued, runs each piece under a
-//! savepoint of one transaction, commits once and answers everybody: while one commit waits for the disk, the next
-//! group gathers. Work that fails is rolled back alone.
+//! Callers put transactions into a bounded queue. The thread takes all that are queued, runs each under a savepoint of one
+//! SQLite transaction, commits once and replies to all callers. While one commit waits for the disk, the next group
+//! queues up. A transaction that fails is rolled back alone.
 //!
-//! What the work does is [`crate::transaction`]'s matter; this module knows no table.
+//! This module knows no table; [`crate::transaction`] does.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,67 +13,66 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use docent_store::{Aborted, StoreError, Work};
+use docent_store::{AbortReason, StoreError, TransactionBody};
 use futures_util::FutureExt as _;
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 use tokio::sync::oneshot;
 
 use crate::error::{EngineError, store_error};
-use crate::lock::Place;
+use crate::lock::DatabaseFile;
 use crate::readers::Readers;
 use crate::stamp::StampSource;
 use crate::transaction::SqliteTransaction;
 
-/// More waiting work than this is refused: the caller can say "try again" sooner than it could be answered.
+/// A full queue rejects transactions with [`StoreError::Busy`].
 const QUEUE_LENGTH: usize = 1024;
 
-/// The most pieces of work in one commit.
+/// The maximum number of transactions in one commit.
 const GROUP_LENGTH: usize = 256;
 
-/// A log of this many pages, 16 MiB, is copied into the database.
-const LONG_LOG_PAGES: u32 = 4000;
+/// A log of this many pages, 16 MiB, is checkpointed.
+const CHECKPOINT_PAGES: u32 = 4000;
 
 type Reply = oneshot::Sender<Result<(), StoreError>>;
 
 struct Job {
-    work: Queued,
+    body: QueuedBody,
     reply: Reply,
 }
 
-/// Work that can be taken out of the queue's hands: by the writer, to run it, or by a caller who is cut off.
+/// A transaction in the queue. The writer takes it to run it; a cancelled caller takes it to drop it.
 #[derive(Clone)]
-struct Queued(Arc<Mutex<Option<Box<dyn Work>>>>);
+struct QueuedBody(Arc<Mutex<Option<Box<dyn TransactionBody>>>>);
 
-impl Queued {
-    fn take(&self) -> Option<Box<dyn Work>> {
+impl QueuedBody {
+    fn take(&self) -> Option<Box<dyn TransactionBody>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
-/// Held by the caller: when it goes away before the writer has begun, so does the work. It may be large, and it
-/// would be kept in the queue for nobody.
-struct Waiting(Queued);
+/// Removes the transaction, which may be large, from the queue when the caller is cancelled before the writer starts it.
+struct CancelGuard(QueuedBody);
 
-impl Drop for Waiting {
+impl Drop for CancelGuard {
     fn drop(&mut self) {
         self.0.take();
     }
 }
 
-/// A job that the writer has begun with: nobody takes it back any more.
-type Begun = (Box<dyn Work>, Reply);
+/// A job that the writer has started; it cannot be cancelled any more.
+type StartedJob = (Box<dyn TransactionBody>, Reply);
 
 enum Request {
     Job(Job),
-    /// Something that needs the connection for itself, such as a rebuild. It answers by its own means.
-    Alone(Box<dyn FnOnce(&mut Connection) + Send>),
+    /// A task that needs the connection exclusively, such as a rebuild. It replies by itself.
+    Exclusive(Box<dyn FnOnce(&mut Connection) + Send>),
 }
 
-/// How much the writer has done since it started.
+/// Counters since the writer started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WriterStatistics {
-    /// Pieces of work that were run, failed ones included.
+    /// Transactions that ran, including failed ones.
     pub jobs: u64,
     /// Commits that wrote something.
     pub commits: u64,
@@ -111,26 +110,26 @@ impl Writer {
         })
     }
 
-    /// Runs the work in a transaction; the answer comes when that is durable.
-    pub(crate) async fn run(&self, work: Box<dyn Work>) -> Result<(), StoreError> {
-        let (reply, answer) = oneshot::channel();
-        let work = Queued(Arc::new(Mutex::new(Some(work))));
-        let _waiting = Waiting(work.clone());
-        self.send(Request::Job(Job { work, reply }))?;
-        answer.await.unwrap_or_else(|_| Err(stopped()))
+    /// Runs a transaction; returns when it is durable.
+    pub(crate) async fn run(&self, body: Box<dyn TransactionBody>) -> Result<(), StoreError> {
+        let (reply, outcome) = oneshot::channel();
+        let body = QueuedBody(Arc::new(Mutex::new(Some(body))));
+        let _cancel_guard = CancelGuard(body.clone());
+        self.send(Request::Job(Job { body, reply }))?;
+        outcome.await.unwrap_or_else(|_| Err(stopped()))
     }
 
-    /// Runs `task` with the connection for itself, between two groups.
-    pub(crate) async fn run_alone<T: Send + 'static>(
+    /// Runs `task` with exclusive use of the connection, between two groups.
+    pub(crate) async fn run_exclusive<T: Send + 'static>(
         &self,
         task: impl FnOnce(&mut Connection) -> Result<T, EngineError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let (reply, answer) = oneshot::channel();
-        self.send(Request::Alone(Box::new(move |connection| {
-            // Nobody may be waiting any more; the task is done all the same.
+        let (reply, outcome) = oneshot::channel();
+        self.send(Request::Exclusive(Box::new(move |connection| {
+            // The task runs even if its caller was cancelled.
             let _ = reply.send(task(connection));
         })))?;
-        Ok(answer.await.map_err(|_| stopped())??)
+        Ok(outcome.await.map_err(|_| stopped())??)
     }
 
     pub(crate) fn statistics(&self) -> WriterStatistics {
@@ -150,19 +149,19 @@ impl Writer {
 }
 
 impl Drop for Writer {
-    /// Finishes what is queued.
+    /// Finishes the queued jobs.
     fn drop(&mut self) {
         self.queue = None;
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
         {
-            tracing::error!("the writer had stopped by a panic");
+            tracing::error!("the writer thread had panicked");
         }
         let WriterStatistics { jobs, commits } = self.statistics();
         tracing::debug!(
             jobs,
             commits,
-            "the writer did {jobs} pieces of work in {commits} commits"
+            "the writer ran {jobs} transactions in {commits} commits"
         );
     }
 }
@@ -171,77 +170,76 @@ fn serve(mut connection: Connection, requests: &Receiver<Request>, log: Log, cou
     let mut group = Vec::with_capacity(GROUP_LENGTH);
     while let Ok(first) = requests.recv() {
         let mut next = Some(first);
-        let mut alone = None;
+        let mut exclusive = None;
         while let Some(request) = next.take() {
             match request {
                 Request::Job(job) => group.push(job),
-                Request::Alone(task) => alone = Some(task),
+                Request::Exclusive(task) => exclusive = Some(task),
             }
-            if alone.is_none() && group.len() < GROUP_LENGTH {
+            if exclusive.is_none() && group.len() < GROUP_LENGTH {
                 next = requests.try_recv().ok();
             }
         }
-        if let Some(lost) = log.lost_place() {
-            tracing::error!("{}", lost.lost());
+        if let Some(file) = log.moved_file() {
+            tracing::error!("{}", file.moved_error());
             for job in group.drain(..) {
-                let _ = job.reply.send(Err(lost.lost()));
+                let _ = job.reply.send(Err(file.moved_error()));
             }
         }
-        log.make_way();
+        log.allow_reset();
         run_group(&mut connection, std::mem::take(&mut group), counters);
-        if let Some(task) = alone {
+        if let Some(task) = exclusive {
             let ran = catch_unwind(AssertUnwindSafe(|| task(&mut connection)));
             if let Err(panic) = ran {
                 tracing::error!(
                     reason = panic_text(panic.as_ref()),
-                    "a task of the writer panicked"
+                    "a task on the writer thread panicked"
                 );
             }
-            roll_back_rest(&connection);
+            roll_back_open(&connection);
         }
-        log.copy_if_long(&connection);
+        log.checkpoint_if_long(&connection);
     }
-    // Beside a server, emptying the log would have to wait for its readers.
+    // A command would have to wait for the readers of the server.
     if log.stamp.is_of_server() {
         log.readers.release();
         checkpoint(&connection, "PRAGMA wal_checkpoint(TRUNCATE)");
     }
-    if log.place.as_ref().is_some_and(Place::is_taken)
+    if log.file.as_ref().is_some_and(DatabaseFile::is_replaced)
         && let Err(error) =
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
     {
-        // Otherwise SQLite removes what stands under the name of our log, which is now the other file's.
-        tracing::warn!(%error, "the log of the database that took our place may be removed");
+        // Otherwise SQLite removes the log at our path, which now belongs to the other database.
+        tracing::warn!(%error, "SQLite may remove the log of the database that replaced ours");
     }
-    // The last connection to close removes the log, and readers may not.
+    // The last connection to close removes the log, which readers cannot.
     drop(log);
 }
 
-/// What the writer must know to empty the log.
+/// Checkpoints the write-ahead log.
 #[derive(Debug)]
 pub(crate) struct Log {
     pub(crate) stamp: Arc<StampSource>,
     pub(crate) readers: Arc<Readers>,
-    /// Of a server: the file that it opened.
-    pub(crate) place: Option<Place>,
+    /// For a server: the file that it opened.
+    pub(crate) file: Option<DatabaseFile>,
 }
 
 impl Log {
-    /// The place, if the database is not there any more. What is written to a file without a name is lost with the process.
-    fn lost_place(&self) -> Option<&Place> {
-        self.place.as_ref().filter(|place| !place.is_kept())
+    /// The database file, if it was moved or removed: writes to an unlinked file are lost with the process.
+    fn moved_file(&self) -> Option<&DatabaseFile> {
+        self.file.as_ref().filter(|file| !file.is_in_place())
     }
 
-    /// Makes way for a log that has been copied to begin anew with the next commit: as long as a reader's snapshot
-    /// stands in it, it only grows. A snapshot that begins from now on reads the database instead.
-    fn make_way(&self) {
+    /// Lets the next commit restart a checkpointed log from the beginning, which open snapshots prevent.
+    fn allow_reset(&self) {
         if self.is_long() {
             self.readers.release();
         }
     }
 
-    /// Copies a long log into the database. What cannot be done now is tried after the next commit.
-    fn copy_if_long(&self, connection: &Connection) {
+    /// Checkpoints a long log. The next commit retries the rest.
+    fn checkpoint_if_long(&self, connection: &Connection) {
         if self.is_long() {
             self.readers.release();
             checkpoint(connection, "PRAGMA wal_checkpoint(PASSIVE)");
@@ -250,11 +248,11 @@ impl Log {
 
     fn is_long(&self) -> bool {
         match self.stamp.log_pages() {
-            Ok(Some(pages)) => pages >= LONG_LOG_PAGES,
-            // A command does a few writes; SQLite or the server empties the log.
+            Ok(Some(pages)) => pages >= CHECKPOINT_PAGES,
+            // A command writes little; SQLite or the server checkpoints the log.
             Ok(None) => false,
             Err(error) => {
-                tracing::warn!(%error, "how long the log is cannot be told");
+                tracing::warn!(%error, "cannot read the length of the log");
                 true
             }
         }
@@ -263,16 +261,16 @@ impl Log {
 
 fn checkpoint(connection: &Connection, sql: &str) {
     if let Err(error) = connection.query_row(sql, [], |_| Ok(())) {
-        tracing::warn!(%error, "a checkpoint failed; a later one does its work");
+        tracing::warn!(%error, "a checkpoint failed; the next one retries");
     }
 }
 
-/// Runs each job, commits once, answers all.
+/// Runs each job, commits once, replies to all.
 fn run_group(connection: &mut Connection, group: Vec<Job>, counters: &Counters) {
-    // Whoever does not wait any more was cut off before anything happened.
-    let mut group: Vec<Begun> = group
+    // Jobs of cancelled callers are empty.
+    let mut group: Vec<StartedJob> = group
         .into_iter()
-        .filter_map(|job| Some((job.work.take()?, job.reply)))
+        .filter_map(|job| Some((job.body.take()?, job.reply)))
         .collect();
     if group.is_empty() {
         return;
@@ -283,10 +281,10 @@ fn run_group(connection: &mut Connection, group: Vec<Job>, counters: &Counters) 
     let changes_before = connection.total_changes();
     let outcomes = match run_jobs(connection, &mut group) {
         Ok(outcomes) => outcomes,
-        Err(lost) => {
-            roll_back_rest(connection);
+        Err(error) => {
+            roll_back_open(connection);
             for (_, reply) in group {
-                let _ = reply.send(Err(store_error(&lost)));
+                let _ = reply.send(Err(store_error(&error)));
             }
             return;
         }
@@ -295,97 +293,98 @@ fn run_group(connection: &mut Connection, group: Vec<Job>, counters: &Counters) 
         counters.commits.fetch_add(1, Ordering::Relaxed);
     }
     for ((_, reply), outcome) in group.into_iter().zip(outcomes) {
-        // A caller who has gone away meanwhile has its work done nevertheless.
+        // The caller may have been cancelled meanwhile.
         let _ = reply.send(outcome);
     }
 }
 
-/// What each job gets told. An error means that nothing at all was committed.
+/// Returns the result of each job. An error means that nothing was committed.
 fn run_jobs(
     connection: &mut Connection,
-    group: &mut [Begun],
+    group: &mut [StartedJob],
 ) -> Result<Vec<Result<(), StoreError>>, rusqlite::Error> {
     execute(connection, "BEGIN IMMEDIATE")?;
-    if let [(work, _)] = group {
-        // Alone in its transaction, it needs no savepoint.
-        let verdict = run_work(connection, work.as_mut());
-        let keep = matches!(verdict, Verdict::Keep);
+    if let [(body, _)] = group {
+        // A single job needs no savepoint.
+        let decision = run_body(connection, body.as_mut());
+        let is_commit = matches!(decision, Decision::Commit);
         if !connection.is_autocommit() {
-            execute(connection, if keep { "COMMIT" } else { "ROLLBACK" })?;
-        } else if keep {
+            execute(connection, if is_commit { "COMMIT" } else { "ROLLBACK" })?;
+        } else if is_commit {
             return Err(lost_transaction());
         }
-        return Ok(vec![verdict.into_outcome()]);
+        return Ok(vec![decision.into_outcome()]);
     }
     let mut outcomes = Vec::with_capacity(group.len());
-    for (work, _) in group {
+    for (body, _) in group {
         execute(connection, "SAVEPOINT job")?;
-        let verdict = run_work(connection, work.as_mut());
-        // Some failures, a full disk for one, make SQLite give up the whole transaction.
+        let decision = run_body(connection, body.as_mut());
+        // After some failures, such as a full disk, SQLite rolls back the whole transaction.
         if connection.is_autocommit() {
             return Err(lost_transaction());
         }
-        if !matches!(verdict, Verdict::Keep) {
+        if !matches!(decision, Decision::Commit) {
             execute(connection, "ROLLBACK TO job")?;
         }
         execute(connection, "RELEASE job")?;
-        outcomes.push(verdict.into_outcome());
+        outcomes.push(decision.into_outcome());
     }
     execute(connection, "COMMIT")?;
     Ok(outcomes)
 }
 
-enum Verdict {
-    Keep,
+enum Decision {
+    Commit,
     RollBack(Result<(), StoreError>),
 }
 
-impl Verdict {
+impl Decision {
     fn into_outcome(self) -> Result<(), StoreError> {
         match self {
-            Self::Keep => Ok(()),
+            Self::Commit => Ok(()),
             Self::RollBack(outcome) => outcome,
         }
     }
 }
 
-fn run_work(connection: &mut Connection, work: &mut dyn Work) -> Verdict {
+fn run_body(connection: &mut Connection, body: &mut dyn TransactionBody) -> Decision {
     let mut transaction = SqliteTransaction::new(connection);
     let ran = catch_unwind(AssertUnwindSafe(|| {
-        work.run(&mut transaction).now_or_never()
+        body.run(&mut transaction).now_or_never()
     }));
     let failure = match ran {
         Ok(Some(Ok(()))) if transaction.failed => {
-            StoreError::other("the work went on although its writes had failed")
+            StoreError::other("the transaction continued although its writes had failed")
         }
-        Ok(Some(Ok(()))) => return Verdict::Keep,
-        Ok(Some(Err(Aborted::ByWork))) => return Verdict::RollBack(Ok(())),
-        Ok(Some(Err(Aborted::ByStore(error)))) => error,
-        Ok(None) => StoreError::other("the work waited for something besides its transaction"),
-        Err(panic) => {
-            StoreError::other(format!("the work panicked: {}", panic_text(panic.as_ref())))
-        }
+        Ok(Some(Ok(()))) => return Decision::Commit,
+        Ok(Some(Err(AbortReason::Decided))) => return Decision::RollBack(Ok(())),
+        Ok(Some(Err(AbortReason::Failed(error)))) => error,
+        Ok(None) => StoreError::other("the transaction waited for something other than the store"),
+        Err(panic) => StoreError::other(format!(
+            "the transaction panicked: {}",
+            panic_text(panic.as_ref())
+        )),
     };
-    Verdict::RollBack(Err(failure))
+    Decision::RollBack(Err(failure))
 }
 
 fn execute(connection: &Connection, sql: &str) -> Result<(), rusqlite::Error> {
     connection.prepare_cached(sql)?.execute([]).map(drop)
 }
 
-/// After a failure no transaction may stay open, or all that follows would be part of it.
-fn roll_back_rest(connection: &Connection) {
+/// Rolls back a transaction that a failure left open; later jobs would become part of it.
+fn roll_back_open(connection: &Connection) {
     if !connection.is_autocommit()
         && let Err(error) = execute(connection, "ROLLBACK")
     {
-        tracing::error!(%error, "a failed transaction could not be rolled back");
+        tracing::error!(%error, "cannot roll back a failed transaction");
     }
 }
 
 fn lost_transaction() -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(
         rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR),
-        Some("the database gave up the transaction; the disk may be full".to_owned()),
+        Some("SQLite rolled back the transaction; the disk may be full".to_owned()),
     )
 }
 

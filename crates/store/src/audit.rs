@@ -1,9 +1,9 @@
-//! What must hold between the rows of a store, whatever engine has them.
+//! The invariants between the rows of a store, the same for every engine.
 //!
-//! An engine gives every row of the aspect table to an [`Audit`], entity by entity, aspect by aspect, version by version,
-//! and compares the derived rows it has with those that it is told to expect.
+//! An engine passes every row of the aspect table to an [`Audit`], ordered by URN, aspect and version, and compares its
+//! derived rows with the expected ones.
 //!
-//! To add an invariant: a sentence per violation here, and a test in an engine that breaks it.
+//! To add an invariant: a sentence per violation here, and a test in an engine that violates it.
 
 use docent_model::{Derived, LogicalVersion, Registry, SystemMetadata, Urn, derive};
 use serde_json::Value;
@@ -11,12 +11,11 @@ use serde_json::Value;
 use crate::RowVersion;
 use crate::version::{RETAINED_VERSIONS, logical_version};
 
-/// More findings than this say nothing new.
+/// An audit stops after this many findings.
 pub const MAX_FINDINGS: usize = 100;
 
-/// The rows that follow from a stored aspect; `None` if it is not readable. Nothing follows from an aspect that the
-/// registry does not know.
-pub fn expected(urn: &str, aspect: &str, metadata: &str) -> Option<Derived> {
+/// The derived rows of a stored aspect; `None` if it is unreadable. An aspect that the registry does not know has none.
+pub fn expected_rows(urn: &str, aspect: &str, metadata: &str) -> Option<Derived> {
     let urn = Urn::parse(urn).ok()?;
     let value: Value = serde_json::from_str(metadata).ok()?;
     Some(match Registry::get().aspect(aspect) {
@@ -25,12 +24,12 @@ pub fn expected(urn: &str, aspect: &str, metadata: &str) -> Option<Derived> {
     })
 }
 
-/// One walk over all rows.
+/// A pass over all rows.
 #[derive(Debug, Default)]
 pub struct Audit {
     findings: Vec<String>,
     urn: String,
-    /// Whether the current entity misses its key aspect so far, and which that is.
+    /// The key aspect of the current entity, until it is found.
     missing_key: Option<&'static str>,
     aspect: String,
     /// The logical version of the current aspect's row 0; `None` if it has no row 0.
@@ -39,12 +38,12 @@ pub struct Audit {
 }
 
 impl Audit {
-    /// Whether looking on would say nothing new.
+    /// Whether the audit has enough findings to stop.
     pub fn is_full(&self) -> bool {
         self.findings.len() >= MAX_FINDINGS
     }
 
-    /// The next row. Returns the rows that must follow from it, if it is the latest version and readable.
+    /// Audits the next row. Returns its derived rows if it is a readable latest version.
     pub fn row(
         &mut self,
         urn: &str,
@@ -64,51 +63,50 @@ impl Audit {
         }
         self.versions += 1;
         if let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(metadata) {
-            self.find(&format!("has no JSON in version {version}: {error}"));
+            self.report(&format!("has invalid JSON in version {version}: {error}"));
         }
-        let noted = system_metadata.map(serde_json::from_str::<SystemMetadata>);
-        if let Some(Err(error)) = &noted {
-            self.find(&format!(
+        let system_metadata = system_metadata.map(serde_json::from_str::<SystemMetadata>);
+        if let Some(Err(error)) = &system_metadata {
+            self.report(&format!(
                 "has unreadable system metadata in version {version}: {error}"
             ));
         }
         if version.is_latest() {
-            let noted = noted.and_then(Result::ok).unwrap_or_default();
-            self.logical_version = Some(logical_version(&noted));
+            let system_metadata = system_metadata.and_then(Result::ok).unwrap_or_default();
+            self.logical_version = Some(logical_version(&system_metadata));
             if self.missing_key == Some(aspect) {
                 self.missing_key = None;
             }
             Registry::get().aspect(aspect)?;
-            return expected(urn, aspect, metadata);
+            return expected_rows(urn, aspect, metadata);
         }
         match self.logical_version {
-            None if self.versions == 1 => self.find("has history but no latest version"),
+            None if self.versions == 1 => self.report("has history but no latest version"),
             Some(latest) if !version.is_history() || version >= latest.into() => {
-                self.find(&format!(
-                    "has version {version} in its history although its latest version is {latest}"
-                ))
+                self.report(&format!(
+                    "has version {version} in its history, but its latest version is {latest}"
+                ));
             }
             _ => {}
         }
         None
     }
 
-    /// Notes that an aspect does not have the derived rows that it must have.
+    /// Reports an aspect with wrong derived rows.
     pub fn derived_differ(&mut self, urn: &str, aspect: &str) {
         self.findings.push(format!(
-            "aspect {aspect} of {urn} has derived rows that do not follow from it; run `docent rebuild`"
+            "aspect {aspect} of {urn} has wrong derived rows; run `docent rebuild`"
         ));
     }
 
-    /// Notes derived rows of an aspect that is not there.
+    /// Reports derived rows of a missing aspect.
     pub fn orphan(&mut self, table: &str, urn: &str, aspect: &str) {
         self.findings.push(format!(
-            "{urn} has rows in table {table} that follow from its aspect {aspect}, which it does not have; \
-             run `docent rebuild`"
+            "{urn} has rows in table {table} for its aspect {aspect}, which is missing; run `docent rebuild`"
         ));
     }
 
-    /// One sentence per finding, at most a hundred.
+    /// Returns one sentence per finding, at most [`MAX_FINDINGS`].
     pub fn finish(mut self) -> Vec<String> {
         self.leave_entity();
         self.findings.truncate(MAX_FINDINGS);
@@ -122,7 +120,7 @@ impl Audit {
                 let entity = Registry::get().entity(urn.entity_type());
                 self.missing_key = entity.map(|entity| entity.key_aspect.as_str());
             }
-            Err(error) => self.findings.push(format!("a stored URN is none: {error}")),
+            Err(error) => self.findings.push(format!("invalid stored URN: {error}")),
         }
     }
 
@@ -130,10 +128,7 @@ impl Audit {
         self.leave_aspect();
         self.aspect.clear();
         if let Some(key_aspect) = self.missing_key.take() {
-            let finding = format!(
-                "{} has aspects but not its key aspect {key_aspect}",
-                self.urn
-            );
+            let finding = format!("{} has no key aspect {key_aspect}", self.urn);
             self.findings.push(finding);
         }
     }
@@ -141,15 +136,15 @@ impl Audit {
     fn leave_aspect(&mut self) {
         if self.versions > RETAINED_VERSIONS {
             let versions = self.versions;
-            self.find(&format!(
-                "has {versions} versions where at most {RETAINED_VERSIONS} are kept"
+            self.report(&format!(
+                "has {versions} versions, more than the {RETAINED_VERSIONS} retained"
             ));
         }
         self.versions = 0;
     }
 
-    fn find(&mut self, what: &str) {
+    fn report(&mut self, problem: &str) {
         self.findings
-            .push(format!("aspect {} of {} {what}", self.aspect, self.urn));
+            .push(format!("aspect {} of {} {problem}", self.aspect, self.urn));
     }
 }

@@ -1,20 +1,20 @@
-//! What can go wrong with a database, as the cases a caller treats differently.
+//! Errors of a store: one case for each that callers treat differently.
 
 use std::error::Error;
 
-/// Engines translate their driver's errors into this in one function each.
+/// Each engine converts the errors of its driver in one function.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Too much is waiting already; trying again a little later helps.
+    /// The queue is full; a retry may succeed.
     #[error("the store is busy: too many writes are waiting")]
     Busy,
-    /// The database cannot be reached, is full or read-only, or is shutting down.
+    /// The database is unreachable, full, read-only or shutting down.
     #[error("the store is unavailable: {reason}")]
     Unavailable { reason: String },
-    /// What was asked for is not possible as things are; the reason says what to change.
+    /// The operation is not possible in the current state; the reason says what to change.
     #[error("{reason}")]
-    Refused { reason: String },
-    /// A stored row cannot be what we wrote.
+    Rejected { reason: String },
+    /// A stored row is damaged.
     #[error("damaged row in {table}, column {column}, key {key}: {reason}")]
     Corrupt {
         table: &'static str,
@@ -22,7 +22,7 @@ pub enum StoreError {
         key: String,
         reason: String,
     },
-    /// Anything else the driver said; a defect of ours.
+    /// Any other error of the driver: a defect of ours.
     #[error("the store failed")]
     Other(#[source] Box<dyn Error + Send + Sync>),
 }

@@ -32,14 +32,15 @@ use std::fmt::Debug;
 
 pub use docent_model::LogicalVersion;
 pub use error::StoreError;
-pub use maintenance::{EXPORTED_BYTES, RebuildReport, StoreMaintenance};
+pub use maintenance::{EXPORT_PAGE_BYTES, RebuildReport, StoreMaintenance};
 pub use numbers::{CommitStamp, LogPosition, RowVersion};
 pub use reader::{EntityAspects, ReadReply, ReadRequest, StoreReader};
 pub use rows::{
-    AspectKey, AspectWrite, Change, ChangeKind, Effect, EntityTexts, Page, PointRange, RawAspect,
-    RawPoint, RawRetired, Related, Row, Run, RunAspect, StoredAspect, TimeseriesRow,
+    AspectKey, AspectRow, AspectWrite, Effect, EntityTexts, ListPage, LogEntry, LogEntryKind,
+    PointRange, RawAspect, RawPoint, RawRetiredVersion, RelatedEntity, RunAspect, RunSummary,
+    StoredAspect, TimeseriesRow,
 };
-pub use transaction::{Aborted, Transaction, Work, transact};
+pub use transaction::{AbortReason, Transaction, TransactionBody, transact};
 pub use writer::StoreWriter;
 
 /// An engine. All reads see the last committed write.

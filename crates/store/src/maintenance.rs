@@ -4,76 +4,79 @@ use std::path::Path;
 
 use async_trait::async_trait;
 
-use crate::{RawAspect, RawPoint, RawRetired, StoreError};
+use crate::{RawAspect, RawPoint, RawRetiredVersion, StoreError};
 
-/// A page of an export ends with the row that brings its values to this size; single aspects may have megabytes.
-pub const EXPORTED_BYTES: usize = 32 * 1024 * 1024;
+/// A page of an export ends with the row that brings its values to this size: single aspects may have megabytes.
+pub const EXPORT_PAGE_BYTES: usize = 32 * 1024 * 1024;
 
 #[async_trait]
 pub trait StoreMaintenance: Send + Sync {
-    /// How many rows the three exports have together. Counting takes as long as there are rows.
+    /// Counts the rows of the three exports. Takes time linear in the number of rows.
     async fn export_count(&self) -> Result<u64, StoreError>;
 
-    /// All rows of the aspect table behind one, in the order of URN, aspect and version; those that the registry does not
-    /// know are among them. Large ones are fewer than `limit` ([`EXPORTED_BYTES`]), and there are none only at the end.
+    /// Exports the aspect table after a row, ordered by URN, aspect and version, including aspects that the registry does
+    /// not know. A page of large rows has fewer than `limit` ([`EXPORT_PAGE_BYTES`]); only the end is empty.
     async fn aspects_export(
         &self,
         after: Option<&RawAspect>,
         limit: usize,
     ) -> Result<Vec<RawAspect>, StoreError>;
 
-    /// All points of time series behind one, in the order of URN, aspect, time and id; as many as of aspects.
+    /// Exports time series points after one, ordered by URN, aspect, time and id, with the same page size.
     async fn points_export(
         &self,
         after: Option<&RawPoint>,
         limit: usize,
     ) -> Result<Vec<RawPoint>, StoreError>;
 
-    /// The versions that aspects had before they were taken back, behind one, in the order of URN and aspect.
-    async fn retired_export(
+    /// Exports the versions of aspects that a rollback deleted, after one, ordered by URN and aspect.
+    async fn retired_versions_export(
         &self,
-        after: Option<&RawRetired>,
+        after: Option<&RawRetiredVersion>,
         limit: usize,
-    ) -> Result<Vec<RawRetired>, StoreError>;
+    ) -> Result<Vec<RawRetiredVersion>, StoreError>;
 
-    /// Takes such versions over, in one transaction.
-    async fn retired_import(&self, retired: Vec<RawRetired>) -> Result<(), StoreError>;
+    /// Imports such versions, in one transaction.
+    async fn retired_versions_import(
+        &self,
+        retired: Vec<RawRetiredVersion>,
+    ) -> Result<(), StoreError>;
 
-    /// Takes rows over as they are, in one transaction. The latest version of each aspect is logged; what follows from
-    /// it is made by [`StoreMaintenance::rebuild`].
+    /// Imports rows unchanged, in one transaction. Latest versions are logged; their derived rows are made by
+    /// [`StoreMaintenance::rebuild`].
     async fn import(
         &self,
         aspects: Vec<RawAspect>,
         points: Vec<RawPoint>,
     ) -> Result<(), StoreError>;
 
-    /// Recomputes every derived row from the aspects; says how many differed. `progress` is told (done, total).
+    /// Recomputes every derived row from the aspects. `progress` gets (done, total).
     async fn rebuild(
         &self,
         progress: Box<dyn FnMut(u64, u64) + Send>,
     ) -> Result<RebuildReport, StoreError>;
 
-    /// Writes a consistent copy of everything to a new file while the store stays in use.
+    /// Writes a consistent copy of the database to a new file while the store is in use.
     async fn backup(
         &self,
         target: &Path,
         progress: Box<dyn FnMut(u64, u64) + Send>,
     ) -> Result<(), StoreError>;
 
-    /// Looks for damage: the engine's own integrity check, and invariants between the tables. Each finding is
-    /// one sentence; none means healthy.
+    /// Checks for damage: the engine's own integrity check, and the invariants between the tables. Returns one sentence
+    /// per finding.
     async fn check(&self) -> Result<Vec<String>, StoreError>;
 }
 
-/// What [`StoreMaintenance::rebuild`] did.
+/// The result of [`StoreMaintenance::rebuild`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RebuildReport {
     /// Aspects read.
     pub aspects: u64,
-    /// Aspects whose derived rows were not what the aspect says, now mended.
-    pub mended: u64,
-    /// Derived rows without an aspect, now removed.
+    /// Aspects whose derived rows were wrong.
+    pub repaired: u64,
+    /// Derived rows without an aspect, which were deleted.
     pub orphans: u64,
-    /// Aspects that cannot be read: nothing is known of what follows from them, and they were passed over.
+    /// Aspects that are not valid JSON, and were skipped.
     pub unreadable: u64,
 }

@@ -6,11 +6,11 @@ use async_trait::async_trait;
 use docent_model::{AspectName, Urn};
 
 use crate::{
-    AspectKey, Change, CommitStamp, EntityTexts, LogPosition, Page, PointRange, Related, Row,
-    RowVersion, Run, RunAspect, StoreError, StoredAspect, TimeseriesRow,
+    AspectKey, AspectRow, CommitStamp, EntityTexts, ListPage, LogEntry, LogPosition, PointRange,
+    RelatedEntity, RowVersion, RunAspect, RunSummary, StoreError, StoredAspect, TimeseriesRow,
 };
 
-/// What [`StoreReader::read`] is to return, all of it from one snapshot.
+/// The input of [`StoreReader::read`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ReadRequest<'r> {
     /// Aspects whose latest version is read.
@@ -55,39 +55,38 @@ pub type EntityAspects = Vec<(AspectName, StoredAspect)>;
 /// The result of a [`ReadRequest`], each list in the order of the request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReadReply {
-    pub rows: Vec<Row>,
+    pub rows: Vec<AspectRow>,
     pub exists: Vec<bool>,
     pub entities: Vec<EntityAspects>,
 }
 
 impl ReadReply {
     /// The first row, which is the only one of a request by [`ReadRequest::row`].
-    pub fn into_row(self) -> Row {
+    pub fn into_row(self) -> AspectRow {
         self.rows.into_iter().next().flatten()
     }
 }
 
 #[async_trait]
 pub trait StoreReader: Send + Sync {
-    /// Latest versions, existence checks and whole entities from one snapshot. An engine makes as few round trips as it
-    /// can: one, where a read is one.
+    /// Reads latest versions, existence checks and whole entities from one snapshot, in as few round trips as possible.
     async fn read(&self, request: ReadRequest<'_>) -> Result<ReadReply, StoreError>;
 
-    /// One row by its row version (0 is the latest).
+    /// Returns the row with this version.
     async fn aspect_read_version(
         &self,
         key: &AspectKey,
         version: RowVersion,
     ) -> Result<Option<StoredAspect>, StoreError>;
 
-    /// All versions of each aspect that are kept, the oldest first and the latest last, from one snapshot.
+    /// Returns all retained versions of each aspect, oldest first, from one snapshot.
     async fn histories_read(
         &self,
         keys: &[AspectKey],
     ) -> Result<Vec<Vec<StoredAspect>>, StoreError>;
 
-    /// URNs that have the aspect, in URN order, behind `after`. Given an entity's key aspect it lists the
-    /// entities of that type.
+    /// Lists the URNs of a type that have the aspect, in URN order, after `after`. With the key aspect of the type these
+    /// are all its entities.
     async fn urns_list(
         &self,
         entity_type: &str,
@@ -96,8 +95,8 @@ pub trait StoreReader: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Urn>, StoreError>;
 
-    /// The texts of all latest aspects of each entity of a type, in URN order, behind `after`: a scan of one range, for
-    /// callers that read everything.
+    /// Lists the entities of a type with the texts of their latest aspects, in URN order, after `after`. A range scan,
+    /// for callers that read everything.
     async fn entities_list(
         &self,
         entity_type: &str,
@@ -105,25 +104,24 @@ pub trait StoreReader: Send + Sync {
         limit: usize,
     ) -> Result<Vec<EntityTexts>, StoreError>;
 
-    /// The entities that stand directly below `parent` (below no parent if `None`) in the tree of their kind,
-    /// newest first; `total` counts all of them.
+    /// Lists the children of `parent` in the tree of a kind, newest first; `None` lists the roots.
     async fn placements_list(
         &self,
         kind: &str,
         parent: Option<&Urn>,
         start: usize,
         limit: usize,
-    ) -> Result<Page<Urn>, StoreError>;
+    ) -> Result<ListPage<Urn>, StoreError>;
 
-    /// For each URN the chain of its parents, nearest first, at most `max` long; cycles end the chain.
+    /// Returns the ancestors of each URN, nearest first, at most `max` each; a cycle ends the list.
     async fn placement_ancestors(
         &self,
         urns: &[Urn],
         max: usize,
     ) -> Result<Vec<Vec<Urn>>, StoreError>;
 
-    /// For each URN the entities that it points at (`outgoing`) or that point at it, by relationship and URN; each
-    /// has a page of its own, all from one snapshot. An empty list of relationships means all of them.
+    /// Lists the targets of each URN's edges (`outgoing`) or the sources of edges to it, ordered by relationship and URN.
+    /// Each URN has its own page, all from one snapshot. No relationships means all of them.
     async fn edges_list(
         &self,
         urns: &[Urn],
@@ -131,9 +129,9 @@ pub trait StoreReader: Send + Sync {
         relationships: &[&str],
         start: usize,
         limit: usize,
-    ) -> Result<Vec<Page<Related>>, StoreError>;
+    ) -> Result<Vec<ListPage<RelatedEntity>>, StoreError>;
 
-    /// Points of a time series in a range, newest or oldest first, behind the first `start`.
+    /// Lists the points of a time series in a range, newest or oldest first.
     async fn timeseries_list(
         &self,
         key: &AspectKey,
@@ -143,22 +141,22 @@ pub trait StoreReader: Send + Sync {
         limit: usize,
     ) -> Result<Vec<TimeseriesRow>, StoreError>;
 
-    /// The newest point of each time series, in the order of the keys, from one snapshot.
+    /// Returns the newest point of each time series, in the order of the keys, from one snapshot.
     async fn timeseries_latest(
         &self,
         keys: &[AspectKey],
     ) -> Result<Vec<Option<TimeseriesRow>>, StoreError>;
 
-    /// The ingestion runs that some aspect's latest version is of, the one that was active last first. Aspects of
-    /// soft-deleted entities count only if asked for; a run that has none then is left out.
+    /// Lists the ingestion runs that wrote or confirmed the latest version of an aspect, most recent first. Without
+    /// `include_removed`, aspects of soft-deleted entities do not count.
     async fn runs_list(
         &self,
         include_removed: bool,
         start: usize,
         limit: usize,
-    ) -> Result<Vec<Run>, StoreError>;
+    ) -> Result<Vec<RunSummary>, StoreError>;
 
-    /// The aspects whose latest version is of this run, in the order in which it observed them.
+    /// Lists the aspects whose latest version this run wrote or confirmed, in the order of observation.
     async fn run_aspects(
         &self,
         run: &str,
@@ -167,44 +165,40 @@ pub trait StoreReader: Send + Sync {
         limit: usize,
     ) -> Result<Vec<RunAspect>, StoreError>;
 
-    /// The time series that have points of this run, with how many.
+    /// Lists the time series with points of this run, and how many each has.
     async fn run_timeseries(
         &self,
         run: &str,
         limit: usize,
     ) -> Result<Vec<(AspectKey, u64)>, StoreError>;
 
-    /// How many points of time series are of this run.
+    /// Counts the time series points of this run.
     async fn run_points_count(&self, run: &str) -> Result<u64, StoreError>;
 
-    /// How many entities have the aspect; `urn_like` is a pattern in which `%` stands for any text and `_` for any
-    /// character. Counting takes as long as there are entities.
+    /// Counts the entities that have the aspect. In `urn_like`, `%` matches any text and `_` any character. Takes time
+    /// linear in the number of entities.
     async fn aspects_count(
         &self,
         aspect: AspectName,
         urn_like: Option<&str>,
     ) -> Result<u64, StoreError>;
 
-    /// Committed changes behind a position of the log, in commit order.
-    async fn changes_read(
-        &self,
-        after: LogPosition,
-        limit: usize,
-    ) -> Result<Vec<Change>, StoreError>;
+    /// Reads the change log after a position, in commit order.
+    async fn log_read(&self, after: LogPosition, limit: usize)
+    -> Result<Vec<LogEntry>, StoreError>;
 
-    /// The newest entry of the log; `None` if nothing was ever written.
-    async fn change_newest(&self) -> Result<Option<Change>, StoreError>;
+    /// Returns the newest entry of the change log.
+    async fn log_newest(&self) -> Result<Option<LogEntry>, StoreError>;
 
-    /// A number that differs from the one before whenever anything was committed in between, by this process
-    /// or by another. Cheap enough to ask on every request. Where other servers use the same database, what they
-    /// committed may show up to a second late.
+    /// Returns a stamp that changes with every commit, by this process or another. Cheap enough for every request.
+    /// Commits of other servers may show up to a second late.
     fn commit_stamp(&self) -> Result<CommitStamp, StoreError>;
 
-    /// Like [`StoreReader::commit_stamp`], restricted to entities of these types: engines where a recheck costs a round
-    /// trip keep the stamp when only other types changed. Comparable only with stamps of this method for these types.
+    /// Like [`StoreReader::commit_stamp`], for entities of these types: engines where a recheck costs a round trip keep
+    /// the stamp when only other types changed. Comparable only with stamps of this method for the same types.
     fn commit_stamp_of(&self, entity_types: &[&str]) -> Result<CommitStamp, StoreError>;
 
-    /// Like [`StoreReader::commit_stamp`], but covers every commit before the call, by any server. Comparable only with
-    /// stamps of this method; changes that are not logged need not move it.
+    /// Like [`StoreReader::commit_stamp`], but includes every commit before the call, by any server. Comparable only with
+    /// stamps of this method; writes that are not logged need not change it.
     async fn commit_stamp_exact(&self) -> Result<CommitStamp, StoreError>;
 }

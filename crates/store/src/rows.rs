@@ -1,4 +1,4 @@
-//! The rows that cross the border.
+//! The rows that cross the boundary between the catalog and the engines.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use docent_model::{AspectName, Derived, EpochMillis, LogicalVersion, Registry, U
 
 use crate::{LogPosition, RowVersion};
 
-/// Which aspect of which entity.
+/// The key of an aspect.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AspectKey {
     pub urn: Urn,
@@ -21,7 +21,7 @@ impl AspectKey {
         }
     }
 
-    /// The key aspect, which every entity has that exists; `None` of a kind that the registry does not know.
+    /// The key aspect of an entity, which every existing entity has; `None` if the registry does not know the type.
     pub fn of_entity(urn: &Urn) -> Option<Self> {
         let entity = Registry::get().entity(urn.entity_type())?;
         Some(Self::new(urn, entity.key_aspect))
@@ -39,17 +39,17 @@ pub struct StoredAspect {
     pub created_for: Option<String>,
 }
 
-/// The texts of the latest aspects of an entity, by their names.
+/// An entity with the texts of its latest aspects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntityTexts {
     pub urn: Urn,
     pub aspects: Vec<(AspectName, String)>,
 }
 
-/// What is stored under a key. Engines may give out one row to several callers.
-pub type Row = Option<Arc<StoredAspect>>;
+/// The row of a key, if there is one. Engines may share one row between callers.
+pub type AspectRow = Option<Arc<StoredAspect>>;
 
-/// One change to one aspect, decided by [`crate::version`] or by the catalog; the engine only carries it out.
+/// A write to one aspect, decided by [`crate::version`] or by the catalog.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AspectWrite {
     pub key: AspectKey,
@@ -58,38 +58,38 @@ pub struct AspectWrite {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
-    /// Row 0 becomes `row`; what it was is kept as `history` under its logical version, history rows up to `prune_through` go; the rows derived
-    /// from the aspect are replaced and the change is logged.
+    /// Replaces the latest row and the derived rows, and logs the change. The previous row becomes `history`; history
+    /// rows through `prune_through` are deleted.
     Put {
         row: StoredAspect,
         history: Option<StoredAspect>,
         prune_through: Option<RowVersion>,
         derived: Derived,
-        /// The logical version that `row` has, for the log.
+        /// The logical version of `row`, for the log.
         logical_version: LogicalVersion,
     },
-    /// The value stays; only what the server notes about it changes. Not logged.
+    /// Replaces the system metadata of the latest row. Not logged.
     Touch { system_metadata: String },
-    /// Row 0 becomes `row`, which says again what a former version said; history rows behind `keep_through` go. The rows
-    /// derived from the aspect are replaced and the change is logged.
+    /// Replaces the latest row by the content of an earlier version, and the derived rows, and logs the change. History
+    /// rows after `keep_through` are deleted.
     Revert {
         row: StoredAspect,
-        /// The former version, which stays in the history.
+        /// The earlier version, which stays in the history.
         keep_through: RowVersion,
-        /// The logical version that `row` has, for the log.
+        /// The logical version of `row`, for the log.
         logical_version: LogicalVersion,
         derived: Derived,
     },
-    /// All versions, all points of a time series and all derived rows go; logged with this time and actor.
+    /// Deletes all versions, all points of a time series and all derived rows; logged with this time and actor.
     Delete {
-        /// The version to remember for [`crate::Transaction::retired_versions`]; `None` forgets one from before, too.
+        /// The version that [`crate::Transaction::retired_versions`] returns from now on; `None` clears it.
         retired_version: Option<LogicalVersion>,
         time_ms: EpochMillis,
         actor: String,
     },
-    /// A point of a time series is added, or replaces the one with the same time and id.
+    /// Adds a point of a time series, or replaces the one with the same time and id.
     Timeseries(TimeseriesRow),
-    /// The points of a time series in this range go. Not logged.
+    /// Deletes the points of a time series in this range. Not logged.
     DeletePoints(PointRange),
 }
 
@@ -97,18 +97,18 @@ pub enum Effect {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimeseriesRow {
     pub time_ms: EpochMillis,
-    /// Tells apart points of the same time, see [`docent_model::point_id`].
+    /// Distinguishes points of the same time, see [`docent_model::point_id`].
     pub id: String,
     pub metadata: String,
     pub system_metadata: Option<String>,
 }
 
-/// Which points of a time series; what is `None` does not matter.
+/// A filter for points of a time series; `None` does not filter.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PointRange {
-    /// The first time that counts.
+    /// The first time of the range.
     pub from_ms: Option<EpochMillis>,
-    /// The last time that counts.
+    /// The last time of the range.
     pub through_ms: Option<EpochMillis>,
     /// Only points of this ingestion run.
     pub run: Option<String>,
@@ -116,9 +116,9 @@ pub struct PointRange {
 
 /// An ingestion run that wrote or confirmed the latest version of some aspects.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Run {
+pub struct RunSummary {
     pub id: String,
-    /// How many aspects have it as their last.
+    /// The number of those aspects.
     pub rows: u64,
     /// When it observed the last of them.
     pub time_ms: EpochMillis,
@@ -133,12 +133,12 @@ pub struct RunAspect {
     pub system_metadata: String,
 }
 
-/// An entry of the change log. Positions grow in commit order.
+/// An entry of the change log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct LogEntry {
     pub position: LogPosition,
     pub key: AspectKey,
-    pub kind: ChangeKind,
+    pub kind: LogEntryKind,
     /// The logical version after the change; `None` for a deletion.
     pub logical_version: Option<LogicalVersion>,
     pub time_ms: EpochMillis,
@@ -146,28 +146,28 @@ pub struct Change {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChangeKind {
+pub enum LogEntryKind {
     Put,
     Delete,
 }
 
-/// Part of a longer list.
+/// A page of a list of `total` items.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Page<T> {
+pub struct ListPage<T> {
     pub total: usize,
     pub items: Vec<T>,
 }
 
 /// The other end of an edge.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Related {
+pub struct RelatedEntity {
     pub relationship: String,
     pub urn: Urn,
-    /// The aspect of the edge's source that says so.
+    /// The aspect of the edge's source that the edge is derived from.
     pub aspect: AspectName,
 }
 
-/// A row of the aspect table with its key, whatever it holds: for carrying everything into another store.
+/// A row of the aspect table with its key, for export and import. Nothing about it is validated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawAspect {
     pub urn: String,
@@ -175,15 +175,15 @@ pub struct RawAspect {
     pub row: StoredAspect,
 }
 
-/// The last version of an aspect that was taken back, with its key.
+/// The last version of an aspect that a rollback deleted, for export and import.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RawRetired {
+pub struct RawRetiredVersion {
     pub urn: String,
     pub aspect: String,
     pub version: LogicalVersion,
 }
 
-/// A point of a time series with its key, whatever it holds.
+/// A point of a time series with its key, for export and import. Nothing about it is validated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawPoint {
     pub urn: String,

@@ -1,11 +1,10 @@
-//! What every engine must do, as tests.
+//! The conformance tests of every engine.
 //!
-//! An engine implements [`Harness`] and calls [`store_suite!`](crate::store_suite) once in a test file; the macro
-//! makes one test of each case in the list below, each with a fresh store. A behaviour that callers rely on is
-//! in this list, or it is not promised.
+//! An engine implements [`Harness`] and calls [`store_suite!`](crate::store_suite) once in a test file. The macro makes
+//! a test of each case in the list below, with a fresh store. Callers may rely only on behaviour that a case tests.
 //!
-//! To add a case: write the function into the file of its subject and its name into the list. A function that is
-//! not in the list is never used, and the compiler says so.
+//! To add a case: write the function into the file of its subject and its name into the list. The compiler warns about
+//! functions that are not in the list.
 
 #![expect(
     clippy::unwrap_used,
@@ -32,17 +31,17 @@ use serde_json::json;
 
 use crate::version::{self, NewAspect};
 use crate::{
-    AspectKey, AspectWrite, Change, LogPosition, ReadRequest, RowVersion, Store, StoreError,
+    AspectKey, AspectWrite, LogEntry, LogPosition, ReadRequest, RowVersion, Store, StoreError,
     StoredAspect, Transaction, transact,
 };
 
-/// How the suite gets stores of an engine.
+/// Provides stores of an engine.
 #[async_trait]
 pub trait Harness: Sized + Send + Sync {
-    /// An empty store that no other test uses.
+    /// Returns an empty store that no other test uses.
     async fn fresh() -> Self;
 
-    /// A store with the contents of a backup.
+    /// Returns a store with the contents of a backup.
     async fn restored(backup: &Path) -> Self;
 
     fn store(&self) -> &dyn Store;
@@ -51,7 +50,7 @@ pub trait Harness: Sized + Send + Sync {
     fn scratch(&self) -> &Path;
 }
 
-/// The list. For each group it makes a public function per case and the macro that engines call.
+/// Takes the list of cases; makes a public function of each, and the macro for the engines.
 macro_rules! cases {
     ($dollar:tt $($group:ident { $($case:ident,)* })*) => {
         /// The cases, for [`store_suite!`](crate::store_suite).
@@ -81,105 +80,105 @@ macro_rules! cases {
 cases! { $
     aspects {
         an_aspect_reads_back_exactly_as_written,
-        what_was_never_written_is_absent,
-        answers_come_in_the_order_of_the_keys,
+        unwritten_aspects_are_missing,
+        rows_come_in_the_order_of_the_keys,
         existence_checks_follow_writes_and_deletions,
-        another_aspect_proves_the_existence_of_its_entity_alone,
+        a_found_aspect_proves_the_existence_of_its_own_entity_only,
         existence_checks_of_many_entities_keep_their_order,
-        hundreds_of_keys_are_answered_at_once,
+        hundreds_of_keys_are_read_at_once,
         all_aspects_of_entities_are_read_together,
         one_request_reads_rows_existence_and_whole_entities,
         entities_are_listed_in_urn_order_page_by_page,
         entities_are_listed_with_their_latest_texts,
         only_entities_of_the_type_are_listed,
-        a_touch_changes_the_system_metadata_alone,
-        a_deletion_leaves_nothing_of_the_aspect_and_all_of_the_others,
+        a_touch_changes_only_the_system_metadata,
+        a_deletion_removes_all_versions_of_that_aspect_only,
     }
     versions {
-        history_reads_from_one_upwards,
-        writing_the_same_content_makes_no_version,
-        twenty_versions_are_kept_of_many,
+        history_is_numbered_from_one,
+        writing_the_same_content_adds_no_version,
+        twenty_versions_are_retained,
         a_deleted_aspect_starts_again_at_version_one,
-        all_versions_of_several_aspects_are_read_at_once_oldest_first,
-        racing_writers_never_store_a_version_twice,
-        a_version_in_the_history_is_not_overwritten,
+        histories_of_several_aspects_are_read_oldest_first,
+        concurrent_writers_never_store_a_version_twice,
+        history_is_never_overwritten,
     }
     derived {
-        placements_are_listed_newest_first_and_counted,
-        a_moved_entity_stands_below_its_new_parent_only,
-        another_aspect_does_not_disturb_a_placement,
-        a_deleted_aspect_takes_its_placement_along,
-        ancestors_come_nearest_first_and_at_most_so_many,
-        a_cycle_ends_the_chain_of_ancestors,
-        work_finds_siblings_of_a_name_children_and_parents,
+        children_are_listed_newest_first_and_counted,
+        a_moved_entity_has_only_its_new_parent,
+        other_aspects_do_not_change_a_placement,
+        deleting_an_aspect_deletes_its_placement,
+        ancestors_are_nearest_first_up_to_the_limit,
+        a_cycle_ends_the_list_of_ancestors,
+        transactions_find_children_parents_and_siblings_by_name,
     }
     edges {
-        edges_are_seen_from_both_ends,
-        each_entity_has_a_page_of_its_own,
-        relationships_filter_and_pages_count_all,
-        a_write_replaces_the_edges_of_its_aspect_alone,
-        a_deleted_aspect_takes_its_edges_along,
-        the_same_edge_twice_is_one,
-        work_sees_who_points_here_from_one_aspect,
+        edges_are_listed_from_both_ends,
+        each_entity_has_its_own_page_of_edges,
+        edges_are_filtered_by_relationship_and_pages_count_all,
+        a_write_replaces_only_the_edges_of_its_aspect,
+        deleting_an_aspect_deletes_its_edges,
+        duplicate_edges_are_stored_once,
+        transactions_list_edges_into_an_entity_by_aspect,
     }
     changes {
         changes_are_logged_in_commit_order,
-        the_log_is_read_on_from_a_position,
-        touches_and_aborted_work_are_not_logged,
+        the_log_is_read_after_a_position,
+        touches_and_aborted_transactions_are_not_logged,
         positions_grow_under_concurrent_writers,
         the_commit_stamp_changes_with_every_commit,
     }
     transactions {
-        aborted_work_leaves_nothing,
-        work_returns_what_it_decided,
-        work_sees_its_own_writes,
-        failing_work_does_not_harm_its_neighbours,
-        concurrent_increments_lose_nothing,
-        a_list_of_writes_is_committed_whole,
+        an_aborted_transaction_leaves_no_trace,
+        a_transaction_returns_its_result,
+        a_transaction_sees_its_own_writes,
+        failed_transactions_do_not_affect_concurrent_ones,
+        concurrent_increments_lose_no_update,
+        a_list_of_writes_is_committed_atomically,
         reads_during_writes_see_whole_commits,
-        work_counts_the_rows_of_an_entity,
+        transactions_count_the_rows_of_an_entity,
     }
     timeseries {
-        points_come_newest_first_and_limited,
+        points_are_listed_newest_first_up_to_the_limit,
         a_point_of_the_same_time_and_id_is_replaced,
-        a_deletion_removes_the_points,
-        a_range_takes_its_ends_in_and_can_be_read_from_either_side,
-        points_of_a_range_are_counted_and_deleted_alone,
-        points_of_a_run_are_found_and_deleted_alone,
-        the_newest_points_of_several_series_are_read_at_once,
+        deleting_an_aspect_deletes_its_points,
+        ranges_are_inclusive_and_read_in_either_direction,
+        only_points_in_the_range_are_counted_and_deleted,
+        only_points_of_the_run_are_found_and_deleted,
+        newest_points_of_several_series_are_read_at_once,
     }
     runs {
-        a_run_has_the_aspects_that_it_wrote_or_confirmed_last,
-        runs_come_newest_first_page_by_page,
-        aspects_of_removed_entities_count_only_if_asked_for,
-        a_reverted_aspect_is_what_it_was_and_its_later_versions_are_gone,
-        no_version_is_used_again_after_a_revert,
-        a_rebuild_and_a_check_agree_with_what_runs_wrote,
+        a_run_lists_the_aspects_it_wrote_or_confirmed_last,
+        runs_are_listed_newest_first_in_pages,
+        aspects_of_soft_deleted_entities_count_only_on_request,
+        a_rollback_restores_the_previous_content_and_drops_later_versions,
+        versions_are_not_reused_after_a_rollback,
+        rebuild_and_check_accept_the_writes_of_runs,
         entities_are_counted_by_aspect_and_pattern,
     }
     maintenance {
         an_empty_store_is_healthy,
-        a_store_in_use_is_healthy,
-        a_rebuild_finds_nothing_to_mend_after_proper_writes,
-        a_rebuild_mends_rows_that_do_not_follow_from_their_aspects,
-        a_check_finds_rows_that_do_not_follow_from_their_aspects,
-        a_check_finds_an_entity_without_its_key_aspect,
-        a_backup_restores_to_the_same_contents,
+        a_store_with_history_is_healthy,
+        a_rebuild_repairs_nothing_after_regular_writes,
+        a_rebuild_repairs_wrong_derived_rows,
+        a_check_finds_wrong_derived_rows,
+        a_check_finds_a_missing_key_aspect,
+        a_restored_backup_has_the_same_contents,
         a_backup_does_not_overwrite_a_file,
-        a_page_of_large_rows_has_fewer_of_them,
-        everything_can_be_carried_into_another_store,
+        export_pages_are_limited_in_bytes,
+        everything_can_be_exported_and_imported,
     }
 }
 
-/// The time of writes where the test does not care.
+/// The time of writes, where it does not matter.
 const NOON: EpochMillis = 1_700_000_000_000;
 
 const ACTOR: &str = "urn:li:corpuser:tester";
 
-/// An error for work of the tests.
+/// The error of test transactions.
 #[derive(Debug, thiserror::Error)]
 enum Stopped {
-    #[error("the work decided: {0}")]
+    #[error("the transaction decided to stop: {0}")]
     Decided(&'static str),
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -213,7 +212,7 @@ fn new_aspect(metadata: &str, derived: Derived, time_ms: EpochMillis) -> NewAspe
     }
 }
 
-/// Writes as the catalog does: reads the former version, decides, writes.
+/// Writes like the catalog: reads the previous version, decides, writes.
 async fn put_at(
     store: &dyn Store,
     key: &AspectKey,
@@ -247,7 +246,7 @@ async fn put(store: &dyn Store, key: &AspectKey, metadata: &str, derived: Derive
     put_at(store, key, metadata, derived, NOON).await;
 }
 
-/// Writes a value with the rows that follow from it, and the key aspect of its entity.
+/// Writes a value with its derived rows, and the key aspect of its entity.
 async fn put_value(store: &dyn Store, key: &AspectKey, value: &serde_json::Value) {
     let registry = docent_model::Registry::get();
     let entity = registry.entity(key.urn.entity_type()).unwrap();
@@ -259,7 +258,7 @@ async fn put_value(store: &dyn Store, key: &AspectKey, value: &serde_json::Value
     }
 }
 
-/// A domain as the catalog writes it.
+/// Writes a domain like the catalog.
 async fn put_domain(store: &dyn Store, urn: &Urn, name: &str, parent: Option<&Urn>) {
     let mut value = json!({"name": name, "created": {"time": NOON, "actor": ACTOR}});
     if let Some(parent) = parent {
@@ -295,8 +294,8 @@ async fn version_of(store: &dyn Store, key: &AspectKey, version: i64) -> Option<
 }
 
 /// The whole change log.
-async fn log(store: &dyn Store) -> Vec<Change> {
-    store.changes_read(LogPosition::START, 1000).await.unwrap()
+async fn log(store: &dyn Store) -> Vec<LogEntry> {
+    store.log_read(LogPosition::START, 1000).await.unwrap()
 }
 
 fn edges(list: &[(&'static str, &Urn)]) -> Derived {

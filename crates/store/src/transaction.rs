@@ -1,4 +1,4 @@
-//! Work inside one transaction.
+//! Transactions.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -6,54 +6,58 @@ use async_trait::async_trait;
 use docent_model::{AspectName, LogicalVersion, Urn};
 use futures_util::future::BoxFuture;
 
-use crate::{AspectKey, AspectWrite, PointRange, Related, StoreError, StoreWriter, StoredAspect};
+use crate::{
+    AspectKey, AspectWrite, PointRange, RelatedEntity, StoreError, StoreWriter, StoredAspect,
+};
 
-/// The database as a piece of work sees it. Written rows are not visible to the reads of the same transaction until
-/// [`Transaction::write`] has been called.
+/// The database inside a transaction. Reads see the rows of earlier calls of [`Transaction::write`].
 ///
-/// What work may build on until its end, on every engine: an aspect that it has read and writes has not changed in
-/// between; an entity that it found to exist (by its key aspect) is not deleted; and what it asked about a tree, or about
-/// the edges into or all rows of an entity that exists, stays answered. An aspect of another entity that is only read is
-/// still the same when the writes are handed over, but may change while they are committed: of two pieces of work that
-/// each read what the other writes, both may go through where an engine has many writers.
+/// Guarantees until the commit, on every engine:
+///
+/// - An aspect that the transaction has read and writes has not changed in between.
+/// - An entity that it found to exist, by its key aspect, is not deleted.
+/// - Results about a tree, about the edges to an existing entity or about all its rows stay valid.
+///
+/// An aspect of another entity that is only read is unchanged when the writes are sent, but may change until the commit:
+/// with concurrent writers, two transactions that each read what the other writes may both commit (write skew).
 #[async_trait]
 pub trait Transaction: Send {
-    /// The latest version of each aspect, in the order of the keys.
+    /// Returns the latest version of each aspect, in the order of the keys.
     async fn aspects_get(
         &mut self,
         keys: &[AspectKey],
     ) -> Result<Vec<Option<StoredAspect>>, StoreError>;
 
-    /// The names of all aspects that an entity has, time series included, in the order of the names.
+    /// Lists the names of all aspects of an entity, time series included, in order.
     async fn aspect_names(&mut self, urn: &Urn) -> Result<Vec<AspectName>, StoreError>;
 
-    /// How many rows an entity has, of one aspect or of all, history included: (versioned, time series).
+    /// Counts the rows of an entity, of one aspect or of all, history included: (versioned, time series).
     async fn rows_count(
         &mut self,
         urn: &Urn,
         aspect: Option<AspectName>,
     ) -> Result<(u64, u64), StoreError>;
 
-    /// The former versions of an aspect, newest first; the latest is not among them.
+    /// Returns the history of an aspect, newest first, without the latest version.
     async fn aspect_history(&mut self, key: &AspectKey) -> Result<Vec<StoredAspect>, StoreError>;
 
-    /// The version that was remembered of each of these aspects when it was deleted.
+    /// Returns the version that was stored for each of these aspects when a rollback deleted it.
     async fn retired_versions(
         &mut self,
         keys: &[AspectKey],
     ) -> Result<Vec<Option<LogicalVersion>>, StoreError>;
 
-    /// How many points of a time series stand in a range.
+    /// Counts the points of a time series in a range.
     async fn points_count(
         &mut self,
         key: &AspectKey,
         range: &PointRange,
     ) -> Result<u64, StoreError>;
 
-    /// The parent of a placed entity: `None` if it is not placed, `Some(None)` if it stands at the root.
+    /// Returns the parent of an entity in its tree: `None` if it is in no tree, `Some(None)` if it is a root.
     async fn placement_parent(&mut self, urn: &Urn) -> Result<Option<Option<Urn>>, StoreError>;
 
-    /// The entities of that name directly below `parent` in the tree of their kind.
+    /// Lists the children of `parent` with this name in the tree of a kind.
     async fn placements_named(
         &mut self,
         kind: &str,
@@ -61,7 +65,7 @@ pub trait Transaction: Send {
         name: &str,
     ) -> Result<Vec<Urn>, StoreError>;
 
-    /// The entities directly below any of `parents` in the tree of their kind, at most so many, in no order.
+    /// Lists up to `limit` children of any of `parents` in the tree of a kind, in no particular order.
     async fn placement_children(
         &mut self,
         kind: &str,
@@ -69,42 +73,42 @@ pub trait Transaction: Send {
         limit: usize,
     ) -> Result<Vec<Urn>, StoreError>;
 
-    /// Who points at `destination` from the given aspect, at most so many.
+    /// Lists up to `limit` edges to `destination` that are derived from this aspect.
     async fn edges_into(
         &mut self,
         destination: &Urn,
         aspect: AspectName,
         limit: usize,
-    ) -> Result<Vec<Related>, StoreError>;
+    ) -> Result<Vec<RelatedEntity>, StoreError>;
 
-    /// Carries out the writes, with history, derived rows and log.
+    /// Executes the writes, with history, derived rows and log.
     async fn write(&mut self, writes: &[AspectWrite]) -> Result<(), StoreError>;
 }
 
-/// Something to do in one transaction. It may be run again from the start when the engine has to retry.
+/// The body of a transaction. The engine may retry it from the start.
 #[async_trait]
-pub trait Work: Send {
-    async fn run(&mut self, tx: &mut dyn Transaction) -> Result<(), Aborted>;
+pub trait TransactionBody: Send {
+    async fn run(&mut self, tx: &mut dyn Transaction) -> Result<(), AbortReason>;
 }
 
-/// Why a piece of work ended without a commit.
+/// Why the body of a transaction ended without a commit.
 #[derive(Debug)]
-pub enum Aborted {
-    /// The work itself decided so; it has kept the reason.
-    ByWork,
+pub enum AbortReason {
+    /// The body decided to; it has stored the error.
+    Decided,
     /// The database failed; the engine may retry.
-    ByStore(StoreError),
+    Failed(StoreError),
 }
 
-impl From<StoreError> for Aborted {
+impl From<StoreError> for AbortReason {
     fn from(error: StoreError) -> Self {
-        Self::ByStore(error)
+        Self::Failed(error)
     }
 }
 
-/// Runs `work` in one transaction of the store and returns what it returned. An error of the work rolls
-/// everything back; so does an error of the store.
-pub async fn transact<T, E, F>(store: &dyn StoreWriter, work: F) -> Result<T, E>
+/// Runs `body` in one transaction and returns its result. An error of the body rolls everything back; so does an error
+/// of the store.
+pub async fn transact<T, E, F>(store: &dyn StoreWriter, body: F) -> Result<T, E>
 where
     T: Send + 'static,
     E: From<StoreError> + Send + 'static,
@@ -112,43 +116,45 @@ where
 {
     let outcome = Arc::new(Mutex::new(None));
     let adapter = Adapter {
-        work,
+        body,
         outcome: Arc::clone(&outcome),
     };
-    let ran = store.run(Box::new(adapter)).await;
+    let ran = store.run_transaction(Box::new(adapter)).await;
     let outcome = outcome
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
         .take();
     match (ran, outcome) {
-        // A work that failed has its own words for it, whatever the engine says about the rollback.
+        // The error of the body matters more than that of the rollback.
         (_, Some(Err(error))) => Err(error),
         (Ok(()), Some(Ok(value))) => Ok(value),
         (Err(error), _) => Err(error.into()),
-        (Ok(()), None) => Err(StoreError::other("the work was committed but never ran").into()),
+        (Ok(()), None) => {
+            Err(StoreError::other("the transaction was committed but its body never ran").into())
+        }
     }
 }
 
 struct Adapter<T, E, F> {
-    work: F,
+    body: F,
     outcome: Arc<Mutex<Option<Result<T, E>>>>,
 }
 
 #[async_trait]
-impl<T, E, F> Work for Adapter<T, E, F>
+impl<T, E, F> TransactionBody for Adapter<T, E, F>
 where
     T: Send,
     E: Send,
     F: for<'t> FnMut(&'t mut dyn Transaction) -> BoxFuture<'t, Result<T, E>> + Send,
 {
-    async fn run(&mut self, tx: &mut dyn Transaction) -> Result<(), Aborted> {
-        let result = (self.work)(tx).await;
-        let verdict = if result.is_ok() {
+    async fn run(&mut self, tx: &mut dyn Transaction) -> Result<(), AbortReason> {
+        let result = (self.body)(tx).await;
+        let decision = if result.is_ok() {
             Ok(())
         } else {
-            Err(Aborted::ByWork)
+            Err(AbortReason::Decided)
         };
         *self.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
-        verdict
+        decision
     }
 }

@@ -1,13 +1,12 @@
-//! What a write does to the versions of an aspect: the same for every engine.
+//! The effect of a write on the versions of an aspect, the same for every engine.
 //!
-//! Row 0 is always the latest. Its logical version stands in its system metadata: 1 for the first write, one
-//! more for each change of content. A changed write keeps the former row 0 under its logical version, so
-//! history reads 1, 2, 3 … from the oldest on. Writing the same content again changes nothing but what an
-//! ingestion client wants to have noted.
+//! Row 0 is always the latest. Its system metadata has its logical version: 1 for the first write, one more for each
+//! change of content. A write that changes the content moves the previous row 0 into the history, under its logical
+//! version. Writing the same content again updates only the system metadata of the ingestion client.
 //!
-//! Taking back what a run wrote uses no number twice: what the aspect was before gets the next one, and an aspect that goes
-//! goes on from there should it be made again. Otherwise a client that read version 3 could overwrite another version 3
-//! that it has never seen. Only an aspect that somebody deletes begins anew at 1, as clients expect.
+//! A rollback never reuses a version: the restored content gets the next one, and an aspect that the rollback deletes
+//! continues from there when it is created again. Otherwise a client that read version 3 could overwrite a different
+//! version 3. Only an aspect that is deleted on request starts again at 1, as clients expect.
 
 use docent_model::aspects::{AuditStamp, SYSTEM_ACTOR};
 use docent_model::{Derived, LogicalVersion, NO_RUN_ID, SystemMetadata, derive};
@@ -15,45 +14,46 @@ use serde_json::{Map, Value};
 
 use crate::{AspectKey, AspectWrite, Effect, RowVersion, StoredAspect};
 
-/// How many versions of an aspect are kept, the latest included.
+/// The number of versions of an aspect that are retained, including the latest.
 pub const RETAINED_VERSIONS: i64 = 20;
 
-/// The property of system metadata that says that a write found the value as it is.
+/// The property of the system metadata that marks a write which did not change the content.
 const NO_CHANGE: &str = "isNoOp";
 
-/// A value on its way into the store.
+/// A value to write.
 #[derive(Debug, Clone)]
 pub struct NewAspect {
     /// The JSON text to store.
     pub metadata: String,
-    /// What the ingestion client said about it; `None` for edits through our own API.
+    /// System metadata from the ingestion client; `None` for edits through our own API.
     pub system_metadata: Option<SystemMetadata>,
-    /// Who writes, and when.
+    /// The author and time of the write.
     pub stamp: AuditStamp,
     pub derived: Derived,
     /// The last version of the aspect before a rollback deleted it. Used only if there is no previous version.
     pub retired_version: Option<LogicalVersion>,
 }
 
-/// The write that brings an aspect from `previous` to `new`; `None` if there is nothing to do.
+/// Returns the write that replaces `previous` by `new`; `None` if nothing changes.
 pub fn put(key: AspectKey, previous: Option<&StoredAspect>, new: NewAspect) -> Option<AspectWrite> {
-    let noted = previous.map(noted_of);
-    if let (Some(previous), Some(noted)) = (previous, &noted)
+    let previous_metadata = previous.map(system_metadata_of);
+    if let (Some(previous), Some(previous_metadata)) = (previous, &previous_metadata)
         && same_content(&previous.metadata, &new.metadata)
     {
-        let touched = touch(noted, observed(new.system_metadata?, &new.stamp));
+        let observed = with_observation_time(new.system_metadata?, &new.stamp);
         return Some(AspectWrite {
             key,
             effect: Effect::Touch {
-                system_metadata: to_json(&touched),
+                system_metadata: to_json(&confirmed(previous_metadata, observed)),
             },
         });
     }
-    let former_version = noted.as_ref().map(logical_version);
-    let logical_version = former_version
+    let previous_version = previous_metadata.as_ref().map(logical_version);
+    let logical_version = previous_version
         .or(new.retired_version)
         .map_or(LogicalVersion::FIRST, LogicalVersion::next);
-    let mut system_metadata = observed(new.system_metadata.unwrap_or_default(), &new.stamp);
+    let mut system_metadata =
+        with_observation_time(new.system_metadata.unwrap_or_default(), &new.stamp);
     system_metadata.version = Some(logical_version.to_string());
     if let Some(schema_version) = key.aspect.schema_version() {
         system_metadata.schema_version = Some(schema_version);
@@ -61,12 +61,12 @@ pub fn put(key: AspectKey, previous: Option<&StoredAspect>, new: NewAspect) -> O
     if new.stamp.actor.as_str() != SYSTEM_ACTOR {
         system_metadata.aspect_modified = Some(new.stamp.clone());
     }
-    system_metadata.aspect_created = match &noted {
-        Some(noted) => noted.aspect_created.clone(),
+    system_metadata.aspect_created = match &previous_metadata {
+        Some(previous_metadata) => previous_metadata.aspect_created.clone(),
         None => system_metadata.aspect_modified.clone(),
     };
     let history = previous.map(|previous| StoredAspect {
-        version: former_version.unwrap_or(LogicalVersion::FIRST).into(),
+        version: previous_version.unwrap_or(LogicalVersion::FIRST).into(),
         ..previous.clone()
     });
     Some(AspectWrite {
@@ -89,8 +89,7 @@ pub fn put(key: AspectKey, previous: Option<&StoredAspect>, new: NewAspect) -> O
     })
 }
 
-/// The write that removes an aspect. `retired` is what it is until then, if its versions are to go on from there should
-/// it be made again.
+/// Returns the write that deletes an aspect. With `retired`, its latest row, a later write continues from its version.
 pub fn delete(key: AspectKey, retired: Option<&StoredAspect>, stamp: &AuditStamp) -> AspectWrite {
     AspectWrite {
         key,
@@ -102,87 +101,100 @@ pub fn delete(key: AspectKey, retired: Option<&StoredAspect>, stamp: &AuditStamp
     }
 }
 
-/// The write that notes a property beside a value, which stays as it is.
-pub fn note(key: AspectKey, current: &StoredAspect, property: &str, value: &str) -> AspectWrite {
-    let mut noted = noted_of(current);
-    let properties = noted.properties.get_or_insert_with(Map::new);
+/// Returns the write that sets a property of the system metadata, and keeps the value.
+pub fn set_property(
+    key: AspectKey,
+    current: &StoredAspect,
+    property: &str,
+    value: &str,
+) -> AspectWrite {
+    let mut system_metadata = system_metadata_of(current);
+    let properties = system_metadata.properties.get_or_insert_with(Map::new);
     properties.insert(property.to_owned(), Value::from(value));
     AspectWrite {
         key,
         effect: Effect::Touch {
-            system_metadata: to_json(&noted),
+            system_metadata: to_json(&system_metadata),
         },
     }
 }
 
-/// What a client noted. One that does not say when it observed the value observed it now.
-pub fn observed(mut noted: SystemMetadata, stamp: &AuditStamp) -> SystemMetadata {
-    if noted.last_observed == 0 {
-        noted.last_observed = stamp.time;
+/// Sets the observation time to that of the write if the client sent none.
+pub fn with_observation_time(
+    mut system_metadata: SystemMetadata,
+    stamp: &AuditStamp,
+) -> SystemMetadata {
+    if system_metadata.last_observed == 0 {
+        system_metadata.last_observed = stamp.time;
     }
-    noted
+    system_metadata
 }
 
-/// Whether a row says which version it is; rows of old servers may not.
-pub fn is_numbered(row: &StoredAspect) -> bool {
-    noted_of(row).logical_version().is_some()
+/// Whether a row has a logical version; rows of old servers may not.
+pub fn has_logical_version(row: &StoredAspect) -> bool {
+    system_metadata_of(row).logical_version().is_some()
 }
 
-/// A latest row that does not say which version it is, as the one behind `newest`, the newest of its history.
-pub fn numbered(row: &StoredAspect, newest: RowVersion) -> StoredAspect {
-    let mut noted = noted_of(row);
-    noted.version = Some(LogicalVersion::new(newest.get()).next().to_string());
+/// Returns a latest row with the version after `newest`, the newest of its history.
+pub fn with_version_after(row: &StoredAspect, newest: RowVersion) -> StoredAspect {
+    let mut system_metadata = system_metadata_of(row);
+    let version = LogicalVersion::new(newest.get()).next();
+    system_metadata.version = Some(version.to_string());
     StoredAspect {
-        system_metadata: Some(to_json(&noted)),
+        system_metadata: Some(to_json(&system_metadata)),
         ..row.clone()
     }
 }
 
 /// The logical version of a stored row.
 pub fn logical_version_of(row: &StoredAspect) -> LogicalVersion {
-    logical_version(&noted_of(row))
+    logical_version(&system_metadata_of(row))
 }
 
-/// The system metadata of a row; rows of old servers may have none or something else there.
-pub fn noted_of(row: &StoredAspect) -> SystemMetadata {
+/// The system metadata of a row; in rows of old servers it may be missing or invalid.
+pub fn system_metadata_of(row: &StoredAspect) -> SystemMetadata {
     row.system_metadata
         .as_deref()
         .and_then(|text| serde_json::from_str(text).ok())
         .unwrap_or_default()
 }
 
-pub(crate) fn logical_version(noted: &SystemMetadata) -> LogicalVersion {
+pub(crate) fn logical_version(system_metadata: &SystemMetadata) -> LogicalVersion {
     let first = LogicalVersion::FIRST;
-    noted.logical_version().unwrap_or(first).max(first)
+    system_metadata
+        .logical_version()
+        .unwrap_or(first)
+        .max(first)
 }
 
-fn touch(noted: &SystemMetadata, new: SystemMetadata) -> SystemMetadata {
-    let mut touched = noted.clone();
-    // A run that says the same twice is still the one that wrote it, and can be rolled back.
-    let by_its_writer = wrote(noted, &new.run_id);
-    touched.last_run_id = std::mem::replace(&mut touched.run_id, new.run_id);
-    touched.last_observed = new.last_observed;
-    if !by_its_writer {
-        touched
+/// The system metadata after a run has confirmed the value.
+fn confirmed(current: &SystemMetadata, new: SystemMetadata) -> SystemMetadata {
+    let mut confirmed = current.clone();
+    // A run that writes the same value twice is still its author, and can be rolled back.
+    let is_author = was_written_by(current, &new.run_id);
+    confirmed.last_run_id = std::mem::replace(&mut confirmed.run_id, new.run_id);
+    confirmed.last_observed = new.last_observed;
+    if !is_author {
+        confirmed
             .properties
             .get_or_insert_with(Map::new)
             .insert(NO_CHANGE.to_owned(), Value::from("true"));
     }
-    touched
+    confirmed
 }
 
-/// Whether the ingestion run is the one that wrote the value, and not one that found it as it is.
-pub fn wrote(noted: &SystemMetadata, run: &str) -> bool {
-    let confirmed = noted
+/// Whether the ingestion run wrote the value, rather than confirmed it.
+pub fn was_written_by(system_metadata: &SystemMetadata, run: &str) -> bool {
+    let is_confirmed = system_metadata
         .properties
         .as_ref()
         .and_then(|properties| properties.get(NO_CHANGE))
         .is_some_and(|flag| flag == "true");
-    noted.run_id == run && run != NO_RUN_ID && !confirmed
+    system_metadata.run_id == run && run != NO_RUN_ID && !is_confirmed
 }
 
-/// The write that takes back what a run wrote: the aspect becomes again what it was before, or goes if it was not
-/// there. `None` if the run did not write the latest version. `history` is newest first.
+/// Returns the write that rolls back a run: the previous content, or a deletion if there was none. `None` if the run did
+/// not write the latest version. `history` is newest first.
 pub fn revert(
     key: AspectKey,
     latest: &StoredAspect,
@@ -190,37 +202,37 @@ pub fn revert(
     run: &str,
     stamp: &AuditStamp,
 ) -> Option<AspectWrite> {
-    if !wrote(&noted_of(latest), run) {
+    if !was_written_by(&system_metadata_of(latest), run) {
         return None;
     }
-    let Some(former) = before_run(history, run) else {
+    let Some(previous) = latest_before_run(history, run) else {
         return Some(delete(key, Some(latest), stamp));
     };
-    let value: Value = serde_json::from_str(&former.metadata).unwrap_or_default();
+    let value: Value = serde_json::from_str(&previous.metadata).unwrap_or_default();
     let logical_version = logical_version_of(latest).next();
-    let mut noted = noted_of(&former);
-    noted.version = Some(logical_version.to_string());
+    let mut system_metadata = system_metadata_of(&previous);
+    system_metadata.version = Some(logical_version.to_string());
     Some(AspectWrite {
         effect: Effect::Revert {
-            keep_through: former.version,
+            keep_through: previous.version,
             logical_version,
             derived: derive(&key.urn, key.aspect, &value),
             row: StoredAspect {
                 version: RowVersion::LATEST,
-                system_metadata: Some(to_json(&noted)),
+                system_metadata: Some(to_json(&system_metadata)),
                 created_on_ms: stamp.time,
                 created_by: stamp.actor.to_string(),
-                ..former
+                ..previous
             },
         },
         key,
     })
 }
 
-/// The newest former version that the run did not write. `history` is newest first.
-pub fn before_run(history: Vec<StoredAspect>, run: &str) -> Option<StoredAspect> {
+/// The newest version of the history that the run did not write. `history` is newest first.
+pub fn latest_before_run(history: Vec<StoredAspect>, run: &str) -> Option<StoredAspect> {
     let mut history = history.into_iter();
-    history.find(|former| !wrote(&noted_of(former), run))
+    history.find(|row| !was_written_by(&system_metadata_of(row), run))
 }
 
 fn same_content(stored: &str, new: &str) -> bool {
@@ -269,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn each_change_of_content_is_one_version_and_keeps_the_former_row() {
+    fn each_content_change_adds_a_version_and_a_history_row() {
         let first = row_after(None, r#"{"name":"a"}"#);
         assert_eq!(logical_version_of(&first), LogicalVersion::FIRST);
         let write = put(key(), Some(&first), new(r#"{"name":"b"}"#, None)).unwrap();
@@ -295,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_content_in_other_words_is_no_change() {
+    fn reformatted_content_is_no_change() {
         let first = row_after(None, r#"{"name":"a","description":"d"}"#);
         let again = new(r#"{ "description": "d", "name": "a" }"#, None);
         assert_eq!(put(key(), Some(&first), again), None);
@@ -323,14 +335,14 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_does_not_say_when_it_observed_a_value_observed_it_at_the_time_of_the_write() {
-        let silent = Some(SystemMetadata::default());
-        let put = put(key(), None, new("1", silent.clone())).unwrap();
+    fn observation_time_defaults_to_the_time_of_the_write() {
+        let without_time = Some(SystemMetadata::default());
+        let put = put(key(), None, new("1", without_time.clone())).unwrap();
         let Effect::Put { row, .. } = put.effect else {
             panic!()
         };
-        assert_eq!(noted_of(&row).last_observed, 7);
-        let touched = super::put(key(), Some(&row), new("1", silent)).unwrap();
+        assert_eq!(system_metadata_of(&row).last_observed, 7);
+        let touched = super::put(key(), Some(&row), new("1", without_time)).unwrap();
         let Effect::Touch { system_metadata } = touched.effect else {
             panic!()
         };
@@ -341,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn twenty_versions_are_kept() {
+    fn twenty_versions_are_retained() {
         let mut row = row_after(None, "0");
         for number in 1..=20 {
             let write = put(key(), Some(&row), new(&number.to_string(), None)).unwrap();

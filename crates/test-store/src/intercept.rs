@@ -9,10 +9,10 @@ use std::path::Path;
 use async_trait::async_trait;
 use docent_model::{AspectName, Urn};
 use docent_store::{
-    AspectKey, Change, CommitStamp, EntityTexts, LogPosition, Page, PointRange, RawAspect,
-    RawPoint, RawRetired, ReadReply, ReadRequest, RebuildReport, Related, RowVersion, Run,
-    RunAspect, Store, StoreError, StoreMaintenance, StoreReader, StoreWriter, StoredAspect,
-    TimeseriesRow, Work,
+    AspectKey, CommitStamp, EntityTexts, ListPage, LogEntry, LogPosition, PointRange, RawAspect,
+    RawPoint, RawRetiredVersion, ReadReply, ReadRequest, RebuildReport, RelatedEntity, RowVersion,
+    RunAspect, RunSummary, Store, StoreError, StoreMaintenance, StoreReader, StoreWriter,
+    StoredAspect, TimeseriesRow, TransactionBody,
 };
 
 /// The calls that a test may intercept; the default is to forward them.
@@ -40,22 +40,22 @@ pub trait Intercept: Debug + Send + Sync {
         relationships: &[&str],
         start: usize,
         limit: usize,
-    ) -> Result<Vec<Page<Related>>, StoreError> {
+    ) -> Result<Vec<ListPage<RelatedEntity>>, StoreError> {
         let inner = self.inner();
         let list = inner.edges_list(urns, outgoing, relationships, start, limit);
         list.await
     }
 
-    async fn changes_read(
+    async fn log_read(
         &self,
         after: LogPosition,
         limit: usize,
-    ) -> Result<Vec<Change>, StoreError> {
-        self.inner().changes_read(after, limit).await
+    ) -> Result<Vec<LogEntry>, StoreError> {
+        self.inner().log_read(after, limit).await
     }
 
-    async fn change_newest(&self) -> Result<Option<Change>, StoreError> {
-        self.inner().change_newest().await
+    async fn log_newest(&self) -> Result<Option<LogEntry>, StoreError> {
+        self.inner().log_newest().await
     }
 }
 
@@ -118,7 +118,7 @@ impl<I: Intercept> StoreReader for InterceptedStore<I> {
         parent: Option<&Urn>,
         start: usize,
         limit: usize,
-    ) -> Result<Page<Urn>, StoreError> {
+    ) -> Result<ListPage<Urn>, StoreError> {
         self.0
             .inner()
             .placements_list(kind, parent, start, limit)
@@ -140,7 +140,7 @@ impl<I: Intercept> StoreReader for InterceptedStore<I> {
         relationships: &[&str],
         start: usize,
         limit: usize,
-    ) -> Result<Vec<Page<Related>>, StoreError> {
+    ) -> Result<Vec<ListPage<RelatedEntity>>, StoreError> {
         self.0
             .edges_list(urns, outgoing, relationships, start, limit)
             .await
@@ -172,7 +172,7 @@ impl<I: Intercept> StoreReader for InterceptedStore<I> {
         include_removed: bool,
         start: usize,
         limit: usize,
-    ) -> Result<Vec<Run>, StoreError> {
+    ) -> Result<Vec<RunSummary>, StoreError> {
         self.0
             .inner()
             .runs_list(include_removed, start, limit)
@@ -212,16 +212,16 @@ impl<I: Intercept> StoreReader for InterceptedStore<I> {
         self.0.inner().aspects_count(aspect, urn_like).await
     }
 
-    async fn changes_read(
+    async fn log_read(
         &self,
         after: LogPosition,
         limit: usize,
-    ) -> Result<Vec<Change>, StoreError> {
-        self.0.changes_read(after, limit).await
+    ) -> Result<Vec<LogEntry>, StoreError> {
+        self.0.log_read(after, limit).await
     }
 
-    async fn change_newest(&self) -> Result<Option<Change>, StoreError> {
-        self.0.change_newest().await
+    async fn log_newest(&self) -> Result<Option<LogEntry>, StoreError> {
+        self.0.log_newest().await
     }
 
     fn commit_stamp(&self) -> Result<CommitStamp, StoreError> {
@@ -243,8 +243,8 @@ impl<I: Intercept> StoreWriter for InterceptedStore<I> {
         self.0.inner().is_writable().await
     }
 
-    async fn run(&self, work: Box<dyn Work>) -> Result<(), StoreError> {
-        self.0.inner().run(work).await
+    async fn run_transaction(&self, body: Box<dyn TransactionBody>) -> Result<(), StoreError> {
+        self.0.inner().run_transaction(body).await
     }
 }
 
@@ -270,16 +270,19 @@ impl<I: Intercept> StoreMaintenance for InterceptedStore<I> {
         self.0.inner().points_export(after, limit).await
     }
 
-    async fn retired_export(
+    async fn retired_versions_export(
         &self,
-        after: Option<&RawRetired>,
+        after: Option<&RawRetiredVersion>,
         limit: usize,
-    ) -> Result<Vec<RawRetired>, StoreError> {
-        self.0.inner().retired_export(after, limit).await
+    ) -> Result<Vec<RawRetiredVersion>, StoreError> {
+        self.0.inner().retired_versions_export(after, limit).await
     }
 
-    async fn retired_import(&self, retired: Vec<RawRetired>) -> Result<(), StoreError> {
-        self.0.inner().retired_import(retired).await
+    async fn retired_versions_import(
+        &self,
+        retired: Vec<RawRetiredVersion>,
+    ) -> Result<(), StoreError> {
+        self.0.inner().retired_versions_import(retired).await
     }
 
     async fn import(

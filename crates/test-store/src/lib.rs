@@ -1,9 +1,9 @@
-//! Empty stores for tests, on the engine that the tests are run with.
+//! Empty stores for tests, on the selected engine.
 //!
-//! `DOCENT_TEST_STORE=postgres` runs the same tests on PostgreSQL that run on SQLite otherwise. The server is started by
-//! the tests themselves ([`docent_test_postgres`]); `TEST_DATABASE_URL` names another one.
+//! Tests run on SQLite, or on PostgreSQL with `DOCENT_TEST_STORE=postgres`. They start their own PostgreSQL server
+//! ([`docent_test_postgres`]), unless `TEST_DATABASE_URL` names one.
 //!
-//! To add an engine: a variant of [`Engine`], and how to make a new, empty store of it.
+//! To add an engine: a variant of [`Engine`], and its empty store in `StoreLocation`.
 
 mod intercept;
 
@@ -20,22 +20,22 @@ use tempfile::TempDir;
 pub use docent_test_postgres::Engine;
 pub use intercept::{Intercept, InterceptedStore};
 
-/// An empty store that no other test uses, and a directory for the test's files. Dropping it removes both.
+/// An empty store that no other test uses, and a directory for files. Dropping it deletes both.
 #[derive(Debug)]
 pub struct TestStore {
     store: Arc<dyn Store>,
-    place: Place,
+    location: StoreLocation,
     directory: TempDir,
 }
 
 #[derive(Debug)]
-enum Place {
-    /// In the directory.
+enum StoreLocation {
+    /// In the directory of the test.
     Sqlite,
     Postgres(Database),
 }
 
-impl Place {
+impl StoreLocation {
     fn new() -> Result<Self> {
         Ok(match Engine::selected()? {
             Engine::Sqlite => Self::Sqlite,
@@ -58,41 +58,41 @@ const FILE: &str = "docent.db";
 
 impl TestStore {
     pub async fn open() -> Result<Self> {
-        Self::opened(Place::new()?, tempfile::tempdir()?).await
+        Self::opened(StoreLocation::new()?, tempfile::tempdir()?).await
     }
 
-    /// As after a restart: another store on the same files or the same database. Nobody may hold the former any more.
+    /// Opens the same database again, as after a restart. The old store must not be in use any more.
     pub async fn reopened(self) -> Result<Self> {
         let Self {
             store,
-            place,
+            location,
             directory,
         } = self;
         drop(store);
-        Self::opened(place, directory).await
+        Self::opened(location, directory).await
     }
 
-    /// As when an operator puts an empty store in its place; what else is in the directory stays.
+    /// Replaces the database by an empty one. Other files in the directory stay.
     pub async fn replaced(self) -> Result<Self> {
         let Self {
             store,
-            place,
+            location,
             directory,
         } = self;
-        drop((store, place));
-        for end in ["", "-wal", "-shm"] {
-            let file = directory.path().join(format!("{FILE}{end}"));
+        drop((store, location));
+        for suffix in ["", "-wal", "-shm"] {
+            let file = directory.path().join(format!("{FILE}{suffix}"));
             if file.exists() {
                 std::fs::remove_file(file)?;
             }
         }
-        Self::opened(Place::new()?, directory).await
+        Self::opened(StoreLocation::new()?, directory).await
     }
 
-    async fn opened(place: Place, directory: TempDir) -> Result<Self> {
+    async fn opened(location: StoreLocation, directory: TempDir) -> Result<Self> {
         Ok(Self {
-            store: place.open(directory.path()).await?,
-            place,
+            store: location.open(directory.path()).await?,
+            location,
             directory,
         })
     }
@@ -106,7 +106,7 @@ impl TestStore {
     }
 }
 
-/// A database with all tables and nothing in them.
+/// A database with empty tables.
 pub fn postgres_database() -> Result<Database> {
     let schema = concat!(
         include_str!("../../store-postgres/migrations/0001_aspects.sql"),
@@ -125,7 +125,7 @@ pub fn postgres_database() -> Result<Database> {
     })
 }
 
-/// Opens a database as a server does.
+/// Opens a database like a server.
 pub async fn open_postgres(url: &str) -> Result<PostgresStore> {
     let options = docent_store_postgres::OpenOptions {
         create: true,

@@ -336,14 +336,14 @@ impl<'t> Batch<'t> {
         let mut current = self.get(urn, aspect).await?;
         let key = AspectKey::new(urn, aspect);
         if let Some(row) = &current
-            && !version::is_numbered(row)
+            && !version::has_logical_version(row)
         {
             // From a database that another server filled: its history goes on where it ends.
             let history = self.tx.aspect_history(&key).await?;
             let newest = history
                 .first()
                 .map_or(RowVersion::LATEST, |former| former.version);
-            current = Some(Arc::new(version::numbered(row, newest)));
+            current = Some(Arc::new(version::with_version_after(row, newest)));
         }
         let new = NewAspect {
             metadata: payload.text.clone(),
@@ -373,7 +373,7 @@ impl<'t> Batch<'t> {
             return Ok(());
         };
         let key = AspectKey::new(urn, aspect);
-        let write = version::note(key.clone(), &current, property, value);
+        let write = version::set_property(key.clone(), &current, property, value);
         let row = row_after(Some(&*current), &write.effect);
         self.known.insert(key, row.map(Arc::new));
         self.push(write).await
@@ -541,7 +541,7 @@ fn timeseries_row(
     noted: Option<&SystemMetadata>,
     stamp: &AuditStamp,
 ) -> TimeseriesRow {
-    let noted = noted.map(|noted| version::observed(noted.clone(), stamp));
+    let noted = noted.map(|noted| version::with_observation_time(noted.clone(), stamp));
     let time = payload.value.get("timestampMillis");
     TimeseriesRow {
         time_ms: time.and_then(Value::as_i64).unwrap_or_default(),

@@ -7,7 +7,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use docent_model::{AspectName, LineageDirection, Registry, Urn};
-use docent_store::{AspectKey, ReadRequest, Related};
+use docent_store::{AspectKey, ReadRequest, RelatedEntity};
 use serde::Deserialize;
 
 use super::MAX_NEIGHBOURS;
@@ -62,7 +62,7 @@ impl Catalog {
         &self,
         columns: &[Urn],
         direction: LineageDirection,
-    ) -> Result<Vec<Vec<Related>>, Error> {
+    ) -> Result<Vec<Vec<RelatedEntity>>, Error> {
         let registry = Registry::get();
         let (Some(table_aspect), Some(job_aspect)) =
             (registry.aspect(TABLE_ASPECT), registry.aspect(JOB_ASPECT))
@@ -77,7 +77,7 @@ impl Catalog {
             .enumerate()
             .map(|(at, urn)| (urn.as_str(), at))
             .collect();
-        let mut found: Vec<Vec<Related>> = columns.iter().map(|_| Vec::new()).collect();
+        let mut found: Vec<Vec<RelatedEntity>> = columns.iter().map(|_| Vec::new()).collect();
         let rows = self.store().read(ReadRequest::rows(&sources)).await?.rows;
         for (key, row) in sources.iter().zip(rows) {
             let Some(row) = row else { continue };
@@ -96,7 +96,7 @@ impl Catalog {
                 }
                 for urn in to.iter().filter_map(|urn| Urn::parse(urn).ok()) {
                     for &at in &from {
-                        found[at].push(Related {
+                        found[at].push(RelatedEntity {
                             relationship: RELATIONSHIP.to_owned(),
                             urn: urn.clone(),
                             aspect: key.aspect,

@@ -1,7 +1,7 @@
 //! One step along the lineage of many entities at once.
 
 use docent_model::{LineageDirection, Registry, Urn};
-use docent_store::{Page, Related};
+use docent_store::{ListPage, RelatedEntity};
 
 use super::{ENTITIES_AT_ONCE, MAX_NEIGHBOURS, columns};
 use crate::{Catalog, Error};
@@ -9,7 +9,7 @@ use crate::{Catalog, Error};
 /// The neighbours of one entity, each once, by URN.
 #[derive(Debug, Default)]
 pub(super) struct Adjacent {
-    pub(super) neighbours: Vec<Related>,
+    pub(super) neighbours: Vec<RelatedEntity>,
     /// There are more than are looked at.
     pub(super) is_cut: bool,
 }
@@ -62,13 +62,13 @@ impl Catalog {
         let incoming = store
             .edges_list(urns, false, names, 0, MAX_NEIGHBOURS)
             .await?;
-        let is_cut = |page: &Page<Related>| page.total > MAX_NEIGHBOURS;
+        let is_cut = |page: &ListPage<RelatedEntity>| page.total > MAX_NEIGHBOURS;
         Ok(urns
             .iter()
             .zip(outgoing.into_iter().zip(incoming))
             .map(|(urn, (mut here, mut there))| {
                 let is_cut = is_cut(&here) || is_cut(&there);
-                let leads = |edge: &Related, end: &Urn| {
+                let leads = |edge: &RelatedEntity, end: &Urn| {
                     registry.lineage(edge.aspect, &edge.relationship, end.entity_type())
                 };
                 here.items
@@ -87,7 +87,7 @@ impl Catalog {
 }
 
 /// Sorts by URN and keeps the first relationship of each.
-pub(super) fn once_each(list: &mut Vec<Related>) {
+pub(super) fn once_each(list: &mut Vec<RelatedEntity>) {
     list.sort_by(|one, other| {
         (&one.urn, &one.relationship).cmp(&(&other.urn, &other.relationship))
     });

@@ -76,7 +76,7 @@ impl Catalog {
 
     /// When a token was last used, to the minute: what its row says, or what is known here and not stored yet.
     pub fn token_last_used(&self, urn: &Urn, row: &StoredAspect) -> Option<EpochMillis> {
-        let noted = version::noted_of(row);
+        let noted = version::system_metadata_of(row);
         let stored = noted
             .properties
             .and_then(|properties| properties.get(PROPERTY)?.as_str()?.parse().ok());

@@ -89,7 +89,7 @@ proptest! {
             (written, findings, house.store.rebuild(Box::new(|_, _| {})).await.unwrap())
         });
         prop_assert_eq!(findings, Vec::<String>::new());
-        prop_assert_eq!((rebuilt.mended, rebuilt.orphans), (0, 0), "{} lists were written", written);
+        prop_assert_eq!((rebuilt.repaired, rebuilt.orphans), (0, 0), "{} lists were written", written);
     }
 
     #[test]

@@ -147,13 +147,13 @@ async fn what_thousands_refer_to_is_deleted_piece_by_piece_and_nothing_dangles()
             .apply(&house.caller, vec![delete.clone(), other])
             .await;
         assert_eq!(refused.unwrap_err().kind(), ErrorKind::TooLarge);
-        let before = house.store.change_newest().await.unwrap().unwrap().position;
+        let before = house.store.log_newest().await.unwrap().unwrap().position;
         house
             .catalog
             .apply(&house.caller, vec![delete])
             .await
             .unwrap();
-        let changes = house.store.changes_read(before, 10_000).await.unwrap();
+        let changes = house.store.log_read(before, 10_000).await.unwrap();
         let first_deletion = changes.iter().position(|it| it.key.urn == *target);
         assert_eq!(
             first_deletion,

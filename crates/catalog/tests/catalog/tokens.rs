@@ -112,7 +112,7 @@ async fn a_token_is_noted_once_a_minute_however_often_it_is_used_and_the_cache_r
 async fn a_use_makes_no_version_and_no_entry_in_the_log() {
     let office = Office::new().await;
     let key = AspectKey::new(&office.token, AspectName::ACCESS_TOKEN_INFO);
-    let before = office.store.change_newest().await.unwrap();
+    let before = office.store.log_newest().await.unwrap();
     let row = office
         .store
         .aspect_read_version(&key, RowVersion::LATEST)
@@ -120,7 +120,7 @@ async fn a_use_makes_no_version_and_no_entry_in_the_log() {
         .unwrap();
     office.use_it().await;
     office.note().await;
-    assert_eq!(office.store.change_newest().await.unwrap(), before);
+    assert_eq!(office.store.log_newest().await.unwrap(), before);
     let histories = office.store.histories_read(&[key]).await.unwrap();
     assert_eq!(histories[0].len(), 1);
     let (before, after) = (row.unwrap(), &histories[0][0]);

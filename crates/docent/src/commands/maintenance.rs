@@ -25,12 +25,12 @@ pub(super) fn rebuild(store: &StoreFlags) -> Result<()> {
     let store = runtime.block_on(open_complete(store))?;
     let report = runtime.block_on(store.rebuild(progress("rebuilding")))?;
     say(format!("{} aspects read", report.aspects));
-    if report.mended == 0 && report.orphans == 0 {
+    if report.repaired == 0 && report.orphans == 0 {
         say("all derived data was correct");
     } else {
         say(format!(
             "repaired: the derived rows of {} aspects differed, {} rows belonged to no aspect",
-            report.mended, report.orphans
+            report.repaired, report.orphans
         ));
     }
     if report.unreadable > 0 {

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Arg, Args};
 use docent_catalog::Catalog;
 use docent_model::SystemClock;
-use docent_store::{RawAspect, RawPoint, RawRetired, Store};
+use docent_store::{RawAspect, RawPoint, RawRetiredVersion, Store};
 use sha2::{Digest as _, Sha256};
 
 use super::maintenance::progress;
@@ -97,7 +97,7 @@ async fn copy_all(source: &dyn Store, target: &dyn Store, total: u64) -> Result<
     let mut progress = RowProgress::new("copying", total);
     let aspects = copy_rows::<RawAspect>(source, target, &mut progress).await?;
     let points = copy_rows::<RawPoint>(source, target, &mut progress).await?;
-    copy_rows::<RawRetired>(source, target, &mut progress).await?;
+    copy_rows::<RawRetiredVersion>(source, target, &mut progress).await?;
     Ok((aspects, points))
 }
 
@@ -133,7 +133,7 @@ async fn compare(source: &dyn Store, target: &dyn Store, total: u64) -> Result<(
     let mut progress = RowProgress::new("comparing", total);
     compare_rows::<RawAspect>(source, target, &mut progress).await?;
     compare_rows::<RawPoint>(source, target, &mut progress).await?;
-    compare_rows::<RawRetired>(source, target, &mut progress).await
+    compare_rows::<RawRetiredVersion>(source, target, &mut progress).await
 }
 
 async fn compare_rows<R: Row>(
@@ -261,13 +261,13 @@ impl Row for RawPoint {
 }
 
 /// Version numbers that must not be reused.
-impl Row for RawRetired {
+impl Row for RawRetiredVersion {
     async fn page(store: &dyn Store, after: Option<&Self>) -> Result<Vec<Self>> {
-        Ok(store.retired_export(after, PAGE).await?)
+        Ok(store.retired_versions_export(after, PAGE).await?)
     }
 
     async fn import(target: &dyn Store, rows: Vec<Self>) -> Result<()> {
-        Ok(target.retired_import(rows).await?)
+        Ok(target.retired_versions_import(rows).await?)
     }
 
     fn urn(&self) -> &str {

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use docent_catalog::{AspectKey, EntityAspects, Error, ReadRequest, Row};
+use docent_catalog::{AspectKey, AspectRow, EntityAspects, Error, ReadRequest};
 use docent_model::{AspectName, Urn};
 use serde_json::Value;
 
@@ -167,7 +167,7 @@ impl<'p> Levels<'p> {
     fn take(
         &mut self,
         takers: &[(usize, usize)],
-        rows: Vec<Row>,
+        rows: Vec<AspectRow>,
         budget: &mut Budget,
     ) -> Result<(), LimitExceeded> {
         for row in rows.iter().flatten() {

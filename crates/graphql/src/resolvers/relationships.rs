@@ -1,6 +1,6 @@
 //! Relationships of entities, and assertions about them.
 
-use docent_catalog::{Error, Page, Related};
+use docent_catalog::{Error, ListPage, RelatedEntity};
 use docent_model::Urn;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -80,7 +80,7 @@ pub(super) async fn assertions(
         related_entity_types: Some(vec!["assertion".to_owned()]),
     };
     let pages = pages(context, entities, &input).await?;
-    let reply = |page: Page<Related>| {
+    let reply = |page: ListPage<RelatedEntity>| {
         let urns = page.items.iter().map(|related| &related.urn);
         let urns: Vec<&Urn> = urns.collect();
         json!({"start": input.window().0, "count": urns.len(), "total": page.total, "assertions": urns})
@@ -92,7 +92,7 @@ async fn pages(
     context: &Context,
     entities: &[EntityView<'_>],
     input: &RelationshipsInput,
-) -> Result<Vec<Page<Related>>, Error> {
+) -> Result<Vec<ListPage<RelatedEntity>>, Error> {
     let (start, count) = input.window();
     if entities.len().saturating_mul(count) > MAX_TOTAL {
         return Err(Error::invalid(format!(
@@ -115,7 +115,7 @@ async fn list(
     input: &RelationshipsInput,
     start: usize,
     count: usize,
-) -> Result<Vec<Page<Related>>, Error> {
+) -> Result<Vec<ListPage<RelatedEntity>>, Error> {
     let Context { catalog, caller } = context;
     let types: Vec<&str> = input.types.iter().map(String::as_str).collect();
     let outgoing = input.direction == "OUTGOING";
@@ -129,13 +129,13 @@ async fn filtered(
     context: &Context,
     urns: &[Urn],
     input: &RelationshipsInput,
-) -> Result<Vec<Page<Related>>, Error> {
+) -> Result<Vec<ListPage<RelatedEntity>>, Error> {
     let (start, count) = input.window();
     let mut pages = Vec::with_capacity(urns.len());
     for urns in urns.chunks(FILTERED_ENTITIES) {
         let all = list(context, urns, input, 0, MAX_FILTERED).await?;
         for edges in filter(context, all, input).await? {
-            pages.push(Page {
+            pages.push(ListPage {
                 total: edges.len(),
                 items: edges.into_iter().skip(start).take(count).collect(),
             });
@@ -147,10 +147,10 @@ async fn filtered(
 /// The edges of each page whose related entity has a requested type and, on request, is not soft-deleted.
 async fn filter(
     context: &Context,
-    pages: Vec<Page<Related>>,
+    pages: Vec<ListPage<RelatedEntity>>,
     input: &RelationshipsInput,
-) -> Result<Vec<Vec<Related>>, Error> {
-    let mut lists: Vec<Vec<Related>> = pages.into_iter().map(|page| page.items).collect();
+) -> Result<Vec<Vec<RelatedEntity>>, Error> {
+    let mut lists: Vec<Vec<RelatedEntity>> = pages.into_iter().map(|page| page.items).collect();
     if let Some(types) = input.entity_types() {
         for edges in &mut lists {
             edges.retain(|edge| types.iter().any(|name| name == edge.urn.entity_type()));
@@ -169,7 +169,7 @@ async fn filter(
     Ok(lists)
 }
 
-fn reply(page: &Page<Related>, input: &RelationshipsInput) -> Value {
+fn reply(page: &ListPage<RelatedEntity>, input: &RelationshipsInput) -> Value {
     let relationships: Vec<Value> = page
         .items
         .iter()

@@ -10,7 +10,7 @@ use docent_graphql::{
     Args, BatchResult, Context, Engine, EntityView, Limits, Request, Resolvers, Schema,
 };
 use docent_model::{AspectName, FixedClock, Registry, Urn};
-use docent_store::{AspectKey, Page, ReadReply, ReadRequest, Related, Store, StoreError};
+use docent_store::{AspectKey, ListPage, ReadReply, ReadRequest, RelatedEntity, Store, StoreError};
 use docent_test_store::{Intercept, InterceptedStore, TestStore};
 use serde_json::{Map, Value, json};
 
@@ -335,7 +335,7 @@ impl Intercept for CountingStore {
         relationships: &[&str],
         start: usize,
         limit: usize,
-    ) -> Result<Vec<Page<Related>>, StoreError> {
+    ) -> Result<Vec<ListPage<RelatedEntity>>, StoreError> {
         self.count()?;
         let list = self
             .inner

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::response::Response;
 use docent_catalog::search::whole;
-use docent_catalog::{Caller, Page, Related};
+use docent_catalog::{Caller, ListPage, RelatedEntity};
 use serde_json::{Value, json};
 
 use super::parse_list;
@@ -19,7 +19,7 @@ const MAX_COUNT: usize = 10_000;
 /// A page of relationships, and its offset.
 struct RelationshipPage {
     start: usize,
-    page: Page<Related>,
+    page: ListPage<RelatedEntity>,
 }
 
 /// The Rest.li form.
@@ -103,7 +103,7 @@ async fn find(
             count,
         )
         .await?;
-    let page = pages.pop().unwrap_or(Page {
+    let page = pages.pop().unwrap_or(ListPage {
         total: 0,
         items: Vec::new(),
     });

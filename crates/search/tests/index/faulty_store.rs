@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use docent_model::Urn;
-use docent_store::{Change, EntityTexts, LogPosition, ReadReply, ReadRequest, Store, StoreError};
+use docent_store::{EntityTexts, LogEntry, LogPosition, ReadReply, ReadRequest, Store, StoreError};
 use docent_test_store::{Intercept, InterceptedStore};
 
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl FaultyStore {
         })
     }
 
-    fn current_change(&self, mut change: Change) -> Change {
+    fn current_change(&self, mut change: LogEntry) -> LogEntry {
         change.time_ms += i64::from(self.restored.load(Ordering::SeqCst));
         change
     }
@@ -69,14 +69,14 @@ impl Intercept for FaultyStore {
         self.inner.entities_list(entity_type, after, limit).await
     }
 
-    async fn changes_read(
+    async fn log_read(
         &self,
         after: LogPosition,
         limit: usize,
-    ) -> Result<Vec<Change>, StoreError> {
-        let newest = self.inner.change_newest().await?;
+    ) -> Result<Vec<LogEntry>, StoreError> {
+        let newest = self.inner.log_newest().await?;
         let Some(newest) = newest.filter(|_| self.endless.load(Ordering::SeqCst)) else {
-            let changes = self.inner.changes_read(after, limit).await?;
+            let changes = self.inner.log_read(after, limit).await?;
             return Ok(changes
                 .into_iter()
                 .map(|it| self.current_change(it))
@@ -85,15 +85,15 @@ impl Intercept for FaultyStore {
         if self.read.fetch_add(1, Ordering::SeqCst) == MAX_READS {
             return Err(StoreError::other("the log was read for ever"));
         }
-        let change = |number| Change {
+        let change = |number| LogEntry {
             position: LogPosition::new(after.get() + number),
             ..newest.clone()
         };
         Ok((1..).take(limit).map(change).collect())
     }
 
-    async fn change_newest(&self) -> Result<Option<Change>, StoreError> {
-        let newest = self.inner.change_newest().await?;
+    async fn log_newest(&self) -> Result<Option<LogEntry>, StoreError> {
+        let newest = self.inner.log_newest().await?;
         Ok(newest.map(|it| self.current_change(it)))
     }
 }

@@ -73,7 +73,7 @@ async fn put(store: &dyn Store, key: &AspectKey, metadata: &str) {
 
 async fn logged(store: &dyn Store, after: i64) -> Vec<(i64, Urn)> {
     let after = LogPosition::new(after);
-    let changes = store.changes_read(after, 100).await.unwrap();
+    let changes = store.log_read(after, 100).await.unwrap();
     changes
         .into_iter()
         .map(|change| (change.position.get(), change.key.urn))

@@ -1,4 +1,4 @@
-//! Damage done past the engine is found by the check, and by the rebuild where it can be mended.
+//! Damage that bypasses the engine is found by the check, and repaired by the rebuild where possible.
 
 use docent_model::{AspectName, Registry, derive};
 use docent_store::{
@@ -7,7 +7,7 @@ use docent_store::{
 use docent_store_sqlite::{OpenOptions, SqliteStore, check_file};
 use serde_json::{Value, json};
 
-use super::{Place, dataset, domain, put};
+use super::{TestDatabase, dataset, domain, put};
 
 async fn put_value(store: &SqliteStore, key: &AspectKey, value: &Value) {
     let derived = derive(&key.urn, key.aspect, value);
@@ -15,8 +15,8 @@ async fn put_value(store: &SqliteStore, key: &AspectKey, value: &Value) {
 }
 
 /// A dataset with history in a domain, with their key aspects.
-async fn healthy(place: &Place) -> SqliteStore {
-    let store = place.open();
+async fn healthy(database: &TestDatabase) -> SqliteStore {
+    let store = database.open();
     for urn in [dataset("t"), domain("d")] {
         let registry = Registry::get();
         let aspect = registry.entity(urn.entity_type()).unwrap().key_aspect;
@@ -34,39 +34,39 @@ async fn healthy(place: &Place) -> SqliteStore {
 }
 
 async fn findings_after(damage: &str) -> Vec<String> {
-    let place = Place::new();
-    let store = healthy(&place).await;
-    assert!(place.raw().execute(damage, []).unwrap() > 0, "{damage}");
+    let database = TestDatabase::new();
+    let store = healthy(&database).await;
+    assert!(database.raw().execute(damage, []).unwrap() > 0, "{damage}");
     store.check().await.unwrap()
 }
 
 #[tokio::test]
 async fn each_kind_of_damage_is_one_finding() {
     for (damage, sentence) in [
-        ("DELETE FROM edge", "derived rows that do not follow"),
+        ("DELETE FROM edge", "has wrong derived rows"),
         (
             "UPDATE placement SET name = 'other'",
-            "derived rows that do not follow",
+            "has wrong derived rows",
         ),
         (
             "UPDATE placement SET created_ms = 99",
-            "derived rows that do not follow",
+            "has wrong derived rows",
         ),
         (
             "INSERT INTO edge VALUES ('urn:li:dataset:x', 'domains', 'AssociatedWith', 'urn:li:domain:d')",
-            "rows in table edge that follow from its aspect domains",
+            "rows in table edge for its aspect domains",
         ),
         (
             "INSERT INTO placement VALUES ('urn:li:domain:x', 'domainProperties', 'domain', '', 'X', 0)",
-            "rows in table placement that follow from its aspect domainProperties",
+            "rows in table placement for its aspect domainProperties",
         ),
         (
             "UPDATE metadata_aspect_v2 SET metadata = '{' WHERE aspect = 'datasetKey'",
-            "has no JSON in version 0",
+            "has invalid JSON in version 0",
         ),
         (
             "UPDATE metadata_aspect_v2 SET metadata = '{' WHERE version = 1",
-            "has no JSON in version 1",
+            "has invalid JSON in version 1",
         ),
         (
             "UPDATE metadata_aspect_v2 SET systemmetadata = '[' WHERE version = 1",
@@ -74,11 +74,11 @@ async fn each_kind_of_damage_is_one_finding() {
         ),
         (
             "DELETE FROM metadata_aspect_v2 WHERE aspect = 'domainKey'",
-            "not its key aspect domainKey",
+            "has no key aspect domainKey",
         ),
         (
             "UPDATE metadata_aspect_v2 SET version = 2 WHERE version = 1",
-            "version 2 in its history although its latest version is 2",
+            "version 2 in its history, but its latest version is 2",
         ),
         (
             "UPDATE metadata_aspect_v2 SET version = -1 WHERE version = 1",
@@ -114,54 +114,54 @@ async fn history_without_a_latest_version_is_found() {
 }
 
 #[tokio::test]
-async fn a_damaged_file_is_told_from_one_that_is_no_database() {
-    let place = Place::new();
-    drop(healthy(&place).await);
-    assert_eq!(check_file(&place.path).unwrap(), Vec::<String>::new());
-    let whole = std::fs::read(&place.path).unwrap();
-    // The page behind the header, and one that only some table has.
+async fn damaged_files_are_distinguished_from_other_files() {
+    let database = TestDatabase::new();
+    drop(healthy(&database).await);
+    assert_eq!(check_file(&database.path).unwrap(), Vec::<String>::new());
+    let whole = std::fs::read(&database.path).unwrap();
+    // The first page, and one of a table.
     for page in [0, 3] {
         let mut bytes = whole.clone();
         bytes[page * 4096 + 100..(page + 1) * 4096].fill(0x5a);
-        std::fs::write(&place.path, &bytes).unwrap();
-        let said = match check_file(&place.path) {
+        std::fs::write(&database.path, &bytes).unwrap();
+        let message = match check_file(&database.path) {
             Ok(findings) => findings.join("\n"),
-            Err(refused) => refused.to_string(),
+            Err(rejected) => rejected.to_string(),
         };
         assert!(
-            said.contains("is damaged") && !said.contains("no SQLite database"),
-            "{said}"
+            message.contains("is damaged") && !message.contains("not a SQLite database"),
+            "{message}"
         );
-        assert_eq!(std::fs::read(&place.path).unwrap(), bytes);
+        assert_eq!(std::fs::read(&database.path).unwrap(), bytes);
     }
     let mut bytes = whole.clone();
     bytes[100..4096].fill(0x5a);
-    std::fs::write(&place.path, &bytes).unwrap();
-    let refused = SqliteStore::open(&place.path, OpenOptions::default()).unwrap_err();
-    let refused = refused.to_string();
+    std::fs::write(&database.path, &bytes).unwrap();
+    let rejected = SqliteStore::open(&database.path, OpenOptions::default()).unwrap_err();
+    let rejected = rejected.to_string();
     assert!(
-        refused.contains("is damaged") && !refused.contains("no SQLite database"),
-        "{refused}"
+        rejected.contains("is damaged") && !rejected.contains("not a SQLite database"),
+        "{rejected}"
     );
-    std::fs::write(&place.path, "dear diary ".repeat(1000)).unwrap();
-    let refused = check_file(&place.path).unwrap_err().to_string();
-    assert!(refused.contains("is no SQLite database"), "{refused}");
+    std::fs::write(&database.path, "not a database ".repeat(1000)).unwrap();
+    let rejected = check_file(&database.path).unwrap_err().to_string();
+    assert!(rejected.contains("is not a SQLite database"), "{rejected}");
 }
 
 #[tokio::test]
-async fn a_check_leaves_an_older_schema_as_it_is_and_says_so() {
-    let place = Place::new();
-    drop(healthy(&place).await);
-    place
+async fn a_check_rejects_an_older_schema_and_leaves_it_unchanged() {
+    let database = TestDatabase::new();
+    drop(healthy(&database).await);
+    database
         .raw()
         .execute_batch("DELETE FROM docent_migration WHERE number > 1; DROP INDEX aspect_by_run")
         .unwrap();
-    let refused = check_file(&place.path).unwrap_err().to_string();
+    let rejected = check_file(&database.path).unwrap_err().to_string();
     assert!(
-        refused.contains("was written by an older docent"),
-        "{refused}"
+        rejected.contains("was written by an older docent"),
+        "{rejected}"
     );
-    let steps: i64 = place
+    let steps: i64 = database
         .raw()
         .query_row("SELECT count(*) FROM docent_migration", [], |row| {
             row.get(0)
@@ -171,7 +171,7 @@ async fn a_check_leaves_an_older_schema_as_it_is_and_says_so() {
 }
 
 #[tokio::test]
-async fn findings_are_bounded() {
+async fn findings_are_limited() {
     let findings = findings_after(
         "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) \
          INSERT INTO metadata_aspect_v2 SELECT 'urn:li:domain:' || i, 'status', 0, '{}', NULL, 0, '', NULL \
@@ -182,10 +182,10 @@ async fn findings_are_bounded() {
 }
 
 #[tokio::test]
-async fn a_rebuild_mends_wrong_rows_and_removes_orphans() {
-    let place = Place::new();
-    let store = healthy(&place).await;
-    place
+async fn a_rebuild_repairs_wrong_rows_and_deletes_orphans() {
+    let database = TestDatabase::new();
+    let store = healthy(&database).await;
+    database
         .raw()
         .execute_batch(
             "DELETE FROM edge;
@@ -198,21 +198,21 @@ async fn a_rebuild_mends_wrong_rows_and_removes_orphans() {
     let report = store.rebuild(Box::new(|_, _| {})).await.unwrap();
     let expected = RebuildReport {
         aspects: 4,
-        mended: 2,
+        repaired: 2,
         orphans: 3,
         unreadable: 0,
     };
     assert_eq!(report, expected);
     assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
     let again = store.rebuild(Box::new(|_, _| {})).await.unwrap();
-    assert_eq!((again.mended, again.orphans), (0, 0));
+    assert_eq!((again.repaired, again.orphans), (0, 0));
 }
 
 #[tokio::test]
-async fn a_damaged_row_is_an_error_that_names_it() {
-    let place = Place::new();
-    let store = healthy(&place).await;
-    place
+async fn a_damaged_row_is_an_error_with_its_key() {
+    let database = TestDatabase::new();
+    let store = healthy(&database).await;
+    database
         .raw()
         .execute_batch("UPDATE metadata_aspect_v2 SET metadata = x'ff' WHERE aspect = 'domains'")
         .unwrap();
@@ -224,10 +224,10 @@ async fn a_damaged_row_is_an_error_that_names_it() {
 }
 
 #[tokio::test]
-async fn aspects_that_the_registry_does_not_know_are_left_out() {
-    let place = Place::new();
-    let store = healthy(&place).await;
-    place
+async fn unknown_aspects_are_skipped() {
+    let database = TestDatabase::new();
+    let store = healthy(&database).await;
+    database
         .raw()
         .execute_batch(
             "INSERT INTO metadata_aspect_v2 SELECT urn, 'fromTheFuture', 0, '{}', NULL, 0, '', NULL
@@ -243,18 +243,18 @@ async fn aspects_that_the_registry_does_not_know_are_left_out() {
         .entities;
     let names: Vec<&str> = entities[0].iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["datasetKey", "domains"]);
-    let changes = store.changes_read(LogPosition::new(999), 1).await.unwrap();
+    let changes = store.log_read(LogPosition::new(999), 1).await.unwrap();
     assert_eq!(changes.len(), 1);
     assert_eq!(changes[0].position, LogPosition::new(1001));
     assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
 }
 
 #[tokio::test]
-async fn a_row_that_the_index_of_runs_misses_is_found_and_mended() {
-    let place = Place::new();
-    let store = healthy(&place).await;
-    let raw = place.raw();
-    // As if the index had been something else while the row was written.
+async fn a_row_that_the_index_of_runs_misses_is_found_and_repaired() {
+    let database = TestDatabase::new();
+    let store = healthy(&database).await;
+    let raw = database.raw();
+    // As if the index had another condition while the row was written.
     let as_if = |from: &str, to: &str| {
         let sql = "UPDATE sqlite_schema SET sql=replace(sql, ?1, ?2) WHERE name='aspect_by_run'";
         raw.execute_batch("PRAGMA writable_schema=ON").unwrap();
@@ -270,7 +270,7 @@ async fn a_row_that_the_index_of_runs_misses_is_found_and_mended() {
     as_if("version = 9", "version = 0");
     drop(raw);
     drop(store);
-    let store = place.open();
+    let store = database.open();
     assert_eq!(store.runs_list(true, 0, 9).await.unwrap(), []);
     let findings = store.check().await.unwrap();
     assert!(

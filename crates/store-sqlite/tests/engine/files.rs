@@ -9,28 +9,28 @@ use docent_store::{RowVersion, StoreMaintenance as _, StoreReader as _};
 use docent_store_sqlite::{OpenOptions, SqliteStore, restore};
 use rusqlite::OpenFlags;
 
-use super::{BESIDE, Place, put, raw, status, text};
+use super::{COMMAND, TestDatabase, put, raw, status, text};
 
 fn quiet(_done: u64, _total: u64) {}
 
 #[test]
-fn a_second_server_is_refused_and_a_command_is_not() {
-    let place = Place::new();
-    let server = place.open();
-    let refused = SqliteStore::open(&place.path, OpenOptions::default()).unwrap_err();
+fn a_second_server_is_rejected_but_a_command_is_not() {
+    let database = TestDatabase::new();
+    let server = database.open();
+    let rejected = SqliteStore::open(&database.path, OpenOptions::default()).unwrap_err();
     let expected = format!(
         "another docent server already uses {}",
-        place.path.display()
+        database.path.display()
     );
-    assert!(refused.to_string().contains(&expected), "{refused}");
-    SqliteStore::open(&place.path, BESIDE).unwrap();
+    assert!(rejected.to_string().contains(&expected), "{rejected}");
+    SqliteStore::open(&database.path, COMMAND).unwrap();
     drop(server);
-    place.open();
+    database.open();
 }
 
-/// What stands in the directory of a place.
-fn files_of(place: &Place) -> Vec<String> {
-    let entries = std::fs::read_dir(place.directory.path()).unwrap();
+/// The files in the directory of a database.
+fn files_of(database: &TestDatabase) -> Vec<String> {
+    let entries = std::fs::read_dir(database.directory.path()).unwrap();
     let mut names: Vec<_> = entries
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
@@ -39,179 +39,191 @@ fn files_of(place: &Place) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_hard_link_is_no_way_around_the_server() {
-    let place = Place::new();
-    let server = place.open();
-    let link = place.directory.path().join("link.db");
-    std::fs::hard_link(&place.path, &link).unwrap();
-    let refused = SqliteStore::open(&link, OpenOptions::default()).unwrap_err();
-    assert!(refused.to_string().contains("already uses"), "{refused}");
-    for refused in [
-        SqliteStore::open(&link, BESIDE).map(drop).unwrap_err(),
+async fn a_hard_link_does_not_circumvent_the_server_lock() {
+    let database = TestDatabase::new();
+    let server = database.open();
+    let link = database.directory.path().join("link.db");
+    std::fs::hard_link(&database.path, &link).unwrap();
+    let rejected = SqliteStore::open(&link, OpenOptions::default()).unwrap_err();
+    assert!(rejected.to_string().contains("already uses"), "{rejected}");
+    for rejected in [
+        SqliteStore::open(&link, COMMAND).map(drop).unwrap_err(),
         docent_store_sqlite::check_file(&link)
             .map(drop)
             .unwrap_err(),
     ] {
-        assert!(refused.to_string().contains("another name"), "{refused}");
+        assert!(rejected.to_string().contains("another name"), "{rejected}");
     }
     put(&server, &status("a"), "1", Derived::default())
         .await
         .unwrap();
     drop(server);
-    assert_eq!(files_of(&place), ["docent.db", "link.db"]);
+    assert_eq!(files_of(&database), ["docent.db", "link.db"]);
     SqliteStore::open(&link, OpenOptions::default()).unwrap();
 }
 
 #[tokio::test]
-async fn a_database_that_is_moved_under_its_server_is_not_written_by_anybody() {
-    let place = Place::new();
-    let server = place.open();
+async fn a_database_that_was_moved_while_in_use_cannot_be_written() {
+    let database = TestDatabase::new();
+    let server = database.open();
     put(&server, &status("a"), "1", Derived::default())
         .await
         .unwrap();
-    let copy = place.directory.path().join("copy.db");
+    let copy = database.directory.path().join("copy.db");
     server.backup(&copy, Box::new(quiet)).await.unwrap();
-    let moved = place.directory.path().join("moved.db");
-    std::fs::rename(&place.path, &moved).unwrap();
-    let refusals = [
+    let moved = database.directory.path().join("moved.db");
+    std::fs::rename(&database.path, &moved).unwrap();
+    let rejections = [
         SqliteStore::open(&moved, OpenOptions::default())
             .map(drop)
             .unwrap_err(),
-        SqliteStore::open(&moved, BESIDE).map(drop).unwrap_err(),
+        SqliteStore::open(&moved, COMMAND).map(drop).unwrap_err(),
         restore(&copy, &moved, true, &mut quiet)
             .map(drop)
             .unwrap_err(),
-        restore(&copy, &place.path, false, &mut quiet)
+        restore(&copy, &database.path, false, &mut quiet)
             .map(drop)
             .unwrap_err(),
-        SqliteStore::open(&place.path, OpenOptions::default())
+        SqliteStore::open(&database.path, OpenOptions::default())
             .map(drop)
             .unwrap_err(),
         put(&server, &status("a"), "2", Derived::default())
             .await
             .unwrap_err(),
     ];
-    for (refused, says) in refusals.iter().zip([
+    for (rejected, expected) in rejections.iter().zip([
         "already uses",
         "another name",
         "already uses",
         "already uses",
-        "docent.db-wal is there",
+        "docent.db-wal exists",
         "docent.db was moved, removed or replaced",
     ]) {
-        assert!(refused.to_string().contains(says), "{says}: {refused}");
+        assert!(
+            rejected.to_string().contains(expected),
+            "{expected}: {rejected}"
+        );
     }
-    assert!(!place.path.exists());
-    std::fs::rename(&moved, &place.path).unwrap();
+    assert!(!database.path.exists());
+    std::fs::rename(&moved, &database.path).unwrap();
     put(&server, &status("a"), "2", Derived::default())
         .await
         .unwrap();
     drop(server);
-    let server = place.open();
+    let server = database.open();
     assert_eq!(text(&server, &status("a")).await.as_deref(), Some("2"));
 }
 
 #[tokio::test]
-async fn a_server_whose_place_was_taken_leaves_the_log_of_the_other_alone() {
-    let place = Place::new();
-    let former = place.open();
+async fn a_server_whose_database_was_replaced_keeps_the_log_of_the_new_one() {
+    let database = TestDatabase::new();
+    let former = database.open();
     put(&former, &status("a"), "1", Derived::default())
         .await
         .unwrap();
     for suffix in ["", "-wal", "-shm"] {
-        let name = |name: &str| place.directory.path().join(format!("{name}{suffix}"));
+        let name = |name: &str| database.directory.path().join(format!("{name}{suffix}"));
         std::fs::rename(name("docent.db"), name("moved.db")).unwrap();
     }
-    let server = place.open();
+    let server = database.open();
     put(&server, &status("b"), "2", Derived::default())
         .await
         .unwrap();
     drop(former);
-    let log = place.directory.path().join("docent.db-wal");
+    let log = database.directory.path().join("docent.db-wal");
     assert!(std::fs::metadata(log).unwrap().len() > 0);
     drop(server);
-    let server = place.open();
+    let server = database.open();
     assert_eq!(text(&server, &status("b")).await.as_deref(), Some("2"));
-    let moved = SqliteStore::open(&place.directory.path().join("moved.db"), BESIDE).unwrap();
+    let moved = SqliteStore::open(&database.directory.path().join("moved.db"), COMMAND).unwrap();
     assert_eq!(text(&moved, &status("a")).await.as_deref(), Some("1"));
 }
 
 #[test]
-fn the_database_of_another_program_is_not_changed_by_refusing_it() {
+fn rejecting_the_database_of_another_program_does_not_change_it() {
     for mode in ["DELETE", "WAL"] {
-        let place = Place::new();
+        let database = TestDatabase::new();
         let new = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-        let other = rusqlite::Connection::open_with_flags(&place.path, new).unwrap();
+        let other = rusqlite::Connection::open_with_flags(&database.path, new).unwrap();
         other
             .query_row(&format!("PRAGMA journal_mode = {mode}"), [], |_| Ok(()))
             .unwrap();
         other.execute("CREATE TABLE bookmarks (url)", []).unwrap();
         drop(other);
-        let before = std::fs::read(&place.path).unwrap();
-        for options in [OpenOptions::default(), BESIDE] {
-            let refused = SqliteStore::open(&place.path, options).unwrap_err();
-            assert!(refused.to_string().contains("another program"), "{refused}");
-            assert!(std::fs::read(&place.path).unwrap() == before, "{mode}");
-            assert_eq!(files_of(&place), ["docent.db"], "{mode}");
+        let before = std::fs::read(&database.path).unwrap();
+        for options in [OpenOptions::default(), COMMAND] {
+            let rejected = SqliteStore::open(&database.path, options).unwrap_err();
+            assert!(
+                rejected.to_string().contains("another program"),
+                "{rejected}"
+            );
+            assert!(std::fs::read(&database.path).unwrap() == before, "{mode}");
+            assert_eq!(files_of(&database), ["docent.db"], "{mode}");
         }
-        let refused = docent_store_sqlite::check_file(&place.path).unwrap_err();
-        assert!(refused.to_string().contains("another program"), "{refused}");
-        assert!(std::fs::read(&place.path).unwrap() == before, "{mode}");
-        assert_eq!(files_of(&place), ["docent.db"], "{mode}");
+        let rejected = docent_store_sqlite::check_file(&database.path).unwrap_err();
+        assert!(
+            rejected.to_string().contains("another program"),
+            "{rejected}"
+        );
+        assert!(std::fs::read(&database.path).unwrap() == before, "{mode}");
+        assert_eq!(files_of(&database), ["docent.db"], "{mode}");
     }
 }
 
 #[test]
-fn places_and_backups_that_are_none_are_refused_with_what_to_do() {
-    let place = Place::new();
-    let within = |name: &str| place.directory.path().join(name);
+fn invalid_paths_and_backups_are_rejected_with_advice() {
+    let database = TestDatabase::new();
+    let within = |name: &str| database.directory.path().join(name);
     std::fs::create_dir(within("folder")).unwrap();
-    drop(place.open());
-    let whole = std::fs::read(&place.path).unwrap();
+    drop(database.open());
+    let whole = std::fs::read(&database.path).unwrap();
     std::fs::write(within("short"), &whole[..whole.len() / 2]).unwrap();
     let create = OpenOptions {
         exclusive: false,
         ..OpenOptions::default()
     };
-    let before = files_of(&place);
-    for options in [OpenOptions::default(), create, BESIDE] {
+    let before = files_of(&database);
+    for options in [OpenOptions::default(), create, COMMAND] {
         let open = |path: PathBuf| SqliteStore::open(&path, options).unwrap_err().to_string();
-        let said = open(within("folder"));
-        assert!(said.contains("is a directory: name a file in it"), "{said}");
-        let said = open(PathBuf::from("~/docent.db"));
-        assert!(said.contains("write the whole path"), "{said}");
+        let message = open(within("folder"));
+        assert!(
+            message.contains("is a directory: name a file in it"),
+            "{message}"
+        );
+        let message = open(PathBuf::from("~/docent.db"));
+        assert!(message.contains("write the whole path"), "{message}");
     }
-    for (name, says) in [
+    for (name, expected) in [
         ("missing", "missing does not exist: name the file"),
         ("folder", "folder is a directory, not a backup"),
         ("short", "take another backup"),
     ] {
-        let said = restore(&within(name), &within("new.db"), false, &mut quiet)
+        let message = restore(&within(name), &within("new.db"), false, &mut quiet)
             .unwrap_err()
             .to_string();
-        assert!(said.contains(says), "{said}");
-        assert!(!said.contains("docent restore"), "{said}");
+        assert!(message.contains(expected), "{message}");
+        assert!(!message.contains("docent restore"), "{message}");
     }
-    assert_eq!(files_of(&place), before);
+    assert_eq!(files_of(&database), before);
 }
 
 #[tokio::test]
-async fn a_database_is_one_by_whatever_link_it_is_opened() {
-    let place = Place::new();
-    let within = |name: &str| place.directory.path().join(name);
+async fn links_lead_to_the_same_database() {
+    let database = TestDatabase::new();
+    let within = |name: &str| database.directory.path().join(name);
     std::fs::create_dir(within("disk")).unwrap();
     std::os::unix::fs::symlink("disk", within("mount")).unwrap();
     std::os::unix::fs::symlink("mount/docent.db", within("link.db")).unwrap();
-    // Neither the file nor anything beside it is there yet.
+    // The file does not exist yet.
     for name in ["link.db", "mount/docent.db", "disk/docent.db"] {
         let store = SqliteStore::open(&within(name), OpenOptions::default()).unwrap();
         put(&store, &status(name), "1", Derived::default())
             .await
             .unwrap();
         for other in ["link.db", "mount/docent.db", "disk/docent.db"] {
-            let refused = SqliteStore::open(&within(other), OpenOptions::default()).unwrap_err();
+            let rejected = SqliteStore::open(&within(other), OpenOptions::default()).unwrap_err();
             assert!(
-                refused.to_string().contains("already uses"),
+                rejected.to_string().contains("already uses"),
                 "{name} {other}"
             );
         }
@@ -228,21 +240,21 @@ async fn a_database_is_one_by_whatever_link_it_is_opened() {
     drop(store);
     restore(&backup, &within("link.db"), true, &mut quiet).unwrap();
     assert!(within("link.db").is_symlink());
-    let store = SqliteStore::open(&within("disk/docent.db"), BESIDE).unwrap();
+    let store = SqliteStore::open(&within("disk/docent.db"), COMMAND).unwrap();
     assert_eq!(text(&store, &status("link.db")).await.as_deref(), Some("1"));
 }
 
 #[tokio::test]
-async fn a_command_writes_beside_a_server_and_the_server_notices() {
-    let place = Place::new();
-    let server = place.open();
+async fn a_server_notices_the_writes_of_a_command() {
+    let database = TestDatabase::new();
+    let server = database.open();
     put(&server, &status("a"), "1", Derived::default())
         .await
         .unwrap();
     let before = server.commit_stamp().unwrap();
     assert_eq!(server.commit_stamp().unwrap(), before);
 
-    let command = SqliteStore::open(&place.path, BESIDE).unwrap();
+    let command = SqliteStore::open(&database.path, COMMAND).unwrap();
     put(&command, &status("b"), "2", Derived::default())
         .await
         .unwrap();
@@ -250,7 +262,7 @@ async fn a_command_writes_beside_a_server_and_the_server_notices() {
     assert_eq!(text(&server, &status("b")).await.as_deref(), Some("2"));
 
     let before = server.commit_stamp().unwrap();
-    place
+    database
         .raw()
         .execute("DELETE FROM metadata_aspect_v2", [])
         .unwrap();
@@ -259,24 +271,24 @@ async fn a_command_writes_beside_a_server_and_the_server_notices() {
 }
 
 #[test]
-fn a_database_that_is_not_there_is_made_only_on_request() {
-    let place = Place::new();
-    let refused = SqliteStore::open(&place.path, BESIDE).unwrap_err();
+fn a_missing_database_is_created_only_on_request() {
+    let database = TestDatabase::new();
+    let rejected = SqliteStore::open(&database.path, COMMAND).unwrap_err();
     assert!(
-        refused.to_string().contains("there is no database at"),
-        "{refused}"
+        rejected.to_string().contains("there is no database at"),
+        "{rejected}"
     );
-    assert!(!place.path.exists());
-    let nowhere = place.directory.path().join("missing").join("docent.db");
-    let refused = SqliteStore::open(&nowhere, OpenOptions::default()).unwrap_err();
-    assert!(refused.to_string().contains("missing"), "{refused}");
+    assert!(!database.path.exists());
+    let nowhere = database.directory.path().join("missing").join("docent.db");
+    let rejected = SqliteStore::open(&nowhere, OpenOptions::default()).unwrap_err();
+    assert!(rejected.to_string().contains("missing"), "{rejected}");
 }
 
 #[tokio::test]
-async fn new_files_are_readable_by_their_owner_alone_and_others_stay_as_they_are() {
-    let place = Place::new();
+async fn new_files_are_private_and_existing_permissions_stay() {
+    let database = TestDatabase::new();
     let mode_of = |name: &str| {
-        let path = place.directory.path().join(name);
+        let path = database.directory.path().join(name);
         let metadata = std::fs::metadata(&path);
         metadata
             .unwrap_or_else(|error| panic!("{name}: {error}"))
@@ -284,23 +296,23 @@ async fn new_files_are_readable_by_their_owner_alone_and_others_stay_as_they_are
             .mode()
             & 0o777
     };
-    let store = place.open();
+    let store = database.open();
     put(&store, &status("a"), "1", Derived::default())
         .await
         .unwrap();
-    let copy = place.directory.path().join("copy.db");
+    let copy = database.directory.path().join("copy.db");
     store.backup(&copy, Box::new(quiet)).await.unwrap();
     for name in ["docent.db", "docent.db-wal", "docent.db-shm", "copy.db"] {
         assert_eq!(mode_of(name), 0o600, "{name}");
     }
     drop(store);
-    let restored = place.directory.path().join("restored.db");
+    let restored = database.directory.path().join("restored.db");
     restore(&copy, &restored, false, &mut quiet).unwrap();
     assert_eq!(mode_of("restored.db"), 0o600);
 
-    // An operator who lets a group read has a reason.
-    std::fs::set_permissions(&place.path, Permissions::from_mode(0o640)).unwrap();
-    let store = place.open();
+    // An operator may let a group read the file.
+    std::fs::set_permissions(&database.path, Permissions::from_mode(0o640)).unwrap();
+    let store = database.open();
     put(&store, &status("a"), "2", Derived::default())
         .await
         .unwrap();
@@ -309,53 +321,50 @@ async fn new_files_are_readable_by_their_owner_alone_and_others_stay_as_they_are
 }
 
 #[test]
-fn a_database_of_a_newer_docent_is_refused_with_a_sentence() {
-    let place = Place::new();
-    drop(place.open());
+fn a_database_of_a_newer_docent_is_rejected() {
+    let database = TestDatabase::new();
+    drop(database.open());
     let insert = "INSERT INTO docent_migration VALUES (9999, 'future', 'x', 0)";
-    place.raw().execute(insert, []).unwrap();
-    let refused = SqliteStore::open(&place.path, OpenOptions::default()).unwrap_err();
+    database.raw().execute(insert, []).unwrap();
+    let rejected = SqliteStore::open(&database.path, OpenOptions::default()).unwrap_err();
     assert!(
-        refused.to_string().contains("written by a newer docent"),
-        "{refused}"
+        rejected.to_string().contains("written by a newer docent"),
+        "{rejected}"
     );
 }
 
 #[test]
-fn a_file_that_is_no_database_is_refused_and_left_alone() {
-    let place = Place::new();
-    let text = "dear diary, ".repeat(1000);
-    std::fs::write(&place.path, &text).unwrap();
-    let refused = SqliteStore::open(&place.path, OpenOptions::default()).unwrap_err();
+fn other_files_are_rejected_and_left_unchanged() {
+    let database = TestDatabase::new();
+    let text = "not a database, ".repeat(1000);
+    std::fs::write(&database.path, &text).unwrap();
+    let rejected = SqliteStore::open(&database.path, OpenOptions::default()).unwrap_err();
     assert!(
-        refused.to_string().contains("is no SQLite database"),
-        "{refused}"
+        rejected.to_string().contains("is not a SQLite database"),
+        "{rejected}"
     );
-    assert_eq!(std::fs::read_to_string(&place.path).unwrap(), text);
+    assert_eq!(std::fs::read_to_string(&database.path).unwrap(), text);
 }
 
 #[tokio::test]
-async fn what_was_written_is_there_after_reopening_and_no_log_is_left() {
-    let place = Place::new();
-    let store = place.open();
+async fn writes_survive_reopening_and_no_log_is_left() {
+    let database = TestDatabase::new();
+    let store = database.open();
     for content in ["1", "2"] {
         put(&store, &status("a"), content, Derived::default())
             .await
             .unwrap();
     }
     drop(store);
-    let log = place.directory.path().join("docent.db-wal");
+    let log = database.directory.path().join("docent.db-wal");
     assert!(!log.exists());
-    let beside = SqliteStore::open(&place.path, super::BESIDE).unwrap();
-    put(&beside, &status("b"), "1", Derived::default())
+    let command = SqliteStore::open(&database.path, super::COMMAND).unwrap();
+    put(&command, &status("b"), "1", Derived::default())
         .await
         .unwrap();
-    drop(beside);
-    assert!(
-        !log.exists(),
-        "a command alone on the store leaves none either"
-    );
-    let store = place.open();
+    drop(command);
+    assert!(!log.exists(), "a command leaves no log either");
+    let store = database.open();
     assert_eq!(text(&store, &status("a")).await.as_deref(), Some("2"));
     let version = RowVersion::new(1);
     let former = store
@@ -366,10 +375,10 @@ async fn what_was_written_is_there_after_reopening_and_no_log_is_left() {
 }
 
 #[test]
-fn the_database_has_a_log_and_reads_do_not_share_a_counter() {
-    let place = Place::new();
-    let _store = place.open();
-    let connection = place.raw();
+fn the_database_is_in_wal_mode_without_memory_statistics() {
+    let database = TestDatabase::new();
+    let _store = database.open();
+    let connection = database.raw();
     let mode: String = connection
         .query_row("PRAGMA journal_mode", [], |row| row.get(0))
         .unwrap();
@@ -385,53 +394,57 @@ fn the_database_has_a_log_and_reads_do_not_share_a_counter() {
     );
 }
 
-/// A store with one value, and a backup that has it.
-async fn backed_up() -> (Place, SqliteStore, PathBuf) {
-    let place = Place::new();
-    let backup = place.directory.path().join("backup.db");
-    let store = place.open();
+/// A store with one value, and its backup.
+async fn backed_up() -> (TestDatabase, SqliteStore, PathBuf) {
+    let database = TestDatabase::new();
+    let backup = database.directory.path().join("backup.db");
+    let store = database.open();
     put(&store, &status("a"), "1", Derived::default())
         .await
         .unwrap();
     store.backup(&backup, Box::new(quiet)).await.unwrap();
-    (place, store, backup)
+    (database, store, backup)
 }
 
 #[tokio::test]
-async fn a_restore_replaces_only_on_request_and_never_under_a_server() {
-    let (place, store, backup) = backed_up().await;
+async fn a_restore_replaces_only_on_request_and_never_a_database_in_use() {
+    let (database, store, backup) = backed_up().await;
     put(&store, &status("a"), "2", Derived::default())
         .await
         .unwrap();
 
-    let refused = restore(&backup, &place.path, true, &mut quiet).unwrap_err();
-    assert!(refused.to_string().contains("already uses"), "{refused}");
+    let rejected = restore(&backup, &database.path, true, &mut quiet).unwrap_err();
+    assert!(rejected.to_string().contains("already uses"), "{rejected}");
     drop(store);
-    let refused = restore(&backup, &place.path, false, &mut quiet).unwrap_err();
-    assert!(refused.to_string().contains("exists already"), "{refused}");
+    let rejected = restore(&backup, &database.path, false, &mut quiet).unwrap_err();
+    assert!(
+        rejected.to_string().contains("exists already"),
+        "{rejected}"
+    );
     assert_eq!(
-        text(&place.open(), &status("a")).await.as_deref(),
+        text(&database.open(), &status("a")).await.as_deref(),
         Some("2")
     );
 
-    restore(&backup, &place.path, true, &mut quiet).unwrap();
+    restore(&backup, &database.path, true, &mut quiet).unwrap();
     assert_eq!(
-        text(&place.open(), &status("a")).await.as_deref(),
+        text(&database.open(), &status("a")).await.as_deref(),
         Some("1")
     );
 }
 
 #[tokio::test]
-async fn a_log_that_a_killed_server_left_is_not_played_into_a_restored_database() {
-    let (place, store, backup) = backed_up().await;
+async fn the_log_of_a_killed_server_is_not_applied_to_a_restored_database() {
+    let (database, store, backup) = backed_up().await;
     put(&store, &status("a"), "2", Derived::default())
         .await
         .unwrap();
-    // What the disk of a server looks like that is killed now.
-    let killed = Place::new();
+    // The files of a server that is killed now.
+    let killed = TestDatabase::new();
     for suffix in ["", "-wal"] {
-        let name = |place: &Place| place.directory.path().join(format!("docent.db{suffix}"));
-        std::fs::copy(name(&place), name(&killed)).unwrap();
+        let name =
+            |database: &TestDatabase| database.directory.path().join(format!("docent.db{suffix}"));
+        std::fs::copy(name(&database), name(&killed)).unwrap();
     }
     restore(&backup, &killed.path, true, &mut quiet).unwrap();
     let store = killed.open();
@@ -444,74 +457,74 @@ async fn a_log_that_a_killed_server_left_is_not_played_into_a_restored_database(
 }
 
 #[tokio::test]
-async fn a_database_that_cannot_be_closed_is_kept_aside_when_it_is_replaced() {
-    let (place, store, backup) = backed_up().await;
+async fn a_database_that_cannot_be_checkpointed_is_moved_away_when_replaced() {
+    let (database, store, backup) = backed_up().await;
     drop(store);
     for (number, content) in [(1, "2"), (2, "3")] {
-        // What only the log has, with somebody who keeps it from being brought in.
-        let holder = place.raw();
+        // A change that is only in the log, and a connection that prevents the checkpoint.
+        let holder = database.raw();
         let mode = "PRAGMA journal_mode = WAL";
         holder.query_row(mode, [], |_| Ok(())).unwrap();
         holder
             .execute("UPDATE metadata_aspect_v2 SET metadata = ?1", [content])
             .unwrap();
-        let aside = restore(&backup, &place.path, true, &mut quiet).unwrap();
+        let moved = restore(&backup, &database.path, true, &mut quiet).unwrap();
         let name = format!("docent.db.replaced.{number}");
-        let expected = place.directory.path().join(name);
-        assert_eq!(aside.as_ref(), Some(&expected));
+        let expected = database.directory.path().join(name);
+        assert_eq!(moved.as_ref(), Some(&expected));
         drop(holder);
         let query = "SELECT metadata FROM metadata_aspect_v2";
-        let kept = raw(&expected).query_row(query, [], |row| row.get::<_, String>(0));
-        assert_eq!(kept.unwrap(), content);
-        let store = place.open();
+        let old = raw(&expected).query_row(query, [], |row| row.get::<_, String>(0));
+        assert_eq!(old.unwrap(), content);
+        let store = database.open();
         assert_eq!(text(&store, &status("a")).await.as_deref(), Some("1"));
     }
     assert_eq!(
-        restore(&backup, &place.path, true, &mut quiet).unwrap(),
+        restore(&backup, &database.path, true, &mut quiet).unwrap(),
         None
     );
 }
 
 #[tokio::test]
-async fn a_log_without_its_database_is_not_played_into_a_restored_one() {
-    let (place, store, backup) = backed_up().await;
+async fn a_log_without_its_database_is_not_applied_to_a_restored_one() {
+    let (database, store, backup) = backed_up().await;
     put(&store, &status("a"), "2", Derived::default())
         .await
         .unwrap();
-    let lost = Place::new();
+    let lost = TestDatabase::new();
     std::fs::copy(
-        place.directory.path().join("docent.db-wal"),
+        database.directory.path().join("docent.db-wal"),
         lost.directory.path().join("docent.db-wal"),
     )
     .unwrap();
-    let aside = restore(&backup, &lost.path, false, &mut quiet).unwrap();
-    assert!(aside.is_some());
+    let moved = restore(&backup, &lost.path, false, &mut quiet).unwrap();
+    assert!(moved.is_some());
     assert_eq!(text(&lost.open(), &status("a")).await.as_deref(), Some("1"));
 }
 
 #[tokio::test]
-async fn only_a_healthy_backup_is_restored() {
-    let place = Place::new();
-    let target = place.directory.path().join("restored.db");
+async fn only_healthy_backups_are_restored() {
+    let database = TestDatabase::new();
+    let target = database.directory.path().join("restored.db");
     let attempt = |name: &str| {
-        let from = place.directory.path().join(name);
-        let refused = restore(&from, &target, false, &mut quiet)
+        let from = database.directory.path().join(name);
+        let rejected = restore(&from, &target, false, &mut quiet)
             .unwrap_err()
             .to_string();
-        assert!(!target.exists(), "{refused}");
-        refused
+        assert!(!target.exists(), "{rejected}");
+        rejected
     };
     std::fs::write(
-        place.directory.path().join("text"),
-        "dear diary ".repeat(1000),
+        database.directory.path().join("text"),
+        "not a database ".repeat(1000),
     )
     .unwrap();
-    assert!(attempt("text").contains("is no SQLite database"));
-    std::fs::write(place.directory.path().join("empty"), "").unwrap();
+    assert!(attempt("text").contains("is not a SQLite database"));
+    std::fs::write(database.directory.path().join("empty"), "").unwrap();
     assert!(attempt("empty").contains("is empty"));
     assert!(attempt("missing").contains("missing"));
 
-    let store = place.open();
+    let store = database.open();
     for number in 0..200 {
         put(
             &store,
@@ -522,16 +535,16 @@ async fn only_a_healthy_backup_is_restored() {
         .await
         .unwrap();
     }
-    let broken = place.directory.path().join("broken");
-    store.backup(&broken, Box::new(quiet)).await.unwrap();
-    let mut bytes = std::fs::read(&broken).unwrap();
+    let damaged = database.directory.path().join("damaged");
+    store.backup(&damaged, Box::new(quiet)).await.unwrap();
+    let mut bytes = std::fs::read(&damaged).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle..middle + 4096].fill(0xA5);
-    std::fs::write(&broken, bytes).unwrap();
-    let refused = attempt("broken");
-    assert!(refused.contains("damaged"), "{refused}");
+    std::fs::write(&damaged, bytes).unwrap();
+    let rejected = attempt("damaged");
+    assert!(rejected.contains("damaged"), "{rejected}");
 
-    let newer = place.directory.path().join("newer");
+    let newer = database.directory.path().join("newer");
     store.backup(&newer, Box::new(quiet)).await.unwrap();
     let insert = "INSERT INTO docent_migration VALUES (9999, 'future', 'x', 0)";
     raw(&newer).execute(insert, []).unwrap();
@@ -539,9 +552,9 @@ async fn only_a_healthy_backup_is_restored() {
 }
 
 #[tokio::test]
-async fn writes_during_a_backup_neither_restart_it_nor_get_into_it() {
-    let place = Place::new();
-    let store = place.open();
+async fn writes_during_a_backup_do_not_restart_it_and_are_not_included() {
+    let database = TestDatabase::new();
+    let store = database.open();
     let long = format!("\"{}\"", "x".repeat(4000));
     for number in 0..600 {
         put(
@@ -553,14 +566,14 @@ async fn writes_during_a_backup_neither_restart_it_nor_get_into_it() {
         .await
         .unwrap();
     }
-    let target = place.directory.path().join("backup.db");
-    let other = place.raw();
+    let target = database.directory.path().join("backup.db");
+    let other = database.raw();
     let (sender, steps) = std::sync::mpsc::channel();
-    let mut told = 0;
+    let mut calls = 0;
     let progress = move |done, total| {
-        told += 1;
-        assert!(told < 100, "the backup starts again and again");
-        // Between two steps, as long as it goes on.
+        calls += 1;
+        assert!(calls < 100, "the backup restarts over and over");
+        // Writes between any two steps.
         other
             .execute(
                 "UPDATE metadata_aspect_v2 SET metadata = metadata || ' '",

@@ -1,6 +1,6 @@
-//! What only this engine promises, beside the conformance suite.
+//! Behaviour of this engine beyond the conformance suite.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests may stop as tests do")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 mod damage;
 mod files;
@@ -17,20 +17,20 @@ use docent_store_sqlite::{OpenOptions, SqliteStore};
 use rusqlite::{Connection, OpenFlags};
 use tempfile::TempDir;
 
-/// For commands that work beside a server.
-const BESIDE: OpenOptions = OpenOptions {
+/// For commands that run next to a server.
+const COMMAND: OpenOptions = OpenOptions {
     exclusive: false,
     create: false,
     readers: 1,
 };
 
-/// A directory with a database in it, at least by name.
-struct Place {
+/// A directory for a database, which may not exist yet.
+struct TestDatabase {
     directory: TempDir,
     path: PathBuf,
 }
 
-impl Place {
+impl TestDatabase {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("docent.db");
@@ -41,7 +41,7 @@ impl Place {
         SqliteStore::open(&self.path, OpenOptions::default()).unwrap()
     }
 
-    /// A connection past the engine.
+    /// A connection that bypasses the engine.
     fn raw(&self) -> Connection {
         raw(&self.path)
     }
@@ -70,7 +70,7 @@ fn status(name: &str) -> AspectKey {
     AspectKey::new(&dataset(name), AspectName::STATUS)
 }
 
-/// Writes as the catalog does.
+/// Writes like the catalog.
 async fn put(
     store: &dyn Store,
     key: &AspectKey,

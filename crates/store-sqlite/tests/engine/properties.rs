@@ -11,7 +11,7 @@ use proptest::test_runner::{Config, TestRunner};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use super::{Place, dataset, domain, put, status, text};
+use super::{TestDatabase, dataset, domain, put, status, text};
 
 fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread()
@@ -37,7 +37,7 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// JSON in one of its spellings, and texts that are none: the store does not read what it stores.
+/// JSON in various formats, and other texts: the store does not parse what it stores.
 fn any_text() -> impl Strategy<Value = String> {
     prop_oneof![
         any_json().prop_map(|value| value.to_string()),
@@ -48,9 +48,9 @@ fn any_text() -> impl Strategy<Value = String> {
 }
 
 #[test]
-fn any_text_reads_back_byte_for_byte() {
-    let place = Place::new();
-    let (store, runtime) = (place.open(), runtime());
+fn any_text_is_read_back_unchanged() {
+    let database = TestDatabase::new();
+    let (store, runtime) = (database.open(), runtime());
     let mut number = 0;
     let mut runner = TestRunner::new(Config::with_cases(300));
     let property = |content: String| {
@@ -71,7 +71,7 @@ fn any_text_reads_back_byte_for_byte() {
         .unwrap();
 }
 
-/// One step of a history of the catalog.
+/// A step in a history of writes.
 #[derive(Debug, Clone)]
 enum Step {
     Put(AspectKey, Value),
@@ -114,7 +114,7 @@ fn any_step() -> impl Strategy<Value = Step> {
     ]
 }
 
-async fn take(store: &dyn Store, step: &Step) {
+async fn apply(store: &dyn Store, step: &Step) {
     match step {
         Step::Put(key, value) => {
             let derived = derive(&key.urn, key.aspect, value);
@@ -163,13 +163,13 @@ fn expected_rows(latest: &BTreeMap<AspectKey, Value>) -> BTreeSet<String> {
                 edge.relationship, edge.destination
             ));
         }
-        if let Some(place) = derived.placement {
-            let parent = place
+        if let Some(placement) = derived.placement {
+            let parent = placement
                 .parent
                 .map_or(String::new(), |parent| parent.to_string());
             lines.insert(format!(
                 "{owner}|{}|{parent}|{}|{}",
-                place.kind, place.name, place.created_ms
+                placement.kind, placement.name, placement.created_ms
             ));
         }
     }
@@ -177,28 +177,28 @@ fn expected_rows(latest: &BTreeMap<AspectKey, Value>) -> BTreeSet<String> {
 }
 
 #[test]
-fn derived_rows_follow_from_the_latest_values_whatever_happened_before() {
+fn derived_rows_depend_only_on_the_latest_values() {
     let runtime = runtime();
     let mut runner = TestRunner::new(Config::with_cases(40));
     let histories = prop::collection::vec(any_step(), 1..25);
     runner
         .run(&histories, |steps| {
-            let place = Place::new();
-            let store = place.open();
+            let database = TestDatabase::new();
+            let store = database.open();
             let mut latest = BTreeMap::new();
             for step in &steps {
-                runtime.block_on(take(&store, step));
+                runtime.block_on(apply(&store, step));
                 match step {
                     Step::Put(key, value) => latest.insert(key.clone(), value.clone()),
                     Step::Delete(key) => latest.remove(key),
                 };
             }
-            prop_assert_eq!(stored_rows(&place.raw()), expected_rows(&latest));
+            prop_assert_eq!(stored_rows(&database.raw()), expected_rows(&latest));
             let report = runtime
                 .block_on(store.rebuild(Box::new(|_, _| {})))
                 .unwrap();
             prop_assert_eq!(report.aspects, latest.len() as u64);
-            prop_assert_eq!((report.mended, report.orphans), (0, 0));
+            prop_assert_eq!((report.repaired, report.orphans), (0, 0));
             Ok(())
         })
         .unwrap();

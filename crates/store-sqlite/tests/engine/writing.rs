@@ -1,26 +1,26 @@
-//! The writer: groups, failures, other processes.
+//! The writer: group commit, failures, other processes.
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 use docent_model::Derived;
 use docent_store::{
-    Aborted, AspectWrite, Effect, LogPosition, RowVersion, StoreError, StoreReader as _,
-    StoreWriter as _, Transaction, Work,
+    AbortReason, AspectWrite, Effect, LogPosition, RowVersion, StoreError, StoreReader as _,
+    StoreWriter as _, Transaction, TransactionBody,
 };
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 
 use docent_store_sqlite::SqliteStore;
 
-use super::{Place, put, status, text};
+use super::{TestDatabase, put, status, text};
 
 #[tokio::test]
-async fn writes_that_wait_together_are_committed_together() {
-    let place = Place::new();
-    let store = place.open();
-    // Another process holds the write lock, so that all of them are queued before any can begin.
-    let other = place.raw();
+async fn queued_writes_are_committed_together() {
+    let database = TestDatabase::new();
+    let store = database.open();
+    // Another process holds the write lock, so that all writes are queued before any can start.
+    let other = database.raw();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let before = store.writer_statistics();
     let keys: Vec<_> = (0..200).map(|number| status(&number.to_string())).collect();
@@ -39,7 +39,7 @@ async fn writes_that_wait_together_are_committed_together() {
     assert!((1..=4).contains(&commits), "{commits} commits");
     assert_eq!(
         store
-            .changes_read(LogPosition::START, 1000)
+            .log_read(LogPosition::START, 1000)
             .await
             .unwrap()
             .len(),
@@ -48,17 +48,17 @@ async fn writes_that_wait_together_are_committed_together() {
 }
 
 #[tokio::test]
-async fn the_log_stays_short_although_readers_keep_their_snapshots() {
-    let place = Place::new();
-    let store = place.open();
-    let log = place.directory.path().join("docent.db-wal");
+async fn the_log_stays_short_although_readers_hold_snapshots() {
+    let database = TestDatabase::new();
+    let store = database.open();
+    let log = database.directory.path().join("docent.db-wal");
     let mut longest = 0;
     for number in 0..100 {
         let content = format!("\"{number}{}\"", "x".repeat(1024 * 1024));
         put(&store, &status("a"), &content, Derived::default())
             .await
             .unwrap();
-        // Each read leaves a snapshot behind for the next one.
+        // Each read leaves its snapshot open for the next one.
         assert_eq!(text(&store, &status("a")).await, Some(content));
         longest = longest.max(log.metadata().unwrap().len());
     }
@@ -69,27 +69,27 @@ async fn the_log_stays_short_although_readers_keep_their_snapshots() {
 }
 
 #[tokio::test]
-async fn a_version_that_is_in_the_history_is_never_overwritten() {
-    let place = Place::new();
-    let store = place.open();
+async fn history_is_never_overwritten() {
+    let database = TestDatabase::new();
+    let store = database.open();
     for content in ["1", "2"] {
         put(&store, &status("a"), content, Derived::default())
             .await
             .unwrap();
     }
-    // The latest row takes itself for the first.
-    place
+    // The latest row claims to be the first version.
+    database
         .raw()
         .execute_batch(
             "UPDATE metadata_aspect_v2 SET systemmetadata = '{\"version\":\"1\"}' WHERE version = 0",
         )
         .unwrap();
-    let refused = put(&store, &status("a"), "3", Derived::default())
+    let rejected = put(&store, &status("a"), "3", Derived::default())
         .await
         .unwrap_err();
     assert!(
-        refused.to_string().contains("in its history already"),
-        "{refused}"
+        rejected.to_string().contains("already in its history"),
+        "{rejected}"
     );
     let former = store
         .aspect_read_version(&status("a"), RowVersion::new(1))
@@ -100,9 +100,9 @@ async fn a_version_that_is_in_the_history_is_never_overwritten() {
 }
 
 #[tokio::test]
-async fn work_that_writes_nothing_is_no_commit() {
-    let place = Place::new();
-    let store = place.open();
+async fn a_transaction_without_writes_does_not_commit() {
+    let database = TestDatabase::new();
+    let store = database.open();
     put(&store, &status("a"), "1", Derived::default())
         .await
         .unwrap();
@@ -119,13 +119,13 @@ async fn work_that_writes_nothing_is_no_commit() {
 }
 
 #[tokio::test]
-async fn another_process_that_keeps_the_lock_makes_the_store_busy() {
-    let place = Place::new();
-    let store = place.open();
-    let other = place.raw();
+async fn a_lock_of_another_process_makes_the_store_busy() {
+    let database = TestDatabase::new();
+    let store = database.open();
+    let other = database.raw();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let refused = put(&store, &status("a"), "1", Derived::default()).await;
-    assert!(matches!(refused, Err(StoreError::Busy)), "{refused:?}");
+    let rejected = put(&store, &status("a"), "1", Derived::default()).await;
+    assert!(matches!(rejected, Err(StoreError::Busy)), "{rejected:?}");
     other.execute_batch("COMMIT").unwrap();
     put(&store, &status("a"), "1", Derived::default())
         .await
@@ -133,10 +133,10 @@ async fn another_process_that_keeps_the_lock_makes_the_store_busy() {
 }
 
 #[tokio::test]
-async fn more_waiting_work_than_the_queue_holds_is_refused() {
-    let place = Place::new();
-    let store = place.open();
-    let other = place.raw();
+async fn a_full_queue_rejects_transactions() {
+    let database = TestDatabase::new();
+    let store = database.open();
+    let other = database.raw();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let keys: Vec<_> = (0..1500)
         .map(|number| status(&number.to_string()))
@@ -150,17 +150,17 @@ async fn more_waiting_work_than_the_queue_holds_is_refused() {
     };
     let (results, ()) = futures_util::future::join(writes, release).await;
     let busy = |result: &&Result<(), StoreError>| matches!(result, Err(StoreError::Busy));
-    let refused = results.iter().filter(busy).count();
-    // The queue takes 1024, and the group that was waiting for the lock up to 256 more.
+    let rejected = results.iter().filter(busy).count();
+    // The queue holds 1024, and the group that waits for the lock up to 256 more.
     assert!(
-        (1500 - 1024 - 256..=1500 - 1024).contains(&refused),
-        "{refused}"
+        (1500 - 1024 - 256..=1500 - 1024).contains(&rejected),
+        "{rejected}"
     );
     let done = results.iter().filter(|result| result.is_ok()).count();
-    assert_eq!(done + refused, 1500);
+    assert_eq!(done + rejected, 1500);
     assert_eq!(
         store
-            .changes_read(LogPosition::START, 2000)
+            .log_read(LogPosition::START, 2000)
             .await
             .unwrap()
             .len(),
@@ -169,18 +169,18 @@ async fn more_waiting_work_than_the_queue_holds_is_refused() {
 }
 
 #[tokio::test]
-async fn work_whose_caller_went_away_before_it_began_is_not_done() {
-    let place = Place::new();
-    let store = place.open();
-    let other = place.raw();
+async fn a_transaction_cancelled_in_the_queue_does_not_run() {
+    let database = TestDatabase::new();
+    let store = database.open();
+    let other = database.raw();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let (first, second) = (status("first"), status("second"));
     let mut waiting = Box::pin(put(&store, &first, "1", Derived::default()));
     assert!((&mut waiting).now_or_never().is_none());
-    taken(&store, 1).await;
-    let mut cut_off = Box::pin(put(&store, &second, "1", Derived::default()));
-    assert!((&mut cut_off).now_or_never().is_none());
-    drop(cut_off);
+    started(&store, 1).await;
+    let mut cancelled = Box::pin(put(&store, &second, "1", Derived::default()));
+    assert!((&mut cancelled).now_or_never().is_none());
+    drop(cancelled);
     other.execute_batch("COMMIT").unwrap();
     waiting.await.unwrap();
     put(&store, &status("third"), "1", Derived::default())
@@ -190,42 +190,42 @@ async fn work_whose_caller_went_away_before_it_began_is_not_done() {
     assert_eq!(text(&store, &second).await, None);
 }
 
-/// Work that tells when it is dropped.
+/// A transaction whose drop can be observed.
 struct Heavy {
     _weight: std::sync::Arc<()>,
 }
 
 #[async_trait]
-impl Work for Heavy {
-    async fn run(&mut self, _: &mut dyn Transaction) -> Result<(), Aborted> {
+impl TransactionBody for Heavy {
+    async fn run(&mut self, _: &mut dyn Transaction) -> Result<(), AbortReason> {
         Ok(())
     }
 }
 
 #[tokio::test]
-async fn the_work_of_a_caller_who_has_gone_does_not_wait_in_the_queue() {
-    let place = Place::new();
-    let store = place.open();
-    let other = place.raw();
+async fn a_cancelled_transaction_is_dropped_from_the_queue() {
+    let database = TestDatabase::new();
+    let store = database.open();
+    let other = database.raw();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let first = status("first");
     let mut waiting = Box::pin(put(&store, &first, "1", Derived::default()));
     assert!((&mut waiting).now_or_never().is_none());
-    taken(&store, 1).await;
+    started(&store, 1).await;
     let weight = std::sync::Arc::new(());
-    let mut cut_off = Box::pin(store.run(Box::new(Heavy {
+    let mut cancelled = Box::pin(store.run_transaction(Box::new(Heavy {
         _weight: weight.clone(),
     })));
-    assert!((&mut cut_off).now_or_never().is_none());
+    assert!((&mut cancelled).now_or_never().is_none());
     assert_eq!(std::sync::Arc::strong_count(&weight), 2);
-    drop(cut_off);
+    drop(cancelled);
     assert_eq!(std::sync::Arc::strong_count(&weight), 1);
     other.execute_batch("COMMIT").unwrap();
     waiting.await.unwrap();
 }
 
-/// Waits until the writer has taken so many pieces of work out of its queue.
-async fn taken(store: &SqliteStore, jobs: u64) {
+/// Waits until the writer has started this many transactions.
+async fn started(store: &SqliteStore, jobs: u64) {
     let wait = async {
         while store.writer_statistics().jobs < jobs {
             tokio::task::yield_now().await;
@@ -236,25 +236,25 @@ async fn taken(store: &SqliteStore, jobs: u64) {
         .unwrap();
 }
 
-/// Work that misbehaves after a write.
+/// A transaction that misbehaves after a write.
 enum Misbehaving {
     Panics,
     Waits,
-    /// Goes on after a write that the database refused.
+    /// Continues after a failed write.
     IgnoresFailure,
 }
 
 #[async_trait]
-impl Work for Misbehaving {
-    async fn run(&mut self, tx: &mut dyn Transaction) -> Result<(), Aborted> {
+impl TransactionBody for Misbehaving {
+    async fn run(&mut self, tx: &mut dyn Transaction) -> Result<(), AbortReason> {
         tx.write(&[deletion("kept")]).await?;
         match self {
             Self::Panics => panic!("on purpose"),
             Self::Waits => std::future::pending().await,
             Self::IgnoresFailure => {
-                // The table's own condition refuses this row.
-                let refused = tx.write(&[unacceptable()]).await;
-                assert!(refused.is_err());
+                // A trigger rejects this row.
+                let failed = tx.write(&[deletion("rejected")]).await;
+                assert!(failed.is_err());
                 Ok(())
             }
         }
@@ -273,44 +273,40 @@ fn deletion(name: &str) -> AspectWrite {
     }
 }
 
-fn unacceptable() -> AspectWrite {
-    deletion("refused")
-}
-
 #[tokio::test]
-async fn misbehaving_work_is_rolled_back_alone_and_the_writer_lives_on() {
-    let place = Place::new();
-    let store = place.open();
+async fn misbehaving_transactions_are_rolled_back_alone() {
+    let database = TestDatabase::new();
+    let store = database.open();
     put(&store, &status("kept"), "1", Derived::default())
         .await
         .unwrap();
-    place
+    database
         .raw()
         .execute_batch(&format!(
             "CREATE TRIGGER refuse BEFORE INSERT ON change_log WHEN new.urn = '{}' \
-             BEGIN SELECT RAISE(ABORT, 'refused'); END",
-            status("refused").urn
+             BEGIN SELECT RAISE(ABORT, 'rejected'); END",
+            status("rejected").urn
         ))
         .unwrap();
     for grouped in [false, true] {
-        for (work, reason) in [
+        for (body, reason) in [
             (Misbehaving::Panics, "on purpose"),
             (Misbehaving::Waits, "waited"),
             (Misbehaving::IgnoresFailure, "had failed"),
         ] {
-            let other = place.raw();
+            let other = database.raw();
             let first = status(&format!("first {reason}{grouped}"));
             let mut first = Box::pin(put(&store, &first, "1", Derived::default()));
             if grouped {
-                // A piece of work that waits for the lock; what comes behind it is one group.
+                // A transaction that waits for the lock; those after it form one group.
                 other.execute_batch("BEGIN IMMEDIATE").unwrap();
                 let before = store.writer_statistics().jobs;
                 assert!((&mut first).now_or_never().is_none());
-                taken(&store, before + 1).await;
+                started(&store, before + 1).await;
             }
             let neighbour = status(&format!("{reason}{grouped}"));
             let (failed, passed, (), first) = tokio::join!(
-                store.run(Box::new(work)),
+                store.run_transaction(Box::new(body)),
                 put(&store, &neighbour, "1", Derived::default()),
                 async {
                     if grouped {
@@ -321,7 +317,7 @@ async fn misbehaving_work_is_rolled_back_alone_and_the_writer_lives_on() {
             );
             first.unwrap();
             let StoreError::Other(source) = failed.unwrap_err() else {
-                panic!("{reason}: not an error of its own kind")
+                panic!("{reason}: not StoreError::Other")
             };
             assert!(source.to_string().contains(reason), "{source}");
             passed.unwrap();

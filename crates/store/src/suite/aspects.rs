@@ -1,9 +1,9 @@
-//! Aspects as values: written, read, listed, deleted.
+//! Writing, reading, listing and deleting aspects.
 
 use docent_model::{AspectName, Derived, Registry, Urn};
 
 use super::{ACTOR, Harness, NOON, dataset, delete, domain, key, put, read, version_of, write};
-use crate::version::noted_of;
+use crate::version::system_metadata_of;
 use crate::{
     AspectKey, AspectWrite, Effect, EntityTexts, LogicalVersion, ReadReply, ReadRequest,
     RowVersion, StoredAspect,
@@ -39,7 +39,7 @@ pub(super) async fn an_aspect_reads_back_exactly_as_written(harness: &impl Harne
     assert_eq!(by_version, Some(row));
 }
 
-pub(super) async fn what_was_never_written_is_absent(harness: &impl Harness) {
+pub(super) async fn unwritten_aspects_are_missing(harness: &impl Harness) {
     let store = harness.store();
     let absent = key(&dataset("t"), AspectName::STATUS);
     assert_eq!(read(store, &absent).await, None);
@@ -47,7 +47,7 @@ pub(super) async fn what_was_never_written_is_absent(harness: &impl Harness) {
     let urns = [dataset("t")];
     let reply = store.read(ReadRequest::entities(&urns)).await.unwrap();
     assert_eq!(reply.entities, [[]]);
-    // Neither another aspect of the entity nor the same aspect of another is found in its place.
+    // Other aspects of the entity, and the same aspect of other entities, must not match.
     put(
         store,
         &key(&dataset("t"), AspectName::OWNERSHIP),
@@ -65,7 +65,7 @@ pub(super) async fn what_was_never_written_is_absent(harness: &impl Harness) {
     assert_eq!(read(store, &absent).await, None);
 }
 
-pub(super) async fn answers_come_in_the_order_of_the_keys(harness: &impl Harness) {
+pub(super) async fn rows_come_in_the_order_of_the_keys(harness: &impl Harness) {
     let store = harness.store();
     let [a, b, c] = ["a", "b", "c"].map(|name| key(&dataset(name), AspectName::STATUS));
     put(store, &a, r#"{"n":"a"}"#, Derived::default()).await;
@@ -100,11 +100,11 @@ pub(super) async fn existence_checks_follow_writes_and_deletions(harness: &impl 
     assert_eq!(reply.exists, [false]);
 }
 
-pub(super) async fn another_aspect_proves_the_existence_of_its_entity_alone(
+pub(super) async fn a_found_aspect_proves_the_existence_of_its_own_entity_only(
     harness: &impl Harness,
 ) {
     let store = harness.store();
-    // Every entity has its key aspect, as the catalog writes them.
+    // The catalog writes the key aspect of every entity.
     for name in ["one", "two"] {
         put(store, &dataset_key(name), "{}", Derived::default()).await;
     }
@@ -167,7 +167,7 @@ fn dataset_key(name: &str) -> AspectKey {
     key(&dataset(name), spec.key_aspect)
 }
 
-pub(super) async fn hundreds_of_keys_are_answered_at_once(harness: &impl Harness) {
+pub(super) async fn hundreds_of_keys_are_read_at_once(harness: &impl Harness) {
     let store = harness.store();
     let keys: Vec<AspectKey> = (0..300)
         .map(|number| key(&dataset(&format!("t{number}")), AspectName::STATUS))
@@ -196,7 +196,7 @@ pub(super) async fn one_request_reads_rows_existence_and_whole_entities(harness:
         )
         .await;
     }
-    // A few, and more than are read in place.
+    // SQLite reads only few rows in place.
     for repeat in [1, 100] {
         let keys = vec![[status("two"), status("missing")]; repeat].concat();
         let checked = vec![[dataset_key("missing"), dataset_key("one")]; repeat].concat();
@@ -357,7 +357,7 @@ pub(super) async fn entities_are_listed_with_their_latest_texts(harness: &impl H
         ],
     });
     assert_eq!(listed, expected);
-    let nothing = store.entities_list("nothingOfTheKind", None, 2).await;
+    let nothing = store.entities_list("unknownType", None, 2).await;
     assert_eq!(nothing.unwrap(), []);
 }
 
@@ -402,7 +402,7 @@ pub(super) async fn only_entities_of_the_type_are_listed(harness: &impl Harness)
     assert_eq!(list("data").await, []);
 }
 
-pub(super) async fn a_touch_changes_the_system_metadata_alone(harness: &impl Harness) {
+pub(super) async fn a_touch_changes_only_the_system_metadata(harness: &impl Harness) {
     let store = harness.store();
     let key = key(&dataset("t"), AspectName::STATUS);
     put(store, &key, "1", Derived::default()).await;
@@ -421,7 +421,7 @@ pub(super) async fn a_touch_changes_the_system_metadata_alone(harness: &impl Har
     )
     .await;
     let after = read(store, &key).await.unwrap();
-    assert_eq!(noted_of(&after).run_id, "touched");
+    assert_eq!(system_metadata_of(&after).run_id, "touched");
     assert_eq!(
         StoredAspect {
             system_metadata: None,
@@ -435,23 +435,21 @@ pub(super) async fn a_touch_changes_the_system_metadata_alone(harness: &impl Har
     assert_eq!(version_of(store, &key, 1).await, former);
 }
 
-pub(super) async fn a_deletion_leaves_nothing_of_the_aspect_and_all_of_the_others(
-    harness: &impl Harness,
-) {
+pub(super) async fn a_deletion_removes_all_versions_of_that_aspect_only(harness: &impl Harness) {
     let store = harness.store();
-    let gone = key(&dataset("t"), AspectName::STATUS);
-    let kept = [
+    let deleted = key(&dataset("t"), AspectName::STATUS);
+    let others = [
         key(&dataset("t"), AspectName::OWNERSHIP),
         key(&dataset("u"), AspectName::STATUS),
     ];
-    for key in [&gone, &kept[0], &kept[1]] {
+    for key in [&deleted, &others[0], &others[1]] {
         put(store, key, "1", Derived::default()).await;
         put(store, key, "2", Derived::default()).await;
     }
-    delete(store, &gone).await;
+    delete(store, &deleted).await;
     for version in [0, 1] {
-        assert_eq!(version_of(store, &gone, version).await, None);
-        for key in &kept {
+        assert_eq!(version_of(store, &deleted, version).await, None);
+        for key in &others {
             assert!(version_of(store, key, version).await.is_some());
         }
     }

@@ -7,11 +7,11 @@ use super::{
     ACTOR, Harness, NOON, Stopped, dataset, delete, key, log, new_aspect, put, put_at, write,
 };
 use crate::version;
-use crate::{AspectWrite, Change, ChangeKind, Effect, LogPosition, LogicalVersion, transact};
+use crate::{AspectWrite, Effect, LogEntry, LogEntryKind, LogPosition, LogicalVersion, transact};
 
 pub(super) async fn changes_are_logged_in_commit_order(harness: &impl Harness) {
     let store = harness.store();
-    assert_eq!(store.change_newest().await.unwrap(), None);
+    assert_eq!(store.log_newest().await.unwrap(), None);
     let [a, b] = ["a", "b"].map(|name| key(&dataset(name), AspectName::STATUS));
     put_at(store, &a, "1", Derived::default(), NOON).await;
     put_at(store, &b, "1", Derived::default(), NOON + 1).await;
@@ -32,32 +32,32 @@ pub(super) async fn changes_are_logged_in_commit_order(harness: &impl Harness) {
     assert_eq!(
         facts,
         [
-            (&a, ChangeKind::Put, Some(1), NOON),
-            (&b, ChangeKind::Put, Some(1), NOON + 1),
-            (&a, ChangeKind::Put, Some(2), NOON + 2),
-            (&a, ChangeKind::Delete, None, NOON),
+            (&a, LogEntryKind::Put, Some(1), NOON),
+            (&b, LogEntryKind::Put, Some(1), NOON + 1),
+            (&a, LogEntryKind::Put, Some(2), NOON + 2),
+            (&a, LogEntryKind::Delete, None, NOON),
         ]
     );
     assert!(changes.iter().all(|change| change.actor == ACTOR));
     assert!(changes.is_sorted_by(|one, next| one.position < next.position));
     assert!(changes[0].position > LogPosition::START);
-    let newest = store.change_newest().await.unwrap();
+    let newest = store.log_newest().await.unwrap();
     assert_eq!(newest.as_ref(), changes.last());
 }
 
-pub(super) async fn the_log_is_read_on_from_a_position(harness: &impl Harness) {
+pub(super) async fn the_log_is_read_after_a_position(harness: &impl Harness) {
     let store = harness.store();
     let key = key(&dataset("a"), AspectName::STATUS);
     for number in 0..5 {
         put(store, &key, &number.to_string(), Derived::default()).await;
     }
     let all = log(store).await;
-    let mut read: Vec<Change> = Vec::new();
+    let mut read: Vec<LogEntry> = Vec::new();
     loop {
         let after = read
             .last()
             .map_or(LogPosition::START, |change| change.position);
-        let page = store.changes_read(after, 2).await.unwrap();
+        let page = store.log_read(after, 2).await.unwrap();
         assert!(page.len() <= 2);
         if page.is_empty() {
             break;
@@ -68,7 +68,7 @@ pub(super) async fn the_log_is_read_on_from_a_position(harness: &impl Harness) {
     assert_eq!(read, all);
 }
 
-pub(super) async fn touches_and_aborted_work_are_not_logged(harness: &impl Harness) {
+pub(super) async fn touches_and_aborted_transactions_are_not_logged(harness: &impl Harness) {
     let store = harness.store();
     let key = key(&dataset("a"), AspectName::STATUS);
     put(store, &key, "1", Derived::default()).await;

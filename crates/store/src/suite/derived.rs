@@ -1,4 +1,4 @@
-//! Placements: the trees that follow from aspects.
+//! Placements: the trees that are derived from aspects.
 
 use docent_model::{AspectName, Derived, Urn};
 
@@ -9,7 +9,7 @@ fn properties(name: &str) -> AspectKey {
     key(&domain(name), AspectName::DOMAIN_PROPERTIES)
 }
 
-/// Places a domain; the value only has to differ from the one before.
+/// Places a domain; the value only has to differ from the previous one.
 async fn place(store: &dyn Store, name: &str, parent: Option<&Urn>, created_ms: i64) {
     let value = format!("\"{name} below {parent:?} since {created_ms}\"");
     let derived = placed(&name.to_uppercase(), parent, created_ms);
@@ -25,7 +25,7 @@ async fn children(store: &dyn Store, parent: Option<&Urn>) -> Vec<Urn> {
     page.items
 }
 
-pub(super) async fn placements_are_listed_newest_first_and_counted(harness: &impl Harness) {
+pub(super) async fn children_are_listed_newest_first_and_counted(harness: &impl Harness) {
     let store = harness.store();
     for (name, created_ms) in [("old", 1), ("new", 9), ("mid-b", 5), ("mid-a", 5)] {
         place(store, name, None, created_ms).await;
@@ -49,7 +49,7 @@ pub(super) async fn placements_are_listed_newest_first_and_counted(harness: &imp
     assert_eq!((other.total, other.items.len()), (0, 0));
 }
 
-pub(super) async fn a_moved_entity_stands_below_its_new_parent_only(harness: &impl Harness) {
+pub(super) async fn a_moved_entity_has_only_its_new_parent(harness: &impl Harness) {
     let store = harness.store();
     for name in ["a", "b"] {
         place(store, name, None, 1).await;
@@ -63,7 +63,7 @@ pub(super) async fn a_moved_entity_stands_below_its_new_parent_only(harness: &im
     assert_eq!(children(store, None).await, ["child", "a", "b"].map(domain));
 }
 
-pub(super) async fn another_aspect_does_not_disturb_a_placement(harness: &impl Harness) {
+pub(super) async fn other_aspects_do_not_change_a_placement(harness: &impl Harness) {
     let store = harness.store();
     place(store, "a", None, 1).await;
     let other = key(&domain("a"), AspectName::OWNERSHIP);
@@ -73,7 +73,7 @@ pub(super) async fn another_aspect_does_not_disturb_a_placement(harness: &impl H
     assert_eq!(children(store, None).await, [domain("a")]);
 }
 
-pub(super) async fn a_deleted_aspect_takes_its_placement_along(harness: &impl Harness) {
+pub(super) async fn deleting_an_aspect_deletes_its_placement(harness: &impl Harness) {
     let store = harness.store();
     place(store, "a", None, 1).await;
     place(store, "b", None, 2).await;
@@ -81,7 +81,7 @@ pub(super) async fn a_deleted_aspect_takes_its_placement_along(harness: &impl Ha
     assert_eq!(children(store, None).await, [domain("b")]);
 }
 
-pub(super) async fn ancestors_come_nearest_first_and_at_most_so_many(harness: &impl Harness) {
+pub(super) async fn ancestors_are_nearest_first_up_to_the_limit(harness: &impl Harness) {
     let store = harness.store();
     place(store, "root", None, 1).await;
     place(store, "mid", Some(&domain("root")), 1).await;
@@ -106,7 +106,7 @@ pub(super) async fn ancestors_come_nearest_first_and_at_most_so_many(harness: &i
     assert_eq!(short, [[domain("mid")]]);
 }
 
-pub(super) async fn a_cycle_ends_the_chain_of_ancestors(harness: &impl Harness) {
+pub(super) async fn a_cycle_ends_the_list_of_ancestors(harness: &impl Harness) {
     let store = harness.store();
     place(store, "a", Some(&domain("b")), 1).await;
     place(store, "b", Some(&domain("c")), 1).await;
@@ -122,7 +122,9 @@ pub(super) async fn a_cycle_ends_the_chain_of_ancestors(harness: &impl Harness) 
     );
 }
 
-pub(super) async fn work_finds_siblings_of_a_name_children_and_parents(harness: &impl Harness) {
+pub(super) async fn transactions_find_children_parents_and_siblings_by_name(
+    harness: &impl Harness,
+) {
     let store = harness.store();
     place(store, "root", None, 1).await;
     place(store, "a", Some(&domain("root")), 1).await;

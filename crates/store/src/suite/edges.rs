@@ -1,14 +1,14 @@
-//! Edges: who points at whom.
+//! Edges between entities.
 
 use docent_model::{AspectName, Urn};
 
 use super::{Harness, dataset, delete, domain, edges, key, put};
-use crate::{Page, Related, Store, StoreError, transact};
+use crate::{ListPage, RelatedEntity, Store, StoreError, transact};
 
 const OWNED_BY: &str = "OwnedBy";
 const MEMBER_OF: &str = "AssociatedWith";
 
-/// The page of one entity.
+/// The page of edges of one entity.
 async fn page(
     store: &dyn Store,
     urn: &Urn,
@@ -16,7 +16,7 @@ async fn page(
     relationships: &[&str],
     start: usize,
     limit: usize,
-) -> Page<Related> {
+) -> ListPage<RelatedEntity> {
     let urns = std::slice::from_ref(urn);
     let pages = store.edges_list(urns, outgoing, relationships, start, limit);
     let mut pages = pages.await.unwrap();
@@ -27,7 +27,7 @@ async fn page(
 async fn listed(store: &dyn Store, urn: &Urn, outgoing: bool) -> Vec<(String, Urn, AspectName)> {
     let page = page(store, urn, outgoing, &[], 0, 100).await;
     assert_eq!(page.total, page.items.len());
-    let parts = |related: Related| (related.relationship, related.urn, related.aspect);
+    let parts = |related: RelatedEntity| (related.relationship, related.urn, related.aspect);
     page.items.into_iter().map(parts).collect()
 }
 
@@ -39,7 +39,7 @@ fn owned(urn: &Urn) -> (String, Urn, AspectName) {
     (OWNED_BY.to_owned(), urn.clone(), AspectName::OWNERSHIP)
 }
 
-pub(super) async fn edges_are_seen_from_both_ends(harness: &impl Harness) {
+pub(super) async fn edges_are_listed_from_both_ends(harness: &impl Harness) {
     let store = harness.store();
     let (table, marketing, user) = (dataset("t"), domain("marketing"), domain("user"));
     let derived = edges(&[(MEMBER_OF, &marketing)]);
@@ -56,7 +56,7 @@ pub(super) async fn edges_are_seen_from_both_ends(harness: &impl Harness) {
     assert_eq!(listed(store, &marketing, true).await, []);
 }
 
-pub(super) async fn relationships_filter_and_pages_count_all(harness: &impl Harness) {
+pub(super) async fn edges_are_filtered_by_relationship_and_pages_count_all(harness: &impl Harness) {
     let store = harness.store();
     let marketing = domain("marketing");
     for name in ["c", "a", "d", "b"] {
@@ -88,7 +88,7 @@ pub(super) async fn relationships_filter_and_pages_count_all(harness: &impl Harn
     assert_eq!(page(&["Contains"], 0, 10).await, (0, vec![]));
 }
 
-pub(super) async fn each_entity_has_a_page_of_its_own(harness: &impl Harness) {
+pub(super) async fn each_entity_has_its_own_page_of_edges(harness: &impl Harness) {
     let store = harness.store();
     let (many, few, none) = (domain("many"), domain("few"), domain("none"));
     for name in ["c", "a", "b"] {
@@ -132,7 +132,7 @@ pub(super) async fn each_entity_has_a_page_of_its_own(harness: &impl Harness) {
     assert!(nothing.is_empty());
 }
 
-pub(super) async fn a_write_replaces_the_edges_of_its_aspect_alone(harness: &impl Harness) {
+pub(super) async fn a_write_replaces_only_the_edges_of_its_aspect(harness: &impl Harness) {
     let store = harness.store();
     let (table, a, b, user) = (dataset("t"), domain("a"), domain("b"), domain("user"));
     let domains = key(&table, AspectName::DOMAINS);
@@ -159,7 +159,7 @@ pub(super) async fn a_write_replaces_the_edges_of_its_aspect_alone(harness: &imp
     assert_eq!(listed(store, &table, true).await, [owned(&user)]);
 }
 
-pub(super) async fn a_deleted_aspect_takes_its_edges_along(harness: &impl Harness) {
+pub(super) async fn deleting_an_aspect_deletes_its_edges(harness: &impl Harness) {
     let store = harness.store();
     let (table, a) = (dataset("t"), domain("a"));
     let domains = key(&table, AspectName::DOMAINS);
@@ -170,7 +170,7 @@ pub(super) async fn a_deleted_aspect_takes_its_edges_along(harness: &impl Harnes
     assert_eq!(listed(store, &a, false).await, [owned(&table)]);
 }
 
-pub(super) async fn the_same_edge_twice_is_one(harness: &impl Harness) {
+pub(super) async fn duplicate_edges_are_stored_once(harness: &impl Harness) {
     let store = harness.store();
     let (table, a) = (dataset("t"), domain("a"));
     let derived = edges(&[(MEMBER_OF, &a), (MEMBER_OF, &a)]);
@@ -178,7 +178,7 @@ pub(super) async fn the_same_edge_twice_is_one(harness: &impl Harness) {
     assert_eq!(listed(store, &table, true).await, [member(&a)]);
 }
 
-pub(super) async fn work_sees_who_points_here_from_one_aspect(harness: &impl Harness) {
+pub(super) async fn transactions_list_edges_into_an_entity_by_aspect(harness: &impl Harness) {
     let store = harness.store();
     let a = domain("a");
     for name in ["t", "s"] {

@@ -9,7 +9,7 @@ use super::{
     Harness, dataset, delete, domain, edges, key, log, placed, put, put_domain, put_value, read,
 };
 use crate::{
-    AspectWrite, Effect, LogicalVersion, RawAspect, RawPoint, RawRetired, RebuildReport,
+    AspectWrite, Effect, LogicalVersion, RawAspect, RawPoint, RawRetiredVersion, RebuildReport,
     RowVersion, Store, TimeseriesRow,
 };
 
@@ -35,7 +35,7 @@ async fn rebuild(store: &dyn Store) -> RebuildReport {
     store.rebuild(Box::new(|_, _| {})).await.unwrap()
 }
 
-/// Rows that do not follow from the aspects they stand with.
+/// Writes aspects with wrong derived rows.
 async fn damage(store: &dyn Store) {
     let wrong = edges(&[("AssociatedWith", &domain("europe"))]);
     let value = json!({"domains": [domain("sales")]}).to_string();
@@ -63,7 +63,7 @@ pub(super) async fn an_empty_store_is_healthy(harness: &impl Harness) {
     assert_eq!(rebuild(store).await, RebuildReport::default());
 }
 
-pub(super) async fn a_store_in_use_is_healthy(harness: &impl Harness) {
+pub(super) async fn a_store_with_history_is_healthy(harness: &impl Harness) {
     let store = harness.store();
     fill(store).await;
     for number in 0..30 {
@@ -73,34 +73,32 @@ pub(super) async fn a_store_in_use_is_healthy(harness: &impl Harness) {
     assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
 }
 
-pub(super) async fn a_rebuild_finds_nothing_to_mend_after_proper_writes(harness: &impl Harness) {
+pub(super) async fn a_rebuild_repairs_nothing_after_regular_writes(harness: &impl Harness) {
     let store = harness.store();
     fill(store).await;
-    let told = Arc::new(Mutex::new(Vec::new()));
+    let reported = Arc::new(Mutex::new(Vec::new()));
     let progress = {
-        let told = Arc::clone(&told);
-        move |done, total| told.lock().unwrap().push((done, total))
+        let reported = Arc::clone(&reported);
+        move |done, total| reported.lock().unwrap().push((done, total))
     };
     let report = store.rebuild(Box::new(progress)).await.unwrap();
     // Three domains with two aspects each, two datasets with two, one with its key alone.
     let expected = RebuildReport {
         aspects: 11,
-        mended: 0,
+        repaired: 0,
         orphans: 0,
         unreadable: 0,
     };
     assert_eq!(report, expected);
-    assert_eq!(told.lock().unwrap().last(), Some(&(11, 11)));
+    assert_eq!(reported.lock().unwrap().last(), Some(&(11, 11)));
 }
 
-pub(super) async fn a_rebuild_mends_rows_that_do_not_follow_from_their_aspects(
-    harness: &impl Harness,
-) {
+pub(super) async fn a_rebuild_repairs_wrong_derived_rows(harness: &impl Harness) {
     let store = harness.store();
     fill(store).await;
     damage(store).await;
-    assert_eq!(rebuild(store).await.mended, 2);
-    assert_eq!(rebuild(store).await.mended, 0);
+    assert_eq!(rebuild(store).await.repaired, 2);
+    assert_eq!(rebuild(store).await.repaired, 0);
     let sales = [domain("sales")];
     let members = store.edges_list(&sales, false, &["AssociatedWith"], 0, 9);
     let members = &members.await.unwrap()[0].items;
@@ -111,9 +109,7 @@ pub(super) async fn a_rebuild_mends_rows_that_do_not_follow_from_their_aspects(
     assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
 }
 
-pub(super) async fn a_check_finds_rows_that_do_not_follow_from_their_aspects(
-    harness: &impl Harness,
-) {
+pub(super) async fn a_check_finds_wrong_derived_rows(harness: &impl Harness) {
     let store = harness.store();
     fill(store).await;
     damage(store).await;
@@ -128,7 +124,7 @@ pub(super) async fn a_check_finds_rows_that_do_not_follow_from_their_aspects(
     }
 }
 
-pub(super) async fn a_check_finds_an_entity_without_its_key_aspect(harness: &impl Harness) {
+pub(super) async fn a_check_finds_a_missing_key_aspect(harness: &impl Harness) {
     let store = harness.store();
     fill(store).await;
     let status = key(&dataset("keyless"), AspectName::STATUS);
@@ -138,32 +134,32 @@ pub(super) async fn a_check_finds_an_entity_without_its_key_aspect(harness: &imp
     assert!(findings[0].contains("datasetKey"), "{findings:?}");
 }
 
-pub(super) async fn a_backup_restores_to_the_same_contents<H: Harness>(harness: &H) {
+pub(super) async fn a_restored_backup_has_the_same_contents<H: Harness>(harness: &H) {
     let store = harness.store();
     fill(store).await;
     let target = harness.scratch().join("copy.db");
-    let told = Arc::new(Mutex::new((0, 0)));
+    let reported = Arc::new(Mutex::new((0, 0)));
     let progress = {
-        let told = Arc::clone(&told);
-        move |done, total| *told.lock().unwrap() = (done, total)
+        let reported = Arc::clone(&reported);
+        move |done, total| *reported.lock().unwrap() = (done, total)
     };
     store.backup(&target, Box::new(progress)).await.unwrap();
-    let (done, total) = *told.lock().unwrap();
+    let (done, total) = *reported.lock().unwrap();
     assert!(total > 0 && done == total, "{done} of {total}");
 
     let domains = key(&dataset("a"), AspectName::DOMAINS);
     let before = read(store, &domains).await;
     let logged = log(store).await;
-    // What comes later is not in the backup.
+    // Later changes are not in the backup.
     delete(store, &domains).await;
 
     let restored = H::restored(&target).await;
     let copy = restored.store();
     assert_eq!(read(copy, &domains).await, before);
     assert_eq!(log(copy).await, logged);
-    assert_eq!(rebuild(copy).await.mended, 0);
+    assert_eq!(rebuild(copy).await.repaired, 0);
     assert_eq!(copy.check().await.unwrap(), Vec::<String>::new());
-    // It is a store like any other.
+    // The restored store can be written to.
     put_domain(copy, &domain("new"), "New", None).await;
     assert_eq!(
         read(store, &key(&domain("new"), AspectName::DOMAIN_PROPERTIES)).await,
@@ -174,12 +170,12 @@ pub(super) async fn a_backup_restores_to_the_same_contents<H: Harness>(harness: 
 pub(super) async fn a_backup_does_not_overwrite_a_file(harness: &impl Harness) {
     let target = harness.scratch().join("precious");
     std::fs::write(&target, "precious").unwrap();
-    let refused = harness.store().backup(&target, Box::new(|_, _| {})).await;
-    assert!(refused.unwrap_err().to_string().contains("precious"));
+    let rejected = harness.store().backup(&target, Box::new(|_, _| {})).await;
+    assert!(rejected.unwrap_err().to_string().contains("precious"));
     assert_eq!(std::fs::read_to_string(&target).unwrap(), "precious");
 }
 
-/// All rows, page by page.
+/// All rows, in pages.
 async fn exported(store: &dyn Store) -> (Vec<RawAspect>, Vec<RawPoint>) {
     let (mut aspects, mut points): (Vec<RawAspect>, Vec<RawPoint>) = (Vec::new(), Vec::new());
     loop {
@@ -200,7 +196,7 @@ async fn exported(store: &dyn Store) -> (Vec<RawAspect>, Vec<RawPoint>) {
     (aspects, points)
 }
 
-pub(super) async fn everything_can_be_carried_into_another_store<H: Harness>(harness: &H) {
+pub(super) async fn everything_can_be_exported_and_imported<H: Harness>(harness: &H) {
     let store = harness.store();
     fill(store).await;
     let profile = docent_model::Registry::get()
@@ -236,7 +232,7 @@ pub(super) async fn everything_can_be_carried_into_another_store<H: Harness>(har
 
     let other = H::fresh().await;
     let copy = other.store();
-    // What no registry knows is carried along.
+    // Aspects that the registry does not know are included.
     let mut all = aspects.clone();
     all.push(RawAspect {
         aspect: "zzzUnknown".to_owned(),
@@ -246,16 +242,18 @@ pub(super) async fn everything_can_be_carried_into_another_store<H: Harness>(har
         (&one.urn, &one.aspect, one.row.version).cmp(&(&next.urn, &next.aspect, next.row.version))
     });
     copy.import(all.clone(), points.clone()).await.unwrap();
-    assert_eq!(store.retired_export(None, 9).await.unwrap(), []);
-    let retired = [("a", 3), ("b", 1), ("c", 7)].map(|(name, version)| RawRetired {
+    assert_eq!(store.retired_versions_export(None, 9).await.unwrap(), []);
+    let retired = [("a", 3), ("b", 1), ("c", 7)].map(|(name, version)| RawRetiredVersion {
         urn: dataset(name).to_string(),
         aspect: "zzzUnknown".to_owned(),
         version: LogicalVersion::new(version),
     });
-    copy.retired_import(retired.to_vec()).await.unwrap();
-    let first = copy.retired_export(None, 2).await.unwrap();
+    copy.retired_versions_import(retired.to_vec())
+        .await
+        .unwrap();
+    let first = copy.retired_versions_export(None, 2).await.unwrap();
     assert_eq!(first, retired[..2]);
-    let rest = copy.retired_export(first.last(), 2).await.unwrap();
+    let rest = copy.retired_versions_export(first.last(), 2).await.unwrap();
     assert_eq!(rest, retired[2..]);
     assert_eq!(copy.export_count().await.unwrap(), total + 1 + 3);
     rebuild(copy).await;
@@ -272,8 +270,8 @@ pub(super) async fn everything_can_be_carried_into_another_store<H: Harness>(har
     assert_eq!(below.await.unwrap().total, 2);
 }
 
-pub(super) async fn a_page_of_large_rows_has_fewer_of_them(harness: &impl Harness) {
-    const LARGE: usize = crate::EXPORTED_BYTES / 2;
+pub(super) async fn export_pages_are_limited_in_bytes(harness: &impl Harness) {
+    const LARGE: usize = crate::EXPORT_PAGE_BYTES / 2;
     let store = harness.store();
     let row = |version| RawAspect {
         urn: dataset("large").to_string(),

@@ -1,13 +1,13 @@
-//! What ingestion runs wrote, and taking it back.
+//! Ingestion runs and their rollback.
 
-use docent_model::{AspectName, SystemMetadata, derive};
+use docent_model::{AspectName, NO_RUN_ID, SystemMetadata, derive};
 use serde_json::{Value, json};
 
 use super::{Harness, dataset, delete, key, log, new_aspect, put_in, put_value, read, version_of};
 use crate::version::{self, revert};
 use crate::{AspectKey, LogicalVersion, Store, StoreError, transact};
 
-/// Writes as an ingestion run does at a time.
+/// Writes like an ingestion run.
 async fn ingest(store: &dyn Store, key: &AspectKey, value: &Value, run: &str, time_ms: i64) {
     let mut new = new_aspect(
         &value.to_string(),
@@ -28,8 +28,8 @@ async fn ingest(store: &dyn Store, key: &AspectKey, value: &Value, run: &str, ti
     .unwrap();
 }
 
-/// Takes back what a run wrote; says whether there was anything.
-async fn take_back(store: &dyn Store, key: &AspectKey, run: &'static str) -> bool {
+/// Rolls back a run; returns whether it had written the aspect.
+async fn roll_back(store: &dyn Store, key: &AspectKey, run: &'static str) -> bool {
     let key = key.clone();
     transact::<bool, StoreError, _>(store, move |tx| {
         let key = key.clone();
@@ -72,31 +72,24 @@ async fn runs(store: &dyn Store, include_removed: bool) -> Vec<(String, u64, i64
         .collect()
 }
 
-pub(super) async fn a_run_has_the_aspects_that_it_wrote_or_confirmed_last(harness: &impl Harness) {
+pub(super) async fn a_run_lists_the_aspects_it_wrote_or_confirmed_last(harness: &impl Harness) {
     let store = harness.store();
     ingest(store, &description("a"), &text("a"), "one", 5).await;
     ingest(store, &description("b"), &text("b"), "one", 3).await;
-    ingest(
-        store,
-        &description("c"),
-        &text("c"),
-        "no-run-id-provided",
-        4,
-    )
-    .await;
+    ingest(store, &description("c"), &text("c"), NO_RUN_ID, 4).await;
     let both = [(description("b"), 3), (description("a"), 5)];
     assert_eq!(aspects(store, "one").await, both);
     assert_eq!(store.run_aspects("one", true, 1, 5).await.unwrap().len(), 1);
-    // Found as it is, and written anew.
+    // Confirmed, and changed.
     ingest(store, &description("a"), &text("a"), "two", 7).await;
     ingest(store, &description("b"), &text("other"), "two", 8).await;
     assert_eq!(aspects(store, "one").await, []);
     let both = [(description("a"), 7), (description("b"), 8)];
     assert_eq!(aspects(store, "two").await, both);
-    assert_eq!(aspects(store, "no-run-id-provided").await, []);
+    assert_eq!(aspects(store, NO_RUN_ID).await, []);
 }
 
-pub(super) async fn runs_come_newest_first_page_by_page(harness: &impl Harness) {
+pub(super) async fn runs_are_listed_newest_first_in_pages(harness: &impl Harness) {
     let store = harness.store();
     for (name, run, time_ms) in [("a", "x", 5), ("b", "y", 9), ("c", "x", 6), ("d", "z", 1)] {
         ingest(store, &description(name), &text(name), run, time_ms).await;
@@ -108,7 +101,7 @@ pub(super) async fn runs_come_newest_first_page_by_page(harness: &impl Harness) 
     assert_eq!((page.len(), page[0].id.as_str()), (1, "x"));
 }
 
-pub(super) async fn aspects_of_removed_entities_count_only_if_asked_for(harness: &impl Harness) {
+pub(super) async fn aspects_of_soft_deleted_entities_count_only_on_request(harness: &impl Harness) {
     let store = harness.store();
     for (name, run) in [("a", "x"), ("b", "x"), ("c", "y")] {
         ingest(store, &description(name), &text(name), run, 1).await;
@@ -125,7 +118,7 @@ pub(super) async fn aspects_of_removed_entities_count_only_if_asked_for(harness:
     assert_eq!(aspects(store, "x").await.len(), 2);
 }
 
-pub(super) async fn a_reverted_aspect_is_what_it_was_and_its_later_versions_are_gone(
+pub(super) async fn a_rollback_restores_the_previous_content_and_drops_later_versions(
     harness: &impl Harness,
 ) {
     let store = harness.store();
@@ -134,38 +127,38 @@ pub(super) async fn a_reverted_aspect_is_what_it_was_and_its_later_versions_are_
     ingest(store, &key, &text("second"), "two", 2).await;
     ingest(store, &key, &text("third"), "two", 3).await;
     let before = log(store).await.len();
-    assert!(take_back(store, &key, "two").await);
+    assert!(roll_back(store, &key, "two").await);
     let row = read(store, &key).await.unwrap();
     assert_eq!(row.metadata, text("first").to_string());
-    // It is a change like others: a new version, written by whoever took the run back.
+    // A rollback is a change like any other: a new version by its author.
     assert_eq!(version::logical_version_of(&row).get(), 4);
     assert_eq!(
         (row.created_on_ms, row.created_by.as_str()),
         (9, super::ACTOR)
     );
-    for (version, kept) in [(1, true), (2, false), (3, false), (4, false)] {
-        let former = version_of(store, &key, version).await;
-        assert_eq!(former.is_some(), kept, "version {version}");
+    for (version, is_retained) in [(1, true), (2, false), (3, false), (4, false)] {
+        let row = version_of(store, &key, version).await;
+        assert_eq!(row.is_some(), is_retained, "version {version}");
     }
     assert_eq!(log(store).await.len(), before + 1);
     assert_eq!(aspects(store, "one").await.len(), 1);
-    // A run that only found the value as it is takes nothing back; the one that wrote it, even if it said so twice, does.
+    // A run that only confirmed the value cannot be rolled back; its author can, even after writing it twice.
     ingest(store, &key, &text("first"), "three", 4).await;
-    assert!(!take_back(store, &key, "three").await);
+    assert!(!roll_back(store, &key, "three").await);
     ingest(store, &key, &text("fourth"), "four", 5).await;
     ingest(store, &key, &text("fourth"), "four", 6).await;
-    assert!(take_back(store, &key, "four").await);
+    assert!(roll_back(store, &key, "four").await);
     assert_eq!(
         read(store, &key).await.unwrap().metadata,
         text("first").to_string()
     );
     let fresh = description("fresh");
     ingest(store, &fresh, &text("x"), "four", 7).await;
-    assert!(take_back(store, &fresh, "four").await);
+    assert!(roll_back(store, &fresh, "four").await);
     assert_eq!(read(store, &fresh).await, None);
 }
 
-pub(super) async fn no_version_is_used_again_after_a_revert(harness: &impl Harness) {
+pub(super) async fn versions_are_not_reused_after_a_rollback(harness: &impl Harness) {
     let store = harness.store();
     let version = async |key: &AspectKey| {
         let row = read(store, key).await.unwrap();
@@ -175,38 +168,38 @@ pub(super) async fn no_version_is_used_again_after_a_revert(harness: &impl Harne
     ingest(store, &changed, &text("before"), "one", 1).await;
     ingest(store, &changed, &text("wrong"), "two", 2).await;
     assert_eq!(version(&changed).await, 2);
-    assert!(take_back(store, &changed, "two").await);
+    assert!(roll_back(store, &changed, "two").await);
     assert_eq!(version(&changed).await, 3);
     ingest(store, &changed, &text("right"), "three", 3).await;
     assert_eq!(version(&changed).await, 4);
     let log = log(store).await;
-    let versions = log.iter().map(|change| change.logical_version);
+    let versions = log.iter().map(|entry| entry.logical_version);
     let logged: Vec<i64> = versions.flatten().map(LogicalVersion::get).collect();
     assert_eq!(logged, [1, 2, 3, 4]);
-    // Also where nothing is left to go on from.
+    // Also after the rollback has deleted the aspect.
     let made = description("made");
     ingest(store, &made, &text("wrong"), "two", 2).await;
-    assert!(take_back(store, &made, "two").await);
+    assert!(roll_back(store, &made, "two").await);
     ingest(store, &made, &text("wrong again"), "three", 3).await;
     assert_eq!(version(&made).await, 2);
-    assert!(take_back(store, &made, "three").await);
+    assert!(roll_back(store, &made, "three").await);
     ingest(store, &made, &text("right"), "four", 4).await;
     assert_eq!(version(&made).await, 3);
-    // What somebody deletes is forgotten altogether.
+    // A deletion on request starts again.
     delete(store, &made).await;
     ingest(store, &made, &text("new"), "five", 5).await;
     assert_eq!(version(&made).await, 1);
 }
 
-pub(super) async fn a_rebuild_and_a_check_agree_with_what_runs_wrote(harness: &impl Harness) {
+pub(super) async fn rebuild_and_check_accept_the_writes_of_runs(harness: &impl Harness) {
     let store = harness.store();
     put_value(store, &description("a"), &text("by hand")).await;
     ingest(store, &description("a"), &text("a"), "one", 1).await;
     ingest(store, &description("a"), &text("b"), "two", 2).await;
-    assert!(take_back(store, &description("a"), "two").await);
+    assert!(roll_back(store, &description("a"), "two").await);
     assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
     let report = store.rebuild(Box::new(|_, _| {})).await.unwrap();
-    assert_eq!((report.mended, report.orphans), (0, 0));
+    assert_eq!((report.repaired, report.orphans), (0, 0));
     assert_eq!(aspects(store, "one").await, [(description("a"), 1)]);
 }
 

@@ -1,6 +1,6 @@
 //! Points of time series aspects.
 
-use docent_model::Registry;
+use docent_model::{NO_RUN_ID, Registry};
 
 use super::{Harness, dataset, delete, key, write};
 use crate::{
@@ -69,7 +69,7 @@ fn metadata(points: &[TimeseriesRow]) -> Vec<&str> {
     points.iter().map(|point| point.metadata.as_str()).collect()
 }
 
-pub(super) async fn points_come_newest_first_and_limited(harness: &impl Harness) {
+pub(super) async fn points_are_listed_newest_first_up_to_the_limit(harness: &impl Harness) {
     let store = harness.store();
     let points = [point(5, "", "5"), point(9, "x", "9"), point(1, "", "1")];
     for point in &points {
@@ -93,7 +93,7 @@ pub(super) async fn a_point_of_the_same_time_and_id_is_replaced(harness: &impl H
     assert_eq!(all, [point(5, "a", "3"), point(5, "b", "2")]);
 }
 
-pub(super) async fn a_deletion_removes_the_points(harness: &impl Harness) {
+pub(super) async fn deleting_an_aspect_deletes_its_points(harness: &impl Harness) {
     let store = harness.store();
     for name in ["t", "other"] {
         add(store, &profile(name), &point(5, "", "1")).await;
@@ -104,9 +104,7 @@ pub(super) async fn a_deletion_removes_the_points(harness: &impl Harness) {
     assert_eq!(other.len(), 1);
 }
 
-pub(super) async fn a_range_takes_its_ends_in_and_can_be_read_from_either_side(
-    harness: &impl Harness,
-) {
+pub(super) async fn ranges_are_inclusive_and_read_in_either_direction(harness: &impl Harness) {
     let store = harness.store();
     for time in 1..=5 {
         add(store, &profile("t"), &point(time, "", &time.to_string())).await;
@@ -123,7 +121,7 @@ pub(super) async fn a_range_takes_its_ends_in_and_can_be_read_from_either_side(
     assert_eq!(metadata(&read(true, 2).await), ["2"]);
 }
 
-pub(super) async fn points_of_a_range_are_counted_and_deleted_alone(harness: &impl Harness) {
+pub(super) async fn only_points_in_the_range_are_counted_and_deleted(harness: &impl Harness) {
     let store = harness.store();
     for time in 1..=5 {
         add(store, &profile("t"), &point(time, "", &time.to_string())).await;
@@ -135,14 +133,9 @@ pub(super) async fn points_of_a_range_are_counted_and_deleted_alone(harness: &im
     assert_eq!(metadata(&list(store, &profile("other"), 10).await), ["3"]);
 }
 
-pub(super) async fn points_of_a_run_are_found_and_deleted_alone(harness: &impl Harness) {
+pub(super) async fn only_points_of_the_run_are_found_and_deleted(harness: &impl Harness) {
     let store = harness.store();
-    for (time, run) in [
-        (1, "one"),
-        (2, "two"),
-        (3, "one"),
-        (4, "no-run-id-provided"),
-    ] {
+    for (time, run) in [(1, "one"), (2, "two"), (3, "one"), (4, NO_RUN_ID)] {
         let mut point = point(time, "", &time.to_string());
         point.system_metadata = Some(format!(r#"{{"runId":"{run}"}}"#));
         add(store, &profile("t"), &point).await;
@@ -160,7 +153,7 @@ pub(super) async fn points_of_a_run_are_found_and_deleted_alone(harness: &impl H
     assert_eq!(store.run_timeseries("one", 10).await.unwrap(), []);
 }
 
-pub(super) async fn the_newest_points_of_several_series_are_read_at_once(harness: &impl Harness) {
+pub(super) async fn newest_points_of_several_series_are_read_at_once(harness: &impl Harness) {
     let store = harness.store();
     for (name, time) in [("t", 5), ("t", 9), ("t", 1), ("other", 7)] {
         add(store, &profile(name), &point(time, "x", &time.to_string())).await;

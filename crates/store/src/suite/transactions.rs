@@ -56,7 +56,7 @@ async fn write_and_stop(store: &dyn Store, write: AspectWrite) -> Stopped {
     .unwrap_err()
 }
 
-pub(super) async fn aborted_work_leaves_nothing(harness: &impl Harness) {
+pub(super) async fn an_aborted_transaction_leaves_no_trace(harness: &impl Harness) {
     let store = harness.store();
     let (a, b) = (domain("a"), domain("b"));
     let properties = key(&a, AspectName::DOMAIN_PROPERTIES);
@@ -89,7 +89,7 @@ pub(super) async fn aborted_work_leaves_nothing(harness: &impl Harness) {
     assert_eq!(log(store).await, logged);
 }
 
-pub(super) async fn work_returns_what_it_decided(harness: &impl Harness) {
+pub(super) async fn a_transaction_returns_its_result(harness: &impl Harness) {
     let store = harness.store();
     assert_eq!(increment(store, counter("t")).await.unwrap(), 1);
     assert_eq!(increment(store, counter("t")).await.unwrap(), 2);
@@ -99,7 +99,7 @@ pub(super) async fn work_returns_what_it_decided(harness: &impl Harness) {
     assert_eq!(only_read.await.unwrap(), 2);
 }
 
-pub(super) async fn work_sees_its_own_writes(harness: &impl Harness) {
+pub(super) async fn a_transaction_sees_its_own_writes(harness: &impl Harness) {
     let seen = transact::<(u64, u64), Stopped, _>(harness.store(), |tx| {
         Box::pin(async move {
             let before = number_of(tx, &counter("t")).await?;
@@ -112,9 +112,9 @@ pub(super) async fn work_sees_its_own_writes(harness: &impl Harness) {
     assert_eq!(seen, (0, 7));
 }
 
-pub(super) async fn failing_work_does_not_harm_its_neighbours(harness: &impl Harness) {
+pub(super) async fn failed_transactions_do_not_affect_concurrent_ones(harness: &impl Harness) {
     let store = harness.store();
-    // Many rounds: the engine may commit neighbours together, and failures must stand before, between and behind.
+    // Many rounds: the engine may group commits, with failures in any order.
     for round in 0..20 {
         let name = |part: &str| format!("{part}{round}");
         let ([first, last], passing) = (
@@ -126,12 +126,12 @@ pub(super) async fn failing_work_does_not_harm_its_neighbours(harness: &impl Har
             write_and_stop(store, put_of(&last, "1")),
         );
         let [one, two] = passing.clone();
-        let kept = join(increment(store, one), increment(store, two));
+        let committed = join(increment(store, one), increment(store, two));
         let ((), (_, (one, two))) = join(
             async {
                 increment(store, counter(&name("zero"))).await.unwrap();
             },
-            join(failing, kept),
+            join(failing, committed),
         )
         .await;
         assert_eq!((one.unwrap(), two.unwrap()), (1, 1));
@@ -143,7 +143,7 @@ pub(super) async fn failing_work_does_not_harm_its_neighbours(harness: &impl Har
     }
 }
 
-pub(super) async fn concurrent_increments_lose_nothing(harness: &impl Harness) {
+pub(super) async fn concurrent_increments_lose_no_update(harness: &impl Harness) {
     let store = harness.store();
     let writers = (0..32).map(|_| async {
         let mut seen = Vec::new();
@@ -160,7 +160,7 @@ pub(super) async fn concurrent_increments_lose_nothing(harness: &impl Harness) {
     assert_eq!(version::logical_version_of(&last).get(), 256);
 }
 
-pub(super) async fn a_list_of_writes_is_committed_whole(harness: &impl Harness) {
+pub(super) async fn a_list_of_writes_is_committed_atomically(harness: &impl Harness) {
     let store = harness.store();
     let keys: Vec<AspectKey> = (0..50).map(|number| counter(&number.to_string())).collect();
     let writes: Vec<AspectWrite> = keys.iter().map(|key| put_of(key, "1")).collect();
@@ -168,7 +168,7 @@ pub(super) async fn a_list_of_writes_is_committed_whole(harness: &impl Harness) 
     let rows = store.read(ReadRequest::rows(&keys)).await.unwrap().rows;
     assert!(rows.iter().all(Option::is_some));
     let logged = log(store).await;
-    let order: Vec<AspectKey> = logged.into_iter().map(|change| change.key).collect();
+    let order: Vec<AspectKey> = logged.into_iter().map(|entry| entry.key).collect();
     assert_eq!(order, keys);
 }
 
@@ -193,7 +193,7 @@ pub(super) async fn reads_during_writes_see_whole_commits(harness: &impl Harness
                 .map(|row| row.as_ref().map(|row| row.metadata.as_str()))
                 .collect();
             assert!(texts.windows(2).all(|pair| pair[0] == pair[1]), "{texts:?}");
-            // Lets the writes come in between.
+            // Lets writes happen in between.
             store
                 .urns_list("dataset", AspectName::STATUS, None, 1)
                 .await
@@ -204,7 +204,7 @@ pub(super) async fn reads_during_writes_see_whole_commits(harness: &impl Harness
     assert_eq!(read(store, &keys[2]).await.unwrap().metadata, "49");
 }
 
-pub(super) async fn work_counts_the_rows_of_an_entity(harness: &impl Harness) {
+pub(super) async fn transactions_count_the_rows_of_an_entity(harness: &impl Harness) {
     let store = harness.store();
     for content in ["1", "2", "3"] {
         put(store, &counter("t"), content, Derived::default()).await;

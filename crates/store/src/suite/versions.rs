@@ -13,7 +13,7 @@ fn status() -> AspectKey {
     key(&dataset("t"), AspectName::STATUS)
 }
 
-pub(super) async fn history_reads_from_one_upwards(harness: &impl Harness) {
+pub(super) async fn history_is_numbered_from_one(harness: &impl Harness) {
     let store = harness.store();
     for number in 1..=3 {
         put_at(
@@ -29,14 +29,14 @@ pub(super) async fn history_reads_from_one_upwards(harness: &impl Harness) {
         let row = version_of(store, &status(), version).await.unwrap();
         assert_eq!(row.version, RowVersion::new(version));
         assert_eq!(row.metadata, content);
-        // A former row keeps the time and the notes of its own write.
+        // A history row keeps the time and the system metadata of its write.
         assert_eq!(row.created_on_ms.to_string(), content);
         assert_eq!(logical_version_of(&row).to_string(), content);
     }
     assert_eq!(version_of(store, &status(), 3).await, None);
 }
 
-pub(super) async fn writing_the_same_content_makes_no_version(harness: &impl Harness) {
+pub(super) async fn writing_the_same_content_adds_no_version(harness: &impl Harness) {
     let store = harness.store();
     put(store, &status(), r#"{"a":1,"b":2}"#, Derived::default()).await;
     let before = read(store, &status()).await;
@@ -45,21 +45,21 @@ pub(super) async fn writing_the_same_content_makes_no_version(harness: &impl Har
     assert_eq!(version_of(store, &status(), 1).await, None);
 }
 
-pub(super) async fn twenty_versions_are_kept_of_many(harness: &impl Harness) {
+pub(super) async fn twenty_versions_are_retained(harness: &impl Harness) {
     let store = harness.store();
     let last = RETAINED_VERSIONS + 5;
     for number in 1..=last {
         put(store, &status(), &number.to_string(), Derived::default()).await;
     }
-    let mut kept = vec![read(store, &status()).await.unwrap().metadata];
+    let mut retained = vec![read(store, &status()).await.unwrap().metadata];
     for version in 1..=last {
         let row = version_of(store, &status(), version).await;
-        kept.extend(row.map(|row| row.metadata));
+        retained.extend(row.map(|row| row.metadata));
     }
     let mut expected = vec![last.to_string()];
     expected.extend((last - RETAINED_VERSIONS + 1..last).map(|number| number.to_string()));
-    assert_eq!(kept, expected);
-    assert_eq!(i64::try_from(kept.len()), Ok(RETAINED_VERSIONS));
+    assert_eq!(retained, expected);
+    assert_eq!(i64::try_from(retained.len()), Ok(RETAINED_VERSIONS));
 }
 
 pub(super) async fn a_deleted_aspect_starts_again_at_version_one(harness: &impl Harness) {
@@ -78,9 +78,7 @@ pub(super) async fn a_deleted_aspect_starts_again_at_version_one(harness: &impl 
     }
 }
 
-pub(super) async fn all_versions_of_several_aspects_are_read_at_once_oldest_first(
-    harness: &impl Harness,
-) {
+pub(super) async fn histories_of_several_aspects_are_read_oldest_first(harness: &impl Harness) {
     let store = harness.store();
     for content in ["1", "2", "3"] {
         put(store, &status(), content, Derived::default()).await;
@@ -101,8 +99,8 @@ pub(super) async fn all_versions_of_several_aspects_are_read_at_once_oldest_firs
     assert_eq!(versions, [1, 2, 0]);
 }
 
-/// Some of them meet before the aspect is there: who makes it is decided by a race, too.
-pub(super) async fn racing_writers_never_store_a_version_twice(harness: &impl Harness) {
+/// The first writers race to create the aspect, too.
+pub(super) async fn concurrent_writers_never_store_a_version_twice(harness: &impl Harness) {
     let store = harness.store();
     let writers = (0..6).map(|writer| async move {
         for number in 0..3 {
@@ -121,8 +119,8 @@ pub(super) async fn racing_writers_never_store_a_version_twice(harness: &impl Ha
     assert_eq!(contents.len(), 18, "{contents:?}");
 }
 
-/// As a row would do it that says of itself to be an older version than it is.
-pub(super) async fn a_version_in_the_history_is_not_overwritten(harness: &impl Harness) {
+/// A damaged row may claim an older version than its own.
+pub(super) async fn history_is_never_overwritten(harness: &impl Harness) {
     let store = harness.store();
     for content in ["\"first\"", "\"second\""] {
         put(store, &status(), content, Derived::default()).await;
@@ -144,14 +142,14 @@ pub(super) async fn a_version_in_the_history_is_not_overwritten(harness: &impl H
             logical_version: LogicalVersion::new(2),
         },
     };
-    let refused = transact::<(), StoreError, _>(store, move |tx| {
+    let rejected = transact::<(), StoreError, _>(store, move |tx| {
         let write = write.clone();
         Box::pin(async move { tx.write(&[write]).await })
     })
     .await;
     assert!(
-        matches!(refused, Err(StoreError::Corrupt { .. })),
-        "{refused:?}"
+        matches!(rejected, Err(StoreError::Corrupt { .. })),
+        "{rejected:?}"
     );
     let history = store.histories_read(&[status()]).await.unwrap().remove(0);
     let contents: Vec<&str> = history.iter().map(|row| row.metadata.as_str()).collect();

@@ -87,8 +87,8 @@ impl Batch<'_> {
             let Some(row) = self.get(urn, *name).await? else {
                 continue;
             };
-            let noted = version::noted_of(&row);
-            if !version::wrote(&noted, run) {
+            let noted = version::system_metadata_of(&row);
+            if !version::was_written_by(&noted, run) {
                 // Whether an entity is removed is no information about it that could be lost with it.
                 taken.foreign +=
                     u64::from(*name != AspectName::STATUS && *name != entity.key_aspect);
@@ -99,7 +99,7 @@ impl Batch<'_> {
                 taken.made = true;
             } else if version::logical_version_of(&row) > LogicalVersion::FIRST {
                 let history = self.tx.aspect_history(&key).await?;
-                taken.foreign += u64::from(version::before_run(history, run).is_some());
+                taken.foreign += u64::from(version::latest_before_run(history, run).is_some());
             }
             taken.aspects.push(RunAspect {
                 key,
