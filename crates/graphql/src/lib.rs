@@ -17,6 +17,7 @@
 //! To add a field, add a line to `schema/*.graphql`. To add a mutation, add the field and register a function with
 //! [`Resolvers::mutation`].
 
+mod condition_headers;
 mod cost;
 mod document;
 mod engine;
@@ -37,6 +38,7 @@ mod schema;
 mod sdl;
 mod validation_errors;
 
+pub use condition_headers::{CONDITION_HEADERS, set_condition};
 pub use engine::{Engine, Request};
 pub use limits::Limits;
 pub use resolve::{Args, BatchFunction, BatchResult, Context, EntityView, Resolvers, RootFunction};

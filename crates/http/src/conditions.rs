@@ -5,7 +5,9 @@ use std::convert::Infallible;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use docent_catalog::Conditions;
+use docent_catalog::{Conditions, Error};
+use docent_graphql::{CONDITION_HEADERS, set_condition};
+use serde_json::{Map, Value};
 
 use crate::error::ErrorResponse;
 
@@ -18,13 +20,29 @@ impl<S: Sync> FromRequestParts<S> for Conditional {
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ErrorResponse> {
         let mut conditions = Conditions::default();
-        for name in Conditions::HEADERS {
+        for name in CONDITION_HEADERS {
             if let Some(value) = parts.headers.get(name) {
-                conditions.set(name, value.to_str().unwrap_or("?"))?;
+                set_condition(&mut conditions, name, value.to_str().unwrap_or("?"))?;
             }
         }
         Ok(Self(conditions))
     }
+}
+
+/// The preconditions of one item, in its `headers`. They take precedence over those of the request.
+pub(crate) fn with_item_headers(
+    request: &Conditions,
+    headers: Option<&Map<String, Value>>,
+) -> Result<Conditions, Error> {
+    let mut conditions = request.clone();
+    for (name, value) in headers.into_iter().flatten() {
+        match value {
+            Value::Null => {}
+            Value::String(text) => set_condition(&mut conditions, name, text)?,
+            other => set_condition(&mut conditions, name, &other.to_string())?,
+        }
+    }
+    Ok(conditions)
 }
 
 /// Extractor for the name of the first precondition header, for endpoints that support none.
@@ -48,6 +66,25 @@ impl<S: Sync> FromRequestParts<S> for UnsupportedCondition {
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Infallible> {
         let given = |name: &&str| parts.headers.contains_key(*name);
-        Ok(Self(Conditions::HEADERS.into_iter().find(given)))
+        Ok(Self(CONDITION_HEADERS.into_iter().find(given)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn preconditions_of_an_item_take_precedence_over_those_of_the_request() {
+        let request = Conditions {
+            version: Some(7),
+            ..Conditions::default()
+        };
+        assert_eq!(with_item_headers(&request, None).unwrap(), request);
+        let item = json!({"if-version-match": 8, "If-None-Match": null});
+        let conditions = with_item_headers(&request, item.as_object()).unwrap();
+        assert_eq!(conditions.version, Some(8));
+        assert!(!conditions.none_match);
     }
 }

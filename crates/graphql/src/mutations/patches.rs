@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::urn;
+use crate::condition_headers::set_condition;
 use crate::{Args, Context};
 
 #[derive(Deserialize)]
@@ -98,7 +99,7 @@ impl PatchInput {
         let mut conditions = Conditions::default();
         for MapEntryInput { key, value } in self.headers.iter().flatten() {
             if let Some(value) = value {
-                conditions.set(key, value)?;
+                set_condition(&mut conditions, key, value)?;
             }
         }
         let entity = self.entity(catalog)?;

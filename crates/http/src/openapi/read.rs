@@ -19,6 +19,7 @@ use super::entities::{EntityReply, parse_aspects};
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
+use crate::conditions::with_item_headers;
 use crate::error::ErrorResponse;
 use crate::query::Parameters;
 use crate::reply_budget::{READ_CHUNK, ReplyBudget};
@@ -201,8 +202,8 @@ fn aspect_version(
     let aspect = parse_aspect(name)?;
     check_aspect(urn, aspect)?;
     let headers = input.and_then(|input| input.headers);
-    let conditions = Conditions::default().with(headers.as_ref())?;
-    Ok((aspect, conditions.version().unwrap_or(0)))
+    let conditions = with_item_headers(&Conditions::default(), headers.as_ref())?;
+    Ok((aspect, conditions.version.unwrap_or(0)))
 }
 
 /// The stored aspects of each requested entity, in order. All latest versions are read at once.

@@ -22,7 +22,7 @@ use super::error_response;
 use crate::AppState;
 use crate::auth::Authenticated;
 use crate::body::WholeBody;
-use crate::conditions::Conditional;
+use crate::conditions::{Conditional, with_item_headers};
 use crate::error::ErrorResponse;
 use crate::query::Parameters;
 use crate::reply_budget::{AspectReply, READ_CHUNK, ReplyBudget};
@@ -365,7 +365,7 @@ impl WriteOptions<'_> {
         let system_metadata = wire.system_metadata.unwrap_or_default();
         let proposal =
             Proposal::new(urn.clone(), change).with_system_metadata(Some(system_metadata));
-        let conditions = self.conditions.with(wire.headers.as_ref())?;
+        let conditions = with_item_headers(self.conditions, wire.headers.as_ref())?;
         Ok(conditions.put_on(proposal))
     }
 }

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::AppState;
+use crate::conditions::with_item_headers;
 use crate::error::ErrorResponse;
 use crate::wire::{parse, parse_aspect, parse_urn, reply, system_metadata};
 
@@ -135,8 +136,7 @@ fn translate(
     if change_type == "RESTATE" {
         return Ok(proposal);
     }
-    let conditions = conditions
-        .with(wire.headers.as_ref())
+    let conditions = with_item_headers(conditions, wire.headers.as_ref())
         .map_err(|error| format!("{error} ({})", proposal.urn))?;
     Ok(conditions.put_on(proposal))
 }

@@ -101,7 +101,7 @@ fn with_conditions(
         _ => false,
     };
     let count = proposals.iter().filter(|it| !is_key(it)).count();
-    if conditions.version().is_some() && count > 1 {
+    if conditions.version.is_some() && count > 1 {
         return Err(ErrorResponse::bad_request(format!(
             "If-Version-Match is the version of one aspect, but {count} are sent: send them separately, or as \
              proposals with their own headers"
