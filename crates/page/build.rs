@@ -1,6 +1,7 @@
 //! Generates the table of embedded files from `files/built`, if the page was built.
 //!
-//! The build of the page (`ui/`) compresses, hashes and checks the files, so that Docent compiles without Node.
+//! The build of the page (`ui/`) compresses, hashes and checks the files, so that Docent compiles
+//! without Node.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

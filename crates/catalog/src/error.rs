@@ -1,10 +1,11 @@
 //! The catalog's error type: what went wrong, as data.
 //!
-//! An [`Error`] carries a kind, its subject and a message. Each API renders it once, and chooses its own
-//! status codes by the kind. Callers that react to a case match the kind and never read the message.
+//! An [`Error`] carries a kind, its subject and a message. Each API renders it once, and chooses
+//! its own status codes by the kind. Callers that react to a case match the kind and never read the
+//! message.
 //!
-//! To add a case that callers must tell apart, add a variant to [`ErrorKind`] or [`ConflictReason`]. The
-//! compiler then asks every API for its status code.
+//! To add a case that callers must tell apart, add a variant to [`ErrorKind`] or
+//! [`ConflictReason`]. The compiler then asks every API for its status code.
 
 use std::fmt;
 
@@ -68,8 +69,8 @@ pub enum ConflictReason {
     PasswordChanged,
 }
 
-/// The part of a request that an error is about. URN and aspect are texts as the client sent them, because a
-/// malformed one can be the problem.
+/// The part of a request that an error is about. URN and aspect are texts as the client sent them,
+/// because a malformed one can be the problem.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ErrorSubject {
     /// The index in the client's list, if it sent one.

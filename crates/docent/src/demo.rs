@@ -25,7 +25,8 @@ struct Entity {
 const TOKEN_NAME: &str = "demo";
 const TOKEN_DESCRIPTION: &str = "created by docent serve --demo";
 
-/// Loads the sample catalog into an empty store. Creates a token, and revokes the one of the previous start.
+/// Loads the sample catalog into an empty store. Creates a token, and revokes the one of the
+/// previous start.
 pub(crate) async fn prepare(catalog: &Catalog) -> Result<String> {
     let system = Caller::new(Urn::parse(SYSTEM_ACTOR)?);
     if catalog.has_none(&system, "dataset").await? {

@@ -35,7 +35,8 @@ pub(crate) async fn exists(url: &StoreUrl) -> bool {
     }
 }
 
-/// Whether two different URLs lead to the same store. False on errors, which opening it will report.
+/// Whether two different URLs lead to the same store. False on errors, which opening it will
+/// report.
 pub(crate) async fn is_same(one: &StoreUrl, other: &StoreUrl) -> bool {
     match (one, other) {
         (StoreUrl::Postgres(one), StoreUrl::Postgres(other)) => {
@@ -101,8 +102,8 @@ fn begins_with(path: &Path, start: &[u8]) -> bool {
     read.is_ok() && first == start
 }
 
-/// Restores a backup. `replace` allows an existing store, which no process may have open. Returns where the old store
-/// was moved if it could not be closed.
+/// Restores a backup. `replace` allows an existing store, which no process may have open. Returns
+/// where the old store was moved if it could not be closed.
 pub(crate) async fn restore(
     url: &StoreUrl,
     backup: &Path,

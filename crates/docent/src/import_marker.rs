@@ -1,7 +1,7 @@
 //! Marks a store as incomplete while `docent move` or `docent adopt` fills it.
 //!
-//! Imports start with [`begin`]; all other commands call [`check_complete`]. The marker is an ordinary entity, so
-//! backups contain it and it needs no table.
+//! Imports start with [`begin`]; all other commands call [`check_complete`]. The marker is an
+//! ordinary entity, so backups contain it and it needs no table.
 //!
 //! To add a kind of import, add a variant to [`Import`].
 
@@ -119,7 +119,8 @@ pub(crate) async fn check_complete(store: &dyn Store, name: impl Display) -> Res
     }
 }
 
-/// Marks a store as incomplete. It must be empty, or have an import of the same kind from the same source.
+/// Marks a store as incomplete. It must be empty, or have an import of the same kind from the same
+/// source.
 pub(crate) async fn begin(
     catalog: &Catalog,
     store: &dyn Store,

@@ -1,4 +1,5 @@
-//! Ctrl-C and SIGTERM for long commands that can be stopped at any time, because their writes are atomic.
+//! Ctrl-C and SIGTERM for long commands that can be stopped at any time, because their writes are
+//! atomic.
 
 use anyhow::{Context as _, Result};
 use tokio::signal::unix::{SignalKind, signal};
@@ -7,8 +8,8 @@ use tokio::signal::unix::{SignalKind, signal};
 pub(crate) const EXIT_INTERRUPTED: i32 = 130;
 const EXIT_TERMINATED: i32 = 143;
 
-/// Exits with this message on a signal. A separate thread waits for signals, because the others may be blocked on a
-/// database.
+/// Exits with this message on a signal. A separate thread waits for signals, because the others may
+/// be blocked on a database.
 pub(crate) fn exit_on_signal(message: String) -> Result<()> {
     let failed = "cannot install the signal handlers";
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -1,4 +1,5 @@
-//! The `docent` binary: commands, settings, logging, and the wiring of store engine, catalog and HTTP server.
+//! The `docent` binary: commands, settings, logging, and the wiring of store engine, catalog and
+//! HTTP server.
 //!
 //! It is the only crate that knows the store engines ([`engine`]).
 

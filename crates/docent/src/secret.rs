@@ -25,8 +25,8 @@ pub(crate) fn parse_postgres_url(url: &str) -> Result<Settings> {
     }
 }
 
-/// Rejects a URL with unencoded special characters in the password: a part of it would be taken for the host, which
-/// messages show.
+/// Rejects a URL with unencoded special characters in the password: a part of it would be taken for
+/// the host, which messages show.
 pub(crate) fn check_encoding(url: &str) -> Result<()> {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let (base, query) = rest.split_once('?').unwrap_or((rest, ""));
@@ -35,7 +35,8 @@ pub(crate) fn check_encoding(url: &str) -> Result<()> {
         !name.is_empty() && name.chars().all(is_allowed)
     };
     let mut pairs = query.split('&').filter(|pair| !pair.is_empty());
-    // An '@' in a parameter means that the password contains '?'. Only user names contain '@' themselves.
+    // An '@' in a parameter means that the password contains '?'. Only user names contain '@'
+    // themselves.
     let are_parameters_valid = pairs.all(|pair| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         is_parameter_name(name) && (!value.contains('@') || name == "user" && !value.contains('/'))

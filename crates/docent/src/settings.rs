@@ -1,6 +1,7 @@
 //! Settings from a TOML file, `DOCENT_…` variables and flags, in increasing precedence.
 //!
-//! To add one, extend [`ServeFlags`], [`File`] and [`Settings::resolve`]. See docs/adding-a-setting.md.
+//! To add one, extend [`ServeFlags`], [`File`] and [`Settings::resolve`]. See
+//! docs/adding-a-setting.md.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -50,7 +51,8 @@ pub(crate) struct ServeFlags {
     #[arg(long, env = "DOCENT_DEMO", num_args = 0..=1, default_missing_value = "true", value_name = "true|false",
           value_parser = clap::builder::BoolishValueParser::new())]
     demo: Option<bool>,
-    /// Directory of the search index, rebuilt if it is missing [default: next to the SQLite file, or docent-search]
+    /// Directory of the search index, rebuilt if it is missing [default: next to the SQLite file,
+    /// or docent-search]
     #[arg(long, env = "DOCENT_SEARCH_INDEX", value_name = "DIRECTORY")]
     search_index: Option<PathBuf>,
     /// Log filter, for example info or docent=debug [default: info]

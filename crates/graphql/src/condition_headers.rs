@@ -1,7 +1,8 @@
 //! Parses preconditions in the form of HTTP headers.
 //!
-//! Clients send them in the input of `patchEntity`, in REST bodies, and as real headers. The crate `docent-http`
-//! uses this module for the latter two, so that all of them have the same names, formats and errors.
+//! Clients send them in the input of `patchEntity`, in REST bodies, and as real headers. The crate
+//! `docent-http` uses this module for the latter two, so that all of them have the same names,
+//! formats and errors.
 
 use docent_catalog::{Conditions, Error, NOT_THERE};
 use docent_model::EpochMillis;
@@ -11,7 +12,8 @@ const VERSION_MATCH: &str = "If-Version-Match";
 const MODIFIED_SINCE: &str = "If-Modified-Since";
 const UNMODIFIED_SINCE: &str = "If-Unmodified-Since";
 const NONE_MATCH: &str = "If-None-Match";
-/// Compares entity tags, which the server does not have. Known, so that it is rejected and not ignored.
+/// Compares entity tags, which the server does not have. Known, so that it is rejected and not
+/// ignored.
 const MATCH: &str = "If-Match";
 
 /// The names of all precondition headers.

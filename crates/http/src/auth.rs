@@ -19,9 +19,9 @@ pub enum AuthMode {
     Off,
 }
 
-/// Extractor for the caller: requires a valid token, or a session and a request that is not cross-site. With
-/// authentication off every request must not be cross-site, because other sites' pages could otherwise use
-/// the browser of anyone who can reach this server.
+/// Extractor for the caller: requires a valid token, or a session and a request that is not
+/// cross-site. With authentication off every request must not be cross-site, because other sites'
+/// pages could otherwise use the browser of anyone who can reach this server.
 #[derive(Debug)]
 pub struct Authenticated(pub Caller);
 

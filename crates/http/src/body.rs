@@ -22,7 +22,8 @@ const MIB: usize = 1024 * 1024;
 /// DataHub's clients send batches of up to 15 MiB.
 pub(crate) const MAX_BODY_BYTES: usize = 16 * MIB;
 
-/// Memory for the bodies of all requests without a response. Queued writes count, so this bounds the write queue.
+/// Memory for the bodies of all requests without a response. Queued writes count, so this bounds
+/// the write queue.
 const MAX_TOTAL_BYTES: usize = 256 * MIB;
 
 /// How long a request waits for memory before it gets 503.

@@ -1,5 +1,5 @@
-//! Preconditions in request headers. They apply to every aspect that the request writes. Endpoints that cannot
-//! apply them reject the request, because an ignored precondition protects nothing.
+//! Preconditions in request headers. They apply to every aspect that the request writes. Endpoints
+//! that cannot apply them reject the request, because an ignored precondition protects nothing.
 
 use std::convert::Infallible;
 

@@ -45,8 +45,8 @@ impl ErrorResponse {
         self
     }
 
-    /// Renders an error with its subject, also if that is not an item of a list. Messages that contain the URN
-    /// stay as they are.
+    /// Renders an error with its subject, also if that is not an item of a list. Messages that
+    /// contain the URN stay as they are.
     pub(crate) fn with_subject(error: Error) -> Self {
         let subject = error.subject();
         if subject.position.is_some()

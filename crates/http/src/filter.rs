@@ -15,9 +15,10 @@ struct WireCriterion {
     negated: Option<bool>,
 }
 
-/// Either `{"or": [{"and": [condition, …]}, …]}`, or `{"criteria": [condition, …]}` for conditions that must all
-/// hold. OpenAPI calls the outer list `and`, although it holds alternatives: `{"and": [{"criteria": […]}, …]}`.
-/// All endpoints accept each form. Unknown members are errors: a delete by filter must not match everything.
+/// Either `{"or": [{"and": [condition, …]}, …]}`, or `{"criteria": [condition, …]}` for conditions
+/// that must all hold. OpenAPI calls the outer list `and`, although it holds alternatives: `{"and":
+/// [{"criteria": […]}, …]}`. All endpoints accept each form. Unknown members are errors: a delete
+/// by filter must not match everything.
 #[derive(Debug, Default, Deserialize)]
 #[serde(
     deny_unknown_fields,

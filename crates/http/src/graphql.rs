@@ -28,8 +28,8 @@ struct Body<'a> {
     variables: Option<Map<String, Value>>,
 }
 
-/// Executes one operation. Errors of the operation are in the reply, with status 200; a body that is not a
-/// GraphQL request gets 400.
+/// Executes one operation. Errors of the operation are in the reply, with status 200; a body that
+/// is not a GraphQL request gets 400.
 pub(crate) async fn execute(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,

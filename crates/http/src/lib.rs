@@ -1,7 +1,7 @@
 //! The HTTP server.
 //!
-//! Handlers translate: they parse a request, call the catalog or the GraphQL engine, and serialize the result.
-//! They contain no business logic, and do not know which store engine is used.
+//! Handlers translate: they parse a request, call the catalog or the GraphQL engine, and serialize
+//! the result. They contain no business logic, and do not know which store engine is used.
 //!
 //! - [`graphql`]: `POST /api/graphql`
 //! - [`restli`]: the endpoints of DataHub's ingestion clients
@@ -17,9 +17,9 @@
 //! - [`server`]: connections, timeouts, graceful shutdown
 //! - [`trailing_slash`]: removes the slash at the end of a path
 //!
-//! To add a route, write a handler in the module of its resource and register it in [`router`]. A handler with
-//! an [`auth::Authenticated`] argument requires authentication; `tests/http/tokens.rs` lists every route and
-//! fails for unprotected ones.
+//! To add a route, write a handler in the module of its resource and register it in [`router`]. A
+//! handler with an [`auth::Authenticated`] argument requires authentication; `tests/http/tokens.rs`
+//! lists every route and fails for unprotected ones.
 
 pub mod auth;
 mod body;
@@ -93,7 +93,8 @@ impl AppState {
     }
 }
 
-/// Base paths under which DataHub's web server and its proxies serve the API. Clients append them by default.
+/// Base paths under which DataHub's web server and its proxies serve the API. Clients append them
+/// by default.
 const BASES: [&str; 2] = ["/api/gms", "/gms"];
 
 /// All routes, with the API routes repeated under each of [`BASES`].

@@ -1,16 +1,16 @@
 //! Rejects cross-site requests (CSRF).
 //!
-//! A browser attaches cookies to requests of any site's page, and with authentication off no cookie is needed.
-//! So a request that may change something, and is authenticated by a cookie or not at all, must not come from
-//! another site. Browsers send `Sec-Fetch-Site` or `Origin`, which pages cannot forge; programs send neither. A
-//! request without both headers is accepted unless its content type is that of a form, because pages of other
-//! sites can always submit forms.
+//! A browser attaches cookies to requests of any site's page, and with authentication off no cookie
+//! is needed. So a request that may change something, and is authenticated by a cookie or not at
+//! all, must not come from another site. Browsers send `Sec-Fetch-Site` or `Origin`, which pages
+//! cannot forge; programs send neither. A request without both headers is accepted unless its
+//! content type is that of a form, because pages of other sites can always submit forms.
 //!
 //! Requests with an `Authorization` header are exempt: browsers never add it on their own.
 //!
-//! DNS rebinding: a site can make its own host name resolve to this machine, and the browser then treats our
-//! responses as same-origin. Cookies are bound to the host name, but with authentication off only the `Host`
-//! header is left to check ([`check_host`]).
+//! DNS rebinding: a site can make its own host name resolve to this machine, and the browser then
+//! treats our responses as same-origin. Cookies are bound to the host name, but with authentication
+//! off only the `Host` header is left to check ([`check_host`]).
 
 use std::net::IpAddr;
 
@@ -82,8 +82,8 @@ fn allow_if(same_origin: bool) -> Result<(), ErrorResponse> {
     ))
 }
 
-/// Rejects requests from this machine with a `Host` that is not local. Clients on other machines may use any
-/// name of the server.
+/// Rejects requests from this machine with a `Host` that is not local. Clients on other machines
+/// may use any name of the server.
 pub(crate) fn check_host(parts: &Parts) -> Result<(), ErrorResponse> {
     let peer = parts.extensions.get::<Peer>();
     let peer = peer.and_then(|peer| peer.address());
@@ -103,7 +103,8 @@ pub(crate) fn check_host(parts: &Parts) -> Result<(), ErrorResponse> {
     ))
 }
 
-/// Whether a host name cannot come from public DNS: an IP address, `localhost`, or a name without a domain.
+/// Whether a host name cannot come from public DNS: an IP address, `localhost`, or a name without a
+/// domain.
 fn is_local(host: &str) -> bool {
     let (name, port) = host.rsplit_once(':').unwrap_or((host, ""));
     // `[::1]` has colons but no port.

@@ -1,8 +1,9 @@
-//! Serves the web page: its files, and one document for all of its routes. The files contain no data, so they
-//! need no authentication; the page reads data through the API, as the signed-in user.
+//! Serves the web page: its files, and one document for all of its routes. The files contain no
+//! data, so they need no authentication; the page reads data through the API, as the signed-in
+//! user.
 //!
-//! To add a page route, extend [`PAGE_ROUTES`] here and the routes in `ui/src/application.tsx`. To add an API
-//! endpoint with a new first path segment, extend [`API_PREFIXES`].
+//! To add a page route, extend [`PAGE_ROUTES`] here and the routes in `ui/src/application.tsx`. To
+//! add an API endpoint with a new first path segment, extend [`API_PREFIXES`].
 
 use axum::Router;
 use axum::extract::Path;
@@ -51,8 +52,8 @@ const API_PREFIXES: [&str; 15] = [
     "assets",
 ];
 
-/// The page may load its own scripts and call this server, nothing else. Inline styles are for the editors, which
-/// generate theirs at runtime.
+/// The page may load its own scripts and call this server, nothing else. Inline styles are for the
+/// editors, which generate theirs at runtime.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
                       font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
@@ -154,7 +155,8 @@ fn response(file: &'static File, request: &HeaderMap) -> Response {
     }
 }
 
-/// Whether the client accepts an encoding. Weights other than zero are ignored: the smallest response wins.
+/// Whether the client accepts an encoding. Weights other than zero are ignored: the smallest
+/// response wins.
 fn accepts_encoding(headers: &HeaderMap, encoding: &str) -> bool {
     let mut listed = headers
         .get_all(ACCEPT_ENCODING)

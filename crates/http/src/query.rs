@@ -43,7 +43,8 @@ impl Parameters {
             .collect()
     }
 
-    /// Rejects unknown names. For destructive endpoints, where a misspelled restriction must not be ignored.
+    /// Rejects unknown names. For destructive endpoints, where a misspelled restriction must not be
+    /// ignored.
     pub(crate) fn expect_only(&self, names: &[&str]) -> Result<(), ErrorResponse> {
         let unknown = |(name, _): &&(String, String)| !names.contains(&base(name));
         match self.0.iter().find(unknown) {
@@ -61,8 +62,8 @@ impl Parameters {
         named.map(|(_, value)| value.as_str())
     }
 
-    /// The value of a flag, or `None` without it. Other values than `true` and `false` are errors, because a
-    /// guess might disable a safeguard.
+    /// The value of a flag, or `None` without it. Other values than `true` and `false` are errors,
+    /// because a guess might disable a safeguard.
     pub(crate) fn optional_flag(&self, name: &str) -> Result<Option<bool>, ErrorResponse> {
         let parse = |text: &str| {
             text.to_ascii_lowercase().parse().map_err(|_| {

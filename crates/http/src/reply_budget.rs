@@ -1,7 +1,7 @@
 //! Limits the bytes of stored aspects in one reply.
 //!
-//! Aspects have any size, so a limit on rows is not enough. Handlers that return several aspects read them in
-//! chunks of [`READ_CHUNK`] and add each through a [`ReplyBudget`].
+//! Aspects have any size, so a limit on rows is not enough. Handlers that return several aspects
+//! read them in chunks of [`READ_CHUNK`] and add each through a [`ReplyBudget`].
 
 use axum::http::StatusCode;
 use docent_catalog::StoredAspect;

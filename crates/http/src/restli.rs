@@ -1,7 +1,7 @@
 //! The Rest.li endpoints that DataHub's ingestion clients call.
 //!
-//! Actions are verbs in the query string (`?action=…`). To add one, extend the `act` handler of its resource.
-//! Helpers that the OpenAPI endpoints share are in [`crate::wire`].
+//! Actions are verbs in the query string (`?action=…`). To add one, extend the `act` handler of its
+//! resource. Helpers that the OpenAPI endpoints share are in [`crate::wire`].
 
 pub(crate) mod aspects;
 pub(crate) mod entities;

@@ -34,8 +34,8 @@ const HEADER_TIMEOUT: Duration = Duration::from_secs(75);
 struct ShutdownTimeouts {
     /// For clients that are slow to send a request or to read a response.
     connections: Duration,
-    /// For requests in progress. The process waits for the store's writer anyway, so closing their connections
-    /// earlier would gain nothing.
+    /// For requests in progress. The process waits for the store's writer anyway, so closing their
+    /// connections earlier would gain nothing.
     requests: Duration,
 }
 
@@ -44,7 +44,8 @@ const SHUTDOWN_TIMEOUTS: ShutdownTimeouts = ShutdownTimeouts {
     requests: Duration::from_mins(5),
 };
 
-/// The remote address of the connection. Forwarding headers are ignored, because any client can send them.
+/// The remote address of the connection. Forwarding headers are ignored, because any client can
+/// send them.
 #[derive(Debug, Clone, Copy)]
 pub struct Peer(Option<IpAddr>);
 
@@ -76,8 +77,8 @@ enum Phase {
     Closing,
 }
 
-/// Serves until `stop` resolves, then drains: connections get ten seconds to end, and requests in progress five
-/// minutes.
+/// Serves until `stop` resolves, then drains: connections get ten seconds to end, and requests in
+/// progress five minutes.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
@@ -354,7 +355,8 @@ mod tests {
             let mut stream = TcpStream::connect(address).await.unwrap();
             stream.write_all(half.as_bytes()).await.unwrap();
             let arrived = async move {
-                // Incomplete headers reach no handler. That connection is accepted before this one is answered.
+                // Incomplete headers reach no handler. That connection is accepted before this one
+                // is answered.
                 if half.starts_with("POST") {
                     begun.notified().await;
                 } else {

@@ -1,7 +1,7 @@
 //! `POST /logIn` and `/logOut`.
 //!
-//! The session cookie has DataHub's name and is `HttpOnly`. A second cookie, `actor`, has the URN of the user
-//! for pages that show it; the server ignores it.
+//! The session cookie has DataHub's name and is `HttpOnly`. A second cookie, `actor`, has the URN
+//! of the user for pages that show it; the server ignores it.
 
 use axum::Json;
 use axum::extract::State;

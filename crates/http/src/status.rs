@@ -45,8 +45,8 @@ async fn is_ready(state: &AppState) -> bool {
     catalog.exists(&caller, &[system]).await.is_ok() && catalog.is_writable().await.unwrap_or(false)
 }
 
-/// The first request of DataHub's clients. They stop unless `noCode` is the string "true". They cache our
-/// schema by the commit, so that is a hash of the schema.
+/// The first request of DataHub's clients. They stop unless `noCode` is the string "true". They
+/// cache our schema by the commit, so that is a hash of the schema.
 pub(crate) async fn config(State(state): State<AppState>) -> Json<Value> {
     Json(json!({
         "noCode": "true",

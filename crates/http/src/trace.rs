@@ -1,7 +1,8 @@
-//! `traceparent` headers on responses to writes, and `POST /openapi/v1/trace/write/{traceId}` for their status.
+//! `traceparent` headers on responses to writes, and `POST /openapi/v1/trace/write/{traceId}` for
+//! their status.
 //!
-//! Every write is durable before its response, so the status comes from the store. Write routes are wrapped in
-//! [`traced`].
+//! Every write is durable before its response, so the status comes from the store. Write routes are
+//! wrapped in [`traced`].
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};

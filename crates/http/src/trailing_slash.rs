@@ -1,8 +1,8 @@
-//! Removes one slash from the end of a path before routing, because clients send paths with and without it.
-//! A slash that belongs to a URN is `%2F` and stays.
+//! Removes one slash from the end of a path before routing, because clients send paths with and
+//! without it. A slash that belongs to a URN is `%2F` and stays.
 //!
-//! Not `tower_http::normalize_path`: that removes every slash at both ends, so that a URN which ends with an
-//! unencoded slash could not be addressed, and hides from handlers that there was one.
+//! Not `tower_http::normalize_path`: that removes every slash at both ends, so that a URN which
+//! ends with an unencoded slash could not be addressed, and hides from handlers that there was one.
 
 use axum::extract::Request;
 use axum::http::Uri;

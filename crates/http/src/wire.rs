@@ -46,8 +46,8 @@ pub(crate) fn parse_optional<'a, T: Deserialize<'a> + Default>(
     parse(bytes)
 }
 
-/// The item and the member that do not fit, as a prefix for an error. Parses a second time, so it is for
-/// errors only.
+/// The item and the member that do not fit, as a prefix for an error. Parses a second time, so it
+/// is for errors only.
 fn location<'a, T: Deserialize<'a>>(bytes: &'a [u8], body: &Value) -> String {
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let Err(error) = serde_path_to_error::deserialize::<_, T>(&mut deserializer) else {
@@ -88,7 +88,8 @@ fn item_urn(item: &Value) -> Option<&str> {
     names.iter().find_map(|name| item.get(name)?.as_str())
 }
 
-/// The URN after a path prefix. Clients encode all of it or none, so an encoded slash belongs to the URN.
+/// The URN after a path prefix. Clients encode all of it or none, so an encoded slash belongs to
+/// the URN.
 pub(crate) fn urn_in_path(uri: &Uri, prefix: &str) -> Result<Urn, ErrorResponse> {
     let raw = uri.path().strip_prefix(prefix).unwrap_or_default();
     let text = percent_decode_str(raw)

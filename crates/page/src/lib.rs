@@ -1,7 +1,7 @@
 //! The files of the web page, embedded into the binary.
 //!
-//! `scripts/build-page` builds them from `ui/` into `files/built`, which is not under version control. Without them the
-//! page explains how to build it.
+//! `scripts/build-page` builds them from `ui/` into `files/built`, which is not under version
+//! control. Without them the page explains how to build it.
 //!
 //! This crate must not know HTTP: `docent-http` serves the bytes. New files need no change here.
 

@@ -1,9 +1,11 @@
 //! `docent adopt`: imports all aspects of a DataHub database, with their history.
 //!
-//! `source` reads the rows, `row_check` validates each, `importer` groups the rows of an aspect and stores them page by
-//! page, `report` counts them and records rejections. Nothing here writes to DataHub's database.
+//! `source` reads the rows, `row_check` validates each, `importer` groups the rows of an aspect and
+//! stores them page by page, `report` counts them and records rejections. Nothing here writes to
+//! DataHub's database.
 //!
-//! Every run reads everything and imports what is missing, so another run continues an interrupted one.
+//! Every run reads everything and imports what is missing, so another run continues an interrupted
+//! one.
 
 mod importer;
 mod mysql;

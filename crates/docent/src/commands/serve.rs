@@ -160,7 +160,8 @@ async fn store_token_uses(catalog: Catalog, caller: Caller) {
     }
 }
 
-/// Locks the index for this process: several servers on a machine may share a database, but not an index.
+/// Locks the index for this process: several servers on a machine may share a database, but not an
+/// index.
 fn lock_index(directory: &Path) -> Result<File> {
     let mut name = directory.as_os_str().to_owned();
     name.push(".lock");
@@ -219,8 +220,8 @@ async fn ensure_administrator(
     }
 }
 
-/// The command that sets the administrator's password. It omits a PostgreSQL URL, which would not work without its
-/// password and parameters.
+/// The command that sets the administrator's password. It omits a PostgreSQL URL, which would not
+/// work without its password and parameters.
 fn passwd_command(store: &StoreUrl) -> String {
     match store {
         StoreUrl::Sqlite(_) => format!("'docent user passwd {ADMINISTRATOR} --store {store}'"),
@@ -251,7 +252,8 @@ fn stop_signal() -> Result<impl Future<Output = ()>> {
     })
 }
 
-/// Accepts levels, and levels of targets. The library would take any other word for a target and log nothing of it.
+/// Accepts levels, and levels of targets. The library would take any other word for a target and
+/// log nothing of it.
 fn log_filter(text: &str) -> Result<EnvFilter> {
     let is_level = |word: &str| word.trim().parse::<LevelFilter>().is_ok();
     let wrong = text.split(',').find(|part| match part.rsplit_once('=') {

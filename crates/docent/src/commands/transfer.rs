@@ -313,7 +313,8 @@ impl<R: Row> Pages<R> {
     }
 }
 
-/// The rows of a store one by one, without the import marker. Rows added after the end are not returned.
+/// The rows of a store one by one, without the import marker. Rows added after the end are not
+/// returned.
 struct Rows<R> {
     pages: Pages<R>,
     page: std::vec::IntoIter<R>,

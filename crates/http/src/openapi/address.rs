@@ -69,8 +69,9 @@ pub(super) struct Address {
 }
 
 impl Address {
-    /// Parses `{type}/{urn}` or `{type}/{urn}/{aspect}`. An encoded slash belongs to the URN. So does an unencoded one,
-    /// because clients do not encode all slashes, unless the name of an aspect follows.
+    /// Parses `{type}/{urn}` or `{type}/{urn}/{aspect}`. An encoded slash belongs to the URN. So
+    /// does an unencoded one, because clients do not encode all slashes, unless the name of an
+    /// aspect follows.
     pub(super) fn parse(uri: &Uri) -> Result<Self, ErrorResponse> {
         let path = uri.path().strip_prefix(PREFIX).unwrap_or_default();
         let (kind, rest) = path.split_once('/').unwrap_or((path, ""));
@@ -107,7 +108,8 @@ impl Address {
         }
     }
 
-    /// Rejects a path that can mean an aspect or an existing entity, so that a deletion never hits the wrong one.
+    /// Rejects a path that can mean an aspect or an existing entity, so that a deletion never hits
+    /// the wrong one.
     pub(super) async fn unambiguous(
         self,
         state: &AppState,

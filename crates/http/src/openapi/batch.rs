@@ -1,4 +1,5 @@
-//! `POST /openapi/v2/entity/batch/{type}`: aspects of several entities, in the format before version 3.
+//! `POST /openapi/v2/entity/batch/{type}`: aspects of several entities, in the format before
+//! version 3.
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -1,8 +1,8 @@
-//! `GET /openapi/v3/api-docs`: the OpenAPI document, generated from [`routes`] and the registry; and a page that
-//! shows it without external resources.
+//! `GET /openapi/v3/api-docs`: the OpenAPI document, generated from [`routes`] and the registry;
+//! and a page that shows it without external resources.
 //!
-//! To describe a route, add an entry to [`routes`]; a test compares it with the router. Its statuses follow from
-//! [`mod@responses`].
+//! To describe a route, add an entry to [`routes`]; a test compares it with the router. Its
+//! statuses follow from [`mod@responses`].
 
 mod responses;
 mod routes;
@@ -40,7 +40,8 @@ pub(crate) async fn page() -> Response {
     (headers, include_str!("document/index.html")).into_response()
 }
 
-/// Redirects to the page. The target is relative, because the routes are also served under other base paths.
+/// Redirects to the page. The target is relative, because the routes are also served under other
+/// base paths.
 pub(crate) async fn to_page(slash: Option<Extension<HadTrailingSlash>>) -> Redirect {
     Redirect::temporary(match slash {
         Some(_) => "index.html",

@@ -17,7 +17,8 @@ use crate::wire::reply;
 const DEFAULT_COUNT: usize = 10;
 /// How many edges of an entity, or entities, are read at once.
 const CHUNK: usize = 1000;
-/// How many edges one request examines. After that the page ends, even if it is shorter than requested.
+/// How many edges one request examines. After that the page ends, even if it is shorter than
+/// requested.
 const MAX_EXAMINED: usize = 20_000;
 
 /// The entities whose edges are read.
@@ -198,8 +199,8 @@ impl EdgeScroll<'_> {
         Ok((edges, None))
     }
 
-    /// The entity at the cursor, and whether its outgoing edges are read; `None` at the end. Reads entities of a
-    /// type ahead in chunks.
+    /// The entity at the cursor, and whether its outgoing edges are read; `None` at the end. Reads
+    /// entities of a type ahead in chunks.
     async fn anchor(
         &self,
         cursor: &mut Cursor,

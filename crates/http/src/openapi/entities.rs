@@ -1,5 +1,5 @@
-//! `POST /openapi/v3/entity/scroll` and `GET /openapi/v3/entity/{type}`: scrolls through entities with their
-//! aspects, by default in the order of their URNs.
+//! `POST /openapi/v3/entity/scroll` and `GET /openapi/v3/entity/{type}`: scrolls through entities
+//! with their aspects, by default in the order of their URNs.
 
 use std::collections::BTreeMap;
 
@@ -60,7 +60,8 @@ impl WireSort {
     }
 }
 
-/// The requested order. A scroll is ordered by URN anyway, and URNs are unique, so criteria after `urn` are dropped.
+/// The requested order. A scroll is ordered by URN anyway, and URNs are unique, so criteria after
+/// `urn` are dropped.
 fn sort(criteria: Vec<WireSort>) -> Result<Vec<Sort>, ErrorResponse> {
     let read = criteria.into_iter().map(WireSort::read);
     let mut sort = read.collect::<Result<Vec<Sort>, ErrorResponse>>()?;

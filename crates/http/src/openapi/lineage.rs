@@ -1,4 +1,5 @@
-//! `POST /openapi/v3/lineage/scroll`: scrolls through lineage edges, of the given entities or of all.
+//! `POST /openapi/v3/lineage/scroll`: scrolls through lineage edges, of the given entities or of
+//! all.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,5 @@
-//! `GET /openapi/v1/registry/models/entity/specifications`: the aspects of each entity type. Clients read it to
-//! learn what the server can store.
+//! `GET /openapi/v1/registry/models/entity/specifications`: the aspects of each entity type.
+//! Clients read it to learn what the server can store.
 
 use axum::response::Response;
 use docent_catalog::search::{MAX_COUNT, whole};

@@ -1,7 +1,7 @@
 //! `POST`, `PATCH` and `DELETE` under `/openapi/v3/entity/`.
 //!
-//! A request is one list of proposals, which is applied atomically before the response. `async` only changes the
-//! status of the response, which clients check.
+//! A request is one list of proposals, which is applied atomically before the response. `async`
+//! only changes the status of the response, which clients check.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -137,7 +137,8 @@ pub(crate) async fn patch_one(
     write_aspect(&state, &caller, &parameters, proposal, aspect).await
 }
 
-/// Deletes an entity, one of its aspects, those named by `aspects`, or with `clear=true` all but the key.
+/// Deletes an entity, one of its aspects, those named by `aspects`, or with `clear=true` all but
+/// the key.
 pub(crate) async fn delete(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
@@ -388,8 +389,8 @@ async fn write(
     Ok(keys)
 }
 
-/// The aspects after the write, without duplicates, grouped by adjacent entity. Aspects that exceed the reply budget are
-/// null: the write succeeded, so the request must not fail.
+/// The aspects after the write, without duplicates, grouped by adjacent entity. Aspects that exceed
+/// the reply budget are null: the write succeeded, so the request must not fail.
 async fn written<'a>(
     state: &AppState,
     caller: &Caller,

@@ -56,8 +56,8 @@ struct Stamp {
     actor: String,
 }
 
-/// All aspects of an entity, or those in `?aspects=List(a,b)`. For a missing entity the reply has only the key
-/// aspect, which is how clients recognize it.
+/// All aspects of an entity, or those in `?aspects=List(a,b)`. For a missing entity the reply has
+/// only the key aspect, which is how clients recognize it.
 pub(crate) async fn read(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
@@ -163,7 +163,8 @@ struct DeleteInput {
     end_time_millis: Option<i64>,
 }
 
-/// Deletes an entity, one of its aspects, or the points of a time series in a range. Missing data is not an error.
+/// Deletes an entity, one of its aspects, or the points of a time series in a range. Missing data
+/// is not an error.
 async fn delete(
     state: &AppState,
     caller: &Caller,

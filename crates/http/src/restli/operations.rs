@@ -1,5 +1,5 @@
-//! `POST /operations?action=restoreIndices` and consumer lag. DataHub processes writes asynchronously; here both
-//! have nothing to do.
+//! `POST /operations?action=restoreIndices` and consumer lag. DataHub processes writes
+//! asynchronously; here both have nothing to do.
 
 use axum::extract::{Path, State};
 use axum::response::Response;

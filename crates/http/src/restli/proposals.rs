@@ -1,4 +1,5 @@
-//! `POST /aspects?action=ingestProposal` and `ingestProposalBatch`: writes aspects by change proposals.
+//! `POST /aspects?action=ingestProposal` and `ingestProposalBatch`: writes aspects by change
+//! proposals.
 
 use std::sync::Arc;
 
@@ -182,7 +183,8 @@ fn change(
     }
 }
 
-/// One client escapes non-ASCII characters twice, so that `é` arrives as the six characters `\u00e9`.
+/// One client escapes non-ASCII characters twice, so that `é` arrives as the six characters
+/// `\u00e9`.
 fn unescape(urn: &str) -> String {
     if !urn.contains("\\u") {
         return urn.to_owned();

@@ -1,4 +1,5 @@
-//! `GET /relationships` and `GET /openapi/relationships/v1/`: incoming or outgoing relationships of an entity.
+//! `GET /relationships` and `GET /openapi/relationships/v1/`: incoming or outgoing relationships of
+//! an entity.
 
 use axum::extract::State;
 use axum::response::Response;

@@ -135,7 +135,8 @@ async fn describe(
     Ok(reply(&BTreeMap::from([("value", summaries)])))
 }
 
-/// A row of a run. On request it has the aspect, as an object under the name of its record and as text.
+/// A row of a run. On request it has the aspect, as an object under the name of its record and as
+/// text.
 #[derive(Serialize)]
 struct Summary {
     #[serde(flatten)]

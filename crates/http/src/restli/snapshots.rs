@@ -91,7 +91,8 @@ pub(super) async fn ingest_all(
     Ok(reply(&json!({})))
 }
 
-/// Applies the preconditions of the request to all proposals. A version needs a single aspect, key aspects aside.
+/// Applies the preconditions of the request to all proposals. A version needs a single aspect, key
+/// aspects aside.
 fn with_conditions(
     proposals: Vec<Proposal>,
     conditions: &Conditions,

@@ -1,4 +1,5 @@
-//! Tracks the progress of requests: receiving, processing, done. Shutdown waits for those in progress.
+//! Tracks the progress of requests: receiving, processing, done. Shutdown waits for those in
+//! progress.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -103,8 +104,9 @@ impl PendingRequest {
         Self(Arc::clone(progress))
     }
 
-    /// Completes the request. If its body was not read to the end, for example because it is too large, the connection
-    /// cannot be reused: the response says so, so that the client does not send another request on it.
+    /// Completes the request. If its body was not read to the end, for example because it is too
+    /// large, the connection cannot be reused: the response says so, so that the client does not
+    /// send another request on it.
     pub(super) fn finish(self, mut response: Response) -> Response {
         if !self.0.is_body_read.load(Ordering::Acquire) {
             let close = HeaderValue::from_static("close");

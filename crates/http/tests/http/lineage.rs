@@ -504,7 +504,8 @@ async fn a_lineage_query_that_reaches_a_limit_is_marked_partial() {
     assert_eq!(search(&app, input).await["total"], 0);
 }
 
-/// The edges of `POST /openapi/v3/lineage/scroll`, as `upstream > downstream` with the last part of each name.
+/// The edges of `POST /openapi/v3/lineage/scroll`, as `upstream > downstream` with the last part of
+/// each name.
 async fn scrolled(app: &App, parameters: &str, urns: &[String]) -> Vec<String> {
     let name = |urn: &Value| {
         let parts: Vec<&str> = urn.as_str().unwrap().split([',', '(', ')']).collect();

@@ -9,7 +9,8 @@ fn dataset(name: &str) -> String {
     format!("urn:li:dataset:({HIVE},{name},PROD)")
 }
 
-/// Two datasets about users and one about orders; one is in the domain `sales`, a subdomain of `company`.
+/// Two datasets about users and one about orders; one is in the domain `sales`, a subdomain of
+/// `company`.
 async fn catalog() -> App {
     let app = App::with_dataset().await;
     for (name, description) in [

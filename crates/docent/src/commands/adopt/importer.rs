@@ -1,10 +1,12 @@
 //! Groups rows into aspects with their history, and stores them in pages.
 //!
-//! An aspect is stored completely or not at all, so an existing one is compared with the rows, and no state is kept
-//! between runs. Memory is bounded: per aspect the retained versions, per page a number of rows and bytes.
+//! An aspect is stored completely or not at all, so an existing one is compared with the rows, and
+//! no state is kept between runs. Memory is bounded: per aspect the retained versions, per page a
+//! number of rows and bytes.
 //!
-//! White space around names is ignored, as padding databases do. So rows whose names differ only in white space belong
-//! to one aspect, wherever they are in the table; of two rows with the same version the first is imported.
+//! White space around names is ignored, as padding databases do. So rows whose names differ only in
+//! white space belong to one aspect, wherever they are in the table; of two rows with the same
+//! version the first is imported.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -257,7 +259,8 @@ impl<'a> Importer<'a> {
     }
 
     async fn put(&mut self, aspect: Aspect) -> Result<()> {
-        // The same name with different white space: the second is compared with the stored first one.
+        // The same name with different white space: the second is compared with the stored first
+        // one.
         if self.page.keys.contains(&aspect.key) {
             self.store_page().await?;
         }
@@ -406,8 +409,8 @@ fn bytes(row: &StoredAspect) -> usize {
     row.metadata.len() + row.system_metadata.as_deref().map_or(0, str::len)
 }
 
-/// Whether the stored versions have the same values and audit data. System metadata is ignored: it changes with every
-/// ingestion, even of unchanged values.
+/// Whether the stored versions have the same values and audit data. System metadata is ignored: it
+/// changes with every ingestion, even of unchanged values.
 fn is_same(ours: &[StoredAspect], stored: &[StoredAspect]) -> bool {
     let same = |(one, other): (&StoredAspect, &StoredAspect)| {
         one.version == other.version

@@ -94,8 +94,8 @@ impl ReportFile {
 }
 
 impl Report {
-    /// Fails if the file exists. Until [`Report::finish`] it has a temporary name, so that an interrupted run does not
-    /// block the next one.
+    /// Fails if the file exists. Until [`Report::finish`] it has a temporary name, so that an
+    /// interrupted run does not block the next one.
     pub(super) fn new(path: Option<&Path>) -> Result<Self> {
         let file = path.map(ReportFile::create).transpose()?;
         Ok(Self {

@@ -126,7 +126,8 @@ impl Entity {
     }
 }
 
-/// Validates a value. Unknown members are allowed and stay stored, for later versions of the registry.
+/// Validates a value. Unknown members are allowed and stay stored, for later versions of the
+/// registry.
 pub(super) fn check_value(
     spec: &EntitySpec,
     aspect: AspectName,

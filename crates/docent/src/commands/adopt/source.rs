@@ -1,7 +1,7 @@
 //! The databases that DataHub supports.
 //!
-//! To add one, extend each `match` here, and write a module that reads the rows from one snapshot, ordered by aspect
-//! with the latest version first.
+//! To add one, extend each `match` here, and write a module that reads the rows from one snapshot,
+//! ordered by aspect with the latest version first.
 
 use std::fmt::{self, Display};
 

@@ -1,5 +1,5 @@
-//! Finds domains that cannot be reached from a root domain: their parent is missing, or they are in a cycle. DataHub
-//! allows both. They are imported unchanged and listed in the report.
+//! Finds domains that cannot be reached from a root domain: their parent is missing, or they are in
+//! a cycle. DataHub allows both. They are imported unchanged and listed in the report.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,8 +1,8 @@
 //! Prompts for a password without echo.
 //!
-//! Ctrl-C would end the process and leave echo off. So it is an ordinary character during the prompt, which ends the
-//! line; the signal is sent after the terminal is restored. Prompt libraries turn echo off only after the prompt, or
-//! raise the signal before they restore the terminal.
+//! Ctrl-C would end the process and leave echo off. So it is an ordinary character during the
+//! prompt, which ends the line; the signal is sent after the terminal is restored. Prompt libraries
+//! turn echo off only after the prompt, or raise the signal before they restore the terminal.
 
 use std::io::{BufRead, Write as _};
 

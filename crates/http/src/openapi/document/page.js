@@ -1,5 +1,5 @@
-// Shows the OpenAPI document and sends calls. Everything that is shown is set as text, never as markup, and the token
-// stays in the field that it was typed into.
+// Shows the OpenAPI document and sends requests. All content is set as text, never as markup, and
+// the token is stored nowhere but in its field.
 "use strict";
 
 const METHODS = ["get", "head", "post", "patch", "put", "delete"];
@@ -11,7 +11,7 @@ function element(name, properties, ...children) {
   return made;
 }
 
-/** A value that fits a schema, as a start for people. */
+/** An example value for a schema. */
 function example(schema, document, depth = 0) {
   if (schema.example !== undefined) return schema.example;
   if (schema.$ref) {
@@ -26,8 +26,8 @@ function example(schema, document, depth = 0) {
     case "object": {
       const required = schema.required ?? [];
       const known = Object.entries(schema.properties ?? {});
-      const wanted = known.filter(([name]) => required.includes(name));
-      return Object.fromEntries(wanted.map(([name, part]) => [name, example(part, document, depth + 1)]));
+      const members = known.filter(([name]) => required.includes(name));
+      return Object.fromEntries(members.map(([name, part]) => [name, example(part, document, depth + 1)]));
     }
     case "integer":
     case "number":
@@ -54,7 +54,7 @@ function target(path, fields) {
     }
   }
   const search = query.toString();
-  // The page lies two steps below the root that paths begin at.
+  // The page is two levels below the root of the API paths.
   return { url: `../..${filled}${search ? `?${search}` : ""}`, headers };
 }
 
@@ -84,15 +84,15 @@ function form(method, path, operation, document) {
     reply.hidden = false;
     reply.textContent = "…";
     try {
-      const answer = await fetch(url, { method: method.toUpperCase(), headers, body: body?.value });
-      const text = await answer.text();
+      const response = await fetch(url, { method: method.toUpperCase(), headers, body: body?.value });
+      const text = await response.text();
       let shown = text;
       try {
         shown = JSON.stringify(JSON.parse(text), null, 2);
       } catch {
-        // Not JSON: as it came.
+        // Not JSON: shown unchanged.
       }
-      reply.textContent = `${answer.status} ${answer.statusText}\n${shown}`;
+      reply.textContent = `${response.status} ${response.statusText}\n${shown}`;
     } catch (error) {
       reply.textContent = String(error);
     }
@@ -110,7 +110,7 @@ function call(method, path, operation, document) {
     element("span", { className: "about" }, ` ${operation.summary}`),
   );
   const shown = element("details", {}, summary);
-  // Hundreds of forms would be slow: each is made when it is opened.
+  // Forms are created when they are opened, because there are hundreds.
   shown.ontoggle = () => {
     if (shown.open && shown.children.length === 1) shown.append(...form(method, path, operation, document));
   };
@@ -133,12 +133,12 @@ function show(document, word) {
     const summary = element("summary", {}, `${tag} (${found.length})`);
     return element("details", { open: groups.size < 4 }, summary, ...found);
   });
-  calls.replaceChildren(...(shown.length ? shown : [element("p", {}, "No call fits.")]));
+  calls.replaceChildren(...(shown.length ? shown : [element("p", {}, "No matching endpoints")]));
 }
 
 async function start() {
   const reply = await fetch("../v3/api-docs");
-  if (!reply.ok) throw new Error(`the document cannot be read: ${reply.status}`);
+  if (!reply.ok) throw new Error(`cannot read the OpenAPI document: ${reply.status}`);
   const described = await reply.json();
   const find = document.getElementById("find");
   find.oninput = () => show(described, find.value.trim().toLowerCase());
