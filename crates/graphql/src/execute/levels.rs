@@ -128,34 +128,33 @@ impl<'p> Levels<'p> {
         }
     }
 
-    /// Reads all that the new slots need: one call of the store.
+    /// Reads everything that the new slots need in one store call.
     async fn read(&mut self, first: usize, budget: &mut Budget) -> Result<(), LimitExceeded> {
-        self.place_cells(first);
-        let wanted = Wanted::by(&self.loaded.slots[first..], first);
-        let Wanted {
+        self.allocate_cells(first);
+        let LevelRequest {
             rows,
-            witnesses,
-            whole,
-        } = wanted;
-        let (row_takers, witness_takers) = (rows.takers, witnesses.takers);
+            exists,
+            entities,
+        } = LevelRequest::new(&self.loaded.slots[first..], first);
+        let (row_cells, exists_cells) = (rows.cells, exists.cells);
         let Context { catalog, caller } = self.scope.context;
-        let urns: Vec<_> = whole
+        let urns: Vec<_> = entities
             .iter()
             .map(|slot| self.loaded.slots[*slot].urn.clone())
             .collect();
         let request = ReadRequest {
             rows: &rows.keys,
-            exists: &witnesses.keys,
+            exists: &exists.keys,
             entities: &urns,
         };
         let read = catalog.read(caller, request).await;
         match read {
             Ok(found) => {
-                self.take(&row_takers, found.rows, budget)?;
-                for (key, cell) in witness_takers {
+                self.store_rows(&row_cells, found.rows, budget)?;
+                for (key, cell) in exists_cells {
                     self.loaded.cells[cell].exists = found.exists.get(key) == Some(&true);
                 }
-                self.take_whole(&whole, found.entities, budget)?;
+                self.store_entities(&entities, found.entities, budget)?;
             }
             Err(error) => self.fail(first, &error),
         }
@@ -163,30 +162,30 @@ impl<'p> Levels<'p> {
         Ok(())
     }
 
-    /// Puts rows into the cells that want them.
-    fn take(
+    /// Assigns rows to cells; `cells` has pairs of a row and a cell.
+    fn store_rows(
         &mut self,
-        takers: &[(usize, usize)],
+        cells: &[(usize, usize)],
         rows: Vec<AspectRow>,
         budget: &mut Budget,
     ) -> Result<(), LimitExceeded> {
         for row in rows.iter().flatten() {
             budget.add_loaded(row.metadata.len())?;
         }
-        let numbers: Vec<_> = rows
+        let indexes: Vec<_> = rows
             .into_iter()
             .map(|row| {
                 self.loaded.rows.push(row?);
                 Some(self.loaded.rows.len() - 1)
             })
             .collect();
-        for (key, cell) in takers {
-            self.loaded.cells[*cell].row = numbers.get(*key).copied().flatten();
+        for (key, cell) in cells {
+            self.loaded.cells[*cell].row = indexes.get(*key).copied().flatten();
         }
         Ok(())
     }
 
-    fn place_cells(&mut self, first: usize) {
+    fn allocate_cells(&mut self, first: usize) {
         let mut cells = self.loaded.cells.len();
         for slot in &mut self.loaded.slots[first..] {
             slot.first_cell = cells;
@@ -195,23 +194,23 @@ impl<'p> Levels<'p> {
         self.loaded.cells.resize_with(cells, Cell::default);
     }
 
-    /// Puts all rows of entities into the slots that want them.
-    fn take_whole(
+    /// Assigns all rows of entities to slots.
+    fn store_entities(
         &mut self,
-        whole: &[usize],
+        slots: &[usize],
         entities: Vec<EntityAspects>,
         budget: &mut Budget,
     ) -> Result<(), LimitExceeded> {
-        for (index, rows) in whole.iter().zip(entities) {
+        for (index, rows) in slots.iter().zip(entities) {
             for (aspect, row) in rows {
                 budget.add_loaded(row.metadata.len())?;
-                let number = self.loaded.rows.len();
+                let row_index = self.loaded.rows.len();
                 self.loaded.rows.push(Arc::new(row));
                 let slot = &mut self.loaded.slots[*index];
-                slot.all_rows.push((aspect, number));
+                slot.all_rows.push((aspect, row_index));
                 let needs = &slot.plan.needs;
                 if let Some(need) = needs.iter().position(|need| need.aspect == aspect) {
-                    self.loaded.cells[slot.first_cell + need].row = Some(number);
+                    self.loaded.cells[slot.first_cell + need].row = Some(row_index);
                 }
             }
         }
@@ -367,59 +366,59 @@ fn outcomes(plan: &ValuePlan, result: BatchResult, count: usize) -> Vec<Outcome>
         .collect()
 }
 
-/// What the slots of a level want of the store.
+/// The store reads of a level.
 #[derive(Default)]
-struct Wanted<'s> {
-    rows: Keys<'s>,
-    /// Of these only whether they are there.
-    witnesses: Keys<'s>,
-    /// Slots that want all aspects of their entity.
-    whole: Vec<usize>,
+struct LevelRequest<'s> {
+    rows: KeyList<'s>,
+    /// Existence checks.
+    exists: KeyList<'s>,
+    /// Slots that need all aspects of their entity.
+    entities: Vec<usize>,
 }
 
 #[derive(Default)]
-struct Keys<'s> {
+struct KeyList<'s> {
     keys: Vec<AspectKey>,
-    /// Which key's answer goes into which cell.
-    takers: Vec<(usize, usize)>,
-    known: HashMap<(&'s str, AspectName), usize>,
+    /// Pairs of a key and a cell for its result.
+    cells: Vec<(usize, usize)>,
+    indexes: HashMap<(&'s str, AspectName), usize>,
 }
 
-impl<'s> Wanted<'s> {
-    fn by(slots: &'s [Slot<'_>], first: usize) -> Self {
-        let mut wanted = Self::default();
-        // Within one plan every slot is another entity; only different plans can want the same row.
+impl<'s> LevelRequest<'s> {
+    fn new(slots: &'s [Slot<'_>], first: usize) -> Self {
+        let mut request = Self::default();
+        // The slots of one plan are different entities; only different plans can need the same row.
         let may_repeat = slots
             .iter()
             .any(|slot| !std::ptr::eq(slot.plan, slots[0].plan));
         for (index, slot) in slots.iter().enumerate() {
             if slot.plan.needs_all {
-                wanted.whole.push(first + index);
+                request.entities.push(first + index);
                 continue;
             }
             for (number, need) in slot.plan.needs.iter().enumerate() {
                 let keys = if need.exists_only {
-                    &mut wanted.witnesses
+                    &mut request.exists
                 } else {
-                    &mut wanted.rows
+                    &mut request.rows
                 };
                 keys.add(&slot.urn, need.aspect, slot.first_cell + number, may_repeat);
             }
         }
-        wanted
+        request
     }
 }
 
-impl<'s> Keys<'s> {
+impl<'s> KeyList<'s> {
     fn add(&mut self, urn: &'s Urn, aspect: AspectName, cell: usize, may_repeat: bool) {
-        let mut at = self.keys.len();
+        let mut index = self.keys.len();
         if may_repeat {
-            at = *self.known.entry((urn.as_str(), aspect)).or_insert(at);
+            index = *self.indexes.entry((urn.as_str(), aspect)).or_insert(index);
         }
-        if at == self.keys.len() {
+        if index == self.keys.len() {
             self.keys.push(AspectKey::new(urn, aspect));
         }
-        self.takers.push((at, cell));
+        self.cells.push((index, cell));
     }
 }
 
