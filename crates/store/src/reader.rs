@@ -47,6 +47,10 @@ impl<'r> ReadRequest<'r> {
             ..Self::default()
         }
     }
+
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty() && self.exists.is_empty() && self.entities.is_empty()
+    }
 }
 
 /// All latest aspects of an entity, in the order of their names, without those that the registry does not know.

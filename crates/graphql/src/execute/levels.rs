@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use docent_catalog::{AspectKey, AspectRow, EntityAspects, Error, ReadRequest};
+use docent_catalog::{AspectKey, AspectRow, EntityAspects, Error, ReadReply, ReadRequest};
 use docent_model::{AspectName, Urn};
 use serde_json::Value;
 
@@ -147,7 +147,12 @@ impl<'p> Levels<'p> {
             exists: &exists.keys,
             entities: &urns,
         };
-        let read = catalog.read(caller, request).await;
+        // A level may need nothing but URNs.
+        let read = if request.is_empty() {
+            Ok(ReadReply::default())
+        } else {
+            catalog.read(caller, request).await
+        };
         match read {
             Ok(found) => {
                 self.store_rows(&row_cells, found.rows, budget)?;
