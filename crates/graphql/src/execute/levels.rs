@@ -460,7 +460,7 @@ impl<'p> Walk<'_, 'p> {
             match value::read(self.loaded, self.scope.compiler, parent, field) {
                 Ok(FieldValue::Borrowed(view)) => self.value(field, view, parent.owner)?,
                 Ok(FieldValue::Composed(text)) => {
-                    self.value(field, View::Text(&text), parent.owner)?
+                    self.value(field, View::Text(&text), parent.owner)?;
                 }
                 Err(Unavailable::Failed(_)) => {}
                 Err(Unavailable::Pending(key)) => {

@@ -130,7 +130,7 @@ fn value_projection(value: &ValuePlan) -> Projection {
             for (index, possible) in plan.ty.possible.iter().enumerate() {
                 match plan.compiled_plan(index) {
                     Some(plan) if !possible.variants.is_empty() => {
-                        projection.merge(object_projection(plan))
+                        projection.merge(object_projection(plan));
                     }
                     // A URN, or an object whose type is only known during execution.
                     _ => return Projection::whole(),
